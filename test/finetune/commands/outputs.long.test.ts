@@ -80,15 +80,6 @@ describe('finetune export --to merged', () => {
     expect(existsSync(at('no-lineage', 'training.json'))).toBe(false);
   });
 
-  it('omits weights that the model does not use', async () => {
-    cpSync(at('models', 'llama'), at('models', 'twice'), { recursive: true });
-    cpSync(at('models', 'twice', 'model.safetensors'), at('models', 'twice', 'consolidated.safetensors'));
-    await merge('llama/adapter', 'once', { model: 'models/twice' });
-    expect(readdirSync(at('once')).filter((name) => name.endsWith('.safetensors'))).toEqual([
-      'model.safetensors',
-    ]);
-  });
-
   it('leaves nothing behind when interrupted, and removes leftovers of a crash', async () => {
     expect(await merge('qwen/adapter', 'stopped', {}, interrupted)).toMatchObject({ code: 130, printed: [] });
     mkdirSync(at('again.partial'));
@@ -185,12 +176,6 @@ describe('finetune export --to gguf', () => {
     expect([strong.noted, exact.noted]).toEqual([[], []]);
   });
 
-  it('accepts a base model only for an adapter', async () => {
-    expect(await refusal(toGguf('models/qwen', 'x.gguf', { model: 'models/llama' }))).toMatch(
-      /no adapter_config\.json/,
-    );
-  });
-
   it('accepts unknown config keys listed in --ignore-keys, also when merging', async () => {
     cpSync(at('models', 'qwen'), at('models', 'scaled'), { recursive: true });
     const file = at('models', 'scaled', 'config.json');
@@ -282,14 +267,6 @@ describe('finetune export --to gguf', () => {
     const { printed, noted } = await toGguf('models/window', 'window.gguf');
     expect(JSON.parse(printed[0]!)).toMatchObject({ contextTokens: 64, cappedFrom: 512 });
     expect(noted.join()).toMatch(/context is 64 tokens, not 512/);
-  });
-
-  it('leaves nothing behind when it is interrupted', async () => {
-    expect(await toGguf('models/qwen', 'halted/x.gguf', {}, interrupted)).toMatchObject({
-      code: 130,
-      printed: [],
-    });
-    expect(readdirSync(at('halted'))).toEqual([]);
   });
 
   it('reports wrong extensions, existing outputs and missing or unsuitable inputs', async () => {

@@ -7,8 +7,6 @@ import { openArms } from '../../../finetune/evaluate/arms.js';
 import { loadTrainConfig } from '../../../finetune/train/train-config.js';
 import type { CommandContext } from '../../../src/base/context.js';
 import { execute as checkModel } from '../../../src/commands/models/check.js';
-import { parseConfig } from '../../../src/config/load.js';
-import { createModel } from '../../../src/experiment/proposer.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
@@ -46,19 +44,6 @@ async function printed<A>(execute: (args: A, context: CommandContext) => Promise
 }
 
 describe('a package: path', () => {
-  it('works with models check, for the model, the adapter and its base', async () => {
-    expect(await printed(checkModel, { directory: names.model, json: true })).toMatchObject({
-      directory: join(installed.root, 'models/base'),
-      problems: [],
-    });
-    for (const base of [undefined, names.model]) {
-      const args = { directory: names.adapter, json: true, ...(base && { base }) };
-      expect(await printed(checkModel, args)).toMatchObject({
-        fit: { model: join(installed.root, 'models/base'), fits: true },
-      });
-    }
-  });
-
   it('works with finetune export', async () => {
     const { adapter, model } = names;
     const given = { ...quiet, source: adapter };
@@ -77,18 +62,6 @@ describe('a package: path', () => {
     writeFileSync(out('tune.yaml'), `model: ${names.model}\ndataset: d\n`);
     expect(loadTrainConfig(out('tune.yaml')).model).toBe(join(installed.root, 'models/base'));
     expect(loadTrainConfig(out('tune.yaml'), [`model=${names.model}`]).model).toContain(installed.root);
-  });
-
-  it('works in a config, for the model and the adapter', async () => {
-    const model = createModel(
-      parseConfig({
-        environment: 'CartPole-v1',
-        model: { provider: 'local', path: names.model, adapter: names.adapter },
-      }).model,
-      {},
-    );
-    expect(model.id).toBe('local/base+adapter');
-    await model.close?.();
   });
 
   const nothing = 'package:models/none';

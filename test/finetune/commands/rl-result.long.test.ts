@@ -5,8 +5,6 @@ import { execute as exportCommand } from '../../../finetune/commands/export.js';
 import { execute as rlCommand } from '../../../finetune/commands/rl.js';
 import { lockRun } from '../../../src/base/files/lock.js';
 import { execute as listCommand } from '../../../src/commands/list.js';
-import { execute as modelsCommand } from '../../../src/commands/models/check.js';
-import { execute as resumeCommand } from '../../../src/commands/resume.js';
 import { execute as runCommand } from '../../../src/commands/run.js';
 import { execute as showCommand } from '../../../src/commands/show.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
@@ -82,13 +80,6 @@ describe('the result of finetune rl, named by its own directory or that of its t
       expect(JSON.parse(printed.at(-1)!)).toMatchObject({ status: 'completed', iterations: 1 });
     },
   );
-
-  it.each(['tuned/whole', 'tuned/whole/model'])('passes models check: %s', async (directory) => {
-    const { context, printed } = recordingContext(place);
-    const args = { directory, json: true } as unknown as Parameters<typeof modelsCommand>[0];
-    expect(await modelsCommand(args, context)).toBe(0);
-    expect(printed.join()).toContain(join('tuned', 'whole', 'model'));
-  });
 });
 
 describe('list and show', () => {
@@ -129,15 +120,6 @@ describe('list and show', () => {
     expect((await shown('killed')).facts.status).toBe('running');
     release();
   });
-
-  it.each(['rl.yaml', 'numbers.yaml'])(
-    '--finish of %s needs a checkpoint, and writes nothing without',
-    async (config) => {
-      const finishing = learn(config, ['output=tuned/never'], {}, { finish: true });
-      await expect(finishing).rejects.toThrow(/--finish: this training run has no checkpoint yet/);
-      expect(existsSync(at('tuned', 'never'))).toBe(false);
-    },
-  );
 
   it('report the result of a run ended with --finish, which can still resume', async () => {
     const weights = (name: string) => readFileSync(at('tuned', name, 'model', 'model.safetensors'));
@@ -195,13 +177,6 @@ describe('list and show', () => {
     expect((JSON.parse(printed[0]!) as readonly object[]).length).toBe(1);
     expect(noted.join()).toMatch(/damaged.one: its record is damaged/);
     await expect(shown('damaged/one')).rejects.toThrow(/method/);
-  });
-
-  it.each(['tuned/cut', 'tuned/whole'])('resume rejects %s and says what to do instead', async (run) => {
-    const args = { run, runsDir: 'buffers', overrides: [], quiet: true, json: true };
-    await expect(
-      resumeCommand(args as unknown as Parameters<typeof resumeCommand>[0], recordingContext(place).context),
-    ).rejects.toThrow(/this is a training run[\s\S]*resume it with policyloop finetune rl /);
   });
 });
 

@@ -82,14 +82,6 @@ describe('policyloop finetune rl', () => {
     },
   );
 
-  it('rejects an external environment and points to policyloop play', async () => {
-    const folder = temporaryDirectory();
-    tinyConfig(small, folder);
-    await expect(learn(folder, ['environment=textworld-express:coin'])).rejects.toThrow(
-      /environment: [\s\S]*policyloop play/,
-    );
-  });
-
   it('writes an adapter without the value head', async () => {
     const folder = temporaryDirectory();
     tinyConfig(

@@ -6,7 +6,6 @@ import { execute as trainCommand } from '../../../finetune/commands/train.js';
 import { openArms } from '../../../finetune/evaluate/arms.js';
 import { writeGguf } from '../../../finetune/export/gguf/gguf.js';
 import { UserError } from '../../../src/base/errors.js';
-import { lockRun } from '../../../src/base/files/lock.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { recordingContext, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
 import { visibleText } from '../../web/shown.js';
@@ -103,31 +102,6 @@ describe('finetune train', () => {
     expect(existsSync(path('tuned', 'adapter', 'adapter_config.json'))).toBe(true);
   });
 
-  it('trains the bundled model and refers to it by its package: path', async () => {
-    const config = path('packaged.yaml');
-    writeFileSync(
-      config,
-      'model: package:models/tiny-improver\ndataset: data\noutput: packaged\nepochs: 1\nthreads: 1\n',
-    );
-    const { context, printed } = recordingContext(place);
-    const args = { config, overrides: [], finish: false, quiet: true, json: false };
-    expect(await trainCommand(args, context)).toBe(0);
-    expect(printed.join('\n')).toMatch(/model\.path=package:models\/tiny-improver'? model\.adapter=/);
-  });
-
-  it('accepts unknown keys in the model’s config if ignoreKeys lists them', async () => {
-    const directory = path('with-key');
-    cpSync(model, directory, { recursive: true });
-    const file = path('with-key', 'config.json');
-    writeFileSync(file, readFileSync(file, 'utf8').replace('{', '{"some_scale": 3,'));
-    const config = path('with-key.yaml');
-    const text = 'model: with-key\ndataset: data\noutput: ignoring\nepochs: 1\nthreads: 1\n';
-    writeFileSync(config, text);
-    await expect(train(config)).rejects.toThrow(/some_scale: unknown key that may change/);
-    writeFileSync(config, `${text}ignoreKeys: [some_scale]\n`);
-    expect((await train(config)).code).toBe(0);
-  });
-
   it('writes a report page, samples and TensorBoard event files', async () => {
     const text = visibleText(readFileSync(path('tuned', 'index.html'), 'utf8'));
     expect(text).toContain('qwen3-fp32 trained on data');
@@ -166,12 +140,6 @@ describe('finetune train', () => {
     expect(readdirSync(path('resumed', 'tensorboard'))).toHaveLength(2);
   });
 
-  it('records no samples with samples: 0, and has the same losses', async () => {
-    await train(writeConfig('unsampled', 'learningRate: 0.01\nwarmupSteps: 1\nsamples: 0\n'));
-    expect(existsSync(path('unsampled', 'samples.jsonl'))).toBe(false);
-    expect(losses('unsampled')).toEqual(losses('tuned'));
-  });
-
   it('with --finish writes the adapter of an interrupted run, which can still resume', async () => {
     const finish = new AbortController();
     finish.abort();
@@ -201,19 +169,6 @@ describe('finetune train', () => {
     expect(tuned!.lineage!.base.hash).toBe(base!.hash);
     expect(openArms('base.gguf', path('over-gguf', 'adapter'), [], place)[0]).toEqual(base);
     expect(() => openArms('none.gguf', path('over-gguf'), [], place)).toThrow(/there is no such/);
-  });
-
-  it('prints its progress and how to use the result', async () => {
-    const recorded = recordingContext(place);
-    const config = writeConfig('told', 'learningRate: 0.01\nwarmupSteps: 1\n');
-    await trainCommand({ config, overrides: [], finish: false, quiet: false, json: false }, recorded.context);
-    const noted = recorded.noted.join('\n');
-    expect(noted).toMatch(/^\d+ steps over \d+ examples \(.* tokens\), \d+ examples \(.* tokens\) held out/m);
-    expect(noted).toMatch(/step \d+\/\d+ {2}loss \d\.\d{3,4} {2}.* tok\/s {2}[\d.]+ [MG]B {2}.* left/);
-    expect(noted).toMatch(/step 2 {2}validation loss \d\.\d{4}, the lowest so far/);
-    const printed = recorded.printed.join('\n');
-    expect(printed).toContain(join('told', 'index.html'));
-    expect(printed).toContain(`model.adapter=${join('told', 'adapter')}`);
   });
 
   it('writes a report page for a training run that diverged', async () => {
@@ -334,27 +289,6 @@ describe('a finetune train error', () => {
       () => '',
       (error: unknown) => (error instanceof UserError ? error.message : String(error)),
     );
-
-  it('names the line, the key and a hint', async () => {
-    const message = await refusal(writeConfig('typo', 'learningrate: 1\nmethod: { kind: lora, rank: 0 }\n'));
-    expect(message).toMatch(/typo\.yaml:7:1: learningrate: unknown key[\s\S]*did you mean `learningRate`\?/);
-    expect(message).toMatch(/typo\.yaml:8:29: method\.rank: /);
-  });
-
-  it('reports another process that writes to the output', async () => {
-    mkdirSync(path('shared'));
-    const release = lockRun(path('shared', 'training.lock'));
-    const config = writeConfig('shared', '');
-    expect(await refusal(config)).toMatch(/training\.lock: another process is writing here/);
-    release();
-    expect(readdirSync(path('shared'))).toEqual([]);
-  });
-
-  it('says that Muon requires method full or scratch', async () => {
-    expect(await refusal(writeConfig('thin', 'optimizer: { kind: muon }\n'))).toMatch(
-      /thin\.yaml:7:12: optimizer: muon trains whole matrices, so it requires method full or scratch/,
-    );
-  });
 
   it('reports a missing dataset and a dataset of pairs', async () => {
     const file = path('none.yaml');

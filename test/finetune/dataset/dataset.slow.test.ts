@@ -1,10 +1,9 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { hostname } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildDataset, type Dataset, type DatasetOptions } from '../../../finetune/dataset/dataset.js';
-import { sha256, withoutDuplicates } from '../../../finetune/dataset/example.js';
-import { distribution, measureLengths } from '../../../finetune/dataset/token-statistics.js';
+import { sha256 } from '../../../finetune/dataset/example.js';
+import { measureLengths } from '../../../finetune/dataset/token-statistics.js';
 import { writeDataset } from '../../../finetune/dataset/write-dataset.js';
 import { estimateTokens } from '../../../src/prompting/token-estimate.js';
 import { seededModel, temporaryDirectory } from '../../support/experiments.js';
@@ -73,12 +72,6 @@ describe('the split', () => {
     }
   });
 
-  it('holds out an environment by name', async () => {
-    const { train, validation } = await build({ validation: { kind: 'named', names: ['FrozenLake-v1'] } });
-    expect(new Set(validation.map(({ lineage }) => lineage.environment))).toEqual(new Set(['FrozenLake-v1']));
-    expect(new Set(train.map(({ lineage }) => lineage.environment))).toEqual(new Set(['CartPole-v1']));
-  });
-
   it('raises an alarm if a run held out by name shares prompts with the training runs', async () => {
     const dataset = await build({ validation: { kind: 'named', names: ['random-1'] } });
     expect(alarms(dataset)).toEqual(['leakage']);
@@ -97,21 +90,9 @@ describe('duplicates', () => {
     expect(twice.sources.at(-1)).toMatchObject({ run: 'copy', kept: 0, hash: once.sources[0]!.hash });
     expect(twice.sources.at(-1)!.made).toBeGreaterThan(0);
   });
-
-  it('have the same prompt and the same answer', async () => {
-    const { train } = await build({ validation: { kind: 'none' } });
-    expect(withoutDuplicates([...train, ...train])).toEqual(train);
-    const [first] = train;
-    const other = { ...first!, kind: 'imitation', completion: 'params[0]: 9' } as const;
-    expect(withoutDuplicates([first!, other])).toHaveLength(2);
-  });
 });
 
 describe('alarms', () => {
-  it('are absent for sound runs', async () => {
-    expect(alarms(await build({ context: 100_000 }))).toEqual([]);
-  });
-
   it('report runs without a learning signal', async () => {
     // Within 60 steps no car leaves the valley: every score is -60.
     const flat = [named(await played({ environment: 'MountainCar-v0' }))];
@@ -168,13 +149,6 @@ describe('statistics', () => {
     });
     expect(statistics.validation).toEqual({ examples: 0, prompts: 0 });
   });
-
-  it('use the nearest rank for the median', () => {
-    const values = Array.from({ length: 100 }, (_, i) => 100 - i);
-    expect(distribution(values)).toEqual({ least: 1, median: 50, most: 100 });
-    expect(distribution([7])).toEqual({ least: 7, median: 7, most: 7 });
-    expect(distribution([])).toBeUndefined();
-  });
 });
 
 describe('a dataset directory', () => {
@@ -214,29 +188,6 @@ describe('a dataset directory', () => {
       runs.map(({ name }) => [name, expect.any(Number), expect.any(Number)]),
     );
     expect(manifest.alarms).toEqual([]);
-  });
-
-  it('appears only once complete, even if a killed process left a partial one', async () => {
-    const path = join(temporaryDirectory(), 'dataset');
-    const dataset = await build();
-    // Half of it, and the lock of a process that is gone.
-    mkdirSync(`${path}.partial`);
-    writeFileSync(join(`${path}.partial`, 'train.jsonl'), '{"half');
-    writeFileSync(`${path}.partial.lock`, `4194399 ${hostname()} 1\n`);
-    mkdirSync(path);
-    writeDataset(dataset, 'jsonl', path);
-    expect(readdirSync(dirname(path))).toEqual(['dataset']);
-    expect(readdirSync(path)).toContain('manifest.json');
-    // A failure half-way leaves nothing.
-    const other = `${path}-2`;
-    const broken = {
-      ...dataset,
-      get validation(): never {
-        throw new Error('disk full');
-      },
-    };
-    expect(() => writeDataset(broken, 'jsonl', other)).toThrow('disk full');
-    expect(readdirSync(dirname(path))).toEqual(['dataset']);
   });
 
   it('never overwrites other files', async () => {

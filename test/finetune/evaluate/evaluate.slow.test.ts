@@ -139,23 +139,6 @@ describe('finetune evaluate', () => {
     expect(tuned!.improvementRate!.mean).toBeCloseTo(1 / 5, 12);
   });
 
-  it('finds no evidence of a difference between equal models', async () => {
-    const { result } = await run({
-      out: 'equal',
-      base: 'openai:good',
-      tuned: 'openai:another',
-      overrides: served(),
-      repeats: 6,
-    });
-    expect(onReturn(result)).toMatchObject({
-      difference: 0,
-      interval: [0, 0],
-      winRate: 0.5,
-      verdict: 'no-evidence',
-    });
-    expect(result.conclusions[0]!.text).toContain('No evidence of a difference');
-  });
-
   it('gives no verdict on too few repeats and can extend them later', async () => {
     const few = await run({ ...scripted, overrides: served(), out: 'more', repeats: 2 });
     expect(few.result.conclusions[0]!.text).toMatch(/^Too few for a verdict: .* at least 6 pairs are needed/);
