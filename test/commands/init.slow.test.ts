@@ -1,6 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { execute as initCommand } from '../../src/commands/init.js';
 import { execute as runCommand } from '../../src/commands/run.js';
@@ -79,23 +78,6 @@ describe.each(['commonjs', 'module', undefined])('policyloop init in a project o
 });
 
 describe('policyloop init', () => {
-  it('writes a model that also answers corrections', async () => {
-    const cwd = project('module');
-    await init(cwd, 'model', 'model.js');
-    // Steps beyond the range of the parameters are to be corrected.
-    const { calls } = await play(cwd, 'corrected', {
-      ...quick,
-      iterations: 6,
-      environment: 'CartPole-v1',
-      model: { provider: './model.js', options: { step: 60 } },
-      evaluation: { episodes: 2 },
-    });
-    const outcomes = calls.map((line) => (JSON.parse(line) as { outcome: { kind: string } }).outcome.kind);
-    expect(outcomes).toContain('rejected');
-    expect(calls.length).toBeGreaterThan(6);
-    expect(outcomes).not.toContain('error');
-  });
-
   it('writes an environment whose descriptions appear in the prompts', async () => {
     const cwd = project(undefined);
     await init(cwd, 'environment', 'env.js');
@@ -112,22 +94,6 @@ describe('policyloop init', () => {
     expect(calls[0]).toContain('The values are: 0 push left, 1 no push, 2 push right.');
     expect(calls[0]).not.toContain('There is no description');
   });
-
-  it.skipIf((process.features as { readonly typescript?: unknown }).typescript).each(['ts', 'mts'])(
-    'refuses .%s if Node cannot run TypeScript, and names a version that can',
-    async (ending) => {
-      const cwd = project(undefined);
-      const { code, stderr } = await startCommand(cwd, ['init', 'environment', `env.${ending}`]).ended;
-      expect(code).toBe(2);
-      expect(stderr).toMatch(/can't run TypeScript[\s\S]*Node 22\.18/);
-      expect(existsSync(join(cwd, `env.${ending}`))).toBe(false);
-      writeFileSync(join(cwd, `own.${ending}`), 'export default { create: () => ({}) };');
-      writeFileSync(join(cwd, 'c.yaml'), `environment: ./own.${ending}\nmodel: {provider: random}\n`);
-      const run = await startCommand(cwd, ['run', 'c.yaml']).ended;
-      expect(run.code).toBe(2);
-      expect(run.stderr).toMatch(/can't run TypeScript[\s\S]*Node 22\.18/);
-    },
-  );
 
   it('an error suggests the extension .mjs for an ES module in a CommonJS project', async () => {
     const cwd = project('commonjs');

@@ -60,15 +60,6 @@ async function sweep(
 
 const grid = ['model.sigma=0.3,2', 'seed=1..3'];
 
-it('policyloop sweep opens its page with the program that BROWSER names', async () => {
-  const opened = at('opened');
-  writeFileSync(at('browser.sh'), `#!/bin/sh\necho "$1" > ${opened}\n`, { mode: 0o755 });
-  await sweep(['seed=1..2'], { out: 'shown', open: true }, { env: { BROWSER: at('browser.sh') } });
-  await expect
-    .poll(() => existsSync(opened) && readFileSync(opened, 'utf8').trim())
-    .toBe(at('shown', 'report.html'));
-});
-
 it('policyloop sweep fails if a model contributes nothing, and names the run', async () => {
   const answer = (value: number) =>
     Array.from({ length: 10 }, (_, i) => `params[${i}]: ${(value + i / 10).toFixed(1)}`).join(', ');

@@ -1,4 +1,4 @@
-/** Nothing that comes from outside steers the terminal: providers, environments and the files of a run. */
+/** Nothing that comes from outside controls the terminal: providers and the files of a run. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -41,8 +41,6 @@ it.each([
     'an error',
     { status: 400, type: 'application/json', body: JSON.stringify({ error: { message: attack } }) },
   ],
-  ['a page', { status: 200, type: 'text/html', body: `<html><title>${attack}</title></html>` }],
-  ['no JSON', { status: 200, type: 'application/json', body: attack }],
   [
     'a finish reason',
     {
@@ -70,25 +68,6 @@ it.each([
   const json = await play(cwd, ['show', 'run', '--json']);
   requireHarmless(json.stdout);
   JSON.parse(json.stdout);
-});
-
-it('control characters in an exception of an environment never reach the terminal', async () => {
-  const cwd = temporaryDirectory();
-  writeFileSync(
-    join(cwd, 'own.mjs'),
-    `export default { create: () => ({
-  observationSpace: { kind: 'box', low: [0], high: [1] }, actionSpace: { kind: 'discrete', n: 2 }, maxSteps: 5,
-  reset: () => [0], step() { throw new Error(${JSON.stringify(attack)}); },
-}) };`,
-  );
-  writeFileSync(
-    join(cwd, 'config.yaml'),
-    'environment: ./own.mjs\nmodel: { provider: random }\niterations: 1\nwarmup: 1\nevaluation: { episodes: 1 }\n',
-  );
-  const { code, stderr, stdout } = await play(cwd, ['run', 'config.yaml', '--run-dir', 'run']);
-  expect(code).not.toBe(0);
-  expect(stderr + stdout).toContain('red');
-  requireHarmless(stderr + stdout);
 });
 
 it('control characters in a manifest never reach the terminal', async () => {

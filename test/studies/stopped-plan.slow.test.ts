@@ -66,25 +66,3 @@ it('a plan gives the same runs after it was stopped and resumed', async () => {
     );
   expect(existsSync(join(place, 'stopped', 'stop.json'))).toBe(false);
 }, 120_000);
-
-it('a request to stop reaches all parts of a plan, also those that start later', async () => {
-  const context = recordingContext(place).context;
-  const common = { runsDir: 'buffers', baselines: false, slurm: false, quiet: true, json: true };
-  const part = (index: number) =>
-    sweepCommand(
-      {
-        ...common,
-        config: join(place, 'pole.yaml'),
-        overrides: ['memory.best=2,4', 'seed=1..3'],
-        out: 'parts',
-        part: `${index}/2`,
-      },
-      context,
-    );
-  slowly.fill({ kind: 'slow', milliseconds: 300 });
-  const under = part(0);
-  await expect.poll(() => atOnce('parts'), { timeout: 20_000 }).toBe(1);
-  await asked((own) => stop({ ...options, runs: ['parts'] }, own));
-  expect(await under).toBe(130);
-  expect(await part(1)).toBe(130);
-}, 120_000);

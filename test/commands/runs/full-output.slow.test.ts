@@ -34,14 +34,7 @@ async function into(
 }
 
 describe.runIf(existsSync('/dev/full'))('a full device', () => {
-  it.each([
-    ['environments'],
-    ['environments --json'],
-    ['--help'],
-    ['--version'],
-    ['finetune --help'],
-    ['completion'],
-  ])('%s fails with a clear error', async (words) => {
+  it.each(['environments --json', '--help'])('%s fails with a clear error', async (words) => {
     const { code, said } = await into('/dev/full', words.split(' '));
     expect(code).toBe(1);
     expect(said).toMatch(/^error can't write the output: ENOSPC/m);
@@ -52,10 +45,6 @@ describe.runIf(existsSync('/dev/full'))('a full device', () => {
     expect(await into('/dev/full', run)).toMatchObject({ code: 1 });
     // What it tells of its progress.
     expect(await into('/dev/full', [...run.slice(0, -2), 's'], 'error')).toMatchObject({ code: 1 });
-  });
-
-  it('is unlike /dev/null, where writing succeeds', async () => {
-    expect(await into('/dev/null', ['environments'])).toEqual({ code: 0, said: '' });
   });
 });
 
