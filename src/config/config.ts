@@ -237,7 +237,7 @@ export function modulesPlayed({
 }
 
 export function modulesOf(config: Config): readonly string[] {
-  const { critic, model, prompts } = config;
+  const { critic, model } = config;
   const readers = [
     ...membersOf(model).map((member) => member.config),
     ...(critic?.model ? [critic.model] : []),
@@ -245,6 +245,5 @@ export function modulesOf(config: Config): readonly string[] {
   return [
     ...modulesPlayed(config),
     ...readers.flatMap((reader) => (reader.provider === 'module' ? [reader.path] : [])),
-    ...(prompts.helpers === undefined ? [] : [prompts.helpers]),
   ];
 }

@@ -1,8 +1,9 @@
 /** Policies created by a user's module. */
 import { basename } from 'node:path';
+import { inspect } from 'node:util';
 import { z } from 'zod';
 import { messageOf, UserError } from '../base/errors.js';
-import { isRecord, loadModule, thrownIn } from '../base/modules/user-module.js';
+import { loadModule, thrownIn } from '../base/modules/user-module.js';
 import type { RandomGenerator } from '../base/random/generator.js';
 import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
@@ -77,6 +78,15 @@ const parametersShape = z
   .refine(({ low, high }) => low < high, 'low must be below high')
   .refine(({ count, names }) => (names?.length ?? count) === count, 'names must have one name per parameter');
 
+const method = z.custom((value) => typeof value === 'function', 'must be a function');
+
+const familyShape = z.object({
+  parameters: parametersShape,
+  build: method,
+  description: z.string().optional(),
+  initial: method.optional(),
+});
+
 /** Loads policies from a module. @throws UserError that names the file and the fault */
 export async function modulePolicies(
   { path, options }: ModulePolicyConfig,
@@ -86,18 +96,14 @@ export async function modulePolicies(
   const { id, observationSpace, actionSpace, maxSteps } = environment;
   const made = await create(options, 'policy.options', { id, observationSpace, actionSpace, maxSteps });
   const wrong = (message: string) => new UserError({ file, message });
-  if (!isRecord(made)) throw wrong('create must return an object with parameters and a build function');
-  const { build, description, initial } = made as unknown as Partial<UserPolicyFamily>;
-  if (typeof build !== 'function')
-    throw wrong(`the policy created by ${basename(file)} has no build function`);
-  const { data, error } = parametersShape.safeParse(made.parameters);
+  const { data, error } = familyShape.safeParse(made);
   if (data === undefined) {
     const { path: place, message } = error.issues[0]!;
-    throw wrong(
-      `${['parameters', ...place].join('.')} of the policy created by ${basename(file)}: ${message}`,
-    );
+    throw wrong(`${place.join('.')} of the policy created by ${basename(file)}: ${message}`);
   }
-  const { choices, names, ...range } = data;
+  const { description = '' } = data;
+  const { build, initial } = made as UserPolicyFamily;
+  const { choices, names, ...range } = data.parameters;
   const parameters: ParameterSpec = {
     ...range,
     kind: range.decimals === 0 ? 'integer' : 'float',
@@ -113,16 +119,14 @@ export async function modulePolicies(
   };
   return {
     parameters,
-    description: { kind: 'module', name, text: description ?? '' },
+    description: { kind: 'module', name, text: description },
     build(vector) {
       const policy = guarded('build', () => build.call(made, vector));
       if (typeof policy !== 'function') throw wrong('build must return a function');
       return (observation) => {
         const action = guarded('the policy', () => policy(observation));
         if (isValidAction(action, actionSpace)) return action;
-        throw wrong(
-          `the policy returned ${typeof action === 'bigint' ? action : (JSON.stringify(action) ?? 'nothing')}, which is not an action of ${id}`,
-        );
+        throw wrong(`the policy returned ${inspect(action)}, which is not an action of ${id}`);
       };
     },
     initial: (random) =>

@@ -21,45 +21,19 @@ function problemsOf(files: Record<string, Hostile>): string {
 describe('a hostile model directory is refused with a short message', () => {
   it.each<[string, Record<string, Hostile>, RegExp]>([
     ['an endless config', { 'config.json': link('/dev/zero') }, /config.json: is a device, pipe or socket/],
-    ['a config that nobody writes', { 'config.json': { kind: 'pipe' } }, /config.json: is a device, pipe/],
-    ['a config that is a folder', { 'config.json': link('/tmp') }, /config.json: is a folder/],
     ['a deep config', { 'config.json': text(deep(5000)) }, /config.json: .*more than 200 levels/],
     ['a list for a config', { 'config.json': text('[]') }, /not a model config/],
     ['a billion layers', { 'config.json': fields({ num_hidden_layers: 1e9 }) }, /num_hidden_layers: /],
-    ['layers in words', { 'config.json': fields({ num_hidden_layers: 'many' }) }, /num_hidden_layers: /],
-    ['a wide model', { 'config.json': fields({ hidden_size: 1e12 }) }, /hidden_size: /],
-    ['a large vocabulary', { 'config.json': fields({ vocab_size: 1e12 }) }, /vocab_size: /],
-    [
-      'a long context',
-      { 'config.json': fields({ max_position_embeddings: 1e15 }) },
-      /max_position_embeddings/,
-    ],
     ['weights without end', { 'model.safetensors': link('/dev/zero') }, /is a device, pipe or socket/],
-    ['weights that nobody writes', { 'model.safetensors': { kind: 'pipe' } }, /is a device, pipe or socket/],
     [
       'a header of 2^60 bytes',
       { 'model.safetensors': text(safetensors('{}', { length: 2n ** 60n })) },
       /its header is cut off, or longer than 100 MB/,
     ],
-    [
-      'a deep header',
-      { 'model.safetensors': text(safetensors(deep(5000))) },
-      /header is not JSON .*200 levels/,
-    ],
     ['a header of nothing', { 'model.safetensors': text(safetensors('null')) }, /header is not a table/],
     [
       'texts for offsets',
       { 'model.safetensors': text(safetensors(tensor(['0', '16']))) },
-      /no valid entry for the tensor/,
-    ],
-    [
-      'offsets before the file',
-      { 'model.safetensors': text(safetensors(tensor([-16, 0]))) },
-      /no valid entry for the tensor/,
-    ],
-    [
-      'halves for offsets',
-      { 'model.safetensors': text(safetensors(tensor([0.5, 16.5]))) },
       /no valid entry for the tensor/,
     ],
     [
@@ -97,21 +71,10 @@ describe('a hostile model directory is refused with a short message', () => {
       /added_tokens.0.id: /,
     ],
     [
-      'a negative token',
-      { 'tokenizer.json': fields({ 'model.vocab': { a: -1 } }) },
-      /model.vocab: is not a token id/,
-    ],
-    [
-      'a word of id 4e9',
-      { 'tokenizer.json': fields({ 'model.vocab': { a: 4e9 } }) },
-      /model.vocab: is not a token id/,
-    ],
-    [
       'a text for an id',
       { 'tokenizer.json': fields({ 'model.vocab': { a: 'length' } }) },
       /model.vocab: is not a token id/,
     ],
-    ['a template without end', { 'chat_template.jinja': link('/dev/zero') }, /is a device, pipe or socket/],
     [
       'a large template',
       { 'chat_template.jinja': text('x'.repeat(2_000_000)) },
@@ -139,9 +102,7 @@ describe('limits on chat templates', () => {
 
   it.each([
     ['loops in loops', loop(loop(loop('x')))],
-    ['loops in loops without a body', `{% set r = range(100000) %}${loop(loop('', 'r'), 'r')}`],
     ['a range of a billion', loop('', 'range(1000000000)')],
-    ['a range of halves of nothing', loop('', 'range(0, 1, 0)')],
     ['a macro that calls itself', '{% macro f(g) %}{{ g(g) }}{% endmacro %}{{ f(f) }}'],
     [
       'a macro that calls itself twice',
@@ -150,10 +111,6 @@ describe('limits on chat templates', () => {
     [
       'texts that double',
       `{% set ns = namespace(t='x') %}${loop('{% set ns.t = ns.t ~ ns.t %}', 'range(60)')}`,
-    ],
-    [
-      'lists that double',
-      `{% set ns = namespace(t=[1]) %}${loop('{% set ns.t = ns.t + ns.t %}', 'range(60)')}`,
     ],
   ])('%s', (_name, template) => {
     expect(() => render(template)).toThrow(/can't render these messages: .*(steps|range has|call stack)/);

@@ -97,22 +97,6 @@ describe('networks', () => {
     expect(family.build([...zeros.slice(0, -1), 1])([1, 1])).toBe(7);
   });
 
-  it('return an action that later steps don’t change', () => {
-    const family = createPolicyFamily(network({ hidden: [1] }), withSpaces(box(1), box(1)));
-    const policy = family.build([1, 0, 1, 0]);
-    const first = policy([0.5]);
-    const copy = structuredClone(first);
-    policy([-0.5]);
-    expect(first).toEqual(copy);
-  });
-
-  it('are nonlinear with tanh', () => {
-    const family = createPolicyFamily(network({ hidden: [2] }), withSpaces(box(1), box(1)));
-    const policy = family.build([3, -2, 0, 0, 1, 1, 0]);
-    const [one, two] = [policy([1]), policy([2])] as [readonly number[], readonly number[]];
-    expect(two[0]).not.toBeCloseTo(2 * one[0]!, 3);
-  });
-
   const refusal = (config: MlpConfig, ...spaces: Parameters<typeof withSpaces>) => {
     try {
       createPolicyFamily(config, withSpaces(...spaces));

@@ -140,7 +140,10 @@ export async function openPythonEnvironment(
   const name = id.slice('gymnasium:'.length);
   const refusals: Refusals = ({ kind, message, details }) => {
     if (kind === 'import') {
-      return { message: `a Python module is missing: ${message}`, hint: hintFor(details, python) };
+      return {
+        message: `a Python module is missing: ${message}`,
+        hint: `run ${python} -m pip install "gymnasium[all]", or set environment.modules to the folder of ${details}.py`,
+      };
     }
     if (kind === 'space') {
       const hint =
@@ -185,22 +188,4 @@ export async function openPythonEnvironment(
     batches: Array.from({ length: processes }, (_, index) => batch(index)),
     close: () => players.close(),
   };
-}
-
-/** The argument of `pip install` for each module. */
-const packages: Readonly<Record<string, string>> = {
-  gymnasium: 'gymnasium',
-  numpy: 'gymnasium',
-  mujoco: '"gymnasium[mujoco]"',
-  imageio: '"gymnasium[mujoco]"',
-  Box2D: 'swig "gymnasium[box2d]"',
-  pygame: '"gymnasium[classic-control]"',
-  ale_py: '"gymnasium[atari]"',
-};
-
-function hintFor(module: string, python: string): string {
-  const known = packages[module.split('.')[0]!];
-  return known === undefined
-    ? `install the package that provides ${module}, or set environment.modules to the folder of ${module}.py`
-    : `run ${python} -m pip install ${known}`;
 }

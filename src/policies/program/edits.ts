@@ -1,6 +1,5 @@
 /** Changes to a program, written as search-and-replace blocks. */
 
-import { distance } from 'fastest-levenshtein';
 import { append } from '../../base/append.js';
 import { ProgramFault } from './program.js';
 
@@ -32,8 +31,7 @@ const closing = /^>{5,9} ?REPLACE$/;
  * to the parent. All blocks refer to the unchanged parent. Trailing whitespace is ignored. If a block isn't found, it
  * is searched for again without its common indentation, and its new lines are indented to match. Text outside blocks is
  * ignored.
- * @throws ProgramFault if there is no block, a block doesn't apply, or the result equals the parent. If a block isn't
- * found, the fault quotes the most similar lines of the parent, unless none is similar enough.
+ * @throws ProgramFault if there is no block, a block doesn't apply, or the result equals the parent
  */
 export function applyEdits(parent: string, reply: string): string {
   const lines = parent.split(/\r?\n/).map((line) => line.trimEnd());
@@ -104,9 +102,7 @@ function placeOf(block: Block, lines: readonly string[]): Placed {
       loose[0],
     );
   }
-  const near = mostSimilar(search, lines);
-  const shown = near && `; the most similar lines begin at line ${near.at + 1}: ${near.text}`;
-  throw fault(number, `the program has no lines ${quoted(search)}${shown ?? ''}`, near?.at);
+  throw fault(number, `the program has no lines ${quoted(search)}`);
 }
 
 /** The 0-based line numbers at which `search` occurs in `lines`. */
@@ -143,29 +139,6 @@ function reindented(block: Block, first: string): Block {
     return found.slice(0, Math.max(0, found.length - less)) + line.trimStart();
   });
   return { ...block, replace };
-}
-
-/** Minimum similarity, from 0 to 1, of lines that a fault shows. */
-const leastSimilarity = 0.5;
-
-/** The lines of the parent most similar to `search`, by edit distance without indentation. */
-function mostSimilar(
-  search: readonly string[],
-  lines: readonly string[],
-): { readonly at: number; readonly text: string } | undefined {
-  const similarity = (at: number) => {
-    const [wanted, found] = [search, lines.slice(at, at + search.length)].map((some) =>
-      some
-        .map((line) => line.trim())
-        .join('\n')
-        .slice(0, 500),
-    ) as [string, string];
-    return 1 - distance(wanted, found) / Math.max(wanted.length, found.length, 1);
-  };
-  const all = lines.map((_, at) => ({ at, similarity: similarity(at) }));
-  const [best] = all.sort((a, b) => b.similarity - a.similarity || a.at - b.at);
-  if (!best || best.similarity < leastSimilarity) return undefined;
-  return { at: best.at, text: quoted(lines.slice(best.at, best.at + search.length)) };
 }
 
 /** Joins up to three lines into one, without their common indentation. */
