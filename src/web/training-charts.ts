@@ -5,11 +5,6 @@ import { type Axis, type Chart, type Series, thinned } from './chart.js';
 
 type Row = Readonly<Record<string, number>>;
 
-const kinds = ['step', 'validation', 'evaluation'] as const;
-
-/** Metrics of a training run, by kind. */
-type TrainingRows = Readonly<Record<(typeof kinds)[number], readonly Row[]>>;
-
 /** Texts and settings that the metrics don't contain. */
 export interface TrainingWords {
   readonly unit: 'step' | 'update';
@@ -55,26 +50,44 @@ const charted: readonly (readonly [
 ];
 
 /** Maximum number of rows of a kind; in a longer training run, each is the mean of a stretch. */
-const mostRows = 1024;
+const maxRows = 1024;
 
 /** @param metrics lines of `metrics.jsonl`. @returns the main chart first; nothing until the first metrics arrive */
 export function trainingCharts(
   metrics: readonly Readonly<Record<string, unknown>>[],
   words: TrainingWords,
 ): readonly Chart[] {
-  const [step, validation, evaluation] = kinds.map((kind) =>
-    thinned(metrics.filter((metric) => metric.kind === kind).map(numbersIn), mostRows, meanRow),
-  ) as [Row[], Row[], Row[]];
-  const rows = { step, validation: validation.filter(({ loss }) => loss !== undefined), evaluation };
-  const has = (name: string) => step.some((row) => name in row);
-  const isRl = has('reward') || evaluation.length > 0;
-  const shown = { ...rows, step: withEpisodeSteps(step) };
+  const rowsOf = (kind: string) =>
+    thinned(metrics.filter((metric) => metric.kind === kind).map(numbersIn), maxRows, (stretch) => [
+      meanRow(stretch),
+    ]);
+  const [step, evaluation] = [withEpisodeSteps(rowsOf('step')), rowsOf('evaluation')];
+  const having = (rows: readonly Row[], name: string) => rows.filter((row) => name in row);
+  const rewards = having(step, 'reward');
+  const losses = having(step, 'loss');
+  const isRl = rewards.length + evaluation.length > 0;
+  const returns: HeldOut = {
+    rows: having(evaluation, 'meanReward'),
+    name: 'meanReward',
+    label: words.measured,
+    best: ({ meanReward }) => `best, ${formatReturn(meanReward)}`,
+    isBetter: (a, b) => a > b,
+  };
+  const validation: HeldOut = {
+    rows: having(rowsOf('validation'), 'loss'),
+    name: 'loss',
+    label: 'validation loss',
+    best: ({ loss }) => `lowest validation loss, ${loss!.toFixed(4)}`,
+    isBetter: (a, b) => a <= b,
+  };
   return [
-    ...(isRl ? [returnChart(rows, words)] : []),
-    ...(has('reward') ? [rewardChart(rows, words)] : []),
-    ...(!isRl && has('loss') ? [lossChart(rows, words)] : []),
+    ...(isRl ? [mainChart(words, capitalised(words.measured), { held: returns })] : []),
+    ...(rewards.length > 0 ? [mainChart(words, words.rewards, { each: rewards, name: 'reward' })] : []),
+    ...(!isRl && losses.length > 0
+      ? [mainChart(words, 'Loss (nats per answer token)', { each: losses, name: 'loss', held: validation })]
+      : []),
     ...charted.flatMap((figure) => {
-      const own = shown[figure[0]].filter((row) => figure[1] in row);
+      const own = having(figure[0] === 'step' ? step : evaluation, figure[1]);
       return own.length === 0 ? [] : [smallChart(own, figure, words)];
     }),
   ];
@@ -86,12 +99,11 @@ const numbersIn = (metric: Readonly<Record<string, unknown>>): Row =>
   );
 
 /** The mean of each metric, except `step`, which keeps its last value. */
-function meanRow(stretch: readonly Row[]): readonly [Row] {
-  const means = [...new Set(stretch.flatMap(Object.keys))].map((name) => {
-    const values = stretch.flatMap((row) => row[name] ?? []);
-    return [name, name === 'step' ? values.at(-1)! : mean(values)] as const;
-  });
-  return [Object.fromEntries(means)];
+function meanRow(stretch: readonly Row[]): Row {
+  const names = [...new Set(stretch.flatMap(Object.keys))];
+  const valuesOf = (name: string) => stretch.flatMap((row) => row[name] ?? []);
+  const means = names.map((name) => [name, mean(valuesOf(name))] as const);
+  return { ...Object.fromEntries(means), step: valuesOf('step').at(-1) ?? 0 };
 }
 
 /** Adds the mean episode length of each update, computed from running totals if the rows have them. */
@@ -102,131 +114,99 @@ const withEpisodeSteps = (rows: readonly Row[]): readonly Row[] =>
     return length > 0 && Number.isFinite(length) ? { ...row, episodeSteps: length } : row;
   });
 
-/** The steps of these rows, ascending, and a function that returns a metric's value at each of them. */
-function stepsOf(...rows: readonly (readonly Row[])[]) {
-  const at = [...new Set(rows.flat().map(({ step = 0 }) => step))].sort((a, b) => a - b);
-  const valuesOf = (own: readonly Row[], value: (row: Row) => number | undefined) => {
-    const known = new Map(own.map((row) => [row.step ?? 0, value(row)]));
-    return at.map((step) => {
-      const found = known.get(step);
-      return found === undefined ? null : Number(found.toPrecision(6));
-    });
+const stepOf = ({ step = 0 }: Row) => step;
+
+/** A metric measured on held-out data, with its margin if rows have one. */
+interface HeldOut {
+  readonly rows: readonly Row[];
+  readonly name: string;
+  readonly label: string;
+  /** Describes the best value, such as `lowest validation loss, 0.5`. */
+  readonly best: (row: Row) => string;
+  readonly isBetter: (a: number, b: number) => boolean;
+}
+
+/** A metric at each step in the background, with its moving average, and held-out measurements. */
+function mainChart(
+  words: TrainingWords,
+  title: string,
+  {
+    each = [],
+    held,
+    name = '',
+  }: { readonly each?: readonly Row[]; readonly name?: string; readonly held?: HeldOut },
+): Chart {
+  const { at, valuesOf } = stepsOf([...each, ...(held?.rows ?? [])]);
+  const all = each.map((row) => row[name]!);
+  const means = each.map((row, i) => ({ ...row, [name]: trainingLoss(all, i + 1) }));
+  const around = (rows: readonly Row[], own: string, width: string) => {
+    const wide = rows.filter((row) => width in row);
+    const end = (sign: 1 | -1) => valuesOf(wide, (row) => row[own]! + sign * row[width]!);
+    return wide.length > 0 && { low: end(-1), high: end(1) };
   };
-  return { at, valuesOf };
-}
-
-const bestOf = (rows: readonly Row[], isBetter: (a: Row, b: Row) => boolean) =>
-  rows.reduce<Row | undefined>((best, row) => (best && !isBetter(row, best) ? best : row), undefined);
-
-const bestMark = (label: string, { step = 0 }: Row, y: number): NonNullable<Chart['marks']> => [
-  { label, draw: 'diamond', colour: '--good', marks: [{ x: step, y }] },
-];
-
-const hint = 'Hover over the chart for values; drag to zoom, double-click to reset.';
-
-const xAxis = ({ unit }: TrainingWords): Axis => ({
-  title: unit === 'step' ? 'Step' : 'Update',
-  kind: 'whole',
-});
-
-/** A metric at each step, in the background, and its moving average. */
-function smoothed(
-  name: string,
-  rows: readonly Row[],
-  { valuesOf }: ReturnType<typeof stepsOf>,
-): readonly [each: Omit<Series, 'label'>, mean: Omit<Series, 'label'>] {
-  const all = rows.map((row) => row[name]!);
-  const means = rows.map(({ step = 0 }, i) => ({ step, [name]: trainingLoss(all, i + 1) }));
-  const own = (row: Row) => row[name];
-  return [
-    { draw: 'line', colour: '--spread', width: 1, values: valuesOf(rows, own) },
-    { draw: 'line', colour: '--accent', width: 2, values: valuesOf(means, own) },
+  const spread = around(each, name, 'spread');
+  const best = held?.rows.reduce<Row | undefined>(
+    (a, b) => (a && held.isBetter(a[held.name]!, b[held.name]!) ? a : b),
+    undefined,
+  );
+  const series: readonly (Series | false)[] = [
+    each.length > 0 && {
+      label: `per ${words.unit}`,
+      draw: 'line',
+      colour: '--spread',
+      width: 1,
+      outliers: 'high',
+      values: valuesOf(each, (row) => row[name]!),
+      ...spread,
+    },
+    each.length > 0 && {
+      label: `mean over the latest 10 to 100 ${words.unit}s`,
+      draw: 'line',
+      colour: '--accent',
+      width: 2,
+      values: valuesOf(means, (row) => row[name]!),
+    },
+    ...(held === undefined || held.rows.length === 0
+      ? []
+      : (['line', 'points'] as const).map((draw): Series | false => {
+          const shown = { label: held.label, colour: '--warn', draw, width: 2 } as const;
+          const values = valuesOf(held.rows, (row) => row[held.name]!);
+          if (draw === 'line') return { ...shown, values };
+          return held.rows.length <= 60 && { ...shown, values, ...around(held.rows, held.name, 'margin') };
+        })),
   ];
-}
-
-const smoothText = ({ unit }: TrainingWords) => `mean over the latest 10 to 100 ${unit}s`;
-
-function lossChart({ step, validation }: TrainingRows, words: TrainingWords): Chart {
-  const rows = step.filter(({ loss }) => loss !== undefined);
-  const losses = rows.map(({ loss }) => loss!);
-  const steps = stepsOf(rows, validation);
-  const [each, mean] = smoothed('loss', rows, steps);
-  const best = bestOf(validation, (a, b) => a.loss! < b.loss!);
-  const lowest = best
-    ? `lowest validation loss, ${best.loss!.toFixed(4)} at step ${formatCount(best.step!)}`
-    : '';
+  const mark = best && `${held!.best(best)} at ${words.unit} ${formatCount(stepOf(best))}`;
   return {
-    label: `Training loss over ${plural(rows.at(-1)?.step ?? 0, 'step')}: from ${losses[0]?.toFixed(4)} to ${trainingLoss(losses).toFixed(4)}${lowest && `; ${lowest}`}.`,
-    x: xAxis(words),
-    y: { title: 'Loss (nats per answer token)' },
-    at: steps.at,
-    series: [
-      { ...each, label: 'training loss per step', outliers: 'high' },
-      { ...mean, label: `training loss, ${smoothText(words)}` },
-      ...heldOut(
-        'validation loss',
-        steps.valuesOf(validation, ({ loss }) => loss),
-      ),
-    ],
-    ...(best && { marks: bestMark(lowest, best, best.loss!) }),
-    hint,
-  };
-}
-
-/** A line and, if there are at most 60 values, points. */
-function heldOut(
-  label: string,
-  values: Series['values'],
-  interval: Pick<Series, 'low' | 'high'> = {},
-): readonly Series[] {
-  const common = { label, colour: '--warn', values } as const;
-  const count = values.filter((value) => value !== null).length;
-  return [
-    ...(count > 0 ? [{ ...common, draw: 'line', width: 2 } as const] : []),
-    ...(count > 0 && count <= 60 ? [{ ...common, ...interval, draw: 'points' } as const] : []),
-  ];
-}
-
-const measuredIn = ({ meanReturn, meanReward }: Row) => meanReward ?? meanReturn;
-
-function returnChart({ evaluation }: TrainingRows, words: TrainingWords): Chart {
-  const rows = evaluation.filter((row) => measuredIn(row) !== undefined);
-  const { at, valuesOf } = stepsOf(rows);
-  const title = capitalised(words.measured);
-  const withMargin = rows.filter(({ margin }) => margin !== undefined);
-  const end = (sign: 1 | -1) => valuesOf(withMargin, (row) => measuredIn(row)! + sign * row.margin!);
-  const best = bestOf(rows, (a, b) => measuredIn(a)! >= measuredIn(b)!);
-  const highest = best ? `best, ${formatReturn(measuredIn(best))} at update ${formatCount(best.step!)}` : '';
-  return {
-    label: `${title}, by update${highest && `; ${highest}`}.`,
-    x: { ...xAxis(words), from: 0 },
+    label: `${title}, ${plural(at.at(-1) ?? 0, words.unit)}${mark ? `; ${mark}` : ''}.`,
+    x: { ...xAxis(words), ...(each.length === 0 && { from: 0 }) },
     y: { title },
     at,
-    series: heldOut(words.measured, valuesOf(rows, measuredIn), { low: end(-1), high: end(1) }),
-    ...(best && { marks: bestMark(highest, best, measuredIn(best)!) }),
-    hint,
+    series: series.filter((one) => one !== false),
+    ...(spread && { bands: { label: '± standard deviation within groups' } }),
+    ...(best && {
+      marks: [
+        {
+          label: mark!,
+          draw: 'diamond',
+          colour: '--good',
+          marks: [{ x: stepOf(best), y: best[held!.name]! }],
+        },
+      ],
+    }),
+    hint: 'Hover over the chart for values; drag to zoom, double-click to reset.',
   };
 }
 
-/** Rewards during training, with their standard deviation within groups. */
-function rewardChart({ step }: TrainingRows, words: TrainingWords): Chart {
-  const rows = step.filter(({ reward }) => reward !== undefined);
-  const steps = stepsOf(rows);
-  const [each, mean] = smoothed('reward', rows, steps);
-  const end = (sign: 1 | -1) => steps.valuesOf(rows, ({ reward, spread = 0 }) => reward! + sign * spread);
-  const hasSpread = rows.some(({ spread }) => spread !== undefined);
-  return {
-    label: `${words.rewards}, by update: from ${formatNumber(rows[0]?.reward)} to ${formatNumber(rows.at(-1)?.reward)}.`,
-    x: xAxis(words),
-    y: { title: words.rewards },
-    at: steps.at,
-    ...(hasSpread && { bands: { label: '± standard deviation within groups' } }),
-    series: [
-      { ...each, label: 'mean per update', ...(hasSpread && { low: end(-1), high: end(1) }) },
-      { ...mean, label: smoothText(words) },
-    ],
-    hint,
+const xAxis = ({ unit }: TrainingWords): Axis => ({ title: capitalised(unit), kind: 'whole' });
+
+/** The steps of the rows, ascending, and a function that returns a value of some rows at each of them. */
+function stepsOf(rows: readonly Row[]) {
+  const at = [...new Set(rows.map(stepOf))].sort((a, b) => a - b);
+  const valuesOf = (own: readonly Row[], value: (row: Row) => number): Series['values'] => {
+    const known = new Map(own.map((row) => [stepOf(row), Number(value(row).toPrecision(6))]));
+    return at.map((step) => known.get(step) ?? null);
   };
+  return { at, valuesOf };
 }
 
 function smallChart(
@@ -235,18 +215,18 @@ function smallChart(
   words: TrainingWords,
 ): Chart {
   const { at, valuesOf } = stepsOf(rows);
-  const values = valuesOf(rows, (row) => row[name]);
+  const values = valuesOf(rows, (row) => row[name]!);
   const { maxGradientNorm: limit } = words;
-  const isLimited = name === 'gradientNorm' && limit !== undefined;
   const isNegative = values.some((value) => value !== null && value < 0);
   return {
-    label: `${title}, by ${words.unit}: from ${formatNumber(values[0] ?? undefined)} to ${formatNumber(values.at(-1) ?? undefined)}.`,
+    label: `${title}, ${plural(at.at(-1) ?? 0, words.unit)}.`,
     x: xAxis(words),
     y: { title, kind, ...(!isNegative && { from: 0 }), ...(kind === 'share' && { to: 1 }) },
     height: 170,
     at,
     series: [{ label: title.toLowerCase(), draw: 'line', colour: '--accent', outliers: 'high', values }],
-    ...(isLimited && { levels: [{ y: limit, label: `clipped to ${formatNumber(limit)}` }] }),
+    ...(name === 'gradientNorm' &&
+      limit !== undefined && { levels: [{ y: limit, label: `clipped to ${formatNumber(limit)}` }] }),
   };
 }
 

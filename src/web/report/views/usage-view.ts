@@ -11,23 +11,70 @@ import {
 import { bar as barColumn, number, pageTable, text } from '../../../base/text/table.js';
 import type { CallRecord, Cap, LimitName, UsageTotals } from '../../../runs/calls.js';
 import { addUsage, usageOfCall } from '../../../runs/usage.js';
-import { type Chart, chartFigure } from '../../chart.js';
+import { type Axis, chartFigure, type Series, thinned } from '../../chart.js';
 import type { RunData } from '../data/proposals.js';
+
+/** Maximum number of bars in a chart; in a longer run, each shows several iterations. */
+const maxBars = 600;
+
+/** Kinds of tokens that the chart shows separately. */
+const tokenKinds = [
+  {
+    label: 'prompt',
+    colour: '--tokens-fresh',
+    of: (one: UsageTotals) => one.promptTokens - one.cachedTokens,
+  },
+  { label: 'prompt, cached', colour: '--tokens-cached', of: (one: UsageTotals) => one.cachedTokens },
+  {
+    label: 'answer',
+    colour: '--tokens-answer',
+    of: (one: UsageTotals) => one.completionTokens - one.reasoningTokens,
+  },
+  { label: 'reasoning', colour: '--tokens-reasoning', of: (one: UsageTotals) => one.reasoningTokens },
+] as const;
 
 /** Shows tokens and latency of each iteration, the cost so far, the totals, and the use of limits. */
 export function usageView(
   { caps, usage: totals }: Pick<RunData['manifest'], 'caps' | 'usage'>,
   iterations: readonly UsageTotals[],
 ): Content {
-  const usage = spansOf(iterations);
-  const tokens = totals.promptTokens + totals.completionTokens > 0;
-  // Shorter latencies, such as a baseline's, are only noise.
-  const slow = usage.some((iteration) => iteration.latencyMs >= 100);
+  const numbered = iterations.map((usage, i) => ({ ...usage, iteration: i + 1 }));
+  const shown = thinned(numbered, maxBars, (own) => [{ ...addUsage(own), iteration: own[0]!.iteration }]);
+  const size = (shown[1]?.iteration ?? 2) - 1;
+  const each = size === 1 ? 'per iteration' : `per ${size} iterations`;
+  const chart = (y: Axis, series: readonly Series[]) =>
+    chartFigure({
+      label: `${y.title}, ${plural(iterations.length, 'iteration')}.`,
+      x: { title: 'Iteration', kind: 'whole' },
+      y,
+      height: 190,
+      at: shown.map(({ iteration }) => iteration),
+      series,
+    });
+  const tokens: readonly Series[] = tokenKinds.flatMap(({ colour, label, of }) => {
+    const values = shown.map(of);
+    return values.some((value) => value > 0) ? { label, colour, draw: 'bars', values } : [];
+  });
+  const latencies = shown.map(({ latencyMs }) => latencyMs);
+  const sums: number[] = [];
+  for (const { cost = 0 } of shown) sums.push((sums.at(-1) ?? 0) + cost);
   return html`<div class="charts">
-${tokens && tokenChart(usage)}
-${slow && latencyChart(usage)}
-${totals.cost !== undefined && totals.cost > 0 && costChart(usage)}
-<div>${!tokens && html`<p class="note">This model uses no tokens, or its provider doesn't report them.</p>`}
+${tokens.length > 0 && chart({ title: `Tokens ${each}`, kind: 'compact' }, tokens)}
+${
+  // Shorter latencies, such as a baseline's, are only noise.
+  latencies.some((latency) => latency >= 100) &&
+  chart({ title: `Latency ${each}`, kind: 'duration' }, [
+    { label: 'latency', draw: 'bars', colour: '--point', values: latencies },
+  ])
+}
+${
+  totals.cost !== undefined &&
+  totals.cost > 0 &&
+  chart({ title: 'Cost so far', kind: 'cost', from: 0 }, [
+    { label: 'cost so far', draw: 'line', colour: '--accent', width: 2, values: sums },
+  ])
+}
+<div>${tokens.length === 0 && html`<p class="note">This model uses no tokens, or its provider doesn't report them.</p>`}
 ${totalsTable(totals)}
 ${capsTable(caps)}</div>
 </div>`;
@@ -68,90 +115,6 @@ export class UsageByIteration {
   get totals(): readonly UsageTotals[] {
     return Array.from(this.#usage, (own = addUsage([])) => own);
   }
-}
-
-/** One iteration or, in a long run, several consecutive iterations that share a bar. */
-interface Span extends UsageTotals {
-  readonly first: number;
-  readonly last: number;
-}
-
-/** Kinds of tokens that the chart shows separately. */
-const tokenKinds = [
-  { label: 'prompt', colour: '--tokens-fresh', of: (span: Span) => span.promptTokens - span.cachedTokens },
-  { label: 'prompt, cached', colour: '--tokens-cached', of: (span: Span) => span.cachedTokens },
-  {
-    label: 'answer',
-    colour: '--tokens-answer',
-    of: (span: Span) => span.completionTokens - span.reasoningTokens,
-  },
-  { label: 'reasoning', colour: '--tokens-reasoning', of: (span: Span) => span.reasoningTokens },
-] as const;
-
-const mostBars = 600;
-
-function spansOf(iterations: readonly UsageTotals[]): readonly Span[] {
-  const size = Math.ceil(iterations.length / mostBars);
-  return Array.from({ length: Math.ceil(iterations.length / Math.max(1, size)) }, (_, i) => {
-    const own = iterations.slice(i * size, (i + 1) * size);
-    const first = i * size + 1;
-    return { ...addUsage(own), first, last: first + own.length - 1 };
-  });
-}
-
-/** `Tokens per iteration` or, for longer spans, `Tokens per 3 iterations`. */
-const ofEach = (what: string, [first]: readonly Span[]) => {
-  const size = first === undefined ? 1 : first.last - first.first + 1;
-  return size === 1 ? `${what} per iteration` : `${what} per ${size} iterations`;
-};
-
-function tokenChart(usage: readonly Span[]): Content {
-  const shown = tokenKinds.filter(({ of }) => usage.some((span) => of(span) > 0));
-  return iterationChart(usage, {
-    y: { title: ofEach('Tokens', usage), kind: 'compact' },
-    series: shown.map(({ of, ...kind }) => ({ ...kind, draw: 'bars', values: usage.map(of) })),
-    noteOf: (span) => shown.map(({ of, label }) => `${label} ${formatCount(of(span))}`).join(', '),
-  });
-}
-
-const latencyChart = (usage: readonly Span[]): Content =>
-  iterationChart(usage, {
-    y: { title: ofEach('Latency', usage), kind: 'duration' },
-    series: [{ ...bars, label: 'latency', values: usage.map(({ latencyMs }) => latencyMs) }],
-    noteOf: ({ latencyMs }) => formatDuration(latencyMs),
-  });
-
-const bars = { draw: 'bars', colour: '--point' } as const;
-
-const area = { draw: 'line', colour: '--accent', width: 2 } as const;
-
-function costChart(usage: readonly Span[]): Content {
-  const sums: number[] = [];
-  for (const { cost = 0 } of usage) sums.push((sums.at(-1) ?? 0) + cost);
-  return iterationChart(usage, {
-    y: { title: 'Cost so far', kind: 'cost', from: 0 },
-    series: [{ ...area, label: 'cost so far', values: sums, low: sums.map(() => 0), high: sums }],
-    noteOf: ({ cost = 0, first, last }, i) =>
-      `${formatCost(sums[i]!)} so far, ${formatCost(cost)} in ${first === last ? 'this iteration' : 'these iterations'}`,
-  });
-}
-
-function iterationChart(
-  usage: readonly Span[],
-  chart: Pick<Chart, 'series' | 'y'> & { readonly noteOf: (usage: Span, index: number) => string },
-): Content {
-  const { noteOf, ...rest } = chart;
-  return chartFigure({
-    ...rest,
-    label: `${chart.y.title}, ${plural(usage.at(-1)?.last ?? 0, 'iteration')}.`,
-    x: { title: 'Iteration', kind: 'whole' },
-    height: 190,
-    at: usage.map(({ first, last }) => (first + last) / 2),
-    notes: usage.map(
-      (u, i) =>
-        `${u.first === u.last ? `Iteration ${u.first}` : `Iterations ${u.first} to ${u.last}`}: ${noteOf(u, i)}`,
-    ),
-  });
 }
 
 function totalsTable(usage: UsageTotals): Content {
