@@ -1,30 +1,67 @@
 /** Finds runs and plans (sweeps and evaluations) in folders. */
-import { existsSync, readdirSync } from 'node:fs';
+import { type Dirent, existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { planFile, runFiles } from './reader.js';
-import { isTraining } from './training-files.js';
+import { isTraining, trainingFiles } from './training-files.js';
 
-const isRun = (path: string) => existsSync(join(path, runFiles.manifest));
+/** A run, a training run, or the directory of a plan. */
+export interface Found {
+  readonly kind: 'run' | 'training' | 'plan';
+  readonly path: string;
+  /** Path below the searched folder, with slashes; empty for the folder itself. */
+  readonly name: string;
+  /** Name of the outermost plan that contains it; null if none does. */
+  readonly within: string | null;
+}
 
-/** Maximum depth of the folders to search. A study's runs are two levels below its directory. */
-const deepest = 4;
+/** Maximum depth of the folders to search. A plan's runs are two levels below its directory. */
+const deepest = 5;
+
+/** Finds what is in a folder and its subfolders, sorted by name; runs and training runs contain nothing more. */
+export function foundBelow(
+  path: string,
+  name = '',
+  within: string | null = null,
+  depth = 0,
+): readonly Found[] {
+  const entries = entriesOf(path);
+  const has = (file: string) => entries.some((entry) => entry.name === file);
+  const isTrained = (has(trainingFiles.about) || has(trainingFiles.metrics)) && isTraining(path);
+  const isPlan = has(planFile);
+  if (has(runFiles.manifest)) return [{ kind: 'run', path, name, within }];
+  if (isTrained) return [{ kind: 'training', path, name, within }];
+  const own: readonly Found[] = isPlan ? [{ kind: 'plan', path, name, within }] : [];
+  if (depth > deepest) return own;
+  const inner = within ?? (isPlan && name !== '' ? name : null);
+  const folders = entries
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules')
+    .map((entry) => entry.name)
+    .toSorted();
+  return [
+    ...own,
+    ...folders.flatMap((folder) =>
+      foundBelow(join(path, folder), name === '' ? folder : `${name}/${folder}`, inner, depth + 1),
+    ),
+  ];
+}
+
+function entriesOf(path: string): readonly Dirent[] {
+  try {
+    return readdirSync(path, { withFileTypes: true });
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
+    throw error;
+  }
+}
+
+const pathsBelow = (folder: string, wanted: Found['kind']) =>
+  foundBelow(folder).flatMap(({ kind, path }) => (kind === wanted ? path : []));
 
 /** Paths of the runs in a folder and its subfolders, sorted by name; only the folder itself if it is a run. */
-export const runsBelow = (folder: string): readonly string[] => foldersBelow(folder, isRun);
+export const runsBelow = (folder: string): readonly string[] => pathsBelow(folder, 'run');
 
 /** Paths of the training runs in a folder and its subfolders, like `runsBelow`. */
-export const trainingsBelow = (folder: string): readonly string[] =>
-  foldersBelow(folder, (path) => isTraining(path) || isRun(path)).filter((path) => !isRun(path));
-
-function foldersBelow(folder: string, isWanted: (path: string) => boolean, depth = 0): readonly string[] {
-  if (isWanted(folder)) return [folder];
-  if (depth > deepest || !existsSync(folder)) return [];
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((item) => item.isDirectory() && !item.name.startsWith('.') && item.name !== 'node_modules')
-    .map(({ name }) => name)
-    .toSorted()
-    .flatMap((name) => foldersBelow(join(folder, name), isWanted, depth + 1));
-}
+export const trainingsBelow = (folder: string): readonly string[] => pathsBelow(folder, 'training');
 
 /** The outermost study below `root` that contains a run; undefined if there is none. */
 export function holderOf(name: string, root: string): string | undefined {

@@ -1,18 +1,18 @@
 /** Finds the runs, training runs and directories of runs that the view lists. */
-import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { readOwnJson } from '../base/files/files.js';
 import { isLocked } from '../base/files/lock.js';
 import { groupedBy } from '../base/grouped.js';
-import { planLock } from '../runs/finder.js';
+import { type Found, foundBelow, planLock } from '../runs/finder.js';
 import { type Item, type ItemKind, isHolder } from '../runs/listing/item.js';
 import { runItem, totalsOf, trainingItem, unknown } from '../runs/listing/items.js';
 import { labelsFile, readLabels } from '../runs/listing/listing.js';
 import { planFile, runFiles } from '../runs/reader.js';
 import { type RunSummary, summaryOf } from '../runs/summary.js';
 import { readTraining } from '../runs/training/trainings.js';
-import { isTraining, trainingFiles } from '../runs/training-files.js';
+import { trainingFiles } from '../runs/training-files.js';
 
 /** A directory to scan. The names of the items in it begin with `prefix`. */
 export interface Root {
@@ -39,9 +39,6 @@ interface Known extends Place {
   readonly version: string;
 }
 
-/** Depth, relative to a root directory, of the deepest folders whose subfolders are searched. */
-const deepest = 5;
-
 /**
  * Items found under the root directories. A scan rereads a run or training run only if it has changed or its process has
  * ended.
@@ -65,20 +62,14 @@ export class Items {
   look(): Changes {
     const before = this.#known;
     const found = new Map<string, Known>();
-    const paths = new Set<string>();
-    for (const { path, prefix, name: own = prefix + basename(path) } of this.#roots) {
-      if (paths.has(path)) continue;
-      walk(path, { name: '', within: null, depth: 0 }, (sight) => {
-        const name = sight.name === '' ? own : prefix + sight.name;
-        const known = knownOf(
-          { ...sight, name, within: sight.within && prefix + sight.within },
-          before.get(name),
+    for (const { path: root, prefix, name: own = prefix + basename(root) } of this.#roots)
+      for (const one of foundBelow(root)) {
+        const name = one.name === '' ? own : prefix + one.name;
+        found.set(
+          name,
+          knownOf({ ...one, name, within: one.within && prefix + one.within }, before.get(name)),
         );
-        if (known === undefined) return;
-        found.set(name, known);
-        paths.add(known.path);
-      });
-    }
+      }
     addUp(found);
     this.#known = found;
     return {
@@ -90,71 +81,27 @@ export class Items {
 
 const isSame = (a: Item, b: Item | undefined) => a === b || JSON.stringify(a) === JSON.stringify(b);
 
-interface Sight {
-  readonly name: string;
-  readonly path: string;
-  readonly within: string | null;
-  readonly names: ReadonlySet<string>;
-}
-
-function walk(
-  path: string,
-  { name, within, depth }: { readonly name: string; readonly within: string | null; readonly depth: number },
-  onSight: (sight: Sight) => void,
-): void {
-  const entries = entriesOf(path);
-  const names = new Set(entries.map((entry) => entry.name));
-  const isHolder = names.has(planFile);
-  const isLeaf = leafKind(names) !== undefined;
-  if (isHolder || isLeaf) onSight({ name, path, within, names });
-  if (isLeaf || depth > deepest) return;
-  const inner = within ?? (isHolder && name !== '' ? name : null);
-  for (const entry of entries) {
-    if (!entry.isDirectory() || entry.name.startsWith('.') || entry.name === 'node_modules') continue;
-    const below = name === '' ? entry.name : `${name}/${entry.name}`;
-    walk(join(path, entry.name), { name: below, within: inner, depth: depth + 1 }, onSight);
-  }
-}
-
-function entriesOf(path: string): readonly Dirent[] {
-  try {
-    return readdirSync(path, { withFileTypes: true });
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
-    throw error;
-  }
-}
-
-function knownOf(sight: Sight, before: Known | undefined): Known | undefined {
-  const { names, path } = sight;
-  const kind = leafKind(names);
-  if (kind === undefined) return { path, version: '', item: holderItem(sight) };
-  if (kind === 'training' && !isTraining(path)) return undefined;
+function knownOf(found: Found, before: Known | undefined): Known {
+  const { kind, path } = found;
+  if (kind === 'plan') return { path, version: '', item: holderItem(found) };
   const files = { run: [runFiles.manifest], training: [trainingFiles.about, trainingFiles.metrics] }[kind];
   const version = versionOf([...files, labelsFile].map((file) => join(path, file)));
   // Only the lock shows whether the process is still running.
   const lock = { run: runFiles.lock, training: trainingFiles.lock }[kind];
   const isLive = before?.item.status === 'running';
   if (before?.version === version && (!isLive || isLocked(join(path, lock)))) return before;
-  const own = { name: sight.name, within: sight.within, tags: readLabels(path).tags };
+  const own = { name: found.name, within: found.within, tags: readLabels(path).tags };
   if (kind === 'training') {
     const facts = unlessDamaged(() => readTraining(path));
     const item =
-      typeof facts === 'string' ? damagedItem(sight, 'training', facts) : { ...trainingItem(facts), ...own };
+      typeof facts === 'string' ? damagedItem(found, 'training', facts) : { ...trainingItem(facts), ...own };
     return { path, version, item };
   }
   const summary = unlessDamaged(() => summaryOf(path));
   return typeof summary === 'string'
-    ? { path, version, item: damagedItem(sight, 'run', summary) }
+    ? { path, version, item: damagedItem(found, 'run', summary) }
     : { path, version, item: { ...runItem(summary), ...own }, summary };
 }
-
-const leafKind = (names: ReadonlySet<string>) =>
-  names.has(runFiles.manifest)
-    ? 'run'
-    : names.has(trainingFiles.metrics) || names.has(trainingFiles.about)
-      ? 'training'
-      : undefined;
 
 /** Changes whenever one of the files does. */
 export const versionOf = (files: readonly string[]) =>
@@ -163,7 +110,7 @@ export const versionOf = (files: readonly string[]) =>
     .map((stats) => (stats === undefined ? '-' : `${stats.ino} ${stats.size} ${stats.mtimeMs}`))
     .join(' ');
 
-const damagedItem = ({ name, within }: Sight, kind: ItemKind, fault: string): Item => ({
+const damagedItem = ({ name, within }: Found, kind: ItemKind, fault: string): Item => ({
   ...unknown,
   kind,
   status: 'failed',
@@ -172,7 +119,7 @@ const damagedItem = ({ name, within }: Sight, kind: ItemKind, fault: string): It
   fault,
 });
 
-function holderItem({ name, path, within }: Sight): Item {
+function holderItem({ name, path, within }: Found): Item {
   const plan = unlessDamaged(() => readOwnJson(join(path, planFile)) as PlanRecord | null);
   const { kind: own, runs } = typeof plan === 'object' && plan !== null ? plan : {};
   const kind = own === 'evaluation' ? own : 'sweep';
