@@ -57,23 +57,23 @@ export function discountedReturns(rewards: readonly number[], discount: number):
 }
 
 /** The rewards of an episode's steps, and the values of the states before them. */
-export interface Episode {
+interface Episode {
   readonly rewards: readonly number[];
   readonly values: readonly number[];
   /** Value of the state after the last step; 0 if the episode terminated. */
   readonly lastValue: number;
 }
 
-export interface Estimate {
-  readonly advantages: readonly number[];
-  readonly returns: readonly number[];
+interface Discounts {
+  readonly discount: number;
+  readonly lambda: number;
 }
 
 /** GAE (Schulman et al. 2016, arXiv 1506.02438) over one episode: Σ (γλ)ᵏ·δ with δ = r + γ·V' − V. */
 export function generalisedAdvantages(
   { rewards, values, lastValue }: Episode,
-  { discount, lambda }: { readonly discount: number; readonly lambda: number },
-): Estimate {
+  { discount, lambda }: Discounts,
+): readonly number[] {
   const advantages = new Array<number>(rewards.length);
   let following = 0;
   for (let step = rewards.length - 1; step >= 0; step--) {
@@ -81,36 +81,25 @@ export function generalisedAdvantages(
     following = rewards[step]! + discount * next - values[step]! + discount * lambda * following;
     advantages[step] = following;
   }
-  return { advantages, returns: advantages.map((advantage, step) => advantage + values[step]!) };
+  return advantages;
 }
 
-/** Rewards and values have one number per token of the completions. Untrained tokens aren't steps. */
-export interface TokenEpisode extends Episode {
-  readonly trained?: readonly boolean[] | undefined;
-}
-
-/** GAE with the trained tokens as steps; 0 for the other tokens. */
+/**
+ * GAE with the trained tokens of the completions as steps; 0 for the other tokens. The returns are advantages plus values.
+ * @param trained for each token; the rewards and values are per token, too
+ */
 export function tokenAdvantages(
-  { rewards, values, lastValue, trained }: TokenEpisode,
-  settings: Parameters<typeof generalisedAdvantages>[1],
-): Estimate {
-  const isStep = (_: number, token: number) => trained?.[token] !== false;
+  { rewards, values, lastValue }: Episode,
+  trained: readonly boolean[],
+  discounts: Discounts,
+): { readonly advantages: readonly number[]; readonly returns: readonly number[] } {
+  const isStep = (_: number, token: number) => trained[token]!;
   const steps = { rewards: rewards.filter(isStep), values: values.filter(isStep), lastValue };
-  const { advantages, returns } = generalisedAdvantages(steps, settings);
-  const spread = (estimates: readonly number[]) => {
-    let step = 0;
-    return rewards.map((reward, token) => (isStep(reward, token) ? estimates[step++]! : 0));
-  };
-  return { advantages: spread(advantages), returns: spread(returns) };
-}
-
-/** log π − log π_ref for trained tokens, 0 for the others; the sum estimates the KL divergence. */
-export function logRatios(
-  logp: ArrayLike<number>,
-  reference: ArrayLike<number>,
-  trained: readonly boolean[] | undefined,
-): readonly number[] {
-  return Array.from(logp, (own, token) => (trained?.[token] === false ? 0 : own - reference[token]!));
+  const found = generalisedAdvantages(steps, discounts);
+  let step = 0;
+  const advantages = trained.map((isTrained) => (isTrained ? found[step++]! : 0));
+  const returns = advantages.map((advantage, token) => (trained[token] ? advantage + values[token]! : 0));
+  return { advantages, returns };
 }
 
 const judged = (group: Group): Group => group.filter((reward) => !Number.isNaN(reward));

@@ -71,26 +71,21 @@ export async function openTrainer(plan: PlannedLearning, prompts?: string): Prom
   const model = await openModel(plan, config);
   const parameters = [...model.parameters, ...ownParameters(objective, decoder)];
   const sampler = await openSampler({ ...model, ...answeringOf(config) });
-  try {
-    const kl = readsReference(config.objective);
-    const isRead = config.epochs * config.minibatches > 1 || kl || config.objective.kind === 'ppo';
-    const sessions = await openSessions(model, objective, isRead);
-    return {
-      sampler,
-      objective,
-      parameters,
-      trainable: model.trainable,
-      checkpoint,
-      sessions,
-      close: async () => void (await Promise.all([sampler.close(), sessions.close()])),
-      reference: kl ? parameters.map((one) => ({ ...one, values: one.values.slice() })) : undefined,
-      settings: settingsOf(config),
-      owner: { identity: identityOf(identityParts(config, prompts), parameters), threads },
-    };
-  } catch (error) {
-    await sampler.close();
-    throw error;
-  }
+  const kl = readsReference(config.objective);
+  const isRead = config.epochs * config.minibatches > 1 || kl || config.objective.kind === 'ppo';
+  const sessions = await openSessions(model, objective, isRead);
+  return {
+    sampler,
+    objective,
+    parameters,
+    trainable: model.trainable,
+    checkpoint,
+    sessions,
+    close: async () => void (await Promise.all([sampler.close(), sessions.close()])),
+    reference: kl ? parameters.map((one) => ({ ...one, values: one.values.slice() })) : undefined,
+    settings: settingsOf(config),
+    owner: { identity: identityOf(identityParts(config, prompts), parameters), threads },
+  };
 }
 
 /** The objective's own parameters, such as a value head. Their initial values are 0. */

@@ -7,7 +7,6 @@ import {
   discountedReturns,
   groupAdvantages,
   leaveOneOut,
-  logRatios,
   standardised,
   tokenAdvantages,
 } from './advantages.js';
@@ -90,11 +89,12 @@ function rewardsToGo(group: Group, { gamma, invalid }: RewardSettings): readonly
 const divergenceOf = ({ sequences }: Episode, read: (sequence: SampledSequence) => ReadSequence): number =>
   sequences.map(read).reduce((total, one) => total + sum(ratiosOf(one)), 0);
 
-/** log π − log π_ref per token; 0 if there is no reference. */
+/** log π − log π_ref for trained tokens, 0 for the others; the sum estimates the KL divergence. */
 function ratiosOf({ referenceLogp, samplerLogp, oldLogp, trained }: ReadSequence): readonly number[] {
-  return referenceLogp === undefined
-    ? samplerLogp.map(() => 0)
-    : logRatios(oldLogp ?? samplerLogp, referenceLogp, trained);
+  const own = oldLogp ?? samplerLogp;
+  return trained.map((isTrained, token) =>
+    referenceLogp === undefined || !isTrained ? 0 : own[token]! - referenceLogp[token]!,
+  );
 }
 
 /** GAE over each episode's tokens. A turn's reward is given at the last trained token up to the end of that turn. */
@@ -115,7 +115,7 @@ function withEstimates(
     });
     // The value after a truncation is unknown; the value before the last trained token approximates it.
     const lastValue = episode.truncated ? values[trained.lastIndexOf(true)]! : 0;
-    return { sequences, trained, ...tokenAdvantages({ rewards, values, lastValue, trained }, objective) };
+    return { sequences, trained, ...tokenAdvantages({ rewards, values, lastValue }, trained, objective) };
   });
   const scaled = standardised(
     estimated.map(({ advantages, trained }) => advantages.filter((_, token) => trained[token]!)),

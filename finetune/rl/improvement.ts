@@ -47,15 +47,9 @@ export async function openSessions(
   isRead: boolean,
 ): Promise<Sessions> {
   const training = await openObjective(graph, 'train', objective);
-  const close = () => training.close();
-  if (!isRead) return { training, reading: undefined, close };
-  try {
-    const reading = await openObjective(graph, 'evaluate', reads);
-    return { training, reading, close: async () => void (await Promise.all([close(), reading.close()])) };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  const reading = isRead ? await openObjective(graph, 'evaluate', reads) : undefined;
+  const close = async () => void (await Promise.all([training.close(), reading?.close()]));
+  return { training, reading, close };
 }
 
 /** True if the objective penalizes the KL divergence from the initial policy. */

@@ -5,8 +5,8 @@ import type { Environment } from '../../../src/environments/environment.js';
 import { createPolicyFamily } from '../../../src/policies/families.js';
 import { linearSchema, qTableSchema } from '../../../src/policies/settings.js';
 import { evaluate } from '../../../src/rollout/evaluation.js';
-import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
-import { type BaselineName, findBaseline } from '../../../src/search/baselines.js';
+import type { BaselineName } from '../../../src/search/baselines.js';
+import { searchBy } from '../learning/baseline-search.js';
 
 export interface NumericBaseline {
   readonly name: BaselineName;
@@ -37,10 +37,7 @@ export async function playBaseline(
     readonly episodes: number;
     readonly finalSeeds: readonly number[];
   },
-  signal?: AbortSignal,
 ): Promise<NumericBaseline> {
-  const record = findBaseline(name)!;
-  const baseline = record.create(record.schema.parse({ provider: name }) as { provider: string });
   const family = createPolicyFamily(
     environment.observationSpace.kind === 'discrete'
       ? qTableSchema.parse({ kind: 'q-table' })
@@ -50,13 +47,14 @@ export async function playBaseline(
   const setting = { environment, family, maxSteps: Number.POSITIVE_INFINITY, record: 'none' } as const;
   const random = createGenerator(seed, [streams.candidates]);
   const seeds = deriveSeeds(seed, [streams.episodes], episodesEach);
-  const history: Evaluated[] = [];
-  for (let played = 0; played === 0 || played + episodesEach <= episodes; played += episodesEach) {
-    const parameters = await baseline.propose({ parameters: family.parameters, history, warmup: 0 }, random);
-    const { score } = await evaluate(setting, parameters, seeds, signal);
-    history.push({ parameters, score });
-  }
+  const { label, history } = await searchBy(name, {
+    parameters: family.parameters,
+    warmup: [],
+    count: Math.max(1, Math.floor(episodes / episodesEach)),
+    randomOf: () => random,
+    evaluate: async (parameters) => (await evaluate(setting, parameters, seeds)).score,
+  });
   const best = history.reduce((a, b) => (b.score > a.score ? b : a));
-  const { returns } = await evaluate(setting, best.parameters, finalSeeds, signal);
-  return { name, label: record.label, episodes: history.length * episodesEach, returns };
+  const { returns } = await evaluate(setting, best.parameters, finalSeeds);
+  return { name, label, episodes: history.length * episodesEach, returns };
 }

@@ -13,9 +13,10 @@ import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
 import { type EvaluationSetting, measure } from '../../../src/rollout/evaluation.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../../src/rollout/replay-buffer.js';
 import { nothingRecorded } from '../../../src/runs/reader.js';
-import { type BaselineName, findBaseline } from '../../../src/search/baselines.js';
-import { largest } from '../../../src/statistics/descriptive.js';
+import type { BaselineName } from '../../../src/search/baselines.js';
+import { largest, mean } from '../../../src/statistics/descriptive.js';
 import type { SampledReply } from '../../engine/sampler.js';
+import { searchBy } from '../learning/baseline-search.js';
 import type { Candidate, CandidateGroup } from './reward.js';
 
 export interface RunState {
@@ -151,23 +152,23 @@ async function playBaseline(
   configs: readonly Config[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<PlayedBaseline> {
-  const record = findBaseline(name)!;
-  const returns: number[] = [];
-  let episodes = 0;
+  const found: { readonly label: string; readonly best: number; readonly episodes: number }[] = [];
   for (const config of configs) {
-    const baseline = record.create(record.schema.parse({ provider: name }) as { provider: string });
     const run = await openRun(config, env);
-    const warmup = run.state.entries.length;
-    const history: { parameters: readonly number[]; score: number }[] = [...run.state.entries];
-    for (let iteration = 1; iteration <= config.iterations; iteration++) {
-      const random = createGenerator(callSeed(config.seed, iteration, 0, 0));
-      const parameters = await baseline.propose({ parameters: run.parameters, history, warmup }, random);
-      const { score } = await run.evaluate(parameters);
-      history.push({ parameters, score });
-    }
-    returns.push(largest(history.map(({ score }) => score)));
-    episodes += history.length * config.evaluation.episodes;
+    const { label, history } = await searchBy(name, {
+      parameters: run.parameters,
+      warmup: run.state.entries,
+      count: config.iterations,
+      randomOf: (iteration) => createGenerator(callSeed(config.seed, iteration, 0, 0)),
+      evaluate: async (parameters) => (await run.evaluate(parameters)).score,
+    });
+    const best = largest(history.map(({ score }) => score));
+    found.push({ label, best, episodes: history.length * config.evaluation.episodes });
     await run.close();
   }
-  return { label: record.label, returns, episodes: episodes / configs.length };
+  return {
+    label: found[0]!.label,
+    returns: found.map(({ best }) => best),
+    episodes: mean(found.map(({ episodes }) => episodes)),
+  };
 }

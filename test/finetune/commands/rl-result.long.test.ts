@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { execute as exportCommand } from '../../../finetune/commands/export.js';
@@ -121,24 +121,6 @@ describe('list and show', () => {
     release();
   });
 
-  it('report the result of a run ended with --finish, which can still resume', async () => {
-    const weights = (name: string) => readFileSync(at('tuned', name, 'model', 'model.safetensors'));
-    const ended = ['output=tuned/ended', 'result=last'];
-    await learn('rl.yaml', ended, pressed());
-    await learn('rl.yaml', ended, {}, { finish: true });
-    const { facts } = await shown('tuned/ended');
-    expect(facts).toMatchObject({
-      status: 'completed',
-      steps: { done: 1 },
-      result: join('tuned', 'ended', 'model'),
-    });
-    expect(weights('ended').length).toBeGreaterThan(0);
-    await learn('rl.yaml', ended);
-    expect((await shown('tuned/ended')).facts).toMatchObject({ steps: { done: 2 } });
-    await learn('rl.yaml', ['output=tuned/last', 'result=last']);
-    expect(weights('ended').equals(weights('last'))).toBe(true);
-  });
-
   it('report numeric policies and the searches they are compared with', async () => {
     const { facts, text } = await shown('tuned/numbers');
     expect(facts).toMatchObject({
@@ -188,29 +170,5 @@ describe('the record of a training run', () => {
       /different settings/,
     );
     expect(readFileSync(file, 'utf8')).toBe(before);
-  });
-
-  it('says why the run failed', async () => {
-    const overrides = ['output=tuned/diverging', 'learningRate=1e39', 'updates=4', 'objective.entropy=1'];
-    await expect(learn('rl.yaml', overrides)).rejects.toThrow(/diverged/);
-    const { facts, text } = await shown('diverging');
-    expect(facts).toMatchObject({ status: 'failed', note: expect.stringMatching(/diverged/) });
-    expect(text).toMatch(/^resume /m);
-  });
-
-  it('keeps its command and folder, which only apply to this machine, out of the result', () => {
-    const about = (...parts: readonly string[]) =>
-      JSON.parse(readFileSync(at('tuned', ...parts, 'training.json'), 'utf8')) as Facts;
-    expect(about('whole').command).toBeDefined();
-    for (const result of [
-      ['whole', 'model'],
-      ['lora', 'adapter'],
-      ['numbers', 'policy'],
-    ]) {
-      expect(about(...result).command).toBeUndefined();
-      expect(about(...result).folder).toBeUndefined();
-    }
-    expect(existsSync(at('tuned', 'cut', 'model'))).toBe(false);
-    expect(readdirSync(at('tuned', 'whole')).filter((name) => name.endsWith('.lock'))).toEqual([]);
   });
 });

@@ -171,12 +171,17 @@ describe('finetune train', () => {
     expect(() => openArms('none.gguf', path('over-gguf'), [], place)).toThrow(/there is no such/);
   });
 
-  it('writes a report page for a training run that diverged', async () => {
-    const config = writeConfig('diverged', 'learningRate: 1.0e+30\nwarmupSteps: 0\nmethod: { kind: full }\n');
-    await expect(train(config)).rejects.toThrow(/training has diverged/);
-    const text = visibleText(readFileSync(path('diverged', 'index.html'), 'utf8'));
-    expect(text).toMatch(/failed training has diverged: in step \d/);
-    expect(text).toContain('lower the learning rate');
+  it('prints its progress and how to use the result', async () => {
+    const recorded = recordingContext(place);
+    const config = writeConfig('told', 'learningRate: 0.01\nwarmupSteps: 1\n');
+    await trainCommand({ config, overrides: [], finish: false, quiet: false, json: false }, recorded.context);
+    const noted = recorded.noted.join('\n');
+    expect(noted).toMatch(/^\d+ steps over \d+ examples \(.* tokens\), \d+ examples \(.* tokens\) held out/m);
+    expect(noted).toMatch(/step \d+\/\d+ {2}loss \d\.\d{3,4} {2}.* tok\/s {2}[\d.]+ [MG]B {2}.* left/);
+    expect(noted).toMatch(/step 2 {2}validation loss \d\.\d{4}, the lowest so far/);
+    const printed = recorded.printed.join('\n');
+    expect(printed).toContain(join('told', 'index.html'));
+    expect(printed).toContain(`model.adapter=${join('told', 'adapter')}`);
   });
 
   it('produces an adapter that changes the proposals of a run', async () => {
@@ -290,16 +295,9 @@ describe('a finetune train error', () => {
       (error: unknown) => (error instanceof UserError ? error.message : String(error)),
     );
 
-  it('reports a missing dataset and a dataset of pairs', async () => {
+  it('reports a missing dataset', async () => {
     const file = path('none.yaml');
     writeFileSync(file, `model: ${model}\ndataset: nowhere\noutput: none\n`);
     expect(await refusal(file)).toMatch(/dataset: .*no train\.jsonl[\s\S]*policyloop finetune dataset/);
-    mkdirSync(path('pairs'));
-    writeFileSync(
-      path('pairs', 'train.jsonl'),
-      '{"prompt":[{"role":"user","content":"a"}],"chosen":"b","rejected":"c"}\n',
-    );
-    writeFileSync(file, `model: ${model}\ndataset: pairs\noutput: none\n`);
-    expect(await refusal(file)).toMatch(/train\.jsonl:1: completion: this row isn't a single answer/);
   });
 });

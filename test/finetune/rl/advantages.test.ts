@@ -6,7 +6,6 @@ import {
   groupAdvantages,
   isFlat,
   leaveOneOut,
-  logRatios,
   standardised,
   tokenAdvantages,
 } from '../../../finetune/rl/advantages.js';
@@ -100,39 +99,26 @@ describe('returns and advantage estimates within an episode', () => {
   const episode = { rewards: [1, 0, 4], values: [0.5, -1, 2], lastValue: 3 };
 
   it('with λ = 1 are discounted returns, with the value of the last state added after truncation', () => {
-    const { advantages, returns } = generalisedAdvantages(episode, { discount: 0.5, lambda: 1 });
-    close(returns, discountedReturns([1, 0, 4 + 0.5 * 3], 0.5));
-    close(
-      advantages,
-      returns.map((one, step) => one - episode.values[step]!),
-    );
-    const ended = generalisedAdvantages({ ...episode, lastValue: 0 }, { discount: 0.5, lambda: 1 });
-    close(ended.returns, discountedReturns([1, 0, 4], 0.5));
+    const returns = (lastValue: number) =>
+      generalisedAdvantages({ ...episode, lastValue }, { discount: 0.5, lambda: 1 }).map(
+        (one, step) => one + episode.values[step]!,
+      );
+    close(returns(3), discountedReturns([1, 0, 4 + 0.5 * 3], 0.5));
+    close(returns(0), discountedReturns([1, 0, 4], 0.5));
   });
 
   it('with λ = 0 are one-step TD errors', () => {
-    const { advantages } = generalisedAdvantages(episode, { discount: 0.9, lambda: 0 });
+    const advantages = generalisedAdvantages(episode, { discount: 0.9, lambda: 0 });
     close(advantages, [1 - 0.9 - 0.5, 1.8 + 1, 4 + 2.7 - 2]);
   });
 
   it('do not count the environment’s tokens as steps', () => {
     const settings = { discount: 0.9, lambda: 0.8 };
     const known = generalisedAdvantages(episode, settings);
-    const spread = tokenAdvantages(
-      {
-        rewards: [1, 7, 0, 7, 4],
-        values: [0.5, 9, -1, 9, 2],
-        lastValue: 3,
-        trained: [true, false, true, false, true],
-      },
-      settings,
-    );
+    const spread = { rewards: [1, 7, 0, 7, 4], values: [0.5, 9, -1, 9, 2], lastValue: 3 };
+    const found = tokenAdvantages(spread, [true, false, true, false, true], settings);
     const shown = (all: readonly number[]) => [all[0], 0, all[1], 0, all[2]];
-    expect(spread.advantages).toEqual(shown(known.advantages));
-    expect(spread.returns).toEqual(shown(known.returns));
-  });
-
-  it('ignore untrained tokens in log ratios', () => {
-    expect(logRatios([-1, -2, -3], [-2, -9, -1], [true, false, true])).toEqual([1, 0, -2]);
+    expect(found.advantages).toEqual(shown(known));
+    expect(found.returns).toEqual(shown(known.map((one, step) => one + episode.values[step]!)));
   });
 });

@@ -116,15 +116,6 @@ it('training ends with an evaluation and a checkpoint when a limit is reached', 
   ]);
 });
 
-it('training resumes without another update if its limit was already reached', async () => {
-  const folder = temporaryDirectory();
-  await learnt(tinyConfig({ ...written, updates: 2 }, folder), { stop: () => true });
-  const { ended, step } = await learnt(tinyConfig({ ...written, updates: 2 }, folder), {
-    isSpent: () => true,
-  });
-  expect({ ended, step }).toEqual({ ended: 'early', step: 1 });
-});
-
 it('training returns the best weights; a rerun with result=last returns the last ones', async () => {
   const folder = temporaryDirectory();
   const config = (more: object) => tinyConfig({ ...written, ...more }, folder);

@@ -215,15 +215,6 @@ describe('the sampler', () => {
     });
   });
 
-  it('puts no environment tokens into sequences without history', async () => {
-    const agent = { maxTokens: 2, fallback: 'first', history: 0 };
-    await opened({ environment: 'probe-discount', agent }, async ({ sampler, task, parameters }) => {
-      sampler.refresh(parameters);
-      const sequences = sequencesOf(await task.play(sampler, [1], 1, 3));
-      expect(sequences.every(({ trained }) => trained.every(Boolean))).toBe(true);
-    });
-  });
-
   it('gives the same replies for the same seed and different ones for another seed', async () => {
     await opened(
       { environment: 'bandit', agent: { maxTokens: 4 } },

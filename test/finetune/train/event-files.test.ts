@@ -1,4 +1,3 @@
-import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -157,52 +156,4 @@ describe('event files for TensorBoard', () => {
     expect(events[1]).toMatchObject({ start: true, step: 51 });
     expect(events[2]).toMatchObject({ step: 51, values: { 'loss/train': 51 } });
   });
-
-  it('are not written for a training that never starts', () => {
-    const folder = join(temporaryDirectory(), 'tensorboard');
-    write(folder, []);
-    expect(() => readdirSync(folder)).toThrow(/ENOENT/);
-  });
-});
-
-const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
-const hasTensorBoard = spawnSync(python, ['-c', 'import tensorboard']).status === 0;
-
-describe.skipIf(!hasTensorBoard)('TensorBoard (needs Python with tensorboard: POLICYLOOP_PYTHON)', () => {
-  it('reads each step of a resumed training once', () => {
-    const folder = temporaryDirectory();
-    write(
-      folder,
-      session(0, 57, (step) => step),
-    );
-    write(
-      folder,
-      session(50, 60, (step) => 1000 + step),
-    );
-    const script = [
-      'import sys, json',
-      'from tensorboard.backend.event_processing.event_accumulator import EventAccumulator',
-      'a = EventAccumulator(sys.argv[1], size_guidance={"scalars": 0})',
-      'a.Reload()',
-      'print(json.dumps({t: [[e.step, e.value] for e in a.Scalars(t)] for t in a.Tags()["scalars"]}))',
-    ].join('\n');
-    const output = execFileSync(python, ['-c', script, folder], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    const scalars = JSON.parse(output) as Record<string, [number, number][]>;
-    expect(Object.keys(scalars).toSorted()).toEqual([
-      'gradient_norm',
-      'learning_rate',
-      'loss/train',
-      'loss/validation',
-      'tokens_per_second',
-    ]);
-    expect(scalars['loss/train']).toEqual(
-      Array.from({ length: 60 }, (_, i) => [i + 1, i + 1 > 50 ? 1000 + i + 1 : i + 1]),
-    );
-    expect(scalars['loss/validation']!.map(([step]) => step)).toEqual(
-      Array.from({ length: 12 }, (_, i) => 5 * (i + 1)),
-    );
-  }, 60_000);
 });

@@ -100,17 +100,6 @@ describe('metrics', () => {
     expect(stepsOf(resumed.metrics)).toEqual(upTo(60));
     expect(lines(output).filter(({ kind }) => kind === 'start')).toHaveLength(2);
   });
-
-  it('start over when the training starts over', async () => {
-    const output = temporaryDirectory();
-    for (const last of [30, 10]) {
-      const record = recordIn(output);
-      for (const event of events(0, last).map(meter())) record.add(event);
-      await record.end(interrupted);
-    }
-    expect(stepsOf(lines(output))).toEqual(upTo(10));
-    expect(lines(output).filter(({ kind }) => kind === 'start')).toHaveLength(1);
-  });
 });
 
 it('the training loss is the mean over the latest steps, from the first step on', () => {

@@ -41,7 +41,7 @@ export async function makeBatch(
     const own = [...values.subarray(from, from + rewards.length)];
     // The state at a time limit isn't terminal, so bootstrap from its value.
     const lastValue = terminated ? 0 : lastValues[i]!;
-    advantages.set(generalisedAdvantages({ rewards, values: own, lastValue }, discounts).advantages, from);
+    advantages.set(generalisedAdvantages({ rewards, values: own, lastValue }, discounts), from);
     from += rewards.length;
   }
   return {

@@ -43,7 +43,8 @@ function steps(): readonly Sampled[] {
   return completions(true).map((completion, index) => {
     const one = trl.completions[index]!;
     const { advantages, returns } = tokenAdvantages(
-      { rewards: one.rewards, values: one.old_values, lastValue: one.last_value, trained: one.trained },
+      { rewards: one.rewards, values: one.old_values, lastValue: one.last_value },
+      one.trained,
       trl,
     );
     return { ...completion, advantages, returns, oldValues: one.old_values };

@@ -1,0 +1,31 @@
+/** Runs a baseline search with as many evaluations as a training run has. */
+import type { RandomGenerator } from '../../../src/base/random/generator.js';
+import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
+import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
+import { type BaselineName, findBaseline } from '../../../src/search/baselines.js';
+
+interface Search {
+  readonly parameters: ParameterSpec;
+  /** The evaluations of the warm-up, from which the search starts. */
+  readonly warmup: readonly Evaluated[];
+  readonly count: number;
+  /** Source of random numbers for the proposal with this number, from 1. */
+  randomOf(number: number): RandomGenerator;
+  evaluate(parameters: ParameterVector): Promise<number>;
+}
+
+/** @returns the name shown in tables, and all evaluations */
+export async function searchBy(
+  name: BaselineName,
+  { parameters, warmup, count, randomOf, evaluate }: Search,
+): Promise<{ readonly label: string; readonly history: readonly Evaluated[] }> {
+  const { create, label, schema } = findBaseline(name)!;
+  const baseline = create(schema.parse({ provider: name }) as { provider: string });
+  const history: Evaluated[] = [...warmup];
+  for (let number = 1; number <= count; number++) {
+    const request = { parameters, history, warmup: warmup.length };
+    const proposed = await baseline.propose(request, randomOf(number));
+    history.push({ parameters: proposed, score: await evaluate(proposed) });
+  }
+  return { label, history };
+}
