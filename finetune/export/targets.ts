@@ -81,7 +81,8 @@ async function writeGgufAndModelfile(job: ExportJob): Promise<Written> {
   const { cwd, ignoredKeys, signal } = job;
   const dtype = requireDtype(job.dtype ?? 'f16', ['f32', 'f16', 'bf16', 'q8_0']);
   const source = modelDirectory(job.source, cwd, 'source');
-  const { model, adapter } = isAdapter(source) || job.model !== undefined ? openAdapted(job) : { model: source, adapter: undefined };
+  const { model, adapter } =
+    isAdapter(source) || job.model !== undefined ? openAdapted(job) : { model: source, adapter: undefined };
   const name = basename(job.out, extname(job.out));
   const file = join(dirname(job.out), `${name}.Modelfile`);
   if (extname(job.out) !== '.gguf')

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { execute as datasetCommand } from '../../../finetune/commands/dataset.js';
@@ -6,7 +6,6 @@ import { execute as trainCommand } from '../../../finetune/commands/train.js';
 import { openArms } from '../../../finetune/evaluate/arms.js';
 import { writeGguf } from '../../../finetune/export/gguf/gguf.js';
 import { UserError } from '../../../src/base/errors.js';
-import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { recordingContext, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
 import { visibleText } from '../../web/shown.js';
 
@@ -182,106 +181,6 @@ describe('finetune train', () => {
     const printed = recorded.printed.join('\n');
     expect(printed).toContain(join('told', 'index.html'));
     expect(printed).toContain(`model.adapter=${join('told', 'adapter')}`);
-  });
-
-  it('produces an adapter that changes the proposals of a run', async () => {
-    const local = {
-      provider: 'local',
-      path: model,
-      format: 'constrained',
-      maxTokens: 120,
-      threads: 1,
-    } as const;
-    const play = (name: string, adapter?: string) =>
-      runExperimentFrom(
-        {
-          ...experiment(prompts),
-          environment: 'MountainCarContinuous-v0',
-          iterations: 2,
-          model: { ...local, ...(adapter !== undefined && { adapter }) },
-        },
-        { path: path('buffers', name) },
-      );
-    const tuned = await play('with', path('tuned', 'adapter'));
-    const base = await play('without');
-    expect(readManifest(tuned.path)).toMatchObject({
-      status: 'completed',
-      model: 'local/qwen3-fp32+adapter',
-    });
-    const proposals = (run: string) =>
-      readRun(run)
-        .entries.filter(({ source }) => source === 'proposal')
-        .map(({ parameters }) => parameters);
-    expect(proposals(tuned.path)).toHaveLength(2);
-    expect(proposals(tuned.path)).not.toEqual(proposals(base.path));
-  });
-});
-
-describe('alarms before training starts', () => {
-  /** A dataset of the model's own answers, and how its training is told of. */
-  const told = async (name: string, directory: string) => {
-    const recorded = recordingContext(place);
-    const config = path(`${name}.yaml`);
-    writeFileSync(config, `model: ${directory}\ndataset: own\noutput: ${name}\nepochs: 1\nthreads: 1\n`);
-    await trainCommand({ config, overrides: [], finish: false, quiet: true, json: false }, recorded.context);
-    return recorded.noted.join('\n');
-  };
-
-  it('report a model whose template differs from the one used in serving', async () => {
-    const local = {
-      provider: 'local',
-      path: model,
-      format: 'constrained',
-      maxTokens: 120,
-      threads: 1,
-    } as const;
-    for (const seed of [7, 8]) {
-      await runExperimentFrom(
-        { ...experiment(prompts), seed, iterations: 2, model: local },
-        { path: path('buffers', `own-${seed}`) },
-      );
-    }
-    const { context } = recordingContext(place);
-    const own = {
-      recipe: 'weighted',
-      validation: 'none',
-      format: 'jsonl',
-      seed: 0,
-      json: true,
-    } as const;
-    await datasetCommand({ ...own, runs: ['buffers/own-*'], runsDir: 'buffers', out: path('own') }, context);
-    expect(await told('as-served', model)).not.toMatch(/alarm/);
-    const changed = path('models', 'qwen3-fp32');
-    cpSync(model, changed, { recursive: true });
-    const template = join(changed, 'chat_template.jinja');
-    writeFileSync(template, `Think. ${readFileSync(template, 'utf8')}`);
-    const other = await told('otherwise', changed);
-    expect(other).toMatch(/alarm .*prompts served to local\/qwen3-fp32/);
-    expect(other).toMatch(/hint: .*`template`/);
-    expect(readFileSync(path('otherwise', 'metrics.jsonl'), 'utf8')).toMatch(/"alarm":"other-prompts"/);
-  });
-});
-
-describe('training from random weights', () => {
-  const scratch = 'method: { kind: scratch }\nlearningRate: 0.003\n';
-
-  it('supports Muon with a learning-rate floor, and its losses differ from those of AdamW without one', async () => {
-    const lossesOf = async (name: string, more: string) => {
-      await train(writeConfig(name, `${scratch}warmupSteps: 1\nbatchExamples: 6\n${more}`));
-      const steps = readFileSync(path(name, 'metrics.jsonl'), 'utf8')
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line) as { kind: string; loss: number; learningRate: number })
-        .filter(({ kind }) => kind === 'step');
-      return { losses: steps.map(({ loss }) => loss), rates: steps.map(({ learningRate }) => learningRate) };
-    };
-    const adamw = await lossesOf('adamw', '');
-    const muon = await lossesOf('muon', 'optimizer: { kind: muon }\nlearningRateFloor: 0.5\n');
-    expect(muon.rates.length).toBeGreaterThan(5);
-    expect(muon.losses[0]).toBe(adamw.losses[0]);
-    expect(muon.losses.at(-1)).not.toBe(adamw.losses.at(-1));
-    expect(Math.min(...muon.rates)).toBeGreaterThanOrEqual(0.0015);
-    expect(adamw.rates.at(-1)).toBeLessThan(0.0015);
   });
 });
 

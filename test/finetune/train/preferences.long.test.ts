@@ -78,15 +78,6 @@ describe('training on preferences', () => {
     const validation = events.flatMap((event) => (event.kind === 'validation' ? [event.loss] : []));
     expect(validation.at(-1)).toBeGreaterThan(Math.LN2);
   });
-
-  it('resumes bit for bit after an interruption', async () => {
-    const whole = await recorded('whole');
-    const first = await recorded('cut', {}, data, 3);
-    expect(first.outcome.ended).toBe('interrupted');
-    const rest = await recorded('cut');
-    expect([...lossesOf(first.events), ...lossesOf(rest.events)]).toEqual(lossesOf(whole.events));
-    expect(rest.outcome.parameters).toEqual(whole.outcome.parameters);
-  });
 });
 
 it('packing by pairs puts both answers of a pair after one prompt', () => {

@@ -150,17 +150,6 @@ describe('a proposer', () => {
     expect(resumed.best).toEqual(expected.best);
   });
 
-  it('refuses to resume after its reward module has changed', async () => {
-    const folder = temporaryDirectory();
-    const reward = join(folder, 'reward.js');
-    const give = (body: string) => writeFileSync(reward, `export default { create: () => ${body} };`);
-    const changes = { reward: { kind: './reward.js' }, updates: 2 };
-    give('({ candidates }) => candidates.map(({ score }) => score ?? 0)');
-    await learnt(folder, { changes, hooks: { stop: () => true } });
-    give('({ candidates }) => candidates.map(({ score }) => -(score ?? 0))');
-    await expect(learnt(folder, { changes })).rejects.toThrow(/different settings/);
-  });
-
   it('refuses to resume after its prompts have changed', async () => {
     const folder = temporaryDirectory();
     const prompts = join(folder, 'prompts');
