@@ -28,9 +28,7 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
       checks: policyChecks(config.objective.kind !== 'ppo'),
       figures: ({ policyReturn, reward = Number.NaN }) => [
         // The mean of ranks never changes, and gains depend on earlier policies; the policies' own return shows progress.
-        {
-          text: `return ${formatNumber(words.relative && policyReturn !== undefined ? policyReturn : reward, 3)}`,
-        },
+        `return ${formatNumber(words.relative && policyReturn !== undefined ? policyReturn : reward, 3)}`,
       ],
       line: (metric) => lineOf(metric, words),
       train: (hooks, metrics) => learn(plan, args.finish === true, hooks, metrics, context.milliseconds),

@@ -1,16 +1,14 @@
 /** Shows a training run in the terminal. */
 import { styleText } from 'node:util';
-import { formatBytes, formatCompact, formatDuration } from '../../src/base/text/numbers.js';
+import { formatBytes, formatCompact } from '../../src/base/text/numbers.js';
 import type { Progress } from '../../src/base/text/progress.js';
-import type { Figure } from '../../src/base/text/progress-line.js';
-import { secondsLeftOf } from '../../src/runs/training/trainings.js';
 import type { Metric, MetricOf } from './events.js';
 
 /** What differs between kinds of training. */
 export interface Display {
   readonly unit: 'step' | 'update';
-  /** Figures of the progress line, before speed, memory and remaining time. */
-  figures(step: MetricOf<'step'>, metrics: readonly Metric[]): readonly Figure[];
+  /** Figures of the progress line, before speed and memory. */
+  figures(step: MetricOf<'step'>, metrics: readonly Metric[]): readonly string[];
   /** A line for another event; undefined for none. */
   line(metric: Metric, metrics: readonly Metric[]): string | undefined;
 }
@@ -27,7 +25,7 @@ export function showMetric(
     case 'start': {
       const { step, totalSteps } = metric;
       if (step > 0) progress.say(`resuming from the checkpoint after ${unit} ${step}`);
-      progress.begin({ label: unit, total: totalSteps, value: step, timed: false });
+      progress.begin({ label: unit, total: totalSteps, value: step });
       break;
     }
     case 'step':
@@ -36,7 +34,6 @@ export function showMetric(
         ...(metric.tokensPerSecond === undefined
           ? []
           : [`${formatCompact(metric.tokensPerSecond)} tok/s`, formatBytes(metric.rssBytes)]),
-        ...timeLeft(secondsLeftOf(metrics)),
       ]);
       break;
     case 'alarm':
@@ -46,9 +43,3 @@ export function showMetric(
     default:
   }
 }
-
-/** Remaining time for the progress line; omitted in the last half second. */
-const timeLeft = (seconds: number | undefined): readonly Figure[] =>
-  seconds === undefined || seconds < 0.5
-    ? []
-    : [{ text: `${formatDuration(1000 * Math.round(seconds))} left` }];

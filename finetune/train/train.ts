@@ -36,9 +36,7 @@ export async function train(args: TrainingArguments, context: CommandContext): P
       about: { ...trainedOf(config.method), model, dataset: datasetLineage(config.dataset), config },
       checks: supervisedChecks,
       figures: (_, metrics) => [
-        {
-          text: `loss ${formatLoss(trainingLoss(metrics.flatMap((one) => (one.kind === 'step' ? (one.loss ?? []) : []))))}`,
-        },
+        `loss ${formatLoss(trainingLoss(metrics.flatMap((one) => (one.kind === 'step' ? (one.loss ?? []) : []))))}`,
       ],
       line: (metric, metrics) => lineOf(metric, metrics, isDpo),
       async train(hooks) {

@@ -1,9 +1,8 @@
 /** Shows the progress of a plan's runs: a bar on a terminal, plain lines elsewhere, or JSON with `--json`. */
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import { apart, formatReturn, plural } from '../base/text/numbers.js';
 import { createProgress, type Progress } from '../base/text/progress.js';
-import type { Figure } from '../base/text/progress-line.js';
 import type { RunEvent } from '../runs/events.js';
 import { resultOf, summaryOf } from '../runs/summary.js';
 import type { Plan, PlanEntry, ScheduleArguments } from './plan.js';
@@ -55,11 +54,7 @@ export class PlanDisplay {
     run.done = event.iteration;
     const asText = apart([event.score, event.best]);
     const returnText = (value: number | undefined) => (value === undefined ? '–' : asText(value));
-    this.#update([
-      { text: entry.path, short: basename(entry.path) },
-      `now ${returnText(event.score)}`,
-      { text: `best ${returnText(event.best)}` },
-    ]);
+    this.#update([entry.path, `now ${returnText(event.score)}`, `best ${returnText(event.best)}`]);
   }
 
   end(entry: PlanEntry, end: RunEnd) {
@@ -82,7 +77,7 @@ export class PlanDisplay {
   }
 
   /** Counts unfinished runs as fractions (confirmation is one more iteration), to keep the time estimate steady. */
-  #update(figures: readonly Figure[]) {
+  #update(figures: readonly string[]) {
     let value = this.#ended;
     for (const { done, of } of this.#running.values()) value += done / (of + 1);
     this.#progress.update(value, figures);

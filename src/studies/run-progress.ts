@@ -9,7 +9,6 @@ import {
   plural,
 } from '../base/text/numbers.js';
 import { createProgress, type Progress, type ProgressMode, warningText } from '../base/text/progress.js';
-import type { Figure } from '../base/text/progress-line.js';
 import type { Display } from '../experiment/setup/session.js';
 import { type Confirmation, type RunEvent, tallyOf } from '../runs/events.js';
 import { formatCaps } from '../runs/summary.js';
@@ -151,7 +150,7 @@ class RunDisplay {
   #confirmed(confirmation: Confirmation): void {
     const { ci95, mean, stage } = confirmation;
     const figures = [
-      { text: `${stage === 'final' ? 'confirmed' : 'mean'} ${formatReturn(mean)}` },
+      `${stage === 'final' ? 'confirmed' : 'mean'} ${formatReturn(mean)}`,
       `95 % interval ${formatInterval(ci95)}`,
       placeOf(confirmation),
     ];
@@ -162,14 +161,13 @@ class RunDisplay {
     if (this.#best === undefined || score > this.#best.score) this.#best = { score, iteration };
   }
 
-  #figures(score: number | undefined): Figure[] {
+  #figures(score: number | undefined): string[] {
     const best = this.#best;
     const { better, rejected, revisions } = this.#tally;
     const asText = apart([score, best?.score]);
-    const bestText = best && `best ${asText(best.score)}`;
     return [
+      ...(best ? [`best ${asText(best.score)}`] : []),
       score === undefined ? 'rejected' : `return ${asText(score)}`,
-      ...(best && bestText ? [{ text: `${bestText} (${placeOf(best)})`, short: bestText }] : []),
       ...(rejected === 0 ? [] : [`${rejected} rejected`]),
       ...(revisions === 0 ? [] : [`${better} of ${plural(revisions, 'revision')} better`]),
     ];
@@ -197,11 +195,11 @@ interface Best {
 const placeOf = ({ iteration }: Pick<Best, 'iteration'>) =>
   iteration === 0 ? 'warm-up' : `iteration ${iteration}`;
 
-function usageFigures({ usage, caps }: Extract<RunEvent, { kind: 'iteration-finished' }>): Figure[] {
+function usageFigures({ usage, caps }: Extract<RunEvent, { kind: 'iteration-finished' }>): string[] {
   const tokens = usage.promptTokens + usage.completionTokens;
   const faults = Object.values(usage.faults ?? {}).reduce((sum, count) => sum + count, 0);
   return [
-    ...(tokens === 0 ? [] : [{ text: `${formatCompact(tokens)} tokens` }]),
+    ...(tokens === 0 ? [] : [`${formatCompact(tokens)} tokens`]),
     ...(usage.cost === undefined ? [] : [`cost ${formatCost(usage.cost)}`]),
     ...(faults === 0 ? [] : [plural(faults, 'fault')]),
     ...(caps === undefined ? [] : [`limits: ${formatCaps(caps)}`]),

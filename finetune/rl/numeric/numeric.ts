@@ -20,8 +20,8 @@ export async function numeric(args: TrainingArguments, context: CommandContext):
       about: aboutOf(config),
       checks: [],
       figures: ({ episodes, reward = Number.NaN }) => [
-        { text: `return ${formatNumber(reward, 4)}` },
-        { text: `${episodes} episodes` },
+        `return ${formatNumber(reward, 4)}`,
+        `${episodes} episodes`,
       ],
       line: lineOf,
       async train(hooks, metrics) {

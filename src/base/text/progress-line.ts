@@ -3,58 +3,41 @@ import stringWidth from 'string-width';
 import { formatDuration } from './numbers.js';
 import { shortened } from './width.js';
 
-/** Text next to a bar. On a narrow terminal, figures with a short form use it first; then plain strings are dropped. */
-export type Figure = string | { readonly text: string; readonly short?: string };
-
-export const textOf = (figure: Figure): string => (typeof figure === 'string' ? figure : figure.text);
-
 interface ProgressLine {
   readonly share: number;
   readonly label: string;
   /** Example: `12/200`. */
   readonly count: string;
-  readonly figures: readonly Figure[];
-  readonly elapsed?: number;
+  /** The most important first. */
+  readonly figures: readonly string[];
+  /** In milliseconds. */
+  readonly elapsed: number;
   /** Example: `3 min left`; undefined if unknown. */
   readonly left?: string | undefined;
 }
 
 const barWidth = 12;
 
-/**
- * Fits the line into `width` columns. If it is too long, it first drops the elapsed time, then shortens
- * figures, then drops figures that are strings, starting with the last, then the bar, then the label.
- */
+/** Fits the line into `width` columns: drops the elapsed time, then figures, starting with the last, then the bar. */
 export function fittedLine(
   { share, label, count, figures, elapsed, left }: ProgressLine,
   width: number,
 ): string {
   const done = Math.round(barWidth * Math.min(1, Math.max(0, share)));
   const bar = `${'━'.repeat(done)}${'·'.repeat(barWidth - done)} `;
-  const seconds = Math.floor((elapsed ?? 0) / 1000);
-  const before = seconds === 0 ? undefined : formatDuration(1000 * seconds);
+  const seconds = Math.floor(elapsed / 1000);
   const time = left === undefined ? [] : [left];
-  const line = (start: string, texts: readonly string[]) => [start, ...texts, ...time].join('  ');
-  const whole = figures.map(textOf);
-  const short = figures.map((figure) =>
-    typeof figure === 'string' ? figure : (figure.short ?? figure.text),
-  );
-  // Variants that drop the last 1, 2, … figures that are strings.
-  const loose = figures.flatMap((figure, i) => (typeof figure === 'string' ? i : [])).toReversed();
-  const fewer = loose.map((_, i) => short.filter((_, at) => !loose.slice(0, i + 1).includes(at)));
-  const least = fewer.at(-1) ?? short;
+  const whole = seconds === 0 ? time : [[formatDuration(1000 * seconds), ...time].join(', ')];
   const named = `${label} ${count}`;
-  const candidates = [
-    [bar + named, ...whole, [before, left].filter((text) => text !== undefined).join(', ')]
-      .filter((text) => text !== '')
-      .join('  '),
-    line(bar + named, whole),
-    line(bar + named, short),
-    ...fewer.map((texts) => line(bar + named, texts)),
-    line(named, least),
-    line(count, least),
-  ];
-  return candidates.find((text) => stringWidth(text) <= width) ?? shortened(candidates.at(-1)!, width);
+  const fewer = figures.map((_, i) => figures.slice(0, figures.length - i));
+  const lines = [
+    [bar + named, ...figures, ...whole],
+    ...fewer.map((texts) => [bar + named, ...texts, ...time]),
+    ...fewer.map((texts) => [named, ...texts, ...time]),
+    [named, ...time],
+    [count, ...time],
+  ].map((parts) => parts.join('  '));
+  return lines.find((line) => stringWidth(line) <= width) ?? shortened(lines.at(-1)!, width);
 }
 
 const recentUpdates = 40;

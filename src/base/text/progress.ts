@@ -5,7 +5,7 @@ import { MultiBar, type SingleBar } from 'cli-progress';
 import type { CommandContext } from '../context.js';
 import { forStream, harmlessLines } from '../terminal-text.js';
 import { formatCount } from './numbers.js';
-import { type Figure, fittedLine, TimeLeft, textOf } from './progress-line.js';
+import { fittedLine, TimeLeft } from './progress-line.js';
 import { wrapped } from './width.js';
 
 export interface ProgressMode {
@@ -23,8 +23,6 @@ interface Work {
   readonly value?: number;
   /** Minimum seconds between lines if there is no bar (default 10). The last value is always printed. */
   readonly lineEvery?: number;
-  /** Shows the elapsed and remaining time; default true. Set to false if the figures include them. */
-  readonly timed?: boolean;
   /** Formats an amount of work; by default, as a whole number. */
   readonly amount?: (value: number) => string;
 }
@@ -40,8 +38,8 @@ export interface Progress {
   alert(text: string): void;
   /** Starts a piece of work, which replaces the previous one. */
   begin(work: Work): void;
-  /** Sets the amount done and the figures shown next to the bar. */
-  update(value: number, figures?: readonly Figure[]): void;
+  /** Sets the amount done and the figures shown next to the bar, the most important first. */
+  update(value: number, figures?: readonly string[]): void;
   /**
    * Says why nothing will happen for `forMs` milliseconds: on a terminal, until the next update; elsewhere, only if
    * there would otherwise be no output for ten seconds.
@@ -106,16 +104,15 @@ class ProgressLines implements Progress {
     this.#left = new TimeLeft(this.#lastLine, work.value ?? 0);
   }
 
-  update(value: number, figures: readonly Figure[] = []) {
+  update(value: number, figures: readonly string[] = []) {
     if (this.#work === undefined) return;
-    const { label, total, lineEvery = 10, timed = true, amount = formatCount } = this.#work;
+    const { label, total, lineEvery = 10, amount = formatCount } = this.#work;
     const now = this.#context.milliseconds();
     this.#left.take(now, value);
     if (value < total && now - this.#lastLine < 1000 * lineEvery) return;
     this.#lastLine = now;
-    const left = timed ? this.#left.text(now, total) : undefined;
-    const texts = figures.map(textOf);
-    this.say([`${label} ${amount(value)}/${amount(total)}`, ...texts, ...(left ? [left] : [])].join('  '));
+    const left = this.#left.text(now, total) ?? [];
+    this.say([`${label} ${amount(value)}/${amount(total)}`, ...figures, left].flat().join('  '));
   }
 
   pause(text: string, forMs: number) {
@@ -140,7 +137,7 @@ class ProgressBar implements Progress {
   readonly #milliseconds: () => number;
   #bars: MultiBar | undefined;
   #bar: SingleBar | undefined;
-  #figures: readonly Figure[] = [];
+  #figures: readonly string[] = [];
   #left = new TimeLeft(0, 0);
   #drawn = 0;
 
@@ -169,7 +166,7 @@ class ProgressBar implements Progress {
   /** Leaves one column free, because a cursor after the last column would move to the next line. */
   readonly #width = () => (this.#terminal.columns || 80) - 1;
 
-  begin({ label, total, value = 0, timed = true, amount = formatCount }: Work) {
+  begin({ label, total, value = 0, amount = formatCount }: Work) {
     this.close();
     this.#figures = [];
     const began = this.#milliseconds();
@@ -183,7 +180,8 @@ class ProgressBar implements Progress {
             label,
             count: `${amount(now)}/${amount(total)}`,
             figures: this.#figures,
-            ...(timed && { elapsed: time - began, left: this.#left.text(time, total) }),
+            elapsed: time - began,
+            left: this.#left.text(time, total),
           },
           this.#width(),
         );
@@ -201,7 +199,7 @@ class ProgressBar implements Progress {
     this.#bar = this.#bars.create(total, value);
   }
 
-  update(value: number, figures: readonly Figure[] = []) {
+  update(value: number, figures: readonly string[] = []) {
     this.#figures = figures;
     this.#bar?.update(value);
     const now = this.#milliseconds();
