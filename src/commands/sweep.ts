@@ -21,7 +21,7 @@ export const options = (y: Argv) =>
     })
     .option('open', common.open)
     .example(
-      "$0 sweep cartpole-semantic model.temperature=0.2,0.7,1 seed=1..10 'memory.best=choice(4,8)'",
+      "$0 sweep cartpole-semantic model.temperature=0.2,0.7,1 seed=1..10 'candidates=choice(1,4)'",
       'a grid of 6 settings with 10 seeds; run it again to continue',
     )
     .example(

@@ -2,6 +2,7 @@ import type { Problem } from '../base/errors.js';
 import { plural } from '../base/text/numbers.js';
 import { embeddedModel } from '../models/local/settings.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
+import { selectedCount } from '../prompting/context/history.js';
 import { findBaseline } from '../search/baselines.js';
 import type { Config } from './config.js';
 import { languageModelOf, membersOf } from './model.js';
@@ -173,9 +174,8 @@ function emptyRange(path: string, low: number, high: number): Problem {
 
 /** Settings of the prompts that contradict each other. */
 function contentProblems({ critic, memory, model, prompts, record }: Config): readonly Found[] {
-  const isEmpty = memory.best === 0 && memory.recent === 0;
   return [
-    !isEmpty &&
+    selectedCount(memory) > 0 &&
       memory.trajectories !== 'none' &&
       record === 'none' && {
         field: 'memory.trajectories',

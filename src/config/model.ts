@@ -13,7 +13,7 @@ import { baselines, findBaseline } from '../search/baselines.js';
 export const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(records: T) =>
   records.map(({ schema }) => schema) as { [K in keyof T]: T[K]['schema'] };
 
-const weight = z.number().positive().optional().describe('Relative frequency (default: 1)');
+const weight = z.number().positive().default(1).describe('Relative frequency');
 
 type Weighted<Schema> =
   Schema extends z.ZodObject<infer Shape, infer Strict>
@@ -90,7 +90,7 @@ export function membersOf(model: ModelConfig): readonly MemberConfig[] {
     return [{ name: model.provider, config: model, weight: 1, field: 'model' }];
   }
   const seen = new Map<string, number>();
-  return model.members.map(({ weight: share = 1, ...config }, i) => {
+  return model.members.map(({ weight: share, ...config }, i) => {
     const count = (seen.get(config.provider) ?? 0) + 1;
     seen.set(config.provider, count);
     const name = count === 1 ? config.provider : `${config.provider}-${count}`;

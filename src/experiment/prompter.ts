@@ -174,7 +174,7 @@ export function shownOf(
 }
 
 /** The last iteration whose evaluations the prompt of `iteration` may show; later ones may still be in flight. */
-export const lastKnown = ({ pipeline = 1 }: Pick<Config, 'pipeline'>, iteration: number) =>
+export const lastKnown = ({ pipeline }: Pick<Config, 'pipeline'>, iteration: number) =>
   Math.max(0, iteration - pipeline);
 
 /** The evaluations up to and including iteration `known`, oldest first. */

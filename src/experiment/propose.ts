@@ -55,7 +55,7 @@ function proposeCandidates(
   emitCall: (call: CallRecord) => void,
 ): Promise<ProposalGroup> {
   const { buffer, config, progress, prompter, setting } = experiment;
-  const { candidates, model, pipeline = 1, prompts } = config;
+  const { candidates, model, pipeline, prompts } = config;
   const known = lastKnown(config, iteration);
   const behind = iteration - 1 - known;
   const reader = languageModelOf(model);
@@ -219,7 +219,7 @@ export const seenBefore =
 export function openPipeline(experiment: Experiment, stop: StopRequests) {
   // A recording answers instantly, and it may lack answers that the recorded run never used.
   const isReplayed = experiment.config.model.provider === 'replayed';
-  const { pipeline = 1 } = isReplayed ? {} : experiment.config;
+  const pipeline = isReplayed ? 1 : experiment.config.pipeline;
   const leave = new AbortController();
   const stopping = { ...stop, finish: AbortSignal.any([stop.finish, leave.signal]) };
   const underway = new Map<number, { readonly calls: CallRecord[]; readonly group: Promise<Ended> }>();

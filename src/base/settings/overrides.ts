@@ -1,13 +1,13 @@
-import { nearest, type Problem, UserError } from '../errors.js';
+import { type Problem, UserError } from '../errors.js';
 import { fieldName, oneScreen, type Path, printable } from './issues.js';
 import {
   declaredChild,
   discriminatorOf,
-  expectation,
   isMapping,
   keysOf,
   type SchemaNode,
   type SettingsKind,
+  valueAt,
   variantFor,
   variantsOf,
 } from './schema.js';
@@ -37,7 +37,7 @@ type Kind = Pick<SettingsKind<unknown>, 'json' | 'example' | 'longForm' | 'expan
  * Applies `key=value` overrides, in order. A shorthand on the path (`warmup: 20` before `warmup.from=…`) is
  * expanded first. If an override selects another variant, fields from the file that this variant doesn't have
  * are removed, with a note.
- * @throws UserError naming overrides that are malformed or don't refer to a field
+ * @throws UserError naming overrides that are malformed
  */
 export function applyOverrides(
   content: Record<string, unknown>,
@@ -49,9 +49,11 @@ export function applyOverrides(
   const problems: Problem[] = [];
   for (const text of texts) {
     const parsed = parseOverride(text, kind.example, nameOf(text, kind.json));
-    const problem = 'message' in parsed ? parsed : assign(changed, parsed, kind);
-    if (problem !== undefined) problems.push(problem);
-    else if ('path' in parsed) overrides.push(parsed);
+    if ('message' in parsed) problems.push(parsed);
+    else {
+      assign(changed, parsed, kind);
+      overrides.push(parsed);
+    }
   }
   if (problems.length > 0) throw new UserError(oneScreen(problems));
   const expanded = kind.expand?.(changed) ?? changed;
@@ -67,7 +69,7 @@ function parseOverride(
 ): Override | Problem {
   const equals = text.indexOf('=');
   const path = text.slice(0, Math.max(0, equals)).trim().split('.');
-  if (equals < 0 || path.some((key) => key === '')) {
+  if (equals < 0 || path.some((key) => key === '' || key === '__proto__')) {
     return { file: name, message: "isn't of the form key=value", hint: `write, for example, ${example}` };
   }
   const source = text.slice(equals + 1).trim();
@@ -134,68 +136,27 @@ function dropForeignFields(
 
 type Holder = Record<string, unknown> | unknown[];
 
-/** Sets one field; shorthands on its path are expanded. */
-function assign(content: Record<string, unknown>, override: Override, kind: Kind): Problem | undefined {
-  let node = kind.json;
+/** Sets one field; shorthands on its path are expanded. The schema will report keys that it lacks. */
+function assign(content: Record<string, unknown>, { path, source, value }: Override, kind: Kind): void {
+  let node: SchemaNode | undefined = kind.json;
   let holder: Holder = content;
-  for (const [depth, key] of override.path.entries()) {
-    const child = possibleChild(node, holder, key);
-    if (child === undefined) return unknownPath(override, depth, node, holder);
-    const path = override.path.slice(0, depth + 1);
-    const next = override.path[depth + 1];
-    if (next === undefined) {
-      const value = acceptsOnlyText(child) ? textOf(override) : override.value;
-      set(holder, key, override.source === '' ? undefined : value);
-      return undefined;
+  for (const [depth, key] of path.entries()) {
+    node = node && declaredChild(node, key);
+    if (depth === path.length - 1) {
+      const isPlain = typeof value === 'number' || typeof value === 'boolean';
+      // A model called `123` is text, although YAML parses it as a number.
+      const typed = isPlain && node !== undefined && acceptsOnlyText(node) ? source : value;
+      set(holder, key, source === '' ? undefined : typed);
+      return;
     }
-    const inner = open(child, get(holder, key), path, kind);
-    if (inner === undefined) {
-      const message = `is ${expectation(child)}, so it has no key ${printable(next)}`;
-      return { file: override.name, field: fieldName(path), message };
-    }
+    const current = valueAt([key], holder);
+    const isHolder = isMapping(current) || Array.isArray(current);
+    const isShort = current !== undefined && current !== null;
+    const long = isShort ? kind.longForm?.(path.slice(0, depth + 1), current) : undefined;
+    const inner: Holder = isHolder ? (current as Holder) : (long ?? {});
     set(holder, key, inner);
-    [holder, node] = [inner, child];
+    holder = inner;
   }
-  return undefined;
-}
-
-function possibleChild(node: SchemaNode, holder: Holder, key: string): SchemaNode | undefined {
-  const canHold = Array.isArray(holder)
-    ? /^\d+$/.test(key) && Object.hasOwn(holder, key)
-    : key !== '__proto__';
-  return canHold ? declaredChild(node, key) : undefined;
-}
-
-/** The object or list at this key (expanded from a shorthand, or new); undefined if the field can't hold one. */
-function open(node: SchemaNode, current: unknown, path: readonly string[], kind: Kind): Holder | undefined {
-  if (isMapping(current) || Array.isArray(current)) return current as Holder;
-  const takesObjects = variantsOf(node).some(
-    (variant) => variant.type === 'object' || variant.type === undefined,
-  );
-  if (!takesObjects) return undefined;
-  if (current === undefined || current === null) return {};
-  return kind.longForm?.(path, current) ?? {};
-}
-
-function unknownPath(override: Override, depth: number, node: SchemaNode, holder: Holder): Problem {
-  const key = override.path[depth]!;
-  const problem = { file: override.name, field: fieldName(override.path.slice(0, depth + 1)) };
-  if (Array.isArray(holder)) {
-    return { ...problem, message: `no such item: the list has length ${holder.length}; indices start at 0` };
-  }
-  const variant = variantFor(node, holder);
-  const keys = (variant ? [variant] : variantsOf(node)).flatMap(keysOf).filter((name) => name !== '$schema');
-  const near = nearest(key, keys);
-  return {
-    ...problem,
-    message: 'unknown key',
-    alternatives: [...new Set(keys)],
-    ...(near !== undefined && { hint: `did you mean \`${near}\`?` }),
-  };
-}
-
-function get(holder: Holder, key: string): unknown {
-  return Object.hasOwn(holder, key) ? (holder as Record<string, unknown>)[key] : undefined;
 }
 
 function set(holder: Holder, key: string, value: unknown): void {
@@ -206,9 +167,4 @@ function set(holder: Holder, key: string, value: unknown): void {
 function acceptsOnlyText(node: SchemaNode): boolean {
   const types = variantsOf(node).map((variant) => variant.type);
   return types.includes('string') && types.every((type) => type === 'string' || type === 'object');
-}
-
-/** A model called `123` is text, although YAML parses it as a number. */
-function textOf({ value, source }: Override): unknown {
-  return typeof value === 'number' || typeof value === 'boolean' ? source : value;
 }

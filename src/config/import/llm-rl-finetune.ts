@@ -102,8 +102,7 @@ function importMemory(draft: Draft): void {
   const isOlder = templateOf(draft) !== '' && promptsOf(templateOf(draft)) === undefined;
   const use = given(theirs, 'use_replay_buffer');
   if (use !== undefined && !isOn(use)) {
-    const fields = { 'memory.best': 0, 'memory.recent': 0 };
-    change(draft, 'use_replay_buffer', 'the prompt shows no evaluations', fields);
+    change(draft, 'use_replay_buffer', 'the prompt shows no evaluations', { memory: 'none' });
     return;
   }
   const key = isOlder ? 'max_traj_count' : 'max_traj_length';

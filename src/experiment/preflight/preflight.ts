@@ -152,7 +152,7 @@ function hiddenHistory(
       field: 'memory.tokens',
       value: memory.tokens,
       message: `fits about ${room} of the ${shown} evaluations that the last prompt would show; the oldest are hidden`,
-      hint: `${enough < context ? `set memory.tokens=${enough}, or ` : ''}choose which to show with memory.best and memory.recent`,
+      hint: `${enough < context ? `set memory.tokens=${enough}, or ` : ''}show fewer (see the section memory)`,
     })
   );
 }
@@ -189,7 +189,7 @@ function lengthFindings(
           level: fewest > context ? 'error' : 'warning',
           field: 'memory.tokens',
           message: `the first prompt takes about ${first.tokens} tokens, the last about ${longest} and its answer ${answer}, but the model's context has only ${context}`,
-          hint: `show less (memory.tokens=${historyWithin(context)}, memory.best, memory.recent), allow fewer corrections, or use a model with a longer context`,
+          hint: `show less (memory.tokens=${historyWithin(context)} or fewer evaluations), allow fewer corrections, or use a model with a longer context`,
         },
   ];
 }

@@ -4,7 +4,7 @@ import { createGenerator } from '../../base/random/generator.js';
 import type { ChatMessage, ModelContext } from '../../models/language-model.js';
 import { fewestTokens, mostTokens } from '../../models/reply-faults.js';
 import { programsOf } from '../../policies/policy.js';
-import { createHistory } from '../../prompting/context/history.js';
+import { createHistory, selectedCount } from '../../prompting/context/history.js';
 import { encodingFor } from '../../prompting/notation/encoding.js';
 import { estimatePromptTokens, estimateTokens } from '../../prompting/token-estimate.js';
 import { type BufferEntry, createReplayBuffer } from '../../rollout/replay-buffer.js';
@@ -62,9 +62,8 @@ export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
   const answer = (arePrograms ? programTokens : estimateTokens(encoding.text(sample))) + reasonTokens;
   const history = createHistory({ encoding, memory, trajectory: () => undefined });
   const entry = arePrograms ? programTokens : history.tokens({ ...madeUp, parameters: sample });
-  const { best, recent, tokens: budget } = memory;
-  const most =
-    best === undefined && recent === undefined ? Number.POSITIVE_INFINITY : (best ?? 0) + (recent ?? 0);
+  const budget = memory.tokens;
+  const most = selectedCount(memory);
   const shown = Math.min(most, entries.length);
   // The made-up programs are shorter than those of a model.
   const measured = !arePrograms && shown > 0 ? (count(messages) - empty) / shown : entry;

@@ -43,6 +43,10 @@ export function withoutVariants(entries: readonly BufferEntry[]): readonly Buffe
   return entries.filter((entry) => best.get(entry.parameters[0]) === entry);
 }
 
+/** Maximum number of evaluations that a prompt selects; the token budget may allow fewer. */
+export const selectedCount = ({ best, recent }: Pick<MemoryConfig, 'best' | 'recent'>): number =>
+  best === undefined && recent === undefined ? Number.POSITIVE_INFINITY : (best ?? 0) + (recent ?? 0);
+
 /**
  * The evaluations shown in a prompt: all, or the `best` highest scores (the earlier wins ties) and the `recent` last
  * ones. If they exceed the token budget, the oldest are dropped, but those among the `best` only after all others. If

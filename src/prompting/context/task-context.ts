@@ -8,6 +8,7 @@ import type { PolicyConfig } from '../../policies/settings.js';
 import type { EvaluationConfig } from '../../rollout/settings.js';
 import { type AnswerForm, exampleAnswer, formatValue } from '../notation/grammar.js';
 import type { MemorySettings, PromptsConfig } from '../settings.js';
+import { selectedCount } from './history.js';
 import type { DescriptionContext, SpaceContext, TableContext, TaskContext } from './prompt-context.js';
 import { linearContext, networkContext } from './weights-context.js';
 
@@ -87,8 +88,8 @@ export function taskContext(task: Task, form: AnswerForm): TaskContext {
       common: evaluation.seeds === 'common',
     },
     memory: {
-      nothing: memory.best === 0 && memory.recent === 0,
-      everything: memory.best === undefined && memory.recent === undefined,
+      nothing: selectedCount(memory) === 0,
+      everything: selectedCount(memory) === Number.POSITIVE_INFINITY,
       best: memory.best ?? 0,
       recent: memory.recent ?? 0,
       rows: memory.trajectories === 'rows',

@@ -185,7 +185,7 @@ describe('importing a config', () => {
         ],
         actions: [[-2], [-1], [0], [1], [2]],
       },
-      memory: { best: 0, recent: 0 },
+      memory: 'none',
       warmup: { policies: 1 },
     });
     expect(imported(finetuneTables.cartPole).config).toMatchObject({

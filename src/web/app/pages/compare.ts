@@ -23,7 +23,7 @@ export function ComparePage({ query }: { readonly query: URLSearchParams }) {
 <form class="filter-form" aria-label="Comparison options" onSubmit=${(event: Event) => event.preventDefault()}>
 <${KeysField} id="by" by=${query.get('by') ?? ''} placeholder="run, config, or config keys" help="by-help" apply=${(by: string) => change('by', by)} />
 ${box('unfinished', 'Include unfinished runs')}
-<p class="note" id="by-help"><code>run</code>: each run separately; <code>config</code>: runs that differ only in their seed; or config keys, such as <code>model.temperature</code> or <code>model, memory.best</code>.</p>
+<p class="note" id="by-help"><code>run</code>: each run separately; <code>config</code>: runs that differ only in their seed; or config keys, such as <code>model.temperature</code> or <code>model, candidates</code>.</p>
 </form>
 <//>`;
 }
