@@ -4,6 +4,7 @@ import type { CommandContext } from '../base/context.js';
 import { deriveSeeds } from '../base/random/generator.js';
 import type { Action } from '../environments/environment.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
+import type { Display } from '../experiment/setup/session.js';
 import { statusAfter } from '../experiment/stopping.js';
 import { ModelError } from '../models/language-model.js';
 import { type CallRecord, type EndedCall, faultsOf } from '../runs/calls.js';
@@ -20,15 +21,10 @@ import type { Reply } from './speaker.js';
 
 type Outside = Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>;
 
-export interface PlayDisplay {
-  show(event: RunEvent, games: readonly GameRecord[]): void;
-  close(): void;
-}
-
 export async function playInDirectory(
   setup: PlaySetup,
   directory: RunDirectory,
-  display: PlayDisplay,
+  display: Display,
   outside: Outside,
 ): Promise<void> {
   const requests = watchStopRequests(directory.path, outside.stop);
@@ -38,7 +34,7 @@ export async function playInDirectory(
   const games = [...gamesOf(directory.recorded)];
   const emit = (event: RunEvent) => {
     directory.record(event);
-    display.show(event, games);
+    display.show(event);
   };
   try {
     await playRemaining({ setup, directory, games, activeMs, emit, now: outside.now, stop: requests.stop });

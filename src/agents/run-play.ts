@@ -18,9 +18,9 @@ import { alreadyRunning } from '../runs/listing/stop.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readManifest, runFiles } from '../runs/reader.js';
 import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
+import { createDisplay } from '../studies/run-progress.js';
 import { finishLeft, located, runName } from '../studies/single-run.js';
 import { loadPlayConfig, playYaml } from './play-config.js';
-import { createPlayDisplay } from './play-display.js';
 import { playInDirectory } from './play-games.js';
 import { writePlayPage } from './play-page.js';
 import { type FailedPlay, playResult, playText } from './play-result.js';
@@ -130,7 +130,7 @@ async function finish(
   const { path } = directory;
   const { json, quiet } = args;
   try {
-    await playInDirectory(setup, directory, createPlayDisplay({ json, quiet }, context), context);
+    await playInDirectory(setup, directory, createDisplay({ json, quiet }, context, true), context);
   } catch (error) {
     if (json)
       context.print(

@@ -8,11 +8,9 @@ const count = (minimum: number) => z.int().min(minimum);
 export const sweepSchema = z
   .strictObject({
     method: z
-      .enum(['grid', 'list', 'random'])
+      .enum(['grid', 'random'])
       .default('grid')
-      .describe(
-        '`grid`: every combination of the values; `list`: the first values of all keys together, then the second values, …, from lists of the same length; `random`: random settings without duplicates',
-      ),
+      .describe('`grid`: every combination of the values; `random`: random settings without duplicates'),
     samples: count(1).optional().describe('Number of settings of `random`; can be raised later'),
     seed: count(0).default(0).describe('Seed of the random settings'),
     keys: z

@@ -12,14 +12,16 @@ import { createProgress, type Progress, type ProgressMode, warningText } from '.
 import type { Display } from '../experiment/setup/session.js';
 import { type Confirmation, type RunEvent, tallyOf } from '../runs/events.js';
 import { formatCaps } from '../runs/summary.js';
+import { mean } from '../statistics/descriptive.js';
 
-/** Shows the progress of a run. */
+/** Shows the progress of a run, or of games: a bar on a terminal, plain lines elsewhere, or JSON with `--json`. */
 export function createDisplay(
   mode: ProgressMode,
   context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>,
+  areGames = false,
 ): Display {
   const progress = createProgress(mode, context);
-  const show = new RunDisplay(progress);
+  const show = areGames ? new GamesDisplay(progress) : new RunDisplay(progress);
   return {
     show: (event) => (mode.json === true ? progress.emit(withoutBulk(event)) : show.event(event)),
     close: () => progress.close(),
@@ -28,6 +30,10 @@ export function createDisplay(
 
 /** An event as `--json` prints it; trajectories, messages and replies stay in the run directory. */
 function withoutBulk(event: RunEvent): object {
+  if (event.kind === 'game-finished') {
+    const { last: _last, turns: _turns, ...game } = event.game;
+    return { kind: event.kind, game };
+  }
   if (event.kind === 'call-finished') {
     const { messages: _messages, completion, ...call } = event.call;
     const { text: _text, reasoning: _reasoning, ...figures } = completion ?? {};
@@ -37,6 +43,64 @@ function withoutBulk(event: RunEvent): object {
   const { episodes: _episodes, ...rest } = event;
   return rest;
 }
+
+/** Shows what the model does: warnings, faults and pauses. */
+function showTrouble(progress: Progress, event: RunEvent): void {
+  switch (event.kind) {
+    case 'warning':
+    case 'fault':
+      progress.alert(alertText(event));
+      break;
+    case 'waiting':
+      progress.alert(waitingText(event));
+      break;
+    case 'rate-limited':
+      progress.pause(rateText(event), 1000 * event.seconds);
+      break;
+    default:
+  }
+}
+
+class GamesDisplay {
+  readonly #progress: Progress;
+  #done = 0;
+  #calls = 0;
+  /** Of the games of this process. */
+  readonly #results: number[] = [];
+
+  constructor(progress: Progress) {
+    this.#progress = progress;
+  }
+
+  event(event: RunEvent): void {
+    switch (event.kind) {
+      case 'run-started':
+        this.#done = event.resumedAt ?? 0;
+        this.#progress.say(`${event.environment}, ${plural(event.iterations, 'game')}, ${event.model}`);
+        this.#progress.begin({ label: 'game', total: event.iterations, value: this.#done });
+        break;
+      case 'call-finished':
+        this.#calls++;
+        if (this.#calls % callsBetween === 0)
+          this.#progress.update(this.#done, [`${formatCompact(this.#calls)} calls`]);
+        break;
+      case 'game-finished': {
+        const { length, return: total, score } = event.game;
+        this.#results.push(score ?? total);
+        const what = score === undefined ? 'return' : 'score';
+        this.#progress.update(++this.#done, [
+          `mean ${what} ${formatReturn(mean(this.#results))}`,
+          `${length} steps`,
+        ]);
+        break;
+      }
+      default:
+        showTrouble(this.#progress, event);
+    }
+  }
+}
+
+const callsBetween = 20;
 
 type Of<Kind extends RunEvent['kind']> = Extract<RunEvent, { readonly kind: Kind }>;
 
@@ -82,17 +146,8 @@ class RunDisplay {
       case 'confirmed':
         this.#confirmed(event.confirmation);
         break;
-      case 'warning':
-      case 'fault':
-        this.#progress.alert(alertText(event));
-        break;
-      case 'waiting':
-        this.#progress.alert(waitingText(event));
-        break;
-      case 'rate-limited':
-        this.#progress.pause(rateText(event), 1000 * event.seconds);
-        break;
       default:
+        showTrouble(this.#progress, event);
     }
   }
 

@@ -164,7 +164,7 @@ it('run writes nothing if the config, the model or the environment is invalid', 
   const config = { ...quick, environment: 'CartPole-v1' };
   await expect(
     run({ ...quick, environment: 'CartPole-v9', model: { provider: 'random' } }, { runsDir }),
-  ).rejects.toThrow('has no version v9');
+  ).rejects.toThrow('unknown environment');
   await expect(run(config, { runsDir, model: { id: 'x' } as UserModel })).rejects.toThrow(
     'the model x has no generate function',
   );

@@ -110,9 +110,7 @@ export function settingsOf(sweep: SweepConfig, keys: readonly SweptKey[]): reado
   const combinations =
     sweep.method === 'random'
       ? drawnSettings(keys, sweep.samples!, sweep.seed)
-      : sweep.method === 'list'
-        ? inParallel(listed(keys, sweep.method))
-        : everyCombination(listed(keys, sweep.method));
+      : everyCombination(listed(keys));
   const byName = new Map(combinations.map(settingOf).map((setting) => [setting.name, setting]));
   return [...byName.values()];
 }
@@ -121,12 +119,12 @@ export const settingOf = (values: Setting['values']): Setting => ({ name: nameOf
 
 type Listed = readonly (readonly [key: string, items: readonly string[]])[];
 
-function listed(keys: readonly SweptKey[], method: string): Listed {
+function listed(keys: readonly SweptKey[]): Listed {
   return keys.map(({ key, values }) => {
     if (values.kind === 'list') return [key, values.items] as const;
     throw new UserError({
       field: key,
-      message: `is drawn from a range, but sweep.method=${method} needs a list of values`,
+      message: 'is drawn from a range, but sweep.method=grid needs a list of values',
       hint: 'list its values, or set sweep.method=random sweep.samples=20',
     });
   });
@@ -145,18 +143,6 @@ function everyCombination(lists: Listed): readonly Readonly<Record<string, strin
       settings.flatMap((values) => items.map((item) => ({ ...values, [key]: item }))),
     [{}],
   );
-}
-
-function inParallel(lists: Listed): readonly Readonly<Record<string, string>>[] {
-  const lengths = new Set(lists.map(([, items]) => items.length));
-  if (lengths.size > 1)
-    throw new UserError({
-      field: 'sweep',
-      message: `with sweep.method=list, all lists must have the same length, not ${lists.map(([key, items]) => `${items.length} (${key})`).join(', ')}`,
-      hint: 'list the same number of values for each key, or set sweep.method=grid',
-    });
-  const [length = 1] = lengths;
-  return Array.from({ length }, (_, i) => Object.fromEntries(lists.map(([key, items]) => [key, items[i]!])));
 }
 
 /**

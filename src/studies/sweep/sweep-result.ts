@@ -155,7 +155,15 @@ export function sweepResult(
         environment,
         settings,
         best: bestOf(settings),
-        effects: effectsOfKeys(sweep, settings, range) ?? null,
+        // Settings drawn at random hardly repeat the values of a key.
+        effects:
+          how.method === 'random'
+            ? null
+            : (effectsOf(
+                keys.map(({ key }) => key),
+                settings.filter(({ baseline }) => baseline === null),
+                range,
+              ) ?? null),
         baselines: differences[i]!,
       };
     }),
@@ -194,22 +202,4 @@ function bestOf(settings: readonly SettingFigures[]): string | null {
   if (most === 0) return null;
   const contenders = settings.filter(({ confirmed }) => confirmed?.count === most);
   return contenders[firstLargest(contenders.map(({ confirmed }) => confirmed!.mean))]!.name;
-}
-
-/** Effects need settings that repeat the values of a key, which drawn ones don't. */
-function effectsOfKeys(
-  { how: { method }, keys }: Pick<Sweep, 'how' | 'keys'>,
-  settings: readonly SettingFigures[],
-  range: Interval,
-): Effects | undefined {
-  const measured = settings.filter(({ baseline }) => baseline === null);
-  if (method === 'random') return undefined;
-  if (method === 'grid')
-    return effectsOf(
-      keys.map(({ key }) => key),
-      measured,
-      range,
-    );
-  const named = measured.map(({ name, returns }) => ({ values: { setting: name }, returns }));
-  return effectsOf(['setting'], named, range);
 }

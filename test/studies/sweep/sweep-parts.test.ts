@@ -60,12 +60,6 @@ describe('settings', () => {
     expect(overrides('model={a: 1}', 'model.sigma=3,4')).toEqual(['model={a: 1}', 'model.sigma=3']);
   });
 
-  it('of a list are paired by position, and lists of different lengths are refused', () => {
-    const found = settings({ method: 'list' }, 'a.x=1,1,2', 'a.y=5,6,7');
-    expect(found.map(({ values }) => Object.values(values).join(' '))).toEqual(['1 5', '1 6', '2 7']);
-    expect(() => settings({ method: 'list' }, 'a.x=1,2', 'a.y=5,6,7')).toThrow(/2 \(a\.x\), 3 \(a\.y\)/);
-  });
-
   it('drawn at random differ, and a larger sample extends a smaller one, whatever the order of the keys', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 0, max: 9 }), (samples, seed) => {
