@@ -10,6 +10,7 @@ import { statedReason } from '../../src/prompting/answer/reason.js';
 import { type Encoding, encodingFor } from '../../src/prompting/notation/encoding.js';
 import { type AnswerForm, answerFormOf } from '../../src/prompting/notation/grammar.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
+import { loadHelpers } from '../../src/prompting/templates/rendering.js';
 import { type BufferEntry, vectorKey } from '../../src/rollout/replay-buffer.js';
 import { stageOf } from '../../src/runs/calls.js';
 import type { RecordedRun } from '../../src/runs/logs.js';
@@ -127,6 +128,7 @@ function contentHash(path: string): string {
 }
 
 async function currentPrompts({ config, environment }: OpenedRun): Promise<string | undefined> {
+  const { helpers } = config.prompts;
   try {
     return loadPromptSet({
       set: config.prompts.set,
@@ -135,6 +137,7 @@ async function currentPrompts({ config, environment }: OpenedRun): Promise<strin
       options: config.environment.options,
       maxSteps: config.evaluation.maxSteps,
       ownPolicy: config.policy.kind === 'module',
+      userHelpers: helpers === undefined ? undefined : await loadHelpers(helpers),
     }).hash;
   } catch (error) {
     if (error instanceof UserError) return undefined;

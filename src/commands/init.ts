@@ -14,6 +14,7 @@ const uses = {
   policy: (path: string) => `policy: {kind: ${path}}`,
   model: (path: string) => `model: {provider: ${path}}`,
   reward: (path: string) => `evaluation: {reward: ${path}}`,
+  helpers: (path: string) => `prompts: {set: ./my-prompts, helpers: ${path}}`,
 } as const satisfies Record<ModuleKind, (path: string) => string>;
 
 export const options = (y: Argv) =>

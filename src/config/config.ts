@@ -235,7 +235,7 @@ export function modulesPlayed({
 }
 
 export function modulesOf(config: Config): readonly string[] {
-  const { critic, model } = config;
+  const { critic, model, prompts } = config;
   const readers = [
     ...membersOf(model).map((member) => member.config),
     ...(critic?.model ? [critic.model] : []),
@@ -243,5 +243,6 @@ export function modulesOf(config: Config): readonly string[] {
   return [
     ...modulesPlayed(config),
     ...readers.flatMap((reader) => (reader.provider === 'module' ? [reader.path] : [])),
+    ...(prompts.helpers === undefined ? [] : [prompts.helpers]),
   ];
 }

@@ -16,6 +16,7 @@ export const promptsSchema = z.strictObject({
     .optional()
     .describe('Your own template for the description of the environment')
     .meta({ format: 'path' }),
+  helpers: text.optional().describe('JavaScript file with your template helpers').meta({ format: 'path' }),
   answer: about(
     'Notation of answers: `{"params": [1.2, …]}` or `params[0]: 1.2, …` (default: JSON if replies may contain nothing but the answer, except in the set `compact`; hosted models with an enforced format always answer in JSON)',
     z.enum(['json', 'labels']).optional(),

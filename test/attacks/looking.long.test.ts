@@ -51,6 +51,7 @@ beforeAll(async () => {
     environment: plant('environment', environmentBody),
     policy: plant('policy', policyBody),
     reward: plant('reward', 'return { reward: () => 1 };'),
+    helpers: plant('helpers', 'return {};'),
     model: plant('model', `return { async generate() { throw new Error('no'); } };`),
   };
   const runs = join(cwd, 'buffers');
@@ -114,6 +115,10 @@ function plantedRuns(paths: Readonly<Record<string, string>>): void {
   for (const path of names(paths.reward!))
     planted((config) => {
       config.evaluation = { ...config.evaluation, reward: path };
+    });
+  for (const path of names(paths.helpers!))
+    planted((config) => {
+      config.prompts = { ...config.prompts, helpers: path };
     });
   for (const path of names(paths.model!))
     planted((config) => {

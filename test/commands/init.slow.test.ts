@@ -50,15 +50,16 @@ describe.each(['commonjs', 'module', undefined])('policyloop init in a project o
     },
   );
 
-  it('writes a model, a policy and a reward that work together unchanged', async () => {
+  it('writes a model, a policy, a reward and helpers that work together unchanged', async () => {
     const cwd = project(type);
     await init(cwd, 'model', 'model.js');
     await init(cwd, 'policy', 'policy.mjs');
     await init(cwd, 'reward', 'reward.js');
+    await init(cwd, 'helpers', 'helpers.js');
     mkdirSync(join(cwd, 'mine'));
     writeFileSync(
       join(cwd, 'mine', 'system.hbs'),
-      '{{environment.id}} {{#with policy.own}}{{description}}{{/with}}',
+      '{{laboratory}} {{upper environment.id}} {{#with policy.own}}{{description}}{{/with}}',
     );
     writeFileSync(join(cwd, 'mine', 'user.hbs'), '{{history.text}}');
     writeFileSync(join(cwd, 'mine', 'format-correction.hbs'), 'Again.');
@@ -68,11 +69,11 @@ describe.each(['commonjs', 'module', undefined])('policyloop init in a project o
       policy: { kind: './policy.mjs' },
       model: { provider: './model.js' },
       evaluation: { episodes: 3, reward: './reward.js' },
-      prompts: { set: './mine' },
+      prompts: { set: './mine', helpers: './helpers.js' },
     });
     expect(result.status).toBe('completed');
     expect(JSON.parse(calls[0]!)).toMatchObject({ outcome: { kind: 'accepted' } });
-    expect(calls[0]).toContain('CartPole-v1 The last action is taken');
+    expect(calls[0]).toContain('Laboratory 7 CARTPOLE-V1 The last action is taken');
   });
 });
 

@@ -119,7 +119,7 @@ export function loadProposerConfig(...source: ConfigSource): ProposerConfig {
 const runsOf = (config: ProposerConfig): readonly Config[] =>
   Object.values(runPlans(config)).flatMap((plan) => plan.tasks.map((_, task) => configOfTask(plan, task)));
 
-/** User modules that training depends on: environments, policies and rewards. */
+/** User modules that training depends on: environments, policies, rewards, prompt helpers. */
 export function modulePaths(config: ProposerConfig): readonly string[] {
   const ofRuns = runsOf(config).flatMap(modulesOf);
   return [...new Set([...ofRuns, ...(config.reward.kind === 'module' ? [config.reward.path] : [])])];

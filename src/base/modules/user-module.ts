@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { messageOf, type Problem, UserError } from '../errors.js';
 import { isPathOf } from '../settings/settings.js';
 
-export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward';
+export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward' | 'helpers';
 
 /** The checked default export of a module. */
 export interface UserModule {

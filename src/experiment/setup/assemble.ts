@@ -17,6 +17,7 @@ import type { ParameterVector, PolicyFamily } from '../../policies/policy.js';
 import { spacesOf } from '../../policies/program/tree.js';
 import type { PolicyConfig } from '../../policies/settings.js';
 import { loadPromptSet, type PromptSet } from '../../prompting/templates/prompt-set.js';
+import { loadHelpers } from '../../prompting/templates/rendering.js';
 import { createWorkers, type EvaluationWorkers } from '../../rollout/evaluation-workers.js';
 import { vectorKey } from '../../rollout/replay-buffer.js';
 import { openTask, rewarded } from '../../rollout/task.js';
@@ -130,9 +131,10 @@ async function loadPrompts(
   }: Config & { readonly policy: PolicyConfig },
   environment: EnvironmentSpec,
 ): Promise<PromptSet> {
-  const { description, set } = prompts;
+  const { description, helpers, set } = prompts;
+  const userHelpers = helpers === undefined ? undefined : await loadHelpers(helpers);
   const ownPolicy = policy.kind === 'module';
-  return loadPromptSet({ set, description, environment, options, maxSteps, ownPolicy });
+  return loadPromptSet({ set, description, environment, options, maxSteps, ownPolicy, userHelpers });
 }
 
 async function openEnvironmentOf(

@@ -23,7 +23,7 @@ import {
 import type { ScoreText } from '../context/scores.js';
 import { descriptionContext } from '../context/task-context.js';
 import { findDescription } from './description.js';
-import { loadTemplates, type WantedTemplate } from './rendering.js';
+import { loadTemplates, type TemplateHelpers, type WantedTemplate } from './rendering.js';
 import { fileOfSet, isFolder } from './template-files.js';
 import { samplesOf } from './variables.js';
 
@@ -53,6 +53,7 @@ export interface PromptSetOptions {
   readonly maxSteps: number;
   /** True if the policy is a user's module; its own description then replaces the `policy` partial. */
   readonly ownPolicy?: boolean;
+  readonly userHelpers?: TemplateHelpers | undefined;
 }
 
 const builtInSets = ['numeric', 'semantic', 'compact', 'programs'];
@@ -79,7 +80,9 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
 export type CriticPrompts = Prompts<CriticContext>;
 
 /** @throws UserError with file, line and column if a template is invalid */
-export function loadCriticPrompts(options: Pick<PromptSetOptions, 'set' | 'ownPolicy'>): CriticPrompts {
+export function loadCriticPrompts(
+  options: Pick<PromptSetOptions, 'set' | 'ownPolicy' | 'userHelpers'>,
+): CriticPrompts {
   const field = 'critic.prompts';
   const schemas = [criticContextSchema, criticCorrectionSchema] as const;
   return loadPrompts<CriticContext>(findSet(options.set, criticSets, field), field, options, schemas).prompts;
@@ -92,7 +95,7 @@ type Schemas = readonly [z.ZodObject, z.ZodObject];
 function loadPrompts<Context extends TaskContext>(
   folder: string,
   field: string,
-  { ownPolicy }: Pick<PromptSetOptions, 'ownPolicy'>,
+  { ownPolicy, userHelpers }: Pick<PromptSetOptions, 'ownPolicy' | 'userHelpers'>,
   schemas: Schemas,
   more: readonly WantedTemplate[] = [],
 ): { readonly prompts: Prompts<Context>; readonly render: readonly ((context: object) => string)[] } {
@@ -103,7 +106,7 @@ function loadPrompts<Context extends TaskContext>(
     samples: samplesOf(schema),
   }));
   const sets = [join(packageRoot(), 'prompts'), folder];
-  const { hash, render } = loadTemplates([...own, ...more], sets, ownPolicy);
+  const { hash, render } = loadTemplates([...own, ...more], sets, userHelpers, ownPolicy);
   const [system, user, correction] = render;
   const prompts: Prompts<Context> = {
     system: system!,

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import Handlebars from 'handlebars';
 import { messageOf, UserError } from '../../base/errors.js';
+import { isRecord, loadModule } from '../../base/modules/user-module.js';
 import { readPartials, readTemplate, type Template } from './template-files.js';
 
 export interface WantedTemplate {
@@ -9,6 +10,11 @@ export interface WantedTemplate {
   /** Contexts with which the template is rendered once, to check it. */
   readonly samples: readonly object[];
 }
+
+type Helper = string | number | boolean | ((...given: unknown[]) => unknown);
+
+/** Helpers that templates may use in addition to the context: `{{shout environment.id}}`, `{{laboratory}}`. */
+export type TemplateHelpers = ReadonlyMap<string, Helper>;
 
 type Render = (context: object) => string;
 
@@ -20,13 +26,19 @@ type Render = (context: object) => string;
 export function loadTemplates(
   wanted: readonly WantedTemplate[],
   sets: readonly string[],
+  helpers: TemplateHelpers = new Map(),
   ownPolicy = false,
 ): { readonly render: readonly Render[]; readonly hash: string } {
   const partials = new Map(sets.flatMap((set) => [...readPartials(set)]));
   if (ownPolicy) partials.set('policy', partials.get('policy-own')!);
   const templates = wanted.map(({ file }) => readTemplate(file));
-  const render = compile(templates, partials);
+  // The user's helpers may not understand sample values.
+  let isCheck = true;
+  const call = (helper: Helper, given: readonly unknown[]) =>
+    typeof helper !== 'function' ? helper : isCheck ? 'text' : helper(...given);
+  const render = compile(templates, partials, helpers, call);
   for (const [i, { samples }] of wanted.entries()) for (const sample of samples) render[i]!(sample);
+  isCheck = false;
   const names = new Set<string>();
   for (const template of templates) addPartials(names, template, partials);
   const included = [...partials].flatMap(([name, partial]) => (names.has(name) ? [partial] : []));
@@ -53,13 +65,20 @@ function addPartials(
 function compile(
   templates: readonly Template[],
   partials: ReadonlyMap<string, Template>,
+  helpers: TemplateHelpers,
+  call: (helper: Helper, given: readonly unknown[]) => unknown,
 ): readonly HandlebarsTemplateDelegate[] {
   const handlebars = Handlebars.create();
+  for (const [name, value] of helpers) {
+    // Handlebars appends its own options to the template's arguments.
+    handlebars.registerHelper(name, (...given: unknown[]) => call(value, given.slice(0, -1)));
+  }
+  const own = Object.fromEntries([...helpers.keys()].map((name) => [name, true]));
   const options = {
     strict: true,
     noEscape: true,
     knownHelpersOnly: true,
-    knownHelpers: { log: false, lookup: false },
+    knownHelpers: { ...own, log: false, lookup: false },
   };
   const compiled = ({ file, source }: Template): HandlebarsTemplateDelegate => {
     const render = handlebars.compile(source, options);
@@ -91,4 +110,12 @@ function renderingError(file: string, error: unknown): UserError {
     message: message.replace(' in [object Object]', '').replace(/ - \d+:\d+$/, ''),
     hint: 'prompts/README.md lists the variables; put those that may be absent inside {{#if …}} … {{/if}}',
   });
+}
+
+/** Loads the user's helpers. @throws UserError naming the file and the problem */
+export async function loadHelpers(path: string): Promise<TemplateHelpers> {
+  const { file, create } = await loadModule(path, 'helpers', 'prompts.helpers');
+  const made = await create({}, 'prompts.helpers');
+  if (!isRecord(made)) throw new UserError({ file, message: 'create must return an object of helpers' });
+  return new Map(Object.entries(made as Record<string, Helper>));
 }

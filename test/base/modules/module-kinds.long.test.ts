@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { execute as evaluateCommand } from '../../../src/commands/evaluate.js';
@@ -84,7 +84,7 @@ describe('a policy module', () => {
   });
 
   it.each([
-    ['return { parameters: { count: 1, low: 0, high: 1 } };', 'build of the policy created by'],
+    ['return {};', 'has no build function'],
     [
       'return { build() {}, parameters: { count: 0, low: 0, high: 1 } };',
       'parameters.count of the policy created by',
@@ -163,6 +163,36 @@ describe('a reward module', () => {
     });
     const none = { ...quick.evaluation, reward: moduleOf('return 3;') };
     await expect(play({ evaluation: none })).rejects.toThrow('create returned no reward function');
+  });
+});
+
+describe('a helper module', () => {
+  const set = join(cwd, 'prompts');
+  mkdirSync(set);
+  const template = (user: string) => {
+    writeFileSync(join(set, 'system.hbs'), 'Answer: {{answer.example}} {{laboratory}}');
+    writeFileSync(join(set, 'user.hbs'), user);
+    writeFileSync(join(set, 'format-correction.hbs'), 'Again.');
+  };
+  const helpers = () =>
+    moduleOf(
+      "return { shout: (text, times) => text.toUpperCase() + '!'.repeat(times), laboratory: 'lab 7' };",
+    );
+  const model = { provider: moduleOf("return { generate: () => '' };") };
+
+  it('provides helpers and values to templates', async () => {
+    template('{{shout environment.id 2}}');
+    const run = await play({ model, corrections: 0, prompts: { set: './prompts', helpers: helpers() } });
+    const [system, user] = run.calls()[0]!.messages;
+    expect(system!.content).toContain('lab 7');
+    expect(user!.content).toBe('CARTPOLE-V1!!');
+  });
+
+  it('is refused if a template uses a helper that it lacks', async () => {
+    template('{{shuot environment.id}}');
+    await expect(play({ model, prompts: { set: './prompts', helpers: helpers() } })).rejects.toThrow(
+      'unknown helper shuot',
+    );
   });
 });
 

@@ -5,6 +5,7 @@ import { taskContext } from '../../../prompting/context/task-context.js';
 import { encodingFor } from '../../../prompting/notation/encoding.js';
 import { answerFormOf } from '../../../prompting/notation/grammar.js';
 import { loadCriticPrompts } from '../../../prompting/templates/prompt-set.js';
+import { loadHelpers } from '../../../prompting/templates/rendering.js';
 import type { PrepareStage } from '../../prepared-stage.js';
 import { createProposer, inMember, languageModelIn, type SingleProposer } from '../../proposer.js';
 import { createCritic } from './critic.js';
@@ -12,8 +13,9 @@ import { createCriticPrompter, mostChange } from './prompter.js';
 
 export const prepareCritic: PrepareStage = async ({ critic, model, policy, prompts }, env, own) => {
   if (critic === undefined) return undefined;
+  const userHelpers = prompts.helpers === undefined ? undefined : await loadHelpers(prompts.helpers);
   const ownPolicy = policy.kind === 'module';
-  const loaded = loadCriticPrompts({ set: critic.prompts, ownPolicy });
+  const loaded = loadCriticPrompts({ set: critic.prompts, ownPolicy, userHelpers });
   const { model: config } = critic;
   // In a replay, the recording answers the critic's calls too.
   const proposer =
