@@ -84,7 +84,7 @@ describe('a policy module', () => {
   });
 
   it.each([
-    ['return {};', 'has no build function'],
+    ['return { parameters: { count: 1, low: 0, high: 1 } };', 'build of the policy created by'],
     [
       'return { build() {}, parameters: { count: 0, low: 0, high: 1 } };',
       'parameters.count of the policy created by',
