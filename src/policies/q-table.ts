@@ -42,20 +42,14 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
         index: (observation) => mixedRadix(sizes, (d) => (observation as readonly number[])[d]! - starts[d]!),
       };
     }
-    throw refuse(
-      'policy.discretize',
-      `a Q-table needs bins for ${environment.id}, because its observation is a vector of ${plural(space.low.length, 'real number')}`,
-      `set ${plural(space.low.length, 'item')} such as {low: -1, high: 1, bins: 4}, or use policy.kind: linear`,
-    );
   }
   const dimensions = dimensionsOf(space);
-  if (bins.length !== dimensions) {
-    throw refuse(
-      'policy.discretize',
-      `${environment.id} has ${plural(dimensions, 'observation dimension')}, but bins are set for ${bins.length}`,
-      `set exactly ${plural(dimensions, 'item')}`,
-    );
-  }
+  if (bins?.length !== dimensions)
+    throw new UserError({
+      field: 'policy.discretize',
+      message: `a Q-table needs bins for ${environment.id}, for ${plural(dimensions, 'observation dimension')}`,
+      hint: `set ${plural(dimensions, 'item')} such as {low: -1, high: 1, bins: 4}${orLinear(environment)}`,
+    });
   const sizes = bins.map((bin) => bin.edges.length + 1);
   const binAt = (observation: Observation, d: number) =>
     binOf(typeof observation === 'object' ? observation[d]! : Number(observation), bins[d]!.edges);
@@ -65,9 +59,6 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
     bins,
   };
 }
-
-const refuse = (field: string, message: string, hint: string, value?: unknown) =>
-  new UserError({ field, message, ...(value !== undefined && { value }), hint });
 
 /** Linear policies need a vector as the observation. */
 const orLinear = ({ observationSpace }: EnvironmentSpec) =>
@@ -108,15 +99,12 @@ export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpe
   const actions = actionsOf(config, environment);
   const states = discretizer.states;
   const count = config.form === 'actions' ? states : states * actions.length;
-  if (count > maxParameters) {
-    throw refuse(
-      config.discretize === undefined ? 'policy' : 'policy.discretize',
-      `this table would have ${count} parameters; at most ${maxParameters} are supported`,
-      config.discretize === undefined
-        ? 'group the states into bins with policy.discretize'
-        : `use fewer bins${orLinear(environment)}`,
-    );
-  }
+  if (count > maxParameters)
+    throw new UserError({
+      field: 'policy.discretize',
+      message: `this table would have ${count} parameters; at most ${maxParameters} are supported`,
+      hint: `group the states into bins with policy.discretize, or use fewer bins${orLinear(environment)}`,
+    });
   const description = {
     kind: 'q-table',
     form: config.form,
@@ -185,35 +173,22 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
   const space = numericSpace(environment.actionSpace, environment.id);
   switch (space.kind) {
     case 'discrete':
-      if (config.actions !== undefined) {
-        throw refuse(
-          'policy.actions',
-          `${environment.id} already has ${plural(space.n, 'discrete action')}`,
-          'remove policy.actions',
-        );
-      }
-      return Array.from({ length: space.n }, (_, a) => a + (space.start ?? 0));
+      if (config.actions === undefined)
+        return Array.from({ length: space.n }, (_, a) => a + (space.start ?? 0));
+      throw new UserError({
+        field: 'policy.actions',
+        message: `actions of ${environment.id} are already discrete`,
+        hint: 'remove policy.actions',
+      });
     case 'box': {
-      const dimensions = space.low.length;
-      const example = JSON.stringify([-1, 0, 1].map((value) => Array(dimensions).fill(value)));
-      const hint = `list at least two vectors of ${plural(dimensions, 'number')}, e.g. ${example}${orLinear(environment)}`;
-      if (config.actions === undefined || config.actions.length < 2) {
-        throw refuse(
-          'policy.actions',
-          `a Q-table needs a list of at least two actions, because actions of ${environment.id} are continuous`,
-          hint,
-        );
-      }
-      const wrong = config.actions.findIndex((action) => action.length !== dimensions);
-      if (wrong >= 0) {
-        throw refuse(
-          `policy.actions.${wrong}`,
-          `each action of ${environment.id} must have ${plural(dimensions, 'number')}`,
-          hint,
-          config.actions[wrong],
-        );
-      }
-      return config.actions;
+      const { length } = space.low;
+      const { actions = [] } = config;
+      if (actions.length > 1 && actions.every((action) => action.length === length)) return actions;
+      throw new UserError({
+        field: 'policy.actions',
+        message: `a Q-table needs a list of at least two actions, because actions of ${environment.id} are continuous`,
+        hint: `list vectors of ${plural(length, 'number')}, e.g. ${JSON.stringify([-1, 1].map((value) => Array(length).fill(value)))}${orLinear(environment)}`,
+      });
     }
     case 'tuple':
       throw tupleActions(environment.id);

@@ -65,47 +65,27 @@ export function shortestPath(maze: Maze): number | undefined {
 
 /** @throws UserError if the lines don't form a maze, or the goal is unreachable */
 export function parseMaze(lines: readonly string[]): Maze {
-  const problem = (message: string, hint: string) =>
-    new UserError({ field: 'layout', message, value: lines, hint });
   const columns = lines[0]?.length ?? 0;
   const [width, height] = [(columns - 1) / 2, (lines.length - 1) / 2];
-  if (lines.some((line) => line.length !== columns)) {
-    throw problem('the lines of the maze differ in length', `make each ${columns} characters long`);
-  }
-  const whole = Number.isInteger(width) && Number.isInteger(height);
-  if (!whole || width < 1 || height < 1 || width > largestMaze || height > largestMaze) {
-    throw problem(
-      `${lines.length} lines of ${columns} characters don't form a maze`,
-      `use 2 · rows + 1 lines of 2 · columns + 1 characters, with at most ${largestMaze} rows and columns`,
-    );
-  }
-  const strange = /[^-+| SG]/.exec(lines.join(''))?.[0];
-  if (strange !== undefined) {
-    throw problem(
-      `the maze contains the invalid character ${JSON.stringify(strange)}`,
-      'use -, | and + for walls, spaces for cells and passages, and S and G for start and goal',
-    );
-  }
-  const border = [lines[0]!, lines.at(-1)!, ...lines.map((line) => line[0]! + line.at(-1)!)].join('');
-  if (/[ SG]/.test(border)) throw problem('the maze is open at its edge', 'close the border with -, | and +');
-  const maze = { lines, width, height, start: find('S'), goal: find('G') };
-  if (shortestPath(maze) === undefined) {
-    throw problem('no path leads from the start to the goal', 'replace walls between them with spaces');
-  }
-  return maze;
-
-  function find(letter: 'S' | 'G'): Cell {
-    const text = lines.join('');
-    const at = text.indexOf(letter);
-    const [row, column] = [Math.floor(at / columns), at % columns];
-    if (at < 0 || at !== text.lastIndexOf(letter) || row % 2 === 0 || column % 2 === 0) {
-      throw problem(
-        `the maze must have exactly one ${letter}, in a cell (an odd row and column, counted from 0)`,
-        'mark one cell with S as the start and one with G as the goal',
-      );
-    }
-    return { x: (column - 1) / 2, y: (row - 1) / 2 };
-  }
+  const cellOf = (letter: string): Cell => {
+    const at = lines.join('').indexOf(letter);
+    return { x: ((at % columns) - 1) / 2, y: (Math.floor(at / columns) - 1) / 2 };
+  };
+  const [start, goal] = [cellOf('S'), cellOf('G')];
+  const maze = { lines, width, height, start, goal };
+  const isWhole =
+    [width, height, start.x, start.y, goal.x, goal.y].every((n) => Number.isInteger(n) && n >= 0) &&
+    Math.max(width, height) <= largestMaze &&
+    lines.every((line) => line.length === columns && /^[-+|].*[-+|]$/.test(line)) &&
+    /^[-+|]+$/.test(lines[0]! + lines.at(-1)!) &&
+    /^[-+| ]*[SG][-+| ]*[SG][-+| ]*$/.test(lines.join(''));
+  if (isWhole && shortestPath(maze) !== undefined) return maze;
+  throw new UserError({
+    field: 'layout',
+    message: 'this is not a maze with a path from S to G',
+    value: lines,
+    hint: `write 2 · rows + 1 lines of 2 · columns + 1 characters, with at most ${largestMaze} rows and columns: -, | and + for walls, also all around, spaces for cells and passages, S and G in one cell each`,
+  });
 }
 
 /** Carves a maze by a random depth-first walk from the top left, then removes a share of the remaining inner walls. */

@@ -1,6 +1,5 @@
 /** Walks over a grid of tiles: FrozenLake and CliffWalking. */
 import { z } from 'zod';
-import { UserError } from '../../base/errors.js';
 import { Grid } from '../grid.js';
 import { type Outcome, startAt, TabularTask } from './tabular-task.js';
 
@@ -49,9 +48,15 @@ export const frozenLakeMaps = {
 
 const rate = z.number().min(0).max(1);
 
-export const frozenLakeOptions = z.strictObject({
-  /** Rows of a custom map, instead of `map_name`. */
-  desc: z.array(z.string()).nullish(),
+/** Rows of a map. */
+const mapRows = z
+  .array(z.string().regex(/^[SFHG]+$/, 'must consist of S (start), F (frozen), H (hole) and G (goal)'))
+  .refine((rows) => rows.join('').includes('S'), 'must contain an S')
+  .refine((rows) => rows.every(({ length }) => length === rows[0]!.length), 'must have rows of equal length');
+
+const frozenLakeShape = z.strictObject({
+  /** Replaces `map_name`. */
+  desc: mapRows.nullish(),
   map_name: z.enum(['4x4', '8x8']).nullable().default('4x4'),
   is_slippery: z.boolean().default(true),
   /** Probability of moving in the chosen direction on slippery ice; the two perpendicular directions share the rest. */
@@ -59,16 +64,19 @@ export const frozenLakeOptions = z.strictObject({
   /** Rewards for reaching the goal, a hole, and any other tile. */
   reward_schedule: z.tuple([z.number(), z.number(), z.number()]).default([1, 0, 0]),
 });
+
+export const frozenLakeOptions = frozenLakeShape.refine(({ desc, map_name }) => map_name !== null || desc, {
+  path: ['map_name'],
+  message: 'random maps are not supported, because runs must be reproducible; set desc',
+});
 type FrozenLakeOptions = z.output<typeof frozenLakeOptions>;
 
 /**
  * A walk across a frozen lake to the goal, past holes that end the episode. Observation: row · columns + column.
  * Action: 0 left, 1 down, 2 right, 3 up.
- * @throws UserError for a random map (`map_name: null` without `desc`), or a `desc` that is empty, isn't a rectangle,
- * has no start, or contains letters other than S, F, H and G
  */
 export function frozenLake(options: FrozenLakeOptions): TabularTask {
-  const map = chooseMap(options);
+  const map = options.desc ?? frozenLakeMaps[options.map_name!];
   const grid = new Grid(map.length, map[0]!.length);
   const [goalReward, holeReward, frozenReward] = options.reward_schedule;
   const tiles = [...map.join('')];
@@ -106,37 +114,4 @@ export function frozenLake(options: FrozenLakeOptions): TabularTask {
       ],
     }),
   });
-}
-
-function chooseMap({ desc, map_name }: FrozenLakeOptions): readonly string[] {
-  if (desc !== undefined && desc !== null) {
-    checkMap(desc);
-    return desc;
-  }
-  if (map_name !== null) return frozenLakeMaps[map_name];
-  throw new UserError({
-    field: 'map_name',
-    message: 'random maps are not supported, because runs must be reproducible',
-    value: map_name,
-    alternatives: Object.keys(frozenLakeMaps),
-    hint: 'generate a map once and pass its rows as `desc`',
-  });
-}
-
-function checkMap(desc: readonly string[]): void {
-  const problem = (message: string, hint: string) =>
-    new UserError({ field: 'desc', message, value: desc, hint });
-  const columns = desc[0]?.length ?? 0;
-  if (columns === 0) throw problem('the map is empty', 'use one string per row, e.g. ["SF", "HG"]');
-  if (desc.some((row) => row.length !== columns)) {
-    throw problem('the rows of the map differ in length', `make each row ${columns} letters long`);
-  }
-  const strange = /[^SFHG]/.exec(desc.join(''));
-  if (strange !== null) {
-    throw problem(
-      `the map has an unknown tile ${strange[0]}`,
-      'use S (start), F (frozen), H (hole) and G (goal)',
-    );
-  }
-  if (!desc.some((row) => row.includes('S'))) throw problem('the map has no start', 'set one tile to S');
 }

@@ -129,16 +129,17 @@ describe('a maze', () => {
   });
 
   test.each([
-    [['+-+', '|S|'], /don't form a maze/],
-    [[], /don't form a maze/],
-    [['+-+-+', '|S G|', '+-+'], /differ in length/],
-    [['+-+-+', '|S.G|', '+-+-+'], /invalid character "\."/],
-    [['+-+-+', '|S|G|', '+-+-+'], /no path leads/],
-    [['+-+-+', '|S  |', '+-+-+'], /exactly one G, in a cell/],
-    [['+-+-+', '|SG |', '+-+-+'], /exactly one G, in a cell/],
-    [['+-+-+', '|S G ', '+-+-+'], /open at its edge/],
-    [['+-+-+', '|S G|', '+ +-+', '|S  |', '+-+-+'], /exactly one S, in a cell/],
-  ])('%j is refused', async (layout, message) => {
-    await expect(makeEnvironment('maze-sample-3x3-v0', { layout })).rejects.toThrow(message);
+    [['+-+', '|S|']],
+    [[]],
+    [['+-+-+', '|S G|', '+-+']],
+    [['+-+-+', '|S.G|', '+-+-+']],
+    [['+-+-+', '|S|G|', '+-+-+']],
+    [['+-+-+', '|S  |', '+-+-+']],
+    [['+-+-+', '|SG |', '+-+-+']],
+    [['+-+-+', '|S G ', '+-+-+']],
+    [['+-+-+', '|S G|', '+ +-+', '|S  |', '+-+-+']],
+    [['+-+-+', '|S S|', '+-+-+']],
+  ])('%j is refused', async (layout) => {
+    await expect(makeEnvironment('maze-sample-3x3-v0', { layout })).rejects.toThrow('this is not a maze');
   });
 });
