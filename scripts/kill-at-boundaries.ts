@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../src/base/package.js';
 import { readManifest, readRun } from '../src/runs/reader.js';
-import { readCallsLeft } from '../src/runs/underway.js';
+import { callsLeft } from '../src/runs/sent-requests.js';
 import { isReported } from '../src/studies/single-run.js';
 import type { Suite } from './kill-at-random.js';
 import {
@@ -145,8 +145,9 @@ const isOpen = (path: string) => {
 /** Seeds of the calls whose answers are on disk, whether or not they were processed. */
 function answersOf(path: string): readonly number[] {
   const { calls } = readRun(path);
-  const { arrived } = readCallsLeft(path, calls);
-  return [...calls, ...arrived].flatMap(({ outcome, seed }) => (outcome?.kind === 'error' ? [] : [seed]));
+  return [...calls, ...callsLeft(path, calls)].flatMap(({ outcome, seed }) =>
+    outcome.kind === 'error' ? [] : [seed],
+  );
 }
 
 /** @throws Error if a completed run lacks its report, or contains a lock or a draft */

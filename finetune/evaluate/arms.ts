@@ -2,11 +2,16 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
+import {
+  type BaselineName,
+  baselineArm,
+  isBaselineName,
+  requireBaseline,
+} from '../../src/config/baselines.js';
 import type { ModelConfig } from '../../src/config/model.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { isAdapter } from '../../src/models/local/summary/adapter-summary.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
-import { type BaselineName, baselineArm, isBaseline, requireBaseline } from '../../src/search/baselines.js';
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from '../dataset/lineage.js';
 import { findBase, holdsModel, trainedVariables } from '../export/merged/base-model.js';
 
@@ -131,7 +136,7 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
       hash: null,
     };
   }
-  if (isBaseline(spec.split(':', 1)[0]!)) return { ...armOf(`--${name}`, spec), name };
+  if (isBaselineName(spec.split(':', 1)[0]!)) return { ...armOf(`--${name}`, spec), name };
   const directory = weightsIn(modelDirectory(spec, cwd, `--${name}`), `--${name}`);
   const local = isAdapter(directory)
     ? { model: modelOfAdapter(directory, base, cwd), adapter: directory }

@@ -5,9 +5,9 @@ import { UserError } from '../../src/base/errors.js';
 import { plainName } from '../../src/base/files/files.js';
 import { repeatSeeds } from '../../src/base/random/seeds.js';
 import { plural } from '../../src/base/text/numbers.js';
+import { isBaselineName } from '../../src/config/baselines.js';
 import type { Config } from '../../src/config/config.js';
 import { loadConfig } from '../../src/config/load.js';
-import { isBaseline } from '../../src/search/baselines.js';
 import { type Plan, type PlanEntry, requireConfirmation } from '../../src/studies/plan.js';
 import type { Arm, ArmName } from './arms.js';
 
@@ -77,7 +77,7 @@ export function planEvaluation(request: {
   const notes = new Set<string>();
   const experiments = files.map((file) => {
     const configs = arms.map((arm): [string, Config] => {
-      const own = isBaseline(arm.provider)
+      const own = isBaselineName(arm.provider)
         ? overrides.filter((text) => !text.startsWith('model.'))
         : overrides;
       const loaded = loadConfig({ file, overrides: [...arm.overrides, ...own], cwd });

@@ -1,10 +1,10 @@
-/**
- * Calls the model of a play run. Records each call before sending it, keeps within the limits, and reuses recorded replies.
- */
-
-import { type AskingRequest, askRound, finalError } from '../experiment/budget/ask-round.js';
-import { type LanguageModel, ModelError } from '../models/language-model.js';
-import type { CallRecord, EndedCall, LimitName } from '../runs/calls.js';
+/** Calls the model of a play run, within the limits; reuses recorded replies. */
+import pLimit from 'p-limit';
+import { type Completion, type LanguageModel, ModelError } from '../models/language-model.js';
+import { type Caller, callModel, isStopped } from '../proposers/call.js';
+import { finalError } from '../proposers/language-model.js';
+import type { ProposalRequest } from '../proposers/proposer.js';
+import type { CallRecord, LimitName } from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';
 import type { Agent } from './agent.js';
 import type { PlayConfig } from './play-config.js';
@@ -14,17 +14,13 @@ export interface ModelReply extends Reply {
   readonly call?: CallRecord;
 }
 
-export interface ModelSpeakerSettings
-  extends Pick<
-    AskingRequest,
-    'ledger' | 'signal' | 'now' | 'ask' | 'recorded' | 'arrived' | 'concurrency' | 'onWait' | 'onFault'
-  > {
+export interface ModelSpeakerSettings extends Pick<ProposalRequest, 'concurrency' | 'recorded'> {
   readonly model: LanguageModel;
+  readonly caller: Caller & { readonly finish: AbortSignal };
   readonly agent: Agent;
   readonly policy: PlayConfig['policy'];
   /** 1-based index of the batch of games that are played concurrently. */
   readonly wave: number;
-  readonly finish: AbortSignal;
   /** The time limit that aborted the calls, if one did. */
   readonly timeUp: () => LimitName | undefined;
   readonly isReached: () => boolean;
@@ -42,45 +38,49 @@ interface ModelSpeaker extends Speaker<ModelReply> {
 
 /** `reply` throws a ModelError if the model keeps failing. */
 export function modelSpeaker(settings: ModelSpeakerSettings): ModelSpeaker {
-  const { model, policy, wave } = settings;
-  // Conversations differ, so each needs its own call.
-  const asking = {
-    ...settings,
-    iteration: wave,
-    model,
-  };
+  const { caller, concurrency, isReached, model, onCall, policy, recorded, timeUp, wave } = settings;
   let silent = 0;
   let stopped: StopReason | undefined;
   return {
     stopped: () => stopped,
     ...(settings.count && { count: settings.count }),
     async reply(conversations) {
-      const seeds = new Map(conversations.map(({ game, seed }) => [game, seed]));
-      const attempt = conversations[0]!.turn;
-      const { isCut, limit, replies } = await askRound(
-        { ...asking, seed: (candidate) => seeds.get(candidate)! },
-        conversations.map((conversation) => ({
-          candidate: conversation.game,
-          messages: messagesOf(conversation),
+      const limit = pLimit(concurrency);
+      let waiting = conversations.length;
+      let refused: LimitName | undefined;
+      const ask = async (conversation: Conversation): Promise<CallRecord | undefined> => {
+        const { game, seed, turn } = conversation;
+        const among = waiting--;
+        const messages = messagesOf(conversation);
+        const known = recorded(game, turn, messages);
+        if (known !== undefined || refused !== undefined) return known;
+        const asked = {
+          iteration: wave,
+          attempt: turn,
+          candidates: [{ candidate: game, seed }],
+          messages,
+          purpose: turn > 0 ? 'correction' : 'proposal',
+          among,
           ...amongChoices(policy, conversation),
-        })),
-        attempt,
-      );
-      const calls = replies.map((reply, i) => {
-        if (reply === undefined || reply.kind === 'recorded') return reply?.call;
-        const call = judge(reply.call, conversations[i]!, settings);
-        settings.onCall(call);
-        return call;
-      });
-      for (const call of calls) {
-        const error = call && finalError(call, settings);
-        if (error === undefined) continue;
-        if (error.kind !== 'aborted' || settings.timeUp() === undefined) throw error;
+        };
+        const called = await callModel(model, asked, caller, (reply) => judge(reply, conversation, settings));
+        if (called.kind === 'limit') refused = called.limit;
+        return called.kind === 'ended' ? called.calls[0] : undefined;
+      };
+      const calls = await Promise.all(conversations.map((one) => limit(() => ask(one))));
+      for (const [i, call] of calls.entries()) {
+        const { game, turn } = conversations[i]!;
+        if (call !== undefined && recorded(game, turn, call.messages) !== call) onCall(call);
       }
-      const reached = settings.finish.aborted ? undefined : settings.timeUp();
-      if (isCut || settings.finish.aborted)
+      for (const call of calls) {
+        const error = call && finalError(call, isReached());
+        if (error === undefined) continue;
+        if (error.kind !== 'aborted' || timeUp() === undefined) throw error;
+      }
+      const reached = caller.finish.aborted ? undefined : timeUp();
+      if (isStopped(caller))
         stopped = reached === undefined ? { kind: 'interrupted' } : { kind: 'limit', limit: reached };
-      else if (limit !== undefined) stopped = { kind: 'limit', limit };
+      else if (refused !== undefined) stopped = { kind: 'limit', limit: refused };
       if (stopped !== undefined) return undefined;
       silent = calls.every((call) => call?.outcome.kind === 'error') ? silent + 1 : 0;
       if (silent >= patience) throw silence(calls);
@@ -100,20 +100,11 @@ function silence(calls: readonly (CallRecord | undefined)[]): ModelError {
 }
 
 function judge(
-  { completion, cost, outcome, ...base }: EndedCall,
+  { finishReason, text }: Completion,
   { choices }: Conversation,
   { agent }: ModelSpeakerSettings,
-): CallRecord {
-  if (completion === undefined) return { ...base, outcome: outcome! };
-  const rest = { completion, ...(cost !== undefined && { cost }) };
-  const action = agent.extractAction(completion.text, choices);
-  const failure = completion.finishReason === 'length' ? 'truncated' : 'missing';
-  return {
-    ...base,
-    outcome:
-      action === undefined
-        ? { kind: 'rejected', failure: { kind: failure } }
-        : { kind: 'accepted', parameters: [], action },
-    ...rest,
-  };
+): CallRecord['outcome'] {
+  const action = agent.extractAction(text, choices);
+  if (action !== undefined) return { kind: 'accepted', parameters: [], action };
+  return { kind: 'rejected', failure: { kind: finishReason === 'length' ? 'truncated' : 'missing' } };
 }

@@ -7,7 +7,7 @@ import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import type { Display } from '../experiment/setup/session.js';
 import { statusAfter } from '../experiment/stopping.js';
 import { ModelError } from '../models/language-model.js';
-import { type CallRecord, type EndedCall, faultsOf } from '../runs/calls.js';
+import { type CallRecord, hasReached } from '../runs/calls.js';
 import { firstFaults, type GameRecord, type RunEvent, type StopReason } from '../runs/events.js';
 import { watchStopRequests } from '../runs/stop-request.js';
 import type { RunDirectory } from '../runs/writer.js';
@@ -71,7 +71,6 @@ async function playRemaining(session: Session): Promise<void> {
     ledger.record(call);
     if (call.iteration > recorded.iteration) unfinished.push(call);
   }
-  for (const call of recorded.arrived ?? []) ledger.record(call);
   const playWave = createWaves(session, unfinished);
   keep(session, { status: 'running', reason: undefined });
   emit({
@@ -172,7 +171,6 @@ function modelAsked(
   const { agent, config, ledger, model } = setup;
   const { policy } = config;
   const { abort, finish } = stop;
-  const arrived = directory.recorded.arrived ?? [];
   const warned = new Set<string>();
   const onFault = firstFaults(emit);
   let isReached = false;
@@ -181,7 +179,7 @@ function modelAsked(
       (later) => later.iteration === iteration && later.candidate === candidate && later.attempt > attempt,
     );
   const onCall = (call: CallRecord) => {
-    isReached ||= call.completion !== undefined || faultsOf(call).some((fault) => fault !== 'network');
+    isReached ||= hasReached(call);
     emit({ kind: 'call-finished', call });
     for (const message of call.completion?.warnings ?? []) {
       if (!warned.has(message)) emit({ kind: 'warning', message });
@@ -196,32 +194,33 @@ function modelAsked(
     const timer = Number.isFinite(left)
       ? AbortSignal.timeout(Math.round(Math.max(0, Math.min(left, 2 ** 31 - 1))))
       : undefined;
-    const isHere = (call: EndedCall, ...[candidate, attempt, messages]: Place) =>
+    const isHere = (call: CallRecord, ...[candidate, attempt, messages]: Place) =>
       call.iteration === wave &&
       call.candidate === candidate &&
       call.attempt === attempt &&
       JSON.stringify(call.messages) === JSON.stringify(messages);
     const speaker = modelSpeaker({
       agent,
-      finish,
-      ledger,
+      caller: {
+        ledger,
+        finish,
+        signal: timer === undefined ? abort : AbortSignal.any([abort, timer]),
+        now,
+        send: (lost) => directory.send(lost),
+        onFault,
+        onWait: (ms) => emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
+      },
       policy,
       model: model!,
       wave,
       concurrency: callsAtOnce(config),
-      signal: timer === undefined ? abort : AbortSignal.any([abort, timer]),
       timeUp: () => (timer?.aborted && !abort.aborted ? 'minutes' : undefined),
-      now,
       isReached: () => isReached,
-      ask: (request) => directory.ask(request),
-      onFault,
-      onWait: (ms) => emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
       // Ignore a failed call if it was the last one of its game, so that it is retried.
       recorded: (...place) =>
         unfinished.findLast(
           (call) => isHere(call, ...place) && (call.outcome.kind !== 'error' || isFollowed(call)),
         ),
-      arrived: (...place) => arrived.findLast((call) => isHere(call, ...place)),
       onCall,
     });
     const { asks, fallback } = policy;

@@ -3,7 +3,7 @@ import { plural } from '../base/text/numbers.js';
 import { embeddedModel } from '../models/local/settings.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
 import { selectedCount } from '../prompting/context/history.js';
-import { findBaseline } from '../search/baselines.js';
+import { isBaselineName } from './baselines.js';
 import type { Config } from './config.js';
 import { languageModelOf, membersOf } from './model.js';
 import { type Found, loginProblem, modelProblems } from './model-checks.js';
@@ -40,7 +40,7 @@ function programProblems({ critic, model, policy, prompts, warmup }: Config): re
   const isProgram = policy?.kind === 'program';
   const reviser = critic?.model && { config: critic.model, field: 'critic.model' };
   const proposers = [...membersOf(model), ...(reviser ? [reviser] : [])];
-  const members = proposers.filter(({ config }) => findBaseline(config.provider) !== undefined);
+  const members = proposers.filter(({ config }) => isBaselineName(config.provider));
   const wrong = members.filter(
     ({ config: { provider } }) =>
       (provider === 'genetic') !== isProgram && !(isProgram && provider === 'random'),

@@ -73,9 +73,6 @@ export const configSchema = z.strictObject({
     ),
   iterations: count(1).default(100).describe('Improvement iterations'),
   candidates: count(1).default(1).describe('Proposals per iteration, all from the same prompt'),
-  pipeline: count(1)
-    .default(1)
-    .describe('Iterations in flight at once; a prompt doesn’t include evaluations still in flight'),
   corrections: count(0)
     .default(3)
     .describe(

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema } from '../models/settings.js';
-import { baselines } from '../search/baselines.js';
+import { baselines } from './baselines.js';
 import { languageModelOf, type ModelConfig, schemasOf } from './model.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -57,6 +57,13 @@ export const criticModelOf = ({
   readonly critic?: Pick<CriticConfig, 'model'> | undefined;
   readonly model: ModelConfig;
 }) => languageModelOf(critic?.model ?? model);
+
+/** The models that stages have of their own, by stage. */
+export const stageModelsOf = ({
+  critic,
+}: {
+  readonly critic?: Pick<CriticConfig, 'model'> | undefined;
+}): Readonly<Record<string, ModelConfig>> => (critic?.model ? { critic: critic.model } : {});
 
 export const revisionsOf = ({
   critic,

@@ -8,7 +8,7 @@ import {
   openaiSchema,
   replayedSchema,
 } from '../models/settings.js';
-import { baselines, findBaseline } from '../search/baselines.js';
+import { type BaselineConfig, baselines, isBaselineName } from './baselines.js';
 
 export const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(records: T) =>
   records.map(({ schema }) => schema) as { [K in keyof T]: T[K]['schema'] };
@@ -56,7 +56,7 @@ export const modelSchema = z.discriminatedUnion('provider', [
 ]);
 
 export type ModelConfig = z.output<typeof modelSchema>;
-export type PortfolioConfig = z.output<typeof portfolioSchema>;
+type PortfolioConfig = z.output<typeof portfolioSchema>;
 export type SingleModelConfig = Exclude<ModelConfig, PortfolioConfig>;
 type LanguageModelConfig = Extract<
   SingleModelConfig,
@@ -65,6 +65,9 @@ type LanguageModelConfig = Extract<
 
 const isLanguageModel = (model: SingleModelConfig): model is LanguageModelConfig =>
   ['openai', 'ollama', 'local', 'module', 'custom'].includes(model.provider);
+
+export const isBaseline = (model: SingleModelConfig): model is BaselineConfig =>
+  isBaselineName(model.provider);
 
 /** Config of the language model, which may be a portfolio member; undefined if there is none. */
 export const languageModelOf = (model: ModelConfig): LanguageModelConfig | undefined =>
@@ -97,16 +100,3 @@ export function membersOf(model: ModelConfig): readonly MemberConfig[] {
     return { name, config: config as SingleModelConfig, weight: share, field: `model.members.${i}` };
   });
 }
-
-/** Whether a call was answered by the search that tunes the constants of programs (`policy.tune`). */
-export const isByTuning = (
-  tune: { readonly by: string } | undefined,
-  { member }: { readonly member?: string | undefined },
-): boolean => tune !== undefined && member === tune.by;
-
-/**
- * Whether a baseline answered the call, in a portfolio or for `policy.tune`; such calls cost nothing and don't count as
- * calls of the language model.
- */
-export const isByBaseline = ({ member }: { readonly member?: string | undefined }): boolean =>
-  member !== undefined && findBaseline(member.replace(/-\d+$/, '')) !== undefined;

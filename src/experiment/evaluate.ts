@@ -1,13 +1,14 @@
 /** Evaluates policies: those of the warm-up, the candidates of an iteration, and finally the best ones. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { confirmationSeeds, evaluationSeeds, warmupGenerator } from '../base/random/seeds.js';
-import { type Config, type ConfirmationConfig, tuningOf } from '../config/config.js';
-import { isByTuning } from '../config/model.js';
+import type { Config, ConfirmationConfig } from '../config/config.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
 import { ProgramFault } from '../policies/program/program.js';
 import { remembered } from '../prompting/context/history.js';
+import type { Task } from '../proposers/baseline.js';
+import type { Proposal } from '../proposers/proposer.js';
 import {
   type EvaluationSetting,
   evaluate,
@@ -20,58 +21,53 @@ import type { Confirmation, StopReason } from '../runs/events.js';
 import { programFailureText } from '../runs/failure-text.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import { placeName } from '../runs/summary.js';
-import type { Task } from '../search/baseline.js';
 import { clipped, type Interval } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
 import { meanInterval95 } from '../statistics/distributions.js';
-import type { Proposal } from './ask.js';
 import type { Experiment } from './parts.js';
-import { knownEntries, lastKnown } from './prompter.js';
 import { claimEvaluations } from './stopping.js';
 
-/** Proposed parameters and, for a revision, the number of the candidate it revises. */
-type Candidate = Pick<Proposal & { kind: 'accepted' }, 'candidate' | 'parameters'> & {
-  readonly revises?: number;
-  /** True if it came from tuning a program's constants. */
-  readonly tuned?: true;
-};
-
 /**
- * Evaluates candidates of an iteration. Each evaluation is in the buffer and the log as soon as it is done. A program
- * that fails is rejected.
- * @param record which trajectories to return; the log keeps only those that the run records
+ * Evaluates a candidate of an iteration, or logs why there is none.
+ * @param revises for a revision, the number of the candidate that it revises
+ * @returns undefined if the proposal or its program failed
  */
-export async function evaluateCandidates(
+export async function evaluateCandidate(
   experiment: Experiment,
   iteration: number,
-  candidates: readonly Candidate[],
+  proposal: Proposal,
   abort: AbortSignal,
-  record = experiment.setting.record,
-): Promise<readonly Measured[]> {
-  const { config, log, setting } = experiment;
+  revises?: number,
+): Promise<Measured | undefined> {
+  const { config, log, setting, stages } = experiment;
+  const { candidate, parameters, tuned } = proposal;
   const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
   const seeds = evaluationSeeds(config.seed, config.evaluation.episodes, fresh);
-  const evaluated: Measured[] = [];
-  for (const { candidate, parameters, revises, tuned } of candidates) {
-    await yieldToEventLoop();
-    abort.throwIfAborted();
-    const origin = { ...(revises !== undefined && { revises }), ...(tuned && { tuned }) };
-    const place = { iteration, group: iteration, candidate, source: 'proposal', ...origin } as const;
-    try {
-      const { entry, episodes } = await measure({ ...setting, record }, parameters, seeds, place, abort);
-      const measured = { entry: withProgram(experiment, entry), episodes };
-      evaluated.push(measured);
-      recordEvaluation(experiment, measured);
-    } catch (error) {
-      if (!(error instanceof ProgramFault)) throw error;
-      log.emit({ kind: 'proposal-rejected', iteration, candidate, failures: ['program'] });
-      log.warn(`the program of ${placeName(place, config)} failed: ${programFailureText(error.failure)}`);
-    }
+  const origin = { ...(revises !== undefined && { revises }), ...(tuned && { tuned }) };
+  const place = { iteration, group: iteration, candidate, source: 'proposal', ...origin } as const;
+  const reject = (failures: ReturnType<typeof failuresOf>) =>
+    log.emit({ kind: 'proposal-rejected', iteration, candidate, failures });
+  if (parameters === undefined) {
+    reject(failuresOf(proposal));
+    return undefined;
   }
-  return evaluated;
+  // A stage sees the trajectories of all episodes.
+  const record = stages.some((stage) => stage.isDue(iteration)) ? 'all' : setting.record;
+  await yieldToEventLoop();
+  abort.throwIfAborted();
+  try {
+    const { entry, episodes } = await measure({ ...setting, record }, parameters, seeds, place, abort);
+    return { entry: withProgram(experiment, entry), episodes };
+  } catch (error) {
+    if (!(error instanceof ProgramFault)) throw error;
+    reject(['program']);
+    log.warn(`the program of ${placeName(place, config)} failed: ${programFailureText(error.failure)}`);
+    return undefined;
+  }
 }
 
-function recordEvaluation(
+/** Puts an evaluation into the buffer and the log; the log keeps only the trajectories that the run records. */
+export function recordEvaluation(
   { buffer, log, prompter, setting }: Experiment,
   { entry, episodes }: Measured,
 ): void {
@@ -82,48 +78,17 @@ function recordEvaluation(
   log.emit({ kind: 'candidate-evaluated', entry, episodes: kept, improved });
 }
 
-/** Evaluates the accepted proposals and logs the rejected ones. */
-export async function evaluateProposals(
-  experiment: Experiment,
-  iteration: number,
-  proposals: readonly Proposal[],
-  { abort }: StopRequests,
-): Promise<readonly Measured[]> {
-  const { config, log, setting, stages } = experiment;
-  for (const proposal of proposals) {
-    if (proposal.kind === 'accepted') continue;
-    const { candidate } = proposal;
-    log.emit({ kind: 'proposal-rejected', iteration, candidate, failures: failuresOf(proposal) });
-  }
-  const accepted = proposals.filter((proposal) => proposal.kind === 'accepted');
-  const tune = tuningOf(config);
-  const isTuned = ({ calls }: Proposal) => isByTuning(tune, calls.at(-1) ?? {});
-  return evaluateCandidates(
-    experiment,
-    iteration,
-    accepted.map((one) => ({ ...one, ...(isTuned(one) && { tuned: true }) })),
-    abort,
-    stages.some((stage) => stage.isDue(iteration)) ? 'all' : setting.record,
-  );
-}
-
 const failuresOf = ({ calls }: Proposal) =>
   calls.flatMap(({ outcome }) => {
     if (outcome.kind === 'rejected') return [outcome.failure.kind];
     return outcome.kind === 'error' ? (['model-error'] as const) : [];
   });
 
-export const knownTo = ({ buffer, config }: Experiment, iteration: number) =>
-  knownEntries(buffer.entries, lastKnown(config, iteration));
-
-/** A search task; its history is the part of `entries` that the memory holds. */
-export const searched = (
-  { buffer, config, setting }: Experiment,
-  entries: readonly BufferEntry[],
-): Omit<Task, 'proposed' | 'shared'> => ({
+/** What a baseline may know: the evaluations that the memory holds. */
+export const searchTask = ({ buffer, config, setting }: Experiment): Task => ({
   parameters: setting.family.parameters,
   programs: searchedPrograms(setting),
-  history: remembered(entries),
+  history: remembered(buffer.entries),
   warmup: buffer.entries.filter((entry) => entry.iteration === 0).length,
   noisy: config.evaluation.seeds === 'fresh',
 });
@@ -134,7 +99,7 @@ function withProgram({ setting }: Experiment, entry: BufferEntry): BufferEntry {
   return programs === undefined ? entry : { ...entry, program: programs.program(entry.parameters).source };
 }
 
-export function searchedPrograms({ environment, family }: EvaluationSetting): Task['programs'] {
+function searchedPrograms({ environment, family }: EvaluationSetting): Task['programs'] {
   const library = programsOf(family);
   return library && { library, environment };
 }

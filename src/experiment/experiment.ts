@@ -3,15 +3,17 @@
  * evaluations, let it propose parameters, evaluate and record them, and run the stages. Finally, confirm the
  * best policy on unused seeds.
  */
+
+import { callsOf } from '../proposers/proposer.js';
+import type { Measured } from '../rollout/evaluation.js';
 import { type BufferEntry, bestEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord, UsageTotals } from '../runs/calls.js';
 import type { Confirmation, StopReason } from '../runs/events.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import { largest } from '../statistics/descriptive.js';
-import { callsOf, type ProposalGroup } from './ask.js';
-import { confirmBest, evaluateProposals, warmUp } from './evaluate.js';
-import type { Experiment, Stage } from './parts.js';
-import { openPipeline } from './propose.js';
+import { confirmBest, evaluateCandidate, recordEvaluation, warmUp } from './evaluate.js';
+import type { Experiment } from './parts.js';
+import { proposeCandidates } from './propose.js';
 import { capsIn, endOf, failureOf, noContribution, statusAfter, warnOfUnusedModel } from './stopping.js';
 
 export interface Outcome {
@@ -68,41 +70,37 @@ const patience = 3;
 
 /** Warms up, then iterates. Returns why the run ends. */
 async function search(experiment: Experiment, stop: StopRequests): Promise<StopReason> {
-  const pipeline = openPipeline(experiment, stop);
   let unanswered = 0;
-  try {
-    let end = (await warmUp(experiment, stop)) ?? endOf(experiment, stop);
-    while (end === undefined) {
-      const iteration = experiment.progress.completed + 1;
-      const group = await pipeline.propose(iteration);
-      if (group.end !== undefined && callsOf(group).length === 0) return group.end;
-      const evaluated = await evaluateProposals(experiment, iteration, group.proposals, stop);
-      end = group.end ?? (await runStages(experiment, iteration, evaluated, stop));
-      if (end?.kind === 'interrupted') return end;
-      await finishIteration(experiment, iteration);
-      unanswered = callsOf(group).every(hasFailed) ? unanswered + 1 : 0;
-      end ??= unanswered === patience ? lastModelError(group) : endOf(experiment, stop);
+  let end = (await warmUp(experiment, stop)) ?? endOf(experiment, stop);
+  while (end === undefined) {
+    const iteration = experiment.progress.completed + 1;
+    const proposed = await proposeCandidates(experiment, iteration, stop);
+    const calls = callsOf(proposed);
+    if (proposed.end !== undefined && calls.length === 0) return proposed.end;
+    const measured: Measured[] = [];
+    for (const proposal of proposed.proposals) {
+      const evaluation = await evaluateCandidate(experiment, iteration, proposal, stop.abort);
+      if (evaluation === undefined) continue;
+      recordEvaluation(experiment, evaluation);
+      measured.push(evaluation);
     }
-    return end;
-  } finally {
-    await pipeline.close();
+    end = proposed.end;
+    for (const stage of experiment.stages)
+      if (stage.isDue(iteration)) end ??= await stage.run(experiment, iteration, measured, stop);
+    // An interrupted iteration continues when the run is resumed.
+    if (end?.kind === 'interrupted') return end;
+    await commit(experiment, iteration);
+    unanswered = calls.every(hasFailed) ? unanswered + 1 : 0;
+    end ??= unanswered === patience ? lastModelError(calls) : endOf(experiment, stop);
   }
-}
-
-async function runStages(...run: Parameters<Stage['run']>): Promise<StopReason | undefined> {
-  const [experiment, iteration] = run;
-  for (const stage of experiment.stages) {
-    const end = stage.isDue(iteration) ? await stage.run(...run) : undefined;
-    if (end !== undefined) return end;
-  }
-  return undefined;
+  return end;
 }
 
 const hasFailed = ({ outcome }: CallRecord) => outcome.kind === 'error';
 
 /** The stop reason if the model gave no answers, with the message of its last error. */
-function lastModelError(group: ProposalGroup): StopReason {
-  const outcome = callsOf(group).findLast(hasFailed)?.outcome;
+function lastModelError(calls: readonly CallRecord[]): StopReason {
+  const outcome = calls.findLast(hasFailed)?.outcome;
   return {
     kind: 'model-error',
     message: outcome?.kind === 'error' ? outcome.message : "the model didn't answer",
@@ -110,7 +108,7 @@ function lastModelError(group: ProposalGroup): StopReason {
 }
 
 /** Completes an iteration, which counts once it is written to disk. */
-async function finishIteration(experiment: Experiment, iteration: number): Promise<void> {
+async function commit(experiment: Experiment, iteration: number): Promise<void> {
   const { buffer, ledger, log, progress } = experiment;
   const first = buffer.entries.findLastIndex((entry) => entry.iteration < iteration) + 1;
   const scores = buffer.entries.slice(first).map(({ score }) => score);
@@ -127,18 +125,18 @@ async function finishIteration(experiment: Experiment, iteration: number): Promi
 }
 
 function emitStart(experiment: Experiment): void {
-  const { buffer, config, earlier, log, model, setting } = experiment;
+  const { buffer, config, log, proposer, setting, tally } = experiment;
   const { completed } = experiment.progress;
   log.emit({
     kind: 'run-started',
     run: log.run,
     environment: setting.environment.id,
-    model: model.id,
+    model: proposer.id,
     ...(config.policy?.kind !== 'program' && { parameters: setting.family.parameters.count }),
     iterations: config.iterations,
     ...(completed > 0 && { resumedAt: completed + 1 }),
     ...(buffer.best && { best: buffer.best }),
-    ...(completed > 0 && { tally: earlier.tally }),
+    ...(completed > 0 && { tally }),
   });
 }
 

@@ -1,24 +1,21 @@
 import type { Config } from '../config/config.js';
-import { isByBaseline } from '../config/model.js';
 import type { ParameterVector } from '../policies/policy.js';
+import type { Ledger } from '../proposers/budget.js';
+import type { Proposer } from '../proposers/proposer.js';
 import type { BehaviourTest } from '../rollout/behaviour-test.js';
 import type { EvaluationSetting, Measured } from '../rollout/evaluation.js';
 import type { ReplayBuffer } from '../rollout/replay-buffer.js';
-import { type CallRecord, type EndedCall, mostRejections, stageOf } from '../runs/calls.js';
+import { type CallRecord, hasReached, isModelCall, mostRejections, stageOf } from '../runs/calls.js';
 import type { firstFaults, ProposalTally, RunEvent, StopReason } from '../runs/events.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import type { RunDirectory } from '../runs/writer.js';
-import type { Ledger } from './budget/ledger.js';
 import type { Prompter } from './prompter.js';
-import type { Proposer } from './proposer.js';
 
 /** Everything that the outer loop reads while it runs. */
 export interface Experiment {
   readonly config: Config;
   readonly setting: EvaluationSetting;
-  readonly model: Proposer;
-  /** True if a baseline is the only proposer, here or in the replayed run. A baseline answers with plain parameters. */
-  readonly isBaseline: boolean;
+  readonly proposer: Proposer;
   readonly prompter: Prompter;
   /** Finds programs that behave like earlier ones; undefined for other policies. */
   readonly behaviour: BehaviourTest | undefined;
@@ -28,7 +25,10 @@ export interface Experiment {
   readonly buffer: ReplayBuffer;
   readonly progress: Progress;
   readonly ledger: Ledger;
-  readonly earlier: EarlierProcesses;
+  /** Calls that an earlier process made for unfinished iterations. */
+  readonly earlier: readonly CallRecord[];
+  /** Outcomes of the proposals of earlier processes. */
+  readonly tally: ProposalTally;
   readonly log: RunLog;
   readonly clock: RunClock;
 }
@@ -41,7 +41,7 @@ interface RunLog {
   readonly warn: (message: string) => void;
   readonly onFault: ReturnType<typeof firstFaults>;
   /** Records a request before it is sent; undefined if calls are free. */
-  readonly ask: RunDirectory['ask'] | undefined;
+  readonly send: RunDirectory['send'] | undefined;
   /** Makes emitted events durable in the background; see `RunDirectory`. */
   readonly commit: () => Promise<void>;
 }
@@ -50,15 +50,6 @@ export interface RunClock {
   readonly now: () => Date;
   /** Active time of this run in milliseconds, across all processes. */
   readonly activeMs: () => number;
-}
-
-/** What earlier processes of this run left. */
-interface EarlierProcesses {
-  readonly tally: ProposalTally;
-  /** Calls of unfinished iterations. */
-  readonly calls: readonly CallRecord[];
-  /** Answers that were received and counted but not interpreted. */
-  readonly arrived: readonly EndedCall[];
 }
 
 /** An optional step of an iteration, run once its proposals are evaluated and recorded. */
@@ -77,13 +68,12 @@ export interface Stage {
   ): Promise<StopReason | undefined>;
 }
 
-/** How far the run is, and what became of the replies. */
+/** How far the run is, and what became of the proposals. */
 export class Progress {
-  readonly #isBaseline: boolean;
   /** The last complete iteration; 0 for a new run. */
   completed: number;
-  /** True once a proposal call of this process was answered, or failed for a reason other than the network. */
-  isReached = false;
+  /** Purposes of calls of this process that were answered, or failed for a reason other than the network. */
+  readonly #reached = new Set<string>();
   /** True once a proposal call of this process was answered. */
   isAnswered = false;
   /** Message of the last failed proposal call of this process. */
@@ -96,21 +86,31 @@ export class Progress {
   /** The first of the model's replies that was rejected. */
   first: CallRecord | undefined;
 
-  /** @param isBaseline true if only a baseline proposes; its replies don't count as a model's */
-  constructor(isBaseline: boolean, completed: number) {
-    this.#isBaseline = isBaseline;
+  constructor(completed: number) {
     this.completed = completed;
   }
 
-  /** Counts a call's outcome; ignores calls other than proposals. */
-  count(call: CallRecord): void {
-    if (stageOf(call) !== 'proposal') return;
-    const isModel = !this.#isBaseline && !isByBaseline(call);
-    if (call.outcome.kind === 'accepted') {
+  /** Whether the server of the model that answers such calls was ever reached. */
+  isReached(purpose: string): boolean {
+    return this.#reached.has(purpose);
+  }
+
+  /** Counts a call's outcome. */
+  count(call: CallRecord, isEarlier = false): void {
+    const { completion, outcome } = call;
+    const purpose = stageOf(call);
+    const isModel = isModelCall(call);
+    if (!isEarlier && hasReached(call)) this.#reached.add(purpose);
+    if (purpose !== 'proposal') return;
+    if (isModel && !isEarlier) {
+      this.isAnswered ||= completion !== undefined;
+      if (outcome.kind === 'error') this.lastError = outcome.message;
+    }
+    if (outcome.kind === 'accepted') {
       this.isAnyAccepted = true;
       this.isModelAccepted ||= isModel;
     }
-    if (call.outcome.kind !== 'rejected' || !isModel) return;
+    if (outcome.kind !== 'rejected' || !isModel) return;
     this.rejected++;
     this.first ??= call;
   }

@@ -5,8 +5,8 @@ import type { LanguageModel } from '../models/language-model.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import type { PromptSet } from '../prompting/templates/prompt-set.js';
+import type { Proposer } from '../proposers/proposer.js';
 import type { Stage } from './parts.js';
-import type { Proposer, SingleProposer } from './proposer.js';
 
 /** Loads a stage's prompts and its model; undefined if the config doesn't have the stage. */
 export type PrepareStage = (
@@ -22,17 +22,18 @@ export interface PreparedStage {
   readonly model?: {
     readonly field: string;
     readonly config: SingleModelConfig;
-    readonly proposer: SingleProposer | undefined;
+    /** Undefined in a replay, where the recording answers. */
+    readonly proposer: Proposer | undefined;
   };
   /** Undefined if the run has no language model that could answer. */
   open(run: {
     readonly config: Config;
     /** In a replay, the model config of the recorded run. */
     readonly counted: ModelConfig;
-    readonly countedBeside: Pick<Config, 'critic'>;
+    readonly countedStages: Readonly<Record<string, ModelConfig>>;
     readonly environment: EnvironmentSpec;
     readonly family: PolicyFamily;
-    readonly model: Proposer;
+    readonly proposer: Proposer;
     readonly prompts: Pick<PromptSet, 'description'>;
   }): Stage | undefined;
 }

@@ -3,7 +3,6 @@
 import type { RandomGenerator } from '../base/random/generator.js';
 import { evaluationSeeds } from '../base/random/seeds.js';
 import { tuningOf } from '../config/config.js';
-import { isByTuning } from '../config/model.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
@@ -11,23 +10,15 @@ import { requireComponents } from '../policies/program/components.js';
 import { ProgramFault } from '../policies/program/program.js';
 import { withConstants } from '../policies/program/source.js';
 import type { ParseFailure } from '../prompting/answer/failure.js';
-import type { EndedCall } from '../runs/calls.js';
-import { tunedConstants, tuningDue } from '../search/tuning.js';
-import { knownTo } from './evaluate.js';
+import type { Check } from '../proposers/proposer.js';
+import { tunedConstants, tuningDue } from '../proposers/tuning.js';
+import { entriesBefore } from '../rollout/replay-buffer.js';
 import type { Experiment } from './parts.js';
 
-/** Tries out a program before it is accepted; returns why it is refused, or undefined. */
-export type Trial = (
-  parameters: ParameterVector,
-  accepted: readonly ParameterVector[],
-  call: EndedCall,
-) => Promise<ParseFailure | undefined>;
-
-/** Returns the trial for an iteration's programs; undefined for other kinds of policies. */
-export function triedIn(experiment: Experiment, iteration: number): Trial | undefined {
+/** Returns the trial of an iteration's programs before they are accepted; undefined for other kinds of policies. */
+export function trialIn(experiment: Experiment, iteration: number): Check | undefined {
   const { behaviour, config, setting } = experiment;
   if (behaviour === undefined) return undefined;
-  const tune = tuningOf(config);
   const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
   const seeds = evaluationSeeds(config.seed, config.evaluation.episodes, fresh);
   // Episodes of remote environments are slow, so play only one.
@@ -37,10 +28,9 @@ export function triedIn(experiment: Experiment, iteration: number): Trial | unde
     behaviour.playing(parameters, played).catch((error: unknown) => {
       if (!(error instanceof ProgramFault)) throw error;
     });
-  return async (parameters, accepted, call): Promise<ParseFailure | undefined> => {
-    const isTuned = isByTuning(tune, call);
-    const known = knownTo(experiment, iteration);
-    const earlier = [...known, ...accepted.map((own) => ({ parameters: own, iteration, score: undefined }))];
+  return async (parameters, beside, isTuned): Promise<ParseFailure | undefined> => {
+    const known = entriesBefore(experiment.buffer.entries, iteration);
+    const earlier = [...known, ...beside.map((own) => ({ parameters: own, iteration, score: undefined }))];
     const repeats = (
       { iteration: at, score }: (typeof earlier)[number],
       same: 'actions' | 'structure',
@@ -68,7 +58,7 @@ export function triedIn(experiment: Experiment, iteration: number): Trial | unde
 }
 
 /**
- * Proposes constants for a candidate if tuning is due; undefined if the model should propose.
+ * Proposes constants for a candidate if tuning is due; undefined if the run's proposer has its turn.
  * @param before number of candidates in flight before this one
  */
 export function tuningFor(experiment: Experiment, iteration: number, before: number) {
@@ -76,15 +66,18 @@ export function tuningFor(experiment: Experiment, iteration: number, before: num
   const programs = programsOf(setting.family);
   const tune = tuningOf(config);
   if (programs === undefined || tune === undefined) return undefined;
-  const proposed = knownTo(experiment, iteration).filter(({ source }) => source === 'proposal');
+  const proposed = entriesBefore(experiment.buffer.entries, iteration).filter(
+    ({ source }) => source === 'proposal',
+  );
   const structure = tuningDue(proposed, tune, before);
   if (structure === undefined) return undefined;
   const own = proposed.filter(({ parameters }) => parameters[0] === structure);
   const program = programs.program(own[0]!.parameters);
   return {
     by: tune.by,
-    propose: async ([random]: readonly RandomGenerator[]): Promise<readonly ParameterVector[]> => [
-      programs.add(withConstants(program, await tunedConstants(tune.by, program.constants, own, random!))),
-    ],
+    async propose(random: RandomGenerator): Promise<ParameterVector> {
+      const constants = await tunedConstants(tune.by, program.constants, own, random);
+      return programs.add(withConstants(program, constants));
+    },
   };
 }

@@ -68,21 +68,18 @@ export class Prompter {
     });
   }
 
-  /**
-   * The prompt of an iteration, shared by all candidates.
-   * @param known the last iteration whose evaluations it may show; defaults to all
-   */
-  messages(iteration: number, known?: number): readonly ChatMessage[] {
-    this.#context = this.#contextOf(iteration, known);
-    if (this.#config.prompts.layout === 'conversation') return this.#turns(iteration, known);
+  /** The prompt of an iteration, shared by all candidates. */
+  messages(iteration: number): readonly ChatMessage[] {
+    this.#context = this.#contextOf(iteration);
+    if (this.#config.prompts.layout === 'conversation') return this.#turns();
     const user: ChatMessage = { role: 'user', content: this.#prompts.user(this.#context) };
     return [{ role: 'system', content: this.#prompts.system(this.#context) }, user];
   }
 
   /** Renders a prompt as a conversation in which the model proposed every evaluation shown. */
-  #turns(iteration: number, known = iteration): readonly ChatMessage[] {
+  #turns(): readonly ChatMessage[] {
     const context = this.#context!;
-    const shown = this.#shown(known);
+    const shown = this.#shown();
     const turns = this.#history.turns(shown, this.#form);
     const last = { ...context.history, text: turns.at(-1)?.result ?? '', shown: Math.min(1, shown.length) };
     const asked = [
@@ -103,15 +100,15 @@ export class Prompter {
   }
 
   /** The evaluations in memory; of programs that differ only in constants, only the best. */
-  #held(known: number): readonly BufferEntry[] {
-    const held = remembered(knownEntries(this.#buffer.entries, known));
+  #held(): readonly BufferEntry[] {
+    const held = remembered(this.#buffer.entries);
     return this.#arePrograms ? withoutVariants(held) : held;
   }
 
   /** The evaluations shown by a prompt. */
-  #shown(known: number): readonly BufferEntry[] {
+  #shown(): readonly BufferEntry[] {
     const { memory } = this.#config;
-    const held = this.#held(known);
+    const held = this.#held();
     this.#history.know(held);
     // Don't show programs of the warm-up: most are random, and models tend to copy them.
     const proposed = this.#arePrograms ? held.filter(({ iteration }) => iteration > 0) : held;
@@ -119,19 +116,19 @@ export class Prompter {
   }
 
   /** Like `messages`, with what they show, and a `formatCorrection` that stays valid after other prompts are built. */
-  prompt(iteration: number, known = iteration) {
-    const messages = this.messages(iteration, known);
+  prompt(iteration: number) {
+    const messages = this.messages(iteration);
     const context = this.#context!;
     const formatCorrection = (failure: ParseFailure) =>
       this.#prompts.formatCorrection(context, failure, this.#history.scoreText);
-    const shown = shownOf(this.#buffer, this.#shown(known), bestEntry(this.#held(known)));
+    const shown = shownOf(this.#buffer, this.#shown(), bestEntry(this.#held()));
     return { messages, shown, formatCorrection };
   }
 
   /** The program that an iteration's proposals change: the best one; undefined without `policy.edits`. */
-  parent(known: number): BufferEntry | undefined {
+  parent(): BufferEntry | undefined {
     const { policy } = this.#config;
-    return policy?.kind === 'program' && policy.edits ? bestEntry(this.#held(known)) : undefined;
+    return policy?.kind === 'program' && policy.edits ? bestEntry(this.#held()) : undefined;
   }
 
   /** Renders the message that explains what was wrong with the model's last reply. */
@@ -147,16 +144,16 @@ export class Prompter {
     }
   }
 
-  #contextOf(iteration: number, known = iteration): PromptContext {
+  #contextOf(iteration: number): PromptContext {
     const { iterations } = this.#config;
     return {
       ...this.#task,
       ...this.#history.context({
         iteration,
         iterations,
-        held: this.#held(known),
-        shown: this.#shown(known),
-        parent: this.parent(known),
+        held: this.#held(),
+        shown: this.#shown(),
+        parent: this.parent(),
       }),
     };
   }
@@ -171,16 +168,6 @@ export function shownOf(
   const isListed = new Set(listed);
   const evaluations = entries.flatMap((entry, i) => (isListed.has(entry) ? [i] : []));
   return { evaluations, ...(best && { best: best.score }) };
-}
-
-/** The last iteration whose evaluations the prompt of `iteration` may show; later ones may still be in flight. */
-export const lastKnown = ({ pipeline }: Pick<Config, 'pipeline'>, iteration: number) =>
-  Math.max(0, iteration - pipeline);
-
-/** The evaluations up to and including iteration `known`, oldest first. */
-export function knownEntries(entries: readonly BufferEntry[], known: number): readonly BufferEntry[] {
-  const end = entries.findLastIndex((entry) => entry.iteration <= known) + 1;
-  return end === entries.length ? entries : entries.slice(0, end);
 }
 
 const place = ({ iteration, candidate }: { readonly iteration: number; readonly candidate: number }) =>

@@ -2,8 +2,6 @@
  * Why a run ends: a request, the target, the last iteration, a limit, a model that contributes nothing, or a failure.
  */
 
-import { onAbort } from '../base/abortable.js';
-import { languageModelOf } from '../config/model.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { ModelError } from '../models/language-model.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
@@ -11,8 +9,7 @@ import { type Cap, type LimitName, limitField } from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';
 import { rejectionText } from '../runs/failure-text.js';
 import type { StopRequests } from '../runs/stop-request.js';
-import type { AskedRequest, SentRequest } from '../runs/underway.js';
-import { largest, smallest } from '../statistics/descriptive.js';
+import { smallest } from '../statistics/descriptive.js';
 import type { Experiment } from './parts.js';
 
 /** Why the run ends before its next iteration; undefined if it continues, with its evaluations claimed. */
@@ -74,46 +71,6 @@ export function deadlineOf(experiment: Experiment) {
     limit,
     leftMs,
     signal: AbortSignal.timeout(Math.max(0, Math.min(Math.round(leftMs), longestTimerMs))),
-  };
-}
-
-/** Records each request before it is sent, and reports how long the run may wait for it if the user asks to stop. */
-export function callsUnderway(
-  experiment: Experiment,
-  finish: AbortSignal,
-  leftMs = Number.POSITIVE_INFINITY,
-) {
-  const {
-    clock: { activeMs },
-    config,
-    log: { ask, emit },
-  } = experiment;
-  if (ask === undefined) return undefined;
-  const reader = languageModelOf(config.model);
-  const ownSeconds = reader && 'timeoutSeconds' in reader ? reader.timeoutSeconds : undefined;
-  const longestMs = Math.min(1000 * (ownSeconds ?? Number.POSITIVE_INFINITY), leftMs);
-  /** Deadlines of the calls in flight, on the run's clock. */
-  const ends = new Set<{ readonly atMs: number }>();
-  const close = onAbort(finish, () => {
-    if (ends.size === 0) return;
-    const last = largest([...ends].map(({ atMs }) => atMs));
-    const seconds = Math.max(0, Math.ceil((last - activeMs()) / 1000));
-    emit({ kind: 'waiting', ...(Number.isFinite(seconds) && { seconds }) });
-  });
-  return {
-    async ask(request: AskedRequest): Promise<SentRequest> {
-      const sent = await ask(request);
-      const end = { atMs: activeMs() + longestMs };
-      ends.add(end);
-      return {
-        lost: sent.lost,
-        answered(calls) {
-          ends.delete(end);
-          sent.answered(calls);
-        },
-      };
-    },
-    close,
   };
 }
 

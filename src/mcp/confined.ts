@@ -3,7 +3,7 @@
  * working directory, and programs, servers and secrets can only be set in config files.
  */
 import { z } from 'zod';
-import { isBaseline } from '../search/baselines.js';
+import { isBaselineName } from '../config/baselines.js';
 
 /** A path with a leading hyphen would be read as an option. */
 const isConfined = (path: string) =>
@@ -42,7 +42,7 @@ const keys = new Set(
 function isPlain(text: string): boolean {
   const [, key, value] = /^([A-Za-z][\w.]*)=([\w.+-]*)$/.exec(text) ?? [];
   if (key === undefined || value === undefined) return false;
-  if (key === 'model.provider') return isBaseline(value);
+  if (key === 'model.provider') return isBaselineName(value);
   return keys.has(key) || sections.test(key);
 }
 

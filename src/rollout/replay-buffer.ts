@@ -71,6 +71,12 @@ export function createReplayBuffer(initial: readonly BufferEntry[] = []): Replay
   };
 }
 
+/** The evaluations of earlier iterations, oldest first. */
+export function entriesBefore(entries: readonly BufferEntry[], iteration: number): readonly BufferEntry[] {
+  const end = entries.findLastIndex((entry) => entry.iteration < iteration) + 1;
+  return end === entries.length ? entries : entries.slice(0, end);
+}
+
 /** The entry with the highest score, the earliest if tied. */
 export function bestEntry(entries: readonly BufferEntry[]): BufferEntry | undefined {
   let best: BufferEntry | undefined;

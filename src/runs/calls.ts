@@ -15,18 +15,12 @@ export const callId = ({ iteration, candidate, attempt }: CallPosition): string 
   `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
 
 /**
- * The purpose of a call. Corrections of critic calls have the purpose `critic`. In games,
- * the first turn is recorded as a `proposal`, and later turns as `correction`. Throughout the project, a *call* asks a
- * model once, a *proposal* is the first call for a *candidate* together with its corrections, and an *evaluation* is a
- * policy together with the episodes that it played.
+ * Throughout the project, a *call* asks a model once, a *proposal* is the first call for a *candidate* together with its
+ * corrections, and an *evaluation* is a policy together with the episodes that it played.
+ * @returns `proposal`, also for its corrections, or the stage that called
  */
-export type CallPurpose = 'proposal' | 'correction' | 'critic';
-
-/** The purpose of a call; corrections of proposals count as proposals. */
-export const stageOf = ({ purpose }: Pick<CallRecord, 'purpose'>): Stage =>
+export const stageOf = ({ purpose }: Pick<CallRecord, 'purpose'>): string =>
   purpose === 'correction' ? 'proposal' : purpose;
-
-export type Stage = Exclude<CallPurpose, 'correction'>;
 
 /** What the prompt of a call showed. */
 export interface Shown {
@@ -36,17 +30,22 @@ export interface Shown {
   readonly best?: number;
 }
 
-/** One model call, as recorded in `calls.jsonl`. */
+/**
+ * One call, as recorded in `calls.jsonl`: of a language model, or of a baseline, which reads no prompt and writes no
+ * reply; its `messages` are those that a model would have been asked.
+ */
 export interface CallRecord extends CallPosition {
   readonly messages: readonly ChatMessage[];
   /** Absent if the prompt showed no evaluations, as in games. */
   readonly shown?: Shown;
   readonly seed: number;
-  readonly purpose: CallPurpose;
+  /**
+   * `proposal`, `correction` (of a proposal), or the name of a stage. In games, the first turn is recorded as a
+   * `proposal`, later ones as `correction`.
+   */
+  readonly purpose: string;
   /** With a portfolio: name of the member that was called. */
   readonly member?: string;
-  /** With `pipeline`: number of earlier iterations whose results weren't known when the prompt was written. */
-  readonly behind?: number;
   readonly outcome:
     | {
         readonly kind: 'accepted';
@@ -61,7 +60,7 @@ export interface CallRecord extends CallPosition {
     | FailedCall;
   /** Number of completions requested at once, if more than one; recorded only in the first of their calls. */
   readonly choices?: number;
-  /** Absent if the call failed. */
+  /** Absent if the call failed, and for baselines. */
   readonly completion?: Completion;
   /** In US dollars, or in the currency of `model.price`; absent if the call failed or has no price. */
   readonly cost?: number;
@@ -69,18 +68,19 @@ export interface CallRecord extends CallPosition {
   readonly time: string;
 }
 
-/** A finished call; `outcome` is absent until its answer is processed. */
-export type EndedCall = Omit<CallRecord, 'outcome'> & Partial<Pick<CallRecord, 'outcome'>>;
-
 /** The kinds of all faults of a call: in its failed attempts, in the call itself and in its reply. */
-export function faultsOf({ completion, outcome }: EndedCall): readonly string[] {
-  const tries = outcome?.kind === 'error' ? outcome.failedTries : completion?.failedTries;
+export function faultsOf({ completion, outcome }: CallRecord): readonly string[] {
+  const tries = outcome.kind === 'error' ? outcome.failedTries : completion?.failedTries;
   return [
     ...(tries ?? []),
-    ...(outcome?.kind === 'error' ? [outcome.error] : []),
+    ...(outcome.kind === 'error' ? [outcome.error] : []),
     ...(completion?.faults ?? []),
   ];
 }
+
+/** Whether a model's server was reached, even if it gave no answer. */
+export const hasReached = (call: CallRecord): boolean =>
+  call.completion !== undefined || faultsOf(call).some((fault) => fault !== 'network');
 
 /** Total usage of several calls. */
 export interface UsageTotals {
@@ -129,9 +129,6 @@ export interface Cap {
   readonly cap: number;
 }
 
-/**
- * The reply to show; undefined if there is none, or for a baseline that searches programs, because its replies contain
- * only numbers.
- */
-export const shownReply = ({ completion, messages }: CallRecord, arePrograms: boolean): string | undefined =>
-  arePrograms && messages.length === 0 ? undefined : completion?.text;
+/** Whether a language model was called, rather than a baseline. */
+export const isModelCall = ({ completion, outcome }: CallRecord): boolean =>
+  completion !== undefined || outcome.kind === 'error';

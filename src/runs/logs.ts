@@ -6,7 +6,7 @@ import { UserError } from '../base/errors.js';
 import { cutAfter, endOfLine, keepFirstLines } from '../base/files/json-lines.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import type { CallRecord, EndedCall } from './calls.js';
+import type { CallRecord } from './calls.js';
 import type { LoggedEvent } from './events.js';
 import {
   callsOf,
@@ -26,8 +26,6 @@ export interface RecordedRun {
   readonly episodes: Iterable<EpisodeRecord>;
   /** All logged calls, including those of unfinished iterations. */
   readonly calls: Iterable<CallRecord>;
-  /** Answers of unfinished iterations that weren't processed; present only if the run is resumed. */
-  readonly arrived?: readonly EndedCall[];
   readonly events: Iterable<LoggedEvent>;
   /** The last complete iteration; 0 before the first. */
   readonly iteration: number;

@@ -12,7 +12,7 @@ import {
 } from '../base/text/numbers.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { formatParameters } from '../prompting/notation/grammar.js';
-import { type Cap, limitText, type Stage, type UsageTotals } from './calls.js';
+import { type Cap, limitText, type UsageTotals } from './calls.js';
 import { type Confirmation, finalConfirmation, type StopReason } from './events.js';
 import type { Manifest } from './manifest.js';
 import { programTitle, sourceLines } from './program-text.js';
@@ -184,7 +184,7 @@ const shorten = (text: string) => (text.length <= 300 ? text : `${text.slice(0, 
  * Examples: `warm-up policy 4`, `iteration 12`, `iteration 12.3` (third candidate), `iteration 12, revised`.
  */
 export function placeName(
-  place: { readonly iteration: number; readonly candidate: number; readonly purpose?: Stage },
+  place: { readonly iteration: number; readonly candidate: number; readonly purpose?: string },
   config: { readonly candidates: number },
 ): string {
   if (place.iteration === 0) return `warm-up policy ${place.candidate + 1}`;

@@ -1,5 +1,5 @@
 /** Sums the usage of model calls. */
-import { type EndedCall, faultsOf, type UsageTotals } from './calls.js';
+import { type CallRecord, faultsOf, type UsageTotals } from './calls.js';
 
 export const noUsage: UsageTotals = {
   calls: 0,
@@ -46,14 +46,14 @@ export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
  * The usage of one call, in the form of a run's totals.
  * @param unreported tokens that count towards limits in addition to those the provider reported
  */
-export function usageOfCall(call: EndedCall, unreported: number, hasPrice: boolean): UsageTotals {
+export function usageOfCall(call: CallRecord, unreported: number, hasPrice: boolean): UsageTotals {
   const usage = call.completion?.usage ?? {};
-  const took = call.outcome?.kind === 'error' ? call.outcome : call.completion;
+  const took = call.outcome.kind === 'error' ? call.outcome : call.completion;
   const faults: Record<string, number> = {};
   for (const kind of faultsOf(call)) faults[kind] = (faults[kind] ?? 0) + 1;
   return {
     calls: 1,
-    errors: call.outcome?.kind === 'error' ? 1 : 0,
+    errors: call.outcome.kind === 'error' ? 1 : 0,
     retries: took?.retries ?? 0,
     promptTokens: usage.promptTokens ?? 0,
     cachedTokens: usage.cachedTokens ?? 0,

@@ -12,7 +12,7 @@ import { CallEncoder, type WrittenCall } from './log-lines.js';
 import { inTurn, type RecordedRun, repairLogs } from './logs.js';
 import type { Manifest } from './manifest.js';
 import { logsIn, nothingRecorded, readManifest, runFiles } from './reader.js';
-import { type AskedRequest, CallsUnderway, readCallsLeft, type SentRequest } from './underway.js';
+import { callsLeft, type SentRequest, SentRequests } from './sent-requests.js';
 
 /** Keys of the manifest to set, or to remove if undefined. */
 type ManifestChanges = { readonly [K in keyof Manifest]?: Manifest[K] | undefined };
@@ -30,8 +30,8 @@ export interface RunDirectory {
   /** Appends an event to the logs that record it. */
   record(event: RunEvent): void;
   update(changes: ManifestChanges): void;
-  /** Writes a request to disk before it is sent, so that no crash hides a paid call. */
-  ask(request: AskedRequest): Promise<SentRequest>;
+  /** Writes a request to disk before it is sent, as the call that it counts as until its answer arrives. */
+  send(lost: CallRecord): Promise<SentRequest>;
   /**
    * Makes everything recorded so far durable in the background; waits only for the previous commit.
    */
@@ -52,10 +52,9 @@ export function resumeRunDirectory(path: string, now: () => Date): RunDirectory 
     // Read again under the lock: another process may have written in the meantime.
     const manifest = readManifest(path);
     const recorded = repairLogs(logsIn(path));
-    const { arrived, failed } = readCallsLeft(path, recorded.calls, { repair: true });
-    const calls = failed.length === 0 ? recorded.calls : inTurn(recorded.calls, failed);
-    const left = { ...recorded, calls, arrived };
-    return new RunWriter({ path, manifest, recorded: left, unlogged: failed, release, now });
+    const unlogged = callsLeft(path, recorded.calls);
+    const calls = unlogged.length === 0 ? recorded.calls : inTurn(recorded.calls, unlogged);
+    return new RunWriter({ path, manifest, recorded: { ...recorded, calls }, unlogged, release, now });
   } catch (error) {
     release();
     throw error;
@@ -80,7 +79,7 @@ export class RunWriter implements RunDirectory {
     readonly calls: JsonLinesFile<WrittenCall>;
     readonly events: JsonLinesFile<LoggedEvent>;
   };
-  readonly #underway: CallsUnderway;
+  readonly #sent: SentRequests;
   #committing: Promise<unknown> = Promise.resolve();
 
   constructor(run: {
@@ -109,7 +108,8 @@ export class RunWriter implements RunDirectory {
       events: log('events'),
     };
     for (const call of unlogged) this.#logCall(call);
-    this.#underway = new CallsUnderway(path, recorded.arrived);
+    this.#committing = this.#files.calls.flush();
+    this.#sent = new SentRequests(path);
   }
 
   get recorded(): RecordedRun {
@@ -125,8 +125,8 @@ export class RunWriter implements RunDirectory {
     this.#manifest.data = { ...this.#manifest.data, ...changes, updated } as Manifest;
   }
 
-  ask(request: AskedRequest): Promise<SentRequest> {
-    return this.#underway.ask(request, this.#now(), () => this.#committing);
+  send(lost: CallRecord): Promise<SentRequest> {
+    return this.#sent.send(lost, () => this.#committing);
   }
 
   record(event: RunEvent): void {
@@ -134,7 +134,6 @@ export class RunWriter implements RunDirectory {
     switch (event.kind) {
       case 'call-finished':
         this.#logCall(event.call);
-        this.#underway.recorded(event.call);
         break;
       case 'warmup-evaluated':
       case 'candidate-evaluated':
@@ -163,7 +162,7 @@ export class RunWriter implements RunDirectory {
     try {
       await this.#flush();
       await this.#committing;
-      await this.#underway.close();
+      await this.#sent.close();
     } finally {
       for (const file of files) file.close();
       // Free the memory of the logs.

@@ -36,7 +36,7 @@ export async function dryRun(
   args: DryRunArguments,
   context: CommandContext,
 ): Promise<number> {
-  const { config, environment, family, model } = assembly;
+  const { config, environment, family, proposer } = assembly;
   const history = requireCount('--history', args.history, 0) ?? 0;
   const recorded = await played(assembly, history, context.stop.abort);
   const buffer = createReplayBuffer(recorded.entries);
@@ -47,7 +47,7 @@ export async function dryRun(
     const { description, parameters } = family;
     const said = {
       config: { ...config },
-      model: model.id,
+      model: proposer.id,
       ...(description.kind !== 'program' && { parameters }),
       iteration,
       messages,
@@ -56,7 +56,7 @@ export async function dryRun(
     return 0;
   }
   context.print(resolvedYaml(config).trimEnd());
-  context.print(`\n# ${environment.id}, ${policiesText(family)}, ${model.id}`);
+  context.print(`\n# ${environment.id}, ${policiesText(family)}, ${proposer.id}`);
   if (recorded.entries.length > 0) {
     context.print(
       `# prompt of iteration ${iteration}, after ${plural(recorded.entries.length, 'evaluation')}`,

@@ -4,20 +4,21 @@ import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { readOwnJson } from '../base/files/files.js';
 import type { Config } from '../config/config.js';
+import { stageModelsOf } from '../config/critic.js';
 import type { LimitsConfig } from '../config/limits.js';
-import { spentBy } from '../experiment/budget/ledger.js';
 import {
   type Amounts,
   type CallUsage,
+  countedModels,
   nothing,
   type SharedBudget,
+  spentBy,
   total,
-} from '../experiment/budget/limits.js';
-import type { EndedCall } from '../runs/calls.js';
+} from '../proposers/budget.js';
 import { planAround } from '../runs/finder.js';
 import { inTurn } from '../runs/logs.js';
 import { openLogs, planFile, readManifest, runFiles } from '../runs/reader.js';
-import { readCallsLeft } from '../runs/underway.js';
+import { callsLeft } from '../runs/sent-requests.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { type Part, shareOf } from './part.js';
 import type { Plan } from './plan.js';
@@ -41,8 +42,9 @@ export class SharedLimits {
     for (const [i, path] of runs.entries()) {
       if (!existsSync(join(path, runFiles.manifest))) continue;
       const { calls, entries } = openLogs(path);
-      const { arrived, failed } = readCallsLeft(path, calls);
-      const spent = spentBy(inTurn<EndedCall>(calls, failed, arrived), configOf(path, i));
+      const config = configOf(path, i);
+      const models = countedModels(config.model, stageModelsOf(config));
+      const spent = spentBy(inTurn(calls, callsLeft(path, calls)), models);
       const { activeMs } = readManifest(path);
       this.#runs.set(path, {
         calls: { spent, inFlight: nothing },

@@ -130,7 +130,7 @@ export const configIn = (path: string): Config =>
 async function refuseErrors(assembly: Assembly, ask: boolean, context: CommandContext): Promise<void> {
   const findings = preflight(
     assembly,
-    await contextOf(assembly.config.model, assembly.model, ask, context.stop.finish),
+    await contextOf(assembly.config.model, assembly.proposer.model, ask, context.stop.finish),
   );
   const errors = errorsIn(findings);
   if (errors.length > 0) {

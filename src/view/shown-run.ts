@@ -145,7 +145,7 @@ ${parent && programChange(entry, parent, config, true)}${vector}`;
       [
         'log',
         'Prompts and replies',
-        proposals.length > 0 && proposalList(manifest.run, { proposals, calls: byIndex }, arePrograms),
+        proposals.length > 0 && proposalList(manifest.run, { proposals, calls: byIndex }),
       ],
       ['policy', arePrograms ? 'Programs' : 'Policies', shown.length > 0 && policies],
       [

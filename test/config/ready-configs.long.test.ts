@@ -6,7 +6,7 @@ import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../../src/config/load.js';
 import { assemble } from '../../src/experiment/setup/assemble.js';
 import '../../src/index.js';
-import { baselineNames } from '../../src/search/baselines.js';
+import { baselineNames } from '../../src/config/baselines.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 
 const names = bundledConfigs();

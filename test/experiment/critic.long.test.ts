@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest';
-import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
+import { createGenerator } from '../../src/base/random/generator.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { preflight } from '../../src/experiment/preflight/preflight.js';
 import { assemble } from '../../src/experiment/setup/assemble.js';
 import { remembered } from '../../src/prompting/context/history.js';
 import { formatParameters } from '../../src/prompting/notation/grammar.js';
+import { baselineProposer } from '../../src/proposers/baseline-proposer.js';
+import { distanceOf } from '../../src/proposers/moves.js';
+import type { Proposer } from '../../src/proposers/proposer.js';
 import { tallyOf } from '../../src/runs/events.js';
 import { readWholeRun } from '../../src/runs/open-run.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
-import type { Task } from '../../src/search/baseline.js';
-import { findBaseline } from '../../src/search/baselines.js';
-import { distanceOf } from '../../src/search/moves.js';
 import { iterationFigures, iterationText } from '../../src/web/report/iteration-text.js';
 import { renderReport } from '../../src/web/report/run-report.js';
 import { runFigures, runText } from '../../src/web/report/run-text.js';
@@ -105,7 +105,7 @@ it('a critic records no extra trajectories: one per evaluation', async () => {
 it.each(['finish', 'abort'] as const)(
   'a run resumes identically after %s during a revision, and replays identically',
   async (how) => {
-    const more = { ...config, candidates: 2, critic: { every: 2 }, pipeline: 2, iterations: 6 } as const;
+    const more = { ...config, candidates: 2, critic: { every: 2 }, iterations: 6 } as const;
     const whole = careful();
     const { path } = await runExperimentFrom(more, { model: whole });
     const stop = new AbortController();
@@ -266,15 +266,15 @@ it('a critic can be a baseline at no cost, and works with groups', async () => {
   }
 });
 
-it('a baseline that proposes gets task.shared only if there is a critic', async () => {
+it('a proposer is told task.shared only if there is a critic', async () => {
   const told = async (critic: ConfigInput['critic']) => {
     const shared: (boolean | undefined)[] = [];
-    const random = findBaseline('random')!.create({ provider: 'random' });
-    const model = {
-      id: 'baseline/random',
-      propose: (task: Task, generator: RandomGenerator) => {
-        shared.push(task.shared);
-        return random.propose(task, generator);
+    const random = baselineProposer({ provider: 'random' });
+    const model: Proposer = {
+      ...random,
+      propose(request) {
+        shared.push(request.task.shared);
+        return random.propose(request);
       },
     };
     await runExperimentFrom(
@@ -294,7 +294,7 @@ it('the critic revises proposals of a portfolio without crediting a member', asy
     candidates: 2,
     model: { provider: 'portfolio', members: [...members] },
   } satisfies ConfigInput;
-  const made = async () => (await assemble(parseConfig(more), {}, undefined, { model: careful() })).model;
+  const made = async () => (await assemble(parseConfig(more), {}, undefined, { model: careful() })).proposer;
   const whole = await runExperimentFrom(more, { model: await made() });
   const { calls, entries } = readRun(whole.path);
   const revisions = entries.filter(({ revises }) => revises !== undefined);

@@ -10,13 +10,13 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { confirmationSeeds, evaluationSeeds } from '../../src/base/random/seeds.js';
+import { baselineNames } from '../../src/config/baselines.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { heldFor } from '../../src/experiment/stopping.js';
 import { ModelError } from '../../src/models/language-model.js';
 import type { CallRecord } from '../../src/runs/calls.js';
 import type { RunEvent } from '../../src/runs/events.js';
 import { readManifest, readRun, statusOf } from '../../src/runs/reader.js';
-import { baselineNames } from '../../src/search/baselines.js';
 import {
   quick,
   readRunFile,

@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { countedBy } from '../../src/experiment/budget/counted-model.js';
-import { Ledger } from '../../src/experiment/budget/ledger.js';
 import type { Usage } from '../../src/models/language-model.js';
 import { mostTokens } from '../../src/models/reply-faults.js';
 import type { OllamaConfig } from '../../src/models/settings.js';
+import { countedBy, Ledger } from '../../src/proposers/budget.js';
 import type { CallRecord } from '../../src/runs/calls.js';
 import { ollamaConfig } from '../models/model-configs.js';
 
 const message = { role: 'user', content: 'x'.repeat(400) } as const;
-const one = { prompt: [message], answers: 1 } as const;
+const one = { messages: [message], answers: 1 } as const;
 const price = { input: 1, cachedInput: 0.1, output: 10 };
 
 function call(usage: Usage, cost?: number): CallRecord {
@@ -62,58 +61,42 @@ describe('ledger', () => {
 
   it('refuses a call that could exceed a limit, counting calls in flight', () => {
     const ledger = create({ calls: 2 });
-    const first = ledger.reserve([one]);
-    expect(first.kind).toBe('granted');
-    expect(ledger.reserve([one]).kind).toBe('granted');
-    expect(ledger.reserve([one])).toEqual({ kind: 'refused', limit: 'calls' });
-    if (first.kind === 'granted') first.requests[0]!.release();
-    expect(ledger.reserve([one]).kind).toBe('granted');
+    const first = ledger.reserve(one);
+    expect(ledger.reserve(one)).toMatchObject({ maxTokens: undefined });
+    expect(ledger.reserve(one)).toBe('calls');
+    if (typeof first !== 'string') first.release();
+    expect(ledger.reserve(one)).toMatchObject({ maxTokens: undefined });
   });
 
   it('reserves the prompt and the longest possible completion against the token limit', () => {
     const ledger = create({ tokens: 1000 }, 300);
-    expect(ledger.reserve([one]).kind).toBe('granted');
-    expect(ledger.reserve([one, one])).toEqual({ kind: 'refused', limit: 'tokens' });
+    expect(ledger.reserve(one)).toMatchObject({ maxTokens: 300 });
+    expect(ledger.reserve({ ...one, answers: 2 })).toBe('tokens');
     const spent = create({ tokens: 1000 }, 300);
     spent.record(call({ promptTokens: 600, completionTokens: 50 }));
-    expect(spent.reserve([one])).toEqual({ kind: 'refused', limit: 'tokens' });
+    expect(spent.reserve(one)).toBe('tokens');
   });
 
-  it('reserves extra tokens for separate thoughts until a reply shows that there are none', () => {
+  it('reserves extra tokens for thoughts that a separate request may generate', () => {
     const model = ollamaConfig({ format: 'json', maxTokens: 100 });
     const started = (change: Partial<OllamaConfig>, limits: object) =>
       new Ledger({ ...countedBy({ ...model, ...change }), limits });
-    const [plain, thoughtful] = [call({ promptTokens: 5 }), call({ promptTokens: 5 })];
-    const withThoughts = {
-      ...thoughtful,
-      completion: { ...thoughtful.completion!, reasoning: 'hm' },
-    };
     const prompt = mostTokens([message]);
     const once = { tokens: prompt + 100 };
-    const refused = { kind: 'refused', limit: 'tokens' };
     for (const change of [{ think: false }, { format: 'text', think: true }] as const)
-      expect(started(change, once).reserve([one]).kind).toBe('granted');
+      expect(started(change, once).reserve(one)).toMatchObject({ maxTokens: 100 });
     for (const change of [{}, { think: true }]) {
-      expect(started(change, once).reserve([one])).toEqual(refused);
+      expect(started(change, once).reserve(one)).toBe('tokens');
       // Thoughts of 100 tokens, which the second prompt holds too, and an answer of 100.
-      expect(started(change, { tokens: prompt + 299 }).reserve([one])).toEqual(refused);
-      expect(started(change, { tokens: prompt + 300 }).reserve([one]).kind).toBe('granted');
+      expect(started(change, { tokens: prompt + 299 }).reserve(one)).toBe('tokens');
+      expect(started(change, { tokens: prompt + 300 }).reserve(one)).toMatchObject({ maxTokens: 100 });
     }
-    const afterOne = (change: Partial<OllamaConfig>, answered: CallRecord) => {
-      const ledger = started(change, { tokens: 5 + prompt + 100 });
-      ledger.record(answered);
-      return ledger.reserve([one]).kind;
-    };
-    expect(afterOne({}, plain)).toBe('granted');
-    expect(afterOne({}, withThoughts)).toBe('refused');
-    expect(afterOne({ think: true }, plain)).toBe('refused');
   });
 
   it('reserves the possible cost of a call', () => {
     const ledger = create({ cost: 0.004 }, 300);
-    const granted = ledger.reserve([one]);
-    expect(granted.kind).toBe('granted');
-    expect(ledger.reserve([one])).toEqual({ kind: 'refused', limit: 'cost' });
+    expect(ledger.reserve(one)).toMatchObject({ maxTokens: 300 });
+    expect(ledger.reserve(one)).toBe('cost');
   });
 
   it('reports no cost without a price', () => {

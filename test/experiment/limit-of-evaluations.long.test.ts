@@ -35,7 +35,6 @@ describe('limits.evaluations', () => {
     ['one proposal an iteration', {}, 12],
     ['groups, of which a last one would have no room', { candidates: 4 }, 12],
     ['revisions, some of them refused', { critic: { distance: 1 } }, 12],
-    ['requests in flight', { pipeline: 3 }, 12],
     ['a control', { model: { provider: 'cma-es' } }, 12],
   ])('ends a run with %s', async (_name, more, most) => {
     const whole = { ...config, ...more } as ConfigInput;
@@ -73,7 +72,7 @@ describe('limits.evaluations', () => {
   });
 
   it.each(['finish', 'abort'] as const)('holds for a run that is resumed after %s', async (how) => {
-    const more = { ...config, pipeline: 3 };
+    const more = config;
     const slow = () => {
       const model = clumsy();
       return {
@@ -98,12 +97,6 @@ describe('limits.evaluations', () => {
     const answered = (run: string) =>
       readRun(run).calls.flatMap(({ iteration, outcome }) => (outcome.kind === 'error' ? [] : iteration));
     expect(answered(stopped.path)).toEqual(answered(path));
-  });
-
-  it('keeps a pipeline from requesting proposals that could not be evaluated', async () => {
-    const model = seededModel();
-    await runExperimentFrom({ ...config, pipeline: 5 }, { model });
-    expect(model.calls).toHaveLength(12 - quick.warmup);
   });
 
   it('is part of the estimate of check, appears in show, and is rejected if it allows no iteration', async () => {

@@ -3,12 +3,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
-import { Ledger } from '../../src/experiment/budget/ledger.js';
-import type { CallUsage, SharedBudget } from '../../src/experiment/budget/limits.js';
-import { propose } from '../../src/experiment/propose.js';
+import { readingOf } from '../../src/experiment/propose.js';
 import { type GenerateOptions, type LanguageModel, ModelError } from '../../src/models/language-model.js';
 import { mostTokens, mostTokensOf } from '../../src/models/reply-faults.js';
 import { encodingOf } from '../../src/prompting/notation/encoding.js';
+import { freeForm } from '../../src/prompting/notation/grammar.js';
+import { type CallUsage, Ledger, type SharedBudget } from '../../src/proposers/budget.js';
+import { languageModelProposer } from '../../src/proposers/language-model.js';
 
 const spec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
 const price = { input: 2, cachedInput: 3, output: 9 };
@@ -77,25 +78,27 @@ function greedyModel(seed: number, billed: Billed, ownLimit: number | undefined)
 /** Goes on until a limit says no, or so many iterations are done. */
 async function play(ledger: Ledger, model: LanguageModel, candidates: number, seed: number) {
   for (let iteration = 1; iteration <= 40; iteration++) {
-    const request: Parameters<typeof propose>[0] = {
+    const { end } = await languageModelProposer(model).propose({
       iteration,
-      candidates,
+      candidates: Array.from({ length: candidates }, (_, i) => i),
       corrections: 2,
-      messages: [{ role: 'user', content: `Propose. ${'f(params) = 1.5\n'.repeat(iteration)}` }],
-      family: { parameters: spec, description: { kind: 'module', name: 'own', text: '' } },
-      encoding: encodingOf(spec, 'numeric'),
+      prompt: {
+        messages: [{ role: 'user', content: `Propose. ${'f(params) = 1.5\n'.repeat(iteration)}` }],
+        formatCorrection: () => 'Give both.',
+      },
+      task: { parameters: spec, history: [], warmup: 0 },
+      ...readingOf({
+        family: { description: { kind: 'module', name: 'own', text: '' } },
+        encoding: encodingOf(spec, 'numeric'),
+        form: freeForm,
+      }),
       seen: () => undefined,
       seed: (candidate, attempt) => seed + iteration * 100 + candidate * 10 + attempt,
-      formatCorrection: () => 'Give both.',
       recorded: () => undefined,
-      by: () => ({ model }),
       concurrency: 4,
-      ledger,
-      signal: new AbortController().signal,
-      now: () => new Date(0),
+      caller: { ledger, signal: new AbortController().signal, now: () => new Date(0) },
       onCall: () => undefined,
-    };
-    const { end } = await propose(request);
+    });
     if (end?.kind === 'limit') return end.limit;
   }
   return undefined;
@@ -222,17 +225,17 @@ describe('limits', () => {
 
   it('cap the length of answers to the room left if the model has no maxTokens', () => {
     const messages = [{ role: 'user', content: 'Propose.' }] as const;
-    const prompt = { prompt: messages, answers: 1 };
+    const request = { messages, answers: 1 };
     const room = (tokens: number) => {
       const ledger = new Ledger({ limits: { tokens }, price, maxTokens: undefined, usesTokens: true });
-      return ledger.reserve([prompt, prompt]);
+      return ledger.reserve({ ...request, among: 2 });
     };
-    const wide = room(1e6);
-    expect(wide).toMatchObject({ kind: 'granted', maxTokens: 8192 });
-    const narrow = room(8000);
-    expect(narrow).toMatchObject({ kind: 'granted', maxTokens: Math.floor(4000 - mostTokens(messages)) });
-    expect(room(4000)).toEqual({ kind: 'refused', limit: 'tokens' });
+    expect(room(1e6)).toMatchObject({ maxTokens: 8192 });
+    expect(room(8000)).toMatchObject({ maxTokens: Math.floor(4000 - mostTokens(messages)) });
+    // If there is no room for both, the first may take what is left.
+    expect(room(4000)).toMatchObject({ maxTokens: Math.floor(4000 - mostTokens(messages)) });
+    expect(room(2000)).toBe('tokens');
     const free = new Ledger({ limits: {}, price, maxTokens: undefined, usesTokens: true });
-    expect(free.reserve([prompt])).toMatchObject({ kind: 'granted', maxTokens: undefined });
+    expect(free.reserve(request)).toMatchObject({ maxTokens: undefined });
   });
 });

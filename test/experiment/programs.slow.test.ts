@@ -147,7 +147,7 @@ describe('a run with programs', () => {
   it.each([
     ['programs', config],
     ['tuned programs', { ...config, policy: tuned }],
-    ['several candidates in a pipeline', { ...config, candidates: 3, pipeline: 2 }],
+    ['several candidates', { ...config, candidates: 3 }],
     ['genetic programming', { ...config, model: { provider: 'genetic', population: 3 } }],
   ] as const)('that is interrupted and resumed equals an uninterrupted one: %s', async (_, given) => {
     const isModel = given.model.provider !== 'genetic';

@@ -1,6 +1,6 @@
 import { createGenerator } from '../../src/base/random/generator.js';
 import type { ModelConfig } from '../../src/config/model.js';
-import { answering, createModel, createProposer } from '../../src/experiment/proposer.js';
+import { createModel } from '../../src/proposers/create-model.js';
 import { contractSpec, testModelContract } from '../contracts/model-contract.js';
 import { startFakeOllama } from '../support/fake-ollama.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
@@ -17,15 +17,6 @@ function answerFor(seed: number): string {
 async function onServer(server: FakeServer, config: (url: string) => ModelConfig) {
   return { model: createModel(config(server.url), {}), close: () => server.close() };
 }
-
-const control = (config: ModelConfig) => async () => ({
-  model: answering(createProposer(config, {}), {
-    parameters: contractSpec,
-    history: [{ parameters: [1, 0, -1], score: 12.5 }],
-    warmup: 1,
-  }),
-  close: async () => {},
-});
 
 testModelContract('openai/test-model', async () =>
   onServer(
@@ -47,9 +38,6 @@ testModelContract('ollama/test-model', async () =>
     ollamaConfig({ host }),
   ),
 );
-testModelContract('baseline/random', control({ provider: 'random' }));
-testModelContract('baseline/hill-climb', control({ provider: 'hill-climb', sigma: 1 }));
-testModelContract('baseline/cma-es', control({ provider: 'cma-es', sigma: 2 }));
 testModelContract('scripted/model', async () => ({
   model: createScriptedModel(({ options }) => answerFor(options.seeds[0]!)),
   close: async () => {},

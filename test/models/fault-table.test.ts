@@ -3,7 +3,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createModel } from '../../src/experiment/proposer.js';
 import { type Wait, waitOnClock } from '../../src/models/hosted/retry.js';
 import {
   type Completion,
@@ -13,6 +12,7 @@ import {
   type ModelErrorKind,
 } from '../../src/models/language-model.js';
 import { endsInLoop } from '../../src/models/reply-faults.js';
+import { createModel } from '../../src/proposers/create-model.js';
 import { ask } from '../support/ask.js';
 import { startFakeOllama } from '../support/fake-ollama.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { parseConfig, resolvedYaml } from '../../src/config/load.js';
 import { withDefaultsOf } from '../../src/config/resolve.js';
-import { countedBy } from '../../src/experiment/budget/counted-model.js';
-import { Ledger } from '../../src/experiment/budget/ledger.js';
 import { assemble } from '../../src/experiment/setup/assemble.js';
+import { countedBy, Ledger } from '../../src/proposers/budget.js';
 
 const env = { OPENAI_API_KEY: 'none' };
 const written = (more: object = {}) =>

@@ -10,7 +10,7 @@ import { createMeter, TrainingRecord } from '../../finetune/train/record.js';
 import { trainConfigSchema } from '../../finetune/train/train-config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { sampleOf } from '../../src/runs/training/samples.js';
-import { baselineArm } from '../../src/search/baselines.js';
+import { baselineArm } from '../../src/config/baselines.js';
 import { readComparedRuns } from '../../src/studies/comparison/compared-runs.js';
 import { renderComparisonPage } from '../../src/studies/comparison/page.js';
 import { compareGroups } from '../../src/studies/comparison/run-comparison.js';

@@ -4,10 +4,11 @@ import type { CommandContext } from '../../src/base/context.js';
 import { createGenerator } from '../../src/base/random/generator.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
-import type { Proposer } from '../../src/experiment/proposer.js';
 import { type Assembly, assemble } from '../../src/experiment/setup/assemble.js';
 import type { LanguageModel } from '../../src/models/language-model.js';
 import { formatValue } from '../../src/prompting/notation/grammar.js';
+import { languageModelProposer } from '../../src/proposers/language-model.js';
+import type { Proposer } from '../../src/proposers/proposer.js';
 import type { RunEvent } from '../../src/runs/events.js';
 import { readImported, runFiles } from '../../src/runs/reader.js';
 import { resumeRunDirectory } from '../../src/runs/writer.js';
@@ -46,7 +47,7 @@ export function tickingClock(): () => Date {
 export interface PlayOptions {
   readonly path?: string;
   /** Instead of the config's model. */
-  readonly model?: Proposer;
+  readonly model?: LanguageModel | Proposer;
   /** Instead of the config's critic. */
   readonly critic?: LanguageModel;
   readonly finish?: AbortSignal;
@@ -79,14 +80,16 @@ async function play(assembly: Assembly, directory: Parameters<typeof runAndRepor
   return { path: directory.path, events };
 }
 
+function withModel(assembly: Assembly, { model }: PlayOptions): Assembly {
+  if (model === undefined) return assembly;
+  return { ...assembly, proposer: 'propose' in model ? model : languageModelProposer(model) };
+}
+
 /** Runs an experiment to its end in a new directory. */
 export async function runExperimentFrom(config: ConfigInput, options: PlayOptions = {}) {
   const { critic, env = {} } = options;
   const assembly = await assemble(parseConfig(config), env, undefined, { critic });
-  const chosen = {
-    ...assembly,
-    model: options.model ?? assembly.model,
-  };
+  const chosen = withModel(assembly, options);
   const path = options.path ?? join(temporaryDirectory(), 'run');
   return play(chosen, startRun(chosen, path, { now: tickingClock() }), options);
 }
@@ -99,10 +102,7 @@ export async function resumeExperiment(
   const { config } = loadConfig({ file: join(path, runFiles.config), overrides: options.overrides ?? [] });
   const { critic, env = {} } = options;
   const assembly = await assemble(config, env, readImported(path), { critic });
-  const chosen = {
-    ...assembly,
-    model: options.model ?? assembly.model,
-  };
+  const chosen = withModel(assembly, options);
   return play(chosen, resumeRunDirectory(path, tickingClock()), options);
 }
 

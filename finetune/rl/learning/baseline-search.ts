@@ -1,8 +1,9 @@
 /** Runs a baseline search with as many evaluations as a training run has. */
 import type { RandomGenerator } from '../../../src/base/random/generator.js';
+import { type BaselineName, baselineLabel, defaultBaseline } from '../../../src/config/baselines.js';
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
+import { createBaseline } from '../../../src/proposers/create-baseline.js';
 import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
-import { type BaselineName, findBaseline } from '../../../src/search/baselines.js';
 
 interface Search {
   readonly parameters: ParameterSpec;
@@ -19,13 +20,12 @@ export async function searchBy(
   name: BaselineName,
   { parameters, warmup, count, randomOf, evaluate }: Search,
 ): Promise<{ readonly label: string; readonly history: readonly Evaluated[] }> {
-  const { create, label, schema } = findBaseline(name)!;
-  const baseline = create(schema.parse({ provider: name }) as { provider: string });
+  const baseline = createBaseline(defaultBaseline(name));
   const history: Evaluated[] = [...warmup];
   for (let number = 1; number <= count; number++) {
     const request = { parameters, history, warmup: warmup.length };
     const proposed = await baseline.propose(request, randomOf(number));
     history.push({ parameters: proposed, score: await evaluate(proposed) });
   }
-  return { label, history };
+  return { label: baselineLabel(name), history };
 }

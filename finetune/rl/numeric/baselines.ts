@@ -5,7 +5,7 @@ import type { Environment } from '../../../src/environments/environment.js';
 import { createPolicyFamily } from '../../../src/policies/families.js';
 import { linearSchema, qTableSchema } from '../../../src/policies/settings.js';
 import { evaluate } from '../../../src/rollout/evaluation.js';
-import type { BaselineName } from '../../../src/search/baselines.js';
+import type { BaselineName } from '../../../src/config/baselines.js';
 import { searchBy } from '../learning/baseline-search.js';
 
 export interface NumericBaseline {

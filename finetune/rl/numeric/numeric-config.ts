@@ -2,9 +2,9 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { applyOverrides } from '../../../src/base/settings/overrides.js';
 import { jsonSchemaOf, type SettingsKind } from '../../../src/base/settings/schema.js';
+import { baselineNames } from '../../../src/config/baselines.js';
 import { openConfig } from '../../../src/config/file.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
-import { baselineNames } from '../../../src/search/baselines.js';
 import {
   type ConfigSource,
   common,

@@ -13,7 +13,7 @@ import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
 import { type EvaluationSetting, measure } from '../../../src/rollout/evaluation.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../../src/rollout/replay-buffer.js';
 import { nothingRecorded } from '../../../src/runs/reader.js';
-import type { BaselineName } from '../../../src/search/baselines.js';
+import type { BaselineName } from '../../../src/config/baselines.js';
 import { largest, mean } from '../../../src/statistics/descriptive.js';
 import type { SampledReply } from '../../engine/sampler.js';
 import { searchBy } from '../learning/baseline-search.js';

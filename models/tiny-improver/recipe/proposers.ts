@@ -5,7 +5,7 @@ import type { LanguageModel } from '../../../src/models/language-model.js';
 import { createLocalModel } from '../../../src/models/local/process/local-model.js';
 import { localSchema } from '../../../src/models/local/settings.js';
 import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
-import type { Baseline } from '../../../src/search/baseline.js';
+import type { Baseline } from '../../../src/proposers/baseline.js';
 import type { Proposer } from './runs.js';
 
 export function searchProposer(search: Baseline): Proposer {

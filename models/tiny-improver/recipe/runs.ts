@@ -9,10 +9,10 @@ import { type Assembly, assemble } from '../../../src/experiment/setup/assemble.
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import type { ParameterVector } from '../../../src/policies/policy.js';
 import { type Encoding, encodingFor } from '../../../src/prompting/notation/encoding.js';
+import type { Task } from '../../../src/proposers/baseline.js';
 import { evaluate } from '../../../src/rollout/evaluation.js';
 import { type BufferEntry, createReplayBuffer } from '../../../src/rollout/replay-buffer.js';
 import { nothingRecorded } from '../../../src/runs/reader.js';
-import type { Task } from '../../../src/search/baseline.js';
 
 export interface RunPlan {
   readonly seed: number;

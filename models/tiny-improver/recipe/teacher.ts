@@ -2,8 +2,7 @@
 
 import type { RandomGenerator } from '../../../src/base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
-import { type Evaluated, vectorKey } from '../../../src/rollout/replay-buffer.js';
-import { type Baseline, foldHistory, sampleUnseen } from '../../../src/search/baseline.js';
+import { type Baseline, foldHistory, sampleUnseen } from '../../../src/proposers/baseline.js';
 import {
   createValueGrid,
   drawOther,
@@ -11,7 +10,8 @@ import {
   isTable,
   positions,
   type ValueGrid,
-} from '../../../src/search/moves.js';
+} from '../../../src/proposers/moves.js';
+import { type Evaluated, vectorKey } from '../../../src/rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
 
 /** The moves and their probabilities. */

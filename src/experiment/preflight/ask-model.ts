@@ -6,14 +6,15 @@ import { languageMemberOf, languageModelOf, type SingleModelConfig } from '../..
 import { type Completion, type LanguageModel, ModelError } from '../../models/language-model.js';
 import { encodingFor } from '../../prompting/notation/encoding.js';
 import { answerFormOf, answerGrammar } from '../../prompting/notation/grammar.js';
+import { createModel } from '../../proposers/create-model.js';
+import { languageModelProposer } from '../../proposers/language-model.js';
 import { createReplayBuffer } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/calls.js';
 import { rejectionText } from '../../runs/failure-text.js';
 import { programTitle } from '../../runs/program-text.js';
 import { nothingRecorded } from '../../runs/reader.js';
 import { Prompter } from '../prompter.js';
-import { propose, seenBefore } from '../propose.js';
-import { createModel, languageModelIn, type SingleProposer } from '../proposer.js';
+import { readingOf } from '../propose.js';
 import { type Assembly, languageModelsOf } from '../setup/assemble.js';
 import { ledgerOf } from '../setup/open-experiment.js';
 import { contextOf } from '../setup/open-models.js';
@@ -26,7 +27,7 @@ export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefin
   if (models.length === 0) return;
   const { bound } = promptSize(assembly);
   for (const model of models) model.expect?.(bound);
-  const model = languageModelIn(assembly.model);
+  const { model } = assembly.proposer;
   if (model?.expect !== undefined) await contextOf(assembly.config.model, model, true, signal);
 }
 
@@ -49,12 +50,17 @@ export async function askModel(
   env: CommandContext['env'],
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const { config, model, stages } = assembly;
+  const { config, proposer, stages } = assembly;
   const own = languageMemberOf(config.model);
   const others = stages.flatMap(({ model: used }) => used ?? []);
   const all: readonly Probed[] = [
-    ...(own ? [{ config: own.config, model: languageModelIn(model), field: own.field, proposes: true }] : []),
-    ...others.map((one) => ({ config: one.config, model: one.proposer, field: one.field, proposes: false })),
+    ...(own ? [{ config: own.config, model: proposer.model, field: own.field, proposes: true }] : []),
+    ...others.map((one) => ({
+      config: one.config,
+      model: one.proposer?.model,
+      field: one.field,
+      proposes: false,
+    })),
   ];
   const findings: Finding[] = [];
   for (const one of all) append(findings, await askOne(one, assembly, env, signal));
@@ -64,7 +70,7 @@ export async function askModel(
 /** A model to test, and its config section. */
 interface Probed {
   readonly config: SingleModelConfig;
-  readonly model: SingleProposer | undefined;
+  readonly model: LanguageModel | undefined;
   readonly field: string;
   /** If true, asks for the first proposal of the experiment instead of a short answer. */
   readonly proposes: boolean;
@@ -76,7 +82,7 @@ async function askOne(
   env: CommandContext['env'],
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  if (model?.generate === undefined) return [];
+  if (model === undefined) return [];
   try {
     // Retries would delay the report of an error.
     const asked =
@@ -164,23 +170,23 @@ async function firstProposal(
   const buffer = createReplayBuffer(entries);
   const prompter = new Prompter({ ...assembly, buffer, recorded: nothingRecorded });
   let asked: CallRecord | undefined;
-  await propose({
-    ...prompter.prompt(1),
-    seen: seenBefore(buffer, 0),
-    edited: prompter.parent(0)?.parameters,
+  await languageModelProposer(model).propose({
+    prompt: prompter.prompt(1),
+    task: { parameters: family.parameters, history: entries, warmup: entries.length },
+    seen: (parameters) => buffer.find(parameters),
     iteration: 1,
-    candidates: 1,
+    candidates: [0],
     corrections: 0,
     concurrency: 1,
-    by: () => ({ model }),
-    family,
-    form: answerFormOf(languageModelOf(config.model), config.prompts),
-    encoding: encodingFor(family, config.prompts.set),
+    ...readingOf({
+      family,
+      encoding: encodingFor(family, config.prompts.set),
+      form: answerFormOf(languageModelOf(config.model), config.prompts),
+      edited: prompter.parent()?.parameters,
+    }),
     seed: (candidate, attempt) => callSeed(config.seed, 1, candidate, attempt),
     recorded: () => undefined,
-    ledger: ledgerOf(assembly),
-    signal,
-    now: () => new Date(0),
+    caller: { ledger: ledgerOf(assembly), signal, now: () => new Date(0) },
     onCall: (call) => {
       asked = call;
     },

@@ -25,7 +25,7 @@ export async function checkConfig(
     const own = offline ? {} : { ask: stop.abort };
     const assembly = await assemble(loaded.config, env, undefined, own);
     try {
-      const context = await contextOf(assembly.config.model, assembly.model, !offline, stop.abort);
+      const context = await contextOf(assembly.config.model, assembly.proposer.model, !offline, stop.abort);
       const findings = preflight(assembly, context);
       const answer = offline ? [] : await askModel(assembly, env, stop.finish);
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];

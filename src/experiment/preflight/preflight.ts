@@ -198,7 +198,7 @@ function lengthFindings(
 function limitFindings(assembly: Assembly, { first }: PromptSize): readonly Found[] {
   const { candidates, limits, warmup } = assembly.config;
   const start = warmup.policies + assembly.imported.length;
-  const reservation = ledgerOf(assembly).reserve([{ prompt: first.messages, answers: 1 }]);
+  const refused = ledgerOf(assembly).reserve({ messages: first.messages, answers: 1 });
   return [
     limits.evaluations !== undefined &&
       limits.evaluations < start + candidates && {
@@ -208,12 +208,12 @@ function limitFindings(assembly: Assembly, { first }: PromptSize): readonly Foun
         message: `the warm-up takes ${plural(start, 'evaluation')} and the first iteration ${candidates}, so the run would stop before its first iteration`,
         hint: `set limits.evaluations=${start + candidates} or higher`,
       },
-    reservation.kind !== 'granted' && {
+    typeof refused === 'string' && {
       level: 'error',
-      field: limitField(reservation.limit),
-      value: valueAt(reservation.limit.split('.'), limits),
+      field: limitField(refused),
+      value: valueAt(refused.split('.'), limits),
       message: 'the first call could already exceed this limit, so the run would stop before it',
-      hint: `raise ${limitField(reservation.limit)}${reservation.limit === 'calls' ? '' : ', or lower model.maxTokens'}`,
+      hint: `raise ${limitField(refused)}${refused === 'calls' ? '' : ', or lower model.maxTokens'}`,
     },
   ];
 }

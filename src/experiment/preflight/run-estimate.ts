@@ -5,7 +5,6 @@ import { budgetOf, criticModelOf, evaluationsOf, revisionsOf } from '../../confi
 import { languageModelOf, membersOf } from '../../config/model.js';
 import type { PriceConfig } from '../../models/settings.js';
 import { sum } from '../../statistics/descriptive.js';
-import { languageModelIn } from '../proposer.js';
 import type { Assembly } from '../setup/assemble.js';
 import { type Finding, found } from './findings.js';
 import type { PromptSize } from './prompt-size.js';
@@ -40,7 +39,7 @@ interface Asked {
 }
 
 export function estimateRun(
-  { config, imported, model }: Pick<Assembly, 'config' | 'imported' | 'model'>,
+  { config, imported, proposer }: Pick<Assembly, 'config' | 'imported' | 'proposer'>,
   size: PromptSize,
 ): Finding & { readonly estimate?: RunEstimate } {
   const { candidates, iterations, warmup } = config;
@@ -55,7 +54,7 @@ export function estimateRun(
     asked.push({
       reader: own.config,
       calls,
-      prompts: languageModelIn(model)?.givesSeveral ? iterations : calls,
+      prompts: proposer.model?.givesSeveral ? iterations : calls,
       share: (allowed * own.weight) / sum(members.map(({ weight }) => weight)),
       tokens: size.mean,
     });

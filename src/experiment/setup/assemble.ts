@@ -5,7 +5,7 @@ import { type Problem, UserError } from '../../base/errors.js';
 import { hashModules, type ModuleHashes } from '../../base/modules/sources.js';
 import { type Config, modulesOf } from '../../config/config.js';
 import { loadConfig } from '../../config/load.js';
-import { membersOf } from '../../config/model.js';
+import { isBaseline, membersOf } from '../../config/model.js';
 import { requirePrices } from '../../config/model-checks.js';
 import { type ResolvedConfig, resolve, resolveModels } from '../../config/resolve.js';
 import { customPrefix, isRemoteId } from '../../environments/catalogue/open.js';
@@ -18,16 +18,14 @@ import { spacesOf } from '../../policies/program/tree.js';
 import type { PolicyConfig } from '../../policies/settings.js';
 import { loadPromptSet, type PromptSet } from '../../prompting/templates/prompt-set.js';
 import { loadHelpers } from '../../prompting/templates/rendering.js';
+import type { SharedBudget } from '../../proposers/budget.js';
 import { createWorkers, type EvaluationWorkers } from '../../rollout/evaluation-workers.js';
 import { vectorKey } from '../../rollout/replay-buffer.js';
 import { openTask, rewarded } from '../../rollout/task.js';
 import { fingerprint } from '../../runs/fingerprint.js';
 import type { Manifest } from '../../runs/manifest.js';
 import { openLogs, readManifest, runFiles } from '../../runs/reader.js';
-import { findBaseline } from '../../search/baselines.js';
-import type { SharedBudget } from '../budget/limits.js';
 import type { PreparedStage } from '../prepared-stage.js';
-import { languageModelIn } from '../proposer.js';
 import { stages } from '../stages/stages.js';
 import { type OpenedModel, openModel } from './open-models.js';
 
@@ -220,15 +218,12 @@ function checkRandomPrograms({ critic, model, policy, warmup }: Config, environm
     ...membersOf(model).map(({ config }) => config),
     ...(critic?.model ? [critic.model] : []),
   ];
-  const areDrawn = proposers.some(({ provider }) => findBaseline(provider) !== undefined);
-  if (warmup.policies > 0 || areDrawn) spacesOf(environment);
+  if (warmup.policies > 0 || proposers.some(isBaseline)) spacesOf(environment);
 }
 
 /** The language models that an assembly may call. */
-export const languageModelsOf = ({ model, stages }: Assembly): readonly LanguageModel[] =>
-  [languageModelIn(model), ...stages.map((stage) => stage.model?.proposer)].filter(
-    (one) => one?.generate !== undefined,
-  );
+export const languageModelsOf = ({ proposer, stages }: Assembly): readonly LanguageModel[] =>
+  [proposer, ...stages.map((stage) => stage.model?.proposer)].flatMap((one) => one?.model ?? []);
 
 /** A string that is equal for policies of the same kind whose parameters have the same meaning. */
 function meaningOf(policy: PolicyConfig | undefined): string {

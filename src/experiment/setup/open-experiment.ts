@@ -3,6 +3,7 @@ import { languageModelOf } from '../../config/model.js';
 import { isBuiltInId } from '../../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
 import { programsOf } from '../../policies/policy.js';
+import { countedModels, Ledger } from '../../proposers/budget.js';
 import { BehaviourTest } from '../../rollout/behaviour-test.js';
 import type { EvaluationSetting } from '../../rollout/evaluation.js';
 import { createReplayBuffer } from '../../rollout/replay-buffer.js';
@@ -12,21 +13,18 @@ import { fixedSettings } from '../../runs/fingerprint.js';
 import { type Manifest, manifestHead, type RecordedSpec } from '../../runs/manifest.js';
 import { addPrograms } from '../../runs/open-run.js';
 import type { RunDirectory } from '../../runs/writer.js';
-import { findBaseline } from '../../search/baselines.js';
-import { countedBy, countedOthers } from '../budget/counted-model.js';
-import { Ledger } from '../budget/ledger.js';
 import { type Experiment, Progress, type RunClock } from '../parts.js';
 import { Prompter } from '../prompter.js';
 import type { Assembly } from './assemble.js';
 
 export function newManifest(assembly: Assembly, run: string, now: Date): Manifest {
-  const { config, environment, model, prompts } = assembly;
+  const { config, environment, prompts, proposer } = assembly;
   return {
     ...manifestHead(run, now),
     environment: environment.id,
     ...(!isBuiltInId(config.environment.id) && { spec: specOf(environment) }),
     ...policyOf(assembly),
-    model: model.id,
+    model: proposer.id,
     fingerprint: assembly.fingerprint,
     settings: fixedSettings(config),
     prompts: prompts.hash,
@@ -66,9 +64,8 @@ export function experimentIn(
   directory: RunDirectory,
   { emit, ...clock }: RunClock & { readonly emit: (event: RunEvent) => void },
 ): Experiment {
-  const { config, environment, family, model, workers } = assembly;
+  const { config, environment, family, proposer, workers } = assembly;
   const { recorded, manifest } = directory;
-  const { arrived = [] } = recorded;
   const buffer = createReplayBuffer(recorded.entries);
   const setting: EvaluationSetting = {
     environment,
@@ -80,22 +77,19 @@ export function experimentIn(
   const programs = programsOf(family);
   addPrograms(family, recorded.entries);
   const ledger = ledgerOf(assembly);
-  const isBaseline = findBaseline(assembly.counted.provider) !== undefined;
-  const progress = new Progress(isBaseline, recorded.iteration);
-  const calls: CallRecord[] = [];
+  const progress = new Progress(recorded.iteration);
+  const earlier: CallRecord[] = [];
   for (const call of recorded.calls) {
     ledger.record(call);
-    if (call.iteration > recorded.iteration) {
-      calls.push(call);
-      if (call.outcome.kind === 'accepted' && call.outcome.program) programs?.add(call.outcome.program);
-    } else progress.count(call);
+    progress.count(call, true);
+    if (call.iteration <= recorded.iteration) continue;
+    earlier.push(call);
+    if (call.outcome.kind === 'accepted' && call.outcome.program) programs?.add(call.outcome.program);
   }
-  for (const call of arrived) ledger.record(call);
   return {
     config: { ...config, seed: manifest.seed },
     setting,
-    model,
-    isBaseline,
+    proposer,
     prompter: new Prompter({ ...assembly, buffer, recorded }),
     behaviour: programs && new BehaviourTest(setting, recorded.episodes),
     stages: assembly.stages.flatMap((stage) => stage.open(assembly) ?? []),
@@ -103,13 +97,14 @@ export function experimentIn(
     buffer,
     progress,
     ledger,
-    earlier: { tally: tallyOf(recorded.events), calls, arrived },
+    earlier,
+    tally: tallyOf(recorded.events),
     log: {
       run: manifest.run,
       emit,
       warn: warnOnce(emit, recorded.events),
       onFault: firstFaults(emit),
-      ask: isPaid(assembly) ? (request) => directory.ask(request) : undefined,
+      send: isPaid(assembly) ? (lost) => directory.send(lost) : undefined,
       commit: () => directory.commit(),
     },
     clock,
@@ -126,12 +121,15 @@ const isPaid = ({ config: { model }, stages }: Assembly) =>
 /** Creates an empty ledger. */
 export function ledgerOf({
   config,
-  counted: model,
-  countedBeside,
+  counted,
+  countedStages,
   sharedBudget,
-}: Pick<Assembly, 'config' | 'counted' | 'countedBeside' | 'sharedBudget'>): Ledger {
-  const beside = countedOthers(countedBeside);
-  return new Ledger({ ...countedBy(model), limits: config.limits, sharedBudget, beside });
+}: Pick<Assembly, 'config' | 'counted' | 'countedStages' | 'sharedBudget'>): Ledger {
+  return new Ledger({
+    ...countedModels(counted, countedStages),
+    limits: config.limits,
+    sharedBudget,
+  });
 }
 
 /** @param earlier the run's log so far; its warnings aren't repeated */

@@ -2,39 +2,43 @@
 import { join } from 'node:path';
 import { UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
+import { stageModelsOf } from '../../config/critic.js';
 import { loadConfig } from '../../config/load.js';
-import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } from '../../config/model.js';
+import {
+  isBaseline,
+  languageModelOf,
+  type ModelConfig,
+  membersOf,
+  type SingleModelConfig,
+} from '../../config/model.js';
 import { dependsOnContext, type Facts } from '../../config/resolve.js';
 import { waitOnClock } from '../../models/hosted/retry.js';
 import { type LanguageModel, type ModelContext, ModelError } from '../../models/language-model.js';
 import { localContext } from '../../models/local/process/local-model.js';
 import type { Cassette } from '../../models/replayed.js';
 import type { ReplayedConfig } from '../../models/settings.js';
-import { moduleModel } from '../../models/user-model.js';
+import { baselineProposer } from '../../proposers/baseline-proposer.js';
+import { createModel, inMember, openLanguageModel } from '../../proposers/create-model.js';
+import { languageModelProposer } from '../../proposers/language-model.js';
+import { portfolioProposer } from '../../proposers/portfolio.js';
+import type { Proposer } from '../../proposers/proposer.js';
 import { callId } from '../../runs/calls.js';
 import { runsBelow } from '../../runs/finder.js';
 import { requireConfig } from '../../runs/open-run.js';
 import { openLogs, readManifest, runFiles } from '../../runs/reader.js';
-import {
-  createPortfolio,
-  createProposer,
-  inMember,
-  languageModelIn,
-  type Proposer,
-  type SingleProposer,
-} from '../proposer.js';
 
 /** A run's proposer, and the configs that determine how its usage is counted. */
 export interface OpenedModel {
-  readonly model: Proposer;
+  readonly proposer: Proposer;
   /** Config used to count usage: the run's own model or, in a replay, the model of the recorded run. */
   readonly counted: ModelConfig;
-  /** The critic section of the same config. */
-  readonly countedBeside: Pick<Config, 'critic'>;
+  /** The models that its stages have of their own, by stage. */
+  readonly countedStages: Readonly<Record<string, ModelConfig>>;
   /** Facts on which the config's defaults depend. */
   readonly facts: Omit<Facts, 'environment'>;
 }
 
+/** @param own replaces the config's model, or the language model of a portfolio */
 export async function openModel(
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
@@ -42,40 +46,31 @@ export async function openModel(
   ask?: AbortSignal,
 ): Promise<OpenedModel> {
   const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
-  const countedBeside = recording?.beside ?? { critic: config.critic };
   const counted = recording?.model ?? config.model;
+  const replayed = recording && createModel(config.model, env, waitOnClock, recording.cassette);
+  const open = async (model: SingleModelConfig): Promise<Proposer> => {
+    if (isBaseline(model) && (own === undefined || model !== config.model)) return baselineProposer(model);
+    return languageModelProposer(own ?? replayed ?? (await openLanguageModel(model, env)));
+  };
+  const members: Parameters<typeof portfolioProposer>[0][number][] = [];
+  for (const { config: member, field, name, weight } of membersOf(counted))
+    members.push({ name, weight, proposer: await inMember(field, () => open(member)) });
+  const opened = counted.provider === 'portfolio' ? portfolioProposer(members) : members[0]!.proposer;
+  const proposer = replayed === undefined ? opened : { ...opened, id: replayed.id, model: replayed };
   // Query the context only after opening the model, which reports problems with its files.
-  const opened = async (model: Proposer): Promise<OpenedModel> => {
-    const isAsked = recording === undefined && dependsOnContext(config);
-    const reader = languageModelOf(config.model);
-    const context = !isAsked
-      ? undefined
-      : reader?.provider === 'local'
-        ? localContext(reader)
-        : (await contextOf(config.model, model, ask !== undefined, ask))?.tokens;
-    return { model, counted, countedBeside, facts: { context, recorded: recording?.recorded } };
-  };
-  const open = async (model: SingleModelConfig): Promise<SingleProposer> => {
-    if (own !== undefined && (model === config.model || languageModelOf(model) !== undefined)) return own;
-    if (model.provider === 'module') return moduleModel(model);
-    const cassette = recording?.cassette;
-    return createProposer(model, env, waitOnClock, cassette);
-  };
-  if (config.model.provider === 'portfolio') {
-    const proposers: SingleProposer[] = [];
-    for (const member of membersOf(config.model)) {
-      proposers.push(await inMember(member.field, () => open(member.config)));
-    }
-    return opened(createPortfolio(config.model, proposers));
-  }
-  const model = await open(config.model);
-  // In the replay of a portfolio, the recording answers for every member.
-  if (counted.provider !== 'portfolio') return opened(model);
-  const replayed = createPortfolio(
+  const isAsked = recording === undefined && dependsOnContext(config);
+  const reader = languageModelOf(config.model);
+  const context = !isAsked
+    ? undefined
+    : reader?.provider === 'local'
+      ? localContext(reader)
+      : (await contextOf(config.model, proposer.model, ask !== undefined, ask))?.tokens;
+  return {
+    proposer,
     counted,
-    membersOf(counted).map(() => model),
-  );
-  return opened({ ...replayed, id: model.id });
+    countedStages: recording?.stages ?? stageModelsOf(config),
+    facts: { context, recorded: recording?.recorded },
+  };
 }
 
 /**
@@ -84,7 +79,7 @@ export async function openModel(
  */
 export async function contextOf(
   section: ModelConfig,
-  model: Proposer | undefined,
+  model: LanguageModel | undefined,
   ask: boolean,
   signal?: AbortSignal,
 ): Promise<ModelContext | undefined> {
@@ -93,7 +88,7 @@ export async function contextOf(
   const stated = tokens === undefined ? undefined : { tokens };
   if (!ask && (config?.provider === 'ollama' || config?.provider === 'openai')) return stated;
   try {
-    return await (model && languageModelIn(model))?.context?.(signal);
+    return await model?.context?.(signal);
   } catch (error) {
     if (error instanceof ModelError) return stated;
     throw error;
@@ -104,8 +99,8 @@ export interface Recording {
   readonly cassette: Cassette;
   /** Config of the model that answered; its price and `maxTokens` apply to the recorded calls. */
   readonly model: ModelConfig;
-  /** The recorded critic section, which may name another model. */
-  readonly beside: Pick<Config, 'critic'>;
+  /** The models that stages of the recorded run had of their own. */
+  readonly stages: Readonly<Record<string, ModelConfig>>;
   /** Config of the recorded run. */
   readonly recorded: Config;
 }
@@ -132,7 +127,7 @@ export function openRecording(model: ReplayedConfig, { seed }: Pick<Config, 'see
     const cassette = { path, model: readManifest(path).model, calls: callsIn(path) };
     if (recorded.model.provider === 'replayed')
       return { ...openRecording(recorded.model, recorded), cassette, recorded };
-    return { cassette, model: recorded.model, beside: { critic: recorded.critic }, recorded };
+    return { cassette, model: recorded.model, stages: stageModelsOf(recorded), recorded };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const { message, hint, alternatives } = error.problems[0]!;

@@ -47,10 +47,9 @@ export interface ParseContext {
 
 export const failed = (failure: ParseFailure): ParseResult => ({ ok: false, failure });
 
-/** Rejects parameters that were seen before; the failure has none of the other fields of a buffer entry. */
-export const repeated = ({ iteration, score }: SeenParameters): ParseResult =>
-  failed({
-    kind: 'repeated',
-    ...(iteration !== undefined && { iteration }),
-    ...(score !== undefined && { score }),
-  });
+/** The failure of parameters that were seen before, without the other fields of a buffer entry. */
+export const repeated = ({ iteration, score }: SeenParameters): ParseFailure => ({
+  kind: 'repeated',
+  ...(iteration !== undefined && { iteration }),
+  ...(score !== undefined && { score }),
+});

@@ -88,7 +88,7 @@ function validated(set: NumberSet, plain: string, spec: ParameterSpec, { seen }:
   if (tooFine.length > 0) return failed({ kind: 'decimals', values: tooFine, decimals });
   const value = written.map(({ number }) => number!);
   const before = seen?.(value);
-  if (before !== undefined) return repeated(before);
+  if (before !== undefined) return failed(repeated(before));
   const predicted = predictedScore(plain, set);
   return { ok: true, value, ...(predicted !== undefined && { predicted }) };
 }

@@ -69,7 +69,7 @@ function added(
     const source = programs.declared(written);
     const value = programParameters(programs.parse(source));
     const known = seen?.(value);
-    if (known !== undefined) return repeated(known);
+    if (known !== undefined) return failed(repeated(known));
     return { ok: true, value: programs.add(source) };
   } catch (error) {
     return isCut ? failed({ kind: 'truncated' }) : failedBy(error);

@@ -55,7 +55,7 @@ export function encodingOf(spec: ParameterSpec, set: string): Encoding {
 }
 
 /** Writes programs as code blocks. */
-export function programEncoding(spec: ParameterSpec, programs: ProgramLibrary): Encoding {
+function programEncoding(spec: ParameterSpec, programs: ProgramLibrary): Encoding {
   const text = (parameters: ParameterVector) => fenced(programs.program(parameters).source);
   const same = (parameters: ParameterVector) => parameters;
   return {

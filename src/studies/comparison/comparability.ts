@@ -1,7 +1,7 @@
 /** Tests the differences between groups of runs, and warns about differences that make a comparison misleading. */
 import { groupedBy } from '../../base/grouped.js';
 import { plural } from '../../base/text/numbers.js';
-import { isBaseline } from '../../search/baselines.js';
+import { isBaselineName } from '../../config/baselines.js';
 import { clipped, differenceRange, type Interval } from '../../statistics/bootstrap.js';
 import { mean } from '../../statistics/descriptive.js';
 import { pairedMeans } from '../../statistics/paired.js';
@@ -181,7 +181,8 @@ function differing(
 
 const longestValues = 200;
 
-const isOfBaselines = ({ runs }: RunGroup) => runs.every(({ config }) => isBaseline(config.model.provider));
+const isOfBaselines = ({ runs }: RunGroup) =>
+  runs.every(({ config }) => isBaselineName(config.model.provider));
 
 /** Warns if `--by` merged runs with different settings. */
 function mixed({ name, runs }: RunGroup, by: readonly string[] | undefined): readonly string[] {

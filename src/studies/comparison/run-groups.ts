@@ -3,8 +3,8 @@
 import { nearest, UserError } from '../../base/errors.js';
 import { groupedBy } from '../../base/grouped.js';
 import { isMapping } from '../../base/settings/schema.js';
+import { isBaselineName } from '../../config/baselines.js';
 import type { Config } from '../../config/config.js';
-import { isBaseline } from '../../search/baselines.js';
 import { type ComparedRun, type ConfiguredRun, shortModel, shortPath } from './compared-runs.js';
 
 /** Runs whose settings that affect results are equal, except for the seed; with `by`, runs that agree in its keys. */
@@ -68,7 +68,7 @@ export const settingsOf = remembered(readSettings);
 function readSettings({ config, manifest }: Configured): Settings {
   const settings = new Map<string, string>([['model', shortModel(manifest.model)]]);
   for (const [key, value] of flatten(config, '')) settings.set(key, value);
-  if (isBaseline(config.model.provider)) {
+  if (isBaselineName(config.model.provider)) {
     // Baselines don't read prompts.
     for (const key of settings.keys()) if (key.startsWith('prompts.')) settings.delete(key);
   } else {

@@ -1,8 +1,8 @@
 /** The baselines of a sweep: searches without a language model that replace the model, with the same budget. */
 
+import { type BaselineName, baselineLabel } from '../../config/baselines.js';
 import type { Config, ConfigInput } from '../../config/config.js';
 import { evaluationsOf } from '../../config/critic.js';
-import { type BaselineName, findBaseline } from '../../search/baselines.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { pairedMeans } from '../../statistics/paired.js';
 import { verdicts } from '../../statistics/tests.js';
@@ -78,7 +78,7 @@ export function baselineDifferences(
         const against = settings.find((one) => one.name === name)!;
         const difference = pairedMeans(of.returns, against.returns, range);
         if (difference === undefined) return [];
-        const named = { of: of.label, against: findBaseline(against.baseline!)!.label };
+        const named = { of: of.label, against: baselineLabel(against.baseline!) };
         return { ...difference, ...named, test: 'paired', counts: [difference.pairs] } as const;
       }),
     ),

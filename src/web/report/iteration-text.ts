@@ -4,7 +4,7 @@ import { UserError } from '../../base/errors.js';
 import { harmless, harmlessLine } from '../../base/terminal-text.js';
 import { apart, plural } from '../../base/text/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
-import { type CallRecord, shownReply, stageOf } from '../../runs/calls.js';
+import { type CallRecord, isModelCall, stageOf } from '../../runs/calls.js';
 import { outcomeText } from '../../runs/failure-text.js';
 import type { OpenedRun } from '../../runs/open-run.js';
 import { programTitle } from '../../runs/program-text.js';
@@ -44,9 +44,9 @@ export function iterationFigures(
 /** Formats the iteration as text. A prompt that equals the previous one isn't repeated. */
 export function iterationText({ iteration, evaluations, calls }: IterationFigures): string {
   const candidates = [...new Set([...calls, ...evaluations].map(({ candidate }) => candidate))];
-  const arePrograms = evaluations.some(({ program }) => program !== undefined);
   let shown = '';
   const callText = (call: CallRecord): readonly string[] => {
+    if (!isModelCall(call)) return [`--- proposal (${callTitle(call)}) ---`];
     const prompt = call.messages.map(({ role, content }) => `--- ${role} ---\n${quoted(content)}`).join('\n');
     const isNew = prompt !== shown;
     shown = prompt;
@@ -54,7 +54,7 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
       ...(isNew ? [prompt] : []),
       `--- reply (${callTitle(call)}) ---`,
       ...(call.completion?.reasoning ? [quoted(call.completion.reasoning), '--- answer ---'] : []),
-      quoted(shownReply(call, arePrograms) ?? '(none)'),
+      quoted(call.completion?.text ?? '(none)'),
     ];
   };
   return candidates
@@ -86,14 +86,13 @@ function programText(entry: BufferEntry | undefined, calls: readonly CallRecord[
 const quoted = (text: string) => harmless(text).replaceAll(/^/gm, '  ');
 
 function callTitle(call: CallRecord): string {
-  const { attempt, behind, member, outcome } = call;
+  const { attempt, member, outcome } = call;
   const stage = stageOf(call);
   const which = attempt === 0 ? 'first attempt' : `correction ${attempt}`;
-  const late = behind === undefined ? '' : `, prompt without the last ${plural(behind, 'iteration')}`;
   const who = [stage === 'proposal' ? undefined : stage, member]
     .filter((name) => name !== undefined)
     .map((name) => `${harmlessLine(name)}, `);
-  const ask = `${who.join('')}${which}${late}`;
+  const ask = `${who.join('')}${which}`;
   if (outcome.kind === 'accepted') return `${ask}: accepted`;
   return `${ask}: ${harmlessLine(outcomeText(outcome))}`;
 }

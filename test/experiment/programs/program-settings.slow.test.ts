@@ -100,7 +100,7 @@ const fakePython = () => {
 };
 
 const together: readonly (readonly [string, Settings])[] = [
-  ['candidates, a pipeline and a critic', { candidates: 2, pipeline: 2, critic: { every: 2 } }],
+  ['candidates and a critic', { candidates: 2, critic: { every: 2 } }],
   [
     'turns as history, and steps',
     { prompts: { layout: 'conversation', optimum: 60 }, memory: { trajectories: 'rows' } },
@@ -144,15 +144,11 @@ describe('programs', () => {
       { provider: 'random' },
     ];
     const model = { provider: 'portfolio', members } as ConfigInput['model'];
-    const { model: opened } = await assemble(parseConfig({ ...config, model }), {});
-    if (!('members' in opened) || opened.members === undefined) throw new Error('it is no portfolio');
-    const portfolio = {
-      ...opened,
-      members: opened.members.map((one) => (one.name === 'ollama' ? { ...one, proposer: writer() } : one)),
-    };
+    const own = { model: writer() };
+    const { proposer } = await assemble(parseConfig({ ...config, model }), {}, undefined, own);
     const { path } = await runExperimentFrom(
       { ...config, model, candidates: 3, iterations: 6 },
-      { model: portfolio },
+      { model: proposer },
     );
     const { calls, entries } = readRun(path);
     expect(new Set(calls.map(({ member }) => member))).toEqual(new Set(['ollama', 'genetic', 'random']));

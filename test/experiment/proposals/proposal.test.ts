@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Ledger } from '../../../src/experiment/budget/ledger.js';
-import { propose } from '../../../src/experiment/propose.js';
+import { readingOf } from '../../../src/experiment/propose.js';
 import {
   type ChatMessage,
   type Completion,
@@ -8,6 +7,10 @@ import {
   ModelError,
 } from '../../../src/models/language-model.js';
 import { encodingOf } from '../../../src/prompting/notation/encoding.js';
+import { freeForm } from '../../../src/prompting/notation/grammar.js';
+import { Ledger } from '../../../src/proposers/budget.js';
+import { languageModelProposer } from '../../../src/proposers/language-model.js';
+import type { ProposalRequest } from '../../../src/proposers/proposer.js';
 import type { CallRecord } from '../../../src/runs/calls.js';
 import { ask } from '../../support/ask.js';
 import { createScriptedModel, type ScriptedReply } from '../../support/scripted-model.js';
@@ -21,31 +24,40 @@ const good = (a: number, b: number) => `params[0]: ${a}, params[1]: ${b}`;
 const failing = (kind: 'server' | 'authentication') =>
   new ModelError(kind, 'no answer', { retries: 2, latencyMs: 9 });
 
-function request(model: LanguageModel, changes: Partial<Parameters<typeof propose>[0]> = {}) {
+function request(
+  model: LanguageModel,
+  {
+    candidates = 1,
+    ledger = new Ledger({ limits: {}, price: undefined, maxTokens: 100, usesTokens: true }),
+    ...changes
+  }: Partial<Omit<ProposalRequest, 'candidates'>> & {
+    readonly candidates?: number;
+    readonly ledger?: Ledger;
+  } = {},
+) {
   const calls: CallRecord[] = [];
-  const ledger = new Ledger({ limits: {}, price: undefined, maxTokens: 100, usesTokens: true });
-  const whole: Parameters<typeof propose>[0] = {
+  const proposals = languageModelProposer(model).propose({
     iteration: 7,
-    candidates: 1,
+    candidates: Array.from({ length: candidates }, (_, i) => i),
     corrections: 2,
-    messages: prompt,
-    family: { parameters: spec, description: { kind: 'module', name: 'own', text: '' } },
-    encoding: encodingOf(spec, 'numeric'),
+    prompt: { messages: prompt, formatCorrection: (failure) => `correct this: ${failure.kind}` },
+    task: { parameters: spec, history: [], warmup: 0 },
+    ...readingOf({
+      family: { description: { kind: 'module', name: 'own', text: '' } },
+      encoding: encodingOf(spec, 'numeric'),
+      form: freeForm,
+    }),
     seen: () => undefined,
     seed: (candidate, attempt) => 100 * candidate + attempt,
-    formatCorrection: (failure) => `correct this: ${failure.kind}`,
     recorded: () => undefined,
-    by: () => ({ model }),
     concurrency: 2,
-    ledger,
-    signal: new AbortController().signal,
-    now: () => new Date(0),
+    caller: { ledger, signal: new AbortController().signal, now: () => new Date(0) },
     onCall: (call) => {
       calls.push(call);
     },
     ...changes,
-  };
-  return { calls, ledger: whole.ledger, proposals: propose(whole) };
+  });
+  return { calls, ledger, proposals };
 }
 
 describe('propose', () => {
@@ -53,7 +65,7 @@ describe('propose', () => {
     const model = createScriptedModel([good(1, -2)]);
     const { calls, proposals } = request(model);
     expect(await proposals).toMatchObject({
-      proposals: [{ kind: 'accepted', candidate: 0, parameters: [1, -2] }],
+      proposals: [{ candidate: 0, parameters: [1, -2] }],
     });
     expect(model.calls[0]).toMatchObject({ messages: prompt, options: { seeds: [0] } });
     expect(calls).toMatchObject([
@@ -64,7 +76,7 @@ describe('propose', () => {
   it('asks again with the error, in one growing conversation', async () => {
     const model = createScriptedModel(['no idea', good(9, 0), good(1, 2)]);
     const { calls, proposals } = request(model);
-    expect(await proposals).toMatchObject({ proposals: [{ kind: 'accepted', parameters: [1, 2] }] });
+    expect(await proposals).toMatchObject({ proposals: [{ parameters: [1, 2] }] });
     expect(model.calls[2]!.messages).toEqual([
       ...prompt,
       { role: 'assistant', content: 'no idea' },
@@ -81,7 +93,7 @@ describe('propose', () => {
 
   it('rejects a proposal after the last correction and records every call', async () => {
     const { calls, proposals } = request(createScriptedModel(() => 'nothing'));
-    expect(await proposals).toMatchObject({ proposals: [{ kind: 'rejected', candidate: 0 }] });
+    expect(await proposals).toMatchObject({ proposals: [{ candidate: 0, parameters: undefined }] });
     expect(calls).toHaveLength(3);
   });
 
@@ -97,16 +109,16 @@ describe('propose', () => {
       seen: (parameters) => (parameters[0] === 1 ? { iteration: 3, score: 8 } : undefined),
     });
     const { proposals: group } = await proposals;
-    expect(group.map((proposal) => proposal.kind === 'accepted' && proposal.parameters)).toEqual([
+    expect(group.map(({ parameters }) => parameters)).toEqual([
       [5, 5],
       [2, 2],
       [4, 4],
     ]);
     expect(calls.map(({ candidate, outcome }) => [candidate, outcome])).toMatchObject([
       [0, { kind: 'rejected', failure: { kind: 'repeated', iteration: 3, score: 8 } }],
+      [0, { kind: 'accepted' }],
       [1, { kind: 'accepted' }],
       [2, { kind: 'rejected', failure: { kind: 'repeated', iteration: 7 } }],
-      [0, { kind: 'accepted' }],
       [2, { kind: 'accepted' }],
     ]);
   });
@@ -122,13 +134,17 @@ describe('propose', () => {
       },
     };
     const { proposals } = request(model, { candidates: 3, corrections: 0, concurrency: 3 });
-    expect((await proposals).proposals.map(({ kind }) => kind)).toEqual(['accepted', 'rejected', 'rejected']);
+    expect((await proposals).proposals.map(({ parameters }) => parameters)).toEqual([
+      [1, 1],
+      undefined,
+      undefined,
+    ]);
   });
 
   it('asks again after a failed call, with the same messages', async () => {
     const model = createScriptedModel([failing('server'), good(1, 2)]);
     const { calls, ledger, proposals } = request(model);
-    expect(await proposals).toMatchObject({ proposals: [{ kind: 'accepted' }] });
+    expect(await proposals).toMatchObject({ proposals: [{ parameters: [1, 2] }] });
     expect(model.calls[1]!.messages).toEqual(prompt);
     expect(calls[0]!.outcome).toMatchObject({ kind: 'error', error: 'server', retries: 2 });
     expect(ledger.totals).toMatchObject({ calls: 2, errors: 1, retries: 2 });
@@ -146,7 +162,7 @@ describe('propose', () => {
     const { proposals } = request(model, { ledger });
     expect(await proposals).toMatchObject({
       end: { kind: 'limit', limit: 'calls' },
-      proposals: [{ kind: 'rejected' }],
+      proposals: [{ parameters: undefined }],
     });
     expect(model.calls).toHaveLength(2);
   });
@@ -165,7 +181,7 @@ describe('propose', () => {
             JSON.stringify(call.messages) === JSON.stringify(messages),
         ),
     });
-    expect(await proposals).toEqual(before);
+    expect(await proposals).toMatchObject(before);
     expect(calls.map(({ attempt }) => attempt)).toEqual([1]);
   });
 
@@ -203,11 +219,7 @@ describe('propose', () => {
     it('asks individually for candidates missing from the group’s reply', async () => {
       const { model, alone } = grouping([good(1, 1)], [good(2, 2), good(3, 3)]);
       const { proposals } = request(model, { candidates: 3, corrections: 0 });
-      expect((await proposals).proposals.map(({ kind }) => kind)).toEqual([
-        'accepted',
-        'accepted',
-        'accepted',
-      ]);
+      expect((await proposals).proposals.map(({ parameters }) => parameters?.[0])).toEqual([1, 2, 3]);
       expect(alone.calls.map(({ options }) => options.seeds[0])).toEqual([100, 200]);
     });
   });

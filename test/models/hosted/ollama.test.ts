@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/base/errors.js';
-import { createModel } from '../../../src/experiment/proposer.js';
 import { readHost } from '../../../src/models/hosted/ollama.js';
 import type { ChatMessage, ModelError } from '../../../src/models/language-model.js';
 import type { OllamaConfig } from '../../../src/models/settings.js';
+import { createModel } from '../../../src/proposers/create-model.js';
 import { ask } from '../../support/ask.js';
 import { startFakeOllama } from '../../support/fake-ollama.js';
 import type { FakeServer } from '../../support/fake-server.js';

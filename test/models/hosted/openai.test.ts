@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/base/errors.js';
-import { createModel } from '../../../src/experiment/proposer.js';
 import type { ModelError } from '../../../src/models/language-model.js';
 import type { OpenAIConfig } from '../../../src/models/settings.js';
 import { parseParameters } from '../../../src/prompting/answer/parse.js';
+import { createModel } from '../../../src/proposers/create-model.js';
 import { ask } from '../../support/ask.js';
 import { startFakeOpenAI } from '../../support/fake-openai.js';
 import { type FakeServer, startFakeServer } from '../../support/fake-server.js';

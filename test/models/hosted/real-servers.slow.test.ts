@@ -5,8 +5,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../../src/config/config.js';
 import { parseConfig } from '../../../src/config/load.js';
-import { createModel } from '../../../src/experiment/proposer.js';
 import type { AnswerFormat, ModelError, ModelErrorKind } from '../../../src/models/language-model.js';
+import { createModel } from '../../../src/proposers/create-model.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { ask } from '../../support/ask.js';
 import { readRunFile, resumeExperiment, runExperimentFrom } from '../../support/experiments.js';

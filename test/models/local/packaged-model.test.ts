@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { execute as checkModelCommand } from '../../../src/commands/models/check.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../../../src/config/load.js';
-import { createModel } from '../../../src/experiment/proposer.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
+import { createModel } from '../../../src/proposers/create-model.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { referenceDirectory } from './fixture.js';
 

@@ -70,19 +70,6 @@ describe('the rows of a table', () => {
     },
   );
 
-  it('report how far each prompt was behind', async () => {
-    const place = temporaryDirectory();
-    const config = {
-      ...quick,
-      iterations: 5,
-      pipeline: 3,
-      model: { provider: 'hill-climb', sigma: 0.2 },
-    } as const;
-    await runExperimentFrom(config, { path: join(place, 'buffers', 'run') });
-    const calls = await rows('calls', ['run'], place);
-    expect(calls.map(({ behind }) => behind)).toEqual([0, 1, 2, 2, 2]);
-  });
-
   it('report the returns that replies predict', async () => {
     const place = temporaryDirectory();
     const model = createScriptedModel(({ options }, index) => {

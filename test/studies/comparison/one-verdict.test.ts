@@ -9,7 +9,7 @@ import { evaluationPage } from '../../../finetune/evaluate/page.js';
 import { conclusions, evaluationTables } from '../../../finetune/evaluate/tables.js';
 import { parseConfig } from '../../../src/config/load.js';
 import { findRuns } from '../../../src/runs/listing/names.js';
-import { type BaselineName, baselineArm } from '../../../src/search/baselines.js';
+import { type BaselineName, baselineArm } from '../../../src/config/baselines.js';
 import { readComparedRuns } from '../../../src/studies/comparison/compared-runs.js';
 import { renderComparisonPage } from '../../../src/studies/comparison/page.js';
 import { compareGroups } from '../../../src/studies/comparison/run-comparison.js';

@@ -67,16 +67,18 @@ it('the lineage lists new bests with their parents, and none for programs found 
     purpose: 'proposal',
     seed: 0,
     time: '2026-01-01T00:00:00.000Z',
-    messages: content === undefined ? [] : [{ role: 'user', content }],
+    messages: [],
     outcome: { kind: 'accepted', parameters: [], program: '' },
+    ...(content !== undefined && {
+      completion: { text: content, finishReason: 'stop', usage: {}, latencyMs: 0, retries: 0 },
+    }),
   });
   const config = configOf();
-  const shown = (calls: readonly CallRecord[], used = config) => {
+  const shown = (calls: readonly CallRecord[]) => {
     const proposals = loggedProposals({ calls, entries });
-    return lineage({ config: used, entries }, proposals, new Map(calls.entries()));
+    return lineage({ config, entries }, proposals, new Map(calls.entries()));
   };
-  const genetic = configOf({ model: { provider: 'genetic' } });
-  expect(shown([call(1, 'p')], genetic).some(({ isWritten, parent }) => isWritten || parent)).toBe(false);
+  expect(shown([call(1, undefined)]).some(({ isWritten, parent }) => isWritten || parent)).toBe(false);
   const descents = shown([call(1, 'p'), call(2, 'p'), call(3, 'p')]);
   expect(descents.map(({ entry }) => entry)).toEqual([entries[2], entries[4]]);
   expect(descents.map(({ parent }) => parent)).toEqual([undefined, entries[2]]);
@@ -107,15 +109,12 @@ it('a program found by a search is shown as source, not as the numbers of the re
     time: '2026-01-01T00:00:00.000Z',
     messages: [],
     outcome: { kind: 'accepted', parameters: [12, 5], program: 'program 12' },
-    completion: { text: 'params[0]: 12', finishReason: 'stop', usage: {}, latencyMs: 0, retries: 0 },
   };
   const entry = entryOf(1, 5, 12, { tuned: true });
   const text = iterationText({ iteration: 1, evaluations: [entry], calls: [call] });
   expect(text).toContain('--- program, 1 line, 1 constant ---\n  program 12');
   const proposals = loggedProposals({ calls: [call], entries: [entry] });
-  const log = (arePrograms: boolean) =>
-    visibleText({ part: proposalList('r', { proposals, calls: new Map([[0, call]]) }, arePrograms) });
-  expect(log(true)).toContain('Program program 12');
-  expect(text + log(true)).not.toContain('params[');
-  expect(log(false)).toContain('params[0]: 12');
+  const log = visibleText({ part: proposalList('r', { proposals, calls: new Map([[0, call]]) }) });
+  expect(log).toContain('Program program 12');
+  expect(text + log).not.toContain('params[');
 });

@@ -1,6 +1,6 @@
 /** Proximal policy optimization with a clipped ratio (Schulman et al. 2017, arXiv:1707.06347). */
 import { createGenerator, shuffled } from '../../../../src/base/random/generator.js';
-import { dot } from '../../../../src/search/linear-algebra.js';
+import { dot } from '../../../../src/proposers/linear-algebra.js';
 import { mean } from '../../../../src/statistics/descriptive.js';
 import { adamWStep, type Moments } from '../../../engine/optimisers.js';
 import { clipFactor } from '../../../engine/training-session.js';

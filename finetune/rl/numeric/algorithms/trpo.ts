@@ -3,7 +3,7 @@
  * with a KL divergence of up to `maxKl` to second order. Halves the step until its actual gain and divergence are
  * acceptable.
  */
-import { dot, plus } from '../../../../src/search/linear-algebra.js';
+import { dot, plus } from '../../../../src/proposers/linear-algebra.js';
 import type { Distributions, NumericPolicy } from '../network/policy.js';
 import type { Batch } from './values.js';
 

@@ -1,6 +1,6 @@
 /** Computes advantages and value targets for a batch of episodes. */
-import { minimise } from '../../../../src/search/lbfgs.js';
-import { dot } from '../../../../src/search/linear-algebra.js';
+import { minimise } from '../../../../src/proposers/lbfgs.js';
+import { dot } from '../../../../src/proposers/linear-algebra.js';
 import { generalisedAdvantages } from '../../advantages.js';
 import { joined, type NumericNetwork, type Row } from '../network/network.js';
 import type { NumericEpisode } from './episodes.js';

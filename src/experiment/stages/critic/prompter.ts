@@ -11,10 +11,10 @@ import { type ScoreText, scoreTexts } from '../../../prompting/context/scores.js
 import { trajectoryRows } from '../../../prompting/context/trajectory.js';
 import type { Encoding } from '../../../prompting/notation/encoding.js';
 import type { CriticPrompts } from '../../../prompting/templates/prompt-set.js';
+import { isTable } from '../../../proposers/moves.js';
 import { behaviourOf, medianEpisode } from '../../../rollout/behaviour.js';
 import type { EpisodeRecord } from '../../../rollout/episode.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
-import { isTable } from '../../../search/moves.js';
 
 /** Largest allowed distance between a proposal and its revision, in [0, 1]. In a table, one entry may always change. */
 export const mostChange = (share: number, spec: ParameterSpec): number =>

@@ -1,6 +1,6 @@
 import { formatCost, formatNumber, plural } from '../../../base/text/numbers.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
-import { type CallRecord, type Stage, stageOf } from '../../../runs/calls.js';
+import { type CallRecord, stageOf } from '../../../runs/calls.js';
 import type { LoggedEvent, Revision } from '../../../runs/events.js';
 import { largest, mean } from '../../../statistics/descriptive.js';
 import type { LoggedProposal } from './proposals.js';
@@ -69,7 +69,7 @@ export interface StageUsage {
   readonly cost?: number;
 }
 
-function usedFor(stage: Stage, calls: Iterable<CallRecord>): StageUsage {
+function usedFor(stage: string, calls: Iterable<CallRecord>): StageUsage {
   const used: { calls: number; tokens: number; cost?: number } = { calls: 0, tokens: 0 };
   for (const call of calls) {
     if (stageOf(call) !== stage) continue;

@@ -1,9 +1,8 @@
 /** Traces a run's programs back to the programs that they were made from. */
 import type { Config } from '../../../config/config.js';
-import { knownEntries, lastKnown } from '../../../experiment/prompter.js';
 import { remembered, withoutVariants } from '../../../prompting/context/history.js';
-import { type BufferEntry, bestEntry } from '../../../rollout/replay-buffer.js';
-import { findBaseline } from '../../../search/baselines.js';
+import { type BufferEntry, bestEntry, entriesBefore } from '../../../rollout/replay-buffer.js';
+import { isModelCall } from '../../../runs/calls.js';
 import type { LoggedProposal, RunData } from './proposals.js';
 import type { ShownCalls } from './shown-calls.js';
 
@@ -28,7 +27,7 @@ export function parentOf(
 ): BufferEntry | undefined {
   if (revises !== undefined)
     return entries.find((one) => one.iteration === iteration && one.candidate === revises);
-  const known = knownEntries(entries, lastKnown(config, iteration));
+  const known = entriesBefore(entries, iteration);
   if (tuned) return bestEntry(known.filter((one) => one.parameters[0] === parameters?.[0]));
   const held = withoutVariants(remembered(known));
   const { memory, policy } = config;
@@ -46,11 +45,10 @@ export function lineage(
 ): readonly Descent[] {
   // Baselines don't read prompts.
   const prompted = new Set(
-    proposals.flatMap(({ attempts, entry, member = data.config.model.provider }) =>
-      findBaseline(member) || calls.get(attempts.at(-1)?.index ?? -1)?.messages.length === 0
-        ? []
-        : (entry ?? []),
-    ),
+    proposals.flatMap(({ attempts, entry }) => {
+      const call = calls.get(attempts.at(-1)?.index ?? -1);
+      return call && isModelCall(call) ? (entry ?? []) : [];
+    }),
   );
   const found = new Map<BufferEntry, Descent>();
   for (const { entry: best, improved } of proposals) {

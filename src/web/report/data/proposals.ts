@@ -1,7 +1,7 @@
 import type { Config } from '../../../config/config.js';
 import type { ParameterSpec, PolicyDescription } from '../../../policies/policy.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
-import { type CallRecord, faultsOf, type Stage, stageOf } from '../../../runs/calls.js';
+import { type CallRecord, faultsOf, stageOf } from '../../../runs/calls.js';
 import type { LoggedEvent } from '../../../runs/events.js';
 import type { RunSummary } from '../../../runs/summary.js';
 
@@ -22,7 +22,7 @@ export interface LoggedProposal extends Place {
   /** The portfolio member that proposed it. */
   readonly member: string | undefined;
   /** Purpose of its calls: a proposal or a revision by the critic. */
-  readonly purpose: Stage;
+  readonly purpose: string;
   readonly attempts: readonly LoggedAttempt[];
   readonly predicted: number | undefined;
   readonly entry: BufferEntry | undefined;
@@ -53,7 +53,7 @@ export function loggedProposals(
   const keyOf = ({ iteration, candidate }: Place) => iteration * mostCandidates + candidate;
   const add = (
     { iteration, candidate, member }: Place & Pick<CallRecord, 'member'>,
-    purpose: Stage,
+    purpose: string,
   ): Mutable => {
     const made = {
       iteration,

@@ -12,7 +12,7 @@ import { excerpt } from '../../../base/text/one-line.js';
 import { withoutProgram } from '../../../prompting/answer/program.js';
 import { statedReason } from '../../../prompting/answer/reason.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
-import { type CallRecord, shownReply } from '../../../runs/calls.js';
+import { type CallRecord, isModelCall } from '../../../runs/calls.js';
 import { explainFailure, failureKind, failureMeaning } from '../../../runs/failure-text.js';
 import { factList } from '../../study.js';
 import { packPrompts } from '../data/prompt-store.js';
@@ -37,7 +37,7 @@ const mostCharacters = 1_200_000;
  * @param all number of proposals in the whole run
  */
 export function callLog(
-  { manifest, policy }: Pick<RunData, 'manifest' | 'policy'>,
+  { manifest }: Pick<RunData, 'manifest'>,
   { calls, proposals }: ShownCalls,
   all: number,
 ): Content {
@@ -46,7 +46,7 @@ export function callLog(
   const failed = proposals.filter(hasFailure).length;
   const own = onlyProposals(proposals).length;
   return html`${all > own && html`<p>${formatCount(own)} of ${formatCount(all)} proposals: the first and last, new bests, failures, and a sample. <code>policyloop show ${manifest.run} --iteration N</code> shows iteration N.</p>`}
-${proposalList(manifest.run, { calls, proposals }, policy.kind === 'program', [
+${proposalList(manifest.run, { calls, proposals }, [
   ['all', 'all', proposals.length],
   ['improved', 'new bests', improved],
   ['failed', 'with failures', failed],
@@ -57,7 +57,6 @@ ${proposalList(manifest.run, { calls, proposals }, policy.kind === 'program', [
 export function proposalList(
   run: string,
   { calls, proposals }: Pick<ShownCalls, 'calls' | 'proposals'>,
-  arePrograms: boolean,
   counts: readonly (readonly [filter: string, label: string, count: number])[] = [],
 ): Content {
   const places = [...calls.keys()].toSorted((a, b) => a - b);
@@ -65,7 +64,6 @@ export function proposalList(
   const log: Log = {
     run,
     calls,
-    arePrograms,
     groups: proposals.some(({ candidate }) => candidate > 0),
     prompts: new Map(kept.map((i, position) => [places[i]!, position])),
     longest: longestOf([...calls.values()]),
@@ -82,7 +80,6 @@ export function proposalList(
 interface Log {
   readonly run: string;
   readonly calls: ShownCalls['calls'];
-  readonly arePrograms: boolean;
   /** True if iterations have several candidates. */
   readonly groups: boolean;
   /** Index of each prompt on the page, by the index of its call. */
@@ -109,7 +106,7 @@ function proposalEntry(proposal: LoggedProposal, log: Log, isOpen: boolean): Con
   const rejected = isRejected(proposal);
   const failures = attempts.filter(({ outcome }) => outcome.kind !== 'accepted').length;
   const last = log.calls.get(attempts.at(-1)?.index ?? -1);
-  const reply = (last && shownReply(last, log.arePrograms)) ?? '';
+  const reply = last?.completion?.text ?? '';
   const reason = statedReason(withoutProgram(reply.slice(0, longestText)));
   return html`<details class="proposal${improved ? ' improved' : ''}${failures > 0 ? ' failed' : ''}" id=${proposalId(proposal)} open=${isOpen}>
 <summary><span class="where">${iteration}${log.groups && html`<small>.${candidate + 1}</small>`}</span>
@@ -128,12 +125,12 @@ const episodesText = ({ returns }: BufferEntry) => plural(returns.length, 'episo
 function attemptEntry(index: number, log: Log, reason: string): Content {
   const call = log.calls.get(index)!;
   const { completion } = call;
-  const reply = shownReply(call, log.arePrograms);
+  const reply = completion?.text;
   const kind = failureKind(call.outcome);
   return html`<article>
 <h3>${call.attempt === 0 ? 'First attempt' : `Correction ${call.attempt}`} <span class="chip ${kind === undefined ? 'good' : 'bad'}">${kind ?? 'accepted'}</span></h3>
 ${outcomeText(call)}
-${call.messages.length > 0 && promptOf(call, log.prompts.get(index), log.run)}
+${isModelCall(call) && promptOf(call, log.prompts.get(index), log.run)}
 ${completion && completion.reasoning !== undefined && completion.reasoning !== '' && html`<details><summary>Hidden reasoning <span class="muted">${plural(completion.reasoning.length, 'character')}</span></summary>${longText(completion.reasoning, log.longest)}</details>`}
 ${reason !== '' && html`<h4>Stated reason</h4><blockquote>${reason}</blockquote>`}
 ${reply !== undefined && html`<h4>Reply</h4>${reply === '' ? html`<p class="muted">(empty)</p>` : longText(reply, log.longest)}`}
@@ -186,7 +183,6 @@ function callFacts(call: CallRecord): Content {
     ['unreported tokens', unreported > 0 && `about ${formatCount(unreported)}`],
     ['cost', cost !== undefined && formatCost(cost)],
     ['finish', completion?.finishReason],
-    ['iterations missing from the prompt', call.behind],
     ['seed', call.seed],
     ['time', formatTime(call.time)],
   ])}

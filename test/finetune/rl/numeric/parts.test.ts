@@ -13,7 +13,7 @@ import { loadNumericConfig } from '../../../../finetune/rl/numeric/numeric-confi
 import { createGenerator } from '../../../../src/base/random/generator.js';
 import { makeEnvironment } from '../../../../src/environments/catalogue/open.js';
 import type { Space } from '../../../../src/environments/environment.js';
-import { minimise } from '../../../../src/search/lbfgs.js';
+import { minimise } from '../../../../src/proposers/lbfgs.js';
 import { temporaryDirectory } from '../../../support/experiments.js';
 
 describe('L-BFGS', () => {

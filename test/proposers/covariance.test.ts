@@ -4,7 +4,7 @@ import {
   createDiagonalCovariance,
   createFullCovariance,
   type WeightedStep,
-} from '../../src/search/covariance.js';
+} from '../../src/proposers/covariance.js';
 
 const n = 4;
 const terms: readonly WeightedStep[] = [

@@ -6,7 +6,7 @@ import {
   geneticPrograms,
   type ProgramSearch,
   randomPrograms,
-} from '../../src/search/programs.js';
+} from '../../src/proposers/programs.js';
 
 describe('genetic programming on Pendulum', () => {
   it('beats random programs', { timeout: 200_000 }, async () => {

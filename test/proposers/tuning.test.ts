@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
-import { type ProgramEvaluation, tunedConstants, tuningDue } from '../../src/search/tuning.js';
+import { type ProgramEvaluation, tunedConstants, tuningDue } from '../../src/proposers/tuning.js';
 
 const ranges = [
   { low: -1, high: 5 },

@@ -4,12 +4,12 @@
  * R. Ros and N. Hansen, “A Simple Modification in CMA-ES Achieving Linear Time and Space Complexity” (PPSN 2008).
  */
 import { createGenerator } from '../base/random/generator.js';
+import type { CmaEsConfig } from '../config/baselines.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { largest, sum } from '../statistics/descriptive.js';
 import { type Baseline, foldHistory, sampleUnseen, type Task } from './baseline.js';
 import { type Covariance, createDiagonalCovariance, createFullCovariance } from './covariance.js';
 import { createValueGrid, drawPoint, type ValueGrid } from './moves.js';
-import type { CmaEsConfig } from './settings.js';
 
 /** With more parameters than this, only the diagonal of the covariance matrix is adapted. */
 const fullCovarianceLimit = 100;

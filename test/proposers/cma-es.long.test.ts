@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
+import type { CmaEsConfig } from '../../src/config/baselines.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
+import type { Baseline } from '../../src/proposers/baseline.js';
+import { createCmaEs } from '../../src/proposers/cma-es.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
-import type { Baseline } from '../../src/search/baseline.js';
-import { createCmaEs } from '../../src/search/cma-es.js';
-import type { CmaEsConfig } from '../../src/search/settings.js';
 import reference from '../fixtures/cma-reference.json' with { type: 'json' };
 
 type Objective = (x: ParameterVector) => number;

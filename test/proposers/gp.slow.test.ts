@@ -2,10 +2,15 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
+import { logExpectedImprovement, logMean } from '../../src/proposers/acquisition.js';
+import {
+  type Apart,
+  negativeLogPosterior,
+  posteriorOf,
+  priorOf,
+} from '../../src/proposers/gaussian-process.js';
+import { createGp, normalScores } from '../../src/proposers/gp.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
-import { logExpectedImprovement, logMean } from '../../src/search/acquisition.js';
-import { type Apart, negativeLogPosterior, posteriorOf, priorOf } from '../../src/search/gaussian-process.js';
-import { createGp, normalScores } from '../../src/search/gp.js';
 import recorded from '../fixtures/gp-reference.json' with { type: 'json' };
 
 interface Belief {

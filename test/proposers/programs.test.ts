@@ -9,7 +9,7 @@ import {
   geneticPrograms,
   type ProgramSearch,
   randomPrograms,
-} from '../../src/search/programs.js';
+} from '../../src/proposers/programs.js';
 
 const environment: EnvironmentSpec = {
   id: 'sum',

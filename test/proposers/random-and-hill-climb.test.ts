@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
+import type { Baseline } from '../../src/proposers/baseline.js';
+import { createHillClimb, createMix, createRandomSearch } from '../../src/proposers/local-search.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
-import type { Baseline } from '../../src/search/baseline.js';
-import { createHillClimb, createMix, createRandomSearch } from '../../src/search/local-search.js';
 
 async function samples(
   model: Baseline,

@@ -21,7 +21,7 @@ export interface Task {
   readonly shared?: boolean;
 }
 
-/** A baseline: a search algorithm that proposes in place of a language model. */
+/** A search algorithm. */
 export interface Baseline {
   /** Must be a pure function, so a resumed run makes the same proposals as an uninterrupted one. */
   propose(task: Task, random: RandomGenerator): ParameterVector | Promise<ParameterVector>;

@@ -1,10 +1,10 @@
 import type { RandomGenerator } from '../base/random/generator.js';
+import type { HillClimbConfig } from '../config/baselines.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { type Baseline, evaluatedKeys, foldHistory, sampleUnseen, type Task } from './baseline.js';
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
 import { programBaseline, randomPrograms } from './programs.js';
-import type { HillClimbConfig } from './settings.js';
 
 /** Standard deviation of a hill-climbing step as a share of the range, tuned as described in docs/tasks.md. */
 const hillStep = 1 / 6;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createValueGrid } from '../../src/search/moves.js';
+import { createValueGrid } from '../../src/proposers/moves.js';
 
 describe('the value grid', () => {
   it('maps any number to a nearby value in range, with the decimals of the spec', () => {

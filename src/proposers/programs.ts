@@ -1,6 +1,7 @@
 /** Baselines that propose programs: random programs, and genetic programming. */
 
 import type { RandomGenerator } from '../base/random/generator.js';
+import type { GeneticConfig } from '../config/baselines.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { randomProgram } from '../policies/program/grammar.js';
 import { programParameters } from '../policies/program/program.js';
@@ -8,7 +9,6 @@ import { crossover, mutate } from '../policies/program/variation.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import { smallest } from '../statistics/descriptive.js';
 import { type Baseline, evaluatedKeys } from './baseline.js';
-import type { GeneticConfig } from './settings.js';
 
 interface ProgramTask {
   readonly environment: EnvironmentSpec;

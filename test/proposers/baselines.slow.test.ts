@@ -2,16 +2,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
-import type { ModelConfig } from '../../src/config/model.js';
-import { answering, createProposer, type SingleProposer } from '../../src/experiment/proposer.js';
+import type { BaselineConfig } from '../../src/config/baselines.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import { parseParameters } from '../../src/prompting/answer/parse.js';
 import { formatParameters } from '../../src/prompting/notation/grammar.js';
+import type { Baseline, Task } from '../../src/proposers/baseline.js';
+import { createBaseline } from '../../src/proposers/create-baseline.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
-import type { Task } from '../../src/search/baseline.js';
-import { ask } from '../support/ask.js';
 
-const configs: readonly ModelConfig[] = [
+const configs: readonly BaselineConfig[] = [
   { provider: 'random' },
   { provider: 'hill-climb', sigma: 1 },
   { provider: 'cma-es', sigma: 2 },
@@ -30,19 +29,18 @@ const table: ParameterSpec = {
   choices: [0, 1, 2, 3],
 };
 
-async function propose(model: SingleProposer, task: Task, seed: number): Promise<ParameterVector> {
-  const { text } = await ask(answering(model, task), [], { seeds: [seed] });
-  const parsed = parseParameters(text, task.parameters);
-  if (!parsed.ok) throw new Error(`${JSON.stringify(parsed.failure)} in: ${text}`);
-  expect(formatParameters(parsed.value, task.parameters)).toBe(text);
-  return parsed.value;
+async function propose(model: Baseline, task: Task, seed: number): Promise<ParameterVector> {
+  const parameters = await model.propose(task, createGenerator(seed));
+  const text = formatParameters(parameters, task.parameters);
+  expect(parseParameters(text, task.parameters)).toEqual({ ok: true, value: parameters });
+  return parameters;
 }
 
 const score = (parameters: ParameterVector) =>
   -parameters.reduce((sum, value, i) => sum + (value - (i % 3)) ** 2, 0);
 
 /** A search of so many proposals after five random points. `modelAt` gives the model that makes proposal i. */
-async function search(parameters: ParameterSpec, proposals: number, modelAt: (i: number) => SingleProposer) {
+async function search(parameters: ParameterSpec, proposals: number, modelAt: (i: number) => Baseline) {
   const random = createGenerator(1);
   const history: Evaluated[] = Array.from({ length: 5 }, () => {
     const start = Array.from({ length: parameters.count }, () => random.integers(0, 4));
@@ -59,31 +57,29 @@ describe.each(configs)('$provider', (config) => {
   /** A Gaussian process takes its time, and fits every third proposal. */
   const few = config.provider === 'gp';
   it.each([linear, table])('continues after a resume as if uninterrupted: %o', async (spec) => {
-    const one = createProposer(config, {});
+    const one = createBaseline(config);
     const uninterrupted = await search(spec, few ? 16 : 60, () => one);
-    expect(await search(spec, few ? 16 : 60, () => createProposer(config, {}))).toEqual(uninterrupted);
+    expect(await search(spec, few ? 16 : 60, () => createBaseline(config))).toEqual(uninterrupted);
   });
 
   it('keeps two searches with a shared instance separate', async () => {
-    const shared = createProposer(config, {});
+    const shared = createBaseline(config);
     const [a, b] = await Promise.all([
       search(linear, few ? 14 : 40, () => shared),
       search(table, few ? 14 : 40, () => shared),
     ]);
-    expect(a).toEqual(await search(linear, few ? 14 : 40, () => createProposer(config, {})));
-    expect(b).toEqual(await search(table, few ? 14 : 40, () => createProposer(config, {})));
+    expect(a).toEqual(await search(linear, few ? 14 : 40, () => createBaseline(config)));
+    expect(b).toEqual(await search(table, few ? 14 : 40, () => createBaseline(config)));
   });
 
   it('identifies its history by content, not by object identity', async () => {
-    const model = createProposer(config, {});
-    if (model.generate !== undefined) throw new Error('a control answers no messages');
-    const copying: SingleProposer = {
-      id: model.id,
+    const model = createBaseline(config);
+    const copying: Baseline = {
       propose: (task, random) =>
         model.propose({ ...task, history: task.history.map((evaluated) => ({ ...evaluated })) }, random),
     };
     expect(await search(linear, few ? 14 : 40, () => copying)).toEqual(
-      await search(linear, few ? 14 : 40, () => createProposer(config, {})),
+      await search(linear, few ? 14 : 40, () => createBaseline(config)),
     );
   });
 
@@ -112,7 +108,7 @@ describe.each(configs)('$provider', (config) => {
       }));
     await fc.assert(
       fc.asyncProperty(bounded, async ({ seed, spec }) => {
-        const model = createProposer(config, {});
+        const model = createBaseline(config);
         const history: Evaluated[] = [];
         for (let i = 0; i < 15; i++) {
           const point = await propose(model, { parameters: spec, history, warmup: 0 }, seed % 2 ** 20);
@@ -132,7 +128,7 @@ describe.each(configs)('$provider', (config) => {
       decimals: 0,
       choices: [0, 1, 2],
     };
-    const model = createProposer(config, {});
+    const model = createBaseline(config);
     const history: Evaluated[] = [];
     for (let i = 0; i < 8; i++) {
       const point = await propose(model, { parameters: small, history, warmup: 0 }, i);
@@ -144,9 +140,9 @@ describe.each(configs)('$provider', (config) => {
   it('still proposes a point when everything has been evaluated', async () => {
     const spec: ParameterSpec = { count: 1, kind: 'integer', low: 0, high: 1, decimals: 0, choices: [0, 1] };
     const history = [0, 1].map((value) => ({ parameters: [value], score: value }));
-    expect(
-      await propose(createProposer(config, {}), { parameters: spec, history, warmup: 2 }, 1),
-    ).toHaveLength(1);
+    expect(await propose(createBaseline(config), { parameters: spec, history, warmup: 2 }, 1)).toHaveLength(
+      1,
+    );
   });
 
   it('does not modify its input', async () => {
@@ -155,6 +151,6 @@ describe.each(configs)('$provider', (config) => {
       Object.freeze({ parameters: Object.freeze(Array<number>(10).fill(2)), score: 0 }),
     ]);
     const task = Object.freeze({ parameters: Object.freeze(linear), history, warmup: 1 });
-    expect(await propose(createProposer(config, {}), task, 4)).toHaveLength(10);
+    expect(await propose(createBaseline(config), task, 4)).toHaveLength(10);
   });
 });

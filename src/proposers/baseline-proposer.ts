@@ -1,0 +1,144 @@
+/** Search algorithms as proposers: a baseline, and the search that tunes the constants of programs. */
+import { createGenerator, type RandomGenerator } from '../base/random/generator.js';
+import type { BaselineConfig } from '../config/baselines.js';
+import { ModelError } from '../models/language-model.js';
+import type { ParameterVector } from '../policies/policy.js';
+import { repeated } from '../prompting/answer/failure.js';
+import type { CallRecord } from '../runs/calls.js';
+import type { Baseline } from './baseline.js';
+import { isStopped } from './call.js';
+import { createBaseline } from './create-baseline.js';
+import {
+  joined,
+  type Proposal,
+  type ProposalRequest,
+  type Proposals,
+  type Proposer,
+  seenBeside,
+} from './proposer.js';
+
+export function baselineProposer(config: BaselineConfig): Proposer {
+  const baseline = createBaseline(config);
+  return {
+    id: `baseline/${config.provider}`,
+    model: undefined,
+    propose: (request) => search(request, (randoms) => proposeEach(baseline, request, randoms)),
+  };
+}
+
+async function proposeEach(
+  { propose, proposeGroup }: Baseline,
+  { task }: ProposalRequest,
+  randoms: readonly RandomGenerator[],
+): Promise<readonly ParameterVector[]> {
+  if (proposeGroup !== undefined && randoms.length > 1) return proposeGroup(task, randoms);
+  const proposed: ParameterVector[] = [];
+  for (const random of randoms) proposed.push(await propose(task, random));
+  return proposed;
+}
+
+/** A tuned program's constants for the candidate; undefined if the other proposer has its turn. */
+type Tuning = { readonly by: string; propose(random: RandomGenerator): Promise<ParameterVector> } | undefined;
+
+/** Lets a search over a program's constants take the place of a proposer for the candidates that `due` chooses. */
+export const tuningProposer = (
+  proposer: Proposer,
+  due: (candidate: number) => Tuning,
+): Pick<Proposer, 'propose'> => ({
+  async propose(request) {
+    const parts: Proposals[] = [];
+    const left: number[] = [];
+    for (const candidate of request.candidates) {
+      const tuning = due(candidate);
+      if (tuning === undefined) {
+        left.push(candidate);
+        continue;
+      }
+      const own = { ...request, candidates: [candidate], member: tuning.by, beside: parametersOf(parts) };
+      const part = await search(own, async ([random]) => [await tuning.propose(random!)], true);
+      parts.push(part);
+    }
+    if (left.length === 0) return joined(parts);
+    return joined([
+      ...parts,
+      await proposer.propose({ ...request, candidates: left, beside: parametersOf(parts) }),
+    ]);
+  },
+});
+
+export const parametersOf = (parts: readonly Proposals[]): readonly ParameterVector[] =>
+  parts.flatMap(({ proposals }) => proposals.flatMap(({ parameters }) => (parameters ? [parameters] : [])));
+
+/**
+ * Draws each candidate's parameters with its own random stream, and again if they can't be evaluated. Proposals are
+ * recorded like calls, but nothing is asked.
+ * @param draw proposes one candidate per generator; several generators only at the first attempt
+ */
+async function search(
+  request: ProposalRequest,
+  draw: (randoms: readonly RandomGenerator[]) => Promise<readonly ParameterVector[]>,
+  isTuned = false,
+): Promise<Proposals> {
+  const { beside = [], caller, candidates, corrections, onCall, prompt, recorded, seed } = request;
+  const accepted = [...beside];
+  const all = candidates.map(
+    (candidate): Searched => ({ candidate, calls: [], ...(isTuned && { tuned: true }) }),
+  );
+  for (let attempt = 0; attempt <= corrections; attempt++) {
+    const open = all.filter(({ parameters }) => parameters === undefined);
+    if (open.length === 0) break;
+    if (caller.signal.aborted) throw new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 0 });
+    if (isStopped(caller)) return { proposals: [], end: { kind: 'interrupted' } };
+    const limit = caller.ledger.refusal(open.length);
+    if (limit !== undefined) return { proposals: all, end: { kind: 'limit', limit } };
+    const randoms = open.map(({ candidate }) => createGenerator(seed(candidate, attempt)));
+    const drawn = attempt === 0 ? await draw(randoms) : [];
+    for (const [i, one] of open.entries()) {
+      const parameters = drawn[i] ?? (await draw([randoms[i]!]))[0]!;
+      const known = recorded(one.candidate, attempt, prompt.messages);
+      const call = known ?? (await judged(request, one, attempt, parameters, accepted));
+      one.calls.push(call);
+      if (known === undefined) {
+        caller.ledger.record(call);
+        onCall(call);
+      }
+      if (call.outcome.kind !== 'accepted') continue;
+      one.parameters = call.outcome.parameters;
+      accepted.push(one.parameters);
+    }
+  }
+  return { proposals: all };
+}
+
+/** A proposal as it is recorded. */
+async function judged(
+  request: ProposalRequest,
+  { candidate, tuned }: Searched,
+  attempt: number,
+  parameters: ParameterVector,
+  accepted: readonly ParameterVector[],
+): Promise<CallRecord> {
+  const { caller, check, iteration, member, programOf, prompt, purpose, seed } = request;
+  const seen = seenBeside(request, accepted)(parameters);
+  const failure = seen ? repeated(seen) : await check?.(parameters, accepted, tuned === true);
+  const program = programOf?.(parameters);
+  return {
+    iteration,
+    candidate,
+    attempt,
+    messages: prompt.messages,
+    ...(prompt.shown && { shown: prompt.shown }),
+    seed: seed(candidate, attempt),
+    time: caller.now().toISOString(),
+    purpose: purpose ?? (attempt > 0 ? 'correction' : 'proposal'),
+    ...(member !== undefined && { member }),
+    outcome: failure
+      ? { kind: 'rejected', failure }
+      : { kind: 'accepted', parameters, ...(program !== undefined && { program }) },
+  };
+}
+
+interface Searched extends Proposal {
+  readonly calls: CallRecord[];
+  parameters?: ParameterVector;
+}

@@ -1,0 +1,312 @@
+/**
+ * Stops a run before any model call that could exceed a limit: what has been used, plus the worst case of the calls in
+ * flight and of the next one, must not be more than `limits` allow.
+ */
+import type { LimitsConfig } from '../config/limits.js';
+import { languageModelOf, type ModelConfig } from '../config/model.js';
+import { type ChatMessage, type ModelErrorKind, mayBePaid, type Usage } from '../models/language-model.js';
+import { mostTokens } from '../models/reply-faults.js';
+import type { PriceConfig } from '../models/settings.js';
+import {
+  type CallRecord,
+  type Cap,
+  faultsOf,
+  type LimitKey,
+  type LimitName,
+  type UsageTotals,
+} from '../runs/calls.js';
+import { addUsage, noUsage, usageOfCall } from '../runs/usage.js';
+import { smallest } from '../statistics/descriptive.js';
+
+export type Amounts = Readonly<Record<LimitKey, number>>;
+
+export const nothing: Amounts = { evaluations: 0, calls: 0, tokens: 0, cost: 0, minutes: 0 };
+
+const keys = Object.keys(nothing) as readonly LimitKey[];
+const callKeys = ['calls', 'tokens', 'cost'] as const;
+
+export const total = (amounts: readonly Amounts[]): Amounts => {
+  const sum = { ...nothing };
+  for (const one of amounts) for (const key of keys) sum[key] += one[key];
+  return sum;
+};
+
+/** The usage of a run's calls: of those that have ended, and the worst case of those in flight. */
+export interface CallUsage {
+  readonly spent: Amounts;
+  readonly inFlight: Amounts;
+}
+
+/** One run's view of the limits that it shares with the other runs of a sweep. */
+export interface SharedBudget {
+  readonly limits: LimitsConfig;
+  /** Usage of the other runs; includes evaluations that they have claimed. */
+  others(): readonly CallUsage[];
+  /** Makes the usage of this run's calls known to the other runs. */
+  join(calls: CallUsage): void;
+  /** Claims a number of evaluations, including those that the run has already made; replaces its earlier claim. */
+  claim(evaluations: number): void;
+}
+
+/** The name of a limit that all runs of a sweep share. */
+const sweepLimit = (key: LimitKey): LimitName => `sweep.limits.${key}`;
+
+/** The settings that determine what a model's calls can use. */
+export interface CountedModel {
+  readonly price: PriceConfig | undefined;
+  /** Longest completion that the model's settings allow, in tokens; undefined if they don't limit it. */
+  readonly maxTokens: number | undefined;
+  /** False for baselines. */
+  readonly usesTokens: boolean;
+  /** True if a separate request may generate the thoughts. */
+  readonly isTwice?: boolean;
+}
+
+/** The counted settings of a config's language model. */
+export function countedBy(config: ModelConfig): CountedModel {
+  const model = languageModelOf(config);
+  return {
+    price: model && 'price' in model ? model.price : undefined,
+    maxTokens: model && 'maxTokens' in model ? model.maxTokens : undefined,
+    usesTokens: model !== undefined,
+    // Ollama may run a model once for the thoughts, and once for the answer in the enforced format.
+    isTwice: model?.provider === 'ollama' && model.format === 'json' && model.think !== false,
+  };
+}
+
+/** Longest completion to request, in tokens, if a limit depends on its length but no setting bounds it. */
+const longestUnknown = 8192;
+/** Assumed length of the longest completion, in tokens, until a longer one arrives. */
+const assumedCompletion = 1024;
+
+export interface PlannedRequest {
+  readonly messages: readonly ChatMessage[];
+  /** Number of answers that the request asks for. */
+  readonly answers: number;
+  /** Number of such requests that have to share what is left. Default: 1. */
+  readonly among?: number | undefined;
+}
+
+export interface Reservation {
+  /** Maximum length of a completion, in tokens; undefined if neither a limit nor a setting bounds it. */
+  readonly maxTokens: number | undefined;
+  /** Whether the limits allow a retry. Reserves another worst case if the failed attempt may have been billed. */
+  readonly mayTryAgain: (kind: ModelErrorKind) => boolean;
+  readonly release: () => void;
+}
+
+/** Sums the usage of calls as it counts towards a run's limits. */
+export function spentBy(calls: Iterable<CallRecord>, models: CountedModels): Amounts {
+  const ledger = new Ledger({ ...models, limits: {} });
+  for (const call of calls) ledger.record(call);
+  return ledger.spent;
+}
+
+export interface CountedModels extends CountedModel {
+  /** The models that stages have of their own, by stage. */
+  readonly stages?: Readonly<Record<string, CountedModel>>;
+}
+
+/** The counted settings of a run's model, and of the models that its stages have of their own. */
+export const countedModels = (
+  model: ModelConfig,
+  stages: Readonly<Record<string, ModelConfig>>,
+): CountedModels => ({
+  ...countedBy(model),
+  stages: Object.fromEntries(Object.entries(stages).map(([stage, own]) => [stage, countedBy(own)])),
+});
+
+export class Ledger implements CallUsage {
+  readonly #models: CountedModels;
+  readonly #limits: LimitsConfig;
+  readonly #shared: SharedBudget | undefined;
+  readonly #inFlight = new Set<{ worst: Amounts }>();
+  #longestCompletion = assumedCompletion;
+  /** The largest ratio of reported to estimated prompt tokens; at least 1. */
+  #promptFactor = 1;
+  #spent = nothing;
+  #totals: UsageTotals;
+
+  /** @param options `sharedBudget` is undefined if no other run shares the limits */
+  constructor({
+    limits,
+    sharedBudget,
+    ...models
+  }: CountedModels & { readonly limits: LimitsConfig; readonly sharedBudget?: SharedBudget | undefined }) {
+    this.#models = models;
+    this.#limits = limits;
+    this.#shared = sharedBudget;
+    sharedBudget?.join(this);
+    const prices = [models, ...Object.values(models.stages ?? {})].flatMap(({ price = [] }) => price);
+    this.#totals = addUsage(prices.map(({ listed }) => ({ ...noUsage, cost: 0, ...(listed && { listed }) })));
+  }
+
+  get totals(): UsageTotals {
+    return this.#totals;
+  }
+
+  get spent(): Amounts {
+    return this.#spent;
+  }
+
+  get inFlight(): Amounts {
+    return total([...this.#inFlight].map(({ worst }) => worst));
+  }
+
+  /** Cost of one call, including unreported tokens (estimated); undefined if there is no price. */
+  cost(usage: Usage, purpose?: string): number | undefined {
+    const model = this.#for(purpose);
+    return model.price && usedTokens(model, usage).cost;
+  }
+
+  /**
+   * Counts a call that has ended, with a high estimate of its failed attempts that may have been billed.
+   * @param maxTokens longest completion that was requested
+   */
+  record(call: CallRecord, maxTokens = this.#for(call.purpose).maxTokens ?? longestUnknown): void {
+    const model = this.#for(call.purpose);
+    const usage = call.completion?.usage ?? {};
+    const { completionTokens = 0, promptTokens = 0 } = usage;
+    if (model.usesTokens && call.completion?.faults?.includes('usage-wrong'))
+      this.#promptFactor = Math.max(this.#promptFactor, promptTokens / mostTokens(call.messages));
+    this.#longestCompletion = Math.max(this.#longestCompletion, completionTokens);
+    const lost = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));
+    const length = maxTokens * (call.choices ?? 1);
+    const worst = () => this.#worst(model, { messages: call.messages, answers: 1, length });
+    const used = total([usedTokens(model, usage), ...lost.map(() => ({ ...worst(), calls: 0 }))]);
+    this.#spent = total([this.#spent, used]);
+    const unreported = used.tokens - promptTokens - completionTokens;
+    this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, model.price !== undefined)]);
+  }
+
+  /** The limit on calls that so many calls of a baseline, which use no tokens, would exceed. */
+  refusal(calls: number): LimitName | undefined {
+    return this.#exceededBy({ ...nothing, calls });
+  }
+
+  /** Reserves the worst case of a request, or returns the limit that it could exceed. */
+  reserve(request: PlannedRequest, purpose?: string): Reservation | LimitName {
+    const model = this.#for(purpose);
+    const { answers, among = 1 } = request;
+    const worst = (length: number) => this.#worst(model, { ...request, length });
+    const all = (length: number) => total(Array.from({ length: among }, () => worst(length)));
+    const expected = model.maxTokens ?? Math.min(2 * this.#longestCompletion, longestUnknown);
+    const limit = this.#exceededBy(all(expected));
+    // If not all of them fit, this one still may.
+    const alone = limit === undefined ? undefined : this.#exceededBy(worst(expected));
+    if (alone !== undefined) return alone;
+    const isOpen = model.usesTokens && model.maxTokens === undefined && this.#budgets.some(limitsLength);
+    const length = isOpen ? this.#longestFor(limit === undefined ? all : worst, expected) : expected;
+    const held = { worst: worst(length) };
+    this.#inFlight.add(held);
+    // A retry doesn't count as another call.
+    const again = { ...this.#worst(model, { ...request, answers: 1, length: length * answers }), calls: 0 };
+    return {
+      maxTokens: isOpen ? length : model.maxTokens,
+      mayTryAgain: (kind) => {
+        if (!mayBePaid(kind)) return true;
+        if (this.#exceededBy(again) !== undefined) return false;
+        held.worst = total([held.worst, again]);
+        return true;
+      },
+      release: () => this.#inFlight.delete(held),
+    };
+  }
+
+  /** Claims evaluations for this run if it shares limits; see `SharedBudget`. */
+  claim(evaluations: number): void {
+    this.#shared?.claim(evaluations);
+  }
+
+  /**
+   * How much of each limit has been used.
+   * @param used evaluations of the run, and its active time in milliseconds
+   */
+  caps({ evaluations, ms }: { readonly evaluations: number; readonly ms: number }): readonly Cap[] {
+    const own = { ...this.spent, evaluations, minutes: ms / 60_000 };
+    const others = this.#shared?.others().map(({ spent }) => spent) ?? [];
+    const capsOf = (limits: LimitsConfig, used: Amounts, name: (key: LimitKey) => LimitName) =>
+      keys.flatMap((key) => {
+        const cap = limits[key];
+        return cap === undefined ? [] : [{ limit: name(key), used: used[key], cap }];
+      });
+    return [
+      ...capsOf(this.#limits, own, (key) => key),
+      ...capsOf(this.#shared?.limits ?? {}, total([own, ...others]), sweepLimit),
+    ];
+  }
+
+  #for(purpose: string | undefined): CountedModel {
+    return this.#models.stages?.[purpose ?? ''] ?? this.#models;
+  }
+
+  /**
+   * The most that a request can use with completions of `length` tokens, in which it is linear. Thoughts that are
+   * generated apart may be as long as the answer, and the second request's prompt contains them.
+   */
+  #worst(
+    model: CountedModel,
+    { answers, length, messages }: PlannedRequest & { readonly length: number },
+  ): Amounts {
+    if (!model.usesTokens) return { ...nothing, calls: answers };
+    const prompt = Math.ceil(mostTokens(messages) * this.#promptFactor) + (model.isTwice ? length : 0);
+    const [promptTokens, completionTokens] = [answers * prompt, answers * length * (model.isTwice ? 2 : 1)];
+    // Cached tokens may cost more than uncached ones.
+    const costs = [0, promptTokens].map((cached) => costOf(model, promptTokens, cached, completionTokens));
+    const cost = Math.max(...costs);
+    return { ...nothing, calls: answers, tokens: promptTokens + completionTokens, cost };
+  }
+
+  /** The run's limits and those of its sweep, with the usage of calls that have ended or are in flight. */
+  get #budgets(): readonly Budget[] {
+    const shared = this.#shared;
+    const usage = (runs: readonly CallUsage[]) =>
+      total(runs.flatMap(({ spent, inFlight }) => [spent, inFlight]));
+    const own = { limits: this.#limits, used: usage([this]), name: (key: LimitKey) => key };
+    if (shared === undefined) return [own];
+    return [own, { limits: shared.limits, used: usage([this, ...shared.others()]), name: sweepLimit }];
+  }
+
+  /** The first limit on calls that this much more usage would exceed, if any. */
+  #exceededBy(more: Amounts): LimitName | undefined {
+    for (const { limits, name, used } of this.#budgets) {
+      const key = callKeys.find((one) => used[one] + more[one] > (limits[one] ?? Number.POSITIVE_INFINITY));
+      if (key !== undefined) return name(key);
+    }
+    return undefined;
+  }
+
+  /** The longest completions that fit the limits, in tokens: at least `fewest`, at most `longestUnknown`. */
+  #longestFor(worst: (length: number) => Amounts, fewest: number): number {
+    const [none, one] = [worst(0), worst(1)];
+    const longest = this.#budgets.flatMap(({ limits, used }) =>
+      callKeys
+        .filter((key) => one[key] > none[key] && limits[key] !== undefined)
+        .map((key) => (limits[key]! - used[key] - none[key]) / (one[key] - none[key])),
+    );
+    return Math.max(fewest, Math.floor(smallest([longestUnknown, ...longest])));
+  }
+}
+
+interface Budget {
+  readonly limits: LimitsConfig;
+  readonly used: Amounts;
+  readonly name: (key: LimitKey) => LimitName;
+}
+
+/** Whether any limit depends on the length of completions. */
+const limitsLength = ({ limits: { cost, tokens } }: Budget) => (tokens ?? cost) !== undefined;
+
+function costOf({ price }: CountedModel, prompt: number, cached: number, completion: number): number {
+  if (price === undefined) return 0;
+  const { input, cachedInput = input, output } = price;
+  return ((prompt - cached) * input + cached * cachedInput + completion * output) / 1e6;
+}
+
+/** The tokens and cost of an answer, estimated if the provider reported none. */
+function usedTokens(model: CountedModel, { unreported, ...usage }: Usage): Amounts {
+  const prompt = (usage.promptTokens ?? 0) + (unreported?.promptTokens ?? 0);
+  const completion = (usage.completionTokens ?? 0) + (unreported?.completionTokens ?? 0);
+  const cost = costOf(model, prompt, usage.cachedTokens ?? 0, completion);
+  return { ...nothing, calls: 1, tokens: prompt + completion, cost };
+}

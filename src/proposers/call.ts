@@ -1,0 +1,165 @@
+/** Makes one call of a language model: within the limits, and on disk before it is sent. */
+import {
+  type AnswerGrammar,
+  type Attempts,
+  type ChatMessage,
+  type Completion,
+  type FailedCall,
+  type LanguageModel,
+  ModelError,
+  type ModelErrorKind,
+  mayBePaid,
+  type SamplingChoice,
+} from '../models/language-model.js';
+import { type CallRecord, callId, type LimitName, type Shown } from '../runs/calls.js';
+import { faultMeaning } from '../runs/failure-text.js';
+import type { SentRequest } from '../runs/sent-requests.js';
+import type { Ledger } from './budget.js';
+
+/** How a run makes its calls. */
+export interface Caller {
+  readonly ledger: Ledger;
+  /** Aborts the calls in flight. */
+  readonly signal: AbortSignal;
+  /** Once this is aborted, no more requests are sent; calls in flight continue. */
+  readonly finish?: AbortSignal | undefined;
+  readonly now: () => Date;
+  /** Called with the approximate waiting time if a rate limit delays a retry. */
+  readonly onWait?: ((milliseconds: number) => void) | undefined;
+  /** Called for each failed attempt, failed call, and fault in an answer. */
+  readonly onFault?: Attempts['onFault'];
+  /** Writes a request to disk before it is sent; absent if calls are free. */
+  readonly send?: ((call: CallRecord) => Promise<SentRequest>) | undefined;
+}
+
+/** A request for one answer, or for one to each of several candidates. */
+export interface Asked {
+  readonly iteration: number;
+  readonly attempt: number;
+  readonly candidates: readonly { readonly candidate: number; readonly seed: number }[];
+  readonly messages: readonly ChatMessage[];
+  readonly shown?: Shown | undefined;
+  readonly purpose: string;
+  readonly member?: string | undefined;
+  readonly grammar?: AnswerGrammar | undefined;
+  readonly sampling?: SamplingChoice | undefined;
+  readonly choices?: readonly string[] | undefined;
+  /** Number of such requests that share what the limits leave. */
+  readonly among?: number | undefined;
+}
+
+/** What became of a reply; synchronous, so that no crash can lose a reply that has arrived. */
+export type Read = (completion: Completion, candidate: number) => CallRecord['outcome'];
+
+/** `stopped`: a stop request or a time limit came before the request was sent. */
+export type Called =
+  | { readonly kind: 'ended'; readonly calls: readonly CallRecord[] }
+  | { readonly kind: 'limit'; readonly limit: LimitName }
+  | { readonly kind: 'stopped' };
+
+export const isStopped = ({ finish, signal }: Pick<Caller, 'finish' | 'signal'>): boolean =>
+  signal.aborted || finish?.aborted === true;
+
+/**
+ * Sends a request.
+ * @returns one call per answer, in candidate order; later candidates may have none. An error counts as the first
+ * candidate's call
+ */
+export async function callModel(
+  model: LanguageModel,
+  asked: Asked,
+  caller: Caller,
+  read: Read,
+): Promise<Called> {
+  const { ledger, onFault, onWait, signal } = caller;
+  const { attempt, candidates, choices, grammar, iteration, messages, purpose, sampling } = asked;
+  if (isStopped(caller)) return { kind: 'stopped' };
+  const room = ledger.reserve({ messages, answers: candidates.length, among: asked.among }, purpose);
+  if (typeof room === 'string') return { kind: 'limit', limit: room };
+  const { maxTokens } = room;
+  const now = () => caller.now().toISOString();
+  try {
+    const failedTries: ModelErrorKind[] = [];
+    const lost = (time: string) =>
+      recordOf(asked, 0, time, {
+        outcome: { ...lostCall, retries: failedTries.length, failedTries: [...failedTries] },
+      });
+    const started = now();
+    const sent = await caller.send?.(lost(started));
+    const calls = await model
+      .generate(messages, {
+        seeds: candidates.map(({ seed }) => seed),
+        callId: callId({ iteration, candidate: candidates[0]!.candidate, attempt }),
+        ...(grammar && { grammar }),
+        ...(sampling && { sampling }),
+        ...(choices && { choices }),
+        signal,
+        ...(maxTokens !== undefined && { maxTokens }),
+        attempts: {
+          ...(onWait && { onWait }),
+          ...(onFault && { onFault }),
+          mayTryAgain(kind) {
+            const may = room.mayTryAgain(kind);
+            if (may && mayBePaid(kind)) {
+              failedTries.push(kind);
+              sent?.retried(lost(started));
+            }
+            return may;
+          },
+        },
+      })
+      .then(
+        (completions) =>
+          completions.map((completion, k) => {
+            const outcome = read(completion, candidates[k]!.candidate);
+            const cost = ledger.cost(completion.usage, purpose);
+            return recordOf(asked, k, now(), { outcome, completion, ...(cost !== undefined && { cost }) });
+          }),
+        (error: unknown) => [recordOf(asked, 0, now(), { outcome: failureOf(error) })],
+      );
+    sent?.answered(calls);
+    for (const call of calls) {
+      ledger.record(call, maxTokens);
+      if (call.outcome.kind === 'error') onFault?.(call.outcome.error, call.outcome.message);
+      for (const fault of call.completion?.faults ?? []) onFault?.(fault, faultMeaning[fault]);
+    }
+    return { kind: 'ended', calls };
+  } finally {
+    room.release();
+  }
+}
+
+const lostCall = {
+  kind: 'error',
+  error: 'aborted',
+  message: 'policyloop ended before the answer arrived',
+  latencyMs: 0,
+} as const;
+
+function recordOf(
+  { attempt, candidates, iteration, member, messages, purpose, shown }: Asked,
+  k: number,
+  time: string,
+  rest: Pick<CallRecord, 'outcome' | 'completion' | 'cost'>,
+): CallRecord {
+  return {
+    iteration,
+    ...candidates[k]!,
+    attempt,
+    messages,
+    ...(shown && { shown }),
+    time,
+    purpose,
+    ...(member !== undefined && { member }),
+    ...(k === 0 && candidates.length > 1 && { choices: candidates.length }),
+    ...rest,
+  };
+}
+
+/** @throws any other error than a ModelError */
+function failureOf(error: unknown): FailedCall {
+  if (!(error instanceof ModelError)) throw error;
+  const { failedTries, kind, latencyMs, message, retries } = error;
+  const tries = failedTries.length > 0 && { failedTries };
+  return { kind: 'error', error: kind, message, retries, ...tries, latencyMs };
+}

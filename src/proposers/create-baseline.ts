@@ -1,0 +1,23 @@
+import type { BaselineConfig } from '../config/baselines.js';
+import type { Baseline } from './baseline.js';
+import { createCmaEs } from './cma-es.js';
+import { createGp } from './gp.js';
+import { createHillClimb, createMix, createRandomSearch } from './local-search.js';
+import { createGenetic } from './programs.js';
+
+export function createBaseline(config: BaselineConfig): Baseline {
+  switch (config.provider) {
+    case 'random':
+      return createRandomSearch();
+    case 'hill-climb':
+      return createHillClimb(config);
+    case 'cma-es':
+      return createCmaEs(config);
+    case 'mix':
+      return createMix();
+    case 'gp':
+      return createGp();
+    case 'genetic':
+      return createGenetic(config);
+  }
+}

@@ -1,0 +1,88 @@
+import { relative } from 'node:path';
+import { changingProblems, type Problem, UserError } from '../base/errors.js';
+import type { ModelConfig } from '../config/model.js';
+import { placedIn } from '../config/model-checks.js';
+import { createOllama } from '../models/hosted/ollama.js';
+import { createOpenAI } from '../models/hosted/openai.js';
+import { type Wait, waitOnClock } from '../models/hosted/retry.js';
+import type { LanguageModel } from '../models/language-model.js';
+import { createLocalModel } from '../models/local/process/local-model.js';
+import { type LocalConfig, modelDirectory } from '../models/local/settings.js';
+import { type Cassette, createReplayed } from '../models/replayed.js';
+import { moduleModel } from '../models/user-model.js';
+
+/**
+ * Creates the language model that a config names; `moduleModel` opens those of user modules.
+ * @param env environment variables, for keys and server addresses
+ * @param wait how hosted models wait before they retry a failed call
+ * @param cassette recorded answers for a replay
+ * @throws UserError if the model can't be opened: no API key, an invalid address, an unusable directory, …
+ */
+export function createModel(
+  config: ModelConfig,
+  env: Readonly<Record<string, string | undefined>>,
+  wait: Wait = waitOnClock,
+  cassette?: Cassette,
+): LanguageModel {
+  switch (config.provider) {
+    case 'openai':
+      return createOpenAI(config, env, wait);
+    case 'ollama':
+      return createOllama(config, env, wait);
+    case 'local':
+      return createLocal(config);
+    case 'replayed':
+      return createReplayed(config, cassette!);
+    case 'custom':
+      throw notAtHand(config.id);
+    default:
+      throw new Error(`${config.provider} isn't a language model`);
+  }
+}
+
+/** Opens a model that a config names: a provider's, or a user's module. */
+export const openLanguageModel = async (
+  config: ModelConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<LanguageModel> => (config.provider === 'module' ? moduleModel(config) : createModel(config, env));
+
+/** Reports a model's problems under the field of the model's section, such as `critic.model`. */
+export const inMember = <T>(field: string, open: () => T | Promise<T>): Promise<T> =>
+  changingProblems(open, (problem) => placedIn(problem, field));
+
+/** Error for a run whose model was an object passed in by the calling program. */
+function notAtHand(id: string): UserError {
+  return new UserError({
+    field: 'model',
+    message:
+      "this model was an object passed in by the program that started the run, so it isn't available here",
+    value: id,
+    hint: 'call run(config, {model, directory}) in that program, or put the model in a module (model: {provider: ./my-model.js})',
+  });
+}
+
+/** Creates a local model; reports problems with its files under `model.path`. */
+function createLocal(config: LocalConfig): LanguageModel {
+  const path = modelDirectory(config.path);
+  try {
+    return createLocalModel(config);
+  } catch (error) {
+    throw error instanceof UserError
+      ? new UserError(error.problems.map((problem) => atPath(problem, path)))
+      : error;
+  }
+}
+
+function atPath({ file, field, value, message, ...rest }: Problem, directory: string): Problem {
+  if (file === undefined)
+    return { ...rest, field: field ?? 'model.path', value: value ?? directory, message };
+  const inside = relative(directory, file);
+  const place = [inside.startsWith('..') ? file : inside, field].filter((part) => part !== undefined);
+  const given = value === undefined ? '' : ` (${JSON.stringify(value)})`;
+  return {
+    ...rest,
+    field: 'model.path',
+    value: directory,
+    message: `${place.join(', ')}${given}: ${message}`,
+  };
+}

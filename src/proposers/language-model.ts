@@ -1,0 +1,260 @@
+/** A language model as a proposer: asks for each candidate until the reply is usable, and corrects unusable ones. */
+import pLimit from 'p-limit';
+import {
+  type ChatMessage,
+  type Completion,
+  isFatal,
+  type LanguageModel,
+  ModelError,
+  type SamplingChoice,
+} from '../models/language-model.js';
+import type { ParameterVector } from '../policies/policy.js';
+import type { ParseFailure } from '../prompting/answer/failure.js';
+import { type CallRecord, hasReached, type LimitName } from '../runs/calls.js';
+import { type Asked, callModel } from './call.js';
+import { type ProposalRequest, type Proposals, type Proposer, seenBeside } from './proposer.js';
+
+export const languageModelProposer = (model: LanguageModel): Proposer => ({
+  id: model.id,
+  model,
+  propose: (request) => askForAll(model, request),
+});
+
+/** A candidate's conversation so far. */
+interface Conversation {
+  readonly candidate: number;
+  readonly calls: CallRecord[];
+  attempt: number;
+  messages: readonly ChatMessage[];
+  sampling: SamplingChoice | undefined;
+  parameters: ParameterVector | undefined;
+}
+
+interface Asking {
+  readonly model: LanguageModel;
+  readonly request: ProposalRequest;
+  /** Replies to a request for several candidates that aren't judged yet. */
+  readonly replies: Map<number, CallRecord>;
+  readonly logged: Set<CallRecord>;
+  /** Number of rejected replies, until a proposal is accepted. */
+  rejected: number;
+  /** True once the model's server was reached. */
+  isReached: boolean;
+  /** Why no more requests are sent. */
+  stopped?: { readonly limit: LimitName } | 'interrupted' | ModelError | undefined;
+}
+
+/**
+ * Asks for all candidates at once. Repeats among them are corrected in candidate order, once all replies have arrived,
+ * so network timing doesn't decide which of two equal proposals counts as the repeat.
+ */
+async function askForAll(model: LanguageModel, request: ProposalRequest): Promise<Proposals> {
+  const { beside = [], candidates, caller, concurrency, prompt } = request;
+  const asking: Asking = {
+    model,
+    request,
+    replies: new Map(),
+    logged: new Set(),
+    rejected: 0,
+    isReached: request.isReached !== false,
+  };
+  const all = candidates.map((candidate): Conversation => {
+    const { messages } = prompt;
+    return { candidate, calls: [], attempt: 0, messages, sampling: undefined, parameters: undefined };
+  });
+  const limit = pLimit(concurrency);
+  let waiting = all.length;
+  try {
+    await askTogether(asking, all);
+    await Promise.all(all.map((one) => limit(() => askForOne(asking, one, beside, waiting--))));
+    const accepted = [...beside];
+    for (const one of all) {
+      if (accepted.length > beside.length) await correctRepeat(asking, one, accepted);
+      if (one.parameters !== undefined) accepted.push(one.parameters);
+    }
+  } finally {
+    for (const { calls } of all) for (const call of calls) log(asking, call);
+  }
+  const { stopped } = asking;
+  if (stopped instanceof ModelError) throw stopped;
+  if (stopped !== 'interrupted') return { proposals: all, end: stopped && { kind: 'limit', ...stopped } };
+  if (!caller.signal.aborted) return { proposals: [], end: { kind: 'interrupted' } };
+  throw new ModelError('aborted', 'the call was aborted', { retries: 0, latencyMs: 0 });
+}
+
+/** Asks for one candidate until its reply is usable: generates, reads, and appends the correction. */
+async function askForOne(
+  asking: Asking,
+  one: Conversation,
+  beside: readonly ParameterVector[],
+  among = 1,
+): Promise<void> {
+  const { corrections, mostRejected = Number.POSITIVE_INFINITY } = asking.request;
+  for (; one.attempt <= corrections && asking.stopped === undefined; one.attempt++) {
+    if (asking.rejected >= mostRejected) {
+      asking.stopped = { limit: 'rejections' };
+      return;
+    }
+    const call = await nextCall(asking, one, beside, among);
+    if (call === undefined) return;
+    one.calls.push(call);
+    const { outcome } = call;
+    if (outcome.kind === 'accepted') {
+      one.parameters = outcome.parameters;
+      asking.rejected = Number.NEGATIVE_INFINITY;
+      return;
+    }
+    // Calls for several candidates are logged in candidate order, once all replies have arrived.
+    if (asking.request.candidates.length === 1) log(asking, call);
+    if (outcome.kind === 'rejected') {
+      asking.rejected++;
+      correct(asking, one, outcome.failure);
+    } else asking.stopped ??= finalError(call, asking.isReached);
+    // The provider would refuse the same prompt again.
+    if (outcome.kind === 'error' && (outcome.error === 'content-filter' || outcome.error === 'too-long'))
+      return;
+  }
+}
+
+/** The next call of a conversation: recorded by an earlier process, or new and judged; undefined if it is stopped. */
+async function nextCall(
+  asking: Asking,
+  one: Conversation,
+  beside: readonly ParameterVector[],
+  among: number,
+): Promise<CallRecord | undefined> {
+  const { logged, replies, request } = asking;
+  const { attempt, candidate, messages } = one;
+  const known = request.recorded(candidate, attempt, messages);
+  if (known !== undefined) {
+    logged.add(known);
+    return known;
+  }
+  const arrived = replies.get(candidate);
+  replies.delete(candidate);
+  if (arrived !== undefined) return judged(request, arrived, beside);
+  const [call] = await requestFor(asking, [one], among);
+  return call && judged(request, call, beside);
+}
+
+/** Sends one request for all candidates if the model can answer it; those without an answer are asked for alone. */
+async function askTogether(asking: Asking, all: readonly Conversation[]): Promise<void> {
+  const { model, replies, request } = asking;
+  const open = all.filter(({ candidate, messages }) => !request.recorded(candidate, 0, messages));
+  if (!model.givesSeveral || open.length < 2) return;
+  for (const call of await requestFor(asking, open)) replies.set(call.candidate, call);
+  const [failed] = replies.values();
+  const failure = failed && finalError(failed, asking.isReached);
+  if (failure === undefined) return;
+  asking.stopped = failure;
+  open[0]!.calls.push(failed!);
+}
+
+async function requestFor(
+  asking: Asking,
+  conversations: readonly Conversation[],
+  among?: number,
+): Promise<readonly CallRecord[]> {
+  const { model, request } = asking;
+  const { beside = [], caller, grammar, iteration, member, prompt, purpose, seed } = request;
+  const { attempt, messages, sampling } = conversations[0]!;
+  const asked: Asked = {
+    iteration,
+    attempt,
+    candidates: conversations.map(({ candidate }) => ({ candidate, seed: seed(candidate, attempt) })),
+    messages,
+    shown: prompt.shown,
+    purpose: purpose ?? (attempt > 0 ? 'correction' : 'proposal'),
+    member,
+    grammar,
+    sampling,
+    among,
+  };
+  const called = await callModel(model, asked, caller, (reply) => outcomeOf(request, reply, beside));
+  if (called.kind === 'ended') {
+    asking.isReached ||= called.calls.some(hasReached);
+    return called.calls;
+  }
+  // A request for several candidates may be too large for a limit that allows some of them.
+  if (called.kind === 'stopped') asking.stopped ??= 'interrupted';
+  else if (conversations.length === 1) asking.stopped ??= { limit: called.limit };
+  return [];
+}
+
+/** Reads a reply. */
+function outcomeOf(
+  request: ProposalRequest,
+  { constrained, finishReason, text }: Completion,
+  beside: readonly ParameterVector[],
+): CallRecord['outcome'] {
+  const result = request.read(text, { seen: seenBeside(request, beside), finishReason, constrained });
+  if (!result.ok) return { kind: 'rejected', failure: result.failure };
+  const { predicted, value } = result;
+  const program = request.programOf?.(value);
+  return {
+    kind: 'accepted',
+    parameters: value,
+    ...(predicted !== undefined && { predicted }),
+    ...(program !== undefined && { program }),
+  };
+}
+
+/** Reads a call's reply, and checks the proposal. */
+async function judged(
+  request: ProposalRequest,
+  call: CallRecord,
+  beside: readonly ParameterVector[],
+): Promise<CallRecord> {
+  if (call.completion === undefined) return call;
+  const outcome = outcomeOf(request, call.completion, beside);
+  if (outcome.kind !== 'accepted') return { ...call, outcome };
+  const failure = await request.check?.(outcome.parameters, beside, false);
+  return { ...call, outcome: failure === undefined ? outcome : { kind: 'rejected', failure } };
+}
+
+/** Asks again for a candidate whose proposal repeats that of an earlier one. */
+async function correctRepeat(
+  asking: Asking,
+  one: Conversation,
+  accepted: readonly ParameterVector[],
+): Promise<void> {
+  const last = one.calls.at(-1);
+  if (one.parameters === undefined || last === undefined) return;
+  const call = await judged(asking.request, last, accepted);
+  if (asking.logged.has(last)) asking.logged.add(call);
+  one.calls.splice(-1, 1, call);
+  one.parameters = call.outcome.kind === 'accepted' ? call.outcome.parameters : undefined;
+  if (call.outcome.kind !== 'rejected') return;
+  correct(asking, one, call.outcome.failure);
+  one.attempt++;
+  await askForOne(asking, one, accepted);
+}
+
+/** Appends an unusable reply and what is wrong with it. */
+function correct({ request }: Asking, one: Conversation, failure: ParseFailure): void {
+  const text = one.calls.at(-1)?.completion?.text;
+  const isRepeat = failure.kind === 'repeated' || failure.kind === 'echo';
+  one.sampling = isRepeat ? request.afterRepeat?.(one.attempt + 1) : undefined;
+  one.messages = [
+    ...one.messages,
+    // Some servers reject a message without content.
+    { role: 'assistant', content: text?.trim() ? text : '(no text)' },
+    { role: 'user', content: request.prompt.formatCorrection(failure) },
+  ];
+}
+
+/** The error of a call, if it makes retrying pointless. */
+export function finalError({ outcome }: CallRecord, isReached: boolean): ModelError | undefined {
+  if (outcome.kind !== 'error') return undefined;
+  const { error, message } = outcome;
+  const nobodyThere = error === 'network' && !isReached;
+  return isFatal(error) || error === 'aborted' || nobodyThere
+    ? new ModelError(error, message, outcome)
+    : undefined;
+}
+
+function log({ logged, request }: Asking, call: CallRecord): void {
+  if (logged.has(call)) return;
+  logged.add(call);
+  request.onCall(call);
+}

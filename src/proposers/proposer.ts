@@ -1,0 +1,103 @@
+import type { AnswerGrammar, ChatMessage, LanguageModel, SamplingChoice } from '../models/language-model.js';
+import type { ParameterVector } from '../policies/policy.js';
+import type { ParseContext, ParseFailure, ParseResult, SeenParameters } from '../prompting/answer/failure.js';
+import { vectorKey } from '../rollout/replay-buffer.js';
+import type { CallRecord, Shown } from '../runs/calls.js';
+import type { StopReason } from '../runs/events.js';
+import type { Task } from './baseline.js';
+import type { Caller } from './call.js';
+
+/** Proposes parameters: a language model, a baseline, or a combination of these. */
+export interface Proposer {
+  readonly id: string;
+  /** The language model that it asks; undefined if it has none. */
+  readonly model: LanguageModel | undefined;
+  /** @throws ModelError if retrying can't help or the calls are aborted */
+  propose(request: ProposalRequest): Promise<Proposals>;
+}
+
+interface Prompt {
+  readonly messages: readonly ChatMessage[];
+  readonly shown?: Shown;
+  readonly formatCorrection: (failure: ParseFailure) => string;
+}
+
+/** What to propose. Baselines read the task, language models the prompt. */
+export interface ProposalRequest {
+  readonly iteration: number;
+  /** Numbers of the candidates to propose, ascending. */
+  readonly candidates: readonly number[];
+  /** Maximum number of further attempts per candidate. */
+  readonly corrections: number;
+  readonly seed: (candidate: number, attempt: number) => number;
+  readonly task: Task;
+  readonly prompt: Prompt;
+  /** What the calls are for, if not for proposals. */
+  readonly purpose?: string;
+  /** Name of the member of a portfolio that proposes. */
+  readonly member?: string;
+  /** Proposals of this iteration that come from other proposers. */
+  readonly beside?: readonly ParameterVector[];
+  /** Finds an earlier use of the same parameters. */
+  readonly seen: (parameters: ParameterVector) => SeenParameters | undefined;
+  /** Returns why parameters can't be evaluated although they are new. */
+  readonly check?: Check | undefined;
+  readonly read: (reply: string, context: ParseContext) => ParseResult;
+  readonly grammar?: AnswerGrammar | undefined;
+  /** Source of a program. */
+  readonly programOf?: ((parameters: ParameterVector) => string) | undefined;
+  /** Sampling settings for correcting a proposal that repeats another; unchanged if omitted. */
+  readonly afterRepeat?: ((attempt: number) => SamplingChoice) | undefined;
+  /** Number of requests in flight at once. */
+  readonly concurrency: number;
+  readonly caller: Caller;
+  /** Finds a call that an earlier process recorded for this iteration. */
+  readonly recorded: (
+    candidate: number,
+    attempt: number,
+    messages: readonly ChatMessage[],
+  ) => CallRecord | undefined;
+  /** Receives each new call once its outcome is known. */
+  readonly onCall: (call: CallRecord) => void;
+  /** Whether the model's server was ever reached. Default: true. */
+  readonly isReached?: boolean;
+  /** If nothing is accepted, stops once this many replies are rejected. Default: unlimited. */
+  readonly mostRejected?: number;
+}
+
+/** @param beside the iteration's other proposals @param isTuned whether the parameters come from tuning a program */
+export type Check = (
+  parameters: ParameterVector,
+  beside: readonly ParameterVector[],
+  isTuned: boolean,
+) => Promise<ParseFailure | undefined>;
+
+/** One candidate's calls, in order, and the parameters of the last one if it was accepted. */
+export interface Proposal {
+  readonly candidate: number;
+  readonly calls: readonly CallRecord[];
+  readonly parameters?: ParameterVector | undefined;
+  /** True if it came from tuning a program's constants. */
+  readonly tuned?: true;
+}
+
+/** `end`: why the run ends; after a stop request or a time limit, there are no proposals. */
+export interface Proposals {
+  readonly proposals: readonly Proposal[];
+  readonly end?: StopReason | undefined;
+}
+
+export const callsOf = ({ proposals }: Proposals): readonly CallRecord[] =>
+  proposals.flatMap(({ calls }) => calls);
+
+/** Finds an earlier use of parameters, also among the iteration's other proposals. */
+export const seenBeside =
+  ({ iteration, seen }: Pick<ProposalRequest, 'iteration' | 'seen'>, beside: readonly ParameterVector[]) =>
+  (parameters: ParameterVector): SeenParameters | undefined =>
+    beside.some((other) => vectorKey(other) === vectorKey(parameters)) ? { iteration } : seen(parameters);
+
+/** Joins the proposals of several proposers. */
+export const joined = (parts: readonly Proposals[]): Proposals => ({
+  proposals: parts.flatMap(({ proposals }) => proposals).toSorted((a, b) => a.candidate - b.candidate),
+  end: parts.map(({ end }) => end).find((end) => end !== undefined),
+});
