@@ -1,6 +1,5 @@
 /** The library: `import … from 'policyloop'`. */
 import process from 'node:process';
-import { type LibraryEnvironment, makeLibraryEnvironment } from './environments/catalogue/library.js';
 import { type RunConfig, type RunOptions, type RunOutcome, runLibrary } from './studies/library-run.js';
 
 /**
@@ -20,29 +19,16 @@ export function run(config: RunConfig | string, options: RunOptions = {}): Promi
   });
 }
 
-/**
- * Creates an environment by its id. It behaves as in Gymnasium 1.3.0 or in the code of the ProPS paper. The path of a
- * user's module creates the environment of that module; `text:…` and `textworld:FILE` create a `TextEnvironment`.
- * @param options constructor options, and `max_episode_steps`; snake_case or camelCase
- * @throws UserError for an unknown id, an unknown option or an invalid value, or a game that can't be read
- */
-export function makeEnvironment<Id extends string>(
-  id: Id,
-  options: Readonly<Record<string, unknown>> = {},
-): Promise<LibraryEnvironment<Id>> {
-  return makeLibraryEnvironment(id, options);
-}
-
 export { type Problem, UserError } from './base/errors.js';
 export { createGenerator, type RandomGenerator } from './base/random/generator.js';
 export type { Config, ConfigInput } from './config/config.js';
 export { loadConfig, parseConfig, resolvedYaml } from './config/load.js';
-export type { TextEnvironment } from './environments/catalogue/library.js';
 export type { UserEnvironment } from './environments/catalogue/module-environment.js';
 export {
   type EnvironmentSource,
   environmentIds,
   environmentInfo,
+  makeEnvironment,
   openEnvironment,
 } from './environments/catalogue/open.js';
 export type {
