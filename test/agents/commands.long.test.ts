@@ -1,5 +1,4 @@
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CommandContext } from '../../src/base/context.js';
@@ -245,27 +244,5 @@ describe('plays among the runs', () => {
     const { run } = JSON.parse(straight.printed.at(-1)!) as { run: string };
     expect(readPlay(join(cwd, 'cut')).games).toEqual(readPlay(join(cwd, run)).games);
     await expect(resume.execute(rest, again.context)).rejects.toThrow('this play run is complete');
-  });
-});
-
-describe('a play that was killed after its last game', () => {
-  const played = async (name: string) => {
-    const cwd = temporaryDirectory();
-    const { context } = fakeContext(cwd);
-    const args = { ...common, json: true, config: 'agents/cooking', runDir: name };
-    expect(await play.execute({ ...args, overrides: ['player=random', 'episodes=2'] }, context)).toBe(0);
-    return { cwd, rest: { ...common, json: true, run: name, overrides: [] as string[] } };
-  };
-
-  it('gets its report and result from resume, despite the stale lock', async () => {
-    const { cwd, rest } = await played('done');
-    rmSync(join(cwd, 'done', 'report.html'));
-    writeFileSync(join(cwd, 'done', 'run.lock'), `999999999 ${hostname()} 0\n`);
-    const { context, printed } = fakeContext(cwd);
-    expect(await resume.execute(rest, context)).toBe(0);
-    expect(JSON.parse(printed.at(-1)!)).toMatchObject({ status: 'completed' });
-    expect(readdirSync(join(cwd, 'done'))).toContain('report.html');
-    expect(readdirSync(join(cwd, 'done')).filter((entry) => entry.endsWith('.lock'))).toEqual([]);
-    await expect(resume.execute(rest, context)).rejects.toThrow('this play run is complete');
   });
 });

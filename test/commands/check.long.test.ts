@@ -151,18 +151,6 @@ describe('policyloop check explains', () => {
     expect((await check(text, { cwd })).text).toContain('never shows how to write parameters');
   });
 
-  it('conversions and defects in configs of other programs', async () => {
-    const theirs = (id: string) =>
-      `task: dist_state_llm_num_optim\nnum_episodes: 20\ngym_env_name: ${id}\ndim_actions: [0, 1, 2]\ndim_states: [0, 1]\nllm_model_name: gpt-4o\n`;
-    const env = { OPENAI_API_KEY: 'sk-x' };
-    const nim = await check(theirs('Nim-v0'), { env });
-    expect(nim.code).toBe(0);
-    const pole = await check(theirs('Cartpole-v1'), { env });
-    expect(pole.code).toBe(2);
-    expect(pole.text).toMatch(/^ok +config .*CartPole-v1/m);
-    expect(pole.text).toMatch(/^error +policy\.discretize/m);
-  });
-
   it('maxTokens below an answer, too small a memory budget, and a limit below the first call', async () => {
     const of = (more: string) => `environment: HalfCheetah-v5\n${more}`;
     const cut = await check(of('model: { provider: ollama, name: tiny, maxTokens: 64 }\n'));
@@ -196,14 +184,6 @@ describe('a memory budget that hides evaluations', () => {
     expect(await hidden(config('best: 0, recent: 0, tokens: 100'))).toBeUndefined();
     expect(await hidden(config('tokens: 16000'), ['iterations=100'])).toBeUndefined();
     expect(await hidden(config('tokens: 16000'), ['model.provider=random', 'model.name='])).toBeUndefined();
-  });
-
-  it('is also reported by a dry run', async () => {
-    const { context, noted } = recordingContext(temporaryDirectory(), { env: {} });
-    writeFileSync(join(context.cwd, 'my.yaml'), config('tokens: 16000'));
-    const args = { config: 'my.yaml', overrides: [], runsDir: 'buffers', quiet: true, json: true };
-    await runCommand({ ...args, dryRun: true }, context);
-    expect(noted.join('\n')).toContain('of the 419 evaluations');
   });
 });
 
@@ -379,23 +359,6 @@ describe('the model', () => {
   });
 });
 
-describe('a critic', () => {
-  const task = 'environment: CartPole-v1\niterations: 10\n';
-
-  const embedded = 'model: { provider: local }\nmemory: { best: 4, recent: 2 }\ncorrections: 0\n';
-
-  it.each([
-    ['prompts: { set: compact }', []],
-    ['prompts: { set: numeric }', ['prompts.set']],
-    ['prompts: { set: compact }\ncritic: { show: statistics }', ['critic.prompts']],
-    ['prompts: { set: compact }\ncritic: { model: { provider: gp } }', []],
-  ])('and prompts are reported if the embedded model does not know them: %s', async (more, fields) => {
-    const checked = await check(`${task}${embedded}${more}\n`);
-    const noise = bad(checked).filter(({ message }) => message.includes('embedded model'));
-    expect(noise.map(({ field }) => field)).toEqual(fields);
-  });
-});
-
 describe('a run', () => {
   const args = { overrides: [], runsDir: 'buffers', quiet: true, json: false } as const;
 
@@ -435,17 +398,6 @@ describe('a run', () => {
     const played = runCommand({ ...args, config: file, dryRun: false, runDir: out }, context);
     return { played, noted, text: quick + model + more, out };
   }
-
-  it('fails before the first call if its prompts exceed the context that the server reports', async () => {
-    const server = await startFakeOllama({ reply: () => answer, contextTokens: 2048 });
-    try {
-      const { played } = await play(server, 'iterations: 300\nmemory: { tokens: 24000 }\n');
-      await expect(played).rejects.toThrow(/the model's context has only 2048/);
-      expect(chats(server)).toEqual([]);
-    } finally {
-      await server.close();
-    }
-  });
 
   it('fits its history to the context of its server, and keeps that budget on another server', async () => {
     let asked = 0;

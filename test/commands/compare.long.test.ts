@@ -1,8 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { execute as evaluateCommand } from '../../finetune/commands/evaluate.js';
-import type { Evaluation } from '../../finetune/evaluate/evaluation.js';
 import { UserError } from '../../src/base/errors.js';
 import { execute as compareCommand } from '../../src/commands/compare.js';
 import { mean, median } from '../../src/statistics/descriptive.js';
@@ -296,55 +294,5 @@ describe('compare', () => {
     expect(elements.some(({ attributes }) => attributes.href === './a-0/report.html')).toBe(true);
     const text = visibleText(page);
     expect(text).toContain('Higher: openai/<script>,"x" − random is +5.875 in confirmed return');
-  });
-
-  it('agrees with finetune evaluate on the directory that it wrote', { timeout: 120_000 }, async () => {
-    const { at } = folder();
-    const short =
-      'warmup: 3\nevaluation: { episodes: 2, maxSteps: 60 }\nconfirmation: { candidates: 2, episodes: 8 }\n';
-    writeFileSync(
-      at('pole.yaml'),
-      `environment: CartPole-v1\nmodel: { provider: random }\niterations: 3\n${short}`,
-    );
-    const { context, printed } = recordingContext(place);
-    await evaluateCommand(
-      {
-        base: 'random',
-        tuned: 'hill-climb',
-        configs: [at('pole.yaml')],
-        baseline: [],
-        repeats: 6,
-        out: at('evaluation'),
-        runsDir: 'buffers',
-        overrides: [],
-        quiet: true,
-        json: true,
-      },
-      context,
-    );
-    const evaluation = JSON.parse(printed.at(-1)!) as Evaluation;
-    expect(existsSync(at('evaluation', 'plan.json'))).toBe(true);
-    const { tasks, leftOut } = (await compare([at('evaluation')])).parsed();
-    expect(leftOut).toEqual([]);
-    const names = { base: 'random', tuned: 'hill-climb' } as const;
-    for (const { environment, arms, differences } of evaluation.experiments) {
-      const task = tasks.find(({ name }) => name === environment)!;
-      for (const [arm, name] of Object.entries(names))
-        expect(task.groups.find((group) => group.name === name)!.confirmed).toMatchObject(
-          arms[arm]!.confirmed!,
-        );
-      for (const { against, counts, difference, interval } of differences) {
-        const [a, b] = [names.tuned, names[against as keyof typeof names]];
-        const found = task.differences.find(
-          (one) => [one.of, one.against].toSorted().join() === [a, b].toSorted().join(),
-        )!;
-        const sign = found.of === a ? 1 : -1;
-        expect(found).toMatchObject({ test: 'paired', counts });
-        expect(sign * found.difference!).toBeCloseTo(difference!, 12);
-        expect(found.interval!.map((end) => sign * end).toSorted((x, y) => x - y)).toEqual(
-          interval!.map((end) => expect.closeTo(end, 12)),
-        );
-      }
-    }
   });
 });
