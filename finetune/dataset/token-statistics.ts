@@ -35,7 +35,7 @@ export interface Distribution {
   readonly most: number;
 }
 
-export function distribution(values: readonly number[]): Distribution | undefined {
+function distribution(values: readonly number[]): Distribution | undefined {
   if (values.length === 0) return undefined;
   const sorted = values.toSorted((a, b) => a - b);
   return { least: sorted[0]!, median: sorted[Math.ceil(sorted.length / 2) - 1]!, most: sorted.at(-1)! };

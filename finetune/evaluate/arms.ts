@@ -11,7 +11,6 @@ import {
 import type { ModelConfig } from '../../src/config/model.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { isAdapter } from '../../src/models/local/summary/adapter-summary.js';
-import { trainingFiles } from '../../src/runs/training-files.js';
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from '../dataset/lineage.js';
 import { findBase, holdsModel, trainedVariables } from '../export/merged/base-model.js';
 
@@ -59,36 +58,25 @@ export function openArms(
   if (first.hash !== null && first.hash === tunedArm.hash) {
     throw new UserError({ field: '--tuned', message: 'has the same weights as the base', value: tuned });
   }
-  const template = templateOf(tunedArm);
+  // Both models get the chat template variables that the tuned model was trained with.
+  const { local } = tunedArm;
+  const template = local === undefined ? {} : trainedVariables(local.adapter ?? local.model);
+  const variables = Object.keys(template).length === 0 ? [] : [`model.template=${JSON.stringify(template)}`];
   const models = [first, tunedArm].map((arm) =>
-    arm.local === undefined ? arm : withTemplate(arm, template),
+    arm.local === undefined ? arm : { ...arm, overrides: [...arm.overrides, ...variables] },
   );
   return [...models, ...baselineArms(wanted)];
 }
 
-/** Chat template variables that the tuned model was trained with; both models get the same ones. */
-const templateOf = ({ local }: Arm) =>
-  local === undefined ? {} : trainedVariables(local.adapter ?? local.model);
-
-const withTemplate = (arm: Arm, template: Readonly<Record<string, unknown>>): Arm =>
-  Object.keys(template).length === 0
-    ? arm
-    : { ...arm, overrides: [...arm.overrides, `model.template=${JSON.stringify(template)}`] };
-
 export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): TrainedOn {
   if (stated !== undefined) return { kind: 'stated', environments: stated };
   const hint = 'set --trained-on ID,… (or none)';
-  if (tuned.lineage === undefined) {
+  if (tuned.lineage === undefined)
     return { kind: 'unknown', reason: `the tuned model has no training.json; ${hint}` };
-  }
   const environments = trainedEnvironments(tuned.lineage);
-  if (environments === undefined) {
-    return {
-      kind: 'unknown',
-      reason: `a training dataset has no manifest, or has changed since it was made; ${hint}`,
-    };
-  }
-  return { kind: 'lineage', environments };
+  return environments === undefined
+    ? { kind: 'unknown', reason: `a training dataset has no manifest, or has changed since; ${hint}` }
+    : { kind: 'lineage', environments };
 }
 
 function baselineArms(specs: readonly string[]): readonly Arm[] {
@@ -107,15 +95,6 @@ function baselineArms(specs: readonly string[]): readonly Arm[] {
 function armOf(field: string, spec: string): Arm {
   const [name, ...settings] = spec.split(':');
   const arm = baselineArm(requireBaseline(field, name!));
-  const wrong = settings.find((setting) => !/^[a-zA-Z]+=./.test(setting));
-  if (wrong !== undefined) {
-    throw new UserError({
-      field,
-      message: "isn't a baseline setting",
-      value: wrong,
-      hint: 'write settings like hill-climb:sigma=2',
-    });
-  }
   return {
     ...arm,
     label: settings.length === 0 ? arm.label : `${arm.label} (${settings.join(', ')})`,
@@ -174,18 +153,13 @@ function weightsIn(directory: string, field: string): string {
   const holds = (path: string) => isAdapter(path) || holdsModel(path);
   const found = [directory, join(directory, 'adapter'), join(directory, 'model')].find(holds);
   if (found !== undefined) return found;
-  const interrupted = existsSync(join(directory, trainingFiles.checkpoint));
   throw new UserError({
     field,
-    message: interrupted
-      ? "the training run in this directory isn't complete"
-      : existsSync(directory)
-        ? 'this directory has neither a model nor an adapter'
-        : 'there is no such directory',
+    message: existsSync(directory)
+      ? 'this directory has neither a model nor an adapter'
+      : 'there is no such directory',
     value: directory,
-    hint: interrupted
-      ? 'resume it with the command that policyloop show prints'
-      : 'choose a GGUF file, a directory (of a model, adapter or training run), ollama:NAME, openai:NAME, or a baseline',
+    hint: 'choose a GGUF file, a directory (of a model, adapter or complete training run), ollama:NAME, openai:NAME, or a baseline',
   });
 }
 

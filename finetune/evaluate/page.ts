@@ -1,13 +1,7 @@
 /** Renders an evaluation as a self-contained page with links to the reports of its runs. */
 import { type Content, html } from '../../src/base/text/content.js';
-import {
-  formatNumber,
-  formatReturn,
-  formatShare,
-  formatSigned,
-  plural,
-} from '../../src/base/text/numbers.js';
-import { type Cell, type Column, number, pageTable, text } from '../../src/base/text/table.js';
+import { formatReturn, formatShare, formatSigned, plural } from '../../src/base/text/numbers.js';
+import { number, pageTable, text } from '../../src/base/text/table.js';
 import { verdictRule } from '../../src/studies/comparison/words.js';
 import { type IntervalRow, intervalRows } from '../../src/web/interval-rows.js';
 import { type Page, sectionsOf } from '../../src/web/page.js';
@@ -22,14 +16,7 @@ import {
   warningList,
   writtenBy,
 } from '../../src/web/study.js';
-import {
-  type EvaluatedRun,
-  type Evaluation,
-  type ExperimentResult,
-  type GroupResult,
-  type RunFigures,
-  testedIn,
-} from './evaluation.js';
+import { type Evaluation, type ExperimentResult, type GroupResult, testedIn } from './evaluation.js';
 import {
   armColumns,
   armsIn,
@@ -122,16 +109,6 @@ ${pageTable(armsIn(evaluation, experiment), armColumns)}`;
 }
 
 function runTable({ runs, seeds }: Evaluation, { linkOf }: Shown): Content {
-  const figure = (
-    title: string,
-    cell: (figures: RunFigures) => Cell,
-    format: (value: number) => string = formatNumber,
-  ): Column<EvaluatedRun> => ({
-    title,
-    kind: 'number',
-    format,
-    cell: ({ figures }) => figures && cell(figures),
-  });
   return pageTable(
     runs,
     [
@@ -141,12 +118,12 @@ function runTable({ runs, seeds }: Evaluation, { linkOf }: Shown): Content {
       })),
       number('seed', ({ repeat }) => String(seeds[repeat]!)),
       text('status', ({ figures }) => figures?.reason ?? 'not started'),
-      { ...figure('confirmed', ({ confirmed }) => confirmed, formatReturn), strong: true },
-      figure('observed', ({ observed }) => observed, formatReturn),
-      figure('improving', ({ improvements, proposals }) => `${improvements} of ${proposals}`),
-      figure('valid at first', ({ validFirst }) => validFirst, formatShare),
-      figure('valid', ({ valid }) => valid, formatShare),
-      figure('repeated', ({ repeated }) => repeated),
+      number('confirmed', ({ figures }) => figures?.confirmed, { format: formatReturn, strong: true }),
+      number('observed', ({ figures }) => figures?.observed, { format: formatReturn }),
+      number('improving', ({ figures }) => figures && `${figures.improvements} of ${figures.proposals}`),
+      number('valid at first', ({ figures }) => figures?.validFirst, { format: formatShare }),
+      number('valid', ({ figures }) => figures?.valid, { format: formatShare }),
+      number('repeated', ({ figures }) => figures?.repeated),
     ],
     { tall: true },
   );
@@ -163,20 +140,9 @@ function reading({ seeds, experiments }: Evaluation): readonly Content[] {
   ];
 }
 
-/** Plots tuned − base in normalised returns or, for a single experiment, the returns of all models. */
+/** Plots tuned − base in normalised returns. */
 function resultPlot({ experiments, groups }: Evaluation): Content | undefined {
-  const [only] = experiments;
-  if (only === undefined) return undefined;
-  if (experiments.length === 1)
-    return intervalRows(
-      Object.entries(only.arms).map(([name, { confirmed }]) => ({
-        name,
-        value: confirmed?.mean ?? null,
-        interval: confirmed?.meanInterval ?? null,
-        isMuted: name !== 'tuned',
-      })),
-      { title: 'Mean confirmed return, with 95 % interval' },
-    );
+  const pooled = experiments.length > 1 ? groups : [];
   const rows = [
     ...experiments.flatMap((experiment) =>
       rowOf(
@@ -185,13 +151,13 @@ function resultPlot({ experiments, groups }: Evaluation): Content | undefined {
         experiment.range === null ? 0 : experiment.range[1] - experiment.range[0],
       ),
     ),
-    ...groups.flatMap((group) => rowOf(html`<b>${group.group}</b>`, group, 1)),
+    ...pooled.flatMap((group) => rowOf(html`<b>${group.group}</b>`, group, 1)),
   ];
   if (rows.length === 0) return undefined;
   return intervalRows(rows, {
     title: 'Tuned − base, normalised return, with 95 % interval',
     caption:
-      'To the right of the dashed line, the tuned model is better. A bar that crosses the line shows no evidence of a difference. The verdicts below are corrected for multiple comparisons.',
+      'To the right of the dashed line, the tuned model is better. A bar that crosses the line is consistent with no difference. The verdicts below are corrected for multiple comparisons.',
     format: formatSigned,
     line: 0,
   });

@@ -29,35 +29,6 @@ export interface EvaluationPlan extends Plan<EvaluationEntry> {
   readonly seeds: readonly number[];
 }
 
-/** Orders runs by repeat, then experiment, then arm, so that an interrupted evaluation still has complete pairs. */
-function planOf({
-  arms,
-  experiments,
-  seeds,
-}: Pick<EvaluationPlan, 'arms' | 'experiments' | 'seeds'>): EvaluationPlan {
-  const entries = seeds.flatMap((seed, repeat) =>
-    experiments.flatMap(({ name, configs }) =>
-      arms.map(({ name: arm }) => ({
-        experiment: name,
-        arm,
-        repeat,
-        config: { ...configs[arm]!, seed },
-        path: join(name, `${arm}-${String(repeat + 1).padStart(2, '0')}`),
-      })),
-    ),
-  );
-  const counted = [plural(experiments.length, 'experiment'), plural(arms.length, 'model')];
-  return {
-    kind: 'evaluation',
-    arms,
-    experiments,
-    seeds,
-    entries,
-    others: 'the other models',
-    shape: [...counted, plural(seeds.length, 'seed')].join(' × '),
-  };
-}
-
 /**
  * @param files config files, or names of bundled configs
  * @param overrides overrides for all arms; baselines ignore overrides of `model` keys
@@ -71,7 +42,7 @@ export function planEvaluation(request: {
   readonly seed: number | undefined;
   readonly repeats: number;
   readonly cwd: string;
-}): { readonly plan: EvaluationPlan; readonly notes: readonly string[] } {
+}): EvaluationPlan {
   const { arms, cwd, files, overrides, repeats } = request;
   refuseOverrides(overrides);
   const notes = new Set<string>();
@@ -108,22 +79,28 @@ export function planEvaluation(request: {
     });
   }
   const seeds = repeatSeeds(request.seed ?? first.seed, repeats);
-  return { plan: planOf({ arms, experiments, seeds }), notes: [...notes] };
+  // Ordered by repeat, then experiment, then arm, so that an interrupted evaluation still has complete pairs.
+  const entries = seeds.flatMap((seed, repeat) =>
+    experiments.flatMap(({ name, configs }) =>
+      arms.map(({ name: arm }) => ({
+        experiment: name,
+        arm,
+        repeat,
+        config: { ...configs[arm]!, seed },
+        path: join(name, `${arm}-${String(repeat + 1).padStart(2, '0')}`),
+      })),
+    ),
+  );
+  const shape = `${plural(experiments.length, 'experiment')} × ${plural(arms.length, 'model')} × ${plural(seeds.length, 'seed')}`;
+  const others = 'the other models';
+  return { kind: 'evaluation', arms, experiments, seeds, entries, others, shape, notes: [...notes] };
 }
 
-const reserved = [
-  'model',
-  'model.provider',
-  'model.path',
-  'model.adapter',
-  'model.name',
-  'environment',
-  'seed',
-];
+const reserved = /^(model(\.(provider|path|adapter|name))?|environment|seed)$/;
 
 /** @throws UserError for an override of a key that the evaluation sets itself */
 function refuseOverrides(overrides: readonly string[]): void {
-  const key = overrides.map((text) => text.split('=', 1)[0]!).find((one) => reserved.includes(one));
+  const key = overrides.map((text) => text.split('=', 1)[0]!).find((one) => reserved.test(one));
   if (key === undefined) return;
   throw new UserError({
     field: key,

@@ -50,7 +50,7 @@ export async function runEvaluation(args: EvaluationRequest, context: CommandCon
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
   const arms = openArms(args.base, args.tuned, args.baseline, context.cwd);
   const given = withoutOverrides(args.configs);
-  const { plan, notes } = planEvaluation({
+  const plan = planEvaluation({
     arms,
     files: given.files,
     overrides: [...given.overrides, ...args.overrides],
@@ -61,10 +61,13 @@ export async function runEvaluation(args: EvaluationRequest, context: CommandCon
   for (const { name, configs } of plan.experiments)
     for (const config of Object.values(configs)) await checkConfig(config, context.env, `experiment ${name}`);
   const known = trainedOn(arms.find(({ name }) => name === 'tuned')!, stated);
-  for (const note of notes) context.note(note);
+  for (const note of plan.notes ?? []) context.note(note);
   if (known.kind === 'unknown') context.note(`training environments unknown: ${known.reason}`);
 
-  const directory = resolve(context.cwd, args.out ?? join(args.runsDir, defaultName(plan)));
+  const directory = resolve(
+    context.cwd,
+    args.out ?? join(args.runsDir, `evaluate-${planHash(plan).slice(0, 10)}`),
+  );
   const read = new Map<string, RunFigures>();
   const place = evaluationPlace(directory, plan);
   const overrides = [...given.overrides, ...args.overrides];
@@ -131,8 +134,6 @@ async function environmentsIn(list: string): Promise<readonly string[]> {
 function planHash({ arms, experiments, seeds }: EvaluationPlan): string {
   return hashOf([arms.map(({ name, hash }) => [name, hash]), experiments, seeds[0]]);
 }
-
-const defaultName = (plan: EvaluationPlan) => `evaluate-${planHash(plan).slice(0, 10)}`;
 
 /** `record` throws a UserError if the directory contains another evaluation; adding repeats is allowed. */
 function evaluationPlace(directory: string, plan: EvaluationPlan): PlanPlace {
