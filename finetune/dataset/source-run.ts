@@ -161,8 +161,7 @@ function stepsOf({ entries, calls, iteration: last }: RecordedRun): readonly Ste
       history: shown?.evaluations.length ?? 0,
       best: shown?.best,
       ...known,
-      // Baselines report 0 tokens.
-      promptTokens: known?.promptTokens ?? (completion?.usage.promptTokens || undefined),
+      promptTokens: known?.promptTokens ?? completion?.usage.promptTokens,
     });
   }
   // Exclude revisions, which answer the critic's prompts, and programs whose constants a search chose.

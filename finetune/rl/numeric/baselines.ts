@@ -1,11 +1,11 @@
 /** Runs baseline searches over simple policies, with about as many episodes as the training run. */
 
 import { createGenerator, deriveSeeds } from '../../../src/base/random/generator.js';
+import type { BaselineName } from '../../../src/config/baselines.js';
 import type { Environment } from '../../../src/environments/environment.js';
 import { createPolicyFamily } from '../../../src/policies/families.js';
 import { linearSchema, qTableSchema } from '../../../src/policies/settings.js';
 import { evaluate } from '../../../src/rollout/evaluation.js';
-import type { BaselineName } from '../../../src/config/baselines.js';
 import { searchBy } from '../learning/baseline-search.js';
 
 export interface NumericBaseline {

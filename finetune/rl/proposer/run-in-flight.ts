@@ -2,6 +2,7 @@
 
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { callSeed, evaluationSeeds } from '../../../src/base/random/seeds.js';
+import type { BaselineName } from '../../../src/config/baselines.js';
 import type { Config } from '../../../src/config/config.js';
 import { randomPolicies } from '../../../src/experiment/evaluate.js';
 import { Prompter } from '../../../src/experiment/prompter.js';
@@ -13,7 +14,6 @@ import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
 import { type EvaluationSetting, measure } from '../../../src/rollout/evaluation.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../../src/rollout/replay-buffer.js';
 import { nothingRecorded } from '../../../src/runs/reader.js';
-import type { BaselineName } from '../../../src/config/baselines.js';
 import { largest, mean } from '../../../src/statistics/descriptive.js';
 import type { SampledReply } from '../../engine/sampler.js';
 import { searchBy } from '../learning/baseline-search.js';
