@@ -44,12 +44,11 @@ export function elementCount(shape: readonly number[]): number {
 
 /** @throws UserError if the model has stateful layers, because their operators have no gradient */
 export function requireGradients({ architecture, layers }: DecoderConfig): void {
-  const found = layers.find(({ recurrence }) => recurrence !== undefined)?.recurrence;
-  if (found === undefined) return;
+  if (layers.every(({ recurrence }) => recurrence === undefined)) return;
   throw new UserError({
     field: 'model',
     value: architecture,
-    message: `models of this family can't be trained yet: stateful layers (${found.kind}) have no gradient`,
+    message: `models of this family can't be trained yet: stateful layers have no gradient`,
     alternatives: ['a model with attention in every layer, e.g. Qwen3, Llama, SmolLM2, Gemma 3'],
     hint: 'train it with TRL: `policyloop finetune export CONFIG --to trl --out FOLDER`',
   });

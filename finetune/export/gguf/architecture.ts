@@ -10,11 +10,10 @@ import { type GgufMetadata, type GgufTensor, ggufValue } from './format.js';
 import { ggufArchitecture, ropeTensors } from './tensors.js';
 
 /** A key's value, with the type that llama.cpp expects. */
-type Typed = readonly ['uint32' | 'float32' | 'int32s' | 'string', GgufValue];
+type Typed = readonly ['uint32' | 'float32' | 'string', GgufValue];
 type Keys = Readonly<Record<string, Typed>>;
 const uint32 = (value: number): Typed => ['uint32', value];
 const float32 = (value: number): Typed => ['float32', value];
-const int32s = (values: readonly number[]): Typed => ['int32s', values];
 const string = (value: string): Typed => ['string', value];
 
 /** @throws UserError if llama.cpp can't compute what the config specifies */
@@ -47,7 +46,7 @@ function commonKeys(config: DecoderConfig): Keys {
 }
 
 /** Architectures for which llama.cpp implements sliding windows. */
-const windowed = new Set(['gemma2', 'gemma3', 'olmo2']);
+const windowed = new Set(['gemma2', 'gemma3']);
 
 /** Context length in tokens. If llama.cpp lacks a model's sliding windows, the context is limited to one window. */
 export function contextOf(config: DecoderConfig): number {
@@ -119,10 +118,6 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Keys>> = {
     'rope.freq_base_swa': float32(config.layers[0]!.rope!.theta),
     ...capKeys(config),
   }),
-  olmo2(config): Keys {
-    const window = windowOf(config);
-    return window === undefined ? {} : { 'attention.sliding_window': uint32(window) };
-  },
   granite: (config) => ({
     embedding_scale: float32(config.embeddingFactor),
     residual_scale: float32(config.residualFactor),
@@ -131,17 +126,6 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Keys>> = {
   }),
   mistral3: ({ queryGrowth }): Keys =>
     queryGrowth === undefined ? {} : { 'attention.temperature_scale': float32(queryGrowth.beta) },
-  lfm2(config) {
-    const convolution = config.layers.find(({ recurrence }) => recurrence !== undefined)?.recurrence;
-    if (convolution?.kind !== 'short convolution' || convolution.bias)
-      throw refused(config, 'models without convolutions, or with conv_bias');
-    return {
-      'attention.head_count_kv': int32s(
-        config.layers.map(({ recurrence }) => (recurrence === undefined ? config.kvHeads : 0)),
-      ),
-      'shortconv.l_cache': uint32(convolution.kernel),
-    };
-  },
 };
 
 function refused(config: DecoderConfig, what: string): UserError {
@@ -184,7 +168,7 @@ function requireSame(
 }
 
 const checked = [
-  ...(['layers', 'rotaryWidth', 'activation', 'gated', 'bias', 'qkNorm', 'qkNormOver', 'queryGate'] as const),
+  ...(['layers', 'rotaryWidth', 'activation', 'gated', 'bias', 'qkNorm', 'queryGate'] as const),
   ...(['scoreScale', 'scoreCap', 'logitCap', 'queryGrowth', 'tied'] as const),
   ...(['embeddingFactor', 'residualFactor', 'logitFactor'] as const),
 ] satisfies readonly (keyof DecoderConfig)[];

@@ -31,9 +31,6 @@ const architectures: Readonly<Record<string, string>> = {
   phi3: 'phi3',
   granite: 'granite',
   ministral3: 'mistral3',
-  olmo2: 'olmo2',
-  olmo3: 'olmo2',
-  lfm2: 'lfm2',
   gpt2: 'gpt2',
 };
 

@@ -15,7 +15,6 @@ it.each([
   ['qwen2', referenceDirectory('qwen2-tied-bf16-sharded')],
   ['gpt2', familyDirectory('gpt2')],
   ['granite4', familyDirectory('granite4')],
-  ['lfm2', familyDirectory('lfm2')],
 ])(
   'a random %s has the given standard deviation, reduced for outputs to the residual stream',
   (_, directory) => {

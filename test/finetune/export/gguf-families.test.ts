@@ -26,7 +26,7 @@ function written(name: string, change: Partial<DecoderConfig> = {}): string {
   return file;
 }
 
-it.each(['qwen2-yarn', 'smollm3', 'granite', 'ministral3', 'olmo2', 'olmo3', 'gpt2', 'lfm2'])(
+it.each(['qwen2-yarn', 'smollm3', 'granite', 'ministral3', 'gpt2'])(
   '%s: the exported file gives the same logits as Transformers',
   async (name) => {
     const file = written(name);
@@ -52,29 +52,22 @@ it('phi3 with longrope keeps both lists of factors and the rotary width', () => 
 });
 
 describe('a model that llama.cpp would compute differently', () => {
-  const [window, none] = [8, undefined];
   const layersOf = (name: string) => readDecoderConfig(familyDirectory(name)).layers;
   it.each([
     ['qwen3-yarn', {}, /qwen3 doesn't support these layers'/],
     ['gemma2', {}, /gemma2 doesn't support this scoreScale/],
     ['gemma3', { scoreScale: 0.25 }, /gemma3 doesn't support these layers'/],
     [
-      'olmo3',
-      { layers: layersOf('olmo3').map((layer) => ({ ...layer, window })) },
-      /olmo2 doesn't support these layers'/,
-    ],
-    [
       'smollm3',
       {
         layers: layersOf('qwen2-yarn').map(() => ({
           rope: { theta: 1, scaling: 'none' } as const,
-          window: none,
+          window: undefined,
         })),
       },
       /smollm3 doesn't support these layers'/,
     ],
     ['qwen35', {}, /can't be exported to GGUF/],
-    ['lfm2-untied', {}, /lfm2 doesn't support .*conv_bias/],
     ['granite4', {}, /can't be exported to GGUF/],
     ['ministral', {}, /can't be exported to GGUF/],
   ])('is rejected: %s %j', (name, change, message) => {
@@ -84,5 +77,4 @@ describe('a model that llama.cpp would compute differently', () => {
 
 it('contextOf is one window for a model whose windows llama.cpp lacks', () => {
   expect(contextOf(readDecoderConfig(familyDirectory('phi3-window')))).toBe(8);
-  expect(contextOf(readDecoderConfig(familyDirectory('olmo3')))).toBe(256);
 });

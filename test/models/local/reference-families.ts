@@ -14,13 +14,11 @@ export const referenceFamilies = [
   'granite4',
   'ministral',
   'ministral3',
-  'olmo2',
-  'olmo3',
   'gpt2',
 ] as const;
 
 /** Those with layers that carry a state: served, not trained. */
-export const recurrentFamilies = ['qwen35', 'lfm2', 'lfm2-untied'] as const;
+export const recurrentFamilies = ['qwen35'] as const;
 
 export const familyDirectory = (name: string): string =>
   fileURLToPath(new URL(`../../fixtures/reference-families/${name}`, import.meta.url));

@@ -56,17 +56,11 @@ const ownShape = {
   shared_intermediate_size: whole.max(largest.width).nullish(),
   position_embedding_type: z.string().nullish(),
   full_attention_interval: whole.nullish(),
-  full_attn_idxs: z.array(z.int()).nullish(),
   linear_conv_kernel_dim: whole.max(largest.kernel).nullish(),
   linear_num_key_heads: whole.max(largest.width).nullish(),
   linear_key_head_dim: whole.max(largest.width).nullish(),
   linear_num_value_heads: whole.max(largest.width).nullish(),
   linear_value_head_dim: whole.max(largest.width).nullish(),
-  conv_L_cache: whole.max(largest.kernel).nullish(),
-  conv_bias: z.boolean().nullish(),
-  block_auto_adjust_ff_dim: z.boolean().nullish(),
-  block_ffn_dim_multiplier: factor,
-  block_multiple_of: whole.nullish(),
 };
 type OwnKey = keyof typeof ownShape;
 

@@ -3,7 +3,7 @@
 import { type DecoderConfig, llamaModules } from '../weights/decoder-config.js';
 import { unsupported } from '../weights/rope.js';
 import type { Family, HfConfig, LayerType, Options } from './config-schema.js';
-import { gpt2, lfm2, qwen35 } from './recurrent-families.js';
+import { gpt2, qwen35 } from './recurrent-families.js';
 
 const always = () => true;
 const everywhere = (): LayerType => 'sliding_attention';
@@ -70,21 +70,6 @@ const graniteKeys = [
   'attention_multiplier',
   'logits_scaling',
 ] as const;
-
-const olmo = {
-  keys: [],
-  activation: 'silu',
-  biases: 'attention',
-  defaults: { rms_norm_eps: 1e-5 },
-  options: (): Options => ({
-    qkNorm: true,
-    qkNormOver: 'all heads',
-    modules: {
-      ...llamaModules,
-      norms: { afterAttention: 'post_attention_layernorm', afterFeedForward: 'post_feedforward_layernorm' },
-    },
-  }),
-} as const satisfies Partial<Family>;
 
 /** Old configs state a single rope scaling, which doesn't apply to layers with a window. */
 const plainInWindows =
@@ -213,17 +198,6 @@ export const families: Readonly<Record<string, Family>> = {
   },
   gpt2,
   qwen3_5_text: qwen35,
-  lfm2,
-  olmo2: olmo,
-  olmo3: {
-    ...olmo,
-    theta: 5e5,
-    defaults: { ...olmo.defaults, sliding_window: 4096 },
-    windowed: always,
-    typed: true,
-    layerType: allBut(4),
-    ropeOf: plainInWindows((config) => config.rope_theta ?? 5e5),
-  },
 };
 
 const rotates = (config: HfConfig, layer: number): boolean =>

@@ -79,7 +79,7 @@ function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): Decoder
 
 /** Adapts a layer to GGUF files, which store decay rates directly and interleave the value heads that share a key. */
 function asStored({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile): LayerConfig {
-  if (recurrence?.kind !== 'gated delta') return recurrence === undefined ? layer : { ...layer, recurrence };
+  if (recurrence === undefined) return layer;
   // Ollama's own files state whether they reordered the heads.
   const order = metadata.get('qwen35.ssm.v_head_reordered') === false ? 'grouped' : 'tiled';
   return { ...layer, recurrence: { ...recurrence, decay: 'rate', order } };
@@ -124,7 +124,6 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
       mlp: config.mlp_bias ?? false,
     },
     qkNorm: false,
-    qkNormOver: 'head',
     queryGate: false,
     scoreScale: headDim ** -0.5,
     scoreCap: undefined,
@@ -216,10 +215,7 @@ function respelled(content: Readonly<Record<string, unknown>>, { spelling, deriv
 
 const knownKeys = (family: Family): KnownKeys => ({
   read: [...Object.keys(commonShape), 'architectures', ...family.keys],
-  harmless: {
-    ...harmlessModelKeys,
-    ...Object.fromEntries((family.harmless ?? []).map((key) => [key, 'has no effect in this family'])),
-  },
+  harmless: new Set([...harmlessModelKeys, ...(family.harmless ?? [])]),
   neutral: {
     is_causal: true,
     causal: true,

@@ -1,5 +1,5 @@
-/** Families that don't follow Llama's layout: GPT-2, and those that mix attention with recurrent layers. */
-import { type DecoderConfig, llamaModules } from '../weights/decoder-config.js';
+/** Families that don't follow Llama's layout: GPT-2, and Qwen3.5, most of whose layers are recurrent. */
+import { llamaModules } from '../weights/decoder-config.js';
 import { unsupported } from '../weights/rope.js';
 import type { Family, HfConfig } from './config-schema.js';
 
@@ -46,7 +46,6 @@ function gatedDelta(config: HfConfig, file: string) {
   if (valueHeads % keyHeads !== 0)
     throw unsupported(file, 'linear_num_key_heads', keyHeads, [`a divisor of ${valueHeads}`]);
   return {
-    kind: 'gated delta',
     kernel: config.linear_conv_kernel_dim!,
     keyHeads,
     keyDim: config.linear_key_head_dim!,
@@ -55,73 +54,6 @@ function gatedDelta(config: HfConfig, file: string) {
     decay: 'logarithm',
     order: 'grouped',
   } as const;
-}
-
-/** Gated convolutions over a few tokens, with attention layers in between. */
-export const lfm2: Family = {
-  spelling: {
-    norm_eps: 'rms_norm_eps',
-    tie_embedding: 'tie_word_embeddings',
-    block_ff_dim: 'intermediate_size',
-  },
-  keys: [
-    'full_attn_idxs',
-    'conv_L_cache',
-    'conv_bias',
-    'block_auto_adjust_ff_dim',
-    'block_ffn_dim_multiplier',
-    'block_multiple_of',
-  ],
-  harmless: (
-    'block_dim block_mlp_init_scale block_norm_eps block_out_init_scale block_use_xavier_init ' +
-    'conv_dim conv_dim_out conv_use_xavier_init num_heads theta'
-  ).split(' '),
-  neutral: { block_use_swiglu: true, use_pos_enc: true },
-  defaults: {
-    intermediate_size: 12_288,
-    num_key_value_heads: 8,
-    max_position_embeddings: 128_000,
-    rms_norm_eps: 1e-5,
-    tie_word_embeddings: true,
-    conv_L_cache: 3,
-    conv_bias: false,
-    block_auto_adjust_ff_dim: true,
-    block_ffn_dim_multiplier: 1,
-    block_multiple_of: 256,
-  },
-  activation: 'silu',
-  biases: 'none',
-  theta: 1e6,
-  typed: true,
-  recurrent: {
-    type: 'conv',
-    at: (config, layer) => config.full_attn_idxs?.includes(layer) === false,
-    of: (config) => ({
-      kind: 'short convolution',
-      kernel: config.conv_L_cache!,
-      bias: config.conv_bias ?? false,
-    }),
-  },
-  options: (config) => ({ qkNorm: true, intermediate: adjustedWidth(config), modules: lfm2Modules }),
-};
-
-const lfm2Modules: DecoderConfig['modules'] = {
-  ...llamaModules,
-  finalNorm: 'model.embedding_norm',
-  queryNorm: 'self_attn.q_layernorm',
-  keyNorm: 'self_attn.k_layernorm',
-  attentionOutput: 'self_attn.out_proj',
-  feedForward: ['feed_forward.w1', 'feed_forward.w3'],
-  down: 'feed_forward.w2',
-  norms: { beforeAttention: 'operator_norm', beforeFeedForward: 'ffn_norm' },
-};
-
-/** The stated width of the feed-forward part or, by default, two thirds of it, scaled and rounded up to a multiple. */
-function adjustedWidth(config: HfConfig): number {
-  if (config.block_auto_adjust_ff_dim === false) return config.intermediate_size;
-  const [factor, multiple] = [config.block_ffn_dim_multiplier ?? 1, config.block_multiple_of ?? 256];
-  const width = Math.floor(factor * Math.floor((2 * config.intermediate_size) / 3));
-  return multiple * Math.ceil(width / multiple);
 }
 
 /** GPT-2: learned positions, LayerNorm, no gate, and different key and module names. */

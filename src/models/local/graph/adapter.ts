@@ -24,8 +24,8 @@ export type AdaptableModule = (typeof adaptableModules)[number];
 /** Linear modules of all families that an adapter can change; includes fused projections. */
 export const linearModules: readonly string[] = [
   ...adaptableModules,
-  ...'qkv_proj gate_up_proj input_linear output_linear c_attn c_proj c_fc in_proj'.split(' '),
-  ...'out_proj w1 w2 w3 in_proj_qkv in_proj_z in_proj_a in_proj_b'.split(' '),
+  ...'qkv_proj gate_up_proj input_linear output_linear c_attn c_proj c_fc'.split(' '),
+  ...'out_proj in_proj_qkv in_proj_z in_proj_a in_proj_b'.split(' '),
 ];
 
 /** Prefix that PEFT adds to module paths in `adapter_model.safetensors`. */
@@ -128,9 +128,7 @@ export function openAdapter(
 }
 
 const isTiled = (recurrence: Recurrence | undefined) =>
-  recurrence?.kind === 'gated delta' &&
-  recurrence.order === 'tiled' &&
-  recurrence.keyHeads !== recurrence.valueHeads;
+  recurrence?.order === 'tiled' && recurrence.keyHeads !== recurrence.valueHeads;
 
 type Factors = { readonly [Part in 'lora_A' | 'lora_B']?: StoredTensor };
 

@@ -189,9 +189,7 @@ function projections(build: DecoderBuild, module: string, x: Value, context: Att
   const shaped = (part: Value, shape: Value, norm?: string) => {
     const normed = (value: Value) =>
       norm === undefined || !qkNorm ? value : normalised(build, value, `${module}.${norm}`);
-    return config.qkNormOver === 'head'
-      ? normed(g.op('Reshape', [part, shape]))
-      : g.op('Reshape', [normed(part), shape]);
+    return normed(g.op('Reshape', [part, shape]));
   };
   const turned = (value: Value) => (rotation === undefined ? value : rotate(build, value, rotation));
   const [asking, gate] = queryGate ? withGate(build, product(0)) : [product(0)];

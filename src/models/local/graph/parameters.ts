@@ -126,31 +126,21 @@ function layerTensors(config: DecoderConfig, recurrence: Recurrence | undefined)
 }
 
 function attentionTensors(config: DecoderConfig): TensorShape[] {
-  const { hidden, headDim, heads, kvHeads, bias, modules, qkNormOver } = config;
+  const { hidden, headDim, heads, bias, modules } = config;
   const widths = widthsOf(modules.attention, projectionWidths(config));
-  const normed = (count: number) => (qkNormOver === 'head' ? headDim : count * headDim);
   return [
     ...modules.attention.flatMap((name, i) => linear(name, widths[i]!, hidden, bias.qkv)),
     ...linear(modules.attentionOutput, hidden, heads * headDim, bias.output),
     ...(config.qkNorm
       ? [
-          ...normTensors(modules.queryNorm, normed(heads), config.norm),
-          ...normTensors(modules.keyNorm, normed(kvHeads), config.norm),
+          ...normTensors(modules.queryNorm, headDim, config.norm),
+          ...normTensors(modules.keyNorm, headDim, config.norm),
         ]
       : []),
   ];
 }
 
 function recurrentTensors({ hidden }: DecoderConfig, recurrence: Recurrence): TensorShape[] {
-  if (recurrence.kind === 'short convolution') {
-    const { kernel, bias } = recurrence;
-    return [
-      { name: 'conv.conv.weight', shape: [hidden, 1, kernel] },
-      ...(bias ? [{ name: 'conv.conv.bias', shape: [hidden] }] : []),
-      ...linear('conv.in_proj', 3 * hidden, hidden, bias),
-      ...linear('conv.out_proj', hidden, hidden, bias),
-    ];
-  }
   const { kernel, keyHeads, keyDim, valueHeads, valueDim } = recurrence;
   const [keys, values] = [keyHeads * keyDim, valueHeads * valueDim];
   const own = (name: string, shape: readonly number[]) => ({ name: `linear_attn.${name}`, shape });

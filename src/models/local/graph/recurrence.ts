@@ -13,63 +13,37 @@ interface Mixed {
   readonly states: readonly Value[];
 }
 
-/** @param states states before the new tokens, beginning with this layer's; absent states are zero */
+/**
+ * For each value head: S ← e^g·S + β·k·(v − (e^g·S)ᵀk)ᵀ and o = Sᵀq/√d, where q and k have length 1. The rate β in
+ * (0, 1) and the decay g < 0 are computed from x. A norm over the head and a gate follow.
+ * @param states states before the new tokens, beginning with this layer's; absent states are zero
+ */
 export function recurrent(
   build: DecoderBuild,
   recurrence: Recurrence,
   layer: string,
   x: Value,
   shapes: Shapes,
-  states: readonly Value[] = [],
+  [convolutionBefore = '', before = '']: readonly Value[] = [],
 ): Mixed {
-  return recurrence.kind === 'short convolution'
-    ? shortConvolution(build, recurrence, `${layer}.conv`, x, shapes, states)
-    : gatedDelta(build, recurrence, `${layer}.linear_attn`, x, shapes, states);
-}
-
-type Of<Kind> = Extract<Recurrence, { kind: Kind }>;
-
-/** out(c ⊙ conv(b ⊙ h)), where [b, c, h] = in(x) (LFM2, arXiv 2511.23404). */
-function shortConvolution(
-  build: DecoderBuild,
-  { bias }: Of<'short convolution'>,
-  module: string,
-  x: Value,
-  shapes: Shapes,
-  [before = '']: readonly Value[],
-): Mixed {
-  const { g, config, parameters } = build;
-  const inner = inRows(build, parameters.linear(`${module}.in_proj`, x, bias), shapes);
-  const [b, c, h] = g.split('Split', [inner], 3, { axis: -1 }) as [Value, Value, Value];
-  const [convolved, state] = convolution(build, `${module}.conv`, g.op('Mul', [b, h]), bias, before, 'none');
-  const gated = g.op('Reshape', [g.op('Mul', [c, convolved]), g.integers([-1, config.hidden])]);
-  return { output: parameters.linear(`${module}.out_proj`, gated, bias), states: [state] };
-}
-
-/**
- * For each value head: S ← e^g·S + β·k·(v − (e^g·S)ᵀk)ᵀ and o = Sᵀq/√d, where q and k have length 1. The rate β in
- * (0, 1) and the decay g < 0 are computed from x. A norm over the head and a gate follow.
- */
-function gatedDelta(
-  build: DecoderBuild,
-  recurrence: Of<'gated delta'>,
-  module: string,
-  x: Value,
-  shapes: Shapes,
-  [convolutionBefore = '', before = '']: readonly Value[],
-): Mixed {
+  const module = `${layer}.linear_attn`;
   const { g, parameters } = build;
   const { keyHeads, keyDim, valueHeads, valueDim } = recurrence;
   const projected = (name: string) => parameters.linear(`${module}.${name}`, x, false);
   const [keys, values] = [keyHeads * keyDim, valueHeads * valueDim];
-  const [convolved, convolutionState] = convolution(
-    build,
-    `${module}.conv1d`,
-    inRows(build, projected('in_proj_qkv'), shapes),
-    false,
-    convolutionBefore,
-    'silu',
-  );
+  // Convolves the last K tokens of each channel: [B, S, C] → [B, S, C], with the state [B, K − 1, C].
+  const [convolved, convolutionState] = g.split(
+    'CausalConvWithState',
+    [
+      inRows(build, projected('in_proj_qkv'), shapes),
+      parameters.vector(`${module}.conv1d.weight`),
+      '',
+      convolutionBefore,
+    ],
+    2,
+    { activation: 'silu', channels_last: 1 },
+    'com.microsoft',
+  ) as [Value, Value];
   const parts = g.split('Split', [convolved, g.integers([keys, keys, values])], 3, { axis: -1 });
   const served = recurrence.order === 'tiled' ? valueHeads : keyHeads;
   const [query, key] = parts.slice(0, 2).map((part) => {
@@ -101,7 +75,7 @@ function gatedDelta(
 }
 
 /** Emits the factor of each value head's decay: [valueHeads], all negative. */
-function decayRate({ g, parameters }: DecoderBuild, { decay }: Of<'gated delta'>, module: string): Value {
+function decayRate({ g, parameters }: DecoderBuild, { decay }: Recurrence, module: string): Value {
   const stored = parameters.vector(`${module}.A_log`);
   return decay === 'rate' ? stored : g.op('Neg', [g.op('Exp', [stored])]);
 }
@@ -120,25 +94,6 @@ function ofLengthOne(
   const length = g.op('Sqrt', [g.op('Add', [square, g.floats(precision, [1e-6], [])])]);
   const shape = g.op('Concat', [batch, tokens, g.integers([heads * width])], { axis: 0 });
   return g.op('Reshape', [g.op('Div', [split, length]), shape]);
-}
-
-/** Convolves the last K tokens of each channel: [B, S, C] → [B, S, C], with the state [B, K − 1, C]. */
-function convolution(
-  { g, parameters }: DecoderBuild,
-  module: string,
-  x: Value,
-  bias: boolean,
-  before: Value,
-  activation: 'none' | 'silu',
-): readonly [Value, Value] {
-  const weights = [parameters.vector(`${module}.weight`), bias ? parameters.vector(`${module}.bias`) : ''];
-  return g.split(
-    'CausalConvWithState',
-    [x, ...weights, before],
-    2,
-    { activation, channels_last: 1 },
-    'com.microsoft',
-  ) as [Value, Value];
 }
 
 /** [N, C] → [B, S, C] */

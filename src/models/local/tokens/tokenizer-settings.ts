@@ -229,14 +229,12 @@ const llama3: PreTokenizer = { splits: [words(threeDigits)], ignoreMerges: true 
 /** Rules by which byte-level tokenizers split text, by llama.cpp's names (`tokenizer.ggml.pre`, llama-vocab.cpp). */
 export const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
   'gpt-2': rule(gpt2),
-  olmo: rule(gpt2),
   'phi-2': rule(gpt2),
   smollm: rule(oneDigit, gpt2),
   refact: rule(oneDigit, gpt2),
   starcoder: rule(oneDigit, gpt2),
   'command-r': rule(oneDigit, gpt2),
   'llama-bpe': llama3,
-  lfm2: llama3,
   dbrx: rule(words(threeDigits)),
   'smaug-bpe': rule(words(threeDigits)),
   qwen2: rule(words(oneDigit)),

@@ -4,8 +4,8 @@ import { type Problem, UserError } from '../../../base/errors.js';
 /** Known keys of one kind of file. */
 export interface KnownKeys {
   readonly read: readonly string[];
-  /** Keys that never affect a result, each with the reason. */
-  readonly harmless?: Readonly<Record<string, string>>;
+  /** Keys that never affect a result. */
+  readonly harmless?: ReadonlySet<string>;
   /** Keys that have no effect at this value or null. Any other key has no effect if it is false, empty or `none`. */
   readonly neutral?: Readonly<Record<string, unknown>>;
 }
@@ -18,8 +18,8 @@ export function refuseUnknownKeys(content: object, known: KnownKeys, file: strin
   if (problems.length > 0) throw new UserError(problems.slice(0, 8));
 }
 
-function changes(key: string, value: unknown, { harmless = {}, neutral = {} }: KnownKeys): boolean {
-  if (value === null || Object.hasOwn(harmless, key)) return false;
+function changes(key: string, value: unknown, { harmless, neutral = {} }: KnownKeys): boolean {
+  if (value === null || harmless?.has(key)) return false;
   return Object.hasOwn(neutral, key) ? neutral[key] !== value : !isOff(value);
 }
 
@@ -53,61 +53,37 @@ export function withoutKeys(content: unknown, ignored: readonly string[], sectio
   );
 }
 
-const because = (reason: string, keys: string): Record<string, string> =>
-  Object.fromEntries(keys.split(' ').map((key) => [key, reason]));
+const namesIn = (...lists: readonly string[]): ReadonlySet<string> =>
+  new Set(lists.flatMap((list) => list.split(' ')));
 
 /** Keys of `config.json` that the decoder can ignore. */
-export const harmlessModelKeys: Readonly<Record<string, string>> = {
-  ...because(
-    'states where the files come from and which program wrote them',
-    '_name_or_path name_or_path _model_name_or_path model_name_or_path _commit_hash _from_auto transformers_version transformers.js_config unsloth_version unsloth_fixed is_llama_config',
-  ),
-  ...because(
-    'states how other programs compute the same result',
-    'attn_implementation _attn_implementation _attn_implementation_autoset _attn_implementation_internal _flash_attn_2_enabled use_flash_attention use_flash_attn use_flash_attention_2 flash_attention pretraining_tp gradient_checkpointing use_cache chunk_size_feed_forward torchscript use_bfloat16 tf_legacy_loss is_decoder experts_implementation _experts_implementation base_model_tp_plan base_model_pp_plan',
-  ),
-  ...because(
-    'is used only in training',
-    'initializer_range attention_dropout hidden_dropout hidden_dropout_prob attention_probs_dropout_prob attn_pdrop resid_pdrop embd_pdrop dropout layerdrop',
-  ),
-  ...because(
-    'states what a call returns in addition to the logits',
-    'return_dict output_attentions output_hidden_states output_scores return_dict_in_generate use_return_dict',
-  ),
-  ...because(
-    'is for classifiers, but only causal language models are supported',
-    'id2label label2id num_labels problem_type finetuning_task classifier_dropout',
-  ),
-  ...because(
-    'names tokens, which are read from the tokenizer',
-    'bos_token_id pad_token_id sep_token_id unk_token_id decoder_start_token_id tokenizer_class',
-  ),
-  ...because(
-    'states the maximum length, as max_position_embeddings does',
-    'max_sequence_length model_max_length max_seq_len seq_length',
-  ),
-  ...because(
-    'is for generation, which generation_config.json and the experiment configure',
-    'max_length min_length max_new_tokens do_sample early_stopping num_beams num_beam_groups diversity_penalty temperature top_k top_p min_p typical_p epsilon_cutoff eta_cutoff repetition_penalty encoder_repetition_penalty length_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size bad_words_ids num_return_sequences forced_bos_token_id forced_eos_token_id remove_invalid_values exponential_decay_length_penalty suppress_tokens begin_suppress_tokens',
-  ),
-};
+export const harmlessModelKeys = namesIn(
+  // Where the files come from and which program wrote them.
+  '_name_or_path name_or_path _model_name_or_path model_name_or_path _commit_hash _from_auto transformers_version transformers.js_config unsloth_version unsloth_fixed is_llama_config',
+  // How other programs compute the same result.
+  'attn_implementation _attn_implementation _attn_implementation_autoset _attn_implementation_internal _flash_attn_2_enabled use_flash_attention use_flash_attn use_flash_attention_2 flash_attention pretraining_tp gradient_checkpointing use_cache chunk_size_feed_forward torchscript use_bfloat16 tf_legacy_loss is_decoder experts_implementation _experts_implementation base_model_tp_plan base_model_pp_plan',
+  // For training only.
+  'initializer_range attention_dropout hidden_dropout hidden_dropout_prob attention_probs_dropout_prob attn_pdrop resid_pdrop embd_pdrop dropout layerdrop',
+  // What a call returns in addition to the logits.
+  'return_dict output_attentions output_hidden_states output_scores return_dict_in_generate use_return_dict',
+  // For classifiers; only causal language models are supported.
+  'id2label label2id num_labels problem_type finetuning_task classifier_dropout',
+  // Tokens, which are read from the tokenizer.
+  'bos_token_id pad_token_id sep_token_id unk_token_id decoder_start_token_id tokenizer_class',
+  // The maximum length, as max_position_embeddings does.
+  'max_sequence_length model_max_length max_seq_len seq_length',
+  // For generation, which generation_config.json and the experiment configure.
+  'max_length min_length max_new_tokens do_sample early_stopping num_beams num_beam_groups diversity_penalty temperature top_k top_p min_p typical_p epsilon_cutoff eta_cutoff repetition_penalty encoder_repetition_penalty length_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size bad_words_ids num_return_sequences forced_bos_token_id forced_eos_token_id remove_invalid_values exponential_decay_length_penalty suppress_tokens begin_suppress_tokens',
+);
 
 /** Keys of `adapter_config.json` that don't affect the product of A and B. */
-export const harmlessAdapterKeys: Readonly<Record<string, string>> = {
-  ...because(
-    'states where the files come from and which program wrote them',
-    'auto_mapping peft_version revision swift_version unsloth_version unsloth_fixed',
-  ),
-  ...because(
-    'states how other programs compute the same result',
-    'inference_mode megatron_core runtime_config',
-  ),
-  ...because(
-    'is used only in training',
-    'lora_dropout lora_dtype lorap_lr_ratio lorap_emb_lr loraplus_lr_ratio qalora_group_size',
-  ),
-  ...because(
-    'states how the factors were initialised; init_lora_weights states whether that changed the base',
-    'eva_config corda_config lora_ga_config loftq_config',
-  ),
-};
+export const harmlessAdapterKeys = namesIn(
+  // Where the files come from and which program wrote them.
+  'auto_mapping peft_version revision swift_version unsloth_version unsloth_fixed',
+  // How other programs compute the same result.
+  'inference_mode megatron_core runtime_config',
+  // For training only.
+  'lora_dropout lora_dtype lorap_lr_ratio lorap_emb_lr loraplus_lr_ratio qalora_group_size',
+  // How the factors were initialised; init_lora_weights states whether that changed the base.
+  'eva_config corda_config lora_ga_config loftq_config',
+);

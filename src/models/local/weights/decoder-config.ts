@@ -10,36 +10,27 @@ export interface LayerConfig {
   readonly recurrence?: Recurrence;
 }
 
-/** A layer that carries a state of fixed size from token to token. */
-export type Recurrence =
-  /** LFM2: a causal convolution of each channel over the last `kernel` tokens, with gates before and after it. */
-  | { readonly kind: 'short convolution'; readonly kernel: number; readonly bias: boolean }
-  /** Qwen3.5: a convolution without these gates, then the gated delta rule (Yang et al. 2024, arXiv 2412.06464). */
-  | {
-      readonly kind: 'gated delta';
-      readonly kernel: number;
-      /** Number of query and key heads; each serves valueHeads / keyHeads value heads. */
-      readonly keyHeads: number;
-      readonly keyDim: number;
-      readonly valueHeads: number;
-      readonly valueDim: number;
-      /** Whether the weights store ln(−rate) of each head's decay or, as in GGUF files, the rate itself. */
-      readonly decay: 'logarithm' | 'rate';
-      /** Value heads that share a key are either adjacent (`grouped`), or interleaved as in GGUF files (`tiled`). */
-      readonly order: 'grouped' | 'tiled';
-    };
+/** A layer that carries a state: Qwen3.5's convolution, then the gated delta rule (Yang et al. 2024, arXiv 2412.06464). */
+export interface Recurrence {
+  readonly kernel: number;
+  /** Number of query and key heads; each serves valueHeads / keyHeads value heads. */
+  readonly keyHeads: number;
+  readonly keyDim: number;
+  readonly valueHeads: number;
+  readonly valueDim: number;
+  /** Whether the weights store ln(−rate) of each head's decay or, as in GGUF files, the rate itself. */
+  readonly decay: 'logarithm' | 'rate';
+  /** Value heads that share a key are either adjacent (`grouped`), or interleaved as in GGUF files (`tiled`). */
+  readonly order: 'grouped' | 'tiled';
+}
 
 export const attentionLayers = ({ layers }: Pick<DecoderConfig, 'layers'>): readonly LayerConfig[] =>
   layers.filter(({ recurrence }) => recurrence === undefined);
 
 /** Shapes of the states of one sequence, layer by layer; empty if all layers use attention. */
-export const stateShapes = ({
-  layers,
-  hidden,
-}: Pick<DecoderConfig, 'layers' | 'hidden'>): (readonly number[])[] =>
+export const stateShapes = ({ layers }: Pick<DecoderConfig, 'layers'>): (readonly number[])[] =>
   layers.flatMap(({ recurrence }) => {
     if (recurrence === undefined) return [];
-    if (recurrence.kind === 'short convolution') return [[recurrence.kernel - 1, hidden]];
     const { kernel, keyHeads, keyDim, valueHeads, valueDim } = recurrence;
     return [
       [kernel - 1, 2 * keyHeads * keyDim + valueHeads * valueDim],
@@ -93,7 +84,6 @@ export interface DecoderConfig {
   readonly gated: boolean;
   readonly bias: { readonly qkv: boolean; readonly output: boolean; readonly mlp: boolean };
   readonly qkNorm: boolean;
-  readonly qkNormOver: 'head' | 'all heads';
   /** Whether the query projection also outputs a gate for attention's output: per head [query; gate]. */
   readonly queryGate: boolean;
   /** Factor by which products of queries and keys are multiplied. */

@@ -95,14 +95,11 @@ function valueReader({ metadata }: GgufFile, architecture: string) {
 function numberReader(gguf: GgufFile, architecture: string): (key: string) => number {
   const { file } = gguf;
   const value = valueReader(gguf, architecture);
-  const { zeroHeads } = ggufFamilies[architecture]!;
   return (key) => {
     const given = value(key);
     // Some writers store one number per layer even if all are equal.
     const all = Array.isArray(given) ? given : [given];
-    const numbers = new Set(
-      zeroHeads && key === 'attention.head_count_kv' ? all.filter((count) => count !== 0) : all,
-    );
+    const numbers = new Set(all);
     const [first] = numbers;
     if (numbers.size === 1 && typeof first === 'number') return first;
     throw new UserError({

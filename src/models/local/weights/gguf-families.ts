@@ -23,8 +23,6 @@ export interface GgufFamily {
   readonly defaults?: Readonly<Record<string, number>>;
   /** Whether a model of the family may rotate only part of each head. */
   readonly partialRotation?: boolean;
-  /** Whether a head count of 0 marks layers without attention. */
-  readonly zeroHeads?: boolean;
   /** @param value a function that reads a key, given without the architecture's prefix */
   readonly config?: (value: Value, gguf: GgufFile) => Readonly<Record<string, unknown>>;
 }
@@ -65,63 +63,6 @@ const gemmaPattern = (stated: unknown) =>
   Array.isArray(stated)
     ? { layer_types: stated.map((local) => (local ? 'sliding_attention' : 'full_attention')) }
     : { sliding_window_pattern: stated };
-
-const olmo: GgufFamily = {
-  interleaved: false,
-  modules: {
-    attn_norm: '',
-    ffn_norm: '',
-    post_attention_norm: 'post_attention_layernorm',
-    post_ffw_norm: 'post_feedforward_layernorm',
-  },
-  keys: ['attention.sliding_window', 'attention.sliding_window_pattern'],
-  config: (value) => {
-    const window = value('attention.sliding_window');
-    const pattern = value('attention.sliding_window_pattern');
-    if (window === undefined) return {};
-    return {
-      model_type: 'olmo3',
-      sliding_window: window,
-      ...(Array.isArray(pattern) && gemmaPattern(pattern)),
-    };
-  },
-};
-
-/** Layers without key heads are convolutions. */
-const lfm2: GgufFamily = {
-  interleaved: false,
-  zeroHeads: true,
-  modules: {
-    attn_norm: 'operator_norm',
-    attn_output: 'self_attn.out_proj',
-    attn_q_norm: 'self_attn.q_layernorm',
-    attn_k_norm: 'self_attn.k_layernorm',
-    ffn_norm: 'ffn_norm',
-    ffn_gate: 'feed_forward.w1',
-    ffn_up: 'feed_forward.w3',
-    ffn_down: 'feed_forward.w2',
-    'shortconv.in_proj': 'conv.in_proj',
-    'shortconv.conv': 'conv.conv',
-    'shortconv.out_proj': 'conv.out_proj',
-  },
-  // The second name is Ollama's.
-  others: { token_embd_norm: 'model.embedding_norm', output_norm: 'model.embedding_norm' },
-  keys: ['shortconv.l_cache'],
-  config: (value, { tensors }) => {
-    const heads = value('attention.head_count_kv');
-    // Files that Ollama writes state a wrong width.
-    const width = tensors.get('blk.0.ffn_up.weight')?.shape[0];
-    return {
-      ...(Array.isArray(heads) && {
-        layer_types: heads.map((count) => (count === 0 ? 'conv' : 'full_attention')),
-      }),
-      ...(width !== undefined && { intermediate_size: width }),
-      block_auto_adjust_ff_dim: false,
-      conv_L_cache: value('shortconv.l_cache'),
-      conv_bias: [...tensors.keys()].some((name) => name.endsWith('.shortconv.in_proj.bias')),
-    };
-  },
-};
 
 /** The value heads aren't in the order of Hugging Face's files; `readGgufConfig` passes the order to the decoder. */
 const qwen35: GgufFamily = {
@@ -229,9 +170,6 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
       };
     },
   },
-  olmo2: olmo,
-  // Ollama's name for this architecture.
-  olmo3: olmo,
   mistral3: {
     interleaved: true,
     keys: ['attention.temperature_scale', 'rope.scaling.mscale'],
@@ -261,6 +199,5 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
     },
     aliases: { 'attention.layer_norm_epsilon': 'attention.layer_norm_rms_epsilon' },
   },
-  lfm2,
   qwen35,
 };

@@ -69,7 +69,7 @@ export function ggufTensors(gguf: GgufFile): StoredTensors {
     const turned = interleaved && /\.self_attn\.[qk]_proj\./.test(name);
     const { shape } = tensor;
     // In Hugging Face's files, a convolution has a dimension of 1 between channels and tokens.
-    const convolves = /\.conv(1d)?\.weight$/.test(name) && shape.length === 2;
+    const convolves = /\.conv1d\.weight$/.test(name) && shape.length === 2;
     tensors.set(name, {
       ...tensor,
       name,

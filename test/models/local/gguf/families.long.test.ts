@@ -90,22 +90,6 @@ const bools = (values: readonly boolean[]) =>
     Buffer.from(values.map(Number)),
   ]);
 
-const lfm2Names = {
-  'model.embedding_norm': 'token_embd_norm',
-  operator_norm: 'attn_norm',
-  'self_attn.out_proj': 'attn_output',
-  'self_attn.q_layernorm': 'attn_q_norm',
-  'self_attn.k_layernorm': 'attn_k_norm',
-  'conv.in_proj': 'shortconv.in_proj',
-  'conv.conv': 'shortconv.conv',
-  'conv.out_proj': 'shortconv.out_proj',
-  ffn_norm: 'ffn_norm',
-  'feed_forward.w1': 'ffn_gate',
-  'feed_forward.w3': 'ffn_up',
-  'feed_forward.w2': 'ffn_down',
-};
-const lfm2Keys = { 'shortconv.l_cache': uint32(3), 'rope.freq_base': float32(1e6) };
-
 const yarn = (factor: number) => ({
   'rope.scaling.type': string('yarn'),
   'rope.scaling.factor': float32(factor),
@@ -134,7 +118,6 @@ const conversions: Readonly<Record<string, Conversion>> = {
       'attention.temperature_scale': float32(0.3),
     },
   },
-  olmo2: { architecture: 'olmo2', names: around },
   'phi3-longrope': {
     architecture: 'phi3',
     keys: {
@@ -167,16 +150,6 @@ const conversions: Readonly<Record<string, Conversion>> = {
       'attention.key_length',
       'attention.value_length',
     ],
-  },
-  lfm2: {
-    architecture: 'lfm2',
-    names: lfm2Names,
-    keys: { ...lfm2Keys, 'attention.head_count_kv': int32s([0, 0, 2, 0]) },
-  },
-  'lfm2-untied': {
-    architecture: 'lfm2',
-    names: lfm2Names,
-    keys: { ...lfm2Keys, 'shortconv.l_cache': uint32(4), 'attention.head_count_kv': int32s([2, 0, 0]) },
   },
   qwen35: {
     architecture: 'qwen35',
@@ -313,7 +286,7 @@ it.each(Object.entries(conversions))(
 );
 
 describe('files converted by Ollama', () => {
-  const { lfm2, ministral3, olmo2 } = conversions;
+  const { ministral3 } = conversions;
   it.each([
     [
       'ministral3',
@@ -332,15 +305,6 @@ describe('files converted by Ollama', () => {
           image_token_index: uint32(10),
         },
         pictures: ['v.patch_conv', 'mm.linear_1'],
-      },
-    ],
-    ['olmo2', { ...olmo2!, architecture: 'olmo3' }],
-    [
-      'lfm2',
-      {
-        ...lfm2!,
-        names: { ...lfm2!.names, 'model.embedding_norm': 'output_norm' },
-        keys: { ...lfm2!.keys, feed_forward_length: uint32(72) },
       },
     ],
   ])('%s: Ollama’s own keys and names give the logits of Transformers', async (name, conversion) => {

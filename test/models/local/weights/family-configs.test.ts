@@ -89,7 +89,7 @@ describe('keys that Transformers 4 omits or spells differently', () => {
     const config = parse(whole);
     expect(config).toMatchObject({ rotaryWidth: 64, queryGate: true, tied: true, contextTokens: 262_144 });
     const linearLayers = (given: object) =>
-      parse(given).layers.flatMap(({ recurrence }, i) => (recurrence?.kind === 'gated delta' ? [i] : []));
+      parse(given).layers.flatMap(({ recurrence }, i) => (recurrence ? [i] : []));
     expect(linearLayers(whole)).toEqual([0, 1, 2, 4, 5, 6]);
     expect(config.layers[3]!.rope).toEqual({ theta: 1e7, scaling: 'none' });
     const types = (...names: string[]) => ({ ...text, layer_types: names, num_hidden_layers: names.length });
@@ -105,48 +105,6 @@ describe('keys that Transformers 4 omits or spells differently', () => {
     expect(() => parse(types('mamba', 'full_attention'))).toThrow(
       /layer_types\.0: is not supported[\s\S]*linear_attention/,
     );
-  });
-
-  it('LFM2: the earliest spellings are read, and the MLP width is derived from them', () => {
-    const old = {
-      architectures: ['Lfm2ForCausalLM'],
-      block_auto_adjust_ff_dim: true,
-      block_dim: 1024,
-      block_ff_dim: 6656,
-      block_ffn_dim_multiplier: 1.0,
-      block_mlp_init_scale: 1.0,
-      block_multiple_of: 256,
-      block_norm_eps: 1e-5,
-      block_use_swiglu: true,
-      block_use_xavier_init: true,
-      conv_L_cache: 3,
-      conv_bias: false,
-      conv_dim: 1024,
-      eos_token_id: 7,
-      full_attn_idxs: [2, 5],
-      hidden_size: 1024,
-      max_position_embeddings: 128_000,
-      model_type: 'lfm2',
-      norm_eps: 1e-5,
-      num_attention_heads: 16,
-      num_heads: 16,
-      num_hidden_layers: 7,
-      num_key_value_heads: 8,
-      rope_theta: 1e6,
-      use_pos_enc: true,
-      vocab_size: 65_536,
-    };
-    const config = parse(old);
-    const attending = (given: object) =>
-      parse(given).layers.flatMap(({ recurrence }, i) => (recurrence === undefined ? [i] : []));
-    expect(attending(old)).toEqual([2, 5]);
-    expect(attending(without(old, 'full_attn_idxs'))).toHaveLength(7);
-    expect(config.layers[0]!.recurrence).toEqual({ kind: 'short convolution', kernel: 3, bias: false });
-    expect(config).toMatchObject({ tied: true, intermediate: 4608, normEpsilon: 1e-5, headDim: 64 });
-    expect(parse({ ...old, tie_embedding: false, tie_word_embeddings: true }).tied).toBe(false);
-    expect(parse({ ...old, block_auto_adjust_ff_dim: false }).intermediate).toBe(6656);
-    expect(parse(without(old, 'block_ff_dim')).intermediate).toBe(8192);
-    expect(() => parse({ ...old, use_pos_enc: 'no' })).toThrow(/use_pos_enc: unknown key/);
   });
 
   it('Gemma 3 with vision: text_config has the defaults of its class', () => {
@@ -203,21 +161,10 @@ describe('keys that Transformers 4 omits or spells differently', () => {
     );
   });
 
-  it('OLMo 3: RoPE scaling applies only to layers without a window', () => {
-    const { rope_parameters: rope, ...rest } = configOf('olmo3') as Config & {
-      rope_parameters: { full_attention: Config };
-    };
-    const { rope_theta, ...scaling } = rope.full_attention;
-    expect(parse({ ...without(rest, 'layer_types'), rope_theta, rope_scaling: scaling })).toEqual(
-      parse({ ...rest, rope_parameters: rope }),
-    );
-  });
-
   it.each([
     ['llama', false],
     ['gemma2', true],
     ['smollm3', true],
-    ['olmo2', false],
     ['granite', false],
     ['phi3', false],
   ])('%s: a missing tie_word_embeddings means %s', (model_type, tied) => {
@@ -271,7 +218,6 @@ describe('features of a family that the decoder does not support', () => {
     ],
     ['gemma2', { hidden_activation: 'gelu' }, /hidden_activation: is not supported/],
     ['phi3-window', { attention_bias: true }, /attention_bias: is not supported/],
-    ['olmo2', { clip_qkv: 8 }, /clip_qkv: unknown key that may change/],
     [
       'ministral3',
       { rope_parameters: { rope_type: 'yarn', factor: 2, surprise: 1 } },
