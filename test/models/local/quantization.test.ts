@@ -42,20 +42,6 @@ function dequantize(
   });
 }
 
-test.each([
-  [4, 0.1],
-  [8, 0.006],
-] as const)('%i-bit weights have a small error, which equals the reported one', (bits, limit) => {
-  const random = createGenerator(1);
-  const columns = 80;
-  const weights = Float32Array.from({ length: 50 * columns }, () => random.normal());
-  const quantized = quantizeRows(weights, columns, { bits, block: 32 });
-  const back = dequantize(quantized, columns, bits);
-  const squared = back.reduce((sum, value, i) => sum + (value - weights[i]!) ** 2, 0);
-  const size = weights.reduce((sum, weight) => sum + weight ** 2, 0);
-  expect(Math.sqrt(squared / size)).toBeLessThan(limit);
-});
-
 /** The definition of a block's codes, one step after the other. */
 function codesOf(block: readonly number[], middle: number): { levels: number[]; scale: number } {
   const largest = Math.max(...block.map(Math.abs));
@@ -90,12 +76,6 @@ test.each([4, 8] as const)('%i-bit codes equal their definition, including round
       ]);
       expect(stored).toEqual(padded.map((level) => level + middle));
     }),
-  );
-});
-
-test('a block of zeros stays zero', () => {
-  expect(dequantize(quantizeRows(new Float32Array(64), 64, { bits: 4, block: 32 }), 64, 4)).toEqual(
-    new Float32Array(64),
   );
 });
 

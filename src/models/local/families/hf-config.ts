@@ -134,7 +134,6 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
     queryGrowth: undefined,
     tied: config.tie_word_embeddings ?? false,
     contextTokens: longestContext(config.max_position_embeddings, layers),
-    dtype: config.dtype ?? config.torch_dtype ?? undefined,
     eosTokens: tokenIds(config.eos_token_id),
     ...own,
   };

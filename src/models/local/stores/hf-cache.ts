@@ -48,19 +48,11 @@ export function withoutScheme(model: string): string {
 
 /** The cache folder, located as huggingface_hub locates it. */
 export function hfCache(env: Variables): string {
-  const home = env.HF_HOME ?? path.join(env.XDG_CACHE_HOME ?? '~/.cache', 'huggingface');
-  const cache = env.HF_HUB_CACHE ?? env.HUGGINGFACE_HUB_CACHE ?? path.join(expanded(home, env), 'hub');
-  return expanded(cache, env);
+  const { HF_HOME, HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, XDG_CACHE_HOME } = env;
+  const home =
+    HF_HOME ?? path.join(XDG_CACHE_HOME ?? path.join(env.HOME ?? homedir(), '.cache'), 'huggingface');
+  return HF_HUB_CACHE ?? HUGGINGFACE_HUB_CACHE ?? path.join(home, 'hub');
 }
-
-/** Like Python's `expanduser` and `expandvars`; unset variables stay as written. */
-const expanded = (place: string, env: Variables): string =>
-  place
-    .replace(/^~(?=\/|$)/, () => env.HOME ?? homedir())
-    .replaceAll(
-      /\$(?:(\w+)|\{([^}]*)\})/g,
-      (whole, bare?: string, braced?: string) => env[bare ?? braced!] ?? whole,
-    );
 
 export const repositoryFolder = (cache: string, repository: string): string =>
   path.join(cache, `models--${repository.replace('/', '--')}`);

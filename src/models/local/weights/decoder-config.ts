@@ -100,8 +100,6 @@ export interface DecoderConfig {
   /** Whether the embedding is also the output layer. */
   readonly tied: boolean;
   readonly contextTokens: number;
-  /** Dtype that the config states, e.g. `bfloat16`; the dtypes of the tensors take precedence. */
-  readonly dtype: string | undefined;
   readonly eosTokens: readonly number[];
 }
 

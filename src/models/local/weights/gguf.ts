@@ -3,7 +3,7 @@ import { closeSync, existsSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
 import { openRegularFile, readBytes } from '../../../base/files/regular-file.js';
-import { blockTypes, foreignTypes } from './gguf-blocks.js';
+import { blockTypes } from './gguf-blocks.js';
 import type { StoredTensor } from './safetensors.js';
 
 type GgufScalar = number | string | boolean;
@@ -194,7 +194,7 @@ function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: strin
     throw new UserError({
       file,
       field: name.slice(0, 80),
-      value: foreignTypes[type] ?? type,
+      value: type,
       message: 'tensors of this type are not supported',
       alternatives: blockTypes.map((block) => block.dtype),
       hint: 'use a different file of the model, e.g. Q4_K_M or Q8_0, or serve this one with llama-server or Ollama',

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue } from '../../../base/files/files.js';
-import { ignoring, refuseUnknownKeys } from './config-keys.js';
+import { refuseUnknownKeys } from './config-keys.js';
 
 /** Rotary position embedding (Su et al. 2021), with the scalings that stretch its wavelengths. */
 export type Rope = { readonly theta: number } & (
@@ -214,14 +214,7 @@ function sectionOf(
 ): { given: Readonly<Record<string, unknown>>; field: string } {
   const isSet = (value: object | null | undefined) => value != null && Object.keys(value).length > 0;
   if (!isSet(parameters)) return { given: old ?? {}, field: 'rope_scaling' };
-  if (isSet(old))
-    throw new UserError({
-      file,
-      field: 'rope_scaling',
-      value: old,
-      message: 'rope_parameters is also set, but only one of the two can apply',
-      hint: ignoring('rope_scaling'),
-    });
+  if (isSet(old)) throw unsupported(file, 'rope_scaling', old, ['null, because rope_parameters is set']);
   const sections = Object.values(parameters!).some(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   );

@@ -62,9 +62,6 @@ const split = (pattern: object, behavior: string, invert = false) => ({
 });
 const refusals: readonly (readonly [field: string, change: (json: Json) => void])[] = [
   ['pre_tokenizer.behavior', (json) => (json.pre_tokenizer = split({ Regex: '\\s' }, 'MergedWithNext'))],
-  ['pre_tokenizer.behavior', (json) => (json.pre_tokenizer = split({ String: ' ' }, 'MergedWithPrevious'))],
-  ['pre_tokenizer.behavior', (json) => (json.pre_tokenizer = split({ String: ',' }, 'Removed'))],
-  ['pre_tokenizer.behavior', (json) => (json.pre_tokenizer = split({ Regex: '\\d' }, 'Contiguous'))],
   ['pre_tokenizer.invert', (json) => (json.pre_tokenizer = split({ Regex: '\\w+' }, 'Isolated', true))],
   ...['a++', '(?>a)', '^a', 'a$', '.', '(?i:abc)', '\\bx', '(a)\\1', '[a&&b]', '[[:alpha:]]'].map(
     (Regex) =>
@@ -73,15 +70,6 @@ const refusals: readonly (readonly [field: string, change: (json: Json) => void]
   [
     'pre_tokenizer.pretokenizers.1.type',
     (json) => (json.pre_tokenizer = sequence({ type: 'Punctuation', behavior: 'Removed' })),
-  ],
-  [
-    'pre_tokenizer.pretokenizers.1.type',
-    (json) => (json.pre_tokenizer = sequence({ type: 'FixedLength', length: 5 })),
-  ],
-  ['pre_tokenizer.pretokenizers.1.type', (json) => (json.pre_tokenizer = sequence({ type: 'Whitespace' }))],
-  [
-    'pre_tokenizer.pretokenizers.1.type',
-    (json) => (json.pre_tokenizer = sequence({ type: 'BertPreTokenizer' })),
   ],
   [
     'pre_tokenizer.add_prefix_space',
@@ -93,8 +81,6 @@ const refusals: readonly (readonly [field: string, change: (json: Json) => void]
   ],
   ['pre_tokenizer.type', (json) => (json.pre_tokenizer = { type: 'Novel' })],
   ['normalizer.type', (json) => (json.normalizer = { type: 'Lowercase' })],
-  ['normalizer.type', (json) => (json.normalizer = { type: 'Strip', strip_left: true, strip_right: true })],
-  ['normalizer.type', (json) => (json.normalizer = { type: 'Precompiled', precompiled_charsmap: '' })],
   [
     'normalizer.pattern',
     (json) => (json.normalizer = { type: 'Replace', pattern: { Regex: ' +' }, content: ' ' }),
@@ -105,10 +91,8 @@ const refusals: readonly (readonly [field: string, change: (json: Json) => void]
   ],
   ['normalizer.novel', (json) => (json.normalizer = { type: 'NFC', novel: 1 })],
   ['added_tokens.0.single_word', (json) => (json.added_tokens[0]!.single_word = true)],
-  ['added_tokens.0.novel', (json) => (json.added_tokens[0]!.novel = true)],
   ['model.dropout', (json) => (json.model.dropout = 0.1)],
   ['model.continuing_subword_prefix', (json) => (json.model.continuing_subword_prefix = '##')],
-  ['model.end_of_word_suffix', (json) => (json.model.end_of_word_suffix = '</w>')],
   ['decoder.type', (json) => (json.decoder = { type: 'WordPiece' })],
   ['decoder', (json) => (json.decoder = { type: 'Sequence', decoders: [{ type: 'Fuse' }] })],
 ];

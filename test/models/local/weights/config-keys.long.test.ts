@@ -48,27 +48,14 @@ describe('keys of config.json', () => {
 
   it.each([
     ['embedding_multiplier', 12],
-    ['logits_scaling', 8],
     ['attn_logit_softcapping', 50],
-    ['final_logit_softcapping', 30],
-    ['query_pre_attn_scalar', 256],
     ['clip_qkv', 8],
-    ['no_rope_layers', [1, 0]],
     ['dual_chunk_attention_config', { chunk_size: 262144 }],
-    ['original_max_position_embeddings', 4096],
-    ['rope_interleaved', true],
-    ['parallel_attn', true],
-    ['use_bidirectional_attention', true],
     ['is_causal', false],
     ['use_rope', false],
-    ['use_qk_norm', true],
-    ['layer_norm_eps', 1e-5],
     ['num_experts', 8],
-    ['per_layer_config', { '1': { hidden_size: 8 } }],
-    ['auto_map', { AutoModelForCausalLM: 'modeling_x.XForCausalLM' }],
     ['text_config', { hidden_size: 8 }],
     ['something_new', 'yes'],
-    ['mlp_only_layers', [3]],
   ])('%s: %j is refused by name, with a hint that ignores the key', (key, value) => {
     const config = { ...llama, [key]: value };
     expect(() => parse(config)).toThrow(new RegExp(`config.json: ${key}: unknown key that may change`));
@@ -79,13 +66,10 @@ describe('keys of config.json', () => {
   it.each([
     ['embedding_multiplier', 1],
     ['attn_logit_softcapping', null],
-    ['clip_qkv', null],
     ['no_rope_layers', []],
     ['pruned_heads', {}],
-    ['parallel_attn', false],
     ['is_causal', true],
     ['position_bias', 'none'],
-    ['quantization_config', null],
     ['quantization_config', {}],
     ['num_experts', 0],
   ])('%s: %j is accepted and has no effect', (key, value) => {
@@ -96,18 +80,6 @@ describe('keys of config.json', () => {
     expect(parse({ ...qwen3, use_qk_norm: true }).qkNorm).toBe(true);
     expect(() => parse({ ...qwen3, use_qk_norm: false })).toThrow(/use_qk_norm: unknown key that may change/);
     expect(() => parse({ ...llama, use_qk_norm: true })).toThrow(/use_qk_norm/);
-  });
-
-  it('one error names every unknown key', () => {
-    const error = (() => {
-      try {
-        parse({ ...llama, embedding_multiplier: 12, clip_qkv: 8 });
-      } catch (thrown) {
-        return String(thrown);
-      }
-      return '';
-    })();
-    expect(error).toMatch(/embedding_multiplier[\s\S]*clip_qkv/);
   });
 });
 
@@ -160,19 +132,13 @@ describe('keys of the rotary embedding', () => {
       rope_parameters: { rope_type: 'default', rope_theta: 1e4 },
       rope_scaling: { rope_type: 'linear', factor: 2 },
     };
-    expect(() => parse({ ...llama, ...both })).toThrow(/rope_scaling: rope_parameters is also set/);
+    expect(() => parse({ ...llama, ...both })).toThrow(
+      /rope_scaling: is not supported[\s\S]*rope_parameters is set/,
+    );
   });
 });
 
 describe('model.ignoreKeys', () => {
-  it('is the hint that the error suggests, and it works', () => {
-    const directory = modelWith({ some_scale: 3 });
-    const settings = { provider: 'local', path: directory };
-    expect(() => createLocalModel(localSchema.parse(settings))).toThrow(/model\.ignoreKeys=\[some_scale\]/);
-    const model = createLocalModel(localSchema.parse({ ...settings, ignoreKeys: ['some_scale'] }));
-    expect(model.id).toBe('local/model');
-  });
-
   it('makes the model answer as it does without the key', async () => {
     const name = 'qwen2-tied-bf16-sharded';
     const model = createLocalModel(
