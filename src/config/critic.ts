@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema } from '../models/settings.js';
 import { baselines } from './baselines.js';
-import { languageModelOf, type ModelConfig, schemasOf } from './model.js';
+import { schemasOf } from './model.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
@@ -48,42 +48,3 @@ export const criticSchema = z.strictObject({
 });
 
 export type CriticConfig = z.output<typeof criticSchema>;
-
-/** Config of the critic's language model; undefined if the critic is a baseline. */
-export const criticModelOf = ({
-  critic,
-  model,
-}: {
-  readonly critic?: Pick<CriticConfig, 'model'> | undefined;
-  readonly model: ModelConfig;
-}) => languageModelOf(critic?.model ?? model);
-
-/** The models that stages have of their own, by stage. */
-export const stageModelsOf = ({
-  critic,
-}: {
-  readonly critic?: Pick<CriticConfig, 'model'> | undefined;
-}): Readonly<Record<string, ModelConfig>> => (critic?.model ? { critic: critic.model } : {});
-
-export const revisionsOf = ({
-  critic,
-  iterations,
-}: {
-  readonly critic?: Pick<CriticConfig, 'every'> | undefined;
-  readonly iterations: number;
-}): number => (critic === undefined ? 0 : Math.floor(iterations / critic.every));
-
-/**
- * Maximum number of evaluations in a run, given its limits.
- * @param warmup number of evaluations before the first proposal
- */
-export const budgetOf = (
-  config: Parameters<typeof evaluationsOf>[0] & {
-    readonly limits: { readonly evaluations?: number | undefined };
-  },
-  warmup: number,
-): number => Math.min(warmup + evaluationsOf(config), config.limits.evaluations ?? Number.POSITIVE_INFINITY);
-
-export const evaluationsOf = (
-  config: { readonly candidates: number } & Parameters<typeof revisionsOf>[0],
-): number => config.iterations * config.candidates + revisionsOf(config);

@@ -29,7 +29,7 @@ import { claimEvaluations } from './stopping.js';
 
 /**
  * Evaluates a candidate of an iteration, or logs why there is none.
- * @param revises for a revision, the number of the candidate that it revises
+ * @param stage the stage that proposes it, and the number of the candidate that it revises
  * @returns undefined if the proposal or its program failed
  */
 export async function evaluateCandidate(
@@ -37,13 +37,13 @@ export async function evaluateCandidate(
   iteration: number,
   proposal: Proposal,
   abort: AbortSignal,
-  revises?: number,
+  stage?: Pick<BufferEntry, 'by' | 'revises'>,
 ): Promise<Measured | undefined> {
   const { config, log, setting, stages } = experiment;
   const { candidate, parameters, tuned } = proposal;
   const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
   const seeds = evaluationSeeds(config.seed, config.evaluation.episodes, fresh);
-  const origin = { ...(revises !== undefined && { revises }), ...(tuned && { tuned }) };
+  const origin = { ...stage, ...(tuned && { tuned }) };
   const place = { iteration, group: iteration, candidate, source: 'proposal', ...origin } as const;
   const reject = (failures: ReturnType<typeof failuresOf>) =>
     log.emit({ kind: 'proposal-rejected', iteration, candidate, failures });

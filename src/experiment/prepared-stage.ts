@@ -12,7 +12,7 @@ import type { Stage } from './parts.js';
 export type PrepareStage = (
   config: Config & { readonly policy: PolicyConfig },
   env: Readonly<Record<string, string | undefined>>,
-  own: { readonly critic?: LanguageModel | undefined },
+  own: { readonly stages?: Readonly<Record<string, LanguageModel>> | undefined },
 ) => Promise<PreparedStage | undefined>;
 
 export interface PreparedStage {

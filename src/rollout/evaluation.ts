@@ -141,7 +141,7 @@ export async function measure(
   setting: EvaluationSetting,
   parameters: ParameterVector,
   seeds: readonly number[],
-  place: Pick<BufferEntry, 'iteration' | 'group' | 'candidate' | 'source' | 'revises'>,
+  place: Pick<BufferEntry, 'iteration' | 'group' | 'candidate' | 'source' | 'by' | 'revises'>,
   signal?: AbortSignal,
 ): Promise<Measured> {
   const { episodes, ...measured } = await evaluate(setting, parameters, seeds, signal);

@@ -19,7 +19,9 @@ export interface BufferEntry {
   /** 0-based index within the group (for iteration 0, within the warm-up). */
   readonly candidate: number;
   readonly source: 'warm-up' | 'proposal' | 'imported';
-  /** For a revision, the candidate of the same iteration that the critic revised. */
+  /** The stage that added it, if one did. */
+  readonly by?: string;
+  /** For a revision, the candidate of the same iteration that it revises. */
   readonly revises?: number;
   readonly parameters: ParameterVector;
   /** Source of the program with the constants of `parameters`, if policies are programs. */

@@ -100,12 +100,9 @@ function fixedParts(config: object): readonly (readonly [string, unknown])[] {
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Config sections of models that don't make proposals. */
-const ownModels: ReadonlySet<string> = new Set(['critic.model']);
-
-/** Splits the settings of portfolio members and `ownModels` into one entry per key; omits keys that may change. */
+/** Splits the settings of portfolio members and of stages' models into one entry per key; omits keys that may change. */
 function settingsAt(path: string, value: unknown): [string, unknown][] {
-  if (ownModels.has(path) && typeof value === 'object' && value !== null)
+  if (/^\w+\.model$/.test(path) && typeof value === 'object' && value !== null)
     return Object.entries(value)
       .filter(([key]) => !mayChange.has(`model.${key}`))
       .map(([key, item]): [string, unknown] => [`${path}.${key}`, item]);

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { readOwnJson } from '../base/files/files.js';
 import type { Config } from '../config/config.js';
-import { stageModelsOf } from '../config/critic.js';
 import type { LimitsConfig } from '../config/limits.js';
+import { stageModelsOf } from '../config/stages.js';
 import {
   type Amounts,
   type CallUsage,

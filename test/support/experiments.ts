@@ -88,7 +88,7 @@ function withModel(assembly: Assembly, { model }: PlayOptions): Assembly {
 /** Runs an experiment to its end in a new directory. */
 export async function runExperimentFrom(config: ConfigInput, options: PlayOptions = {}) {
   const { critic, env = {} } = options;
-  const assembly = await assemble(parseConfig(config), env, undefined, { critic });
+  const assembly = await assemble(parseConfig(config), env, undefined, { stages: critic && { critic } });
   const chosen = withModel(assembly, options);
   const path = options.path ?? join(temporaryDirectory(), 'run');
   return play(chosen, startRun(chosen, path, { now: tickingClock() }), options);
@@ -101,7 +101,7 @@ export async function resumeExperiment(
 ) {
   const { config } = loadConfig({ file: join(path, runFiles.config), overrides: options.overrides ?? [] });
   const { critic, env = {} } = options;
-  const assembly = await assemble(config, env, readImported(path), { critic });
+  const assembly = await assemble(config, env, readImported(path), { stages: critic && { critic } });
   const chosen = withModel(assembly, options);
   return play(chosen, resumeRunDirectory(path, tickingClock()), options);
 }

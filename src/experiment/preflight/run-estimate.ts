@@ -1,8 +1,8 @@
 /** Estimates the calls, tokens and cost of a run. */
 
 import { formatCompact, plural } from '../../base/text/numbers.js';
-import { budgetOf, criticModelOf, evaluationsOf, revisionsOf } from '../../config/critic.js';
 import { languageModelOf, membersOf } from '../../config/model.js';
+import { budgetOf, evaluationsOf, stagesOf, timesOf } from '../../config/stages.js';
 import type { PriceConfig } from '../../models/settings.js';
 import { sum } from '../../statistics/descriptive.js';
 import type { Assembly } from '../setup/assemble.js';
@@ -59,11 +59,13 @@ export function estimateRun(
       tokens: size.mean,
     });
   }
-  const reviser = config.critic && criticModelOf(config);
-  const revisions = revisionsOf(config);
-  // The critic's prompts are assumed to be as long as the longest prompt for proposals.
-  if (reviser !== undefined)
-    asked.push({ reader: reviser, calls: revisions, prompts: revisions, share: allowed, tokens: size.last });
+  for (const stage of stagesOf(config)) {
+    const reader = languageModelOf(stage.model ?? config.model);
+    const calls = timesOf(stage, config);
+    // Its prompts are assumed to be as long as the longest prompt for proposals.
+    if (reader !== undefined)
+      asked.push({ reader, calls, prompts: calls, share: allowed, tokens: size.last });
+  }
   if (asked.length === 0) return found('estimate', `${plural(iterations, 'iteration')}; no tokens, no cost`);
   const estimate = asked.map((one) => estimateOf(one, config.corrections, size)).reduce(sumOf);
   const { calls, completionTokens, cost, listed, promptTokens } = estimate;

@@ -8,6 +8,7 @@ import { loadConfig } from '../../config/load.js';
 import { isBaseline, membersOf } from '../../config/model.js';
 import { requirePrices } from '../../config/model-checks.js';
 import { type ResolvedConfig, resolve, resolveModels } from '../../config/resolve.js';
+import { stagesOf } from '../../config/stages.js';
 import { customPrefix, isRemoteId } from '../../environments/catalogue/open.js';
 import type { Environment, EnvironmentSpec } from '../../environments/environment.js';
 import type { RemoteEnvironment } from '../../environments/remote/remote-environment.js';
@@ -50,7 +51,8 @@ export interface Assembly extends Omit<OpenedModel, 'facts'> {
 /** Objects passed in by the calling program, which replace what the config names. */
 export interface OwnParts {
   readonly model?: LanguageModel | undefined;
-  readonly critic?: LanguageModel | undefined;
+  /** Models of stages, by stage. */
+  readonly stages?: Readonly<Record<string, LanguageModel>> | undefined;
   readonly environment?: Environment | undefined;
   /**
    * Aborts the query for the server's context length, which determines the size of the history. If omitted, the server
@@ -212,11 +214,12 @@ function importedParameters(
 }
 
 /** If the warm-up or a baseline draws random programs, checks that their grammar supports the environment. */
-function checkRandomPrograms({ critic, model, policy, warmup }: Config, environment: EnvironmentSpec): void {
+function checkRandomPrograms(config: Config, environment: EnvironmentSpec): void {
+  const { model, policy, warmup } = config;
   if (policy?.kind !== 'program') return;
   const proposers = [
-    ...membersOf(model).map(({ config }) => config),
-    ...(critic?.model ? [critic.model] : []),
+    ...membersOf(model).map((member) => member.config),
+    ...stagesOf(config).flatMap((stage) => stage.model ?? []),
   ];
   if (warmup.policies > 0 || proposers.some(isBaseline)) spacesOf(environment);
 }

@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import { UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
-import { stageModelsOf } from '../../config/critic.js';
 import { loadConfig } from '../../config/load.js';
 import {
   isBaseline,
@@ -12,6 +11,7 @@ import {
   type SingleModelConfig,
 } from '../../config/model.js';
 import { dependsOnContext, type Facts } from '../../config/resolve.js';
+import { stageModelsOf } from '../../config/stages.js';
 import { waitOnClock } from '../../models/hosted/retry.js';
 import { type LanguageModel, type ModelContext, ModelError } from '../../models/language-model.js';
 import { localContext } from '../../models/local/process/local-model.js';

@@ -62,7 +62,7 @@ export const tables = {
   evaluations: [
     ...place,
     column('source', 'VARCHAR', 'warm-up, imported or proposal'),
-    column('revises', 'INTEGER', 'for a revision by the critic: the candidate that it revises'),
+    column('revises', 'INTEGER', 'for a revision: the candidate that it revises'),
     column('score', 'DOUBLE', 'mean return'),
     column('episodes', 'INTEGER', 'episodes played'),
     column('lowest', 'DOUBLE', 'lowest episode return'),
@@ -89,7 +89,7 @@ export const tables = {
     column(
       'purpose',
       'VARCHAR',
-      'proposal, correction (of a proposal) or critic; meaningless for `policyloop play`',
+      'proposal, correction (of a proposal) or the name of a stage; meaningless for `policyloop play`',
     ),
     column('member', 'VARCHAR', 'portfolio member that was called'),
     column('outcome', 'VARCHAR', 'accepted, rejected or error'),

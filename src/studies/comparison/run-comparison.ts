@@ -1,7 +1,7 @@
 /** Computes the figures of each group of runs and tests the differences between them. */
 import { version } from '../../base/package.js';
 import type { TargetConfig } from '../../config/config.js';
-import { evaluationsOf } from '../../config/critic.js';
+import { evaluationsOf } from '../../config/stages.js';
 import type { RunStatus } from '../../runs/reader.js';
 import { bootstrapMedian95, type Interval } from '../../statistics/bootstrap.js';
 import { largest, mean, median, smallest } from '../../statistics/descriptive.js';

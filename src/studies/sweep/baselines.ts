@@ -2,7 +2,7 @@
 
 import { type BaselineName, baselineLabel } from '../../config/baselines.js';
 import type { Config, ConfigInput } from '../../config/config.js';
-import { evaluationsOf } from '../../config/critic.js';
+import { evaluationsOf } from '../../config/stages.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { pairedMeans } from '../../statistics/paired.js';
 import { verdicts } from '../../statistics/tests.js';
@@ -33,7 +33,7 @@ export function baselinesFor({ values }: Setting, config: Config): readonly Base
   const names = config.policy?.kind === 'program' ? ofPrograms : ofNumbers;
   const own = Object.entries(values).filter(([key]) => isShared(key));
   const dropped = Object.keys(config).filter((key) => key !== 'model' && !isShared(key));
-  // A critic's revisions are evaluations, too.
+  // Stages add evaluations, too.
   const iterations = Math.round(evaluationsOf(config) / config.candidates);
   const more = iterations === config.iterations ? [] : [['iterations', String(iterations)] as const];
   return names.map((baseline) => {

@@ -63,7 +63,7 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
       const entry = evaluations.find((one) => one.candidate === candidate);
       const own = calls.filter((call) => call.candidate === candidate);
       const name = iteration === 0 ? 'warm-up policy' : `iteration ${iteration}, candidate`;
-      const origin = own.some(({ purpose }) => purpose === 'critic') ? ' (revised)' : '';
+      const origin = own.some((call) => stageOf(call) !== 'proposal') ? ' (revised)' : '';
       const asText = apart([entry?.score, ...(entry?.returns ?? [])]);
       const score =
         entry === undefined

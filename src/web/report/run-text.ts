@@ -48,7 +48,7 @@ export interface RunFigures extends RunResult, Labels {
     readonly parameters: ParameterVector;
     /** Source of a program; `parameters` then holds the hash of its structure and its constants. */
     readonly program?: string;
-    /** The proposer: a portfolio member, or `critic` for a revision; absent otherwise. */
+    /** The proposer: a portfolio member or a stage; absent otherwise. */
     readonly by?: string;
     /** The weights that the parameters define; present only if the parameters are coordinates in a random subspace. */
     readonly weights?: ParameterVector;

@@ -3,7 +3,8 @@
  * al., “Reflective Prompted Policy Optimization”, arXiv:2605.08315). The revision is evaluated on the same episodes,
  * and the memory keeps only the better of the two by default.
  */
-import { type CriticConfig, criticModelOf } from '../../../config/critic.js';
+import type { CriticConfig } from '../../../config/critic.js';
+import { languageModelOf } from '../../../config/model.js';
 import type { ParameterVector } from '../../../policies/policy.js';
 import { encodingFor } from '../../../prompting/notation/encoding.js';
 import { answerFormOf } from '../../../prompting/notation/grammar.js';
@@ -70,7 +71,7 @@ async function revise(
     ...readingOf({
       family: setting.family,
       encoding: encodingFor(setting.family, 'numeric'),
-      form: answerFormOf(criticModelOf(config), config.prompts),
+      form: answerFormOf(languageModelOf(critic.config.model ?? config.model), config.prompts),
       edited: areEdits ? best.parameters : undefined,
     }),
   });
@@ -98,7 +99,8 @@ async function revise(
     report('kept', { distance });
     return undefined;
   }
-  const evaluation = await evaluateCandidate(experiment, iteration, proposal, stop.abort, best.candidate);
+  const origin = { by: 'critic', revises: best.candidate };
+  const evaluation = await evaluateCandidate(experiment, iteration, proposal, stop.abort, origin);
   // A program that passed its trial can still fail in other episodes.
   if (evaluation === undefined) report('rejected');
   else {

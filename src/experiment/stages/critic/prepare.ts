@@ -20,7 +20,7 @@ export const prepareCritic: PrepareStage = async ({ critic, model, policy, promp
   const { model: config } = critic;
   const open = async (): Promise<Proposer | undefined> => {
     if (config === undefined) return undefined;
-    if (own.critic !== undefined) return languageModelProposer(own.critic);
+    if (own.stages?.critic !== undefined) return languageModelProposer(own.stages.critic);
     if (isBaseline(config)) return baselineProposer(config);
     // In a replay, the recording answers the critic's calls too.
     if (model.provider === 'replayed') return undefined;

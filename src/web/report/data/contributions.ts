@@ -128,11 +128,10 @@ export function memberFigures(proposals: readonly LoggedProposal[]): readonly Me
   return figures.toSorted((a, b) => b.improved - a.improved || (a.member < b.member ? -1 : 1));
 }
 
-/** @returns a function that names the proposer of an evaluation: a portfolio member, `critic`, or undefined */
+/** @returns a function that names the proposer of an evaluation: a stage, a portfolio member, or undefined */
 export function makerOf(calls: Iterable<CallRecord>): (entry: BufferEntry) => string | undefined {
   const members = new Map<string, string>();
   for (const { candidate, iteration, member } of calls)
     if (member !== undefined) members.set(`${iteration}/${candidate}`, member);
-  return ({ candidate, iteration, revises }) =>
-    revises === undefined ? members.get(`${iteration}/${candidate}`) : 'critic';
+  return ({ by, candidate, iteration }) => by ?? members.get(`${iteration}/${candidate}`);
 }

@@ -21,7 +21,7 @@ interface Place {
 export interface LoggedProposal extends Place {
   /** The portfolio member that proposed it. */
   readonly member: string | undefined;
-  /** Purpose of its calls: a proposal or a revision by the critic. */
+  /** `proposal`, or the stage that asked for it. */
   readonly purpose: string;
   readonly attempts: readonly LoggedAttempt[];
   readonly predicted: number | undefined;
@@ -82,8 +82,7 @@ export function loggedProposals(
   let best = Number.NEGATIVE_INFINITY;
   for (const entry of data.entries) {
     if (entry.source === 'proposal') {
-      const purpose = entry.revises === undefined ? 'proposal' : 'critic';
-      const proposal = proposals.get(keyOf(entry)) ?? add(entry, purpose);
+      const proposal = proposals.get(keyOf(entry)) ?? add(entry, entry.by ?? 'proposal');
       proposal.entry = entry;
       proposal.improved = entry.score > best;
     }
