@@ -198,44 +198,30 @@ const mostFolders = 20_000;
  * @throws UserError if the search covers too many folders
  */
 export function foldersMatching(pattern: string, from: string): readonly string[] {
-  const parts = pattern
-    .split('/')
-    .filter((part, i, all) => part !== '' && part !== '.' && !(part === '**' && all[i - 1] === part));
-  const found = new Set<string>();
-  const seen = new Set<string>();
-  const folders = new Map<string, readonly string[]>();
-  const foldersIn = (folder: string): readonly string[] => {
-    const known = folders.get(folder) ?? innerFolders(folder);
-    folders.set(folder, known);
-    if (folders.size > mostFolders)
+  let searched = 0;
+  const inside = (folder: string): readonly string[] => {
+    if (++searched > mostFolders)
       throw new UserError({
         value: pattern,
         message: `this pattern searches more than ${mostFolders} folders`,
         hint: 'use a more specific path',
       });
-    return known;
+    return innerFolders(folder);
   };
-  const expand = (folder: string, at: number): void => {
-    const key = `${at} ${folder}`;
-    if (seen.has(key)) return;
-    seen.add(key);
-    const part = parts[at];
-    if (part === undefined) {
-      found.add(folder);
-      return;
-    }
-    if (!isPattern(part)) {
-      if (existsSync(join(folder, part, '.'))) expand(join(folder, part), at + 1);
-      return;
-    }
-    if (part === '**') expand(folder, at + 1);
-    for (const name of foldersIn(folder)) {
-      if (part === '**') expand(join(folder, name), at);
-      else if (matches(part, name)) expand(join(folder, name), at + 1);
-    }
-  };
-  expand(isAbsolute(pattern) ? parse(pattern).root : from, 0);
-  return [...found];
+  const below = (folder: string): readonly string[] => [
+    folder,
+    ...inside(folder).flatMap((name) => below(join(folder, name))),
+  ];
+  let found: readonly string[] = [isAbsolute(pattern) ? parse(pattern).root : from];
+  for (const part of pattern.split('/').filter((one) => one !== '' && one !== '.')) {
+    if (part === '**') found = [...new Set(found.flatMap(below))];
+    else if (isPattern(part))
+      found = found.flatMap((folder) =>
+        inside(folder).flatMap((name) => (matches(part, name) ? [join(folder, name)] : [])),
+      );
+    else found = found.map((folder) => join(folder, part)).filter((folder) => existsSync(join(folder, '.')));
+  }
+  return [...new Set(found)];
 }
 
 function innerFolders(folder: string): readonly string[] {

@@ -1,5 +1,4 @@
 /** Users' modules: files that a config names in place of a built-in environment, policy, model, … */
-import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import process from 'node:process';
@@ -43,17 +42,6 @@ export function requireRunnable(file: string, field: string): void {
   });
 }
 
-/** How to fix a file whose syntax doesn't match its module kind (ESM or CommonJS). */
-function hintOf(file: string, message: string): Pick<Problem, 'hint'> {
-  const stem = basename(file, extname(file));
-  const language = file.endsWith('ts') ? 'ts' : 'js';
-  if (/Unexpected token 'export'|import statement outside|Unexpected strict/.test(message))
-    return { hint: `name it ${stem}.m${language}, or set "type": "module" in package.json` };
-  if (/(module|exports|require) is not defined/.test(message))
-    return { hint: `name it ${stem}.c${language}, or write export default { … }` };
-  return {};
-}
-
 /**
  * Imports a module; Node imports each file once per thread.
  * @param field config field that names the module, for errors
@@ -71,40 +59,27 @@ export async function loadModule(path: string, kind: ModuleKind, field: string):
     });
   }
   requireRunnable(file, field);
-  const problem = (message: string, more: Partial<Problem> = {}) => new UserError({ file, message, ...more });
   let exported: Readonly<Record<string, unknown>>;
   try {
     exported = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
-    const message = messageOf(error);
-    const thrown = thrownIn(file, error);
-    throw new UserError({
-      ...(thrown.line === undefined && isSyntaxError(error) ? syntaxErrorIn(file) : thrown),
-      message: `can't be imported: ${message}`,
-      ...hintOf(file, message),
-    });
+    throw new UserError({ ...thrownIn(file, error), message: `can't be imported: ${messageOf(error)}` });
   }
   // Compilers write `exports.default` for `export default`.
   const compiled = isRecord(exported.default) && exported.default.__esModule === true;
   const record = compiled ? (exported.default as { readonly default?: unknown }).default : exported.default;
-  if (record === undefined) {
-    throw problem('has no default export', { alternatives: Object.keys(exported), hint: shape });
-  }
   if (!isRecord(record) || typeof record.create !== 'function') {
-    throw problem('the default export has no create function', { hint: shape });
+    const message =
+      record === undefined ? 'has no default export' : 'the default export has no create function';
+    throw new UserError({ file, message, alternatives: Object.keys(exported), hint: shape });
   }
   const { name = basename(file, extname(file)), schema } = record;
-  if (typeof name !== 'string' || name === '')
-    throw problem('name must be a non-empty string', { value: name });
-  if (schema !== undefined && !(isRecord(schema) && typeof schema.parse === 'function')) {
-    throw problem('schema has no parse function', { hint: 'pass a zod schema, or omit schema' });
-  }
   const create = record.create.bind(record) as (...given: readonly unknown[]) => unknown;
   return {
     file,
-    name,
+    name: String(name),
     async create(options, optionsField, ...rest) {
-      const parsed = schema === undefined ? options : parseWith(schema, options, file, optionsField);
+      const parsed = isRecord(schema) ? parseWith(schema, options, file, optionsField) : options;
       try {
         return await create(parsed, ...rest);
       } catch (error) {
@@ -118,25 +93,8 @@ function parseWith(schema: object, options: unknown, file: string, field: string
   try {
     return (schema as { parse(value: unknown): unknown }).parse(options);
   } catch (error) {
-    const issues = isRecord(error) && Array.isArray(error.issues) ? (error.issues as unknown[]) : [];
-    const problems = issues.filter(isRecord).map((issue) => {
-      const path = Array.isArray(issue.path) ? issue.path.map(String) : [];
-      return { field: [field, ...path].join('.'), message: `${basename(file)}: ${String(issue.message)}` };
-    });
-    throw new UserError(
-      problems.length > 0
-        ? problems
-        : { field, message: `${basename(file)}: ${messageOf(error)}`, value: options },
-    );
+    throw new UserError({ field, message: `${basename(file)}: ${messageOf(error)}`, value: options });
   }
-}
-
-const isSyntaxError = (error: unknown): boolean => isRecord(error) && error.name === 'SyntaxError';
-
-/** The place of a file's syntax error, which stack traces lack; `node --check` reports it without running the file. */
-function syntaxErrorIn(file: string): Pick<Problem, 'file' | 'line' | 'column'> {
-  const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8', timeout: 10_000 });
-  return thrownIn(file, { stack: stderr });
 }
 
 /** The file, with the line and column if the stack contains them. */

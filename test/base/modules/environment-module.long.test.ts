@@ -143,17 +143,16 @@ describe('an error names an invalid module and its problem', () => {
       ':2:19: create threw: no rail',
     ],
     ['no environment', 'export default { create() {} };', 'create returned no environment'],
-    ['a schema of no kind', 'export default { schema: {}, create() {} };', 'schema has no parse function'],
     [
       'refused options',
       'export default { schema: { parse() { throw new Error("friction must be positive"); } }, create() {} };',
-      'environment.options: module-6.mjs: friction must be positive',
+      'environment.options: module-5.mjs: friction must be positive',
     ],
   ])('%s', async (_what, source, message) => {
     const file = moduleOf(source);
     const error = await makeEnvironment(file).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UserError);
-    expect((error as UserError).message).toContain(message.replace('module-6.mjs', `module-${written}.mjs`));
+    expect((error as UserError).message).toContain(message.replace('module-5.mjs', `module-${written}.mjs`));
     expect((error as UserError).message).toContain(`module-${written}.mjs`);
   });
 
