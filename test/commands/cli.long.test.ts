@@ -187,7 +187,7 @@ describe('policyloop', () => {
     expect(lake).toMatch(/max_episode_steps +100\n/);
     for (const part of ['observation  Discrete(16)', 'Actions:', 'Reward']) expect(lake).toContain(part);
     const cheetah = (await cli(cwd, ['environments', 'HalfCheetah-v4'])).stdout;
-    expect(cheetah).toMatch(/^HalfCheetah-v5\nHalfCheetah-v4 runs as HalfCheetah-v5: /);
+    expect(cheetah).toMatch(/^HalfCheetah-v5\nHalfCheetah-v4 runs as HalfCheetah-v5, /);
     expect((await cli(cwd, ['list'])).stderr).toContain('no runs in buffers');
   });
 });

@@ -115,20 +115,6 @@ describe('parseParameters', () => {
     );
   });
 
-  it('reads scientific notation', () => {
-    expect(parseParameters('params[0]: 1e-1, params[1]: -2.5E0, params[2]: 0.03e2', spec)).toEqual({
-      ok: true,
-      value: [0.1, -2.5, 3],
-    });
-  });
-
-  it('checks decimals by value, not by the digits written', () => {
-    expect(parseParameters('params[0]: 0.30, params[1]: 01.0, params[2]: 5.0000', spec)).toEqual({
-      ok: true,
-      value: [0.3, 1, 5],
-    });
-  });
-
   it('never returns negative zero', () => {
     const result = parseParameters('params[0]: -0, params[1]: -0.0, params[2]: 1', spec);
     expect(result).toStrictEqual({ ok: true, value: [0, 0, 1] });
@@ -216,18 +202,6 @@ describe('parseParameters', () => {
       ok: false,
       failure: { kind: 'repeated', iteration: 4, score: 12.5 },
     });
-  });
-
-  it('prefers the first line to any other complete answer', () => {
-    const reply =
-      'params[0]: 1, params[1]: 2, params[2]: 3\nBetter than params[0]: 0, params[1]: 0, params[2]: 0.';
-    expect(parseParameters(reply, spec)).toEqual({ ok: true, value: [1, 2, 3] });
-  });
-
-  it('takes the last complete answer if the first line is not an answer', () => {
-    const reply =
-      'Maybe\nparams[0]: 1, params[1]: 2, params[2]: 3\nor rather\nparams[0]: 0, params[1]: 0, params[2]: 1';
-    expect(parseParameters(reply, spec)).toEqual({ ok: true, value: [0, 0, 1] });
   });
 
   it('prefers a new answer to a quoted one that was evaluated before', () => {
@@ -396,6 +370,8 @@ describe('parseParameters', () => {
     'params[0]: 1, params[1]: 2, params[2]: 3; f(params): 9\nparams[0]: 4, params[1]: 4, params[2]: 4; f(params): 10',
     'params[0]: 1, params[1]: 2, params[2]: 3\n99 params[0]: 4, params[1]: 4, params[2]: 4\n98 params[0]: 4',
     'nextparams[0]: 1, nextparams[1]: 2, params[2]: 3',
+    'params[0]: 1e0, params[1]: 02.0, params[2]: 0.03e2',
+    'Maybe\nparams[0]: 4, params[1]: 2, params[2]: 3\nor rather\nparams[0]: 1, params[1]: 2, params[2]: 3',
     'params[0]: 1，params[1]: 2，params[2]: 3。值在总返回上更高',
     'params[0]: 1, params[1]: 2, params[2]: 3 Justification: params[1] > 0.',
     'params[0]: 9, params[1]: 2, params[2]: 3\nI apologize. Here is a correct one:\nparams[0]: 1, params[1]: 2, params[2]: 3',
