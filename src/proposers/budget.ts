@@ -16,7 +16,7 @@ import {
   type UsageTotals,
 } from '../runs/calls.js';
 import { addUsage, noUsage, usageOfCall } from '../runs/usage.js';
-import { smallest } from '../statistics/descriptive.js';
+import { largest, smallest } from '../statistics/descriptive.js';
 
 export type Amounts = Readonly<Record<LimitKey, number>>;
 
@@ -253,7 +253,7 @@ export class Ledger implements CallUsage {
     const [promptTokens, completionTokens] = [answers * prompt, answers * length * (model.isTwice ? 2 : 1)];
     // Cached tokens may cost more than uncached ones.
     const costs = [0, promptTokens].map((cached) => costOf(model, promptTokens, cached, completionTokens));
-    const cost = Math.max(...costs);
+    const cost = largest(costs);
     return { ...nothing, calls: answers, tokens: promptTokens + completionTokens, cost };
   }
 

@@ -1,6 +1,7 @@
 /** Draws rows of estimates with their intervals on a common axis. */
 import { type ComponentChildren, toChildArray } from 'preact';
 import { formatNumber } from '../../../base/text/numbers.js';
+import { largest, smallest } from '../../../statistics/descriptive.js';
 import type { IntervalRows } from '../../interval-rows.js';
 import { percent, ticksWithin } from '../../ticks.js';
 import { html } from '../base/html.js';
@@ -13,7 +14,7 @@ export function IntervalRowsFigure({ caption, children, line, range, rows, title
     ...(line === undefined ? [] : [line]),
     ...rows.flatMap(({ interval, value }) => [...(value === null ? [] : [value]), ...(interval ?? [])]),
   ].filter(Number.isFinite);
-  const [least, most] = ends.length === 0 ? [0, 1] : [Math.min(...ends), Math.max(...ends)];
+  const [least, most] = ends.length === 0 ? [0, 1] : [smallest(ends), largest(ends)];
   const room = most > least ? 0 : Math.abs(least) * 0.1 || 1;
   const [low, high] = [least - room, most + room];
   const x = (value: number) => percent((Math.min(high, Math.max(low, value)) - low) / (high - low));
