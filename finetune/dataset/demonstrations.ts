@@ -59,14 +59,13 @@ export async function readPlay(
   const episodes = join(path, runFiles.episodes);
   const all = readJsonLines<GameRecord>(episodes, { repair: false }) ?? [];
   const best = all.toSorted((a, b) => b.return - a.return).slice(0, Math.ceil(bestShare * all.length));
-  const isChosen = new Set(best.filter((game) => game.return >= minReturn));
   return {
     name,
     manifest,
     agent,
     config,
     played: all.length,
-    games: all.filter((game) => isChosen.has(game)),
+    games: all.filter((game) => best.includes(game) && game.return >= minReturn),
     hash: sha256([file, episodes].map(fileHash).join('\n')),
   };
 }
@@ -87,6 +86,7 @@ function stepsOf(
   game: GameRecord,
   { history = policy.history }: DemonstrationOptions,
 ): readonly Imitation[] {
+  const { historyTokens = Number.POSITIVE_INFINITY } = policy;
   const exchanges = game.turns.map((turn): Exchange => {
     return { message: turn.message, reply: { text: turn.reply ?? replyFor(turn, policy.act) } };
   });
@@ -99,7 +99,8 @@ function stepsOf(
         before,
         message,
       });
-    const before = shown(exchanges.slice(Math.max(0, number - history), number), asked);
+    let before = exchanges.slice(Math.max(0, number - history), number);
+    while (before.length > 0 && estimatePromptTokens(asked(before)) > historyTokens) before = before.slice(1);
     const prompt = asked(before);
     return [
       {
@@ -122,16 +123,6 @@ function stepsOf(
       },
     ];
   });
-
-  function shown(
-    latest: readonly Exchange[],
-    asked: (some: readonly Exchange[]) => ReturnType<typeof messagesOf>,
-  ) {
-    const { historyTokens = Number.POSITIVE_INFINITY } = policy;
-    let some = latest;
-    while (some.length > 0 && estimatePromptTokens(asked(some)) > historyTokens) some = some.slice(1);
-    return some;
-  }
 }
 
 /** The reply with which a model would have chosen this action. */

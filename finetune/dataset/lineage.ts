@@ -101,38 +101,15 @@ export function trainingLineage(training: Training): TrainingLineage {
   };
 }
 
-/** Maintains `training.json` in the output directory during training. */
-export interface TrainingState {
-  /** Call this only after the checkpoint has been accepted, because a refused run must not change any files. */
-  begin(): void;
-  /**
-   * @param dataset replaces the dataset given at the start
-   * @param use command-line settings that select the result
-   */
-  end(outcome: Training['outcome'], dataset?: DatasetLineage, use?: string): TrainingLineage;
-  /** Records the failure if `begin` was called. */
-  fail(outcome: Training['outcome']): void;
-}
-
-export function trainingState(
+/** Writes `training.json` in the output directory. @param given how the training was started, and its result is used */
+export function writeTraining(
   output: string,
-  about: Omit<Training, 'outcome'>,
-  given: { readonly command: string; readonly folder: string },
-): TrainingState {
-  let begun = false;
-  const write = (outcome: Training['outcome'], dataset = about.dataset, use?: string) => {
-    const lineage = trainingLineage({ ...about, dataset, outcome });
-    writeLineage(output, { ...lineage, ...given, ...(use !== undefined && { use }) });
-    return lineage;
-  };
-  return {
-    begin() {
-      begun = true;
-      write({ ended: 'running', step: 0 });
-    },
-    end: write,
-    fail: (outcome) => begun && write(outcome),
-  };
+  training: Training,
+  given: { readonly command: string; readonly folder: string; readonly use?: string | undefined },
+): TrainingLineage {
+  const lineage = trainingLineage(training);
+  writeLineage(output, { ...lineage, ...given });
+  return lineage;
 }
 
 export function writeLineage(directory: string, lineage: TrainingLineage): void {

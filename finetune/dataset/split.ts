@@ -1,6 +1,6 @@
 /** Splits the data into training and validation by whole runs or games, never by rows. */
 import { append } from '../../src/base/append.js';
-import { type Problem, UserError } from '../../src/base/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { matches } from '../../src/base/pattern.js';
 import { createGenerator, shuffled } from '../../src/base/random/generator.js';
 
@@ -20,28 +20,18 @@ export interface SplitRun {
 
 /** Parses `none`, a fraction or comma-separated names. @throws UserError for empty names or numbers outside (0, 1) */
 export function parseValidation(text: string): ValidationPlan {
-  const trimmed = text.trim();
-  if (trimmed === 'none') return { kind: 'none' };
-  const share = Number(trimmed);
-  if (trimmed !== '' && Number.isFinite(share)) {
-    if (share > 0 && share < 1) return { kind: 'share', share };
-    throw new UserError({
-      ...validationProblem,
-      message: 'a fraction must be above 0 and below 1',
-      value: text,
-    });
-  }
-  const names = trimmed.split(',').map((name) => name.trim());
-  if (names.includes('')) {
-    throw new UserError({ ...validationProblem, message: 'contains an empty name', value: text });
-  }
-  return { kind: 'named', names };
+  const names = text.split(',').map((name) => name.trim());
+  const share = Number(text);
+  if (text.trim() === 'none') return { kind: 'none' };
+  if (share > 0 && share < 1) return { kind: 'share', share };
+  if (Number.isNaN(share) && !names.includes('')) return { kind: 'named', names };
+  throw new UserError({
+    field: '--validation',
+    message: 'is neither names nor a fraction above 0 and below 1',
+    value: text,
+    alternatives: ['none', 'a fraction of runs, e.g. 0.1', 'names of environments or runs, e.g. Pendulum-v1'],
+  });
 }
-
-const validationProblem = {
-  field: '--validation',
-  alternatives: ['none', 'a fraction of runs, e.g. 0.1', 'names of environments or runs, e.g. Pendulum-v1'],
-} satisfies Partial<Problem>;
 
 /** @throws UserError for a name that matches no run or environment */
 export function validationRuns(

@@ -14,7 +14,7 @@ import { watchStopRequests } from '../../src/runs/stop-request.js';
 import type { Sample } from '../../src/runs/training/samples.js';
 import { finalText, type TrainingAbout, trainingOf } from '../../src/runs/training/trainings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
-import { type DatasetLineage, type Training, trainingState, writeLineage } from '../dataset/lineage.js';
+import { type DatasetLineage, type Training, writeLineage, writeTraining } from '../dataset/lineage.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 import { type Check, watchFor } from './alarms.js';
 import { type Display, showMetric } from './display.js';
@@ -95,18 +95,23 @@ export async function runTraining<T extends Trained>(
   const release = lockRun(join(output, trainingFiles.lock));
   try {
     const record = new TrainingRecord(output, aboutAtStart(job.about, given));
-    const state = trainingState(output, job.about, given);
-    const trained = await recorded(job, record, () => state.begin(), args, context).catch(
-      async (error: unknown) => {
-        const outcome = failedOutcome(error, record.metrics.at(-1)?.step ?? 0);
-        await record.end({ outcome });
-        state.fail(outcome);
-        throw error;
-      },
-    );
+    let begun = false;
+    // A refused training must not change any files, so this is called once its checkpoint has been accepted.
+    const begin = () => {
+      begun = true;
+      writeTraining(output, { ...job.about, outcome: { ended: 'running', step: 0 } }, given);
+    };
+    const trained = await recorded(job, record, begin, args, context).catch(async (error: unknown) => {
+      const outcome = failedOutcome(error, record.metrics.at(-1)?.step ?? 0);
+      await record.end({ outcome });
+      if (begun) writeTraining(output, { ...job.about, outcome }, given);
+      throw error;
+    });
     const { ended, lowest, result, step } = trained;
     const use = result === undefined ? undefined : job.use?.(shownPath(result, cwd));
-    const lineage = state.end({ ended, step, best: lowest }, job.dataset?.(trained), use);
+    const dataset = job.dataset?.(trained) ?? job.about.dataset;
+    const outcome = { ended, step, best: lowest };
+    const lineage = writeTraining(output, { ...job.about, dataset, outcome }, { ...given, use });
     if (result !== undefined) writeLineage(result, lineage);
     await record.end({ outcome: { ended, step }, ...(use !== undefined && { use }) });
     const place = (path: string) => shownPath(path, cwd);
