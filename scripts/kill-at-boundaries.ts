@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../src/base/package.js';
 import { readManifest, readRun } from '../src/runs/reader.js';
 import { callsLeft } from '../src/runs/sent-requests.js';
-import { isReported } from '../src/studies/single-run.js';
+import { isReported } from '../src/studies/resume.js';
 import type { Suite } from './kill-at-random.js';
 import {
   type Ended,

@@ -4,7 +4,6 @@ import type { CommandContext } from '../base/context.js';
 import { deriveSeeds } from '../base/random/generator.js';
 import type { Action } from '../environments/environment.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
-import type { Display } from '../experiment/setup/session.js';
 import { statusAfter } from '../experiment/stopping.js';
 import { ModelError } from '../models/language-model.js';
 import { type CallRecord, hasReached } from '../runs/calls.js';
@@ -12,6 +11,7 @@ import { firstFaults, type GameRecord, type RunEvent, type StopReason } from '..
 import { watchStopRequests } from '../runs/stop-request.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
+import type { Display } from '../studies/run-progress.js';
 import { type ModelReply, modelSpeaker } from './model-speaker.js';
 import { gamesOf, playFigures, playMeans } from './play-result.js';
 import { callsAtOnce, type PlaySetup } from './play-setup.js';

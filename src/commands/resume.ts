@@ -37,6 +37,6 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       hint: `resume it with ${command ?? 'the command that started it'}`,
     });
   }
-  const { resumeRun } = await import('../studies/single-run.js');
+  const { resumeRun } = await import('../studies/resume.js');
   return resumeRun(args, context);
 }

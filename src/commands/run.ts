@@ -38,6 +38,6 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       hint: "add --dry-run; to start from another run's replay buffer, set warmup.from=RUN",
     });
   }
-  const { runConfig } = await import('../studies/single-run.js');
+  const { runConfig } = await import('../studies/run.js');
   return runConfig(args, context);
 }

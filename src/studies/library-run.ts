@@ -16,8 +16,9 @@ import type { RunEvent } from '../runs/events.js';
 import { refuseDifferences } from '../runs/fingerprint.js';
 import { runFiles } from '../runs/reader.js';
 import { type RunResult, resultOf, summaryOf } from '../runs/summary.js';
+import { configIn, reopenRun } from './resume.js';
+import { beginRun, executeRun, runName } from './run.js';
 import { requireOwnLimits } from './shared-limits.js';
-import { beginRun, configIn, reopenRun, runAndReport, runName } from './single-run.js';
 
 export interface RunOptions {
   /** Replaces the config's model. The run doesn't close it. */
@@ -71,7 +72,7 @@ export async function runLibrary(
   if (run !== undefined) {
     const display = { show: options.onEvent ?? (() => undefined), close: () => undefined };
     const stop = { finish: signal, abort: signal };
-    await runAndReport(run.assembly, run.directory, display, { ...outside, stop });
+    await executeRun(run, display, { ...outside, stop });
   }
   return { directory, ...resultOf(summaryOf(directory), outside.cwd) };
 }

@@ -11,8 +11,9 @@ import { readManifest, runFiles } from '../runs/reader.js';
 import { describeReason } from '../runs/summary.js';
 import { writeReport } from '../web/report/write-report.js';
 import type { PlanEntry } from './plan.js';
+import { finishLeft, reopenRun } from './resume.js';
+import { beginRun, executeRun } from './run.js';
 import type { SharedLimits } from './shared-limits.js';
-import { beginRun, finishLeft, reopenRun, runAndReport } from './single-run.js';
 
 /** What a run has in common with the other runs of its plan. */
 export interface EntrySetting {
@@ -60,7 +61,7 @@ export async function runEntry(
       return endOf(path, true);
     }
     if (isParallel && config.evaluation.workers === 'auto') run.assembly.workers?.useOneThread();
-    await runAndReport(run.assembly, run.directory, { show, close: () => undefined }, context);
+    await executeRun(run, { show, close: () => undefined }, context);
   } catch (error) {
     if (error instanceof UserError || error instanceof EnvironmentError)
       return { kind: 'failed', message: error.message };

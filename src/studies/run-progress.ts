@@ -9,10 +9,15 @@ import {
   plural,
 } from '../base/text/numbers.js';
 import { createProgress, type Progress, type ProgressMode, warningText } from '../base/text/progress.js';
-import type { Display } from '../experiment/setup/session.js';
 import { type Confirmation, type RunEvent, tallyOf } from '../runs/events.js';
 import { formatCaps } from '../runs/summary.js';
 import { mean } from '../statistics/descriptive.js';
+
+/** Where the progress of a run is shown. */
+export interface Display {
+  show(event: RunEvent): void;
+  close(): void;
+}
 
 /** Shows the progress of a run, or of games: a bar on a terminal, plain lines elsewhere, or JSON with `--json`. */
 export function createDisplay(

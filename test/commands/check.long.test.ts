@@ -8,7 +8,7 @@ import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
 import type { Finding } from '../../src/experiment/preflight/findings.js';
 import { readManifest } from '../../src/runs/reader.js';
-import { resumeRun } from '../../src/studies/single-run.js';
+import { resumeRun } from '../../src/studies/resume.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { startFakeOllama } from '../support/fake-ollama.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
 import { readManifest } from '../../src/runs/reader.js';
-import { reopenRun } from '../../src/studies/single-run.js';
+import { reopenRun } from '../../src/studies/resume.js';
 import { quick, recordingContext, runExperimentFrom } from '../support/experiments.js';
 import { createScriptedModel } from '../support/scripted-model.js';
 

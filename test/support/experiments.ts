@@ -11,8 +11,8 @@ import { languageModelProposer } from '../../src/proposers/language-model.js';
 import type { Proposer } from '../../src/proposers/proposer.js';
 import type { RunEvent } from '../../src/runs/events.js';
 import { readImported, runFiles } from '../../src/runs/reader.js';
-import { resumeRunDirectory } from '../../src/runs/writer.js';
-import { runAndReport, startRun } from '../../src/studies/single-run.js';
+import { type RunDirectory, resumeRunDirectory } from '../../src/runs/writer.js';
+import { executeRun, startRun } from '../../src/studies/run.js';
 import { createScriptedModel, type ScriptedModel } from './scripted-model.js';
 import { temporaryDirectory } from './temporary-directory.js';
 
@@ -60,16 +60,15 @@ export interface PlayOptions {
   readonly milliseconds?: () => number;
 }
 
-async function play(assembly: Assembly, directory: Parameters<typeof runAndReport>[1], options: PlayOptions) {
+async function play(assembly: Assembly, directory: RunDirectory, options: PlayOptions) {
   const events: RunEvent[] = [];
   const sink = (event: RunEvent) => {
     events.push(event);
     options.onEvent?.(event);
   };
   const now = tickingClock();
-  await runAndReport(
-    assembly,
-    directory,
+  await executeRun(
+    { assembly, directory },
     { show: sink, close: () => undefined },
     {
       now: options.now ?? now,

@@ -9,7 +9,7 @@ import { importConfig, importedYaml, isForeignConfig } from '../../../src/config
 import { loadConfig } from '../../../src/config/load.js';
 import { assemble } from '../../../src/experiment/setup/assemble.js';
 import { readRun } from '../../../src/runs/reader.js';
-import { runAndReport, startRun } from '../../../src/studies/single-run.js';
+import { executeRun, startRun } from '../../../src/studies/run.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 
 /** Configs in the two dialects. Between them, they have every key that either program documents. */
@@ -112,7 +112,7 @@ describe.each(Object.entries(fixtures))('the import of %s', (_name, text) => {
     const directory = startRun(assembly, path, { now }, notes);
     const stop = { finish: new AbortController().signal, abort: new AbortController().signal };
     const display = { show: () => {}, close: () => {} };
-    await runAndReport(assembly, directory, display, { now, milliseconds: () => 0, stop });
+    await executeRun({ assembly, directory }, display, { now, milliseconds: () => 0, stop });
     const { iteration, events } = readRun(path);
     expect(iteration).toBe(1);
     const warnings = events.flatMap((event) => (event.kind === 'warning' ? [event.message] : []));

@@ -1,18 +1,16 @@
-/** Starts and resumes a run. `policyloop run` comes here first; the loop is `experiment/experiment.ts`. */
+/** Starts a run. `policyloop run` comes here first; the loop is `experiment/experiment.ts`. */
 
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import { withWorkers } from '../base/command.js';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { formatProblem, messageOf, UserError } from '../base/errors.js';
-import { claimDirectory, plainName, replaceFile } from '../base/files/files.js';
-import { isLocked } from '../base/files/lock.js';
-import { plural } from '../base/text/numbers.js';
+import { claimDirectory, plainName } from '../base/files/files.js';
 import { warningText } from '../base/text/progress.js';
 import { fitted } from '../base/text/width.js';
 import type { Config } from '../config/config.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
-import { withDefaultsOf } from '../config/resolve.js';
+import { runExperiment } from '../experiment/experiment.js';
 import { makeRoom } from '../experiment/preflight/ask-model.js';
 import { errorsIn, warningsIn } from '../experiment/preflight/findings.js';
 import { preflight } from '../experiment/preflight/preflight.js';
@@ -23,26 +21,23 @@ import {
   languageModelsOf,
   type OwnParts,
 } from '../experiment/setup/assemble.js';
-import { newManifest } from '../experiment/setup/open-experiment.js';
+import { catchUp, keepManifest } from '../experiment/setup/keep-manifest.js';
+import { experimentIn, newManifest } from '../experiment/setup/open-experiment.js';
 import { contextOf } from '../experiment/setup/open-models.js';
-import { type Display, runInDirectory } from '../experiment/setup/session.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { createRunDirectory } from '../runs/create.js';
-import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
-import { findRun } from '../runs/listing/names.js';
-import { alreadyRunning } from '../runs/listing/stop.js';
-import type { Manifest } from '../runs/manifest.js';
-import { readShownFrame, requireConfig } from '../runs/open-run.js';
-import { logBytes, readImported, readManifest, runFiles } from '../runs/reader.js';
-import { describeReason, describeResult, type RunResult, resultOf, summaryOf } from '../runs/summary.js';
-import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
+import type { RunEvent } from '../runs/events.js';
+import { logBytes, runFiles } from '../runs/reader.js';
+import { watchStopRequests } from '../runs/stop-request.js';
+import { describeResult, type RunResult, resultOf, summaryOf } from '../runs/summary.js';
+import type { RunDirectory } from '../runs/writer.js';
 import { writeReport } from '../web/report/write-report.js';
 import { type DryRunArguments, dryRun } from './dry-run.js';
 import type { ScheduleArguments } from './plan.js';
-import { createDisplay } from './run-progress.js';
-import { requireOwnLimits, type SharedLimits } from './shared-limits.js';
+import { createDisplay, type Display } from './run-progress.js';
+import type { SharedLimits } from './shared-limits.js';
 
-interface ConfigArguments extends Pick<ScheduleArguments, 'json' | 'quiet'> {
+export interface ConfigArguments extends Pick<ScheduleArguments, 'json' | 'quiet'> {
   readonly overrides: readonly string[];
   readonly runsDir: string;
   readonly workers?: number | undefined;
@@ -88,40 +83,6 @@ export async function runConfig(
   });
 }
 
-/** Resumes a run. Returns the exit code. */
-export async function resumeRun(
-  args: ConfigArguments & { readonly run: string },
-  context: CommandContext,
-): Promise<number> {
-  const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
-  if (isLocked(join(path, runFiles.lock))) throw alreadyRunning(path);
-  const was = configIn(path);
-  const { config } = loadConfig({
-    file: join(path, runFiles.config),
-    overrides: withWorkers(args.overrides, args.workers),
-    cwd: context.cwd,
-    asWritten: true,
-  });
-  refuseDifferences(was, config);
-  requireOwnLimits(path);
-  const opened = await reopenRun(path, config, context);
-  if (opened !== undefined) return finishRun(opened, args, context);
-  if (await finishLeft(path, context.now, writeReport)) {
-    const { family } = await readShownFrame(path);
-    return exitCodeOf(printResult(path, family.parameters, args.json, context).status);
-  }
-  const manifest = readManifest(path);
-  throw new UserError({
-    message: `this run ${manifest.status === 'failed' ? 'has ended' : 'is complete'} after ${plural(manifest.iterations.done, 'iteration')}: ${describeReason(manifest)}`,
-    value: path,
-    hint: whatCompletes(manifest, was, config, path)!,
-  });
-}
-
-/** The resolved config of the run at `path`. */
-export const configIn = (path: string): Config =>
-  loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
-
 /**
  * Reports possible problems before anything is spent, without calling the model.
  * @param ask whether to ask the model's server for its context length
@@ -152,14 +113,37 @@ export async function located<T>(
   }
 }
 
-/** Starts or resumes a run in its directory, and writes its report. */
-export async function runAndReport(
-  assembly: Assembly,
-  directory: RunDirectory,
+/** Runs an experiment in its directory until it ends, and writes its report. */
+export async function executeRun(
+  { assembly, directory }: ReadyRun,
   display: Display,
-  context: Parameters<typeof runInDirectory>[3],
+  context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>,
 ): Promise<void> {
-  await runInDirectory(assembly, directory, display, context);
+  const started = context.milliseconds();
+  const earlierMs = directory.manifest.activeMs;
+  const requests = watchStopRequests(directory.path, context.stop);
+  const activeMs = () => earlierMs + context.milliseconds() - started;
+  const emit = (event: RunEvent) => {
+    directory.record(event);
+    keepManifest(directory, event, activeMs());
+    display.show(event);
+  };
+  try {
+    const experiment = experimentIn(assembly, directory, { emit, activeMs, now: context.now });
+    catchUp(directory, experiment);
+    await runExperiment(experiment, requests.stop);
+  } catch (error) {
+    directory.update({ status: 'failed', activeMs: activeMs() });
+    throw error;
+  } finally {
+    requests.close();
+    display.close();
+    // Save first, because a user's environment or model may hang on close.
+    await directory.close();
+    await closeEnvironment(assembly);
+    assembly.family.close?.();
+    for (const model of languageModelsOf(assembly)) await model.close?.();
+  }
   // With a large log, writing the report takes longer than is acceptable after a second stop request. In that case,
   // `policyloop report` or the next resume writes it.
   const { path } = directory;
@@ -168,30 +152,7 @@ export async function runAndReport(
 
 const quickBytes = 8 * 2 ** 20;
 
-/** True if the report shows the run's final state; a process may have ended before writing it. */
-export function isReported(path: string, { updated }: Pick<Manifest, 'updated'>): boolean {
-  const file = join(path, runFiles.report);
-  const written = statSync(file, { throwIfNoEntry: false });
-  return written !== undefined && written.mtimeMs >= Date.parse(updated) && !existsSync(`${file}.new`);
-}
-
-/**
- * Cleans up after a process that was killed after completing its run.
- * @param write writes the report
- * @returns true if the report was missing
- */
-export async function finishLeft(
-  path: string,
-  now: () => Date,
-  write: (path: string) => unknown,
-): Promise<boolean> {
-  const wasReported = isReported(path, readManifest(path));
-  if (!wasReported || existsSync(join(path, runFiles.lock))) await resumeRunDirectory(path, now).close();
-  if (!wasReported) await write(path);
-  return !wasReported;
-}
-
-function printResult(
+export function printResult(
   path: string,
   spec: ParameterSpec,
   json: boolean | undefined,
@@ -202,12 +163,12 @@ function printResult(
   return result;
 }
 
-interface ReadyRun {
+export interface ReadyRun {
   readonly assembly: Assembly;
   readonly directory: RunDirectory;
 }
 
-interface Opening {
+export interface Opening {
   /** Objects passed in by a program, which replace the config's. */
   readonly own?: OwnParts;
   readonly notes?: readonly string[] | undefined;
@@ -215,7 +176,7 @@ interface Opening {
   readonly shared?: SharedLimits | undefined;
 }
 
-type Outside = Pick<CommandContext, 'note' | 'now'> & Partial<Pick<CommandContext, 'stop'>>;
+export type Outside = Pick<CommandContext, 'note' | 'now'> & Partial<Pick<CommandContext, 'stop'>>;
 
 /**
  * Starts a run after opening its models.
@@ -231,7 +192,7 @@ export async function beginRun(
   return ready(assembly, startRun(assembly, place(), context, opening?.notes), opening?.shared);
 }
 
-async function openModel(assembly: Assembly, { note, stop }: Outside): Promise<void> {
+export async function openModel(assembly: Assembly, { note, stop }: Outside): Promise<void> {
   await makeRoom(assembly, stop?.finish);
   for (const model of languageModelsOf(assembly)) {
     const description = await model.open?.();
@@ -255,39 +216,23 @@ export function startRun(
   return directory;
 }
 
-/** Opens a run to resume it with the config `wanted`; undefined if nothing is left to do. */
-export async function reopenRun(
-  path: string,
-  wanted: Config,
-  context: Outside & Pick<CommandContext, 'env'>,
-  { own, shared }: Opening = {},
-): Promise<ReadyRun | undefined> {
-  const file = join(path, runFiles.config);
-  const was = configIn(path);
-  const config = withDefaultsOf(was, wanted);
-  const manifest = readManifest(path);
-  if (whatCompletes(manifest, was, config, path, shared?.limits) !== undefined) return undefined;
-  const assembly = await assemble(config, context.env, readImported(path), own);
-  requireSame(assembly, manifest, file);
-  await openModel(assembly, context);
-  const directory = resumeRunDirectory(path, context.now);
-  replaceFile(file, resolvedYaml(assembly.config));
-  return ready(assembly, directory, shared);
-}
-
-const ready = (assembly: Assembly, directory: RunDirectory, shared: SharedLimits | undefined): ReadyRun => ({
+export const ready = (
+  assembly: Assembly,
+  directory: RunDirectory,
+  shared: SharedLimits | undefined,
+): ReadyRun => ({
   assembly: shared === undefined ? assembly : { ...assembly, sharedBudget: shared.of(directory) },
   directory,
 });
 
 /** Executes an opened run and prints the result. Returns the exit code. */
-async function finishRun(
+export async function finishRun(
   { assembly, directory }: ReadyRun,
   { json, quiet }: Pick<ScheduleArguments, 'json' | 'quiet'>,
   context: CommandContext,
 ): Promise<number> {
   try {
-    await runAndReport(assembly, directory, createDisplay({ json, quiet }, context), context);
+    await executeRun({ assembly, directory }, createDisplay({ json, quiet }, context), context);
   } catch (error) {
     if (json) context.print(JSON.stringify(failedResult(directory, context.cwd, error)));
     throw error;

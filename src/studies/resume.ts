@@ -1,0 +1,111 @@
+/** Resumes a run. */
+
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { withWorkers } from '../base/command.js';
+import { type CommandContext, exitCodeOf } from '../base/context.js';
+import { UserError } from '../base/errors.js';
+import { replaceFile } from '../base/files/files.js';
+import { isLocked } from '../base/files/lock.js';
+import { plural } from '../base/text/numbers.js';
+import type { Config } from '../config/config.js';
+import { loadConfig, resolvedYaml } from '../config/load.js';
+import { withDefaultsOf } from '../config/resolve.js';
+import { assemble } from '../experiment/setup/assemble.js';
+import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
+import { findRun } from '../runs/listing/names.js';
+import { alreadyRunning } from '../runs/listing/stop.js';
+import type { Manifest } from '../runs/manifest.js';
+import { readShownFrame, requireConfig } from '../runs/open-run.js';
+import { readImported, readManifest, runFiles } from '../runs/reader.js';
+import { describeReason } from '../runs/summary.js';
+import { resumeRunDirectory } from '../runs/writer.js';
+import { writeReport } from '../web/report/write-report.js';
+import {
+  type ConfigArguments,
+  finishRun,
+  type Opening,
+  type Outside,
+  openModel,
+  printResult,
+  type ReadyRun,
+  ready,
+} from './run.js';
+import { requireOwnLimits } from './shared-limits.js';
+
+/** Resumes a run. Returns the exit code. */
+export async function resumeRun(
+  args: ConfigArguments & { readonly run: string },
+  context: CommandContext,
+): Promise<number> {
+  const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
+  if (isLocked(join(path, runFiles.lock))) throw alreadyRunning(path);
+  const was = configIn(path);
+  const { config } = loadConfig({
+    file: join(path, runFiles.config),
+    overrides: withWorkers(args.overrides, args.workers),
+    cwd: context.cwd,
+    asWritten: true,
+  });
+  refuseDifferences(was, config);
+  requireOwnLimits(path);
+  const opened = await reopenRun(path, config, context);
+  if (opened !== undefined) return finishRun(opened, args, context);
+  if (await finishLeft(path, context.now, writeReport)) {
+    const { family } = await readShownFrame(path);
+    return exitCodeOf(printResult(path, family.parameters, args.json, context).status);
+  }
+  const manifest = readManifest(path);
+  throw new UserError({
+    message: `this run ${manifest.status === 'failed' ? 'has ended' : 'is complete'} after ${plural(manifest.iterations.done, 'iteration')}: ${describeReason(manifest)}`,
+    value: path,
+    hint: whatCompletes(manifest, was, config, path)!,
+  });
+}
+
+/** The resolved config of the run at `path`. */
+export const configIn = (path: string): Config =>
+  loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
+
+/** Opens a run to resume it with the config `wanted`; undefined if nothing is left to do. */
+export async function reopenRun(
+  path: string,
+  wanted: Config,
+  context: Outside & Pick<CommandContext, 'env'>,
+  { own, shared }: Opening = {},
+): Promise<ReadyRun | undefined> {
+  const file = join(path, runFiles.config);
+  const was = configIn(path);
+  const config = withDefaultsOf(was, wanted);
+  const manifest = readManifest(path);
+  if (whatCompletes(manifest, was, config, path, shared?.limits) !== undefined) return undefined;
+  const assembly = await assemble(config, context.env, readImported(path), own);
+  requireSame(assembly, manifest, file);
+  await openModel(assembly, context);
+  const directory = resumeRunDirectory(path, context.now);
+  replaceFile(file, resolvedYaml(assembly.config));
+  return ready(assembly, directory, shared);
+}
+
+/** True if the report shows the run's final state; a process may have ended before writing it. */
+export function isReported(path: string, { updated }: Pick<Manifest, 'updated'>): boolean {
+  const file = join(path, runFiles.report);
+  const written = statSync(file, { throwIfNoEntry: false });
+  return written !== undefined && written.mtimeMs >= Date.parse(updated) && !existsSync(`${file}.new`);
+}
+
+/**
+ * Cleans up after a process that was killed after completing its run.
+ * @param write writes the report
+ * @returns true if the report was missing
+ */
+export async function finishLeft(
+  path: string,
+  now: () => Date,
+  write: (path: string) => unknown,
+): Promise<boolean> {
+  const wasReported = isReported(path, readManifest(path));
+  if (!wasReported || existsSync(join(path, runFiles.lock))) await resumeRunDirectory(path, now).close();
+  if (!wasReported) await write(path);
+  return !wasReported;
+}
