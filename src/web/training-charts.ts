@@ -151,7 +151,7 @@ function mainChart(
   );
   const series: readonly (Series | false)[] = [
     each.length > 0 && {
-      label: `per ${words.unit}`,
+      label: `each ${words.unit}`,
       draw: 'line',
       colour: '--spread',
       width: 1,

@@ -34,8 +34,6 @@ const keys = {
   Tab: { key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9 },
   ArrowRight: { key: 'ArrowRight', code: 'ArrowRight', windowsVirtualKeyCode: 39 },
   Enter: { key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: '\r' },
-  j: { key: 'j', code: 'KeyJ', windowsVirtualKeyCode: 74, text: 'j' },
-  x: { key: 'x', code: 'KeyX', windowsVirtualKeyCode: 88, text: 'x' },
   Slash: { key: '/', code: 'Slash', windowsVirtualKeyCode: 191, text: '/' },
   Space: { key: ' ', code: 'Space', windowsVirtualKeyCode: 32, text: ' ' },
 } as const;

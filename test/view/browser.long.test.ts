@@ -56,7 +56,7 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     );
     await open(of('runs/training'));
     await until(
-      `document.querySelector('.training-charts .chart')?.ariaLabel.startsWith('Training loss over 61 steps')`,
+      `document.querySelector('.training-charts .chart')?.ariaLabel.startsWith('Loss (nats per answer token), 61 steps')`,
     );
   });
 
@@ -75,12 +75,10 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     await open('/');
     await browser.press('Slash');
     expect(await browser.evaluate(`document.activeElement.id`)).toBe('filter');
-    await browser.evaluate(`document.activeElement.blur()`);
-    await browser.press('j');
-    await browser.press('x');
-    await browser.press('j');
-    await browser.press('x');
-    await until(`document.querySelectorAll('tr.chosen').length === 2`);
+    await browser.evaluate(`document.querySelector('tbody .choose input').focus()`);
+    await browser.press('Space');
+    await until(`document.querySelectorAll('tr.chosen').length === 1`);
+    await browser.press('Tab');
     await browser.press('Enter');
     await until(`location.pathname.startsWith('/of/')`);
   });

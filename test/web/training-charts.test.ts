@@ -24,7 +24,7 @@ describe('charts of a training', () => {
     const charts = trainingCharts(rowsWith({ step, validation }), { ...words, unit: 'step' });
     expect(titles(charts)).toEqual(['Loss (nats per answer token)', 'Learning rate']);
     const [loss] = charts;
-    expect(series(loss!, 'per step').values).toEqual([4, 3, 2, 1]);
+    expect(series(loss!, 'each step').values).toEqual([4, 3, 2, 1]);
     expect(series(loss!, 'mean over').values).toEqual([4, 3.5, 3, 2.5]);
     expect(series(loss!, 'validation loss').values).toEqual([null, 2, null, 2.5]);
     expect(loss!.marks![0]!.marks).toEqual([{ x: 2, y: 2 }]);
@@ -48,7 +48,7 @@ describe('charts of a training', () => {
       low: [-0.1, 0.9, 0.9],
       high: [0.1, 1.1, 1.1],
     });
-    expect(series(rewards!, 'per update')).toMatchObject({ low: [0.3, 1], high: [0.7, 1] });
+    expect(series(rewards!, 'each update')).toMatchObject({ low: [0.3, 1], high: [0.7, 1] });
     expect(rewards!.bands?.label).toContain('within groups');
     expect(titles(rest)).toEqual([
       ...['Groups whose returns are all equal', 'Entropy (nats per token or action)', 'Gradient norm'],
@@ -85,5 +85,5 @@ it('a long training is drawn by the means of its stretches, up to its last step'
   );
   expect(loss!.at.length).toBeLessThanOrEqual(1024);
   expect(loss!.at.at(-1)).toBe(10_000);
-  expect(new Set(series(loss!, 'per update').values)).toEqual(new Set([0.5]));
+  expect(new Set(series(loss!, 'each update').values)).toEqual(new Set([0.5]));
 });

@@ -213,6 +213,6 @@ ${preformatted(command)}`;
     best === null
       ? 'the weights after the last step'
       : `the weights at ${unit} ${formatCount(best.step)}, which had the best ${best.name}`;
-  return html`<p>The result, <code>${result === null ? '–' : shownPath(result, cwd)}</code>, contains ${weights}.${use !== null && ' On the command line:'}</p>
+  return html`<p>The result${result !== null && html` (<code>${shownPath(result, cwd)}</code>)`} contains ${weights}.${use !== null && ' On the command line:'}</p>
 ${use !== null && preformatted(`policyloop ${isPlayed ? 'play' : 'run'} CONFIG ${use}`)}`;
 }

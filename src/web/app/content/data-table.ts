@@ -57,7 +57,7 @@ function sortedBy({ share, text, value }: TableCell): Value {
 function contentOf({ code, detail, href, mark, strong, text }: TableCell) {
   const marked = mark === undefined ? text : html`<span class=${mark}>${text}</span>`;
   const worded = code ? html`<code>${marked}</code>` : marked;
-  const strongly = strong && text !== '' ? html`<b>${worded}</b>` : worded;
+  const strongly = strong && text !== missing ? html`<b>${worded}</b>` : worded;
   return html`${href === undefined ? strongly : html`<a href=${href}>${strongly}</a>`}${detail !== undefined && html`<br /><span class="muted">${detail}</span>`}`;
 }
 

@@ -37,12 +37,12 @@ export function BulkActions({ chosen, clear, groups, items, state, within }: Pro
     const group = chosenGroups.map(({ id }) => id);
     go(`/compare${queryOf(isGroups ? { of: within, by: by.join(','), filter, group } : { of: names })}`);
   };
-  const tag = submitted(async (field) => {
+  const tag = submitted((field) => {
     const tags = field('tags')
       .split(/[\s,]+/)
       .filter(Boolean);
-    if (tags.length > 0 && (await send('/api/tag', { of: names, [field('change')]: tags })))
-      setTagging(false);
+    if (tags.length === 0) return;
+    void send('/api/tag', { of: names, [field('change')]: tags }).then((isDone) => setTagging(!isDone));
   });
   const runs = plural(names.length, 'run');
   const what = chosenGroups.length > 0 ? `${plural(chosenGroups.length, 'group')} (${runs})` : runs;
