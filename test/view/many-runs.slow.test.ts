@@ -114,17 +114,6 @@ describe.skipIf(chromium === undefined)('the view of many runs in a browser', ()
     await until(`document.querySelectorAll('.chart canvas').length === 2`);
   });
 
-  it('suggests a correction for an unknown filter field or config key', async () => {
-    await browser.open(new URL('/?filter=stauts%3Drunning&by=memory.bst', view.url).href, {
-      width: 390,
-      dark: true,
-    });
-    await until(`document.querySelectorAll('#filter-problems p').length >= 2`);
-    const [first, second] = await texts('#filter-problems p');
-    expect(first).toContain('Did you mean status?');
-    expect(second).toContain('Did you mean memory.best?');
-  });
-
   it('tags the selected runs', async () => {
     await browser.open(new URL('/?filter=lake', view.url).href, { width: 1440 });
     await until(`document.querySelectorAll('.items tbody tr').length === 2`);

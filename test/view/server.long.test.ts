@@ -109,22 +109,6 @@ async function told<T>(
 const get = async (path: string) => JSON.parse((await ask(path)).body) as never;
 
 describe('a stranger', () => {
-  it.each([
-    ['another Host', { host: 'evil.example' }],
-    ['another Origin', { origin: 'http://evil.example' }],
-    ['the Origin null', { origin: 'null' }],
-  ])('with %s is refused', async (_, headers) => {
-    for (const path of ['/', '/api/events?all', '/api/page?of=a%20run', '/assets/app.js'])
-      expect((await ask(path, headers)).status).toBe(403);
-  });
-
-  it('from a page of another site gets only the empty page', async () => {
-    const headers = { 'sec-fetch-site': 'cross-site' };
-    for (const path of ['/api/events?all', '/api/page?of=a%20run', '/assets/app.js'])
-      expect((await ask(path, headers)).status).toBe(403);
-    expect((await ask('/', headers)).status).toBe(200);
-  });
-
   it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('gets a 405 response to %s', async (method) => {
     expect((await ask('/api/page?of=a%20run', {}, method)).status).toBe(405);
   });

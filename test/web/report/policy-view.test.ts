@@ -41,21 +41,6 @@ describe('a linear policy', () => {
     expect(shown).toContain('These 2 weights are derived from 1 parameter');
   });
 
-  it('has plain indices if the task is unknown', () => {
-    const policy: PolicyDescription = {
-      kind: 'linear',
-      bias: false,
-      observations: 2,
-      outputs: 1,
-      discrete: false,
-      firstAction: 0,
-    };
-    const shown = visibleText({
-      part: policyView([1, -2], policy, spec, taskLabels('Own-v0', policy), undefined),
-    });
-    expect(shown).toContain('action[0] observation[0] 1 observation[1] −2');
-  });
-
   it('ignores names that do not fit its shape', () => {
     const policy: PolicyDescription = {
       kind: 'linear',
@@ -101,17 +86,6 @@ describe('a network', () => {
     expect(cells[1]).toEqual(['position', '1.0', '2.0']);
     expect(cells[3]).toEqual(['bias', '5.0', '−6.0']);
     expect(cells.at(-1)).toEqual(['bias', '0.1', '0.2', '0.3']);
-  });
-
-  it('is shown as weights even if they are projected from fewer parameters', () => {
-    const projection = { seed: 4, rank: 1, scale: 2, basis: values.map((value) => [value]) };
-    const projected = { ...policy, projection };
-    const shown = visibleText({ part: policyView([5], projected, spec, labels, undefined) });
-    expect(shown).toContain('position 10 20 velocity 30 40 bias 50 −60');
-    expect(shown).toContain('These 15 weights are derived from 1 parameter');
-    expect(policyLines(projected, { ...spec, count: 1 }, [5], labels, undefined).join('\n')).toMatch(
-      /^params\[0\]: 5\.0\n\nthese parameters define 15 weights in a random subspace of rank 1 \(seed 4\)/,
-    );
   });
 });
 
@@ -168,14 +142,5 @@ describe('a Q-table', () => {
     const labels = taskLabels('MountainCarContinuous-v0', policy);
     const shown = visibleText({ part: policyView([0, 1, 2, 2, 1, 0], policy, three, labels, undefined) });
     expect(shown).toContain('< −0.5 −0.5 … 0.5 ≥ 0.5 < 0 [-1] [0] [1] ≥ 0 [1] [0] [-1]');
-  });
-
-  it('of many states shows the action of each state', () => {
-    const policy: PolicyDescription = { kind: 'q-table', form: 'actions', states: 45, actions: ['0', '1'] };
-    const two: ParameterSpec = { ...choices, count: 45, high: 1, choices: [0, 1] };
-    const values = Array.from({ length: 45 }, (_, s) => s % 2);
-    const part = policyView(values, policy, two, taskLabels('Own-v0', policy), undefined);
-    const titles = elementsOf({ part }).flatMap(({ attributes }) => attributes.title ?? []);
-    expect(titles).toEqual(Array.from({ length: 45 }, (_, s) => `state ${s}: ${s % 2}`));
   });
 });

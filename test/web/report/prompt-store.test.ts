@@ -28,22 +28,6 @@ describe('packPrompts', () => {
     );
   });
 
-  it('stores a sliding window of history once', () => {
-    const line = (i: number) => `params[0]: ${i}; ${'x'.repeat(90)}`;
-    const prompts = Array.from({ length: 400 }, (_, i): ChatMessage[] => [
-      { role: 'system', content: 'rules' },
-      {
-        role: 'user',
-        content: `history\n${Array.from({ length: 400 }, (_, j) => line(i + j)).join('\n')}\niteration ${i}`,
-      },
-    ]);
-    const given = JSON.stringify(prompts).length;
-    const packed = JSON.stringify(packPrompts(prompts).packed).length;
-    expect(given).toBeGreaterThan(16_000_000);
-    expect(packed).toBeLessThan(130_000);
-    expect(unpack(packPrompts(prompts).packed)).toEqual(prompts);
-  });
-
   it('keeps the first and the last prompts if not all fit', () => {
     const prompts = Array.from({ length: 40 }, (_, i): ChatMessage[] => [
       { role: 'user', content: Array.from({ length: 10_000 }, (_, j) => `${i * j * 7919}`).join(' ') },

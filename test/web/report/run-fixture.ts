@@ -9,7 +9,7 @@ import type { CallRecord, UsageTotals } from '../../../src/runs/calls.js';
 import type { Confirmation, LoggedEvent } from '../../../src/runs/events.js';
 import { fixedSettings } from '../../../src/runs/fingerprint.js';
 import { summaryOf } from '../../../src/runs/summary.js';
-import { noUsage } from '../../../src/runs/usage.js';
+import { addUsage, noUsage, usageOfCall } from '../../../src/runs/usage.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import { meanInterval95 } from '../../../src/statistics/distributions.js';
 import type { RunData } from '../../../src/web/report/data/proposals.js';
@@ -39,7 +39,7 @@ export interface FixtureOptions {
   readonly unconfirmed?: boolean;
 }
 
-export const cartPole: FixtureTask = {
+const cartPole: FixtureTask = {
   config: {
     environment: 'CartPole-v1',
     model: { provider: 'openai', name: 'gpt-5-mini', price: { input: 0.25, cachedInput: 0.025, output: 2 } },
@@ -141,7 +141,7 @@ export function runFixture(
         reason: options.reason,
       });
       calls.push(call);
-      usage = addCall(usage, call);
+      usage = addUsage([usage, usageOfCall(call, 0, true)]);
       if (call.outcome.kind === 'accepted') {
         record(proposed, { iteration, candidate: 0, source: 'proposal' });
         break;
@@ -404,27 +404,6 @@ function someFailure(spec: ParameterSpec, random: () => number): ParseFailure | 
     'error',
   ];
   return kinds[Math.floor(random() * kinds.length)]!;
-}
-
-function addCall(usage: UsageTotals, call: CallRecord): UsageTotals {
-  const {
-    promptTokens = 0,
-    cachedTokens = 0,
-    completionTokens = 0,
-    reasoningTokens = 0,
-  } = call.completion?.usage ?? {};
-  const cost = (usage.cost ?? 0) + (call.cost ?? 0);
-  return {
-    calls: usage.calls + 1,
-    errors: usage.errors + (call.outcome.kind === 'error' ? 1 : 0),
-    retries: usage.retries + (call.completion?.retries ?? 0),
-    promptTokens: usage.promptTokens + promptTokens,
-    cachedTokens: usage.cachedTokens + cachedTokens,
-    completionTokens: usage.completionTokens + completionTokens,
-    reasoningTokens: usage.reasoningTokens + reasoningTokens,
-    latencyMs: usage.latencyMs + (call.completion?.latencyMs ?? 0),
-    ...(cost > 0 && { cost }),
-  };
 }
 
 function confirm(
