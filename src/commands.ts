@@ -37,7 +37,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         async () =>
           supplied(
             await import('./commands/check.js'),
-            (await import('../finetune/rl/kinds/check-kind.js')).checkKind,
+            (await import('../finetune/rl/kinds/kinds.js')).checkKind,
           ),
       ],
       [

@@ -24,7 +24,7 @@ export const finishing =
   'finishing this update, then writing a checkpoint from which the same command resumes (Ctrl-C again stops at once)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { rlKind } = await import('../rl/kinds/kind.js');
+  const { rlKind } = await import('../rl/kinds/kinds.js');
   const { train } = await rlKind(args.config, args.overrides, context.cwd);
   return train(args, context);
 }

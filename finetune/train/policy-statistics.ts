@@ -1,7 +1,7 @@
 /** Statistics of a policy update: how far the policy moved and how certain it is. */
 
 import { largest, mean, standardDeviation, sum } from '../../src/statistics/descriptive.js';
-import { type ReadExample, trainedLength } from '../engine/batch.js';
+import type { ReadExample } from '../engine/batch.js';
 import type { Improvement } from './events.js';
 import type { PerToken, Sampled } from './objectives/sampled.js';
 import type { ObjectiveSettings } from './objectives/settings.js';
@@ -51,9 +51,7 @@ function tokensOf(
   const { advantages, oldLogp = logp, samplerLogp, referenceLogp } = example;
   const places = [...example.completionIds.keys()].filter((token) => example.trained?.[token] !== false);
   const difference = (token: number) => logp[token]! - oldLogp[token]!;
-  const total = sum(places.map(difference));
-  const whole = settings.kind === 'rloo' ? total : total / Math.max(1, trainedLength(example));
-  const level = settings.kind === 'rloo' || (settings.kind === 'grpo' && settings.ratio === 'sequence');
+  const whole = settings.kind === 'rloo' ? sum(places.map(difference)) : undefined;
   return places.map((token) => ({
     logp: logp[token]!,
     old: oldLogp[token]!,
@@ -61,7 +59,7 @@ function tokensOf(
     reference: referenceLogp?.[token],
     entropy: outputs.entropy![token]!,
     advantage: numberAt(advantages, token),
-    ratio: Math.exp(level ? whole : difference(token)),
+    ratio: Math.exp(whole ?? difference(token)),
   }));
 }
 
@@ -70,7 +68,6 @@ const numberAt = (numbers: number | PerToken, token: number): number =>
 
 function limitsOf(settings: ObjectiveSettings): { readonly low: number; readonly high: number } {
   if (settings.kind === 'reinforce') return { low: 0, high: Number.POSITIVE_INFINITY };
-  if (settings.kind === 'grpo' && settings.variant === 'cispo') return { low: 0, high: settings.cap };
   return { low: 1 - settings.clip.low, high: 1 + settings.clip.high };
 }
 

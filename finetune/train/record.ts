@@ -87,7 +87,6 @@ export class TrainingRecord {
   readonly #samples: JsonLinesFile<RecordedSample>;
   readonly #events: EventFile<Metric>;
   #metrics: Metric[] = [];
-  #read: TrainingMetric[] = [];
   #unwritten = 0;
 
   /** @param about the content of `training.json` at the start */
@@ -106,13 +105,13 @@ export class TrainingRecord {
 
   /** The metrics as a reader of `metrics.jsonl` sees them. */
   get read(): readonly TrainingMetric[] {
-    return this.#read;
+    return this.#metrics.flatMap((metric) => readMetric(metric) ?? []);
   }
 
   /** @throws UserError if the metrics of an earlier session are damaged */
   add(metric: Metric): void {
     if (metric.kind === 'start') this.#keepUntil(metric.step);
-    this.#keep(metric);
+    this.#metrics.push(metric);
     this.#file.append([metric]);
     this.#events.add(metric);
     this.#unwritten += metric.seconds;
@@ -140,23 +139,15 @@ export class TrainingRecord {
 
   /** Keeps the metrics of earlier sessions up to this step; none for a fresh start. */
   #keepUntil(step: number): void {
-    this.#metrics = [];
-    this.#read = [];
-    for (const metric of keptUntil<Metric>(this.#file.path, step)) this.#keep(metric);
+    this.#metrics = keptUntil<Metric>(this.#file.path, step);
     keptUntil<RecordedSample>(this.#samples.path, step);
-  }
-
-  #keep(metric: Metric): void {
-    this.#metrics.push(metric);
-    const read = readMetric(metric);
-    if (read !== undefined) this.#read.push(read);
   }
 
   #writePage(about: TrainingAbout, isRunning = true): void {
     if (this.#metrics.length === 0) return;
     this.#unwritten = 0;
     const shown = trainingPage({
-      ...trainingOf(this.output, about, this.#read, isRunning),
+      ...trainingOf(this.output, about, this.read, isRunning),
       samples: readSamples(this.output),
       secondsLeft: isRunning ? secondsLeftOf(this.#metrics) : undefined,
     });

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { rlKind } from '../../finetune/rl/kinds/kind.js';
+import { rlKind } from '../../finetune/rl/kinds/kinds.js';
 import { loadTrainConfig } from '../../finetune/train/train-config.js';
 import { loadPlayConfig } from '../../src/agents/play-config.js';
 import { overridesApart } from '../../src/base/overrides-apart.js';

@@ -79,7 +79,7 @@ const rloo = (settings: RlooSettings, context: PolicyContext): PolicyObjective =
     settings,
     context,
     (tokens, old) => {
-      const ratio = ratioTo(tokens, old, 'product');
+      const ratio = ratioTo(tokens, old, 'completion');
       const gain = clippedSurrogate(tokens, ratio, tokens.input('advantages'), settings.clip);
       return policyLoss(tokens, old, gain, settings);
     },
@@ -88,9 +88,8 @@ const rloo = (settings: RlooSettings, context: PolicyContext): PolicyObjective =
 
 /**
  * Group-relative policy optimization (DeepSeekMath, arXiv 2402.03300) and its variants as in TRL 1.13: DAPO
- * (2503.14476), Dr. GRPO (2503.20783), CISPO (2506.13585) and sequence ratios (GSPO, 2507.18071). Without the entropy
- * bonus, the loss is −Σ weights·(min(ρ·A, clip(ρ)·A)·importance − kl·KL). The variants differ in the weights. CISPO also
- * replaces min(ρ·A, clip(ρ)·A) with min(ρ, cap)·A·log π, where min(ρ, cap) is a constant.
+ * (2503.14476) and Dr. GRPO (2503.20783), which differ in the weights. Without the entropy bonus, the loss is
+ * −Σ weights·(min(ρ·A, clip(ρ)·A)·importance − kl·KL).
  */
 function grpo(settings: GrpoSettings, context: PolicyContext): PolicyObjective {
   const { kl } = settings;
@@ -99,12 +98,13 @@ function grpo(settings: GrpoSettings, context: PolicyContext): PolicyObjective {
     context,
     (tokens, old) => {
       const { number, mul, sub } = arithmetic(tokens);
-      const ratio = ratioTo(tokens, old, settings.ratio === 'token' ? 'token' : 'mean');
-      const penalized = (gain: Value) =>
+      const ratio = ratioTo(tokens, old, 'token');
+      const gain = clippedSurrogate(tokens, ratio, tokens.input('advantages'), settings.clip);
+      const penalized = (corrected: Value) =>
         kl.coefficient === 0
-          ? gain
-          : sub(gain, mul(klToReference(tokens, ratio, kl), number(kl.coefficient)));
-      return policyLoss(tokens, old, gainOf(tokens, ratio, settings), settings, penalized);
+          ? corrected
+          : sub(corrected, mul(klToReference(tokens, ratio, kl), number(kl.coefficient)));
+      return policyLoss(tokens, old, gain, settings, penalized);
     },
     (update) => grpoWeights(update, settings, context),
   );
@@ -118,13 +118,6 @@ function grpo(settings: GrpoSettings, context: PolicyContext): PolicyObjective {
   };
 }
 
-function gainOf(tokens: TokenValues, ratio: Value, { variant, clip, cap }: GrpoSettings): Value {
-  const advantages = tokens.input('advantages');
-  if (variant !== 'cispo') return clippedSurrogate(tokens, ratio, advantages, clip);
-  const { number, mul, min } = arithmetic(tokens);
-  return mul(mul(tokens.detached(min(ratio, number(cap))), advantages), tokens.logp);
-}
-
 /** Weight of each token of a completion. */
 function grpoWeights(
   update: readonly TokenSequence[],
@@ -133,7 +126,6 @@ function grpoWeights(
 ): (example: TokenSequence) => number {
   switch (variant) {
     case 'dapo':
-    case 'cispo':
       return tokenMean(update);
     case 'grpo':
       return sequenceMean(update);

@@ -61,7 +61,7 @@ const importanceSchema = z
 
 export const advantageScales = ['group', 'batch', 'none'] as const;
 
-const grpoVariants = ['dapo', 'grpo', 'dr_grpo', 'cispo'] as const;
+const grpoVariants = ['dapo', 'grpo', 'dr_grpo'] as const;
 
 const grpoSchema = z.strictObject({
   kind: z.literal('grpo').describe('Group-relative policy optimisation'),
@@ -69,14 +69,9 @@ const grpoSchema = z.strictObject({
     .enum(grpoVariants)
     .default('dapo')
     .describe(
-      'Averaging of the loss: over the tokens of the update (dapo, cispo) or of each completion (grpo), or as if every completion had the maximum length (dr_grpo)',
+      'Averaging of the loss: over the tokens of the update (dapo) or of each completion (grpo), or as if every completion had the maximum length (dr_grpo)',
     ),
-  ratio: z
-    .enum(['token', 'sequence'])
-    .default('token')
-    .describe('Probability ratios of tokens, or their geometric mean over the completion (GSPO)'),
   clip: clipSchema,
-  cap: z.number().positive().default(5).describe('Maximum ratio for cispo'),
   kl: klSchema,
   entropy,
   importance: importanceSchema,

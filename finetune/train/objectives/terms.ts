@@ -4,7 +4,7 @@ import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { Objective, TokenValues } from '../../engine/objective.js';
 import type { ClipSettings, CommonSettings, ImportanceSettings, KlSettings } from './settings.js';
 
-export function arithmetic({ g, precision, logp }: TokenValues) {
+export function arithmetic({ g, precision }: TokenValues) {
   const binary = (op: string) => (a: Value, b: Value) => g.op(op, [a, b]);
   const unary = (op: string) => (a: Value) => g.op(op, [a]);
   return {
@@ -12,7 +12,6 @@ export function arithmetic({ g, precision, logp }: TokenValues) {
     add: binary('Add'),
     sub: binary('Sub'),
     mul: binary('Mul'),
-    div: binary('Div'),
     min: binary('Min'),
     max: binary('Max'),
     neg: unary('Neg'),
@@ -20,8 +19,6 @@ export function arithmetic({ g, precision, logp }: TokenValues) {
     log: unary('Log'),
     /** Σ over all tokens; scalar. */
     total: (a: Value) => g.op('ReduceSum', [a], { keepdims: 0 }),
-    /** The same number for each token: [C]. */
-    each: (value: number) => g.op('Expand', [g.floats(precision, [value], []), g.op('Shape', [logp])]),
   };
 }
 
@@ -32,8 +29,8 @@ function sequenceSum(tokens: TokenValues, values: Value): Value {
 
 /** For each token, the sum over the tokens of its group: [C]. */
 export function groupSum(tokens: TokenValues, groups: Value, values: Value): Value {
-  const { g } = tokens;
-  const zeros = arithmetic(tokens).each(0);
+  const { g, logp, precision } = tokens;
+  const zeros = g.op('Expand', [g.floats(precision, [0], []), g.op('Shape', [logp])]);
   const sums = g.op('ScatterElements', [zeros, groups, values], { axis: 0, reduction: 'add' });
   return g.op('GatherElements', [sums, groups], { axis: 0 });
 }
@@ -43,13 +40,11 @@ export function oldLogp({ logp, input, detached }: TokenValues, reused: boolean)
   return reused ? input('old_logp') : detached(logp);
 }
 
-/** π / π_old per token, or per completion: the geometric mean over its tokens (GSPO) or the product (RLOO). */
-export function ratioTo(tokens: TokenValues, old: Value, level: 'token' | 'mean' | 'product'): Value {
-  const { sub, div, exp, each } = arithmetic(tokens);
+/** π / π_old per token, or per completion: the product over its tokens. */
+export function ratioTo(tokens: TokenValues, old: Value, level: 'token' | 'completion'): Value {
+  const { sub, exp } = arithmetic(tokens);
   const own = sub(tokens.logp, old);
-  if (level === 'token') return exp(own);
-  const sum = sequenceSum(tokens, own);
-  return exp(level === 'mean' ? div(sum, sequenceSum(tokens, each(1))) : sum);
+  return exp(level === 'token' ? own : sequenceSum(tokens, own));
 }
 
 /** min(ρ·A, clip(ρ, 1 − low, 1 + high)·A), the PPO surrogate (Schulman et al. 2017, arXiv 1707.06347). */
@@ -83,23 +78,14 @@ export function policyLoss(
   settings: CommonSettings,
   penalized: (gain: Value) => Value = (value) => value,
 ): { readonly loss: Value; readonly outputs: { readonly entropy: Value } } {
-  const importance = importanceWeights(tokens, old, settings.importance);
-  const corrected = importance === undefined ? gain : arithmetic(tokens).mul(gain, importance);
-  const total = penalized(corrected);
-  const entropy = tokens.entropy();
-  return { loss: weightedLoss(tokens, total, entropy, settings), outputs: { entropy } };
-}
-
-function weightedLoss(
-  tokens: TokenValues,
-  gain: Value,
-  entropy: Value,
-  { entropy: coefficient }: Pick<CommonSettings, 'entropy'>,
-): Value {
   const { mul, sub, neg, total } = arithmetic(tokens);
-  const loss = neg(total(mul(tokens.input('weights'), gain)));
-  if (coefficient === 0) return loss;
-  return sub(loss, total(mul(tokens.input('entropy_weights'), entropy)));
+  const importance = importanceWeights(tokens, old, settings.importance);
+  const corrected = penalized(importance === undefined ? gain : mul(gain, importance));
+  const entropy = tokens.entropy();
+  const loss = neg(total(mul(tokens.input('weights'), corrected)));
+  const outputs = { entropy };
+  if (settings.entropy === 0) return { loss, outputs };
+  return { loss: sub(loss, total(mul(tokens.input('entropy_weights'), entropy))), outputs };
 }
 
 /** An additional head next to the language-model head. */

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { checkKind } from '../../../finetune/rl/kinds/check-kind.js';
+import { checkKind } from '../../../finetune/rl/kinds/kinds.js';
 import { execute as checkCommand } from '../../../src/commands/check.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { tinyConfig } from '../rl/tiny-learning.js';

@@ -29,11 +29,7 @@ describe('statistics of an update', () => {
     expect(found.kl).toBeCloseTo(kl(-0.5) / 3, 12);
   });
 
-  it('use the ratio of the whole answer for sequence ratios and RLOO', () => {
-    const settings = (written: object) => objectiveSchema.parse({ kind: 'grpo', ...written });
-    // e^(−0.5 / 3) is within 0.8 … 1.28, e^−0.5 is not.
-    const sequence = policyStatistics([read], settings({ ratio: 'sequence' }));
-    expect(sequence.clipShare).toBe(0);
+  it('use the ratio of the whole answer for RLOO', () => {
     const product = policyStatistics([read], objectiveSchema.parse({ kind: 'rloo' }));
     expect(product.clipShare).toBeCloseTo(1 / 3, 12);
   });

@@ -179,7 +179,7 @@ describe('the config of a proposer', () => {
     [
       'fresh episodes can’t be compared',
       withRun({ evaluation: { seeds: 'fresh' } }),
-      /evaluation\.seeds must be common/,
+      /evaluation\.seeds can't be set/,
     ],
     ['an unknown environment key', { tasks: [{ environmnt: 'x' }] }, /tasks/],
     ['one candidate has nobody to be compared with', { groupSize: 1 }, /groupSize/],

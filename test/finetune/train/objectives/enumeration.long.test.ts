@@ -109,7 +109,6 @@ describe('a policy over two-token answers', async () => {
     ['rloo', { kind: 'rloo', importance }, 'others', 1],
     // A mean over two tokens each.
     ['dapo', { kind: 'grpo', importance }, 'others', 1 / 2],
-    ['sequence ratios', { kind: 'grpo', variant: 'grpo', ratio: 'sequence', importance }, 'others', 1 / 2],
   ];
 
   it.each(cases)(

@@ -1,8 +1,20 @@
-/** `policyloop check` for configs other than experiments: reads them as their own commands do. */
+/** Kinds of configs other than experiments: how they are trained, and how `policyloop check` reads them. */
 import type { CommandContext } from '../../../src/base/context.js';
 import { UserError } from '../../../src/base/errors.js';
 import { type ConfigKindName, configKinds, kindOfConfig } from '../../../src/config/file.js';
 import { type Finding, found } from '../../../src/experiment/preflight/findings.js';
+import { isNumericConfig, loadNumericConfig } from '../numeric/numeric-config.js';
+
+/** @throws UserError if the config can't be read or an override is malformed */
+export async function rlKind(file: string, overrides: readonly string[], cwd: string) {
+  if (isNumericConfig(file, overrides, cwd)) {
+    const { numeric } = await import('../numeric/numeric.js');
+    return { load: loadNumericConfig, train: numeric };
+  }
+  const { loadLearningConfig } = await import('../rl-config.js');
+  const { rl } = await import('../rl.js');
+  return { load: loadLearningConfig, train: rl };
+}
 
 type Load = (
   file: string,
@@ -21,7 +33,6 @@ const loaders: Readonly<Record<Exclude<ConfigKindName, 'experiment'>, Load>> = {
     loadTrainConfig(...source);
   },
   async rl(file, overrides, cwd, note) {
-    const { rlKind } = await import('./kind.js');
     const { load } = await rlKind(file, overrides, cwd);
     load(file, overrides, cwd, note);
   },
