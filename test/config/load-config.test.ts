@@ -37,7 +37,6 @@ describe('a two-line config', () => {
       seed: 0,
       iterations: 100,
       candidates: 1,
-      pipeline: 1,
       corrections: 3,
       limits: {},
       warmup: { policies: 20 },

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../../src/base/package.js';
 import { bundledConfigs } from '../../src/config/file.js';
@@ -65,14 +65,6 @@ describe('the bundled configs', () => {
     expect(parseConfig(config)).toEqual(config);
   });
 
-  it.each(names)('%s names its schema for editors and the command that runs it', (name) => {
-    const text = textOf(name);
-    const schema = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text)?.[1];
-    const folder = dirname(join(packageRoot(), 'configs', `${name}.yaml`));
-    expect(schema && resolve(folder, schema)).toBe(join(packageRoot(), 'configs', 'schema.json'));
-    expect(text).toContain(`policyloop run ${name}\n`);
-  });
-
   it.each(names)('%s switches to each suitable baseline with one override', (name) => {
     const programs = name.startsWith('programs/');
     const fitting = baselineNames.filter(
@@ -94,11 +86,5 @@ describe('the bundled configs', () => {
     expect(config).toMatchObject(written);
     if (written.policy?.kind === 'program') return;
     expect(family.parameters.count).toBe(stated === undefined ? 10 : Number(stated));
-  });
-
-  it('cap the episodes of CliffWalking at 100 steps', () => {
-    for (const set of ['numeric', 'semantic']) {
-      expect(loadConfig({ file: `cliffwalking-${set}` }).config.evaluation.maxSteps).toBe(100);
-    }
   });
 });

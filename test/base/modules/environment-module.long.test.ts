@@ -142,24 +142,21 @@ describe('an error names an invalid module and its problem', () => {
       'export default {\n create() { throw new Error("no rail"); } };',
       ':2:19: create threw: no rail',
     ],
-    ['no environment', 'export default { create() {} };', 'create returned no environment'],
     [
       'refused options',
       'export default { schema: { parse() { throw new Error("friction must be positive"); } }, create() {} };',
-      'environment.options: module-5.mjs: friction must be positive',
+      'environment.options: module-4.mjs: friction must be positive',
     ],
   ])('%s', async (_what, source, message) => {
     const file = moduleOf(source);
     const error = await makeEnvironment(file).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UserError);
-    expect((error as UserError).message).toContain(message.replace('module-5.mjs', `module-${written}.mjs`));
+    expect((error as UserError).message).toContain(message.replace('module-4.mjs', `module-${written}.mjs`));
     expect((error as UserError).message).toContain(`module-${written}.mjs`);
   });
 
   it.each([
     ['step: undefined', 'step: the environment created by'],
-    ['frame: 1', 'must be a function'],
-    ['maxSteps: 0', 'maxSteps: the environment created by'],
     [
       "observationSpace: { kind: 'box', low: [0], high: [1, 2] }",
       'low and high must have one number per dimension',
@@ -179,11 +176,8 @@ describe('an error names an invalid module and its problem', () => {
 describe('an invalid reset or step result throws an error that names the file and the problem', () => {
   it.each([
     ['reset: () => [NaN]', 'the observation from reset is [ NaN ]'],
-    ['reset: () => [0, 1]', 'the observation from reset is [ 0, 1 ]; expected an array of 1 finite number'],
-    ['step: () => undefined', 'step returned undefined'],
     ['step: async () => ({})', 'step returned a promise'],
     ['step: () => ({ observation: [0], terminated: true })', 'the reward of a step is undefined'],
-    ['step: () => ({ observation: [0], reward: 1 })', 'terminated of a step is undefined'],
     ['step() { throw new Error("fell") }', 'step threw: fell'],
   ])('%s', async (members, message) => {
     const environment = await makeEnvironment(environmentOf(members));

@@ -85,10 +85,6 @@ describe('a policy module', () => {
 
   it.each([
     ['return { parameters: { count: 1, low: 0, high: 1 } };', 'build of the policy created by'],
-    [
-      'return { build() {}, parameters: { count: 0, low: 0, high: 1 } };',
-      'parameters.count of the policy created by',
-    ],
     ['return { build() {}, parameters: { count: 1, low: 2, high: 1 } };', 'low must be below high'],
     [
       'return { build: () => () => 7, parameters: { count: 1, low: 0, high: 1 } };',
@@ -115,7 +111,6 @@ describe('a model module', () => {
     expect(run.result).toMatchObject({ status: 'completed', usage: { calls: 2, promptTokens: 4 } });
     const manifest = readFileSync(join(cwd, 'buffers', run.name, 'manifest.json'), 'utf8');
     expect(JSON.parse(manifest)).toMatchObject({ model: 'mine/counting' });
-    await everyCommandReads(run.name);
   });
 
   it('fails the run with a model error if it throws or returns an invalid reply', async () => {
@@ -142,14 +137,13 @@ describe('a reward module', () => {
       'return ({ before, action, observation, reward }) => before.length === observation.length && action < 2 ? 2 * reward : NaN;',
     );
 
-  it('replaces the environment’s reward, also in worker threads, and works with every command', async () => {
+  it('replaces the environment’s reward, also in worker threads', async () => {
     const plain = await play({});
     const evaluation = { ...quick.evaluation, reward: doubled() };
     const run = await play({ evaluation });
     expect(run.entries().map(({ score }) => score)).toEqual(plain.entries().map(({ score }) => 2 * score));
     const threads = await play({ evaluation }, ['evaluation.workers=2']);
     expect(threads.entries()).toEqual(run.entries());
-    await everyCommandReads(run.name);
   });
 
   it('must return finite numbers', async () => {
@@ -187,23 +181,6 @@ describe('a helper module', () => {
     expect(system!.content).toContain('lab 7');
     expect(user!.content).toBe('CARTPOLE-V1!!');
   });
-
-  it('is refused if a template uses a helper that it lacks', async () => {
-    template('{{shuot environment.id}}');
-    await expect(play({ model, prompts: { set: './prompts', helpers: helpers() } })).rejects.toThrow(
-      'unknown helper shuot',
-    );
-  });
-});
-
-it('a run isn’t resumed if its reward module has changed', async () => {
-  const file = moduleOf('return () => 1;');
-  const run = await play({ evaluation: { ...quick.evaluation, reward: file } });
-  writeFileSync(join(cwd, file), 'export default { create: () => () => 2 };');
-  const args = { run: run.name, runsDir: 'buffers', quiet: true, json: true, overrides: ['iterations=3'] };
-  await expect(resumeCommand(args, recordingContext(cwd).context)).rejects.toThrow(
-    `${join(cwd, file)}: this module has changed since the run started`,
-  );
 });
 
 it('the short form of a module path is expanded, and survives a round trip through YAML', () => {
@@ -220,16 +197,4 @@ it('the short form of a module path is expanded, and survives a round trip throu
   const file = join(cwd, 'written.yaml');
   writeFileSync(file, resolvedYaml(config));
   expect(loadConfig({ file, asWritten: true }).config).toEqual(config);
-});
-
-it('an override can name a module, and drops keys that don’t apply to it', () => {
-  const file = join(cwd, 'override.yaml');
-  writeFileSync(file, 'environment: CartPole-v1\nmodel: { provider: ollama, name: a }\n');
-  const { config, notes } = loadConfig({
-    file,
-    cwd,
-    overrides: ['model.provider=./m.js', 'model.options.a=1'],
-  });
-  expect(config.model).toEqual({ provider: 'module', path: join(cwd, 'm.js'), options: { a: 1 } });
-  expect(notes.join()).toContain('model.name');
 });

@@ -1,7 +1,6 @@
 /** Imported configs, built, against the table of what the reference systems do with each key. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import process from 'node:process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { UserError } from '../../../src/base/errors.js';
@@ -115,35 +114,5 @@ describe('an imported config', () => {
     const one = table.refused.find(({ name }) => name === 'LunarLander')!;
     const given = { ...one.given, gym_env_name: 'gymnasium:LunarLander-v3' };
     expect(load({ ...one, given }).config.environment.id).toBe('gymnasium:LunarLander-v3');
-  });
-});
-
-/** The systems' own configs, where they are at hand. */
-const folder = process.env.POLICYLOOP_REFERENCE_CONFIGS ?? resolve(packageRoot(), '..', 'shared', 'seeds');
-const configs = (existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [])
-  .filter((name) => /\.ya?ml$/.test(name))
-  .map((name) => join(folder, name))
-  .filter((path) => /^gym_env_name:/m.test(readFileSync(path, 'utf8')));
-
-describe.runIf(configs.length > 0)('every config of the reference systems', () => {
-  it.each(configs)('%s builds, or is refused with a hint', async (path) => {
-    let loaded: LoadedConfig;
-    try {
-      loaded = loadConfig({ file: path });
-    } catch (error) {
-      expect(error).toBeInstanceOf(UserError);
-      const [problem] = (error as UserError).problems;
-      expect(problem?.hint).toBeDefined();
-      return;
-    }
-    const facts = await built(loaded);
-    const { iterations, memory, warmup } = loaded.config;
-    const all = warmup.policies + iterations - 1;
-    const wanted =
-      memory.best === undefined && memory.recent === undefined
-        ? all
-        : (memory.best ?? 0) + (memory.recent ?? 0);
-    // Only the context of a server that cuts what is beyond it may hide evaluations.
-    if (memory.tokens === 10_000_000) expect(facts.history).toBe(Math.min(all, wanted));
   });
 });
