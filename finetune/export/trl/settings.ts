@@ -50,12 +50,7 @@ export function trlSettings(config: TrainConfig, trainer: 'sft' | 'dpo', validat
 function loraSettings(method: TrainConfig['method']): TrlSettings['lora'] {
   if (method.kind !== 'lora') return undefined;
   if (method.adapter !== undefined)
-    throw new UserError({
-      field: 'method.adapter',
-      value: method.adapter,
-      message: 'the script starts with a new adapter',
-      hint: 'merge this one first (policyloop finetune export --to merged), and train the merged model',
-    });
+    throw unsupported('method.adapter', method.adapter, ['none: merge it first, with --to merged']);
   return {
     r: method.rank,
     lora_alpha: method.alpha,

@@ -128,7 +128,7 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
   it.each([
     ['method: { kind: scratch }', {}, /method\.kind.*doesn't support/],
     ['optimizer: { kind: muon }\nmethod: { kind: full }', {}, /optimizer\.kind.*doesn't support/],
-    ['method: { kind: lora, adapter: old }', {}, /method\.adapter[\s\S]*--to merged/],
+    ['method: { kind: lora, adapter: old }', {}, /method\.adapter[\s\S]*merge it first/],
     ['', { out: 'data' }, /not empty|already/],
     ['', { dtype: 'f16' }, /--dtype.*no effect/],
     ['', { model: 'a\nb' }, /line break/],
