@@ -8,7 +8,7 @@ import type { ChatMessage } from '../src/models/language-model.js';
 import { historyLine } from '../src/prompting/context/history.js';
 import { encodingOf } from '../src/prompting/notation/encoding.js';
 import { formatParameters } from '../src/prompting/notation/grammar.js';
-import { playEpisode } from '../src/rollout/episode.js';
+import { rollout } from '../src/rollout/episode.js';
 import type { BufferEntry } from '../src/rollout/replay-buffer.js';
 import type { CallRecord, UsageTotals } from '../src/runs/calls.js';
 import { createRunDirectory } from '../src/runs/create.js';
@@ -46,7 +46,7 @@ export async function writeSyntheticRun(path: string, size: SyntheticRun): Promi
   const random = createGenerator(1);
   const draw = () => Array.from({ length: spec.count }, () => Math.round(random.uniform(-60, 60)) / 10);
   const policy = family.build(draw());
-  const { trajectory } = playEpisode(environment, policy, { seed: 1, record: true }, 500);
+  const { trajectory } = rollout(environment, policy, { seed: 1, maxSteps: 500, record: true });
   const entries: BufferEntry[] = [];
   const evaluated = (place: Pick<BufferEntry, 'iteration' | 'candidate' | 'source'>) => {
     const returns = Array.from({ length: 20 }, () => Math.round(random.uniform(8, 60)));

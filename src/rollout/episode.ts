@@ -75,28 +75,19 @@ export class RunningEpisode {
   }
 }
 
-export function playEpisode(
-  environment: Environment,
-  policy: Policy,
-  { seed, record }: EpisodeTask,
-  maxSteps: number,
-): PlayedEpisode {
-  return rollout(environment, policy, { seed, maxSteps, ...(record && { record: emptyTrajectory() }) });
-}
-
-/** Plays one seeded episode; fills `record` if given. Calls `onState` with the totals after the reset and each step. */
+/** Plays one seeded episode, and records its steps if `record`. Calls `onState` with the totals after the reset and each step. */
 export function rollout(
   environment: Environment,
   policy: Policy,
   options: {
     readonly seed: number;
     readonly maxSteps: number;
-    readonly record?: Trajectory;
+    readonly record?: boolean;
     readonly onState?: (episode: Episode) => void;
   },
 ): PlayedEpisode {
   const { seed, maxSteps, record, onState } = options;
-  const episode = new RunningEpisode(environment.reset(seed), record);
+  const episode = new RunningEpisode(environment.reset(seed), record ? emptyTrajectory() : undefined);
   const act = policyFor(policy, seed);
   onState?.(episode.result());
   while (!episode.ended) {

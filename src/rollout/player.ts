@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { openPolicyFamily } from '../policies/families.js';
 import { programsOf } from '../policies/policy.js';
 import { reportCalls } from '../policies/program/watch.js';
-import { actionsOf, playEpisode } from './episode.js';
+import { actionsOf, rollout } from './episode.js';
 import {
   type PlayerReply,
   type PlayerRequest,
@@ -48,7 +48,9 @@ async function answerTo(request: PlayerRequest): Promise<unknown> {
   switch (request.kind) {
     case 'play': {
       const policy = built(request.policy);
-      return request.tasks.map((task) => playEpisode(environment, policy, task, setting.maxSteps));
+      return request.tasks.map((task) =>
+        rollout(environment, policy, { ...task, maxSteps: setting.maxSteps }),
+      );
     }
     case 'actions':
       return actionsOf(built(request.policy), request.episodes);

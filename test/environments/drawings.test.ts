@@ -49,16 +49,6 @@ describe('drawings match observations', () => {
     });
   });
 
-  test('MountainCar: the car is tilted by the slope at its position', async () => {
-    await eachStep('MountainCarContinuous-v0', (environment, [x]) => {
-      const [back, front] = line(environment, 'agent');
-      const slope = Math.atan2(front![1] - back![1], front![0] - back![0]);
-      expect(Math.tan(slope)).toBeCloseTo(1.35 * Math.cos(3 * x!), 5);
-      // The body lies 0.07 above the ground, at right angles to it.
-      expect((back![0] + front![0]) / 2 + 0.07 * Math.sin(slope)).toBeCloseTo(x!, 6);
-    });
-  });
-
   test.each([
     ['FrozenLake-v1', 4],
     ['CliffWalking-v1', 12],

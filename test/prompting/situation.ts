@@ -9,7 +9,7 @@ import { taskContext } from '../../src/prompting/context/task-context.js';
 import { encodingFor } from '../../src/prompting/notation/encoding.js';
 import { answerFormOf } from '../../src/prompting/notation/grammar.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
-import { type EpisodeRecord, rollout, type Trajectory } from '../../src/rollout/episode.js';
+import { type EpisodeRecord, rollout } from '../../src/rollout/episode.js';
 import { type BufferEntry, bestEntry } from '../../src/rollout/replay-buffer.js';
 
 /** All that prompts are made of, for a config. */
@@ -50,8 +50,7 @@ export async function situation(
     parameters: ParameterVector,
     rest: Pick<BufferEntry, 'iteration' | 'group' | 'candidate' | 'source'>,
   ) {
-    const record: Trajectory = { observations: [], actions: [], rewards: [] };
-    const episode = rollout(environment, family.build(parameters), { seed: 7, maxSteps, record });
+    const episode = rollout(environment, family.build(parameters), { seed: 7, maxSteps, record: true });
     const entry: BufferEntry = {
       ...rest,
       parameters,
@@ -59,8 +58,8 @@ export async function situation(
       lengths: [episode.length],
       score: episode.return,
     };
-    const { terminated, truncated } = episode;
-    episodes.set(entry, { ...rest, episode: 0, seed: 7, ...record, terminated, truncated });
+    const { terminated, trajectory, truncated } = episode;
+    episodes.set(entry, { ...rest, episode: 0, seed: 7, ...trajectory!, terminated, truncated });
     return entry;
   }
 

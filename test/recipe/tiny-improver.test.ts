@@ -15,7 +15,7 @@ import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { createPolicyFamily, defaultPolicy } from '../../src/policies/families.js';
-import { playEpisode } from '../../src/rollout/episode.js';
+import { rollout } from '../../src/rollout/episode.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
 const shape = { ...tinyShape, layers: 1, hidden: 32, heads: 2, intermediate: 48 };
@@ -52,7 +52,7 @@ describe('the tasks', () => {
       const environment = drawTask(name, seed);
       const policy = createPolicyFamily(defaultPolicy(environment), environment);
       const built = policy.build(policy.initial(createGenerator(1)));
-      return playEpisode(environment, built, { seed: 5, record: true }, 20);
+      return rollout(environment, built, { seed: 5, record: true, maxSteps: 20 });
     };
     expect(steps(3)).toEqual(steps(3));
     expect([4, 5, 6].some((seed) => JSON.stringify(steps(seed)) !== JSON.stringify(steps(3)))).toBe(true);

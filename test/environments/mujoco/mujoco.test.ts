@@ -124,15 +124,6 @@ describe('options', () => {
   ])('%s %j is refused', async (id, options, message) => {
     await expect(makeEnvironment(id, options)).rejects.toThrow(message);
   });
-
-  test('frame_skip sets the duration of a step', async () => {
-    const times = [undefined, 1, 10].map(async (frame_skip) => {
-      const cheetah = await makeEnvironment('HalfCheetah-v5', { frame_skip });
-      cheetah.close!();
-      return cheetah.stepSeconds;
-    });
-    expect(await Promise.all(times)).toEqual([0.05, 0.01, 0.1]);
-  });
 });
 
 describe('drawings', () => {

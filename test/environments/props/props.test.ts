@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/load.js';
 import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import type { Environment } from '../../../src/environments/environment.js';
-import type { Shape } from '../../../src/environments/frame.js';
 
 /** Return of one episode. */
 function play(environment: Environment, seed: number, act: (observation: number[]) => number): number {
@@ -35,20 +34,6 @@ describe('Nim', () => {
     nim.step(3); // leaves 7, of which the opponent takes 2
     expect(nim.step(3)).toMatchObject({ observation: 1, terminated: false });
     expect(nim.step(2)).toEqual({ observation: 1, reward: -1, terminated: true, truncated: false });
-  });
-
-  test('draws the remaining sticks separately from those that each side took', async () => {
-    const nim = await makeEnvironment('Nim-v0');
-    nim.reset(0);
-    const count = (role: Shape['role']) =>
-      nim.frame!().shapes.filter((shape) => shape.kind === 'line' && shape.role === role).length;
-    expect([count('object'), count('agent'), count('opponent')]).toEqual([10, 0, 0]);
-    const { observation } = nim.step(2);
-    expect([count('object'), count('agent'), count('opponent')]).toEqual([
-      observation,
-      2,
-      8 - Number(observation),
-    ]);
   });
 });
 
@@ -84,26 +69,4 @@ describe('NavigationTrack', () => {
     const mean = returns.reduce((sum, value) => sum + value, 0) / returns.length;
     expect(mean).toBeGreaterThan(0.9 * statedOptimum('navigation-numeric'));
   });
-
-  test('turns right with action 1 and left with action 2', async () => {
-    const track = await makeEnvironment('NavigationTrack-v0');
-    for (const [action, sign] of [
-      [1, 1],
-      [2, -1],
-    ] as const) {
-      track.reset(4);
-      const before = heading(track);
-      for (let i = 0; i < 5; i++) track.step(action);
-      const turned = Math.atan2(Math.sin(heading(track) - before), Math.cos(heading(track) - before));
-      expect(turned * sign).toBeGreaterThan(0.6);
-    }
-  });
 });
-
-/** Clockwise from y, rad, as the robot is drawn. */
-function heading(track: Environment): number {
-  const nose = track.frame!().shapes.find(({ role }) => role === 'agent-detail');
-  if (nose?.kind !== 'line') throw new Error('no robot');
-  const [from, to] = nose.points;
-  return Math.atan2(to![0] - from![0], to![1] - from![1]);
-}
