@@ -23,7 +23,7 @@ import type { Manifest } from '../runs/manifest.js';
 import { openLogs, runFiles } from '../runs/reader.js';
 import { endText, formatCaps, formatFaults, formatUsage, summaryOf } from '../runs/summary.js';
 import { type Page, page, sectionsOf } from '../web/page.js';
-import { versionTable } from '../web/report/views/overview.js';
+import { versionFacts } from '../web/report/views/overview.js';
 import { pageHeader, resultTile, tile, warningList, writtenBy } from '../web/study.js';
 import { gamesOf, type PlayFigures, percent, playFigures } from './play-result.js';
 
@@ -107,7 +107,7 @@ function reproduction(manifest: Manifest): Content {
   ];
   return html`<p>In the directory of this file:</p>
 ${preformatted(commands.join('\n'))}
-${versionTable(manifest)}`;
+${versionFacts(manifest)}`;
 }
 
 /** Maximum total length of the transcripts in characters, so that the page opens quickly. */

@@ -13,7 +13,7 @@ export function observationNames({
 }: EnvironmentSpec): readonly (string | undefined)[] {
   if (observationSpace.kind !== 'box' && observationSpace.kind !== 'tuple') return [];
   const dimensions = dimensionsOf(observationSpace);
-  const described = words?.observationNames ?? named(id, dimensions);
+  const described = words?.observationNames ?? componentNames(id, dimensions);
   const names = Array.from({ length: dimensions }, (_, i) => identifier(described[i] ?? ''));
   return names.map((name, i) => (name !== undefined && names.indexOf(name) === i ? name : undefined));
 }
@@ -29,7 +29,7 @@ function identifier(text: string): string | undefined {
 }
 
 /** A built-in environment's names for this many components; omits the leading names if those positions are hidden. */
-function named(id: string, dimensions: number): readonly string[] {
+export function componentNames(id: string, dimensions: number): readonly string[] {
   const names = builtIn[environmentName(id)] ?? (id.startsWith('maze-') ? ['column', 'row'] : []);
   return names.length >= dimensions ? names.slice(names.length - dimensions) : [];
 }

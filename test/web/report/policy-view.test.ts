@@ -45,13 +45,13 @@ describe('a linear policy', () => {
     const policy: PolicyDescription = {
       kind: 'linear',
       bias: false,
-      observations: 3,
+      observations: 5,
       outputs: 2,
       discrete: true,
       firstAction: 1,
     };
     expect(taskLabels('CartPole-v1', policy)).toEqual({
-      observations: ['observation[0]', 'observation[1]', 'observation[2]'],
+      observations: [0, 1, 2, 3, 4].map((i) => `observation[${i}]`),
       actions: ['left', 'right'],
     });
     expect(taskLabels('constructor-v1', policy).actions).toEqual(['action 1', 'action 2']);

@@ -1,4 +1,5 @@
 import { harmlessLine } from '../../../base/terminal-text.js';
+import { componentNames } from '../../../environments/catalogue/observation-names.js';
 import type { EnvironmentWords } from '../../../environments/environment.js';
 import type { EnvironmentConfig } from '../../../environments/settings.js';
 import { frozenLakeMaps } from '../../../environments/toy-text/grid-walks.js';
@@ -10,33 +11,21 @@ export interface TaskLabels {
   readonly actions: readonly string[];
 }
 
-/** Names by the first part of an environment's id, in the order of its observations and actions. */
-const known: Readonly<Record<string, Partial<TaskLabels>>> = {
-  CartPole: {
-    observations: ['cart position', 'cart velocity', 'pole angle', 'pole angular velocity'],
-    actions: ['left', 'right'],
-  },
-  MountainCar: { observations: ['position', 'velocity'], actions: ['left', 'none', 'right'] },
-  MountainCarContinuous: { observations: ['position', 'velocity'], actions: ['force'] },
-  Pendulum: { observations: ['cos θ', 'sin θ', 'angular velocity'], actions: ['torque'] },
-  Acrobot: {
-    observations: ['cos θ₁', 'sin θ₁', 'cos θ₂', 'sin θ₂', 'velocity of θ₁', 'velocity of θ₂'],
-    actions: ['torque −1', 'torque 0', 'torque +1'],
-  },
-  FrozenLake: { actions: ['left', 'down', 'right', 'up'] },
-  CliffWalking: { actions: ['up', 'right', 'down', 'left'] },
-  Taxi: { actions: ['south', 'north', 'east', 'west', 'pick up', 'drop off'] },
-  Nim: { actions: ['take 1', 'take 2', 'take 3'] },
-  Pong: {
-    observations: ['paddle y', 'ball x', 'ball y', 'ball velocity x', 'ball velocity y'],
-    actions: ['up', 'down', 'stay'],
-  },
-  NavigationTrack: {
-    observations: ['range −90°', 'range −45°', 'range 0°', 'range 45°', 'range 90°'],
-    actions: ['forward', 'right', 'left'],
-  },
-  maze: { observations: ['x', 'y'], actions: ['north', 'south', 'east', 'west'] },
-  Blackjack: { observations: ['player sum', 'dealer card', 'usable ace'], actions: ['stick', 'hit'] },
+/** Names of actions by the first part of an environment's id. */
+const actionNames: Readonly<Record<string, readonly string[]>> = {
+  CartPole: ['left', 'right'],
+  MountainCar: ['left', 'none', 'right'],
+  MountainCarContinuous: ['force'],
+  Pendulum: ['torque'],
+  Acrobot: ['torque −1', 'torque 0', 'torque +1'],
+  FrozenLake: ['left', 'down', 'right', 'up'],
+  CliffWalking: ['up', 'right', 'down', 'left'],
+  Taxi: ['south', 'north', 'east', 'west', 'pick up', 'drop off'],
+  Nim: ['take 1', 'take 2', 'take 3'],
+  Pong: ['up', 'down', 'stay'],
+  NavigationTrack: ['forward', 'right', 'left'],
+  maze: ['north', 'south', 'east', 'west'],
+  Blackjack: ['stick', 'hit'],
 };
 
 /**
@@ -48,21 +37,17 @@ export function taskLabels(
   policy: PolicyDescription,
   own: Pick<EnvironmentWords, 'observationNames' | 'actionNames'> = {},
 ): TaskLabels {
+  if (policy.kind === 'module' || policy.kind === 'program') return { observations: [], actions: [] };
+  const count = policy.kind === 'q-table' ? (policy.bins?.length ?? 0) : policy.observations;
+  const names = own.observationNames?.map(harmlessLine) ?? componentNames(environmentId, count);
   // For example, `CartPole-v1` becomes `CartPole`.
   const name = environmentId.replace(/-.*$/, '');
-  const task: Partial<TaskLabels> = {
-    ...(Object.hasOwn(known, name) && known[name]),
-    ...(own.observationNames && { observations: own.observationNames.map(harmlessLine) }),
-    ...(own.actionNames && { actions: own.actionNames.map(harmlessLine) }),
+  const known = Object.hasOwn(actionNames, name) ? actionNames[name] : undefined;
+  return {
+    observations:
+      names.length === count ? names : Array.from({ length: count }, (_, i) => `observation[${i}]`),
+    actions: actionLabels(policy, own.actionNames?.map(harmlessLine) ?? known),
   };
-  if (policy.kind === 'module' || policy.kind === 'program') return { observations: [], actions: [] };
-  const observationCount =
-    policy.kind !== 'q-table' ? policy.observations : (policy.bins?.length ?? task.observations?.length ?? 0);
-  const observations =
-    task.observations?.length === observationCount
-      ? task.observations
-      : Array.from({ length: observationCount }, (_, i) => `observation[${i}]`);
-  return { observations, actions: actionLabels(policy, task.actions) };
 }
 
 function actionLabels(

@@ -19,7 +19,7 @@ import { type Confirmation, finalConfirmation } from '../../../runs/events.js';
 import type { Manifest } from '../../../runs/manifest.js';
 import { programTitle } from '../../../runs/program-text.js';
 import { endText, placeName } from '../../../runs/summary.js';
-import { pageHeader, resultTile, tile, warningList } from '../../study.js';
+import { factList, pageHeader, resultTile, tile, warningList } from '../../study.js';
 import {
   isRejected,
   type LoggedProposal,
@@ -161,21 +161,16 @@ export function reproduction(data: RunData): Content {
   return html`<p>In the directory of this file:</p>
 ${preformatted(commands.join('\n'))}
 <p>The same config, seed and version give the same <code>evaluations.jsonl</code>, byte for byte, if the model gives the same replies.</p>
-${versionTable(manifest)}`;
+${versionFacts(manifest)}`;
 }
 
-export function versionTable(manifest: Manifest): Content {
-  const { policyloop, node, commit } = manifest.versions;
-  const rows: readonly (readonly [string, string])[] = [
-    ['policyloop', policyloop],
-    ...(commit === undefined ? [] : [['git commit', commit] as const]),
-    ['Node.js', node],
-    ['seed', String(manifest.seed)],
-    ['config fingerprint', manifest.fingerprint],
-    ['prompt template hash', manifest.prompts],
-  ];
-  return pageTable(rows, [
-    text('', ([name]) => name),
-    text('', ([, value]) => ({ text: value, code: true })),
+/** What a run must share with another one for the same results. */
+export const versionFacts = ({ fingerprint, prompts, seed, versions }: Manifest): Content =>
+  factList([
+    ['policyloop', versions.policyloop],
+    ['git commit', versions.commit],
+    ['Node.js', versions.node],
+    ['seed', seed],
+    ['config fingerprint', html`<code>${fingerprint}</code>`],
+    ['prompt template hash', html`<code>${prompts}</code>`],
   ]);
-}
