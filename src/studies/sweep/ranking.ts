@@ -1,11 +1,28 @@
 /** Ranks the settings of a sweep, and says whether the best one is significantly better than the next. */
 
 import { formatInterval, formatReturn, formatSigned, plural } from '../../base/text/numbers.js';
+import type { BaselineName } from '../../config/baselines.js';
+import type { UsageTotals } from '../../runs/calls.js';
+import type { Summary } from '../../statistics/paired.js';
 import { comparePairs, type PairedComparison } from '../../statistics/paired.js';
 import { fewestForVerdict, pairedTest, verdicts } from '../../statistics/tests.js';
 import { pText } from '../comparison/words.js';
 import { settingName } from './settings.js';
-import type { SettingFigures } from './sweep-result.js';
+
+export interface SettingFigures {
+  readonly name: string;
+  readonly values: Readonly<Record<string, string>>;
+  /** The search that replaced the model, if any. */
+  readonly baseline: BaselineName | null;
+  /** Number of complete runs. */
+  readonly runs: number;
+  /** Confirmed returns in the order of the seeds; null if a seed has none. */
+  readonly returns: readonly (number | null)[];
+  readonly confirmed: Summary | null;
+  /** Mean of the runs' highest observed returns; biased upwards, because each is the maximum of noisy means. */
+  readonly observed: number | null;
+  readonly usage: UsageTotals;
+}
 
 /** Sorts settings, best first; those with more complete seeds come first. */
 export function ranked(settings: readonly SettingFigures[]): readonly SettingFigures[] {

@@ -26,9 +26,10 @@ import {
 } from '../../web/study.js';
 import { differenceColumns } from '../comparison/table.js';
 import { verdictRule } from '../comparison/words.js';
+import type { SettingFigures } from './ranking.js';
 import { bestSentence, ranked } from './ranking.js';
 import { settingName, shownValue } from './settings.js';
-import type { SettingFigures, SweepResult, SweptTask } from './sweep-result.js';
+import type { SweepResult, SweptTask } from './sweep-result.js';
 import {
   baselinesRule,
   baselinesText,

@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { unlessRefused } from '../../base/errors.js';
 import { groupedBy } from '../../base/grouped.js';
 import { version } from '../../base/package.js';
-import type { BaselineName } from '../../config/baselines.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
 import type { UsageTotals } from '../../runs/calls.js';
 import { runFiles } from '../../runs/reader.js';
 import { summaryOf } from '../../runs/summary.js';
 import { addUsage } from '../../runs/usage.js';
 import type { Interval } from '../../statistics/bootstrap.js';
-import { firstLargest, largest, mean, smallest } from '../../statistics/descriptive.js';
-import { type Summary, summarize } from '../../statistics/paired.js';
+import { largest, mean, smallest } from '../../statistics/descriptive.js';
+import { summarize } from '../../statistics/paired.js';
 import type { GroupDifference } from '../comparison/comparability.js';
 import { baselineDifferences } from './baselines.js';
 import { type Effects, effectsOf } from './effects.js';
+import { ranked, type SettingFigures } from './ranking.js';
 import type { SweptKey } from './settings.js';
 import { settingName } from './settings.js';
 import type { Sweep, SweepSetting } from './sweep-plan.js';
@@ -31,21 +31,6 @@ interface ReadRun {
   readonly observed: number | null;
   readonly usage: UsageTotals;
   readonly activeMs: number;
-}
-
-export interface SettingFigures {
-  readonly name: string;
-  readonly values: Readonly<Record<string, string>>;
-  /** The search that replaced the model, if any. */
-  readonly baseline: BaselineName | null;
-  /** Number of complete runs. */
-  readonly runs: number;
-  /** Confirmed returns in the order of the seeds; null if a seed has none. */
-  readonly returns: readonly (number | null)[];
-  readonly confirmed: Summary | null;
-  /** Mean of the runs' highest observed returns; biased upwards, because each is the maximum of noisy means. */
-  readonly observed: number | null;
-  readonly usage: UsageTotals;
 }
 
 /** The results in one environment. Returns of different environments can't be compared. */
@@ -154,7 +139,8 @@ export function sweepResult(
       return {
         environment,
         settings,
-        best: bestOf(settings),
+        // A high mean over few seeds may be luck, so settings with more seeds rank first.
+        best: ranked(settings).find(({ confirmed }) => confirmed !== null)?.name ?? null,
         // Settings drawn at random hardly repeat the values of a key.
         effects:
           how.method === 'random'
@@ -194,12 +180,4 @@ function figuresOf(
     observed: observed.length === 0 ? null : mean(observed),
     usage: addUsage(runs.flatMap((run) => run?.usage ?? [])),
   };
-}
-
-/** Considers only the settings with the most seeds, because a high mean over few seeds may be luck. */
-function bestOf(settings: readonly SettingFigures[]): string | null {
-  const most = largest([0, ...settings.map(({ confirmed }) => confirmed?.count ?? 0)]);
-  if (most === 0) return null;
-  const contenders = settings.filter(({ confirmed }) => confirmed?.count === most);
-  return contenders[firstLargest(contenders.map(({ confirmed }) => confirmed!.mean))]!.name;
 }

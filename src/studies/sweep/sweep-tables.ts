@@ -7,9 +7,10 @@ import { fewestForVerdict } from '../../statistics/tests.js';
 import { differenceColumns } from '../comparison/table.js';
 import { conclusionOf, pText, verdictCell, verdictRule } from '../comparison/words.js';
 import type { Effect, Effects } from './effects.js';
+import type { SettingFigures } from './ranking.js';
 import { bestSentence, ranked } from './ranking.js';
 import { shownValue } from './settings.js';
-import type { SettingFigures, SweepResult, SweptTask } from './sweep-result.js';
+import type { SweepResult, SweptTask } from './sweep-result.js';
 
 export const effectColumns: readonly Column<Effect>[] = [
   text('key', ({ key }) => ({ text: key, code: true }), { grouped: true }),

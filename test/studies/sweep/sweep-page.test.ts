@@ -76,24 +76,4 @@ describe('the page', () => {
     const none = visibleText(file(gridResult(() => null)));
     expect(none).toContain('No run is complete yet');
   });
-
-  it('shows hostile names as text', () => {
-    const hostile = '"><img src=x onerror=alert(1)>';
-    const settings = result.tasks[0]!.settings.map((one) => ({
-      ...one,
-      name: hostile,
-      values: { [hostile]: hostile },
-    }));
-    const keys = [{ key: hostile, kind: 'list' }] as const;
-    const failures = [{ run: hostile, message: hostile }];
-    const evil = file({
-      ...result,
-      keys,
-      failures,
-      name: hostile,
-      tasks: [{ environment: hostile, settings, best: null, effects: null, baselines: [] }],
-    });
-    expect(evil).not.toContain('<img src=x');
-    expect(visibleText(evil)).toContain(hostile);
-  });
 });

@@ -6,9 +6,9 @@ import { sweepSchema } from '../../../src/config/many-runs.js';
 import { addUsage } from '../../../src/runs/usage.js';
 import { summarize } from '../../../src/statistics/paired.js';
 import { effectsOf, type Measured } from '../../../src/studies/sweep/effects.js';
+import type { SettingFigures } from '../../../src/studies/sweep/ranking.js';
 import { ranked } from '../../../src/studies/sweep/ranking.js';
 import { overridesOf, parseSweep, settingsOf } from '../../../src/studies/sweep/settings.js';
-import type { SettingFigures } from '../../../src/studies/sweep/sweep-result.js';
 
 const section = (value: unknown) => sweepSchema.parse(value);
 const settings = (how: unknown, ...texts: readonly string[]) => {

@@ -2,7 +2,8 @@
 import { addUsage } from '../../../src/runs/usage.js';
 import { summarize } from '../../../src/statistics/paired.js';
 import { effectsOf } from '../../../src/studies/sweep/effects.js';
-import type { SettingFigures, SweepResult } from '../../../src/studies/sweep/sweep-result.js';
+import type { SettingFigures } from '../../../src/studies/sweep/ranking.js';
+import type { SweepResult } from '../../../src/studies/sweep/sweep-result.js';
 
 export const figures = (
   name: string,
