@@ -117,25 +117,20 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
 
 /** Lists where a key of this name exists: `evaluation.episodes`, `model.population (provider: cma-es or genetic)`. */
 function placesOf(key: string, root: SchemaNode): readonly string[] {
-  const places: string[] = [];
-  const search = (node: SchemaNode, path: string): void => {
-    const discriminator = discriminatorOf(node);
+  const search = (node: SchemaNode, path: string): readonly string[] => {
+    const discriminator = discriminatorOf(node) ?? '';
     const variants = variantsOf(node);
     const names = new Set(variants.flatMap(keysOf).filter((name) => plain(name) === plain(key)));
-    for (const name of names) {
+    const here = [...names].map((name) => {
       const having = variants.filter((variant) => keysOf(variant).includes(name));
-      const which = having.flatMap(
-        (variant) => (discriminator && variant.properties?.[discriminator]?.const) ?? [],
-      );
-      const always = which.length === 0 || having.length === variants.length;
-      places.push(`\`${path}${name}\`${always ? '' : ` (${discriminator}: ${listed(which)})`}`);
-    }
-    for (const variant of variants) {
-      for (const [name, child] of Object.entries(variant.properties ?? {})) search(child, `${path}${name}.`);
-    }
+      const which = having.flatMap((variant) => variant.properties?.[discriminator]?.const ?? []);
+      const isRestricted = which.length > 0 && having.length < variants.length;
+      return `\`${path}${name}\`${isRestricted ? ` (${discriminator}: ${listed(which)})` : ''}`;
+    });
+    const inner = variants.flatMap((variant) => Object.entries(variant.properties ?? {}));
+    return [...here, ...inner.flatMap(([name, child]) => search(child, `${path}${name}.`))];
   };
-  search(root, '');
-  return [...new Set(places)];
+  return [...new Set(search(root, ''))];
 }
 
 function wrongValue(path: Path, node: SchemaNode, value: unknown, issue: Issue): FieldProblem {

@@ -182,11 +182,7 @@ function expectationOfType(node: SchemaNode): string {
       if (node.format === 'path') return 'a path';
       return node.examples === undefined ? 'text' : `text such as ${node.examples[0]}`;
     case 'array': {
-      if (node.prefixItems !== undefined) {
-        const items = node.prefixItems.map(expectation);
-        const isUniform = items.every((item) => item === items[0]);
-        return `a list of ${items.length} items${isUniform ? `, each of them ${items[0]}` : `: ${items.join('; ')}`}`;
-      }
+      if (node.prefixItems !== undefined) return `a list of ${node.prefixItems.length} items`;
       const list = node.minItems === undefined ? 'a list' : 'a non-empty list';
       return `${list}${node.items === undefined ? '' : ` in which each item is ${expectation(node.items)}`}`;
     }
@@ -203,12 +199,12 @@ function expectationOfType(node: SchemaNode): string {
 function rangeOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: SchemaNode): string {
   if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
   const bounds = [
-    ...(minimum === undefined ? [] : [` of at least ${minimum}`]),
-    ...(exclusiveMinimum === undefined ? [] : [` above ${exclusiveMinimum}`]),
-    ...(maximum === undefined ? [] : [` ${exclusiveMinimum === undefined ? 'of ' : ''}at most ${maximum}`]),
-    ...(exclusiveMaximum === undefined ? [] : [` below ${exclusiveMaximum}`]),
-  ];
-  return bounds.join(' and');
+    minimum !== undefined && `of at least ${minimum}`,
+    exclusiveMinimum !== undefined && `above ${exclusiveMinimum}`,
+    maximum !== undefined && `of at most ${maximum}`,
+    exclusiveMaximum !== undefined && `below ${exclusiveMaximum}`,
+  ].filter((bound) => bound !== false);
+  return bounds.length === 0 ? '' : ` ${bounds.join(' and ')}`;
 }
 
 export function listed(items: readonly string[]): string {
@@ -230,10 +226,8 @@ function hasType(node: SchemaNode, value: unknown): boolean {
       return typeof value === 'number';
     case 'boolean':
       return typeof value === 'boolean';
-    case 'string': {
-      const words = wordsOf(node);
-      return typeof value === 'string' && (words.length === 0 || words.includes(value));
-    }
+    case 'string':
+      return typeof value === 'string' && (wordsOf(node).length === 0 || wordsOf(node).includes(value));
     default:
       return true;
   }
