@@ -325,25 +325,13 @@ it('revisions appear in show, the report and iteration details, and in the estim
   }
   const page = renderReport({ ...runData(run), animations: [] });
   expect(page).toContain('"id":"critic"');
-  expect(page).toContain('<span class="chip">critic</span>');
+  expect(page).toContain('["span",{"class":"chip"},"critic"]');
   expect(iterationText(iterationFigures(run, 2, undefined))).toMatch(
     /candidate 2 \(revised\).*critic, first attempt/s,
   );
   const assembly = await assemble(parseConfig(config), {});
   const estimate = preflight(assembly).find((finding) => 'estimate' in finding);
   expect(estimate).toMatchObject({ estimate: { calls: { expected: 12, most: 48 } } });
-});
-
-it('invalid critic settings are rejected, such as a model that cannot revise', () => {
-  const wrong = (more: object) => () => parseConfig({ ...config, ...more } as ConfigInput);
-  expect(wrong({ model: { provider: 'random' } })).toThrow(/critic\.model.*random doesn.t read prompts/s);
-  expect(wrong({ critic: { every: 7 } })).toThrow(
-    /critic\.every: exceeds the number of iterations of the run, 6/,
-  );
-  expect(
-    wrong({ critic: { model: { provider: 'openai', name: 'x', baseUrl: 'https://u:p@h.org' } } }),
-  ).toThrow(/critic\.model\.baseUrl.*credentials/s);
-  expect(wrong({ critic: { shw: 'both' } })).toThrow(/critic\.shw/);
 });
 
 it('remembered() keeps the better of a proposal and its revision, in random iterations', () => {

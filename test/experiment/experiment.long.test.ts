@@ -252,10 +252,6 @@ describe('heldFor', () => {
     expect(heldFor(entries, 9, 4)).toBe(1);
     expect(heldFor(entries, 10, 4)).toBe(0);
   });
-
-  it('is reset by an iteration whose proposals were all rejected', () => {
-    expect(heldFor([entry(1, 9), entry(2, 9)], 8, 3)).toBe(0);
-  });
 });
 
 const configs: readonly (readonly [

@@ -86,36 +86,3 @@ describe('the first fault of each kind', () => {
     expect(noted.join('\n')).toContain('first fault “server”: HTTP 500: boom');
   });
 });
-
-describe('a wait for the rate limit', () => {
-  /** What is noted of waits at these times, after a line at 0. */
-  function waits(...waited: readonly (readonly [at: number, ms: number])[]) {
-    let now = 0;
-    const noted: string[] = [];
-    const progress = createProgress(
-      {},
-      {
-        print: () => undefined,
-        note: (text) => noted.push(text),
-        terminal: undefined,
-        milliseconds: () => now,
-      },
-    );
-    progress.begin({ label: 'iteration', total: 9 });
-    for (const [at, ms] of waited) {
-      now = at;
-      progress.pause(`waits ${ms}`, ms);
-    }
-    return noted;
-  }
-
-  it('is reported at once if the output would otherwise be silent for ten seconds', () => {
-    expect(waits([1000, 20_000])).toEqual(['waits 20000']);
-    expect(waits([9000, 2000])).toEqual(['waits 2000']);
-  });
-
-  it('is not reported if another line is due soon', () => {
-    expect(waits([1000, 2000], [4000, 2000])).toEqual([]);
-    expect(waits([1000, 20_000], [2000, 3000])).toEqual(['waits 20000']);
-  });
-});

@@ -120,22 +120,6 @@ describe('an experiment in which 30 % of the requests fail', () => {
     }
   });
 
-  it('completes with the ollama client and a correct ledger', async () => {
-    const server = await startFakeOllama({
-      reply: ({ messages, options }) => reply(messages, Number(options.seed)),
-      faults: { rate: 0.3, seed: 12 },
-    });
-    try {
-      const result = await run(
-        { ...experiment, model: { provider: 'ollama', name: 'fake', host: server.url, maxRetries: 8 } },
-        server,
-      );
-      expectRightLedger(result);
-    } finally {
-      await server.close();
-    }
-  });
-
   it('continues after calls that fail for good, and counts them', async () => {
     const server = await startFakeOpenAI({
       reply: ({ messages, seed }) => reply(messages, seed ?? 0),
