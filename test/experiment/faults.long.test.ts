@@ -1,6 +1,5 @@
 /** What went wrong is told when it first happens, with its reason, and so is what is waited for. */
 import { describe, expect, it } from 'vitest';
-import { createProgress } from '../../src/base/text/progress.js';
 import { checkedModel } from '../../src/models/user-model.js';
 import type { RunEvent } from '../../src/runs/events.js';
 import { createDisplay } from '../../src/studies/run-progress.js';

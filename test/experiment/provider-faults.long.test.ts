@@ -8,7 +8,6 @@ import type { ChatMessage } from '../../src/models/language-model.js';
 import { createModel } from '../../src/proposers/create-model.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { quick, runExperimentFrom } from '../support/experiments.js';
-import { startFakeOllama } from '../support/fake-ollama.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
 import type { FakeServer } from '../support/fake-server.js';
 
