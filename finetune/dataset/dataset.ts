@@ -173,9 +173,9 @@ async function gatherGames(runs: readonly NamedRun[], options: DatasetOptions): 
       iterations: played,
       evaluations: games.length,
     })),
-    changedTemplates: plays
-      .filter(({ agent, manifest }) => agent.hash !== manifest.prompts)
-      .map(({ name }) => name),
+    changedTemplates: plays.flatMap(({ agent, manifest, name }) =>
+      agent.hash === manifest.prompts ? [] : [name],
+    ),
     isHeldOut: ({ lineage }) => heldOut.has(gameName(lineage.run, lineage.candidate)),
   };
 }

@@ -4,7 +4,7 @@ import { loadPlayConfig, type PlayConfig } from '../../src/agents/play-config.js
 import { openAgent, type PromptedAgent } from '../../src/agents/prompted-agent.js';
 import { readingOf } from '../../src/agents/reading.js';
 import { type Exchange, messagesOf } from '../../src/agents/speaker.js';
-import { type Problem, UserError } from '../../src/base/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { readJsonLines } from '../../src/base/files/json-lines.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { answerText } from '../../src/models/answer-text.js';
@@ -44,7 +44,13 @@ export async function readPlay(
   { bestShare = 1, minReturn = Number.NEGATIVE_INFINITY }: DemonstrationOptions,
 ): Promise<PlayedGames> {
   const manifest = readManifest(path);
-  if (manifest.play === undefined) throw new UserError({ ...noPlay, value: path });
+  if (manifest.play === undefined)
+    throw new UserError({
+      field: '--recipe',
+      message: "this run wasn't made with policyloop play",
+      value: path,
+      hint: 'use another recipe, or runs of policyloop play',
+    });
   const file = requireConfig(join(path, runFiles.config));
   const { config } = loadPlayConfig(file, [], '', true);
   const { id, options } = config.environment;
@@ -69,12 +75,6 @@ export async function readPlay(
     hash: sha256([file, episodes].map(fileHash).join('\n')),
   };
 }
-
-const noPlay: Problem = {
-  field: '--recipe',
-  message: "this run wasn't made with policyloop play",
-  hint: 'use another recipe, or play games first, e.g. policyloop play agents/cooking player=expert',
-};
 
 /** Makes one example per step, with the reply as the answer. Skips replies without a valid action. */
 export function demonstrations(play: PlayedGames, options: DemonstrationOptions): readonly Imitation[] {

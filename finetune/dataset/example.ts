@@ -57,11 +57,8 @@ export interface Preference extends Prompted {
 export type Example = Imitation | Preference;
 
 /** The answers of an example: one, or two for a pair. */
-export function completionsOf(
-  example: Pick<Imitation, 'kind' | 'completion'> | Pick<Preference, 'kind' | 'chosen' | 'rejected'>,
-): readonly string[] {
-  return example.kind === 'imitation' ? [example.completion] : [example.chosen, example.rejected];
-}
+export const completionsOf = (example: Example): readonly string[] =>
+  example.kind === 'imitation' ? [example.completion] : [example.chosen, example.rejected];
 
 export function promptHash(messages: readonly ChatMessage[]): string {
   return sha256(JSON.stringify(messages.map(({ role, content }) => [role, content])));

@@ -39,16 +39,11 @@ function writeFiles(dataset: Dataset, format: RowFormat, path: string): DatasetM
     const write = (name: string, rows: readonly object[]) => {
       files[name] = writeRows(join(path, name), rows);
     };
-    write(
-      `${split}.jsonl`,
-      examples.map((example) => exportRow(example, format)),
-    );
+    const rows = examples.map((example) => exportRow(example, format));
+    const lineages = examples.map(({ lineage }) => lineage);
+    write(`${split}.jsonl`, rows);
     // The other formats' rows can't store the lineage.
-    if (!isOwn(format))
-      write(
-        `${split}.lineage.jsonl`,
-        examples.map(({ lineage }) => lineage),
-      );
+    if (!isOwn(format)) write(`${split}.lineage.jsonl`, lineages);
   }
   const manifest: DatasetManifest = {
     version: 1,

@@ -25,7 +25,7 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Cell;
 }
 
-export type Cell = string | number | null | undefined | Estimate | Marked;
+type Cell = string | number | null | undefined | Estimate | Marked;
 
 interface Estimate {
   readonly value: number;
