@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { UserError } from '../../../src/base/errors.js';
 import { readHost } from '../../../src/models/hosted/ollama.js';
 import type { ChatMessage, ModelError } from '../../../src/models/language-model.js';
 import type { OllamaConfig } from '../../../src/models/settings.js';
@@ -44,12 +43,6 @@ describe('format: auto', () => {
     });
   });
 
-  it('sends no schema if the caller gives no grammar', async () => {
-    const { server, model } = await start({ reply }, { format: 'auto' });
-    expect(await ask(model, messages, { seeds: [1] })).not.toHaveProperty('format');
-    expect(server.requests[0]!.body.format).toBeUndefined();
-  });
-
   it('leaves replies free if the model thinks: by config, capability or first reply', async () => {
     const thinking = { text: 'params[0]: 1, params[1]: 2', thinking: 'hm' };
     const configured = await start({ reply }, { format: 'auto', think: true });
@@ -82,20 +75,6 @@ it.each([
   expect(warnings).toEqual(
     isBad ? [expect.stringMatching(/\.System.*Modelfile.*ollama show/) as string] : [],
   );
-});
-
-it('options of a call override the configured ones', async () => {
-  const { server, model } = await start({ reply: () => 'ok' }, { temperature: 0.7, topP: 0.9 });
-  const sampling = { temperature: 0, topK: 5, minP: 0.1, repetitionPenalty: 1.2 };
-  await ask(model, messages, { ...options, sampling, maxTokens: 9 });
-  expect(server.requests[0]?.body.options).toMatchObject({
-    temperature: 0,
-    top_p: 0.9,
-    top_k: 5,
-    min_p: 0.1,
-    repeat_penalty: 1.2,
-    num_predict: 9,
-  });
 });
 
 describe('the request', () => {
@@ -202,12 +181,6 @@ describe('the request', () => {
       );
     },
   );
-
-  it('fails with an error on model.host if OLLAMA_HOST is invalid', () => {
-    const create = () => createModel(ollamaConfig(), { OLLAMA_HOST: 'http://' });
-    expect(create).toThrow(UserError);
-    expect(create).toThrow(/model\.host: OLLAMA_HOST/);
-  });
 });
 
 describe('the context window', () => {
@@ -240,12 +213,6 @@ describe('the context window', () => {
     expect(warnings).toHaveLength(1);
     expect(warnings?.[0]).toMatch(/read 2048 tokens of a prompt that has at least \d+: it cut the prompt/);
     expect(warnings?.[0]).toMatch(/memory\.tokens/);
-  });
-
-  it('leads to a warning if the configured one is too small', async () => {
-    const { model } = await start({ reply: () => 'ok' }, { contextTokens: 600 });
-    const { warnings } = await ask(model, history(100), options);
-    expect(warnings?.[0]).toMatch(/requested context window: 600/);
   });
 });
 
@@ -296,13 +263,6 @@ describe('a limited context window', () => {
     const { faults, warnings } = await ask(model, history(20), options);
     expect(faults).toBeUndefined();
     expect(warnings?.[0]).toMatch(/full before the reply was complete/);
-  });
-
-  it('leads to the same warning, and no other, if it ends an empty reply', async () => {
-    const counts = { promptTokens: 560, completionTokens: 41, doneReason: 'length' };
-    const { model } = await start({ reply: () => ({ text: '', ...counts }) }, { contextTokens: 600 });
-    const { warnings } = await ask(model, history(20), options);
-    expect(warnings).toEqual([expect.stringMatching(/full before the reply was complete/)]);
   });
 
   it('leads to a prompt-cut fault if a longer conversation has a lower prompt count', async () => {
@@ -370,15 +330,6 @@ describe('the completion', () => {
     expect(faults).toEqual(['loop']);
     expect(finishReason).toBe('other');
     expect(usage.unreported!.completionTokens).toBeGreaterThanOrEqual(31);
-  });
-
-  it.each([
-    ['stop', 'stop'],
-    ['length', 'length'],
-    ['load', 'other'],
-  ])('maps the done reason %s to %s', async (doneReason, expected) => {
-    const { model } = await start({ reply: () => ({ text: 'x', doneReason }) });
-    expect((await ask(model, messages, options)).finishReason).toBe(expected);
   });
 });
 

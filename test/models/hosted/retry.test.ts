@@ -4,23 +4,6 @@ import { callWithRetries, TryFailure } from '../../../src/models/hosted/retry.js
 import { recordWaits } from '../model-configs.js';
 
 describe('callWithRetries', () => {
-  it('rethrows a bug of our own without retrying', async () => {
-    const { wait, waits } = recordWaits();
-    const call = callWithRetries({
-      attempt: async () => {
-        throw new TypeError('a bug');
-      },
-      policy: { timeoutSeconds: 10, maxRetries: 3, maxRetryAfterSeconds: 1 },
-      wait,
-      id: 'test/model',
-      secrets: [],
-      seed: 0,
-      signal: undefined,
-    });
-    await expect(call).rejects.toThrow(TypeError);
-    expect(waits).toEqual([]);
-  });
-
   it('does not abort at once if timeoutSeconds is longer than a timer can be', async () => {
     const call = callWithRetries({
       attempt: async (signal) => signal.aborted,

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { plainSampling } from '../../../src/models/language-model.js';
-import { constraintVocabulary, createConstraint } from '../../../src/models/local/constraint/constraint.js';
 import { cacheShape, tokenBytes } from '../../../src/models/local/engine/key-value-cache.js';
 import { type DecoderSession, openSession } from '../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
@@ -9,11 +8,9 @@ import type { GenerationHooks, GenerationRequest } from '../../../src/models/loc
 import { buildGraph } from '../../../src/models/local/generation/engine.js';
 import { TextGenerator } from '../../../src/models/local/generation/generation.js';
 import type { Generation } from '../../../src/models/local/generation/protocol.js';
-import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import { stateShapes } from '../../../src/models/local/weights/decoder-config.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import type { Quantization } from '../../../src/models/local/weights/quantization.js';
-import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
 import { largest } from '../../../src/statistics/descriptive.js';
 import { referenceDirectory, referenceModels } from './fixture.js';
 import { familyDirectory, recurrentFamilies, referenceFamilies } from './reference-families.js';
@@ -144,7 +141,6 @@ describe.each([
 
 describe('a batch', () => {
   const path = referenceDirectory('llama3-rope-bf16');
-  const grammar = answerGrammar({ count: 4, kind: 'float', low: -6, high: 6, decimals: 1 });
 
   it('lets requests join and leave between steps', async () => {
     const model = await open(path);
@@ -270,41 +266,5 @@ describe('a batch', () => {
     // Another name has nothing to go on from.
     const named = await generator.generate({ ...next[0]!, conversation: 'other' }, never);
     expect(named.cachedTokens).toBe(0);
-  });
-
-  it('applies each request’s own constraint', async () => {
-    const model = await open(path);
-    const tokenizer = openTokenizer(path);
-    const config = readDecoderConfig(path);
-    const eosTokens = new Set(tokenizer.eosTokens);
-    const vocabulary = constraintVocabulary(tokenizer, config.vocabulary, eosTokens);
-    const constraint = createConstraint(grammar, vocabulary, false);
-    const requests = [1, 2, 3].map((number) =>
-      model.request(number, {
-        seeds: [number, 10 + number],
-        maxTokens: 70,
-        eosTokens,
-        ...(number < 3 && { constraint }),
-      }),
-    );
-    const apart = await alone(model, requests, 4);
-    expectSame(await together(model.generator(4), requests), apart);
-    expect(apart[0]!.answers[0]!.ids).not.toEqual(apart[2]!.answers[0]!.ids);
-  });
-
-  it('gives different log-probabilities if rows swap their positions', async () => {
-    const model = await open(path);
-    const requests = [1, 2, 3].map((number) => model.request(number, { eosTokens: new Set() }));
-    const apart = await alone(model, requests, 4);
-    const misplaced: DecoderSession = {
-      ...model.session,
-      forward: (input) =>
-        model.session.forward(
-          typeof input.position === 'number' ? input : { ...input, position: input.position.toReversed() },
-        ),
-    };
-    const bytes = { of: () => Uint8Array.of(65), isByte: () => false, stripsFirstSpace: false };
-    const generator = new TextGenerator(misplaced, readDecoderConfig(path), bytes, 4);
-    expect(difference(await together(generator, requests), apart)).toBeGreaterThan(0.01);
   });
 });

@@ -52,13 +52,6 @@ test('a prompt that grew at its end costs only its new tokens, and the answer is
   expect(second.answers).toEqual(alone.answers);
 });
 
-test('a conversation that continues after an answer finds the previous prompt in the cache', async () => {
-  const answered = await engine.generate({ ...job, sampling: { temperature: 0 } }, hooks);
-  const reply = { role: 'assistant' as const, content: answered.answers[0]!.text };
-  const next = await engine.generate({ ...job, messages: [...messages, reply, grown.at(-1)!] }, hooks);
-  expect(next.cachedTokens).toBeGreaterThanOrEqual(answered.promptTokens);
-});
-
 test('prompts that alternate between two system messages both stay cached', async () => {
   const told = (system: string, user: string) => ({
     ...job,
@@ -76,13 +69,6 @@ test('prompts that alternate between two system messages both stay cached', asyn
     const alone = await freshly((another) => another.generate(told('Propose.', 'three'), hooks));
     expect(next.answers).toEqual(alone.answers);
   });
-});
-
-test('a repeated prompt computes only one token', async () => {
-  const first = await engine.generate(job, hooks);
-  const again = await engine.generate(job, hooks);
-  expect(again.cachedTokens).toBe(first.promptTokens - 1);
-  expect(again.answers).toEqual(first.answers);
 });
 
 test('each candidate equals what its seed gives alone, however long the others are', async () => {
@@ -115,19 +101,6 @@ test('a long prompt gives the same answer however its prefill is split', async (
   expect(inTwo.answers).toEqual(answers);
 });
 
-test('each token has one log-probability, and greedy tokens are likelier than under a uniform choice', async () => {
-  const { answers } = await engine.generate(
-    { ...job, sampling: { temperature: 0 }, sampledLogProbabilities: true },
-    hooks,
-  );
-  const { ids, sampledLogProbabilities } = answers[0]!;
-  expect(sampledLogProbabilities).toHaveLength(ids.length);
-  for (const value of sampledLogProbabilities!) {
-    expect(value).toBeLessThan(0);
-    expect(value).toBeGreaterThan(-Math.log(512));
-  }
-});
-
 test('an abort ends the answer, and the prompt stays cached', async () => {
   let asked = 0;
   const aborting = { aborted: () => ++asked > 5 };
@@ -157,26 +130,6 @@ const specs: readonly ParameterSpec[] = [
   { count: 10, kind: 'float', low: -6, high: 6, decimals: 2 },
   { count: 4, kind: 'integer', low: 0, high: 3, decimals: 0, choices: [0, 1, 3] },
 ];
-
-test('constrained candidates equal what their seeds give alone, with fewer model runs than tokens', async () => {
-  const constrained = { ...job, maxTokens: 100, grammar: answerGrammar(specs[1]!) };
-  const together = await engine.generate({ ...constrained, seeds: [1, 2, 3] }, hooks);
-  for (const [i, seed] of [1, 2, 3].entries()) {
-    let runs = 0;
-    const counting = {
-      aborted: () => {
-        runs++;
-        return false;
-      },
-    };
-    const alone = await engine.generate({ ...constrained, seeds: [seed] }, counting);
-    expect(alone.answers[0]).toEqual(together.answers[i]);
-    const { ids } = alone.answers[0]!;
-    expect(ids.length).toBeGreaterThan(40);
-    // Keys and punctuation leave no choice: they are read together with the value before them.
-    expect(runs).toBeLessThan(0.7 * ids.length);
-  }
-});
 
 test('forced tokens are read together even if log-probabilities are requested, and keep their values', async () => {
   const one = await loadEngine({ ...settings, path: referenceDirectory('llama3-rope-bf16'), batch: 2 });

@@ -135,10 +135,6 @@ test('an unavailable device is refused with a list of the available ones', async
   await expect(ask(model, messages, { grammar, seeds: [1] })).rejects.toThrow(/model\.device[\s\S]*cpu/);
 });
 
-test('a missing model directory is refused before anything starts', () => {
-  expect(() => localModel({ path: '/nowhere' })).toThrow(/no such directory/);
-});
-
 /** Runs a program of its own that prints the id of its model's process. Rejects like execFile when it is killed. */
 function program(body: string, home?: string): Promise<{ stdout: string }> {
   const source = pathToFileURL(built('src/models/local/process/model-process.js')).href;

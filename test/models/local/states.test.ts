@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { plainSampling } from '../../../src/models/language-model.js';
-import {
-  cacheShape,
-  KeyValueCache,
-  keptStates,
-  StatePlaces,
-  tiledStates,
-} from '../../../src/models/local/engine/key-value-cache.js';
+import { cacheShape, KeyValueCache, StatePlaces } from '../../../src/models/local/engine/key-value-cache.js';
 import { type DecoderSession, openSession } from '../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { TextGenerator } from '../../../src/models/local/generation/generation.js';
@@ -102,13 +96,6 @@ describe.each(recurrentFamilies)('%s', (name) => {
       expect(farthest(logits)).toBeLessThan(1e-4);
       expect(farthest(without)).toBeGreaterThan(1e-2);
     }));
-});
-
-it('tiledStates repeats states for each row, and keptStates selects rows', () => {
-  const states = [Float32Array.of(1, 2), Float32Array.of(3)];
-  expect(tiledStates(states, 2)).toEqual([Float32Array.of(1, 2, 1, 2), Float32Array.of(3, 3)]);
-  const rows = [Float32Array.of(1, 2, 3, 4, 5, 6), Float32Array.of(7, 8, 9)];
-  expect(keptStates(rows, 3, [0, 2])).toEqual([Float32Array.of(1, 2, 5, 6), Float32Array.of(7, 9)]);
 });
 
 it('StatePlaces keeps only the latest places of a prompt', () => {

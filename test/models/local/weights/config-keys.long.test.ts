@@ -3,7 +3,6 @@ import path from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { writeSafetensors } from '../../../../finetune/engine/safetensors-writer.js';
 import { packageRoot } from '../../../../src/base/package.js';
-import { execute as checkModelCommand } from '../../../../src/commands/models/check.js';
 import { inspectModel } from '../../../../src/models/local/engine/inspect.js';
 import { parseDecoderConfig, readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { createLocalModel } from '../../../../src/models/local/process/local-model.js';
@@ -11,7 +10,6 @@ import { localSchema } from '../../../../src/models/local/settings.js';
 import { withoutKeys } from '../../../../src/models/local/weights/config-keys.js';
 import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import { readTensorBytes, type StoredTensor } from '../../../../src/models/local/weights/safetensors.js';
-import { recordingContext } from '../../../support/experiments.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { readReference, referenceDirectory } from '../fixture.js';
 
@@ -158,21 +156,6 @@ describe('model.ignoreKeys', () => {
     } finally {
       await model.close?.();
     }
-  });
-
-  it('is available as --ignore-keys in `models check`', async () => {
-    const directory = modelWith({ some_scale: 3, other: 'x' });
-    const check = async (ignoreKeys?: string) => {
-      const { context, printed } = recordingContext(temporaryDirectory());
-      const code = await checkModelCommand(
-        { directory, json: false, ...(ignoreKeys !== undefined && { ignoreKeys }) },
-        context,
-      );
-      return { code, text: printed.join('\n') };
-    };
-    expect((await check()).text).toMatch(/some_scale: unknown key[\s\S]*--ignore-keys some_scale/);
-    expect((await check('some_scale')).code).toBe(1);
-    expect((await check('some_scale, other')).code).toBe(0);
   });
 });
 
