@@ -125,10 +125,12 @@ describe('keys of adapter_config.json', () => {
     expect(open(adapterWith({ config: { [key]: value } })).modules.size).toBe(21);
   });
 
-  it('a refused key can be ignored, and the error says how', () => {
+  it('a refused key can be ignored, and the error says how', async () => {
     const unknown = adapterWith({ config: { a_key_of_tomorrow: 0.5 } });
     expect(() => open(unknown)).toThrow(/hint: .*model\.ignoreKeys=\[a_key_of_tomorrow\]/);
     expect(open(unknown, ['a_key_of_tomorrow']).modules.size).toBe(21);
+    const check = { directory: unknown, ignoreKeys: 'other, a_key_of_tomorrow', json: false } as const;
+    expect(await checkModelCommand(check, recordingContext(temporaryDirectory()).context)).toBe(0);
     const residual = adapterWith({ config: { init_lora_weights: 'pissa' } });
     expect(() => open(residual)).toThrow(
       /path_initial_model_for_weight_conversion[\s\S]*ignoreKeys=\[init_lora_weights\]/,
