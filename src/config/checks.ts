@@ -33,57 +33,44 @@ function policyProblems(policy: PolicyConfig | undefined): readonly Found[] {
   return [rangeProblem(policy), ...(policy.kind === 'q-table' ? tableProblems(policy) : [])];
 }
 
-const programSearches: readonly string[] = ['random', 'genetic'];
-
 /** Finds baselines and prompts that don't fit the kind of policy, and settings that programs don't support. */
 function programProblems({ critic, model, policy, prompts, warmup }: Config): readonly Found[] {
   const isProgram = policy?.kind === 'program';
   const reviser = critic?.model && { config: critic.model, field: 'critic.model' };
   const proposers = [...membersOf(model), ...(reviser ? [reviser] : [])];
-  const members = proposers.filter(({ config }) => isBaselineName(config.provider));
-  const wrong = members.filter(
-    ({ config: { provider } }) =>
-      (provider === 'genetic') !== isProgram && !(isProgram && provider === 'random'),
-  );
-  const found: Found[] = wrong.map(({ config: { provider }, field }) => ({
-    field: `${field}.provider`,
-    value: provider,
-    message: isProgram
-      ? 'searches numbers, but the policies are programs'
-      : 'searches programs, but the policies have numeric parameters',
-    alternatives: isProgram ? programSearches : ['random', 'hill-climb', 'cma-es', 'gp'],
-    hint: isProgram
-      ? 'choose another baseline, or a language model'
-      : 'set policy.kind to program, or choose another baseline',
-  }));
-  if (policy?.kind !== 'program') {
-    const sets = [
-      ['prompts.set', prompts.set, 'programs'],
-      ['critic.prompts', critic?.prompts, 'programs-critic'],
-    ] as const;
-    return [
-      ...found,
-      ...sets.map(
-        ([field, value, own]) =>
-          value === own && {
-            field,
-            value,
-            message: 'asks for programs, but the policies have numeric parameters',
-            hint: 'set policy.kind to program, or choose another set',
-          },
-      ),
-    ];
-  }
-  const numeric = ['numeric', 'compact'].includes(prompts.set);
+  const fitting = isProgram ? ['random', 'genetic'] : ['random', 'hill-climb', 'cma-es', 'gp', 'mix'];
+  const wrongSets = isProgram ? ['numeric', 'compact'] : ['programs', 'programs-critic'];
+  const [are, other] = isProgram ? ['programs', 'numbers'] : ['numbers', 'programs'];
+  const sets = [
+    ['prompts.set', prompts.set],
+    ['critic.prompts', critic?.prompts],
+  ] as const;
+  const found: readonly Found[] = [
+    ...proposers.map(
+      ({ config: { provider }, field }) =>
+        isBaselineName(provider) &&
+        !fitting.includes(provider) && {
+          field: `${field}.provider`,
+          value: provider,
+          message: `searches ${other}, but the policies are ${are}`,
+          alternatives: fitting,
+          hint: 'choose another baseline or a language model, or change policy.kind',
+        },
+    ),
+    ...sets.map(
+      ([field, value]) =>
+        value !== undefined &&
+        wrongSets.includes(value) && {
+          field,
+          value,
+          message: `asks for ${other}, but the policies are ${are}`,
+          hint: 'choose another set, or change policy.kind',
+        },
+    ),
+  ];
+  if (policy?.kind !== 'program') return found;
   return [
     ...found,
-    numeric && {
-      field: 'prompts.set',
-      value: prompts.set,
-      message: 'asks for parameters, but the policies are programs',
-      alternatives: ['programs', 'the path of your own folder'],
-      hint: 'set prompts.set to programs',
-    },
     ...proposers.map(
       ({ config, field }) =>
         config.provider === 'local' &&

@@ -22,8 +22,6 @@ export interface FieldProblem {
   /** Whether the key itself or its value is wrong. */
   readonly aim: 'key' | 'value';
   readonly problem: Problem;
-  /** For an unknown key, the field that the user probably intended; it isn't also reported as missing. */
-  readonly suggested?: string | undefined;
 }
 
 type Issue = z.core.$ZodIssue;
@@ -48,11 +46,7 @@ export function schemaProblems(
   root: SchemaNode,
   content: unknown,
 ): readonly FieldProblem[] {
-  const findings = issues.flatMap((issue) => problemsOf(issue, issue.path, root, content));
-  const suggested = new Set(findings.flatMap((finding) => finding.suggested ?? []));
-  return findings.filter(
-    ({ path }) => !suggested.has(fieldName(path)) || valueAt(path, content) !== undefined,
-  );
+  return issues.flatMap((issue) => problemsOf(issue, issue.path, root, content));
 }
 
 function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown): readonly FieldProblem[] {
@@ -105,7 +99,6 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   return {
     path,
     aim: 'key',
-    suggested: near && fieldName([...parentPath, near]),
     problem: {
       field: fieldName(path),
       message: 'unknown key',

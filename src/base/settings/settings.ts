@@ -119,17 +119,12 @@ export function withAbsolutePaths<T>(
 const isPath = (text: string, node: SchemaNode) =>
   variantsOf(node).some(({ format }) => format !== undefined && isPathOf(format, text));
 
+const pathForms: Readonly<Record<string, RegExp>> = {
+  path: /^/,
+  'name-or-path': /[\\/]/,
+  'name-or-module': /[\\/].*\.(?:[cm]?js|m?ts)$/,
+};
+
 /** Whether text in a field of this format is a path; ids with a scheme (`package:…`, `gymnasium:…`) aren't. */
-export function isPathOf(format: string, text: string): boolean {
-  if (/^[a-z][\w+.-]+:/i.test(text)) return false;
-  switch (format) {
-    case 'path':
-      return true;
-    case 'name-or-path':
-      return /[\\/]/.test(text);
-    case 'name-or-module':
-      return /[\\/].*\.(?:[cm]?js|m?ts)$/.test(text);
-    default:
-      return false;
-  }
-}
+export const isPathOf = (format: string, text: string): boolean =>
+  !/^[a-z][\w+.-]+:/i.test(text) && pathForms[format]?.test(text) === true;

@@ -239,7 +239,6 @@ it.each<readonly [string, Settings, RegExp]>([
     { policy: { kind: 'linear' }, critic: { prompts: 'programs-critic' } },
     /^critic\.prompts: asks for programs/,
   ],
-  ['a step size', { prompts: { stepSize: 1 } }, /^prompts\.stepSize: has no effect/],
   ['the embedded model', { model: { provider: 'local' } }, /^model\.path: is the embedded model/],
   [
     'random programs that write text',
