@@ -236,22 +236,6 @@ describe('policyloop reports', () => {
     expect(existsSync(join(cwd, 'buffers'))).toBe(false);
   });
 
-  it('a typo in a template, with its line and column', async () => {
-    const cwd = workplace();
-    mkdirSync(join(cwd, 'mine'));
-    for (const [name, text] of [
-      ['system', 'Maximise f.'],
-      ['user', 'So far:\n{{history.text}}\nIteration {{iteraton}}'],
-      ['format-correction', 'Again.'],
-    ]) {
-      writeFileSync(join(cwd, 'mine', `${name}.hbs`), text!);
-    }
-    const { code, stderr } = await cli(cwd, ['run', 'config.yaml', 'prompts.set=./mine']);
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/user\.hbs:3:13/);
-    expect(stderr).toMatch(/iteration\b/);
-  });
-
   it('a config that does not exist, and suggests a similar name', async () => {
     const { code, stderr } = await cli(workplace(), ['run', 'confg.yaml']);
     expect(code).toBe(2);

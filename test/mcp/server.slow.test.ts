@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { execute as mcpCommand } from '../../src/commands/mcp.js';
 import { readManifest } from '../../src/runs/reader.js';
 import { built } from '../support/built.js';
 import { startCommand } from '../support/command.js';
-import { quick, recordingContext, runExperimentFrom, temporaryDirectory } from '../support/experiments.js';
+import { quick, runExperimentFrom, temporaryDirectory } from '../support/experiments.js';
 
 const cwd = temporaryDirectory();
 const clients: Client[] = [];
@@ -205,17 +204,5 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
     const { code, stdout } = await ended;
     expect(code).toBe(0);
     for (const line of stdout.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' });
-  });
-
-  it('names the package to install if the protocol library is missing', async () => {
-    vi.doMock('@modelcontextprotocol/server', () => {
-      throw new Error('not installed');
-    });
-    const { context } = recordingContext(cwd);
-    const load = () => Promise.reject(new Error('asked for nothing'));
-    await expect(mcpCommand({ allowRuns: false, runsDir: 'buffers' }, context, load)).rejects.toThrow(
-      /npm install @modelcontextprotocol\/server/,
-    );
-    vi.doUnmock('@modelcontextprotocol/server');
   });
 });
