@@ -119,7 +119,7 @@ describe('a damaged log', () => {
       }),
     );
     expect(await showCommand({ ...show, run: 'b', iteration: 1 }, context)).toBe(0);
-    expect(printed.at(-1)).toContain('--- system ---');
+    expect(printed.at(-1)).toContain('iteration 1, candidate 1');
     await expect(showCommand({ ...show, run: 'b', iteration: 77 }, context)).rejects.toThrow('--iteration');
     expect(() => readRun(at('b'))).toThrow('calls.jsonl:2');
   });
