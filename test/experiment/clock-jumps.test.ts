@@ -1,12 +1,6 @@
 import { expect, it } from 'vitest';
-import { readManifest, readRun } from '../../src/runs/reader.js';
-import {
-  quick,
-  readRunFile,
-  resumeExperiment,
-  runExperimentFrom,
-  temporaryDirectory,
-} from '../support/experiments.js';
+import { readManifest } from '../../src/runs/reader.js';
+import { quick, readRunFile, runExperimentFrom } from '../support/experiments.js';
 
 const config = { ...quick, iterations: 8, model: { provider: 'hill-climb' } } as const;
 const day = 24 * 3600 * 1000;
@@ -31,20 +25,3 @@ it.each([1, -1] as const)(
     expect(readRunFile(path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
   },
 );
-
-it('a run can be resumed even if the clock shows a time before its start', async () => {
-  const whole = await runExperimentFrom(config);
-  const finish = new AbortController();
-  const path = `${temporaryDirectory()}/run`;
-  await runExperimentFrom(config, {
-    path,
-    finish: finish.signal,
-    onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === 3 && finish.abort(),
-  });
-  const before = readManifest(path).activeMs;
-  expect(before).toBeGreaterThan(0);
-  await resumeExperiment(path, { now: () => new Date(Date.UTC(1999, 0, 1)) });
-  expect(readManifest(path).activeMs).toBeGreaterThan(before);
-  expect(readRun(path).iteration).toBe(8);
-  expect(readRunFile(path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
-});

@@ -199,13 +199,6 @@ describe('the limit of rejected replies', () => {
     expect(readManifest(killed.path).reason).toEqual(readManifest(whole.path).reason);
     expect(outcomes(killed.path)).toEqual(outcomes(whole.path));
   });
-
-  it('ends a replay the same way', async () => {
-    const { path } = await runExperimentFrom(base, { model: scripted() });
-    const replayed = await runExperimentFrom({ ...base, model: { provider: 'replayed', run: path } });
-    expect(readManifest(replayed.path).reason).toEqual(readManifest(path).reason);
-    expect(readManifest(replayed.path).usage.calls).toBe(10);
-  });
 });
 
 describe('a portfolio', () => {

@@ -63,14 +63,6 @@ describe('a new run', () => {
     ['Groq', list({ id: 'tiny', context_window: 131_072 }), 24_000],
     ['Mistral', list({ id: 'tiny', max_context_length: 16_384 }), 8192],
     ["llama.cpp's server", list({ id: 'x.gguf', meta: { n_ctx: 4096, n_ctx_train: 8192 } }), 2048],
-    [
-      "llama.cpp's server, earlier",
-      {
-        ...list({ id: 'x.gguf', owned_by: 'llamacpp', meta: { n_ctx_train: 8192 } }),
-        '/props': { default_generation_settings: { n_ctx: 2048 } },
-      },
-      1024,
-    ],
     ['OpenAI', list({ id: 'tiny', object: 'model' }, { id: 'other', context_length: 100 }), 24_000],
     ['one that states nonsense', list({ id: 'tiny', max_model_len: -1, context_length: '4k' }), 24_000],
     ['one without a list', {}, 24_000],
