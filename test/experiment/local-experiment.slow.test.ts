@@ -194,12 +194,6 @@ test('an error in the model settings is reported at its line in the config', asy
   );
 });
 
-test('a limit on cost is rejected for a local model, which has no price', () => {
-  expect(() => parseConfig({ ...experiment, limits: { cost: 1 } })).toThrow(
-    /limits\.cost: has no effect: a local model has no price/,
-  );
-});
-
 test('device and threads may change within a run; the model and its sampling may not', () => {
   const config = parseConfig(experiment);
   const changed = (model: object) =>

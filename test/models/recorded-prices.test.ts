@@ -43,6 +43,9 @@ test('a model without a known price has no cost and can’t have a cost limit', 
   const [baseline, unpriced] = [{ provider: 'random' }, { provider: 'ollama', name: 'x' }];
   const portfolio = { provider: 'portfolio', members: [baseline, unpriced] };
   await expect(started({ model: portfolio, limits: { cost: 1 } })).rejects.toThrow('model.members.1.price');
+  await expect(started({ model: { provider: 'local' }, limits: { cost: 1 } })).rejects.toThrow(
+    'limits.cost: has no effect',
+  );
 });
 
 test('a cost limit works with a list price, but not on a server whose prices are unknown', async () => {

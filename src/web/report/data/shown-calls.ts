@@ -1,7 +1,6 @@
 /**
  * Selects the proposals that a page shows with prompts and replies, so that even pages of long runs open quickly.
  */
-import { spread } from '../../../base/spread.js';
 import type { CallRecord } from '../../../runs/calls.js';
 import { failureKind } from '../../../runs/failure-text.js';
 import { hasFailure, type LoggedProposal, proposalId, type RunData } from './proposals.js';
@@ -78,4 +77,11 @@ export function sampled<T>(items: readonly T[], count: number, kept?: T): readon
   const chosen = [...spread(items, count)];
   if (kept !== undefined) chosen[Math.round((items.indexOf(kept) * (count - 1)) / (items.length - 1))] = kept;
   return chosen;
+}
+
+/** Evenly spaced items of a list, including the first and the last; only the last if `count` is 1. */
+function spread<T>(list: readonly T[], count: number): readonly T[] {
+  if (count >= list.length) return list;
+  if (count === 1) return list.slice(-1);
+  return Array.from({ length: count }, (_, i) => list[Math.round((i * (list.length - 1)) / (count - 1))]!);
 }
