@@ -3,14 +3,11 @@
  * Java, only what is said without them is tested.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { openEnvironment } from '../../../src/environments/catalogue/open.js';
 import { isRemote, type RemoteEnvironment } from '../../../src/environments/remote/remote-environment.js';
 import { parseExpressGame } from '../../../src/environments/remote/textworld-express.js';
 import { played } from '../../agents/playing.js';
-import { temporaryDirectory } from '../../support/experiments.js';
 import { createScriptedModel } from '../../support/scripted-model.js';
 import { expressTraces } from './golden.js';
 
@@ -32,7 +29,6 @@ async function open(id: string, options: Readonly<Record<string, unknown>> = {})
 }
 
 afterEach(async () => {
-  vi.unstubAllEnvs();
   for (const environment of opened.splice(0)) await environment.close();
 });
 
@@ -114,34 +110,6 @@ describe.runIf(present)('games of TextWorldExpress', { timeout: 120_000 }, () =>
 });
 
 describe('without TextWorldExpress', () => {
-  /** A Python whose package is a stub: with `py4j` that starts the given Java. */
-  function stub(files: Readonly<Record<string, string>>): void {
-    const folder = temporaryDirectory();
-    for (const [file, text] of Object.entries(files)) {
-      mkdirSync(join(folder, file, '..'), { recursive: true });
-      writeFileSync(join(folder, file), text);
-    }
-    vi.stubEnv('PYTHONPATH', folder);
-  }
-
-  test('an error names the package, Java and the setting', async () => {
-    stub({ 'py4j/__init__.py': '', 'py4j/java_gateway.py': 'raise ImportError("no", name="py4j")' });
-    await expect(open('textworld-express:coin')).rejects.toThrow(
-      /pip install textworld-express.*Java.*environment\.python or POLICYLOOP_PYTHON/s,
-    );
-  });
-
-  test('an error names Java if that is missing', async () => {
-    stub({
-      'py4j/__init__.py': '',
-      'py4j/java_gateway.py':
-        'GatewayParameters = JavaGateway = None\ndef launch_gateway(**_):\n    raise FileNotFoundError("java")\n',
-      'textworld_express/__init__.py': '',
-      'textworld_express/constants.py': 'BASEPATH = JAR_PATH = ""\n',
-    });
-    await expect(open('textworld-express:coin')).rejects.toThrow(/Java.*FileNotFoundError.*JAVA_HOME/s);
-  });
-
   test('an error names a Python interpreter that does not exist', async () => {
     const opening = openEnvironment({ id: 'textworld-express:coin', python: 'no-such-python' }, {});
     await expect(opening).rejects.toThrow(/no-such-python.*pip install textworld-express/s);

@@ -44,7 +44,6 @@ describe('parseProgram', () => {
     [act(`return 1${'+1'.repeat(1000)};`), /nested too deeply/, 2],
     [act(`return ${'('.repeat(9000)}1${')'.repeat(9000)};`), /stack space/, 2],
     [`const constants = {\n gain: 'high'};${act('')}`, /gain must be a number; declare constants as/, 2],
-    [`const constants = [1];${act('')}`, /must be written as numbers/, 1],
     [`const constants = {gain: {value: 1, min: 0, high: 2}};${act('')}`, /gain must be a number/, 1],
     [`const constants = {gain: {value: 1, low: 2, high: 2}};${act('')}`, /gain needs low < high/, 1],
     [`const constants = {...other};${act('')}`, /plain properties/, 1],
@@ -78,7 +77,6 @@ describe('parseProgram', () => {
     ['return [observation[0] ** 2 + Math.pow(3, 2) + 2 ** 3];', [3, 2]],
     ['return [observation.at(-1) % 4 & 7 | (x << 2) ^ ~5];', []],
     ['if (memory.t === 3 || memory.t !== 4) return [0.5]; memory.t %= 8;', [0.5]],
-    ['switch (memory.t) { case 1: return [0.5]; }', [0.5]],
     ['for (let i = 0; i < 10; i++) memory.t = i * 0.5;', [0.5]],
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text of a program
     ['const a = {3: 0.5, [4]: 1.5}; memory.t = `${2 * 3} 4`; return "5";', [0.5, 1.5]],
@@ -87,7 +85,6 @@ describe('parseProgram', () => {
       [],
     ],
     ['return [5n, 1e999, 0x10, 1_000];', [16, 1000]],
-    ['0.5 * observation[0]; return [1.5];', [1.5]],
     ['return [Math.max(-1, Math.min(1, 0.5 * observation[0])), 0.7];', [0.5, 0.7]],
     ['const u = Math.min(Math.max(-2, 0.5 - y), 2); return [u];', [0.5]],
     ['const clamp = (v, a, b) => Math.max(a, Math.min(b, v)); return [clamp(0.5 * y, -2, 2)];', [0.5]],
@@ -99,21 +96,16 @@ describe('parseProgram', () => {
   it.each([
     ['let action = 0; if (x > 0.2) action = 1; return action;', [0.2]],
     ['return x > 0.2 ? 1 : (memory.t > 7.5 ? 2 : 0);', [0.2, 7.5]],
-    ['return x > 0.2 && 1 || 0;', [0.2]],
     ['return (memory.t = 3.5, +(x > 0.2) + 1);', [3.5, 0.2]],
-    ['return [x > 0.2 ? 1 : 0, 1];', [0.2]],
     ['const a = x > 0.2 ? 1 : 0; const b = a; let c; c = b; return c;', [0.2]],
-    ['const actions = [0, 1, 2]; return actions[x > 0.2 ? 1 : 0];', [0.2]],
     ['const moves = {left: 0, right: 2}; return x < 0.2 ? moves.left : moves.right;', [0.2]],
     ['const table = new Map([[0, 2], [1, 1]]); return table.get(x > 0.2 ? 1 : 0);', [0.2]],
     ['memory.last = 1; memory.gain = 0.3; return memory.last;', [0.3]],
-    ['const out = []; out.push(1); out[1] = x > 0.2 ? 1 : 0; return out;', [0.2]],
     ['return observation.map((o) => (o > 0.2 ? 1 : 0));', [0.2]],
     ['function pick(test, a) { return test ? a : 2; } return pick(x > 0.2, 1);', [0.2]],
     ['const s = [0.5 * x, 0.1]; return s.indexOf(Math.max(...s));', [0.5, 0.1]],
     ['return Math.min(2, Math.max(0, Math.round(1.5 * x)));', [1.5]],
     ['let action = 0; if (x > 0.2) action += 1; return action;', [0.2]],
-    ['const [a, b] = [1, 2]; return x > 0.2 ? a : b;', [0.2]],
   ])('doesn’t tune integer actions: %s', (body, expected) => {
     const source = act(`const x = observation[0];\n${body}`);
     expect(values(source, discrete)).toEqual(expected);
