@@ -76,7 +76,6 @@ export { formatParameters } from './prompting/notation/grammar.js';
 export { type EpisodeRecord, rollout } from './rollout/episode.js';
 export { type Evaluation, evaluate } from './rollout/evaluation.js';
 export type { Animation } from './rollout/pictures/animation.js';
-export { gifAnimation } from './rollout/pictures/gif.js';
 export { svgAnimation } from './rollout/pictures/svg-animation.js';
 export { replay } from './rollout/replay.js';
 export { type BufferEntry, createReplayBuffer, type ReplayBuffer } from './rollout/replay-buffer.js';

@@ -23,7 +23,7 @@ export const options = (y: Argv) =>
     .option('workers', common.workers)
     .option('picture', {
       ...kinds.text,
-      describe: 'File (.svg or .gif) for an animation of the first episode',
+      describe: 'SVG file for an animation of the first episode',
     })
     .option('json', common.json)
     .example('$0 evaluate cartpole', 'mean return of the best policy, with its interval')
@@ -67,7 +67,7 @@ function readPicture(picture: string, cwd: string): string {
   const file = resolve(cwd, picture);
   const problem = (message: string, hint?: string) =>
     new UserError({ field: '--picture', message, value: picture, ...(hint && { hint }) });
-  if (!/\.(svg|gif)$/i.test(file)) throw problem('must end in .svg or .gif');
+  if (!/\.svg$/i.test(file)) throw problem('must end in .svg');
   if (!existsSync(dirname(file))) throw problem('the directory does not exist', 'create it first');
   if (existsSync(file) && !statSync(file).isFile())
     throw problem("exists and isn't a file", 'choose another path');

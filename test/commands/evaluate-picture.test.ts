@@ -16,7 +16,7 @@ it('evaluate --picture draws the first episode, and refuses files that it can’
   const svg = readFileSync(join(cwd, 'a.svg'), 'utf8');
   expect(elementTree(svg).children[0]!.text).toContain('CartPole-v1 · ');
   for (const [picture, message] of [
-    ['a.png', '--picture: must end in .svg or .gif'],
+    ['a.png', '--picture: must end in .svg'],
     ['none/a.svg', '--picture: the directory does not exist'],
   ] as const)
     await expect(evaluateCommand({ ...args, picture }, context)).rejects.toThrow(message);

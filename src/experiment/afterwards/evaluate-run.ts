@@ -9,7 +9,6 @@ import { modulesPlayed } from '../../config/config.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
 import type { ParameterVector } from '../../policies/policy.js';
 import { type Evaluation, evaluate } from '../../rollout/evaluation.js';
-import { gifAnimation } from '../../rollout/pictures/gif.js';
 import { svgAnimation } from '../../rollout/pictures/svg-animation.js';
 import { openTask } from '../../rollout/task.js';
 import { clipped } from '../../statistics/bootstrap.js';
@@ -37,7 +36,7 @@ interface EvaluationRequest {
   /** Defaults to the iteration of the run's best policy. */
   readonly iteration?: number | undefined;
   readonly workers?: number | undefined;
-  /** File for an animation of the first episode; its extension, .svg or .gif, is the format. */
+  /** SVG file for an animation of the first episode. */
   readonly picture?: string | undefined;
 }
 
@@ -114,8 +113,7 @@ async function drawPicture(
     const policyName = file && basename(file);
     const setting = { config, family, environment, seed: manifest.seed, policyName };
     const { animation } = drawEpisode(setting, entry, { kind: 'seed', seed });
-    const draw = /\.gif$/i.test(picture) ? gifAnimation : svgAnimation;
-    replaceFile(picture, draw(animation, pictureWidth));
+    replaceFile(picture, svgAnimation(animation, pictureWidth));
   } finally {
     environment.close?.();
   }

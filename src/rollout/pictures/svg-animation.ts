@@ -32,18 +32,7 @@ const captionSeconds = 0.12;
  * @param width in pixels, unless the page overrides it
  */
 export function svgAnimation(animation: Animation, width: number): string {
-  return svgOf(animation, captionsOf(animation), width);
-}
-
-/** Renders each moment as an SVG without animation. @param width in pixels */
-export function svgFrames(animation: Animation, width: number): readonly string[] {
   const captions = captionsOf(animation);
-  return animation.moments.map((moment, i) =>
-    svgOf({ ...animation, moments: [moment] }, [captions[i]!], width),
-  );
-}
-
-function svgOf(animation: Animation, captions: readonly Caption[], width: number): string {
   const { moments, pace, title } = animation;
   const layout = layoutOf(moments[0]!.frame, across);
   const held = Math.max(1, Math.round(holdSeconds / pace.seconds)) - 1;
