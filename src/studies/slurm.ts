@@ -7,8 +7,9 @@ import { promisify } from 'node:util';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { makeDirectory, plainName, readOwnJson, replaceFile } from '../base/files/files.js';
+import { groupedBy } from '../base/grouped.js';
 import { plural } from '../base/text/numbers.js';
-import { requireOneLine, shellWord } from '../base/text/one-line.js';
+import { shellWord } from '../base/text/one-line.js';
 import type { SlurmConfig } from '../config/many-runs.js';
 import { isSweepLimitRaised } from '../runs/fingerprint.js';
 import { readManifest } from '../runs/reader.js';
@@ -19,13 +20,6 @@ import { recordedEnd } from './run-entry.js';
 import { hasLimits } from './shared-limits.js';
 
 const run = promisify(execFile);
-
-/** A task of the job array as reported by Slurm. */
-interface TaskState {
-  readonly task: string;
-  readonly state: string;
-  readonly node: string;
-}
 
 /** Options for display and submission, which aren't passed on to tasks. */
 const ofShowing = /^--(slurm|quiet|json|open)(=|$)/;
@@ -48,12 +42,6 @@ interface JobRecord {
   readonly job?: string;
   /** Number of parts into which the runs are divided. */
   readonly tasks: number;
-}
-
-function showStates(states: readonly TaskState[], note: CommandContext['note']): void {
-  for (const { task, state, node } of states.slice(0, mostShown))
-    note(`  task ${task}  ${state.toLowerCase()}${node === '' ? '' : `  on ${node}`}`);
-  if (states.length > mostShown) note(`  … and ${states.length - mostShown} more`);
 }
 
 const cli = fileURLToPath(new URL('../cli.js', import.meta.url));
@@ -89,20 +77,18 @@ async function submit(
   );
 }
 
-const mostShown = 20;
-
-function countsOf(states: readonly TaskState[]): string {
-  const counts = new Map<string, number>();
-  for (const { state } of states) counts.set(state, (counts.get(state) ?? 0) + 1);
-  return [...counts].map(([state, count]) => `${count} ${state.toLowerCase()}`).join(', ');
-}
+/** Example: `3 running, 5 pending`. */
+const countsOf = (states: readonly string[]): string =>
+  [...groupedBy(states, (state) => state.toLowerCase())]
+    .map(([state, { length }]) => `${length} ${state}`)
+    .join(', ');
 
 /** States of the tasks that are queued or running; empty if Slurm no longer knows the job. */
-async function statesOf(job: string): Promise<readonly TaskState[]> {
-  const told = await asked('squeue', ['--noheader', '--array', '--format=%F|%K|%T|%N', '--me']);
+async function statesOf(job: string): Promise<readonly string[]> {
+  const told = await asked('squeue', ['--noheader', '--array', '--format=%F|%T', '--me']);
   return told.split('\n').flatMap((line) => {
-    const [own, task = '', state = '', node = ''] = line.trim().split('|');
-    return own === job && !/COMPLETING/.test(state) ? [{ task, state, node }] : [];
+    const [own, state = ''] = line.trim().split('|');
+    return own === job && !state.includes('COMPLETING') ? [state] : [];
   });
 }
 
@@ -155,7 +141,6 @@ export async function runOnCluster(
       context.note(
         `job ${job}: ${complete} of ${plural(entries.length, 'run')} complete; ${countsOf(states)}`,
       );
-      showStates(states, context.note);
       return true;
     }
     writeRecord(directory, { tasks: before });
@@ -202,9 +187,7 @@ interface Job {
   readonly tasks: readonly number[];
 }
 
-/** @throws UserError for text with a line break, which would add a line to the script */
 export function jobScript({ command, part, cwd, log, name, tasks }: Job, slurm: SlurmConfig): string {
-  requireOneLine({ command, directory: cwd, '--out': log, name, slurm });
   const asked = [
     `job-name=${name}`,
     `array=${numbers(tasks)}${slurm.atOnce === undefined ? '' : `%${slurm.atOnce}`}`,
