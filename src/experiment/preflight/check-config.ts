@@ -22,8 +22,7 @@ export async function checkConfig(
   try {
     loaded = loadConfig({ file, overrides, cwd });
     if (offline && runsCode(loaded.config)) return [...notesOf(loaded), ...located(loaded, [notChecked])];
-    const own = offline ? {} : { ask: stop.abort };
-    const assembly = await assemble(loaded.config, env, undefined, own);
+    const assembly = await assemble(loaded.config, env, undefined, { ask: offline ? undefined : stop.abort });
     try {
       const context = await contextOf(assembly.config.model, assembly.proposer.model, !offline, stop.abort);
       const findings = preflight(assembly, context);

@@ -96,8 +96,6 @@ async function localModels(): Promise<Finding> {
   }
 }
 
-const answerMs = 3000;
-
 async function ollama(env: Surroundings['env']): Promise<Finding> {
   let place = '';
   try {
@@ -105,7 +103,7 @@ async function ollama(env: Surroundings['env']): Promise<Finding> {
     place = origin;
     const login = btoa(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
     const tags = await fetch(`${origin}/api/tags`, {
-      signal: AbortSignal.timeout(answerMs),
+      signal: AbortSignal.timeout(3000),
       ...(username !== '' && { headers: { authorization: `Basic ${login}` } }),
     });
     const { models = [] } = parseJson(await tags.text()) as {
