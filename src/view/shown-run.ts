@@ -1,7 +1,7 @@
 /** Pages of runs. They never execute a run's modules or programs, because the run may come from someone else. */
 
 import { UserError } from '../base/errors.js';
-import { type Content, html, Part } from '../base/text/content.js';
+import { type Content, html } from '../base/text/content.js';
 import { apart, formatNumber, plural } from '../base/text/numbers.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
@@ -16,7 +16,7 @@ import { parentOf } from '../web/report/data/lineage.js';
 import { loggedProposals, proposalId } from '../web/report/data/proposals.js';
 import type { ShownCalls } from '../web/report/data/shown-calls.js';
 import { taskLabels } from '../web/report/data/task-labels.js';
-import { runPage } from '../web/report/run-report.js';
+import { animationView, runPage } from '../web/report/run-report.js';
 import { proposalList } from '../web/report/views/call-log.js';
 import { runHeader } from '../web/report/views/overview.js';
 import { policyOf } from '../web/report/views/policy-view.js';
@@ -56,23 +56,16 @@ interface Animated {
 }
 
 /** Animations, which the browser requests when they come into view; undefined if none can be drawn. */
-function animations(
-  name: string,
-  shown: readonly Animated[],
-  config: RunFrame['config'],
-): Content | undefined {
-  if (shown.length === 0 || !isDrawnFromConfig(config)) return undefined;
+function animations(name: string, shown: readonly Animated[], config: RunFrame['config']): Content {
+  if (!isDrawnFromConfig(config)) return undefined;
   const asText = apart(shown.flatMap(({ entry: { returns, score } }) => [score, ...returns]));
-  return html`<div class="animations">${shown.map(
-    ({ alt, entry, title }) => html`<figure>
-${new Part('episode-picture', { address: episodeAddress(name, entry), alt: `Animation of ${alt}${placeName(entry, config)}` })}
-<figcaption>${title}: mean return ${asText(entry.score)} <span class="muted">(${entry.returns
-      .slice(0, mostReturns)
-      .map(asText)
-      .join(', ')})</span></figcaption>
-</figure>`,
-  )}</div>
-<p class="note">Each animation shows the first episode of its evaluation.</p>`;
+  return animationView(
+    shown.map(({ alt, entry, title }) => ({
+      picture: { address: episodeAddress(name, entry) },
+      alt: `Animation of ${alt}${placeName(entry, config)}`,
+      caption: html`${title}: mean return ${asText(entry.score)} <span class="muted">(${entry.returns.slice(0, mostReturns).map(asText).join(', ')})</span>`,
+    })),
+  );
 }
 
 interface ShownIteration {

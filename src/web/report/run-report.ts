@@ -42,7 +42,7 @@ export function runPage(data: RunData, linkOf?: ShownCalls['link']): Page {
       ['warnings', 'Warnings', warnings(data)],
       ['curve', 'Learning curve', learningCurve(data, proposals, linkOf ?? shown.link)],
       ['predictions', 'Predicted returns', predictionView(proposals)],
-      ['episodes', 'Episodes', animationView(data.animations, config)],
+      ['episodes', 'Episodes', animationView(data.animations.map((episode) => animationOf(episode, config)))],
       ['parameters', 'Parameters', !arePrograms && parameterHeatMap(data, labels)],
       ['policy', arePrograms ? 'Best program' : 'Best policy', bestPolicy(data, labels)],
       [
@@ -89,23 +89,28 @@ ${confirmationTable(data.manifest.confirmations, data.config)}
 ${vector}`;
 }
 
-/** Shows the animations side by side; undefined if there are none. */
-function animationView(
-  episodes: readonly ShownEpisode[],
-  config: Pick<Config, 'candidates'>,
-): Content | undefined {
-  if (episodes.length === 0) return undefined;
-  return html`<div class="animations">${episodes.map((episode) => animation(episode, config))}</div>
-<p class="note">Each animation shows the first episode of its evaluation.</p>`;
+/** An animation of an episode: its picture, or its address on the server. */
+interface ShownAnimation {
+  readonly picture: { readonly svg: string } | { readonly address: string };
+  readonly alt: string;
+  readonly caption: Content;
 }
 
-function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): Content {
+/** Shows animations side by side; undefined if there are none. */
+export const animationView = (shown: readonly ShownAnimation[]): Content =>
+  shown.length === 0
+    ? undefined
+    : html`<div class="animations">${shown.map(({ alt, caption, picture }) => html`<figure>${new Part('episode-picture', { ...picture, alt })}<figcaption>${caption}</figcaption></figure>`)}</div>
+<p class="note">Each animation shows the first episode of its evaluation.</p>`;
+
+function animationOf(episode: ShownEpisode, config: Pick<Config, 'candidates'>): ShownAnimation {
   const { name, score, length, recorded, svg } = episode;
   const place = placeName(episode, config);
   const asText = apart([episode.return, recorded, score]);
   const outcome = `return ${asText(episode.return)} in ${plural(length, 'step')}`;
-  return html`<figure>
-${new Part('episode-picture', { svg, alt: `Animation of the ${name.toLowerCase()} policy, ${place}: ${outcome}` })}
-<figcaption><b>${name}</b>, ${place}: ${outcome}; mean return of the evaluation: ${asText(score)}.${recorded !== episode.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode; the environment or policyloop may have changed since.</span>`}</figcaption>
-</figure>`;
+  return {
+    picture: { svg },
+    alt: `Animation of the ${name.toLowerCase()} policy, ${place}: ${outcome}`,
+    caption: html`<b>${name}</b>, ${place}: ${outcome}; mean return of the evaluation: ${asText(score)}.${recorded !== episode.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode; the environment or policyloop may have changed since.</span>`}`,
+  };
 }
