@@ -66,15 +66,15 @@ export async function evaluateCandidate(
   }
 }
 
-/** Puts an evaluation into the buffer and the log; the log keeps only the trajectories that the run records. */
-export function recordEvaluation(
+/** Puts a candidate's evaluation into the buffer and the log; the log keeps only the trajectories that the run records. */
+export function recordCandidate(
   { buffer, log, prompter, setting }: Experiment,
   { entry, episodes }: Measured,
 ): void {
   const improved = buffer.best === undefined || entry.score > buffer.best.score;
   const kept = episodes.filter(({ episode }) => isRecorded(episode, setting));
   buffer.append([entry]);
-  prompter.remember(kept);
+  prompter.keepTrajectories(kept);
   log.emit({ kind: 'candidate-evaluated', entry, episodes: kept, improved });
 }
 
@@ -84,7 +84,7 @@ const failuresOf = ({ calls }: Proposal) =>
     return outcome.kind === 'error' ? (['model-error'] as const) : [];
   });
 
-/** What a baseline may know: the evaluations that the memory holds. */
+/** What a baseline may know: every evaluation, except the worse of a proposal and its revision, whatever `memory` shows. */
 export const searchTask = ({ buffer, config, setting }: Experiment): Task => ({
   parameters: setting.family.parameters,
   programs: searchedPrograms(setting),
@@ -125,7 +125,7 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
     const measured = { entry: withProgram(experiment, entry), episodes };
     experiment.behaviour?.observe(episodes);
     buffer.append([measured.entry]);
-    experiment.prompter.remember(measured.episodes);
+    experiment.prompter.keepTrajectories(measured.episodes);
     log.emit({ kind: 'warmup-evaluated', ...measured, of: policies.length });
     await yieldToEventLoop();
   }

@@ -11,10 +11,10 @@ import type { CallRecord, UsageTotals } from '../runs/calls.js';
 import type { Confirmation, StopReason } from '../runs/events.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import { largest } from '../statistics/descriptive.js';
-import { confirmBest, evaluateCandidate, recordEvaluation, warmUp } from './evaluate.js';
+import { confirmBest, evaluateCandidate, recordCandidate, warmUp } from './evaluate.js';
 import type { Experiment } from './parts.js';
 import { proposeCandidates } from './propose.js';
-import { capsIn, endOf, failureOf, noContribution, statusAfter, warnOfUnusedModel } from './stopping.js';
+import { capsIn, endOrClaim, failureOf, noContribution, statusAfter, warnOfUnusedModel } from './stopping.js';
 
 export interface Outcome {
   readonly reason: StopReason;
@@ -49,6 +49,7 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
     ...limitsUsed(experiment),
   });
   await log.commit();
+  // Releases the claim on evaluations that were not made.
   ledger.claim(entries.length);
   return { reason, iterations: progress.completed, best, confirmed, usage: ledger.totals };
 }
@@ -71,7 +72,7 @@ const patience = 3;
 /** Warms up, then iterates. Returns why the run ends. */
 async function search(experiment: Experiment, stop: StopRequests): Promise<StopReason> {
   let unanswered = 0;
-  let end = (await warmUp(experiment, stop)) ?? endOf(experiment, stop);
+  let end = (await warmUp(experiment, stop)) ?? endOrClaim(experiment, stop);
   while (end === undefined) {
     const iteration = experiment.progress.completed + 1;
     const proposed = await proposeCandidates(experiment, iteration, stop);
@@ -81,17 +82,20 @@ async function search(experiment: Experiment, stop: StopRequests): Promise<StopR
     for (const proposal of proposed.proposals) {
       const evaluation = await evaluateCandidate(experiment, iteration, proposal, stop.abort);
       if (evaluation === undefined) continue;
-      recordEvaluation(experiment, evaluation);
+      recordCandidate(experiment, evaluation);
       measured.push(evaluation);
     }
+    // A limit may leave candidates without a call; the others still count.
     end = proposed.end;
     for (const stage of experiment.stages)
-      if (stage.isDue(iteration)) end ??= await stage.run(experiment, iteration, measured, stop);
-    // An interrupted iteration continues when the run is resumed.
+      if (end === undefined && stage.isDue(iteration))
+        end = await stage.run(experiment, iteration, measured, stop);
+    // When the run is resumed, the iteration is evaluated again; only its calls are reused.
     if (end?.kind === 'interrupted') return end;
     await commit(experiment, iteration);
+    // In a portfolio, a baseline's proposal counts as an answer, too.
     unanswered = calls.every(hasFailed) ? unanswered + 1 : 0;
-    end ??= unanswered === patience ? lastModelError(calls) : endOf(experiment, stop);
+    end ??= unanswered === patience ? lastModelError(calls) : endOrClaim(experiment, stop);
   }
   return end;
 }
@@ -107,7 +111,7 @@ function lastModelError(calls: readonly CallRecord[]): StopReason {
   };
 }
 
-/** Completes an iteration, which counts once it is written to disk. */
+/** Completes an iteration, which counts from here on; it reaches the disk in the background. */
 async function commit(experiment: Experiment, iteration: number): Promise<void> {
   const { buffer, ledger, log, progress } = experiment;
   const first = buffer.entries.findLastIndex((entry) => entry.iteration < iteration) + 1;

@@ -84,7 +84,7 @@ export class Progress {
   /** Number of the model's rejected replies, including replies to corrections. */
   rejected = 0;
   /** The first of the model's replies that was rejected. */
-  first: CallRecord | undefined;
+  firstRejected: CallRecord | undefined;
 
   constructor(completed: number) {
     this.completed = completed;
@@ -112,11 +112,11 @@ export class Progress {
     }
     if (outcome.kind !== 'rejected' || !isModel) return;
     this.rejected++;
-    this.first ??= call;
+    this.firstRejected ??= call;
   }
 
   /** Number of replies that may still be rejected; infinite once a proposal has been accepted. */
-  get left(): number {
+  get rejectionsLeft(): number {
     return this.isAnyAccepted ? Number.POSITIVE_INFINITY : mostRejections - this.rejected;
   }
 }

@@ -15,7 +15,10 @@ import { tunedConstants, tuningDue } from '../proposers/tuning.js';
 import { entriesBefore } from '../rollout/replay-buffer.js';
 import type { Experiment } from './parts.js';
 
-/** Returns the trial of an iteration's programs before they are accepted; undefined for other kinds of policies. */
+/**
+ * Returns the trial of an iteration's programs before they are accepted; undefined for other kinds of policies. It plays
+ * the episodes of the evaluation, which then plays them again and counts.
+ */
 export function trialIn(experiment: Experiment, iteration: number): Check | undefined {
   const { behaviour, config, setting } = experiment;
   if (behaviour === undefined) return undefined;
@@ -59,7 +62,7 @@ export function trialIn(experiment: Experiment, iteration: number): Check | unde
 
 /**
  * Proposes constants for a candidate if tuning is due; undefined if the run's proposer has its turn.
- * @param before number of candidates in flight before this one
+ * @param before number of candidates before this one, which are in flight
  */
 export function tuningFor(experiment: Experiment, iteration: number, before: number) {
   const { config, setting } = experiment;

@@ -60,7 +60,7 @@ export class Prompter {
     const told = { ...parts, family: { ...family, parameters: encoding.spec } };
     this.#form = answerFormOf(languageModelOf(parts.counted ?? config.model), config.prompts);
     this.#task = taskContext(told, this.#form);
-    this.remember(recorded.episodes);
+    this.keepTrajectories(recorded.episodes);
     this.#history = createHistory({
       encoding,
       memory: config.memory,
@@ -137,7 +137,8 @@ export class Prompter {
     return this.#prompts.formatCorrection(this.#context, failure, this.#history.scoreText);
   }
 
-  remember(episodes: Iterable<EpisodeRecord>): void {
+  /** Keeps first episodes, if prompts show trajectories. */
+  keepTrajectories(episodes: Iterable<EpisodeRecord>): void {
     if (this.#config.memory.trajectories === 'none') return;
     for (const episode of episodes) {
       if (episode.episode === 0) this.#trajectories.set(place(episode), episode);

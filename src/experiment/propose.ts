@@ -44,7 +44,7 @@ export function proposeCandidates(
       form: answerFormOf(languageModelOf(model), prompts),
       edited: prompter.parent()?.parameters,
     }),
-    mostRejected: progress.left,
+    mostRejected: progress.rejectionsLeft,
     afterRepeat: afterRepeat(config),
   });
 }

@@ -13,7 +13,7 @@ import { smallest } from '../statistics/descriptive.js';
 import type { Experiment } from './parts.js';
 
 /** Why the run ends before its next iteration; undefined if it continues, with its evaluations claimed. */
-export function endOf(experiment: Experiment, stop: StopRequests): StopReason | undefined {
+export function endOrClaim(experiment: Experiment, stop: StopRequests): StopReason | undefined {
   const { buffer, config, progress } = experiment;
   const { target } = config;
   if (stop.finish.aborted || stop.abort.aborted) return { kind: 'interrupted' };
@@ -22,7 +22,9 @@ export function endOf(experiment: Experiment, stop: StopRequests): StopReason | 
   if (progress.completed >= config.iterations) return { kind: 'iterations' };
   const limit =
     claimEvaluations(experiment, config.candidates) ??
-    (progress.left <= 0 ? 'rejections' : leftOf(experiment, 'minutes').find(({ left }) => left <= 0)?.limit);
+    (progress.rejectionsLeft <= 0
+      ? 'rejections'
+      : leftOf(experiment, 'minutes').find(({ left }) => left <= 0)?.limit);
   return limit && { kind: 'limit', limit };
 }
 
@@ -92,20 +94,20 @@ function neverAnswered({ ledger, progress }: Experiment, reason: StopReason): St
 
 /** A stop reason if the model answered, but no proposal was accepted, not even a baseline's. */
 function neverAccepted({ progress }: Experiment, reason: StopReason): StopReason | undefined {
-  if (progress.isAnyAccepted || progress.first === undefined) return undefined;
+  if (progress.isAnyAccepted || progress.firstRejected === undefined) return undefined;
   return {
     kind: 'no-proposals',
-    message: rejectionText(progress.first),
+    message: rejectionText(progress.firstRejected),
     ...(reason.kind === 'limit' && { limit: reason.limit }),
   };
 }
 
 /** Warns if only the baselines of a portfolio contributed. */
 export function warnOfUnusedModel({ log, progress }: Experiment): void {
-  const { first, isModelAccepted, rejected } = progress;
-  if (first === undefined || isModelAccepted) return;
+  const { firstRejected, isModelAccepted, rejected } = progress;
+  if (firstRejected === undefined || isModelAccepted) return;
   log.warn(
-    `the language model contributed nothing: ${rejected === 1 ? 'its only reply was' : `all ${rejected} of its replies were`} rejected, and every accepted proposal is a baseline's; first reason: ${rejectionText(first)}`,
+    `the language model contributed nothing: ${rejected === 1 ? 'its only reply was' : `all ${rejected} of its replies were`} rejected, and every accepted proposal is a baseline's; first reason: ${rejectionText(firstRejected)}`,
   );
 }
 

@@ -36,8 +36,9 @@ interface Asking {
   /** Replies to a request for several candidates that aren't judged yet. */
   readonly replies: Map<number, CallRecord>;
   readonly logged: Set<CallRecord>;
-  /** Number of rejected replies, until a proposal is accepted. */
+  /** Number of new replies that were rejected. */
   rejected: number;
+  isAnyAccepted: boolean;
   /** True once the model's server was reached. */
   isReached: boolean;
   /** Why no more requests are sent. */
@@ -56,6 +57,7 @@ async function askForAll(model: LanguageModel, request: ProposalRequest): Promis
     replies: new Map(),
     logged: new Set(),
     rejected: 0,
+    isAnyAccepted: false,
     isReached: request.isReached !== false,
   };
   const all = candidates.map((candidate): Conversation => {
@@ -66,7 +68,15 @@ async function askForAll(model: LanguageModel, request: ProposalRequest): Promis
   let waiting = all.length;
   try {
     await askTogether(asking, all);
-    await Promise.all(all.map((one) => limit(() => askForOne(asking, one, beside, waiting--))));
+    await Promise.all(
+      all.map((one) =>
+        limit(() => {
+          // The candidates that wait share what the limits leave.
+          const among = waiting--;
+          return askForOne(asking, one, beside, among);
+        }),
+      ),
+    );
     const accepted = [...beside];
     for (const one of all) {
       if (accepted.length > beside.length) await correctRepeat(asking, one, accepted);
@@ -91,7 +101,7 @@ async function askForOne(
 ): Promise<void> {
   const { corrections, mostRejected = Number.POSITIVE_INFINITY } = asking.request;
   for (; one.attempt <= corrections && asking.stopped === undefined; one.attempt++) {
-    if (asking.rejected >= mostRejected) {
+    if (!asking.isAnyAccepted && asking.rejected >= mostRejected) {
       asking.stopped = { limit: 'rejections' };
       return;
     }
@@ -99,15 +109,16 @@ async function askForOne(
     if (call === undefined) return;
     one.calls.push(call);
     const { outcome } = call;
+    const isNew = !asking.logged.has(call);
     if (outcome.kind === 'accepted') {
       one.parameters = outcome.parameters;
-      asking.rejected = Number.NEGATIVE_INFINITY;
+      asking.isAnyAccepted = true;
       return;
     }
     // Calls for several candidates are logged in candidate order, once all replies have arrived.
     if (asking.request.candidates.length === 1) log(asking, call);
     if (outcome.kind === 'rejected') {
-      asking.rejected++;
+      if (isNew) asking.rejected++;
       correct(asking, one, outcome.failure);
     } else asking.stopped ??= finalError(call, asking.isReached);
     // The provider would refuse the same prompt again.
@@ -127,8 +138,10 @@ async function nextCall(
   const { attempt, candidate, messages } = one;
   const known = request.recorded(candidate, attempt, messages);
   if (known !== undefined) {
-    logged.add(known);
-    return known;
+    // Its process may have ended before the proposal was checked.
+    const call = known.outcome.kind === 'accepted' ? await judged(request, known, beside) : known;
+    logged.add(call);
+    return call;
   }
   const arrived = replies.get(candidate);
   replies.delete(candidate);
@@ -199,7 +212,7 @@ function outcomeOf(
   };
 }
 
-/** Reads a call's reply, and checks the proposal. */
+/** Reads a call's reply, and checks the proposal. What `requestFor` had read is only for a process that ends before. */
 async function judged(
   request: ProposalRequest,
   call: CallRecord,

@@ -17,10 +17,6 @@ import { callsLeft, type SentRequest, SentRequests } from './sent-requests.js';
 /** Keys of the manifest to set, or to remove if undefined. */
 type ManifestChanges = { readonly [K in keyof Manifest]?: Manifest[K] | undefined };
 
-/**
- * When records become durable. `iteration`: in the background after each iteration, so a system crash loses at most the
- * last two iterations. `run`: only at the end, for thousands of short runs; a system crash may lose the run.
- */
 /** Writes the logs and the manifest of a run, whose lock it holds. */
 export interface RunDirectory {
   readonly path: string;
@@ -33,7 +29,8 @@ export interface RunDirectory {
   /** Writes a request to disk before it is sent, as the call that it counts as until its answer arrives. */
   send(lost: CallRecord): Promise<SentRequest>;
   /**
-   * Makes everything recorded so far durable in the background; waits only for the previous commit.
+   * Makes everything recorded so far durable in the background; waits only for the previous commit, so a system crash
+   * loses at most the last two iterations.
    */
   commit(): Promise<void>;
   /** Commits, waits until everything is on disk, and releases the lock. */

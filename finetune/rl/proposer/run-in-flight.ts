@@ -83,7 +83,9 @@ export async function openRun(
   };
   const showFirstEpisode = async (entry: BufferEntry) => {
     if (shown)
-      prompter.remember((await measure(setting, entry.parameters, seeds.slice(0, 1), entry)).episodes);
+      prompter.keepTrajectories(
+        (await measure(setting, entry.parameters, seeds.slice(0, 1), entry)).episodes,
+      );
   };
   const remember = async (entry: BufferEntry) => {
     buffer.append([entry]);

@@ -1,4 +1,5 @@
 /** Users' modules: files that a config names in place of a built-in environment, policy, model, … */
+import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import process from 'node:process';
@@ -63,7 +64,8 @@ export async function loadModule(path: string, kind: ModuleKind, field: string):
   try {
     exported = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
-    throw new UserError({ ...thrownIn(file, error), message: `can't be imported: ${messageOf(error)}` });
+    const place = error instanceof SyntaxError ? syntaxErrorIn(file) : thrownIn(file, error);
+    throw new UserError({ ...place, message: `can't be imported: ${messageOf(error)}` });
   }
   // Compilers write `exports.default` for `export default`.
   const compiled = isRecord(exported.default) && exported.default.__esModule === true;
@@ -95,6 +97,13 @@ function parseWith(schema: object, options: unknown, file: string, field: string
   } catch (error) {
     throw new UserError({ field, message: `${basename(file)}: ${messageOf(error)}`, value: options });
   }
+}
+
+/** The file, with the line of its syntax error, which Node tells only when it checks the file. */
+function syntaxErrorIn(file: string): Pick<Problem, 'file' | 'line'> {
+  const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8' });
+  const [, line] = /:(\d+)$/.exec(stderr.split('\n', 1)[0]!) ?? [];
+  return line === undefined ? { file } : { file, line: Number(line) };
 }
 
 /** The file, with the line and column if the stack contains them. */

@@ -62,6 +62,8 @@ export function keepManifest(directory: RunDirectory, event: RunEvent, activeMs:
       directory.update({
         status: statusAfter(event.reason),
         reason: event.reason,
+        // Without the evaluations of an iteration that will be evaluated again.
+        best: event.best && bestOf(event.best),
         usage: event.usage,
         ...(event.caps && { caps: event.caps }),
         activeMs,

@@ -73,6 +73,24 @@ describe('propose', () => {
     ]);
   });
 
+  it('reuses the calls of an earlier process: checks its proposals, and counts its rejections once', async () => {
+    const first = request(createScriptedModel(['no idea', good(1, 2)]));
+    await first.proposals;
+    const recorded: ProposalRequest['recorded'] = (_, attempt) => first.calls[attempt];
+    const model = createScriptedModel([good(3, 4)]);
+    const second = request(model, {
+      recorded,
+      mostRejected: 1,
+      check: async ([a]) => (a === 1 ? { kind: 'repeated', iteration: 2 } : undefined),
+    });
+    // That process had counted its first reply, but ended before it could check the second.
+    expect(await second.proposals).toMatchObject({ proposals: [{ parameters: [3, 4] }] });
+    expect(second.calls).toHaveLength(1);
+    const third = request(model, { recorded, mostRejected: 1 });
+    expect(await third.proposals).toMatchObject({ proposals: [{ parameters: [1, 2] }] });
+    expect(model.calls).toHaveLength(1);
+  });
+
   it('asks again with the error, in one growing conversation', async () => {
     const model = createScriptedModel(['no idea', good(9, 0), good(1, 2)]);
     const { calls, proposals } = request(model);

@@ -14,7 +14,7 @@ import type { Measured } from '../../../rollout/evaluation.js';
 import { type BufferEntry, bestEntry, vectorKey } from '../../../rollout/replay-buffer.js';
 import type { Revision, StopReason } from '../../../runs/events.js';
 import type { StopRequests } from '../../../runs/stop-request.js';
-import { evaluateCandidate, recordEvaluation, searchTask } from '../../evaluate.js';
+import { evaluateCandidate, recordCandidate, searchTask } from '../../evaluate.js';
 import type { Experiment, Stage } from '../../parts.js';
 import { trialIn } from '../../programs.js';
 import { shownOf } from '../../prompter.js';
@@ -104,7 +104,7 @@ async function revise(
   // A program that passed its trial can still fail in other episodes.
   if (evaluation === undefined) report('rejected');
   else {
-    recordEvaluation(experiment, evaluation);
+    recordCandidate(experiment, evaluation);
     const after = evaluation.entry.score;
     report(after > best.score ? 'better' : 'no-better', { after, distance });
   }
