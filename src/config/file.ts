@@ -1,5 +1,5 @@
 /** Finds and reads configs of every kind, by path or by the name of a bundled one. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve, sep } from 'node:path';
 import { messageOf, nearest, UserError } from '../base/errors.js';
 import { readRegularFile } from '../base/files/regular-file.js';
@@ -125,7 +125,11 @@ function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: R
   }
   const bundled = bundledConfigs(kind);
   const stem = stemOf(name);
-  const near = bundled.find((config) => basename(config) === stem) ?? nearest(stem, bundled);
+  const neighbour = nearest(basename(name), yamlFilesIn(resolve(cwd, dirname(name))));
+  const near =
+    neighbour === undefined
+      ? (bundled.find((config) => basename(config) === stem) ?? nearest(stem, bundled))
+      : join(dirname(name), neighbour);
   throw new UserError({
     file: name,
     message: 'no such file or bundled config',
@@ -135,6 +139,11 @@ function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: R
         ? 'pass the path of a YAML file, or one of these names'
         : `did you mean \`${near}\`?`,
   });
+}
+
+function yamlFilesIn(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).filter((file) => /\.ya?ml$/.test(file));
 }
 
 /** The file; undefined if it doesn't exist. */

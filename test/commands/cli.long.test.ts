@@ -91,7 +91,7 @@ describe('policyloop', () => {
 
     const list = await cli(cwd, ['list']);
     expect(list.stdout).toMatch(/^# +run +status +environment/m);
-    expect(list.stdout).toMatch(/^1 +a +completed +CartPole-v1 +control\/cma-es +10\/10/m);
+    expect(list.stdout).toMatch(/^1 +a +completed +CartPole-v1 +baseline\/cma-es +10\/10/m);
 
     const show = await cli(cwd, ['show', 'buffers/a']);
     expect(show.stdout).toContain('finished, 10 of 10 iterations, 14 evaluations');
@@ -240,6 +240,14 @@ describe('policyloop reports', () => {
     const { code, stderr } = await cli(workplace(), ['run', 'confg.yaml']);
     expect(code).toBe(2);
     expect(stderr).toMatch(/config\.yaml/);
+  });
+
+  it('the line of a syntax error in a module', async () => {
+    const cwd = workplace();
+    writeFileSync(join(cwd, 'own.mjs'), 'export default {\n  create() {\n    const a = ;\n  },\n};\n');
+    const { code, stderr } = await cli(cwd, ['run', 'config.yaml', 'environment.id=./own.mjs']);
+    expect(code).toBe(2);
+    expect(stderr).toContain("own.mjs:3: can't be imported: Unexpected token ';'");
   });
 
   it('an unknown command and an unknown option', async () => {

@@ -29,7 +29,7 @@ test('models check describes a sound model on one screen', async () => {
   expect(text).toMatch(/^architecture +llama, 3 layers of width 64/m);
   expect(text).toMatch(/^parameters +[\d\u202f]+, BF16, \d+ kB in 1 file$/m);
   expect(text).toMatch(
-    /^memory +\d+ kB \(none\), \d+ kB \(int8\), [\d.]+ kB \(int4\), [\d.]+ kB \(int4-block128\), [\d.]+ kB \(float16\) for the weights/m,
+    /^memory +\d+ kB \(none\), \d+ kB \(int8\), [\d.]+ kB \(int4\), [\d.]+ kB \(int4-block128\) for the weights/m,
   );
   expect(text).toMatch(/^context +512 tokens/m);
   expect(text).toMatch(/^template +chat_template\.jinja, accepts a system message$/m);

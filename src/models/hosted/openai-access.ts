@@ -49,7 +49,7 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
   if (apiKey !== undefined && login !== undefined)
     throw new UserError({
       field: 'model.baseUrl',
-      message: `the URL contains a login and ${apiKeyEnv} contains a key, but a request can only use one of them`,
+      message: `${placeOf(access)}the URL contains a login and ${apiKeyEnv} contains a key, but a request can only use one of them`,
       hint: `unset ${apiKeyEnv} (or name another variable in model.apiKeyEnv), or remove the login from the URL`,
     });
   if (apiKey === undefined && login === undefined && !isLoopback(baseUrl))
@@ -85,20 +85,26 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
   };
 }
 
+/** Names the variable in messages about its URL. */
+const placeOf = ({ baseUrl }: OpenAIAccess) => (baseUrl === undefined ? 'OPENAI_BASE_URL: ' : '');
+
 function readBaseUrl(access: OpenAIAccess, env: CommandContext['env']): URL {
   const given = access.baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
-  const place = access.baseUrl === undefined ? 'OPENAI_BASE_URL: ' : '';
   const url = URL.canParse(given) ? new URL(given) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new UserError({
-      message: `${place}this is not a web address`,
+      message: `${placeOf(access)}this is not a web address`,
       field: 'model.baseUrl',
       // Don't show a login, which even an invalid URL may contain.
       ...(!given.includes('@') && { value: given }),
       hint: 'use the full URL, e.g. http://127.0.0.1:8000/v1',
     });
   if (!hasSecretQuery(url)) return url;
-  throw new UserError({ field: 'model.baseUrl', ...secretQuery, message: place + secretQuery.message });
+  throw new UserError({
+    field: 'model.baseUrl',
+    ...secretQuery,
+    message: placeOf(access) + secretQuery.message,
+  });
 }
 
 /** Whether the query of a URL may contain a secret, unlike `?api-version=…`. */

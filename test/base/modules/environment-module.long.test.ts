@@ -137,7 +137,6 @@ describe('an error names an invalid module and its problem', () => {
       'const a = 1;\nthrow new Error("no disk");',
       ":2:7: can't be imported: no disk",
     ],
-    ['a syntax error', 'const a = 1;\nconst b = ;', ":2: can't be imported: Unexpected token ';'"],
     [
       'a create that throws',
       'export default {\n create() { throw new Error("no rail"); } };',

@@ -142,18 +142,7 @@ const interruptible: Readonly<Record<string, readonly string[]>> = {
   ],
   'finetune train': ['finetune', 'train', 'tune.yaml', 'output=ti', 'epochs=30', '--quiet'],
   'finetune rl': ['finetune', 'rl', 'numeric.yaml', 'output=ri', '--quiet'],
-  'finetune export': [
-    'finetune',
-    'export',
-    adapter,
-    '--to',
-    'merged',
-    '--model',
-    llama,
-    '--out',
-    'mi',
-    '--quiet',
-  ],
+  'finetune export': ['finetune', 'export', adapter, '--to', 'merged', '--model', llama, '--out', 'mi'],
 };
 
 /** Codes that other tests check. */
