@@ -90,9 +90,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     });
   const { findRuns } = await import('../../src/runs/listing/names.js');
   const { buildDataset } = await import('../dataset/dataset.js');
-  const { requireExportable } = await import('../dataset/export-rows.js');
   const { parseValidation } = await import('../dataset/split.js');
-  const { requireNewDirectory, writeDataset } = await import('../dataset/write-dataset.js');
+  const { requireExportable, requireNewDirectory, writeDataset } = await import(
+    '../dataset/write-dataset.js'
+  );
   requireExportable(recipe, format);
   const out = resolve(context.cwd, args.out);
   requireNewDirectory(out);

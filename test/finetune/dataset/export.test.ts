@@ -7,7 +7,7 @@ import {
   recipes,
   rowFormats,
 } from '../../../finetune/dataset/example.js';
-import { exportRow, requireExportable } from '../../../finetune/dataset/export-rows.js';
+import { exportRow, requireExportable } from '../../../finetune/dataset/write-dataset.js';
 import type { UserError } from '../../../src/base/errors.js';
 
 const prompt = [
