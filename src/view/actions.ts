@@ -48,7 +48,7 @@ export const tagItems = action(
       );
     const paths = new Set(places.flatMap(({ item, path }) => (isHolder(item) ? [] : [path])));
     for (const path of paths)
-      changeLabels(path, (labels) => ({
+      await changeLabels(path, (labels) => ({
         ...labels,
         tags: [...labels.tags.filter((tag) => !remove.includes(tag)), ...add],
       }));

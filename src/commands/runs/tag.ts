@@ -29,7 +29,7 @@ export async function execute(args: Args, { cwd, print }: CommandContext): Promi
   const given = args.tags ?? [];
   const labelled: Output[number][] = [];
   for (const path of findAll(args.run, { cwd, runsDir: args.runsDir })) {
-    const changed = changeLabels(path, (labels) => ({
+    const changed = await changeLabels(path, (labels) => ({
       ...labels,
       tags: args.off ? labels.tags.filter((tag) => !given.includes(tag)) : [...labels.tags, ...given],
     }));

@@ -2,10 +2,12 @@
 
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { common } from '../../base/command.js';
 import { UserError, unlessRefused } from '../../base/errors.js';
 import { checkedValue, readOwnJson, replaceFile } from '../../base/files/files.js';
+import { lockRun } from '../../base/files/lock.js';
 import { formatReturn } from '../../base/text/numbers.js';
 import { type Column, number, terminalTable, text } from '../../base/text/table.js';
 import { holderOf, runsBelow, trainingsBelow } from '../finder.js';
@@ -157,16 +159,33 @@ function soundLabels(path: string): Labels {
 }
 
 /**
- * Changes the labels of a run or training run.
+ * Changes the labels of a run or training run, one process at a time.
  * @returns the new labels
  * @throws UserError for an invalid tag or a damaged file
  */
-export function changeLabels(path: string, change: (labels: Labels) => Labels): Labels {
+export async function changeLabels(path: string, change: (labels: Labels) => Labels): Promise<Labels> {
   const file = join(path, labelsFile);
-  const labels = { tags: [...new Set(change(soundLabels(path)).tags.map(checkedTag))].toSorted() };
-  if (labels.tags.length === 0) rmSync(file, { force: true });
-  else replaceFile(file, `${JSON.stringify(labels, null, 2)}\n`);
-  return labels;
+  const release = await lockSoon(`${file}.lock`);
+  try {
+    const labels = { tags: [...new Set(change(soundLabels(path)).tags.map(checkedTag))].toSorted() };
+    if (labels.tags.length === 0) rmSync(file, { force: true });
+    else replaceFile(file, `${JSON.stringify(labels, null, 2)}\n`);
+    return labels;
+  } finally {
+    release();
+  }
+}
+
+/** Waits for up to ten seconds while another process holds the lock. */
+async function lockSoon(file: string): Promise<() => void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return lockRun(file);
+    } catch (error) {
+      if (tries === 500 || !(error instanceof UserError)) throw error;
+      await delay(10 + ((process.pid + tries) % 20));
+    }
+  }
 }
 
 function checkedTag(text: string): string {

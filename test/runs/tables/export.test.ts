@@ -24,7 +24,7 @@ beforeAll(async () => {
   cpSync(join(root, 'buffers/example-cartpole'), at('3'), { recursive: true });
   const model = { provider: 'openai', name: 'm', baseUrl: 'http://127.0.0.1:9' } as const;
   await runExperimentFrom({ ...quick, model }, { path: at('faulty'), model: seededModel(0.4) });
-  changeLabels(at('faulty'), () => ({ tags: ['paper', 'x'], note: "it's the first" }));
+  await changeLabels(at('faulty'), () => ({ tags: ['paper', 'x'], note: "it's the first" }));
   // What a crash leaves: a line of an iteration that is not complete, and a torn one.
   appendFileSync(
     at('faulty', 'evaluations.jsonl'),
