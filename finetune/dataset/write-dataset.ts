@@ -83,7 +83,7 @@ export function writeRows(path: string, rows: readonly object[]): DatasetManifes
 }
 
 /** True if rows include their weight and lineage. */
-export const isOwn = (format: RowFormat): boolean => format === 'jsonl';
+const isOwn = (format: RowFormat): boolean => format === 'jsonl';
 
 /** Only our own format stores weights; the others store pairs (DPO) or single answers (SFT). */
 const isSuitable = (recipe: Recipe, format: RowFormat): boolean =>
