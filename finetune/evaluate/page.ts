@@ -1,5 +1,6 @@
 /** Renders an evaluation as a self-contained page with links to the reports of its runs. */
-import { type Content, html } from '../../src/base/text/content.js';
+import type { Content } from '../../src/base/text/content.js';
+import { html } from '../../src/base/text/html.js';
 import { formatReturn, formatShare, formatSigned, plural } from '../../src/base/text/numbers.js';
 import { number, pageTable, text } from '../../src/base/text/table.js';
 import { verdictRule } from '../../src/studies/comparison/words.js';

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { replaceFile } from '../base/files/files.js';
 import { readOwnText } from '../base/files/regular-file.js';
 import { groupedBy } from '../base/grouped.js';
-import { type Content, html, preformatted } from '../base/text/content.js';
+import type { Content } from '../base/text/content.js';
+import { html, preformatted } from '../base/text/html.js';
 import {
   costNote,
   formatCompact,

@@ -179,7 +179,7 @@ export class Ledger implements CallUsage {
     this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, model.price !== undefined)]);
   }
 
-  /** The limit on calls that so many calls of a baseline, which use no tokens, would exceed. */
+  /** The limit that this many calls of a baseline would exceed; they use no tokens. */
   refusal(calls: number): LimitName | undefined {
     return this.#exceededBy({ ...nothing, calls });
   }

@@ -212,7 +212,7 @@ function outcomeOf(
   };
 }
 
-/** Reads a call's reply, and checks the proposal. What `requestFor` had read is only for a process that ends before. */
+/** Reads a call's reply, and checks the proposal. The outcome that `requestFor` read serves a resumed run whose process ended before this check. */
 async function judged(
   request: ProposalRequest,
   call: CallRecord,

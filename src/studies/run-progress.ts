@@ -70,7 +70,7 @@ class GamesDisplay {
   readonly #progress: Progress;
   #done = 0;
   #calls = 0;
-  /** Of the games of this process. */
+  /** Results of the games that this process has played. */
   readonly #results: number[] = [];
 
   constructor(progress: Progress) {

@@ -4,7 +4,7 @@ import { playPage } from '../agents/play-page.js';
 import { messageOf } from '../base/errors.js';
 import { readOwnJson } from '../base/files/files.js';
 import { readOwnText } from '../base/files/regular-file.js';
-import { html, preformatted } from '../base/text/content.js';
+import { html, preformatted } from '../base/text/html.js';
 import { formatCount, plural } from '../base/text/numbers.js';
 import { planFile } from '../runs/reader.js';
 import { resultFiles } from '../studies/plan.js';

@@ -1,7 +1,8 @@
 /** Pages of runs. They never execute a run's modules or programs, because the run may come from someone else. */
 
 import { UserError } from '../base/errors.js';
-import { type Content, html } from '../base/text/content.js';
+import type { Content } from '../base/text/content.js';
+import { html } from '../base/text/html.js';
 import { apart, formatNumber, plural } from '../base/text/numbers.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';

@@ -1,5 +1,6 @@
 /** Estimates with their intervals, one per row, on a common axis (a forest plot), as data. */
-import { type Content, html, Part } from '../base/text/content.js';
+import { type Content, Part } from '../base/text/content.js';
+import { html } from '../base/text/html.js';
 import { formatInterval, formatReturn, type NumberFormat } from '../base/text/numbers.js';
 
 export interface IntervalRow {

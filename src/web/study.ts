@@ -1,5 +1,6 @@
 /** Parts of pages: header, facts, tiles, warnings, explanations. */
-import { type Content, html } from '../base/text/content.js';
+import type { Content } from '../base/text/content.js';
+import { html } from '../base/text/html.js';
 import { formatInterval, formatReturn, formatTime } from '../base/text/numbers.js';
 import type { Item } from '../runs/listing/item.js';
 import { runFiles } from '../runs/reader.js';

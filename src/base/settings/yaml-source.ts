@@ -62,6 +62,9 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
   const errors = new Map(
     [...document.errors, ...document.warnings].toReversed().map((error) => [error.pos[0], error]),
   );
+  // Where the parser gives up depends on the stack.
+  if (document.errors.some(({ code }) => code === 'RESOURCE_EXHAUSTION'))
+    throw new UserError({ file, message: tooDeep });
   if (errors.size > 0) {
     const problems = [...errors.values()].toReversed();
     throw new UserError(
@@ -80,12 +83,14 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
   return { content, place: (path, aim) => placeOf(offsetOf(document, path, aim)) };
 }
 
+const tooDeep = 'the YAML is nested too deeply';
+
 /** Reports errors of aliases, and stack overflows, which mean that the text is nested too deeply. */
 function readable<T>(file: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof RangeError) throw new UserError({ file, message: 'the YAML is nested too deeply' });
+    if (error instanceof RangeError) throw new UserError({ file, message: tooDeep });
     const { message } = error as Error;
     throw new UserError({
       file,
@@ -102,8 +107,6 @@ function syntaxProblem({ code, message, pos }: YAMLError, text: string): Problem
         message: `duplicate key: ${printable(rest.split(':')[0] ?? rest)}`,
         hint: 'remove one of them',
       };
-    case 'RESOURCE_EXHAUSTION':
-      return { message: 'the YAML is nested too deeply' };
     case 'MULTIPLE_DOCS':
       return { message: 'not valid YAML: a second document starts here', hint: 'use one config per file' };
     case 'TAB_AS_INDENT':

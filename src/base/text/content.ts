@@ -1,5 +1,4 @@
 /** What pages show, as data: a tree of text and parts, which the app (web/app) draws. */
-import htm from 'htm';
 
 /** Strings are shown as text, never as markup; `undefined`, `null` (from damaged logs) and booleans show nothing. */
 export type Content = string | number | boolean | undefined | null | Part | readonly Content[];
@@ -30,19 +29,6 @@ export type Shown =
   | number
   | readonly [tag: string, props: Readonly<Record<string, unknown>>, ...children: Shown[]];
 
-type Make = (
-  tag: string,
-  props: Readonly<Record<string, Content>> | null,
-  ...children: readonly Content[]
-) => Content;
-type Template = (parts: TemplateStringsArray, ...contents: readonly Content[]) => Content;
-
-/** Template tag for parts (https://github.com/developit/htm). Interpolated values can't create parts, only contain some. */
-// The types of htm don't describe its ES module.
-export const html: Template = (htm as unknown as { bind(make: Make): Template }).bind(
-  (tag, props, ...children) => new Part(tag, props, ...children),
-);
-
 /** The children to show. Objects from damaged or malicious logs, which only look like parts, become text. */
 export function childrenOf(content: Content): readonly Child[] {
   if (content === undefined || content === null || typeof content === 'boolean') return [];
@@ -51,10 +37,6 @@ export function childrenOf(content: Content): readonly Child[] {
 }
 
 const isList = (content: Content): content is readonly Content[] => Array.isArray(content);
-
-/** Text that is shown unchanged. */
-export const preformatted = (text: string, className?: string): Content =>
-  html`<pre class=${className} tabindex="0">${text}</pre>`;
 
 /** Writes JSON without characters that could end a script element or break an older JavaScript parser. */
 export function jsonForScript(value: unknown): string {

@@ -1,6 +1,7 @@
 /** A comparison as a self-contained HTML page. */
 
-import { type Content, html } from '../../base/text/content.js';
+import type { Content } from '../../base/text/content.js';
+import { html } from '../../base/text/html.js';
 import { formatCompact, formatReturn, plural } from '../../base/text/numbers.js';
 import { number, pageTable, text } from '../../base/text/table.js';
 import { runFiles } from '../../runs/reader.js';

@@ -1,4 +1,5 @@
-import { type Content, html, Part, preformatted } from '../../base/text/content.js';
+import { type Content, Part } from '../../base/text/content.js';
+import { html, preformatted } from '../../base/text/html.js';
 import { apart, formatReturn, plural } from '../../base/text/numbers.js';
 import type { Config } from '../../config/config.js';
 import { bestEntry } from '../../rollout/replay-buffer.js';

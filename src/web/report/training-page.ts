@@ -3,7 +3,8 @@ import { basename } from 'node:path';
 import { stringify } from 'yaml';
 import { shownPath } from '../../base/context.js';
 import { version } from '../../base/package.js';
-import { type Content, html, preformatted } from '../../base/text/content.js';
+import type { Content } from '../../base/text/content.js';
+import { html, preformatted } from '../../base/text/html.js';
 import {
   formatBytes,
   formatCompact,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { childrenOf, html, jsonForScript, preformatted } from '../../../src/base/text/content.js';
+import { childrenOf, jsonForScript } from '../../../src/base/text/content.js';
+import { html, preformatted } from '../../../src/base/text/html.js';
 
 const json = (content: Parameters<typeof childrenOf>[0]) => JSON.parse(JSON.stringify(childrenOf(content)));
 

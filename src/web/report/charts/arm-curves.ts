@@ -1,5 +1,6 @@
 /** Mean learning curves of groups of runs (arms). */
-import { type Content, html } from '../../../base/text/content.js';
+import type { Content } from '../../../base/text/content.js';
+import { html } from '../../../base/text/html.js';
 import { formatInterval, formatReturn, plural } from '../../../base/text/numbers.js';
 import { clipped, type Interval } from '../../../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../../statistics/descriptive.js';

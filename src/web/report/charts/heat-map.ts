@@ -1,4 +1,5 @@
-import { type Content, html, Part } from '../../../base/text/content.js';
+import { type Content, Part } from '../../../base/text/content.js';
+import { html } from '../../../base/text/html.js';
 import { apart, formatParameter, formatScore, plural } from '../../../base/text/numbers.js';
 import type { ParameterSpec, PolicyDescription } from '../../../policies/policy.js';
 import { type BufferEntry, bestEntry } from '../../../rollout/replay-buffer.js';

@@ -1,5 +1,6 @@
 /** The learning curve of a run, the same in its report and in the live view. */
-import { type Content, html } from '../../../base/text/content.js';
+import type { Content } from '../../../base/text/content.js';
+import { html } from '../../../base/text/html.js';
 import { apart, formatNumber, formatScore, plural } from '../../../base/text/numbers.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { largest, quantile, smallest, standardDeviation } from '../../../statistics/descriptive.js';

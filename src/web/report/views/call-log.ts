@@ -1,4 +1,5 @@
-import { type Content, html, Part, preformatted } from '../../../base/text/content.js';
+import { type Content, Part } from '../../../base/text/content.js';
+import { html, preformatted } from '../../../base/text/html.js';
 import {
   apart,
   formatCost,

@@ -1,4 +1,5 @@
-import { type Content, html } from '../../../base/text/content.js';
+import type { Content } from '../../../base/text/content.js';
+import { html } from '../../../base/text/html.js';
 import { formatNumber, formatReturn } from '../../../base/text/numbers.js';
 import { bar, number, pageTable, text } from '../../../base/text/table.js';
 import { type MemberFigures, type RevisionFigures, usedText } from '../data/contributions.js';

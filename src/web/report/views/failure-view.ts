@@ -1,5 +1,6 @@
 import { groupedBy } from '../../../base/grouped.js';
-import { type Content, html } from '../../../base/text/content.js';
+import type { Content } from '../../../base/text/content.js';
+import { html } from '../../../base/text/html.js';
 import { formatNumber, plural } from '../../../base/text/numbers.js';
 import { bar, number, pageTable, text } from '../../../base/text/table.js';
 import type { Config } from '../../../config/config.js';

@@ -1,4 +1,5 @@
-import { type Content, html } from '../../../base/text/content.js';
+import type { Content } from '../../../base/text/content.js';
+import { html } from '../../../base/text/html.js';
 import { apart, formatNumber, formatReturn, plural } from '../../../base/text/numbers.js';
 import { largest, smallest } from '../../../statistics/descriptive.js';
 import { predictionFigures } from '../../../statistics/predictions.js';

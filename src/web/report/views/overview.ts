@@ -1,4 +1,5 @@
-import { type Content, html, preformatted } from '../../../base/text/content.js';
+import type { Content } from '../../../base/text/content.js';
+import { html, preformatted } from '../../../base/text/html.js';
 import {
   apart,
   costNote,

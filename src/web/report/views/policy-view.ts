@@ -1,4 +1,5 @@
-import { type Content, html, Part, preformatted } from '../../../base/text/content.js';
+import { type Content, Part } from '../../../base/text/content.js';
+import { html, preformatted } from '../../../base/text/html.js';
 import { formatNumber, formatParameter, plural } from '../../../base/text/numbers.js';
 import { number, pageTable, text } from '../../../base/text/table.js';
 import type { ParameterSpec, ParameterVector, PolicyDescription } from '../../../policies/policy.js';

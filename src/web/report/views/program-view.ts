@@ -1,6 +1,7 @@
 /** Shows programs on pages. Their sources come from a model, so pages contain them only as escaped text. */
 
-import { type Content, html, Part } from '../../../base/text/content.js';
+import { type Content, Part } from '../../../base/text/content.js';
+import { html } from '../../../base/text/html.js';
 import { formatReturn, formatSigned, plural } from '../../../base/text/numbers.js';
 import { number, pageTable, text } from '../../../base/text/table.js';
 import type { Config } from '../../../config/config.js';

@@ -1,7 +1,8 @@
 /** Parts of a training run's page: sample answers, baselines, and the dataset. */
 import { shownPath } from '../../../base/context.js';
 import { groupedBy } from '../../../base/grouped.js';
-import { type Content, html, Part, preformatted } from '../../../base/text/content.js';
+import { type Content, Part } from '../../../base/text/content.js';
+import { html, preformatted } from '../../../base/text/html.js';
 import { formatCount, formatNumber, formatReturn, plural } from '../../../base/text/numbers.js';
 import { number, pageTable, text } from '../../../base/text/table.js';
 import type { RecordedSample, Sample } from '../../../runs/training/samples.js';

@@ -1,0 +1,20 @@
+/** Writes what pages show as HTML templates. Apart from `content.ts`, so that commands don't load the parser for `--help`. */
+import htm from 'htm';
+import { type Content, Part } from './content.js';
+
+type Make = (
+  tag: string,
+  props: Readonly<Record<string, Content>> | null,
+  ...children: readonly Content[]
+) => Content;
+type Template = (parts: TemplateStringsArray, ...contents: readonly Content[]) => Content;
+
+/** Template tag for parts (https://github.com/developit/htm). Interpolated values can't create parts, only contain some. */
+// The types of htm don't describe its ES module.
+export const html: Template = (htm as unknown as { bind(make: Make): Template }).bind(
+  (tag, props, ...children) => new Part(tag, props, ...children),
+);
+
+/** Text that is shown unchanged. */
+export const preformatted = (text: string, className?: string): Content =>
+  html`<pre class=${className} tabindex="0">${text}</pre>`;
