@@ -95,10 +95,8 @@ export interface BinEdges {
 export interface PolicyFamily {
   readonly parameters: ParameterSpec;
   readonly description: PolicyDescription;
-  /** Must be called before programs are built, and again after a program was killed. */
+  /** Must be called before programs are built. */
   prepare?(): Promise<void>;
-  /** Ends the thread that programs run in. */
-  close?(): void;
   /** Turns a vector of `parameters.count` numbers into a policy. */
   build(vector: ParameterVector): Policy;
   /** Draws a random initial vector. */

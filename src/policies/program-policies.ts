@@ -1,13 +1,11 @@
-/** Policies that are programs. They run in a sandbox, in a thread that can be killed. */
+/** Policies that are programs. They run in a sandbox. */
 import { UserError } from '../base/errors.js';
 import { observationNames } from '../environments/catalogue/observation-names.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { type PolicyFamily, programsOf } from './policy.js';
 import { randomProgram } from './program/grammar.js';
 import { createProgramLibrary } from './program/library.js';
-import { ProgramThread } from './program/program-thread.js';
-import { openSandbox } from './program/sandbox.js';
-import { isWatched } from './program/watch.js';
+import { openSandbox, type Sandbox } from './program/sandbox.js';
 
 /** Programs that can be parsed, displayed and drawn at random, but not run. */
 export function programPolicies(environment: EnvironmentSpec): PolicyFamily {
@@ -31,15 +29,11 @@ export function programPolicies(environment: EnvironmentSpec): PolicyFamily {
   };
 }
 
-/** Programs that run in a sandbox after `prepare`: in this thread if it can be killed, otherwise in a separate one. */
+/** Programs that run in a sandbox after `prepare`. */
 export function openProgramPolicies(environment: EnvironmentSpec): PolicyFamily {
   const family = programPolicies(environment);
   const programs = programsOf(family)!;
-  const open = async () =>
-    isWatched()
-      ? { ...(await openSandbox(environment)), ended: false, close: undefined }
-      : ProgramThread.open(environment);
-  let sandbox: Awaited<ReturnType<typeof open>> | undefined;
+  let sandbox: Sandbox | undefined;
   return {
     ...family,
     build(parameters) {
@@ -47,11 +41,7 @@ export function openProgramPolicies(environment: EnvironmentSpec): PolicyFamily 
       return sandbox.build(programs.program(parameters).source);
     },
     async prepare() {
-      if (sandbox === undefined || sandbox.ended) sandbox = await open();
-    },
-    close() {
-      sandbox?.close?.();
-      sandbox = undefined;
+      sandbox ??= await openSandbox(environment);
     },
   };
 }

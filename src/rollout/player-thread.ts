@@ -6,12 +6,7 @@ import { startThread } from '../base/files/thread.js';
 import type { Action, Observation } from '../environments/environment.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
 import type { ParameterVector } from '../policies/policy.js';
-import {
-  killedFault,
-  type ProgramFailure,
-  ProgramFault,
-  programSeconds,
-} from '../policies/program/program.js';
+import { hangs, type ProgramFailure, ProgramFault, programSeconds } from '../policies/program/program.js';
 import { watchCalls } from '../policies/program/watch.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import type { EpisodeTask, PlayedEpisode } from './episode.js';
@@ -123,7 +118,7 @@ export class PlayerThread {
 
   #fail(message: string): void {
     // Only a program can have stopped the thread, unless a user's module did.
-    if (this.#hasPrograms) this.end(killedFault());
+    if (this.#hasPrograms) this.end(new ProgramFault({ reason: hangs }));
     else this.end(new EnvironmentError('died', `a thread that played episodes ended: ${message}`));
   }
 
@@ -131,7 +126,7 @@ export class PlayerThread {
     if (this.#failure !== undefined) throw this.#failure;
     this.#worker.ref();
     const endWatch = this.#hasPrograms
-      ? watchCalls(this.#calls, programSeconds, () => this.end(killedFault()))
+      ? watchCalls(this.#calls, programSeconds, () => this.end(new ProgramFault({ reason: hangs })))
       : undefined;
     try {
       return await new Promise((resolve, reject) => {

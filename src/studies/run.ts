@@ -141,7 +141,6 @@ export async function executeRun(
     // Save first, because a user's environment or model may hang on close.
     await directory.close();
     await closeEnvironment(assembly);
-    assembly.family.close?.();
     for (const model of languageModelsOf(assembly)) await model.close?.();
   }
   // With a large log, writing the report takes longer than is acceptable after a second stop request. In that case,

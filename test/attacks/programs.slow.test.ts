@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
 import type { Action, EnvironmentSpec, Observation } from '../../src/environments/environment.js';
 import { type ActingProgram, ProgramFault } from '../../src/policies/program/program.js';
-import { ProgramThread } from '../../src/policies/program/program-thread.js';
 import { openSandbox, type Sandbox } from '../../src/policies/program/sandbox.js';
 import { hanging, hostilePrograms, openProgramAttacks } from './hostile-programs.js';
 
@@ -70,30 +69,21 @@ async function leaky(environment: EnvironmentSpec): Promise<Sandbox> {
   return { build };
 }
 
-describe('a thread that runs programs', () => {
-  const environment: EnvironmentSpec = {
+describe('a sandbox', async () => {
+  const { build } = await openSandbox({
     id: 'test',
     observationSpace: { kind: 'box', low: [0], high: [1] },
     actionSpace: { kind: 'discrete', n: 2 },
-  };
-
-  async function play(source: string): Promise<Action> {
-    const thread = await ProgramThread.open(environment);
-    try {
-      return thread.build(source)([0.5]);
-    } finally {
-      thread.close();
-    }
-  }
-
-  it.each(hanging)('is terminated when a program hangs: %j', async (source) => {
-    const started = performance.now();
-    await expect(play(source)).rejects.toThrow('it did not return within');
-    expect(performance.now() - started).toBeLessThan(30_000);
   });
 
-  it('returns an action, or a fault if the program exceeds its work limit', async () => {
-    expect(await play('function act(observation) { return observation[0] > 0.4 ? 1 : 0 }')).toBe(1);
-    await expect(play('function act() { for (;;); }')).rejects.toThrow(/^too much work/);
+  it.each(hanging)('ends a call that hangs, and is as before: %j', (source) => {
+    const started = performance.now();
+    expect(() => build(source)([0.5])).toThrow('it did not return within');
+    expect(performance.now() - started).toBeLessThan(30_000);
+    expect(build('function act(observation) { return observation[0] > 0.4 ? 1 : 0 }')([0.5])).toBe(1);
+  });
+
+  it('ends a call that exceeds the work limit', () => {
+    expect(() => build('function act() { for (;;); }')([0.5])).toThrow(/^too much work/);
   });
 });

@@ -14,6 +14,9 @@ import {
   type QuickJSHandle,
   type QuickJSSyncVariant,
 } from 'quickjs-emscripten-core';
+import { TimeLimitError, withinTime } from '../../base/time-limit.js';
+import { programSeconds } from './program.js';
+import { isWatched } from './watch.js';
 
 // The package's types describe its CommonJS exports, but at run time the default import is the variant itself.
 const variant = release as unknown as QuickJSSyncVariant;
@@ -32,7 +35,7 @@ const mostInterrupts = 100;
 /** Copy of the memory while no code runs: the parts below and above the stack. */
 export type Image = readonly Uint8Array[];
 
-export type Limit = 'work' | 'memory' | 'stack';
+export type Limit = 'work' | 'memory' | 'stack' | 'time';
 
 /** The result of a call into QuickJS. After `limit`, `reset` the machine with `renew`. */
 export type Outcome =
@@ -105,10 +108,12 @@ export async function openMachine(): Promise<Machine> {
   const run: Machine['run'] = (call) => {
     interrupts = 0;
     try {
-      const result = call();
+      // A thread that is watched ends if a call takes too long.
+      const result = isWatched() ? call() : withinTime(programSeconds, call);
       if (result.error !== undefined) return { error: result.error };
       return interrupts > mostInterrupts ? { limit: 'work' } : { value: result.value };
     } catch (error) {
+      if (error instanceof TimeLimitError) return { limit: 'time' };
       // A RangeError means that V8's stack ran out; any other error means that WebAssembly trapped.
       return { limit: error instanceof RangeError ? 'stack' : 'memory' };
     }

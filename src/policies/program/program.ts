@@ -38,14 +38,10 @@ export interface ActingProgram {
   readonly forEpisode: (seed: number) => (observation: Observation) => Action;
 }
 
-/** Wall time after which a program that doesn't return is killed, in seconds. */
+/** Wall time after which a call of a program is ended, in seconds. */
 export const programSeconds = 5;
 
-export const killedFault = (observation?: Observation): ProgramFault =>
-  new ProgramFault({
-    reason: `it did not return within ${programSeconds} s`,
-    ...(observation !== undefined && { observation }),
-  });
+export const hangs = `it did not return within ${programSeconds} s`;
 
 /** Why a program can't be used. Plain data, so that it can be recorded and sent between threads. */
 export interface ProgramFailure {

@@ -6,7 +6,7 @@ import type { Action, EnvironmentSpec, Observation } from '../../environments/en
 import { programAction } from './actions.js';
 import { type Image, type Limit, type Outcome, openMachine } from './machine.js';
 import { bufferLength, firstMark, preludeSource } from './prelude.js';
-import { type ActingProgram, type ProgramFailure, ProgramFault } from './program.js';
+import { type ActingProgram, hangs, type ProgramFailure, ProgramFault } from './program.js';
 import { reported } from './watch.js';
 
 /** Longest source, in characters. */
@@ -41,8 +41,8 @@ interface Compiled {
 }
 
 /**
- * Opens a sandbox for programs that act in this environment. Call it only in a thread that can be killed, because the
- * work limit can't interrupt a single long operation inside the interpreter.
+ * Opens a sandbox for programs that act in this environment. A call that takes too long, in spite of the work limit, ends
+ * with a fault or, if another thread watches this one, with this thread.
  */
 export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox> {
   const machine = await openMachine();
@@ -210,6 +210,7 @@ const limits: Readonly<Record<Limit, string>> = {
   work: 'too much work: more than a million calls and loop iterations at a time',
   memory: 'out of memory',
   stack: 'stack overflow: calls or brackets are nested too deeply',
+  time: hangs,
 };
 
 /** QuickJS's messages for exceeded limits. */

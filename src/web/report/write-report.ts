@@ -84,7 +84,6 @@ async function animationsOf(
     return episodes;
   } finally {
     environment.close?.();
-    played?.close?.();
   }
 }
 
