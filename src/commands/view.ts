@@ -1,6 +1,14 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
+import { onAbort } from '../base/abortable.js';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
+import { UserError } from '../base/errors.js';
+import { openPage } from '../base/open-page.js';
+import { trainingsFolder } from '../runs/training-files.js';
+import type { Root } from '../view/items.js';
 import type { GivenPages } from '../view/pages.js';
 
 export const options = (y: Argv) =>
@@ -22,19 +30,36 @@ type Output = { readonly url: string };
 
 export const finishing = 'closing the view';
 
+/** The given directory; by default, the runs and training runs in the working directory. */
+function rootsOf(directory: string | undefined, cwd: string): readonly Root[] {
+  if (directory === undefined)
+    return [
+      { path: join(cwd, common.runsDir.default), prefix: '' },
+      { path: join(cwd, trainingsFolder), prefix: `${trainingsFolder}/`, name: trainingsFolder },
+    ];
+  const path = resolve(cwd, directory);
+  if (existsSync(path)) return [{ path, prefix: '' }];
+  throw new UserError({ field: 'dir', message: 'directory not found', value: directory });
+}
+
 /** Serves the view until Ctrl-C. @param pages renders the pages of fine-tuning evaluations */
 export async function execute(args: Args, context: CommandContext, pages: GivenPages): Promise<number> {
-  const { openPage } = await import('../base/open-page.js');
-  const { requirePort } = await import('../view/http.js');
-  const { view } = await import('../view/view.js');
-  const port = requirePort(args.port);
-  const given = { directory: args.dir, port, isOpened: args.open, pages } as const;
-  await view(given, context, (url, file) => {
-    context.print(args.json ? JSON.stringify({ url } satisfies Output) : url);
-    context.note(
-      `${args.open ? '' : 'open this address in a browser on this machine; '}press Ctrl-C to stop`,
-    );
-    if (file !== undefined) void openPage(file, context);
+  const { addressFile } = await import('../view/admission.js');
+  const { startView } = await import('../view/server.js');
+  const { cwd, milliseconds, note, print, stop } = context;
+  const roots = rootsOf(args.dir, cwd);
+  const place = basename(resolve(cwd, args.dir ?? '.'));
+  const token = randomBytes(24).toString('base64url');
+  const running = await startView({ roots, place, port: args.port, milliseconds, note, token, pages });
+  const { url } = running;
+  print(args.json ? JSON.stringify({ url } satisfies Output) : url);
+  note(`${args.open ? '' : 'open this address in a browser on this machine; '}press Ctrl-C to stop`);
+  const file = args.open ? addressFile(url) : undefined;
+  if (file !== undefined) void openPage(file.path, context);
+  await new Promise<void>((done) => {
+    onAbort(stop.finish, done);
   });
+  file?.remove();
+  await running.close();
   return 0;
 }

@@ -5,7 +5,7 @@ import { plural } from '../base/text/numbers.js';
 import { isHolder } from '../runs/listing/item.js';
 import { changeLabels } from '../runs/listing/listing.js';
 import { stoppedText, stopRun } from '../runs/listing/stop.js';
-import { badRequest, HttpError, readJsonBody } from './http.js';
+import { HttpError, readJsonBody } from './http.js';
 import { isBelow, type Place } from './items.js';
 
 /** The parts of the view that actions use. */
@@ -29,7 +29,7 @@ const action =
     if (request.headers.origin === undefined)
       throw new HttpError(403, 'only pages of this server can do this; use policyloop stop or tag instead');
     const { data, error } = shape.safeParse(await readJsonBody(request, maxBody));
-    if (error !== undefined) throw badRequest(error.issues[0]!.message, error.issues[0]!.path.join('.'));
+    if (error !== undefined) throw new HttpError(400, error.issues[0]!.message);
     return { text: await perform(data, site) };
   };
 
@@ -63,6 +63,6 @@ const patience = 3;
 /** @throws UserError if no process executes the run */
 export const stopItem = action(z.strictObject({ of: z.string() }), async ({ of }, { placeOf }) => {
   const { item, path } = placeOf(of);
-  if (isHolder(item)) throw badRequest(`${of} isn't a single run or training run`, 'of');
+  if (isHolder(item)) throw new HttpError(400, `${of} isn't a single run or training run`);
   return stoppedText(await stopRun(path, false, patience));
 });

@@ -26,7 +26,7 @@ export function requireEntered({ headers, method, url = '' }: IncomingMessage, t
   const [, given] = /[?&]token=([\w-]+)$/.exec(url) ?? [];
   if (method !== 'POST' && given !== undefined && isSame(given, token)) return;
   throw new HttpError(401, 'open the address that policyloop view printed; it ends with a token', {
-    headers: { 'www-authenticate': 'Bearer realm="policyloop view"' },
+    'www-authenticate': 'Bearer realm="policyloop view"',
   });
 }
 

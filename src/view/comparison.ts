@@ -15,7 +15,7 @@ import type { GroupFigures, GroupMean } from '../web/messages.js';
 import type { Page } from '../web/page.js';
 import { type Group, groupsOf } from '../web/table/groups.js';
 import { mostCompared, stateOf } from '../web/table/state.js';
-import { badRequest, notFound } from './http.js';
+import { HttpError } from './http.js';
 import { isBelow, type Place } from './items.js';
 import { comparedRun, configKeys, configuredRun, readAhead, withSettings } from './run-data.js';
 import { pageAddress } from './shown-run.js';
@@ -28,7 +28,7 @@ function namedPlaces(places: readonly Place[], query: URLSearchParams): readonly
     const found = places.filter(
       ({ item }) => item.name === name || isBelow(item, { name }) || matches(name, item.name),
     );
-    if (found.length === 0) throw notFound(`run ${name} not found`);
+    if (found.length === 0) throw new HttpError(404, `run ${name} not found`);
     return found;
   });
   return [...new Set(named)];
@@ -39,7 +39,7 @@ function filteredGroups(places: readonly Place[], query: URLSearchParams): reado
   const { by, filter } = stateOf(query);
   const { keys } = configKeys(places);
   const { accepts, asked, problems } = parseFilter(filter, keys);
-  if (problems[0] !== undefined) throw badRequest(problems[0], 'filter');
+  if (problems[0] !== undefined) throw new HttpError(400, problems[0]);
   const wanted = [...new Set([...by.filter(isAsked), ...asked])];
   const items = places.map((place) => withSettings(place, place.item, wanted));
   return groupsOf(items.filter(accepts), by);
@@ -109,7 +109,7 @@ export async function comparedPage(places: readonly Place[], query: URLSearchPar
   const named = (path: string) => itemOf({ path }).name;
   const runs = inOrder(chosen, by).flatMap((place) => configuredRun(place) ?? []);
   if (isByRun && runs.length > mostCompared)
-    throw badRequest(`at most ${mostCompared} single runs can be compared; group them by a key`, 'by');
+    throw new HttpError(400, `at most ${mostCompared} single runs can be compared; group them by a key`);
   // Single runs are compared without statistical tests, so unfinished ones are kept.
   const { kept, leftOut } = isByRun
     ? { kept: runs, leftOut: [] }

@@ -29,57 +29,29 @@ export interface Place {
   readonly summary?: RunSummary;
 }
 
-export interface Changes {
-  readonly changed: readonly Item[];
-  readonly removed: readonly string[];
-}
-
-interface Known extends Place {
+export interface Known extends Place {
   /** Changes whenever the run's manifest, the training run's files, or the labels change. */
   readonly version: string;
 }
 
 /**
- * Items found under the root directories. A scan rereads a run or training run only if it has changed or its process has
- * ended.
+ * Finds the items below the root directories, by name. Rereads a run or training run only if it has changed or its
+ * process has ended.
+ * @param before the items that the last scan found
  */
-export class Items {
-  readonly #roots: readonly Root[];
-  #known = new Map<string, Known>();
-
-  constructor(roots: readonly Root[]) {
-    this.#roots = roots;
-  }
-
-  find(name: string): Place | undefined {
-    return this.#known.get(name);
-  }
-
-  all(): readonly Place[] {
-    return [...this.#known.values()];
-  }
-
-  look(): Changes {
-    const before = this.#known;
-    const found = new Map<string, Known>();
-    for (const { path: root, prefix, name: own = prefix + basename(root) } of this.#roots)
-      for (const one of foundBelow(root)) {
-        const name = one.name === '' ? own : prefix + one.name;
-        found.set(
-          name,
-          knownOf({ ...one, name, within: one.within && prefix + one.within }, before.get(name)),
-        );
-      }
-    addUp(found);
-    this.#known = found;
-    return {
-      changed: [...found].flatMap(([name, { item }]) => (isSame(item, before.get(name)?.item) ? [] : [item])),
-      removed: [...before.keys()].filter((name) => !found.has(name)),
-    };
-  }
+export function scan(
+  roots: readonly Root[],
+  before: ReadonlyMap<string, Known> = new Map(),
+): ReadonlyMap<string, Known> {
+  const found = new Map<string, Known>();
+  for (const { path: root, prefix, name: own = prefix + basename(root) } of roots)
+    for (const one of foundBelow(root)) {
+      const name = one.name === '' ? own : prefix + one.name;
+      found.set(name, knownOf({ ...one, name, within: one.within && prefix + one.within }, before.get(name)));
+    }
+  addUp(found);
+  return found;
 }
-
-const isSame = (a: Item, b: Item | undefined) => a === b || JSON.stringify(a) === JSON.stringify(b);
 
 function knownOf(found: Found, before: Known | undefined): Known {
   const { kind, path } = found;

@@ -5,7 +5,7 @@ import type { Item } from '../runs/listing/item.js';
 import { logsIn, runFiles } from '../runs/reader.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { resultFiles } from '../studies/plan.js';
-import { type Items, type Place, versionOf } from './items.js';
+import { type Known, type Place, type Root, scan, versionOf } from './items.js';
 import { withSettings } from './run-data.js';
 
 /** Milliseconds between reads of watched files; directories are scanned less often. */
@@ -23,23 +23,16 @@ const silence = 15_000;
 
 export const mostWatchers = 64;
 
-/** Maximum number of items that a page can watch, and of config keys whose values it can request. */
-export const mostWatched = 16;
+/** Maximum number of config keys whose values a page can request. */
 export const mostKeys = 50;
 
 interface Watcher {
   readonly response: ServerResponse;
-  readonly names: ReadonlySet<string>;
-  /** True if the page receives all items, not just those it watches. */
-  readonly all: boolean;
+  /** Name of the item that the page shows; undefined if it shows all. */
+  readonly name: string | undefined;
   /** Config keys whose values the page shows. */
   readonly keys: readonly string[];
-}
-
-interface Watched {
-  readonly path: string;
-  readonly files: readonly string[];
-  /** Changes when a file changes. */
+  /** Changes when a file that the page shows changes. */
   version: string;
 }
 
@@ -61,18 +54,20 @@ function filesOf({ item: { kind }, path }: Place): readonly string[] {
   }
 }
 
-/** Watches files only while pages are connected. */
+const isSame = (a: Item, b: Item | undefined) => a === b || JSON.stringify(a) === JSON.stringify(b);
+
+/** Knows all items, and watches files while pages are connected. */
 export class Live {
-  readonly #items: Items;
+  readonly #roots: readonly Root[];
   readonly #watchers = new Set<Watcher>();
-  readonly #watched = new Map<string, Watched>();
   readonly #milliseconds: () => number;
+  #known: ReadonlyMap<string, Known> = new Map();
   #timer: NodeJS.Timeout | undefined;
   #nextScan = 0;
   #lastSign = 0;
 
-  constructor(items: Items, milliseconds: () => number) {
-    this.#items = items;
+  constructor(roots: readonly Root[], milliseconds: () => number) {
+    this.#roots = roots;
     this.#milliseconds = milliseconds;
   }
 
@@ -82,41 +77,25 @@ export class Live {
 
   /** Finds an item by name; scans again if the name is unknown. */
   find(name: string): Place | undefined {
-    const known = this.#items.find(name);
-    if (known === undefined) this.#scan();
-    return known ?? this.#items.find(name);
+    if (!this.#known.has(name)) this.refresh();
+    return this.#known.get(name);
   }
 
   /** All items, from a recent scan. */
   places(): readonly Place[] {
-    if (this.#milliseconds() >= this.#nextScan) this.#scan();
-    return this.#items.all();
+    if (this.#milliseconds() >= this.#nextScan) this.refresh();
+    return [...this.#known.values()];
   }
 
-  /** Scans immediately, so that pages show a change that was just made. */
-  refresh(): void {
-    this.#scan();
-  }
-
-  watch(
-    response: ServerResponse,
-    { names, ...shown }: Pick<Watcher, 'all' | 'keys'> & { readonly names: readonly string[] },
-  ): void {
-    const watcher = { response, names: new Set(names), ...shown };
+  watch(response: ServerResponse, name: string | undefined, keys: readonly string[]): void {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
     response.write('retry: 1000\n\n');
-    for (const name of watcher.names) {
-      this.find(name);
-      this.#open(name);
-    }
+    if (name !== undefined) this.find(name);
+    const watcher = { response, name, keys, version: this.#versionOf(name) };
+    const items = this.places().map(({ item }) => item);
+    this.#sendItems(watcher, items, [], true);
     this.#watchers.add(watcher);
     response.on('close', () => this.#leave(watcher));
-    this.#sendItems(
-      watcher,
-      this.places().map(({ item }) => item),
-      [],
-      true,
-    );
     this.#timer ??= setInterval(() => this.#look(), lookEvery).unref();
   }
 
@@ -127,70 +106,49 @@ export class Live {
 
   #leave(watcher: Watcher): void {
     this.#watchers.delete(watcher);
-    for (const name of this.#watched.keys()) {
-      if (![...this.#watchers].some(({ names }) => names.has(name))) this.#watched.delete(name);
-    }
     if (this.#watchers.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
-  /** Starts to watch an item. If it has moved, its files have too. */
-  #open(name: string): void {
-    const place = this.#items.find(name);
-    if (place === undefined || this.#watched.get(name)?.path === place.path) return;
-    const files = filesOf(place);
-    this.#watched.set(name, { path: place.path, files, version: versionOf(files) });
+  #versionOf(name = ''): string {
+    const place = this.#known.get(name);
+    return place === undefined ? '' : `${place.path} ${versionOf(filesOf(place))}`;
   }
 
   #look(): void {
-    for (const [name, watched] of this.#watched) {
-      const version = versionOf(watched.files);
-      if (version !== watched.version) this.#sendStale(name);
-      watched.version = version;
-    }
     const now = this.#milliseconds();
-    if (now >= this.#nextScan) this.#scan();
+    if (now >= this.#nextScan) this.refresh();
+    for (const watcher of this.#watchers) {
+      const version = this.#versionOf(watcher.name);
+      if (version !== watcher.version) send(watcher, 'stale', { of: watcher.name });
+      watcher.version = version;
+    }
     if (now - this.#lastSign < silence) return;
     this.#lastSign = now;
     for (const { response } of this.#watchers) response.write(': \n\n');
   }
 
-  #sendStale(name: string): void {
-    for (const watcher of this.#watchers) if (watcher.names.has(name)) send(watcher, 'stale', { of: name });
-  }
-
-  /** Names of watched items that have just appeared or moved. */
-  #awaited(): readonly string[] {
-    const names = new Set([...this.#watchers].flatMap((watcher) => [...watcher.names]));
-    return [...names].filter((name) => {
-      const place = this.#items.find(name);
-      return place !== undefined && place.path !== this.#watched.get(name)?.path;
-    });
-  }
-
-  #scan(): void {
+  /** Scans the directories and sends what has changed. */
+  refresh(): void {
+    const before = this.#known;
     const began = this.#milliseconds();
-    const { changed, removed } = this.#items.look();
+    this.#known = scan(this.#roots, before);
     const took = this.#milliseconds() - began;
     this.#nextScan = began + Math.max(leastBetweenScans, took / scanShare);
-    for (const name of this.#awaited()) {
-      this.#open(name);
-      this.#sendStale(name);
-    }
-    if (changed.length + removed.length === 0) return;
+    const changed = [...this.#known].flatMap(([name, { item }]) =>
+      isSame(item, before.get(name)?.item) ? [] : [item],
+    );
+    const removed = [...before.keys()].filter((name) => !this.#known.has(name));
     for (const watcher of this.#watchers) this.#sendItems(watcher, changed, removed);
   }
 
   #sendItems(watcher: Watcher, items: readonly Item[], removed: readonly string[], whole = false): void {
-    const { all, keys, names } = watcher;
-    const concerned = all ? items : items.filter(({ name }) => names.has(name));
-    if (!whole && concerned.length + removed.length === 0) return;
-    const changed =
-      keys.length === 0
-        ? concerned
-        : concerned.map((item) => withSettings(this.#items.find(item.name), item, keys));
-    send(watcher, 'items', { whole, changed, removed });
+    const { keys, name } = watcher;
+    const changed = items
+      .filter((item) => name === undefined || item.name === name)
+      .map((item) => (keys.length === 0 ? item : withSettings(this.#known.get(item.name), item, keys)));
+    if (whole || changed.length + removed.length > 0) send(watcher, 'items', { whole, changed, removed });
   }
 }
 

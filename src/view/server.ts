@@ -2,14 +2,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, UserError } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
-import { type Page, pageData } from '../web/page.js';
+import { pageData } from '../web/page.js';
 import { type Action, stopItem, tagItems } from './actions.js';
 import { requireEntered } from './admission.js';
 import { assets, contentPolicy, emptyPage, picturePolicy, type Served } from './assets.js';
 import { comparedPage, groupFigures } from './comparison.js';
-import { badRequest, HttpError, notFound, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
-import { Items, type Place, type Root } from './items.js';
-import { Live, mostKeys, mostWatched, mostWatchers } from './live.js';
+import { HttpError, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
+import type { Place, Root } from './items.js';
+import { Live, mostKeys, mostWatchers } from './live.js';
 import { type GivenPages, pageOf } from './pages.js';
 import { configKeys, readAhead } from './run-data.js';
 import { search } from './search.js';
@@ -40,7 +40,7 @@ const searchTime = 5000;
 
 /** @throws UserError if the server can't listen on the address */
 export async function startView(options: ViewOptions): Promise<RunningView> {
-  const live = new Live(new Items(options.roots), options.milliseconds);
+  const live = new Live(options.roots, options.milliseconds);
   const site = { live, options };
   let isClosed = false;
   // Read configs first, for lists and groups, then curves. Ignore errors here: if they recur, pages report them.
@@ -105,12 +105,10 @@ async function answer(
   const asked = { ...site, query, placeOf: (name: string) => placeOf(site, name) };
   if (act) return sendJson(response, await act(request, asked));
   if (path === '/api/events') return watch(response, asked);
+  if (path === '/api/episode') return send(response, await episodeIn(asked));
   const { [path]: api } = answers;
-  if (api === undefined) throw notFound(`${path} not found`);
-  const found = await api(asked);
-  if ('sections' in found) sendJson(response, pageData(found));
-  else if ('json' in found) sendJson(response, found.json);
-  else send(response, found);
+  if (api === undefined) throw new HttpError(404, `${path} not found`);
+  sendJson(response, await api(asked));
 }
 
 const isPage = (path: string) => /^\/(?:|of\/.*|compare|search)$/s.test(path);
@@ -121,62 +119,60 @@ interface Asked extends Site {
 }
 
 async function watch(response: ServerResponse, { live, query }: Asked): Promise<void> {
-  const [names, keys] = [query.getAll('of'), query.getAll('key')];
-  if (names.length > mostWatched) throw badRequest(`a page can follow at most ${mostWatched} runs`, 'of');
+  const keys = query.getAll('key');
   if (live.watchers >= mostWatchers)
     throw new HttpError(503, `${mostWatchers} pages are already open, which is the maximum`);
-  if (keys.length > mostKeys) throw badRequest(`a list can show at most ${mostKeys} config keys`, 'key');
+  if (keys.length > mostKeys) throw new HttpError(400, `a list can show at most ${mostKeys} config keys`);
   if (keys.length > 0) await readAhead(live.places());
-  live.watch(response, { names, keys, all: query.has('all') });
+  live.watch(response, query.get('of') ?? undefined, keys);
 }
 
-type Answer = Page | Served | { readonly json: unknown };
-
-const answers: Readonly<Record<string, (asked: Asked) => Answer | Promise<Answer>>> = {
-  '/api/place': ({ options: { place } }) => ({ json: { place } }),
-  '/api/keys': async ({ live }) => ({ json: configKeys(await readAhead(live.places())) }),
-  '/api/groups': async ({ live, query }) => ({
-    json: groupFigures(await readAhead(live.places()), query),
-  }),
-  '/api/compare': ({ live, query }) => comparedPage(live.places(), query),
+/** Answers in JSON, by address. */
+const answers: Readonly<Record<string, (asked: Asked) => unknown>> = {
+  '/api/place': ({ options: { place } }) => ({ place }),
+  '/api/keys': async ({ live }) => configKeys(await readAhead(live.places())),
+  '/api/groups': async ({ live, query }) => groupFigures(await readAhead(live.places()), query),
+  '/api/compare': async ({ live, query }) => pageData(await comparedPage(live.places(), query)),
   async '/api/page'(asked) {
     const place = placeIn(asked);
     const { kind, name } = place.item;
     const iteration = wholeNumber(asked.query, 'iteration', 0);
-    if (iteration === undefined) return pageOf(place, asked.options.pages);
-    if (kind === 'run') return iterationPage(name, place.path, iteration);
-    throw badRequest(`${name} has no iterations`, 'iteration');
-  },
-  async '/api/episode'(asked) {
-    const number = (key: string, least: number) => wholeNumber(asked.query, key, least) ?? least;
-    const body = await episodeSvg(placeIn(asked).path, {
-      iteration: number('iteration', 0),
-      candidate: number('candidate', 1),
-      episode: number('episode', 1),
-    });
-    return { type: 'image/svg+xml', body, policy: picturePolicy };
+    if (iteration === undefined) return pageData(await pageOf(place, asked.options.pages));
+    if (kind !== 'run') throw new HttpError(400, `${name} has no iterations`);
+    return pageData(await iterationPage(name, place.path, iteration));
   },
   async '/api/search'({ live, options: { milliseconds: clock }, placeOf, query }) {
     const text = query.get('q') ?? '';
-    if (text.trim() === '' || text.length > 200) throw badRequest('must have 1 to 200 characters', 'q');
+    if (text.trim() === '' || text.length > 200)
+      throw new HttpError(400, 'a search must have 1 to 200 characters');
     const named = query.getAll('of').map(placeOf);
     const isSearched = ({ item }: Place) => ['run', 'play'].includes(item.kind) && !item.fault;
     const searched = named.length > 0 ? named : live.places().filter(isSearched);
-    return { json: await search(text, searched, { clock, until: clock() + searchTime }) };
+    return search(text, searched, { clock, until: clock() + searchTime });
   },
 };
+
+async function episodeIn(asked: Asked): Promise<Served> {
+  const number = (key: string, least: number) => wholeNumber(asked.query, key, least) ?? least;
+  const body = await episodeSvg(placeIn(asked).path, {
+    iteration: number('iteration', 0),
+    candidate: number('candidate', 1),
+    episode: number('episode', 1),
+  });
+  return { type: 'image/svg+xml', body, policy: picturePolicy };
+}
 
 /** Finds an item by name. Names are never used as paths. @throws HttpError if it is unknown or can't be read */
 function placeOf({ live }: Site, name: string): Place {
   const place = live.find(name);
-  if (place === undefined) throw notFound(`run ${name} not found`);
+  if (place === undefined) throw new HttpError(404, `run ${name} not found`);
   if (place.item.fault !== undefined) throw new HttpError(422, place.item.fault);
   return place;
 }
 
 function placeIn({ placeOf, query }: Asked): Place {
   const name = query.get('of');
-  if (name === null) throw badRequest('must name a run, training run or study', 'of');
+  if (name === null) throw new HttpError(400, 'the address must name a run, training run or study');
   return placeOf(name);
 }
 
@@ -185,7 +181,7 @@ function wholeNumber(query: URLSearchParams, key: string, least: number): number
   if (given === null || given === '') return undefined;
   const value = Number(given);
   if (Number.isSafeInteger(value) && value >= least) return value;
-  throw badRequest(`must be an integer of at least ${least}`, key);
+  throw new HttpError(400, `${key} must be an integer of at least ${least}`);
 }
 
 function send(response: ServerResponse, { body, policy = contentPolicy, type }: Served): void {
@@ -212,5 +208,5 @@ function fail(
   if (headers.accept?.includes('text/html')) {
     const type = { 'content-type': 'text/plain; charset=utf-8' };
     response.writeHead(known.status, { ...type, ...known.headers }).end(`${known.message}\n`);
-  } else sendJson(response, known.body, known.status, known.headers);
+  } else sendJson(response, { error: { message: known.message } }, known.status, known.headers);
 }

@@ -8,7 +8,7 @@ import { execute as sweepCommand } from '../../src/commands/sweep.js';
 import { linesOf, listRuns } from '../../src/runs/listing/listing.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import type { SweepResult } from '../../src/studies/sweep/sweep-result.js';
-import { Items } from '../../src/view/items.js';
+import { scan } from '../../src/view/items.js';
 import { readRunFile, recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
 
@@ -169,9 +169,8 @@ it('a sweep is one row in the list and in the view', async () => {
   await sweep(['model.sigma=1,2', 'iterations=1'], { out: 'buffers/row' });
   const lines = linesOf(listRuns(at('buffers')).runs, at('buffers'));
   expect(lines.map(([name, runs]) => `${name} ${runs.length}`)).toContain('row 2');
-  const items = new Items([{ path: at('buffers'), prefix: '' }]);
-  items.look();
-  expect(items.find('row')!.item).toMatchObject({ kind: 'sweep', status: 'completed', done: 2, of: 2 });
+  const items = scan([{ path: at('buffers'), prefix: '' }]);
+  expect(items.get('row')!.item).toMatchObject({ kind: 'sweep', status: 'completed', done: 2, of: 2 });
 });
 
 it('policyloop sweep reads the sweep section of a config, which policyloop run refuses', async () => {

@@ -10,7 +10,7 @@ import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { createModel } from '../../src/proposers/create-model.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
-import { Items } from '../../src/view/items.js';
+import { scan } from '../../src/view/items.js';
 import {
   quick,
   readRunFile,
@@ -268,9 +268,8 @@ describe('commands', () => {
         listCommand({ runsDir: 'buffers', json: false } as never, context),
       );
       expect(listed.text).toContain('failed: 0 proposals accepted');
-      const items = new Items([{ path: join(cwd, 'buffers'), prefix: '' }]);
-      items.look();
-      expect(items.all().map(({ item }) => item)).toEqual([
+      const items = scan([{ path: join(cwd, 'buffers'), prefix: '' }]);
+      expect([...items.values()].map(({ item }) => item)).toEqual([
         expect.objectContaining({ status: 'failed', fault: expect.stringMatching(/^0 proposals accepted/) }),
       ]);
 

@@ -65,8 +65,8 @@ describe('unusual request targets', () => {
     ['GET ?x HTTP/1.1', 400],
     ['OPTIONS * HTTP/1.1', 400],
     ['GET http:// HTTP/1.1', 400],
-    ['GET http://[:1]:x/ HTTP/1.1', 403],
-    ['GET http://evil.example/api/place HTTP/1.1', 403],
+    ['GET http://[:1]:x/ HTTP/1.1', 400],
+    ['GET http://evil.example/api/place HTTP/1.1', 400],
     ['GET ftp://127.0.0.1/api/place HTTP/1.1', 400],
     ['GET /api/place?a=//&b=%%% HTTP/1.1', 200],
     ['HEAD /api/place HTTP/1.1', 200],
@@ -77,10 +77,6 @@ describe('unusual request targets', () => {
     [`GET /${'a'.repeat(20_000)} HTTP/1.1`, 431],
   ])('%s is answered with %i', async (line, status) => {
     expect(await statusOf(line)).toBe(status);
-  });
-
-  it('an absolute URL is served if its host is this server', async () => {
-    expect(await statusOf(`GET http://localhost:${port}/api/place HTTP/1.1`)).toBe(200);
   });
 });
 
