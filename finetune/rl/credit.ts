@@ -1,15 +1,9 @@
 /** Assigns advantages, and targets for a value head, to the tokens of episodes. */
 import { createGenerator, shuffled } from '../../src/base/random/generator.js';
-import { largest, sum } from '../../src/statistics/descriptive.js';
+import { largest } from '../../src/statistics/descriptive.js';
 import type { Sampled } from '../train/objectives/sampled.js';
 import type { advantageScales, ObjectiveSettings, PpoSettings } from '../train/objectives/settings.js';
-import {
-  discountedReturns,
-  groupAdvantages,
-  leaveOneOut,
-  standardised,
-  tokenAdvantages,
-} from './advantages.js';
+import { discountedReturns, groupAdvantages, standardised, tokenAdvantages } from './advantages.js';
 import type { Episode, Group, SampledSequence } from './learning/episode.js';
 
 /** A sequence with the log-probabilities, values and reference log-probabilities computed before the update. */
@@ -53,18 +47,10 @@ export function credited(
   { objective, advantages: scale, reward }: CreditSettings,
 ): readonly Sampled[] {
   if (objective.kind === 'ppo') return withEstimates(groups.flat(), read, objective, reward.invalid);
-  const cost = (episode: Episode) =>
-    objective.kind === 'rloo' ? objective.kl * divergenceOf(episode, read) : 0;
   const byTurn = reward.assignment === 'to-go';
   /** For each group, the values of its episodes at each turn, or one list of their returns. */
-  const lists = groups.map((group, g) => {
-    const costs = group.map(cost);
-    return (byTurn ? rewardsToGo(group, reward) : [returns[g]!]).map((values) =>
-      values.map((value, i) => value - costs[i]!),
-    );
-  });
-  const compared =
-    objective.kind === 'rloo' ? leaveOneOut(lists.flat()) : groupAdvantages(lists.flat(), scale);
+  const lists = groups.map((group, g) => (byTurn ? rewardsToGo(group, reward) : [returns[g]!]));
+  const compared = groupAdvantages(lists.flat(), scale);
   let first = 0;
   return groups.flatMap((group, g) => {
     const own = compared.slice(first, first + lists[g]!.length);
@@ -86,10 +72,7 @@ function rewardsToGo(group: Group, { gamma, invalid }: RewardSettings): readonly
   return Array.from({ length: longest }, (_, turn) => credits.map((own) => own[turn] ?? Number.NaN));
 }
 
-const divergenceOf = ({ sequences }: Episode, read: (sequence: SampledSequence) => ReadSequence): number =>
-  sequences.map(read).reduce((total, one) => total + sum(ratiosOf(one)), 0);
-
-/** log π − log π_ref for trained tokens, 0 for the others; the sum estimates the KL divergence. */
+/** log π − log π_ref for trained tokens, 0 for the others. */
 function ratiosOf({ referenceLogp, samplerLogp, oldLogp, trained }: ReadSequence): readonly number[] {
   const own = oldLogp ?? samplerLogp;
   return trained.map((isTrained, token) =>

@@ -53,8 +53,7 @@ export async function openSessions(
 }
 
 /** True if the objective penalizes the KL divergence from the initial policy. */
-export const readsReference = (settings: ObjectiveSettings): boolean =>
-  'kl' in settings && (typeof settings.kl === 'number' ? settings.kl : settings.kl.coefficient) !== 0;
+export const readsReference = (settings: ObjectiveSettings): boolean => 'kl' in settings && settings.kl !== 0;
 
 /** Updates `state` in place. @throws UserError if training diverges */
 export async function improve(

@@ -122,7 +122,7 @@ export const policyChecks = (compares: boolean): readonly Check[] => [
     if (mismatch < 0.01) return undefined;
     return {
       message: `sampler and trainer compute different probabilities (KL ${mismatch.toPrecision(2)} nats per token)`,
-      hint: 'with method lora, set method.quantization=none and method.compute=float32; otherwise, lower objective.importance.cap',
+      hint: 'with method lora, set method.quantization=none and method.compute=float32; otherwise, lower objective.maxImportance',
     };
   }),
   policyCheck('format-loss', window, ({ before, now }) => {

@@ -1,4 +1,4 @@
-/** Objectives of reinforcement learning: GRPO and its variants, RLOO, REINFORCE, and PPO (see `ppo.ts`). */
+/** Objectives of reinforcement learning: GRPO and its variants, REINFORCE, and PPO (see `ppo.ts`). */
 
 import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { TokenSequence } from '../../engine/batch.js';
@@ -13,13 +13,7 @@ import {
   sequenceMean,
   tokenMean,
 } from './sampled.js';
-import type {
-  CommonSettings,
-  GrpoSettings,
-  ObjectiveSettings,
-  ReinforceSettings,
-  RlooSettings,
-} from './settings.js';
+import type { CommonSettings, GrpoSettings, ObjectiveSettings, ReinforceSettings } from './settings.js';
 import {
   arithmetic,
   clippedSurrogate,
@@ -40,8 +34,6 @@ function unconstrained(settings: ObjectiveSettings, context: PolicyContext): Pol
   switch (settings.kind) {
     case 'grpo':
       return grpo(settings, context);
-    case 'rloo':
-      return rloo(settings, context);
     case 'ppo':
       return ppo(settings, context);
     case 'reinforce':
@@ -73,19 +65,6 @@ const reinforce = (settings: ReinforceSettings, context: PolicyContext): PolicyO
     (update) => () => 1 / update.length,
   );
 
-/** RLOO (Ahmadian et al. 2024, arXiv 2402.14740) as in TRL 1.13: ratios per completion, KL in the rewards. */
-const rloo = (settings: RlooSettings, context: PolicyContext): PolicyObjective =>
-  policyGradient(
-    settings,
-    context,
-    (tokens, old) => {
-      const ratio = ratioTo(tokens, old, 'completion');
-      const gain = clippedSurrogate(tokens, ratio, tokens.input('advantages'), settings.clip);
-      return policyLoss(tokens, old, gain, settings);
-    },
-    sequenceMean,
-  );
-
 /**
  * Group-relative policy optimization (DeepSeekMath, arXiv 2402.03300) and its variants as in TRL 1.13: DAPO
  * (2503.14476) and Dr. GRPO (2503.20783), which differ in the weights. Without the entropy bonus, the loss is
@@ -98,17 +77,15 @@ function grpo(settings: GrpoSettings, context: PolicyContext): PolicyObjective {
     context,
     (tokens, old) => {
       const { number, mul, sub } = arithmetic(tokens);
-      const ratio = ratioTo(tokens, old, 'token');
+      const ratio = ratioTo(tokens, old);
       const gain = clippedSurrogate(tokens, ratio, tokens.input('advantages'), settings.clip);
       const penalized = (corrected: Value) =>
-        kl.coefficient === 0
-          ? corrected
-          : sub(corrected, mul(klToReference(tokens, ratio, kl), number(kl.coefficient)));
+        kl === 0 ? corrected : sub(corrected, mul(klToReference(tokens, ratio), number(kl)));
       return policyLoss(tokens, old, gain, settings, penalized);
     },
     (update) => grpoWeights(update, settings, context),
   );
-  if (kl.coefficient === 0) return objective;
+  if (kl === 0) return objective;
   return {
     ...objective,
     inputs(update, progress) {

@@ -34,7 +34,7 @@ export function ppo(settings: PpoSettings, { temperature, reused }: PolicyContex
     build(tokens) {
       const { number, add, mul } = arithmetic(tokens);
       const old = oldLogp(tokens, reused);
-      const ratio = ratioTo(tokens, old, 'token');
+      const ratio = ratioTo(tokens, old);
       const gain = clippedSurrogate(tokens, ratio, tokens.input('advantages'), settings.clip);
       const policy = policyLoss(tokens, old, gain, settings);
       const values = valuesOf(tokens);

@@ -13,7 +13,7 @@ export interface Sampled extends TokenSequence {
   readonly advantages: number | PerToken;
   /** Log-probabilities before the update, at the sampling temperature. Required if an update takes several steps. */
   readonly oldLogp?: PerToken | undefined;
-  /** Log-probabilities reported by the sampler. Required for importance weights. */
+  /** Log-probabilities reported by the sampler. Required unless `maxImportance` is 0. */
   readonly samplerLogp?: PerToken | undefined;
   /** Log-probabilities under the reference policy. Required if the KL coefficient isn't 0. */
   readonly referenceLogp?: PerToken | undefined;
@@ -61,7 +61,7 @@ export function sequenceMean(update: readonly TokenSequence[]): (example: TokenS
 export function policyInputs(
   update: readonly Sampled[],
   weightOf: (example: TokenSequence) => number,
-  { entropy, importance }: CommonSettings,
+  { entropy, maxImportance }: CommonSettings,
   reused: boolean,
   progress: number,
 ): InputsOf<Sampled> {
@@ -71,7 +71,7 @@ export function policyInputs(
     weights: weightOf(example),
     advantages: example.advantages,
     ...(reused && { old_logp: required(example, 'oldLogp') }),
-    ...(importance.kind !== 'none' && { sampler_logp: required(example, 'samplerLogp') }),
+    ...(maxImportance > 0 && { sampler_logp: required(example, 'samplerLogp') }),
     ...(entropy !== 0 && { entropy_weights: bonus * share(example) }),
   });
 }

@@ -2,7 +2,7 @@
 
 import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { Objective, TokenValues } from '../../engine/objective.js';
-import type { ClipSettings, CommonSettings, ImportanceSettings, KlSettings } from './settings.js';
+import type { ClipSettings, CommonSettings } from './settings.js';
 
 export function arithmetic({ g, precision }: TokenValues) {
   const binary = (op: string) => (a: Value, b: Value) => g.op(op, [a, b]);
@@ -22,11 +22,6 @@ export function arithmetic({ g, precision }: TokenValues) {
   };
 }
 
-/** For each token, the sum over the trained tokens of its completion: [C]. */
-function sequenceSum(tokens: TokenValues, values: Value): Value {
-  return groupSum(tokens, tokens.groups('sequences'), values);
-}
-
 /** For each token, the sum over the tokens of its group: [C]. */
 export function groupSum(tokens: TokenValues, groups: Value, values: Value): Value {
   const { g, logp, precision } = tokens;
@@ -40,11 +35,10 @@ export function oldLogp({ logp, input, detached }: TokenValues, reused: boolean)
   return reused ? input('old_logp') : detached(logp);
 }
 
-/** π / π_old per token, or per completion: the product over its tokens. */
-export function ratioTo(tokens: TokenValues, old: Value, level: 'token' | 'completion'): Value {
+/** π / π_old per token. */
+export function ratioTo(tokens: TokenValues, old: Value): Value {
   const { sub, exp } = arithmetic(tokens);
-  const own = sub(tokens.logp, old);
-  return exp(level === 'token' ? own : sequenceSum(tokens, own));
+  return exp(sub(tokens.logp, old));
 }
 
 /** min(ρ·A, clip(ρ, 1 − low, 1 + high)·A), the PPO surrogate (Schulman et al. 2017, arXiv 1707.06347). */
@@ -60,14 +54,13 @@ export function clippedSurrogate(
 }
 
 /**
- * exp(d) − d − 1 with d = log π_ref − log π: a non-negative estimate of KL(π ‖ π_ref) (k3, Schulman 2020).
- * Multiplied by the ratio, its gradient is unbiased (DeepSeek-V3.2, arXiv 2512.02556).
+ * ρ·(exp(d) − d − 1) with d = log π_ref − log π: the estimate k3 of KL(π ‖ π_ref) (Schulman 2020), times the ratio, which
+ * makes its gradient unbiased (DeepSeek-V3.2, arXiv 2512.02556).
  */
-export function klToReference(tokens: TokenValues, ratio: Value, { biasCorrection }: KlSettings): Value {
+export function klToReference(tokens: TokenValues, ratio: Value): Value {
   const { number, sub, mul, exp } = arithmetic(tokens);
   const difference = sub(tokens.input('reference_logp'), tokens.logp);
-  const estimate = sub(sub(exp(difference), difference), number(1));
-  return biasCorrection ? mul(estimate, ratio) : estimate;
+  return mul(sub(sub(exp(difference), difference), number(1)), ratio);
 }
 
 /** −Σ weights·importance·gain − Σ entropy_weights·entropy; `penalized` modifies importance·gain. */
@@ -79,8 +72,10 @@ export function policyLoss(
   penalized: (gain: Value) => Value = (value) => value,
 ): { readonly loss: Value; readonly outputs: { readonly entropy: Value } } {
   const { mul, sub, neg, total } = arithmetic(tokens);
-  const importance = importanceWeights(tokens, old, settings.importance);
-  const corrected = penalized(importance === undefined ? gain : mul(gain, importance));
+  const { maxImportance } = settings;
+  const corrected = penalized(
+    maxImportance === 0 ? gain : mul(gain, importanceWeights(tokens, old, maxImportance)),
+  );
   const entropy = tokens.entropy();
   const loss = neg(total(mul(tokens.input('weights'), corrected)));
   const outputs = { entropy };
@@ -108,21 +103,15 @@ export function likelihood(temperature: number, head?: Head): Objective {
   };
 }
 
-/** Upper limit of log-ratios. Larger ones exceed any sensible cap, and squares of their exponentials could overflow. */
+/** Upper limit of log-ratios. Larger ones exceed any sensible maximum, and squares of their exponentials could overflow. */
 const largestLog = 40;
 
-/** Constant π_old / π_sampler per token or sequence. Ratios above the cap become 0 (mask) or the cap (truncate). */
-function importanceWeights(
-  tokens: TokenValues,
-  old: Value,
-  { kind, cap }: ImportanceSettings,
-): Value | undefined {
-  if (kind === 'none') return undefined;
+/** Constant π_old / π_sampler per completion, the product over its tokens; 0 if it is above the maximum. */
+function importanceWeights(tokens: TokenValues, old: Value, maximum: number): Value {
   const { g, precision, input, detached } = tokens;
   const { number, sub, min, mul, exp } = arithmetic(tokens);
   const own = sub(detached(old), input('sampler_logp'));
-  const logarithm = kind.startsWith('sequence') ? sequenceSum(tokens, own) : own;
+  const logarithm = groupSum(tokens, tokens.groups('sequences'), own);
   const ratio = exp(min(logarithm, number(largestLog)));
-  if (kind.endsWith('truncate')) return min(ratio, number(cap));
-  return mul(ratio, g.cast(g.op('LessOrEqual', [ratio, number(cap)]), precision));
+  return mul(ratio, g.cast(g.op('LessOrEqual', [ratio, number(maximum)]), precision));
 }

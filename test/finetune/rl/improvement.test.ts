@@ -7,7 +7,7 @@ import { objectiveSchema } from '../../../finetune/train/objectives/settings.js'
 
 const objective = objectiveSchema.parse({
   kind: 'reinforce',
-  importance: { kind: 'none' },
+  maxImportance: 0,
   entropy: { from: 0.4, to: 0.2 },
 });
 const context = { temperature: 1, reused: false, maxCompletionTokens: 1 };

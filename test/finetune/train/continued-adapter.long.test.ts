@@ -78,10 +78,7 @@ describe('a continued adapter', () => {
     const method = { kind: 'lora', rank: 2 };
     const model = 'package:models/tiny-improver';
     const written = { ...JSON.parse(text), model, method, agent: { maxTokens: 4, fallback: 'first' } };
-    writeFileSync(
-      at('rl.yaml'),
-      JSON.stringify({ ...written, objective: { kind: 'grpo', kl: { coefficient: 0.1 } } }),
-    );
+    writeFileSync(at('rl.yaml'), JSON.stringify({ ...written, objective: { kind: 'grpo', kl: 0.1 } }));
     const learn = (...overrides: readonly string[]) => {
       const args = { config: 'rl.yaml', overrides, quiet: true, json: true };
       return rlCommand(args, recordingContext(folder).context);

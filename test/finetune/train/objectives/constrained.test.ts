@@ -77,7 +77,7 @@ describe('tokens sampled from an allowed set', () => {
   it('have gradients that match central differences of the loss, entropy included', async () => {
     const own = parameters.map(({ values, ...one }) => ({ ...one, values: values.slice() }));
     const learnt = async () => {
-      const written = { kind: 'reinforce', entropy: 0.3, importance: { kind: 'none' } };
+      const written = { kind: 'reinforce', entropy: 0.3, maxImportance: 0 };
       const [updated] = await updates(written, { constrained: true }, update, undefined, own);
       return updated!;
     };
