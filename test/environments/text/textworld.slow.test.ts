@@ -156,7 +156,7 @@ describe('makeEnvironment', () => {
   it.each([
     [`textworld:${file}x`, {}, 'the game file does not exist'],
     [`textworld:${file}`, { dialect: 'z5' }, 'dialect'],
-    ['text:cooking', { capacity: 2 }, 'must exceed the number of ingredients'],
+    ['text:cooking', { rooms: 0 }, 'rooms'],
     ['text:cookin', {}, 'cookin'],
   ])('refuses %s with %j', async (id, options, message) => {
     await expect(makeEnvironment(id, options)).rejects.toThrow(message);

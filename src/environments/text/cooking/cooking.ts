@@ -1,37 +1,35 @@
 /** `text:cooking`: the player finds a recipe, gathers and prepares its ingredients, makes the meal and eats it. */
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../base/random/generator.js';
-import { drawIn, folds, type TextGame } from '../text-game.js';
-import { type House, Walker } from './house.js';
-import { HouseGame, type HouseTask } from './house-game.js';
-import { describeLayout, drawLayout, foods, type Layout } from './layout.js';
+import { drawIn, folds, type TextGame, type TextTurn } from '../text-game.js';
 import {
   type Cut,
+  cutCommand,
   cuts,
+  firstFood,
   type Heat,
+  House,
   type HousePlan,
   heats,
+  isCarried,
+  knife,
   type Location,
+  meal,
   type ThingPlan,
-  verbOf,
-} from './plan.js';
+  Walker,
+} from './house.js';
+import { describeLayout, drawLayout, foods, type Layout } from './layout.js';
 
-export const cookingOptions = z
-  .strictObject({
-    rooms: z.int().min(1).max(12).default(6).describe('Number of rooms'),
-    ingredients: z.int().min(1).max(5).default(3).describe('Number of ingredients in the recipe'),
-    distractors: z.int().min(0).max(10).default(5).describe('Number of foods that are not in the recipe'),
-    doors: z.boolean().default(true).describe('Put doors between some of the rooms'),
-    capacity: z.int().min(0).default(0).describe('Maximum number of things carried at once; 0 for no limit'),
-    fold: z
-      .enum(folds)
-      .default('train')
-      .describe('Set of games to draw from; no two sets share a recipe, or a house with its food'),
-  })
-  .refine(({ capacity, ingredients }) => capacity === 0 || capacity > ingredients, {
-    path: ['capacity'],
-    message: 'must exceed the number of ingredients, because the player also carries the knife',
-  });
+export const cookingOptions = z.strictObject({
+  rooms: z.int().min(1).max(12).default(6).describe('Number of rooms'),
+  ingredients: z.int().min(1).max(5).default(3).describe('Number of ingredients in the recipe'),
+  distractors: z.int().min(0).max(10).default(5).describe('Number of foods that are not in the recipe'),
+  doors: z.boolean().default(true).describe('Put doors between some of the rooms'),
+  fold: z
+    .enum(folds)
+    .default('train')
+    .describe('Set of games to draw from; no two sets share a recipe, or a house with its food'),
+});
 
 type CookingOptions = z.output<typeof cookingOptions>;
 
@@ -40,11 +38,6 @@ interface Ingredient {
   readonly cut: Cut | 'uncut';
   readonly heat: Heat | 'raw';
 }
-
-/** Indices of the things that every game has; thing 0 is the cookbook, and the foods come last. */
-const knife = 1;
-const meal = 2;
-const firstFood = 3;
 
 export function cookingGame(options: CookingOptions, random: RandomGenerator): TextGame {
   const recipe = drawIn(options.fold, () => drawRecipe(options, random), describeRecipe);
@@ -56,10 +49,10 @@ export function cookingGame(options: CookingOptions, random: RandomGenerator): T
   const plan: HousePlan = {
     ...house.layout,
     things: house.things,
+    recipe: recipeText(recipe),
     start: random.integers(0, options.rooms),
-    capacity: options.capacity === 0 ? Infinity : options.capacity,
   };
-  return new HouseGame(cookingTask(plan, recipe), goldOf(plan, recipe));
+  return new CookingGame(plan, recipe);
 }
 
 function drawRecipe({ ingredients }: CookingOptions, random: RandomGenerator): readonly Ingredient[] {
@@ -81,7 +74,7 @@ const describeRecipe = (recipe: readonly Ingredient[]): string =>
 
 function drawHouse(options: CookingOptions, recipe: readonly Ingredient[], random: RandomGenerator) {
   const layout = drawLayout(options, random);
-  const kitchen = layout.rooms.findIndex(({ name }) => name === 'kitchen');
+  const kitchen = kitchenOf(layout);
   const counter = layout.places.findIndex(({ name }) => name === 'counter');
   const used = new Set(recipe.map(({ food }) => food));
   const others = shuffled(foods, random).filter((food) => !used.has(food));
@@ -94,13 +87,9 @@ function drawHouse(options: CookingOptions, recipe: readonly Ingredient[], rando
   );
   const anywhere = layout.places.flatMap(({ room }, place) => (room === kitchen ? [place] : []));
   const things: ThingPlan[] = [
-    { name: 'cookbook', at: { kind: 'place', place: counter }, text: recipeText(recipe) },
-    {
-      name: 'knife',
-      at: { kind: 'place', place: anywhere[random.integers(0, anywhere.length)]! },
-      sharp: true,
-    },
-    { name: 'meal', at: { kind: 'gone' }, dish: true },
+    { name: 'cookbook', at: { kind: 'place', place: counter } },
+    { name: 'knife', at: { kind: 'place', place: anywhere[random.integers(0, anywhere.length)]! } },
+    { name: 'meal', at: { kind: 'gone' } },
     ...placed,
   ];
   return { layout, things };
@@ -121,68 +110,137 @@ const recipeText = (recipe: readonly Ingredient[]): string => {
   return `Ingredients: ${ingredients}. Directions: ${[...steps, 'prepare meal'].join('; ')}. (Fry on the stove, roast in the oven, grill on the grill.)`;
 };
 
-function cookingTask(plan: HousePlan, recipe: readonly Ingredient[]): HouseTask {
-  const kitchen = plan.rooms.findIndex(({ name }) => name === 'kitchen');
-  const indices = recipe.map((_, i) => firstFood + i);
-  const ready = (house: House, i: number) =>
-    house.isCarried(indices[i]!) &&
-    house.cuts[indices[i]!] === recipe[i]!.cut &&
-    house.cooked[indices[i]!] === recipe[i]!.heat;
-  return {
-    plan,
-    objective:
-      'You are hungry. Find the cookbook in the kitchen, cook the meal exactly as its recipe says, and eat it.',
-    goals: [
-      ...indices.map((thing) => (house: House) => house.isCarried(thing)),
-      ...recipe.flatMap(({ cut, heat }, i) => [
-        ...(cut === 'uncut' ? [] : [(house: House) => house.cuts[indices[i]!] === cut]),
-        ...(heat === 'raw' ? [] : [(house: House) => house.cooked[indices[i]!] === heat]),
+const objective =
+  'You are hungry. Find the cookbook in the kitchen, cook the meal exactly as its recipe says, and eat it.';
+
+class CookingGame implements TextGame {
+  readonly maxScore = 1;
+  readonly objective = objective;
+  readonly gold: readonly string[];
+  readonly #plan: HousePlan;
+  readonly #recipe: readonly Ingredient[];
+  readonly #kitchen: number;
+  #house!: House;
+  #goals: readonly (() => boolean)[] = [];
+  readonly #reached = new Set<() => boolean>();
+  #mistake: string | undefined;
+  #moves = 0;
+  #admissible: readonly string[] | undefined;
+
+  constructor(plan: HousePlan, recipe: readonly Ingredient[]) {
+    this.#plan = plan;
+    this.#recipe = recipe;
+    this.#kitchen = kitchenOf(plan);
+    this.gold = goldOf(plan, recipe);
+  }
+
+  get admissible(): readonly string[] {
+    this.#admissible ??= this.#house
+      .possible()
+      .map(({ text }) => text)
+      .filter((text) => this.#refusal(text) === undefined);
+    return this.#admissible;
+  }
+  get score(): number {
+    return this.#reached.size / this.#goals.length;
+  }
+  get won(): boolean {
+    return !this.lost && this.#reached.size === this.#goals.length;
+  }
+  get lost(): boolean {
+    return this.#mistake !== undefined;
+  }
+  get moves(): number {
+    return this.#moves;
+  }
+
+  start(): string {
+    this.#house = new House(this.#plan);
+    this.#goals = this.#newGoals();
+    this.#reached.clear();
+    this.#mistake = undefined;
+    this.#moves = 0;
+    this.#admissible = undefined;
+    return `${objective}\n${this.#house.roomText()}`;
+  }
+
+  step(text: string): TextTurn {
+    const command = this.#house.command(text);
+    if (command === undefined) return { text: "You can't do that now.", understood: false };
+    const refusal = this.#refusal(text);
+    if (refusal !== undefined) return { text: refusal, understood: false };
+    this.#moves++;
+    const texts = [command.run()];
+    if (text === making) for (const { thing } of this.#ingredients()) thing.at = { kind: 'used' };
+    this.#admissible = undefined;
+    const before = this.score;
+    for (const goal of this.#goals) if (goal()) this.#reached.add(goal);
+    this.#mistake = this.#findMistake();
+    if (this.score > before) texts.push('Your score went up.');
+    if (this.#mistake !== undefined) texts.push(`${this.#mistake} You have lost.`);
+    else if (this.won) texts.push('You have won.');
+    return { text: texts.join(' '), understood: true };
+  }
+
+  #ingredients() {
+    return this.#recipe.map((wanted, i) => ({ wanted, thing: this.#house.things[firstFood + i]! }));
+  }
+
+  /** Explains why a possible command is refused. */
+  #refusal(text: string): string | undefined {
+    if (text !== making) return undefined;
+    if (this.#house.room !== this.#kitchen) return 'A meal is made in the kitchen.';
+    const isReady = this.#ingredients().every(
+      ({ thing, wanted }) => isCarried(thing) && thing.cut === wanted.cut && thing.cooked === wanted.heat,
+    );
+    return isReady ? undefined : 'Not everything is at hand and ready yet.';
+  }
+
+  /** Each goal earns the same share of the score when it is first reached. */
+  #newGoals(): readonly (() => boolean)[] {
+    const dish = this.#house.things[meal]!;
+    const ingredients = this.#ingredients();
+    return [
+      ...ingredients.flatMap(({ thing, wanted: { cut, heat } }) => [
+        () => isCarried(thing),
+        ...(cut === 'uncut' ? [] : [() => thing.cut === cut]),
+        ...(heat === 'raw' ? [] : [() => thing.cooked === heat]),
       ]),
-      (house) => house.isCarried(meal),
-      (house) => isMade(house, indices) && house.things[meal]!.kind === 'gone',
-    ],
-    mistakes: recipe.flatMap(({ food, cut, heat }, i) => [
-      {
-        holds: (house: House) => !['uncut', cut].includes(house.cuts[indices[i]!]!),
-        text: `The recipe wants the ${food} cut otherwise.`,
-      },
-      {
-        holds: (house: House) => !['raw', heat].includes(house.cooked[indices[i]!]!),
-        text: `The recipe wants the ${food} cooked otherwise.`,
-      },
-      {
-        holds: (house: House) => house.things[indices[i]!]!.kind === 'gone',
-        text: `The ${food} is missing in the meal.`,
-      },
-    ]),
-    refuses(house, action) {
-      if (action.kind !== 'prepare') return undefined;
-      if (house.room !== kitchen) return 'A meal is made in the kitchen.';
-      return recipe.every((_, i) => ready(house, i)) ? undefined : 'Not everything is at hand and ready yet.';
-    },
-    after(house, action) {
-      if (action.kind === 'prepare') for (const thing of indices) house.useUp(thing);
-    },
-  };
+      () => isCarried(dish),
+      // Making the meal uses up all ingredients.
+      () => dish.at.kind === 'gone' && ingredients.every(({ thing }) => thing.at.kind === 'used'),
+    ];
+  }
+
+  /** A mistake loses the game. */
+  #findMistake(): string | undefined {
+    for (const { thing, wanted } of this.#ingredients()) {
+      const { name, cut, cooked, at } = thing;
+      if (cut !== 'uncut' && cut !== wanted.cut) return `The recipe wants the ${name} cut otherwise.`;
+      if (cooked !== 'raw' && cooked !== wanted.heat) return `The recipe wants the ${name} cooked otherwise.`;
+      if (at.kind === 'gone') return `The ${name} is missing in the meal.`;
+    }
+    return undefined;
+  }
 }
 
-/** True once the meal is made, which uses up all ingredients. */
-const isMade = (house: House, indices: readonly number[]) =>
-  indices.every((thing) => house.things[thing]!.kind === 'used');
+const making = 'prepare meal';
+
+const kitchenOf = ({ rooms }: Layout) => rooms.findIndex(({ name }) => name === 'kitchen');
 
 function goldOf(plan: HousePlan, recipe: readonly Ingredient[]): readonly string[] {
   const walker = new Walker(plan);
-  const kitchen = plan.rooms.findIndex(({ name }) => name === 'kitchen');
+  const kitchen = kitchenOf(plan);
   walker.goTo(kitchen);
   walker.say('read cookbook');
   for (const i of recipe.keys()) walker.fetch(firstFood + i);
   if (recipe.some(({ cut }) => cut !== 'uncut')) walker.fetch(knife);
   walker.goTo(kitchen);
   for (const { food, cut, heat } of recipe) {
-    if (cut !== 'uncut') walker.say(`${verbOf[cut]} ${food} with knife`);
+    if (cut !== 'uncut') walker.say(cutCommand(cut, food));
     if (heat !== 'raw') walker.say(`cook ${food} with ${appliances[heat]}`);
   }
-  walker.say('prepare meal');
+  walker.say(making);
   walker.say('eat meal');
   return walker.commands;
 }

@@ -1,15 +1,31 @@
 /** Draws rooms on a grid, with connections, doors and furniture. All folds share the vocabulary. */
 
 import { type RandomGenerator, shuffled } from '../../../base/random/generator.js';
-import {
-  type Direction,
-  type DoorPlan,
-  directions,
-  type Exit,
-  opposite,
-  type PlacePlan,
-  type RoomPlan,
-} from './plan.js';
+export const directions = ['north', 'east', 'south', 'west'] as const;
+export type Direction = (typeof directions)[number];
+
+const opposite: Readonly<Record<Direction, Direction>> = {
+  north: 'south',
+  east: 'west',
+  south: 'north',
+  west: 'east',
+};
+
+interface Exit {
+  /** Index of the room the exit leads to. */
+  readonly room: number;
+  /** Index of the exit's door; absent for an open passage. */
+  readonly door?: number;
+}
+
+/** A piece of furniture: a surface or a container for things. */
+export interface PlacePlan {
+  readonly name: string;
+  readonly room: number;
+  readonly kind: 'surface' | 'container';
+  readonly state?: 'closed';
+  readonly heat?: 'fried' | 'roasted' | 'grilled';
+}
 
 type Furniture = Omit<PlacePlan, 'room'>;
 
@@ -65,8 +81,11 @@ export const foods: readonly string[] = (
 ).split(', ');
 
 export interface Layout {
-  readonly rooms: readonly RoomPlan[];
-  readonly doors: readonly DoorPlan[];
+  readonly rooms: readonly {
+    readonly name: string;
+    readonly exits: Partial<Readonly<Record<Direction, Exit>>>;
+  }[];
+  readonly doors: readonly { readonly name: string; readonly open: boolean }[];
   readonly places: readonly PlacePlan[];
 }
 
@@ -96,7 +115,7 @@ interface Cell {
 export function drawLayout(options: LayoutOptions, random: RandomGenerator): Layout {
   const names = chosenNames(options, random);
   const cells: Cell[] = [{ x: 0, y: 0, exits: {} }];
-  const doors: DoorPlan[] = [];
+  const doors: Layout['doors'][number][] = [];
   const unusedDoors = shuffled(doorNames, random);
   const join = (from: number, to: number, direction: Direction): void => {
     const hasDoor = options.doors && unusedDoors.length > 0 && random.random() < doorShare;
