@@ -1,18 +1,16 @@
 /** Charts as data; the app draws them. */
 import { type Content, Part } from '../base/text/content.js';
 
-/** A colour of the style sheet: the name of a property such as `--point`, or `arm-3` for the fourth of several arms. */
-export type Colour = `--${string}` | `arm-${number}`;
+/** A colour of the style sheet: the name of a property such as `--point`, or `--arm-3` for the fourth of several arms. */
+export type Colour = `--${string}`;
 
 export interface Axis {
   readonly title: string;
-  /** Format of the values. `whole`: ticks only at whole numbers. Durations and times are in milliseconds. */
-  readonly kind?: 'number' | 'whole' | 'compact' | 'cost' | 'share' | 'bytes' | 'duration' | 'time';
+  /** Format of the values. `whole`: ticks only at whole numbers. Durations are in milliseconds. */
+  readonly kind?: 'number' | 'whole' | 'compact' | 'cost' | 'share' | 'bytes' | 'duration';
   /** Ends of the axis (default: chosen to fit the data). */
   readonly from?: number;
   readonly to?: number;
-  /** Labelled ticks, instead of ticks at round numbers. */
-  readonly ticks?: readonly (readonly [at: number, label: string])[];
 }
 
 /** Series and marks with the same label share a checkbox in the legend, which shows or hides them. */

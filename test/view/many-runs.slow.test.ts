@@ -98,7 +98,7 @@ describe.skipIf(chromium === undefined)('the view of many runs in a browser', ()
     await browser.evaluate(`document.querySelector('thead input').click()`);
     await click('.bulk button', 'Compare');
     const shown = async () => {
-      await until(`document.querySelector('.chart canvas') !== null`);
+      await until(`document.querySelector('.chart path') !== null`);
       return texts('.chart-figure .legend label');
     };
     const legend = await shown();
@@ -111,7 +111,7 @@ describe.skipIf(chromium === undefined)('the view of many runs in a browser', ()
     // Tasks that can't share an axis have charts of their own.
     await browser.evaluate(`history.pushState(null, '', '/compare?by=memory.best')`);
     await reload();
-    await until(`document.querySelectorAll('.chart canvas').length === 2`);
+    await until(`document.querySelectorAll('.chart').length === 2`);
   });
 
   it('tags the selected runs', async () => {

@@ -13,11 +13,9 @@ import { renderReport } from '../../../src/web/report/run-report.js';
 import { runFixture } from '../report/run-fixture.js';
 import { pageIn } from '../shown.js';
 
-// What this environment lacks; charts are drawn in the browser suite.
+// What this environment lacks.
 const images: Uint8Array[] = vi.hoisted(() => {
   const images: Uint8Array[] = [];
-  vi.stubGlobal('matchMedia', () => new EventTarget());
-  vi.stubGlobal('Path2D', Object);
   vi.stubGlobal(
     'ResizeObserver',
     class {
@@ -103,6 +101,8 @@ describe('a chart', () => {
       'a</script>',
       'b',
     ]);
+    const lines = [...body.querySelectorAll('.chart .line')];
+    expect(lines.map((line) => line.getAttribute('d')!.replaceAll(/[^a-zA-Z]/g, ''))).toEqual(['ML', 'Mh']);
   });
 });
 

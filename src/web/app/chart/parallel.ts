@@ -1,7 +1,8 @@
 /** Draws parallel coordinates. Highlights the line nearest to the pointer; a click opens its run. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { Parallel, ParallelLine } from '../../parallel.js';
 import { html } from '../base/html.js';
+import { useWidth } from './width.js';
 
 const height = 320;
 const top = 34;
@@ -12,17 +13,8 @@ const leastGap = 96;
 
 export function ParallelPlot({ parallel }: { readonly parallel: Parallel }) {
   const { axes, label, lines } = parallel;
-  const place = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(0);
+  const [place, width] = useWidth();
   const [chosen, setChosen] = useState<number | null>(null);
-  useEffect(() => {
-    const box = place.current!;
-    const measure = () => setWidth(box.clientWidth);
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(box);
-    return () => observer.disconnect();
-  }, []);
   const wide = Math.max(width, left + right + leastGap * (axes.length - 1));
   const x = (axis: number) => left + (axis * (wide - left - right)) / Math.max(1, axes.length - 1);
   const y = (share: number) => top + (1 - share) * (height - top - bottom);

@@ -10,11 +10,14 @@ import {
 } from '../../../base/text/numbers.js';
 import type { Axis, Chart } from '../../chart.js';
 import { tickStep, ticksWithin } from '../../ticks.js';
-import type { Drawn } from './drawn.js';
 
-export type Values = readonly (number | null)[];
+/** A chart to draw; `hidden`: labels of its hidden parts. */
+export interface Drawn {
+  readonly chart: Chart;
+  readonly hidden: ReadonlySet<string>;
+}
 
-export type Ends = [low: number, high: number];
+export type Ends = readonly [low: number, high: number];
 
 /** Formats a number; uses scientific notation, such as `2.5e−7`, for very large and very small ones. */
 function formatPlain(value: number, digits = 6): string {
@@ -31,29 +34,25 @@ const texts: Readonly<Record<NonNullable<Axis['kind']>, (value: number) => strin
   share: formatShare,
   bytes: formatBytes,
   duration: formatDuration,
-  time: (value) => new Date(value).toISOString().slice(0, 16).replace('T', ' '),
 };
 
-export const textOf = ({ kind = 'number', ticks }: Axis, value: number): string =>
-  ticks?.find(([at]) => at === value)?.[1] ?? texts[kind](value);
+export const textOf = ({ kind = 'number' }: Axis, value: number): string => texts[kind](value);
 
-/** Labels of an axis's ticks. If the axis has no `kind`, they have enough digits to tell them apart. */
-export function tickTexts(axis: Axis, ticks: readonly (number | null)[]): string[] {
-  const text = axis.kind === undefined ? apart(ticks, formatPlain) : (value: number) => textOf(axis, value);
-  return ticks.map((tick) => (tick === null ? '' : axis.ticks ? textOf(axis, tick) : text(tick)));
-}
-
-/** @param size length of the axis, in pixels @param room minimum distance between ticks, in pixels */
-export function ticksOf(axis: Axis, [low, high]: Ends, size: number, room: number): number[] {
-  if (axis.ticks) return axis.ticks.map(([at]) => at);
+/**
+ * Ticks at round values with their labels. If the axis has no `kind`, labels have enough digits to tell them apart.
+ * @param size length of the axis, in pixels @param room minimum distance between ticks, in pixels
+ */
+export function ticksOf(axis: Axis, [low, high]: Ends, size: number, room: number) {
   const count = Math.max(2, size / room);
-  if (axis.kind !== 'whole' || (high - low) / count > 1) return [...ticksWithin(low, high, count)];
-  return [...ticksWithin(low, high, (high - low) / tickStep(1))];
+  const isFine = axis.kind === 'whole' && (high - low) / count <= 1;
+  const ticks = ticksWithin(low, high, isFine ? (high - low) / tickStep(1) : count);
+  const text = axis.kind === undefined ? apart(ticks, formatPlain) : (tick: number) => textOf(axis, tick);
+  return ticks.map((tick) => [tick, text(tick)] as const);
 }
 
-export function xRange({ at, marks = [], series, x }: Chart, low: number, high: number): Ends {
-  // A range that is narrower than the data means that the user has zoomed in.
-  if (low > (at[0] ?? low) || high < (at.at(-1) ?? high)) return [low, high];
+/** @param view the range that the user has zoomed to */
+export function xRange({ at, marks = [], series, x }: Chart, view?: Ends): Ends {
+  if (view !== undefined) return view;
   const marked = marks.flatMap((own) => own.marks.flatMap((mark) => mark.x ?? []));
   const [first, last] = endsOf([at[0] ?? 0, at.at(-1) ?? 1, ...marked]);
   const distance = (last - first) / Math.max(1, at.length - 1) || 1;
@@ -81,7 +80,7 @@ export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
   const { at, bands, levels = [], marks = [], series, y } = chart;
   const isShown = ({ label }: { readonly label: string }) => !hidden.has(label);
   const isInView = (x: number) => x >= from && x <= to;
-  const numbers = (values: Values = []) =>
+  const numbers = (values: readonly (number | null)[] = []) =>
     values.filter((value, i): value is number => typeof value === 'number' && isInView(at[i]!));
   const hasBands = bands === undefined || isShown(bands);
   const shown = series.filter(isShown);

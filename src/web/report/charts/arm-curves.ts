@@ -72,7 +72,7 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
           label: labels[i]!,
           draw: 'line',
           width: 2,
-          colour: isSingle ? '--accent' : `arm-${i % colours}`,
+          colour: isSingle ? '--accent' : `--arm-${i % colours}`,
           isDashed: i % (2 * colours) >= colours,
           values: along(points.map(({ mean }) => mean)),
           low: along(points.map(({ interval }) => interval[0])),
@@ -96,7 +96,7 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
         ? []
         : {
             ...({ label: isSingle ? 'confirmed' : labels[i]!, draw: 'diamond' } as const),
-            colour: isSingle ? '--good' : (`arm-${i % colours}` as const),
+            colour: isSingle ? '--good' : (`--arm-${i % colours}` as const),
             marks: [{ y: confirmed.mean, interval: confirmed.interval }],
           },
     ),

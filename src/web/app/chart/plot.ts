@@ -1,0 +1,168 @@
+/** Draws the plot of a chart as SVG. */
+import type { Chart, Series } from '../../chart.js';
+import { html } from '../base/html.js';
+import { type Drawn, type Ends, textOf, ticksOf, xRange, yRange } from './scales.js';
+
+/** Marks to the right of the plot. */
+const edgeMarks = ({ marks = [] }: Chart) =>
+  marks.flatMap((own) => own.marks).filter(({ x }) => x === undefined);
+
+/** Where the parts of a chart are, in pixels. @param view the range of x, if the user has zoomed in */
+export function plotOf(drawn: Drawn, view: Ends | undefined, width: number) {
+  const { chart } = drawn;
+  const { height = 320 } = chart;
+  const [top, bottom] = [8, height - 46];
+  const xEnds = xRange(chart, view);
+  const yEnds = yRange(drawn, xEnds);
+  const yTicks = ticksOf(chart.y, yEnds, bottom - top, 40);
+  const lastTick = textOf(chart.x, Math.round(chart.at.at(-1) ?? 0)).length;
+  const edges = (width > 600 ? 14 : 7) * edgeMarks(chart).length;
+  const left = 18 + 7 * yTicks.reduce((most, [, text]) => Math.max(most, text.length), 2);
+  const right = Math.max(left + 1, width - Math.max(3.5 * lastTick + 4, 16 + edges));
+  return {
+    ...drawn,
+    ...{ width, height, left, right, top, bottom, yTicks },
+    xTicks: ticksOf(chart.x, xEnds, right - left, 60 + 4 * lastTick),
+    x: scale(xEnds, left, right),
+    y: scale(yEnds, bottom, top),
+    /** The value of x at a place. */
+    xAt: (place: number) => xEnds[0] + ((xEnds[1] - xEnds[0]) * (place - left)) / (right - left),
+  };
+}
+
+export type Plot = ReturnType<typeof plotOf>;
+
+/** Places far outside are moved closer, because browsers don't draw lines to places that are too far away. */
+const scale =
+  ([low, high]: Ends, from: number, to: number) =>
+  (value: number) =>
+    Math.max(
+      -1e5,
+      Math.min(1e5, Math.round(10 * (from + ((to - from) * (value - low)) / (high - low))) / 10),
+    );
+
+/** Room around the plot for points at its edges. */
+const room = 4;
+
+export function plotDrawing(plot: Plot) {
+  const { bottom, chart, hidden, height, left, right, top, width, x, xTicks, y, yTicks } = plot;
+  const { at, bands, levels = [], shades = [] } = chart;
+  const shown = chart.series.filter(({ label }) => !hidden.has(label));
+  const hasBands = bands === undefined || !hidden.has(bands.label);
+  const box = [left - room, top - room, right - left + 2 * room, bottom - top + 2 * room] as const;
+  return html`<svg width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} aria-hidden="true">
+${yTicks.map(([tick, text]) => html`<path class="grid" d=${`M${left} ${y(tick)}H${right}`} /><text class="y" x=${left - 6} y=${y(tick)} dy="0.35em">${text}</text>`)}
+${xTicks.map(([tick, text]) => html`<text x=${x(tick)} y=${bottom + 17}>${text}</text>`)}
+<text x=${(left + right) / 2} y=${height - 6}>${chart.x.title}</text>
+<svg x=${box[0]} y=${box[1]} width=${box[2]} height=${box[3]} viewBox=${box.join(' ')}>
+${shades.map(([from, to]) => html`<rect class="shade" x=${x(from)} y=${top} width=${x(to) - x(from)} height=${bottom - top} />`)}
+${shown.map((series) => (series.draw === 'points' ? whiskers(plot, series) : hasBands && band(plot, series)))}
+${shown.map((series) => line(plot, series, stackedBelow(shown, series)))}
+</svg>
+${levels.map((level) => html`<path class="level" d=${`M${left} ${y(level.y)}H${right}`} />`)}
+${markPaths(plot)}
+${shown.map(({ colour, draw, outliers, values }) => draw === 'points' && outliers && html`<path style=${{ fill: `var(${colour})` }} d=${values.map((value, i) => beyond(plot, at[i]!, value)).join('')} />`)}
+</svg>`;
+}
+
+/** Indices of the x that have all of these values. */
+const indicesWith = (...all: readonly (Series['values'] | undefined)[]): readonly number[] =>
+  [...(all[0]?.keys() ?? [])].filter((i) => all.every((values) => typeof values?.[i] === 'number'));
+
+function band({ chart: { at }, x, y }: Plot, { colour, high, low }: Series) {
+  const known = indicesWith(low, high);
+  const ends = [
+    ...known.map((i) => `${x(at[i]!)} ${y(high![i]!)}`),
+    ...known.toReversed().map((i) => `${x(at[i]!)} ${y(low![i]!)}`),
+  ];
+  return (
+    known.length > 0 &&
+    html`<path class="band" style=${{ fill: `var(${colour})` }} d=${`M${ends.join('L')}`} />`
+  );
+}
+
+/** Charts with more points have no whiskers, because the whiskers would cover everything. */
+const mostWhiskers = 1500;
+
+function whiskers({ chart: { at }, x, y }: Plot, { high, inner, low }: Series) {
+  if (at.length > mostWhiskers) return;
+  return [[1, low, high] as const, [4, inner?.[0], inner?.[1]] as const].map(
+    ([width, from, to]) =>
+      html`<path class="whiskers" style=${{ strokeWidth: width }} d=${indicesWith(from, to)
+        .filter((i) => from![i] !== to![i])
+        .map((i) => `M${x(at[i]!)} ${y(from![i]!)}V${y(to![i]!)}`)
+        .join('')} />`,
+  );
+}
+
+/** The sum of the bars below a series at an index. */
+const stackedBelow = (shown: readonly Series[], series: Series) => {
+  const below = shown.slice(shown.indexOf(series) + 1).filter(({ draw }) => draw === 'bars');
+  return (i: number) => below.reduce((sum, { values }) => sum + (values[i] ?? 0), 0);
+};
+
+function line(
+  { chart: { at }, x, y }: Plot,
+  { colour, draw, isDashed, values, width = 1.5 }: Series,
+  below: (i: number) => number,
+) {
+  const known = indicesWith(values);
+  const place = (i: number) => `${x(at[i]!)} ${y(values[i]!)}`;
+  const distance = (x(at.at(-1)!) - x(at[0]!)) / Math.max(1, at.length - 1);
+  const barWidth = Math.max(1, Math.min(60, 0.8 * (distance || 60)));
+  const [kind, path, stroke] =
+    draw === 'bars'
+      ? [
+          'bars',
+          known.map((i) => `M${x(at[i]!)} ${y(below(i))}V${y(below(i) + values[i]!)}`).join(''),
+          barWidth,
+        ]
+      : draw === 'points' || known.length === 1
+        ? ['points', known.map((i) => `M${place(i)}h0`).join(''), values.length > 600 ? 3 : 5]
+        : draw === 'steps'
+          ? [
+              '',
+              known.map((i, n) => (n === 0 ? `M${place(i)}` : `H${x(at[i]!)}V${y(values[i]!)}`)).join(''),
+              width,
+            ]
+          : ['', known.length > 0 ? `M${known.map(place).join('L')}` : '', width];
+  return html`<path class=${`line ${kind}${isDashed ? ' dashed' : ''}`} style=${{ stroke: `var(${colour})`, strokeWidth: stroke }} d=${path} />`;
+}
+
+function markPaths({ bottom, chart, hidden, left, right, width, x, y }: Plot) {
+  const edges = edgeMarks(chart);
+  const shown = chart.marks?.filter(({ label }) => !hidden.has(label));
+  return shown?.map(({ colour, draw, marks }) => {
+    const path = marks.map((mark) => {
+      const edge = right + 6 + ((edges.indexOf(mark) + 0.5) / edges.length) * (width - 12 - right);
+      const at = mark.x === undefined ? edge : x(mark.x);
+      if (mark.x !== undefined && (at < left - 1 || at > right + 1)) return '';
+      if (draw === 'cross') return `M${at - 3.5} ${bottom - 11.5}l7 7m0-7l-7 7`;
+      const interval = mark.interval ? `M${at} ${y(mark.interval[0])}V${y(mark.interval[1])}` : '';
+      return `${interval}M${at} ${y(mark.y!) - 6}l6 6l-6 6l-6-6z`;
+    });
+    return html`<path class="marks" style=${{ stroke: `var(${colour})`, fill: `var(${colour})` }} d=${path.join('')} />`;
+  });
+}
+
+/** A triangle at the upper or lower edge for an outlier beyond it. */
+function beyond(
+  { bottom, left, right, top, x, y }: Plot,
+  at: number,
+  value: number | null | undefined,
+): string {
+  if (typeof value !== 'number' || x(at) < left || x(at) > right) return '';
+  if (y(value) < top - 1) return `M${x(at)} ${top}l5 8h-10z`;
+  return y(value) > bottom + 1 ? `M${x(at)} ${bottom}l5-8h-10z` : '';
+}
+
+/** The index of the point nearest to a place; of points with the same x, the one vertically closest. */
+export function nearestPoint({ chart: { at, series }, hidden, x, y }: Plot, px: number, py: number): number {
+  const values = series.find(({ label }) => !hidden.has(label))?.values ?? [];
+  const across = (i: number) => Math.abs(x(at[i]!) - px);
+  const down = (i: number) => Math.abs(y(values[i] ?? Infinity) - py);
+  return [...at.keys()].reduce(
+    (best, i) => (across(i) < across(best) || (at[i] === at[best] && down(i) < down(best)) ? i : best),
+    0,
+  );
+}
