@@ -107,26 +107,19 @@ function line(
   below: (i: number) => number,
 ) {
   const known = indicesWith(values);
+  if (known.length === 0) return;
+  const kind = draw !== 'bars' && known.length === 1 ? 'points' : draw;
   const place = (i: number) => `${x(at[i]!)} ${y(values[i]!)}`;
-  const distance = (x(at.at(-1)!) - x(at[0]!)) / Math.max(1, at.length - 1);
-  const barWidth = Math.max(1, Math.min(60, 0.8 * (distance || 60)));
-  const [kind, path, stroke] =
-    draw === 'bars'
-      ? [
-          'bars',
-          known.map((i) => `M${x(at[i]!)} ${y(below(i))}V${y(below(i) + values[i]!)}`).join(''),
-          barWidth,
-        ]
-      : draw === 'points' || known.length === 1
-        ? ['points', known.map((i) => `M${place(i)}h0`).join(''), values.length > 600 ? 3 : 5]
-        : draw === 'steps'
-          ? [
-              '',
-              known.map((i, n) => (n === 0 ? `M${place(i)}` : `H${x(at[i]!)}V${y(values[i]!)}`)).join(''),
-              width,
-            ]
-          : ['', known.length > 0 ? `M${known.map(place).join('L')}` : '', width];
-  return html`<path class=${`line ${kind}${isDashed ? ' dashed' : ''}`} style=${{ stroke: `var(${colour})`, strokeWidth: stroke }} d=${path} />`;
+  const path = known.map((i, n) => {
+    if (kind === 'bars') return `M${x(at[i]!)} ${y(below(i))}V${y(below(i) + values[i]!)}`;
+    if (kind === 'points') return `M${place(i)}h0`;
+    if (n === 0) return `M${place(i)}`;
+    return kind === 'line' ? `L${place(i)}` : `H${x(at[i]!)}V${y(values[i]!)}`;
+  });
+  const distance = (x(at.at(-1)!) - x(at[0]!)) / (at.length - 1) || 75;
+  const widths = { bars: Math.min(60, 0.8 * distance), points: values.length > 600 ? 3 : 5 };
+  const strokeWidth = kind === 'bars' || kind === 'points' ? widths[kind] : width;
+  return html`<path class=${`line ${kind}${isDashed ? ' dashed' : ''}`} style=${{ stroke: `var(${colour})`, strokeWidth }} d=${path.join('')} />`;
 }
 
 function markPaths({ bottom, chart, hidden, left, right, width, x, y }: Plot) {
