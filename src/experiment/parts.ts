@@ -5,7 +5,7 @@ import type { Proposer } from '../proposers/proposer.js';
 import type { BehaviourTest } from '../rollout/behaviour-test.js';
 import type { EvaluationSetting, Measured } from '../rollout/evaluation.js';
 import type { ReplayBuffer } from '../rollout/replay-buffer.js';
-import { type CallRecord, hasReached, isModelCall, mostRejections, stageOf } from '../runs/calls.js';
+import type { CallRecord } from '../runs/calls.js';
 import type { firstFaults, ProposalTally, RunEvent, StopReason } from '../runs/events.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import type { RunDirectory } from '../runs/writer.js';
@@ -68,55 +68,21 @@ export interface Stage {
   ): Promise<StopReason | undefined>;
 }
 
-/** How far the run is, and what became of the proposals. */
-export class Progress {
+/** How far the run is, and what became of its calls; see `countCall`. */
+export interface Progress {
   /** The last complete iteration; 0 for a new run. */
   completed: number;
   /** Purposes of calls of this process that were answered, or failed for a reason other than the network. */
-  readonly #reached = new Set<string>();
+  readonly reached: Set<string>;
   /** True once a proposal call of this process was answered. */
-  isAnswered = false;
+  isAnswered: boolean;
   /** Message of the last failed proposal call of this process. */
-  lastError: string | undefined;
+  lastError?: string;
   /** True once any proposal, including a baseline's, has been accepted. */
-  isAnyAccepted = false;
-  isModelAccepted = false;
+  isAnyAccepted: boolean;
+  isModelAccepted: boolean;
   /** Number of the model's rejected replies, including replies to corrections. */
-  rejected = 0;
+  rejected: number;
   /** The first of the model's replies that was rejected. */
-  firstRejected: CallRecord | undefined;
-
-  constructor(completed: number) {
-    this.completed = completed;
-  }
-
-  /** Whether the server of the model that answers such calls was ever reached. */
-  isReached(purpose: string): boolean {
-    return this.#reached.has(purpose);
-  }
-
-  /** Counts a call's outcome. */
-  count(call: CallRecord, isEarlier = false): void {
-    const { completion, outcome } = call;
-    const purpose = stageOf(call);
-    const isModel = isModelCall(call);
-    if (!isEarlier && hasReached(call)) this.#reached.add(purpose);
-    if (purpose !== 'proposal') return;
-    if (isModel && !isEarlier) {
-      this.isAnswered ||= completion !== undefined;
-      if (outcome.kind === 'error') this.lastError = outcome.message;
-    }
-    if (outcome.kind === 'accepted') {
-      this.isAnyAccepted = true;
-      this.isModelAccepted ||= isModel;
-    }
-    if (outcome.kind !== 'rejected' || !isModel) return;
-    this.rejected++;
-    this.firstRejected ??= call;
-  }
-
-  /** Number of replies that may still be rejected; infinite once a proposal has been accepted. */
-  get rejectionsLeft(): number {
-    return this.isAnyAccepted ? Number.POSITIVE_INFINITY : mostRejections - this.rejected;
-  }
+  firstRejected?: CallRecord;
 }

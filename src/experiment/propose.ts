@@ -11,12 +11,12 @@ import { type Encoding, encodingFor } from '../prompting/notation/encoding.js';
 import { type AnswerForm, answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';
 import { tuningProposer } from '../proposers/baseline-proposer.js';
 import type { ProposalRequest, Proposals, Proposer } from '../proposers/proposer.js';
-import { type CallRecord, stageOf } from '../runs/calls.js';
+import { type CallRecord, hasReached, isModelCall, stageOf } from '../runs/calls.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import { searchTask } from './evaluate.js';
-import type { Experiment } from './parts.js';
+import type { Experiment, Progress } from './parts.js';
 import { trialIn, tuningFor } from './programs.js';
-import { deadlineOf } from './stopping.js';
+import { deadlineOf, rejectionsLeft } from './stopping.js';
 
 /** @throws ModelError if retrying can't help or the calls are aborted */
 export function proposeCandidates(
@@ -44,7 +44,7 @@ export function proposeCandidates(
       form: answerFormOf(languageModelOf(model), prompts),
       edited: prompter.parent()?.parameters,
     }),
-    mostRejected: progress.rejectionsLeft,
+    mostRejected: rejectionsLeft(progress),
     afterRepeat: afterRepeat(config),
   });
 }
@@ -122,10 +122,10 @@ export async function ask(
         onFault: log.onFault,
         send: log.send,
       },
-      isReached: progress.isReached(purpose),
+      isReached: progress.reached.has(purpose),
       recorded: (...place) => recordedCall(earlier, ...place),
       onCall(call) {
-        progress.count(call);
+        countCall(progress, call);
         log.emit({ kind: 'call-finished', call });
         for (const message of call.completion?.warnings ?? []) log.warn(message);
       },
@@ -136,6 +136,26 @@ export async function ask(
   } finally {
     ignore();
   }
+}
+
+/** Counts what became of a call. @param isEarlier whether an earlier process made it */
+export function countCall(progress: Progress, call: CallRecord, isEarlier = false): void {
+  const { completion, outcome } = call;
+  const purpose = stageOf(call);
+  const isModel = isModelCall(call);
+  if (!isEarlier && hasReached(call)) progress.reached.add(purpose);
+  if (purpose !== 'proposal') return;
+  if (isModel && !isEarlier) {
+    progress.isAnswered ||= completion !== undefined;
+    if (outcome.kind === 'error') progress.lastError = outcome.message;
+  }
+  if (outcome.kind === 'accepted') {
+    progress.isAnyAccepted = true;
+    progress.isModelAccepted ||= isModel;
+  }
+  if (outcome.kind !== 'rejected' || !isModel) return;
+  progress.rejected++;
+  progress.firstRejected ??= call;
 }
 
 /** Finds the call that an earlier process made with the same messages. */

@@ -5,12 +5,12 @@
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { ModelError } from '../models/language-model.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { type Cap, type LimitName, limitField } from '../runs/calls.js';
+import { type Cap, type LimitName, limitField, mostRejections } from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';
 import { rejectionText } from '../runs/failure-text.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import { smallest } from '../statistics/descriptive.js';
-import type { Experiment } from './parts.js';
+import type { Experiment, Progress } from './parts.js';
 
 /** Why the run ends before its next iteration; undefined if it continues, with its evaluations claimed. */
 export function endOrClaim(experiment: Experiment, stop: StopRequests): StopReason | undefined {
@@ -22,11 +22,15 @@ export function endOrClaim(experiment: Experiment, stop: StopRequests): StopReas
   if (progress.completed >= config.iterations) return { kind: 'iterations' };
   const limit =
     claimEvaluations(experiment, config.candidates) ??
-    (progress.rejectionsLeft <= 0
+    (rejectionsLeft(progress) <= 0
       ? 'rejections'
       : leftOf(experiment, 'minutes').find(({ left }) => left <= 0)?.limit);
   return limit && { kind: 'limit', limit };
 }
+
+/** Number of replies that may still be rejected; infinite once a proposal has been accepted. */
+export const rejectionsLeft = ({ isAnyAccepted, rejected }: Progress): number =>
+  isAnyAccepted ? Number.POSITIVE_INFINITY : mostRejections - rejected;
 
 /** Claims the next `count` evaluations. Returns the limit that they could exceed, if there is one. */
 export function claimEvaluations(experiment: Experiment, count: number): LimitName | undefined {

@@ -13,8 +13,9 @@ import { fixedSettings } from '../../runs/fingerprint.js';
 import { type Manifest, manifestHead, type RecordedSpec } from '../../runs/manifest.js';
 import { addPrograms } from '../../runs/open-run.js';
 import type { RunDirectory } from '../../runs/writer.js';
-import { type Experiment, Progress, type RunClock } from '../parts.js';
+import type { Experiment, Progress, RunClock } from '../parts.js';
 import { Prompter } from '../prompter.js';
+import { countCall } from '../propose.js';
 import type { Assembly } from './assemble.js';
 
 export function newManifest(assembly: Assembly, run: string, now: Date): Manifest {
@@ -77,11 +78,18 @@ export function experimentIn(
   const programs = programsOf(family);
   addPrograms(family, recorded.entries);
   const ledger = ledgerOf(assembly);
-  const progress = new Progress(recorded.iteration);
+  const progress: Progress = {
+    completed: recorded.iteration,
+    reached: new Set(),
+    isAnswered: false,
+    isAnyAccepted: false,
+    isModelAccepted: false,
+    rejected: 0,
+  };
   const earlier: CallRecord[] = [];
   for (const call of recorded.calls) {
     ledger.record(call);
-    progress.count(call, true);
+    countCall(progress, call, true);
     if (call.iteration <= recorded.iteration) continue;
     earlier.push(call);
     if (call.outcome.kind === 'accepted' && call.outcome.program) programs?.add(call.outcome.program);
