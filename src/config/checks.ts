@@ -5,8 +5,9 @@ import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policie
 import { selectedCount } from '../prompting/context/history.js';
 import { isBaselineName } from './baselines.js';
 import type { Config } from './config.js';
-import { languageModelOf, membersOf } from './model.js';
+import { membersOf } from './model.js';
 import { type Found, loginProblem, modelProblems } from './model-checks.js';
+import { stageMembersOf, stageProblems, stagesOf } from './stages.js';
 
 /**
  * Finds settings that contradict each other or have no effect.
@@ -23,6 +24,7 @@ export function checkConfig(config: Config): readonly Problem[] {
     ...programProblems(config),
     ...contentProblems(config),
     ...lengthProblems(config),
+    ...stageProblems(config, config.policy?.kind === 'program'),
     ...modelProblems(config),
   ];
   return found.filter((problem) => problem !== undefined && problem !== false);
@@ -34,17 +36,17 @@ function policyProblems(policy: PolicyConfig | undefined): readonly Found[] {
 }
 
 /** Finds baselines and prompts that don't fit the kind of policy, and settings that programs don't support. */
-function programProblems({ critic, model, policy, prompts, warmup }: Config): readonly Found[] {
+function programProblems(config: Config): readonly Found[] {
+  const { model, policy, prompts, warmup } = config;
   const isProgram = policy?.kind === 'program';
-  const reviser = critic?.model && { config: critic.model, field: 'critic.model' };
-  const proposers = [...membersOf(model), ...(reviser ? [reviser] : [])];
+  const proposers = [...membersOf(model), ...stageMembersOf(config)];
   const fitting = isProgram ? ['random', 'genetic'] : ['random', 'hill-climb', 'cma-es', 'gp', 'mix'];
   const wrongSets = isProgram ? ['numeric', 'compact'] : ['programs', 'programs-critic'];
   const [are, other] = isProgram ? ['programs', 'numbers'] : ['numbers', 'programs'];
   const sets = [
-    ['prompts.set', prompts.set],
-    ['critic.prompts', critic?.prompts],
-  ] as const;
+    ['prompts.set', prompts.set] as const,
+    ...stagesOf(config).map((stage) => [`${stage.name}.prompts`, stage.prompts] as const),
+  ];
   const found: readonly Found[] = [
     ...proposers.map(
       ({ config: { provider }, field }) =>
@@ -59,7 +61,6 @@ function programProblems({ critic, model, policy, prompts, warmup }: Config): re
     ),
     ...sets.map(
       ([field, value]) =>
-        value !== undefined &&
         wrongSets.includes(value) && {
           field,
           value,
@@ -81,14 +82,6 @@ function programProblems({ critic, model, policy, prompts, warmup }: Config): re
           hint: 'choose a model that writes code, e.g. qwen2.5-coder:7b with the provider ollama',
         },
     ),
-    critic !== undefined &&
-      critic.distance < 1 && {
-        field: 'critic.distance',
-        value: critic.distance,
-        message:
-          "can't be combined with policy.kind: program, because no distance between programs is defined",
-        hint: 'remove critic.distance',
-      },
     policy.edits === true &&
       warmup.policies === 0 && {
         field: 'policy.edits',
@@ -160,7 +153,7 @@ function emptyRange(path: string, low: number, high: number): Problem {
 }
 
 /** Settings of the prompts that contradict each other. */
-function contentProblems({ critic, memory, model, prompts, record }: Config): readonly Found[] {
+function contentProblems({ memory, prompts, record }: Config): readonly Found[] {
   return [
     selectedCount(memory) > 0 &&
       memory.trajectories !== 'none' &&
@@ -178,27 +171,12 @@ function contentProblems({ critic, memory, model, prompts, record }: Config): re
         message: "can't be combined with prompts.set: compact, whose prompts list the evaluations",
         hint: 'change prompts.set, or remove prompts.layout',
       },
-    critic !== undefined &&
-      critic.model === undefined &&
-      model.provider !== 'replayed' &&
-      languageModelOf(model) === undefined && {
-        field: 'critic.model',
-        message: `is missing, and ${model.provider} doesn't read prompts`,
-        hint: 'set critic.model to a language model, or to a baseline for comparison; or remove the critic with critic=',
-      },
   ];
 }
 
 /** Settings that the run is too short for. */
-function lengthProblems({ critic, iterations, target }: Config): readonly Found[] {
+function lengthProblems({ iterations, target }: Config): readonly Found[] {
   return [
-    critic !== undefined &&
-      critic.every > iterations && {
-        field: 'critic.every',
-        value: critic.every,
-        message: `exceeds the number of iterations of the run, ${iterations}`,
-        hint: 'lower critic.every or raise iterations',
-      },
     target !== undefined &&
       target.hold > iterations && {
         field: 'target.hold',

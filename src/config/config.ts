@@ -10,10 +10,10 @@ import { type EnvironmentConfig, environmentSchema } from '../environments/setti
 import { policySchema } from '../policies/families.js';
 import { type MemorySettings, memorySchema, promptsSchema } from '../prompting/settings.js';
 import { evaluationSchema } from '../rollout/settings.js';
-import { criticSchema, defaultDistance } from './critic.js';
 import { limitsSchema } from './limits.js';
 import { slurmSchema, sweepSchema } from './many-runs.js';
 import { membersOf, modelSchema } from './model.js';
+import { stageNames, stageSections, stagesForPrograms, stagesOf } from './stages.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 const text = z.string().min(1);
@@ -78,9 +78,7 @@ export const configSchema = z.strictObject({
     .describe(
       'Maximum number of retries per candidate, after replies that are invalid or repeat an earlier policy',
     ),
-  critic: criticSchema
-    .optional()
-    .describe('A second call revises the best proposal of an iteration after its evaluation (default: off)'),
+  ...stageSections,
   target: z
     .union([z.number(), targetSchema])
     .optional()
@@ -138,11 +136,15 @@ const shorthands = {
  * `{provider: module, path: ./my-model.js}`, and likewise `{kind: ./my-policy.js}`.
  */
 export function withModules(content: Record<string, unknown>): Record<string, unknown> {
-  const { critic, model, policy } = content;
+  const { model, policy } = content;
+  const stages = stageNames.flatMap((name) => {
+    const section = content[name];
+    if (!isMapping(section) || !isMapping(section.model)) return [];
+    return [[name, { ...section, model: withModule(section.model, 'provider') }]];
+  });
   return {
     ...content,
-    ...(isMapping(critic) &&
-      isMapping(critic.model) && { critic: { ...critic, model: withModule(critic.model, 'provider') } }),
+    ...Object.fromEntries(stages),
     ...(isMapping(policy) && { policy: withModule(policy, 'kind') }),
     ...(isMapping(model) && { model: withModule(model, 'provider') }),
     ...(isMapping(model) && Array.isArray(model.members) && { model: withMembers(model, model.members) }),
@@ -180,14 +182,10 @@ const withPolicies = (warmup: WarmupConfig) => ({
   policies: warmup.policies ?? (warmup.from === undefined ? 20 : 0),
 });
 
-/** Replaces the default prompt sets and the default critic distance, which apply only to parameters. */
-const withProgramPrompts = ({ critic, prompts }: Pick<ParsedConfig, 'critic' | 'prompts'>) => ({
+/** Replaces defaults that apply only to parameters. */
+const withProgramPrompts = ({ prompts, ...config }: ParsedConfig) => ({
   prompts: { ...prompts, set: prompts.set === 'semantic' ? 'programs' : prompts.set },
-  critic: critic && {
-    ...critic,
-    distance: critic.distance === defaultDistance ? 1 : critic.distance,
-    prompts: critic.prompts === 'critic' ? 'programs-critic' : critic.prompts,
-  },
+  ...stagesForPrograms(config),
 });
 
 export function resolveConfig(parsed: ParsedConfig): Config {
@@ -210,7 +208,7 @@ export function resolveConfig(parsed: ParsedConfig): Config {
     target: typeof target === 'number' ? targetSchema.parse(shorthands.target(target)) : target,
     warmup: typeof warmup === 'number' ? shorthands.warmup(warmup) : withPolicies(warmup),
     memory: typeof memory === 'string' ? memorySchema.parse(shorthands.memory(memory)) : memory,
-    ...(rest.policy?.kind === 'program' && withProgramPrompts(rest)),
+    ...(rest.policy?.kind === 'program' && withProgramPrompts(parsed)),
   };
 }
 
@@ -232,10 +230,10 @@ export function modulesPlayed({
 }
 
 export function modulesOf(config: Config): readonly string[] {
-  const { critic, model, prompts } = config;
+  const { model, prompts } = config;
   const readers = [
     ...membersOf(model).map((member) => member.config),
-    ...(critic?.model ? [critic.model] : []),
+    ...stagesOf(config).flatMap((stage) => stage.model ?? []),
   ];
   return [
     ...modulesPlayed(config),

@@ -1,5 +1,6 @@
 /** The `critic` section: a second call revises the best proposal of an iteration. */
 import { z } from 'zod';
+import type { Problem } from '../base/errors.js';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema } from '../models/settings.js';
 import { baselines } from './baselines.js';
@@ -7,7 +8,7 @@ import { schemasOf } from './model.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
-export const defaultDistance = 0.25;
+const defaultDistance = 0.25;
 
 export const criticSchema = z.strictObject({
   model: z
@@ -48,3 +49,23 @@ export const criticSchema = z.strictObject({
 });
 
 export type CriticConfig = z.output<typeof criticSchema>;
+
+/** Replaces the default prompts and the default distance, which apply only to parameters. */
+export const criticForPrograms = (critic: CriticConfig): CriticConfig => ({
+  ...critic,
+  distance: critic.distance === defaultDistance ? 1 : critic.distance,
+  prompts: critic.prompts === 'critic' ? 'programs-critic' : critic.prompts,
+});
+
+export const criticProblems = (
+  { distance }: CriticConfig,
+  arePrograms: boolean,
+): readonly (Problem | false)[] => [
+  arePrograms &&
+    distance < 1 && {
+      field: 'critic.distance',
+      value: distance,
+      message: "can't be combined with policy.kind: program, because no distance between programs is defined",
+      hint: 'remove critic.distance',
+    },
+];

@@ -4,14 +4,15 @@ import { type Problem, UserError } from '../base/errors.js';
 import { hasSecretQuery, isVariableName, noVariable, secretQuery } from '../models/hosted/openai-access.js';
 import type { Config } from './config.js';
 import { languageMemberOf, languageModelOf, membersOf, type SingleModelConfig } from './model.js';
+import { stageMembersOf } from './stages.js';
 
 export type Found = Problem | false | undefined;
 
 /** The language models of a config, and their places in it. */
-function readersOf({ critic, model }: Config): readonly { config: SingleModelConfig; field: string }[] {
-  const own = languageMemberOf(model);
-  const reviser = critic?.model && languageModelOf(critic.model);
-  return [...(own ? [own] : []), ...(reviser ? [{ config: reviser, field: 'critic.model' }] : [])];
+function readersOf(config: Config): readonly { config: SingleModelConfig; field: string }[] {
+  const own = languageMemberOf(config.model);
+  const others = stageMembersOf(config).filter((one) => languageModelOf(one.config) !== undefined);
+  return [...(own ? [own] : []), ...others];
 }
 
 export function modelProblems(config: Config): readonly Found[] {

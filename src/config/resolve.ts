@@ -10,6 +10,7 @@ import { defaultPolicy } from '../policies/families.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import type { MemoryConfig } from '../prompting/settings.js';
 import type { Config } from './config.js';
+import { withStageModels } from './stages.js';
 
 /** A config without open defaults. It can't be changed. */
 export type ResolvedConfig = Config & { readonly policy: PolicyConfig; readonly memory: MemoryConfig };
@@ -70,30 +71,28 @@ export const historyWithin = (context: number): number => Math.min(historyTokens
  * @throws UserError if a local model doesn't exist
  */
 export function resolveModels(config: Config, env: Readonly<Record<string, string | undefined>>): Config {
-  const { critic, model } = config;
+  const { model } = config;
   const whole = <Model extends { readonly provider: string }>(one: Model): Model =>
     isLocal(one) ? withDefaultSampling(one) : withListPrice(one, env);
   return {
-    ...config,
+    ...withStageModels(config, whole),
     model:
       model.provider === 'portfolio'
         ? { ...model, members: model.members.map((member) => whole(member)) }
         : whole(model),
-    ...(critic?.model && { critic: { ...critic, model: whole(critic.model) } }),
   };
 }
 
 /** The config of a resumed run: unset settings keep the values that were filled in when the run began. */
 export function withDefaultsOf(was: Config, wanted: Config): Config {
-  const { critic, memory, model } = wanted;
+  const { memory, model } = wanted;
   return {
-    ...wanted,
+    ...withStageModels(wanted, (own, name) => filledInAs(was[name]?.model, own)),
     memory: { ...stated(was.memory, ['tokens', 'best', 'recent']), ...memory },
     model:
       model.provider === 'portfolio' && was.model.provider === 'portfolio'
         ? { ...model, members: membersAs(was.model.members, model.members) }
         : filledInAs(was.model, model),
-    ...(critic?.model && { critic: { ...critic, model: filledInAs(was.critic?.model, critic.model) } }),
   };
 }
 

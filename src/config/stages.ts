@@ -1,25 +1,82 @@
 /** What a config's stages add to its iterations: evaluations, and calls of models of their own. */
-import type { CriticConfig } from './critic.js';
-import type { ModelConfig, SingleModelConfig } from './model.js';
+import type { Problem } from '../base/errors.js';
+import { type CriticConfig, criticForPrograms, criticProblems, criticSchema } from './critic.js';
+import { languageModelOf, type ModelConfig, type SingleModelConfig } from './model.js';
+
+/** The stages' sections in a config; each stage runs once an iteration's proposals are evaluated. */
+export const stageSections = {
+  critic: criticSchema
+    .optional()
+    .describe('A second call revises the best proposal of an iteration after its evaluation (default: off)'),
+};
+
+type StageName = keyof typeof stageSections;
+
+export const stageNames = Object.keys(stageSections) as readonly StageName[];
 
 interface StageConfig {
-  readonly name: string;
+  readonly name: StageName;
   /** It runs in every Nth iteration, and adds at most one evaluation. */
   readonly every: number;
   /** Its own model; undefined if the run's model answers. */
-  readonly model: SingleModelConfig | undefined;
+  readonly model?: SingleModelConfig | undefined;
+  readonly prompts: string;
 }
 
-interface Staged {
-  readonly critic?: Pick<CriticConfig, 'every' | 'model'> | undefined;
-}
+export type Staged = { readonly [K in StageName]?: CriticConfig | undefined };
 
-export const stagesOf = ({ critic }: Staged): readonly StageConfig[] =>
-  critic === undefined ? [] : [{ name: 'critic', every: critic.every, model: critic.model }];
+export const stagesOf = (config: Staged): readonly StageConfig[] =>
+  stageNames.flatMap((name) => (config[name] ? [{ ...config[name], name }] : []));
+
+/** A config with each stage's own model changed. */
+export const withStageModels = <C extends Staged>(
+  config: C,
+  change: (model: SingleModelConfig, name: StageName) => SingleModelConfig,
+): C => {
+  const changed = stagesOf(config).flatMap(({ model, name }) =>
+    model ? [[name, { ...config[name], model: change(model, name) }]] : [],
+  );
+  return { ...config, ...Object.fromEntries(changed) };
+};
+
+/** The models that stages have of their own, with their fields. */
+export const stageMembersOf = (config: Staged) =>
+  stagesOf(config).flatMap(({ model, name }) => (model ? [{ config: model, field: `${name}.model` }] : []));
 
 /** The models that stages have of their own, by stage. */
-export const stageModelsOf = (config: Staged): Readonly<Record<string, ModelConfig>> =>
+export const stageModelsOf = (config: Staged): Readonly<Record<string, SingleModelConfig>> =>
   Object.fromEntries(stagesOf(config).flatMap(({ model, name }) => (model ? [[name, model]] : [])));
+
+/** The stages' sections with the defaults that apply to programs. */
+export const stagesForPrograms = ({ critic }: Staged): Staged => ({
+  critic: critic && criticForPrograms(critic),
+});
+
+/** Stages that never run, or that no model can run, and settings that don't fit the policy. */
+export function stageProblems(
+  config: Staged & { readonly iterations: number; readonly model: ModelConfig },
+  arePrograms: boolean,
+): readonly (Problem | false)[] {
+  const { critic, iterations, model } = config;
+  const isUnread = model.provider !== 'replayed' && languageModelOf(model) === undefined;
+  return [
+    ...stagesOf(config).flatMap(({ every, model: own, name }) => [
+      every > iterations && {
+        field: `${name}.every`,
+        value: every,
+        message: `exceeds the number of iterations of the run, ${iterations}`,
+        hint: `lower ${name}.every or raise iterations`,
+      },
+      isUnread &&
+        own === undefined && {
+          field: `${name}.model`,
+          message: `is missing, and ${model.provider} doesn't read prompts`,
+          hint: `set ${name}.model to a language model, or to a baseline for comparison; or remove the ${name} with ${name}=`,
+        },
+    ]),
+    ...(critic ? criticProblems(critic, arePrograms) : []),
+  ];
+}
 
 type Counted = Staged & { readonly candidates: number; readonly iterations: number };
 
