@@ -12,7 +12,7 @@ import { packageRoot } from '../src/base/package.js';
 import { jsonSchemaOf, type SchemaNode } from '../src/base/settings/schema.js';
 import { markdownTable, text } from '../src/base/text/table.js';
 import { experimentKind } from '../src/config/config.js';
-import { criticCorrectionSchema } from '../src/prompting/context/critic-context.js';
+import { criticCorrectionSchema } from '../src/experiment/stages/critic/context.js';
 import { correctionContextSchema } from '../src/prompting/context/prompt-context.js';
 import { variablesOf } from '../src/prompting/templates/variables.js';
 import { configReference, configSummary, withReference } from './reference.js';

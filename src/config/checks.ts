@@ -41,7 +41,7 @@ function programProblems(config: Config): readonly Found[] {
   const isProgram = policy?.kind === 'program';
   const proposers = [...membersOf(model), ...stageMembersOf(config)];
   const fitting = isProgram ? ['random', 'genetic'] : ['random', 'hill-climb', 'cma-es', 'gp', 'mix'];
-  const wrongSets = isProgram ? ['numeric', 'compact'] : ['programs', 'programs-critic'];
+  const wrongSets = isProgram ? /^(numeric|compact)$/ : /^programs(-\w+)?$/;
   const [are, other] = isProgram ? ['programs', 'numbers'] : ['numbers', 'programs'];
   const sets = [
     ['prompts.set', prompts.set] as const,
@@ -61,7 +61,7 @@ function programProblems(config: Config): readonly Found[] {
     ),
     ...sets.map(
       ([field, value]) =>
-        wrongSets.includes(value) && {
+        wrongSets.test(value) && {
           field,
           value,
           message: `asks for ${other}, but the policies are ${are}`,

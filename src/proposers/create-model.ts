@@ -46,7 +46,7 @@ export const openLanguageModel = async (
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<LanguageModel> => (config.provider === 'module' ? moduleModel(config) : createModel(config, env));
 
-/** Reports a model's problems under the field of the model's section, such as `critic.model`. */
+/** Reports a model's problems under the field of the model's own section. */
 export const inMember = <T>(field: string, open: () => T | Promise<T>): Promise<T> =>
   changingProblems(open, (problem) => placedIn(problem, field));
 

@@ -88,27 +88,27 @@ export type StopReason =
       readonly message: string;
     };
 
-/** The outcome of asking the critic for a revision. `candidate`: the revision's number among the candidates. */
+/** The outcome of asking for a revision. `candidate`: the revision's number among the candidates. */
 export interface Revision {
   readonly kind: 'revised';
   readonly iteration: number;
   readonly candidate: number;
-  /** Number of the candidate that the critic was asked to revise. */
+  /** Number of the candidate to revise. */
   readonly revises: number;
-  /** `kept`: the critic changed nothing. `rejected`: no usable revision. */
+  /** `kept`: nothing was changed. `rejected`: no usable revision. */
   readonly result: 'better' | 'no-better' | 'kept' | 'rejected';
   /** Score of that candidate. */
   readonly before: number;
   /** Score of the revision, if it was evaluated. */
   readonly after?: number;
-  /** Size of the change, in [0, 1]; see `critic.distance`. */
+  /** Size of the change, in [0, 1]. */
   readonly distance?: number;
 }
 
 /** Outcomes of the proposals in a run. */
 export interface ProposalTally {
   readonly rejected: number;
-  /** Proposals that the critic was asked to revise. */
+  /** Requests for revisions. */
   readonly revisions: number;
   /** Revisions that scored higher than the original. */
   readonly better: number;

@@ -61,7 +61,7 @@ const rejectionMeaning: Readonly<Record<ParseFailure['kind'], string>> = {
   'duplicate-index': 'an index given twice with different values',
   'not-finite': "a value that isn't a finite number",
   repeated: 'a policy that was already evaluated',
-  'too-far': 'a revision that changes too much (`critic.distance`)',
+  'too-far': 'a revision that changes too much',
   program: "a program that fails or can't be read",
   truncated: 'the reply was cut at its token limit',
   echo: 'only parameters copied from the prompt, or the format example',
@@ -105,7 +105,7 @@ export function explainFailure(failure: ParseFailure): string {
     case 'not-finite':
       return `Not a finite number: ${listValues(failure.values)}.`;
     case 'too-far':
-      return `The size of the change is ${formatNumber(failure.distance, 3)}; critic.distance allows ${formatNumber(failure.most, 3)}.`;
+      return `The size of the change is ${formatNumber(failure.distance, 3)}; at most ${formatNumber(failure.most, 3)} is allowed.`;
     case 'repeated': {
       const where = failure.iteration === undefined ? 'before' : `in iteration ${failure.iteration}`;
       const score = failure.score === undefined ? '' : `, with score ${formatNumber(failure.score)}`;

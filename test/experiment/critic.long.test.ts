@@ -316,7 +316,7 @@ it('revisions appear in show, the report and iteration details, and in the estim
   const { path } = await runExperimentFrom(config, { model: careful() });
   const run = await readWholeRun(path);
   const text = runText(run, { top: 1, cwd: '/' });
-  expect(text).toMatch(/critic {4}6 revisions: \d better, \d not better; mean change.*6 calls, .*tokens/);
+  expect(text).toMatch(/revised {3}6 times: \d better, \d not better; mean change.*6 calls, .*tokens/);
   expect(runFigures(run, { top: 1, cwd: '/' }).revisions).toMatchObject({ asked: 6, calls: 6, rejected: 0 });
   const { entries } = run.recorded;
   for (const { by, candidate, iteration } of runFigures(run, { top: entries.length, cwd: '/' }).top) {
@@ -324,7 +324,7 @@ it('revisions appear in show, the report and iteration details, and in the estim
     expect(by).toBe(entry.revises === undefined ? undefined : 'critic');
   }
   const page = renderReport({ ...runData(run), animations: [] });
-  expect(page).toContain('"id":"critic"');
+  expect(page).toContain('"id":"revisions"');
   expect(page).toContain('["span",{"class":"chip"},"critic"]');
   expect(iterationText(iterationFigures(run, 2, undefined))).toMatch(
     /candidate 2 \(revised\).*critic, first attempt/s,

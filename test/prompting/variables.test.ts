@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../../src/base/package.js';
 import { environmentFacts, environmentFamily } from '../../src/environments/catalogue/facts.js';
 import { environmentIds } from '../../src/environments/catalogue/open.js';
-import { criticCorrectionSchema } from '../../src/prompting/context/critic-context.js';
+import { criticCorrectionSchema } from '../../src/experiment/stages/critic/context.js';
 import {
   correctionContextSchema,
   descriptionSchema,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { warmupGenerator } from '../../src/base/random/seeds.js';
 import { environmentIds, makeEnvironment } from '../../src/environments/catalogue/open.js';
+import { statisticsContext } from '../../src/experiment/stages/critic/context.js';
 import { defaultPolicy, openPolicyFamily } from '../../src/policies/families.js';
-import { statisticsContext } from '../../src/prompting/context/critic-context.js';
 import { behaviourOf, medianEpisode } from '../../src/rollout/behaviour.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
 

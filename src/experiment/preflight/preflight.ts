@@ -6,6 +6,7 @@ import type { Config } from '../../config/config.js';
 import { languageMemberOf, languageModelOf, type SingleModelConfig } from '../../config/model.js';
 import { placedIn } from '../../config/model-checks.js';
 import { historyWithin } from '../../config/resolve.js';
+import { stagesOf } from '../../config/stages.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
 import type { ModelContext } from '../../models/language-model.js';
 import { embeddedModel } from '../../models/local/settings.js';
@@ -114,18 +115,21 @@ function promptFindings({ config, family }: Assembly, { first }: PromptSize): re
 }
 
 /** Warns about prompt sets with a number format that the embedded model doesn't understand. */
-function notationFindings({ critic, model, prompts }: Config): readonly Found[] {
+function notationFindings(config: Config): readonly Found[] {
+  const { model, prompts } = config;
   const isEmbedded = (one: SingleModelConfig | undefined) =>
     one?.provider === 'local' && one.path === embeddedModel && one.adapter === undefined;
   const reader = languageModelOf(model);
   const sets = [
-    ['prompts.set', prompts.set, ['numeric', 'semantic'], reader],
-    ['critic.prompts', critic?.prompts, ['critic'], critic?.model ?? reader],
-  ] as const;
+    ['prompts.set', prompts.set, reader] as const,
+    ...stagesOf(config).map(
+      (stage) => [`${stage.name}.prompts`, stage.prompts, stage.model ?? reader] as const,
+    ),
+  ];
   return sets.map(
-    ([field, value, wrong, by]) =>
-      value !== undefined &&
-      (wrong as readonly string[]).includes(value) &&
+    ([field, value, by]) =>
+      value !== 'compact' &&
+      !/[\\/]/.test(value) &&
       isEmbedded(by) &&
       warning({
         field,

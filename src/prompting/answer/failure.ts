@@ -12,7 +12,7 @@ export type ParseFailure =
   | { kind: 'duplicate-index'; indices: readonly number[] }
   | { kind: 'not-finite'; values: readonly IndexedText[] }
   | ({ kind: 'repeated' } & SeenParameters)
-  /** The revision is further than `critic.distance` from the original parameters. */
+  /** The revision is further than the stage's limit from the original parameters. */
   | { kind: 'too-far'; distance: number; most: number }
   /** The program has a syntax error, fails or exceeds a limit when it runs, or an edit to it doesn't apply. */
   | ({ kind: 'program' } & ProgramFailure)

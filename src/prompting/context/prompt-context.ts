@@ -158,7 +158,7 @@ export const failureSchema = z.strictObject({
     observation: maybeText('Observation for which it failed, as JSON; null if unknown'),
   }),
   repeated: repeatedSchema.nullable().describe('The parameters were proposed or evaluated before'),
-  tooFar: maybe('The revision changes too much (`critic` only)', {
+  tooFar: maybe('The revision changes too much (revisions only)', {
     distance: text('The size of the change, in percent of the range (for a table, of its entries)'),
     most: text('The maximum change, in percent'),
   }),

@@ -6,11 +6,6 @@ import { packageRoot } from '../../base/package.js';
 import { environmentFacts } from '../../environments/catalogue/facts.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
 import type { ParseFailure } from '../answer/failure.js';
-import {
-  type CriticContext,
-  criticContextSchema,
-  criticCorrectionSchema,
-} from '../context/critic-context.js';
 import { failureContext } from '../context/failure-context.js';
 import {
   correctionContextSchema,
@@ -28,7 +23,7 @@ import { fileOfSet, isFolder } from './template-files.js';
 import { samplesOf } from './variables.js';
 
 /** Renders the prompts for one kind of call. User prompts can use the variables of `Context`. */
-interface Prompts<Context> {
+export interface Prompts<Context> {
   system(context: TaskContext): string;
   user(context: Context): string;
   /** @param scoreText formats scores as the preceding prompt did */
@@ -57,7 +52,6 @@ export interface PromptSetOptions {
 }
 
 const builtInSets = ['numeric', 'semantic', 'compact', 'programs'];
-const criticSets = ['critic', 'programs-critic'];
 const fileNames = ['system', 'user', 'format-correction'] as const;
 
 /** Loads and checks all templates of a set. @throws UserError with file, line and column if a template is invalid */
@@ -77,22 +71,15 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
   return { ...prompts, description: render.at(-1)!(context) };
 }
 
-export type CriticPrompts = Prompts<CriticContext>;
-
-/** @throws UserError with file, line and column if a template is invalid */
-export function loadCriticPrompts(
-  options: Pick<PromptSetOptions, 'set' | 'ownPolicy' | 'userHelpers'>,
-): CriticPrompts {
-  const field = 'critic.prompts';
-  const schemas = [criticContextSchema, criticCorrectionSchema] as const;
-  return loadPrompts<CriticContext>(findSet(options.set, criticSets, field), field, options, schemas).prompts;
-}
-
 /** Schemas of the variables in the user prompt and the correction. */
 type Schemas = readonly [z.ZodObject, z.ZodObject];
 
-/** @param more additional templates; their render functions come last in `render` */
-function loadPrompts<Context extends TaskContext>(
+/**
+ * @param field the setting that names the set
+ * @param more additional templates; their render functions come last in `render`
+ * @throws UserError with file, line and column if a template is invalid
+ */
+export function loadPrompts<Context extends TaskContext>(
   folder: string,
   field: string,
   { ownPolicy, userHelpers }: Pick<PromptSetOptions, 'ownPolicy' | 'userHelpers'>,
@@ -119,7 +106,8 @@ function loadPrompts<Context extends TaskContext>(
   return { prompts, render };
 }
 
-function findSet(set: string, builtIn: readonly string[], field: string): string {
+/** @throws UserError if there is no such set */
+export function findSet(set: string, builtIn: readonly string[], field: string): string {
   const folder = /[\\/]/.test(set) ? set : join(packageRoot(), 'prompts', set);
   if (builtIn.includes(set) || (folder === set && isFolder(folder))) return folder;
   const suggestion = nearest(set, builtIn);

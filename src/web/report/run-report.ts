@@ -14,7 +14,7 @@ import { loggedProposals, onlyProposals, type RunData, type ShownEpisode } from 
 import { type ShownCalls, shownCalls } from './data/shown-calls.js';
 import { type TaskLabels, taskLabels } from './data/task-labels.js';
 import { callLog } from './views/call-log.js';
-import { criticView, memberView } from './views/contributions-view.js';
+import { memberView, revisionView } from './views/contributions-view.js';
 import { failureView } from './views/failure-view.js';
 import { predictionView } from './views/model-view.js';
 import { confirmationTable, headline, reproduction, runHeader, warnings } from './views/overview.js';
@@ -51,7 +51,7 @@ export function runPage(data: RunData, linkOf?: ShownCalls['link']): Page {
         'Lineage',
         arePrograms && lineageView(lineage(data, proposals, shown.calls), config, shown.link),
       ],
-      ['critic', 'Critic', config.critic && criticView(revisionFigures(events, data.calls))],
+      ['revisions', 'Revisions', revisionView(revisionFigures(events, data.calls))],
       [
         'members',
         arePrograms && config.model.provider !== 'portfolio' ? 'Tuning' : 'Members',

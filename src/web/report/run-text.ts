@@ -53,17 +53,17 @@ export interface RunFigures extends RunResult, Labels {
     /** The weights that the parameters define; present only if the parameters are coordinates in a random subspace. */
     readonly weights?: ParameterVector;
   }[];
-  /** Contribution of the critic; absent if it was never called. */
+  /** What revisions contributed; absent if none was requested. */
   readonly revisions?: RevisionFigures;
   /** Number of rejected and failed calls, by kind. */
   readonly failures: Readonly<Record<string, number>>;
 }
 
 export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
-  const { path, config, manifest, family, recorded } = run;
+  const { path, manifest, family, recorded } = run;
   const { calls, entries, events } = recorded;
   const members = membersIn(run);
-  const revisions = config.critic && revisionFigures(events, calls);
+  const revisions = revisionFigures(events, calls);
   const weightsOf = projectedWeights(family.description);
   const maker = makerOf(calls);
   return {
@@ -117,7 +117,7 @@ export function runText(run: OpenedRun, shown: Shown): string {
     '',
     ...describePolicy({ family, manifest }, confirmed ?? figures.best, figures.run, columns),
     '',
-    revisions && `critic    ${revisionText(revisions)}`,
+    revisions && `revised   ${revisionText(revisions)}`,
     ...membersIn(run).map((member) => `member    ${memberText(member)}`),
     `usage     ${formatUsage(usage)}`,
     caps && `limits    ${formatCaps(caps)}`,

@@ -2,13 +2,14 @@ import { isBaseline, languageModelOf } from '../../../config/model.js';
 import { taskContext } from '../../../prompting/context/task-context.js';
 import { encodingFor } from '../../../prompting/notation/encoding.js';
 import { answerFormOf } from '../../../prompting/notation/grammar.js';
-import { loadCriticPrompts } from '../../../prompting/templates/prompt-set.js';
+import { findSet, loadPrompts } from '../../../prompting/templates/prompt-set.js';
 import { loadHelpers } from '../../../prompting/templates/rendering.js';
 import { baselineProposer } from '../../../proposers/baseline-proposer.js';
 import { inMember, openLanguageModel } from '../../../proposers/create-model.js';
 import { languageModelProposer } from '../../../proposers/language-model.js';
 import type { Proposer } from '../../../proposers/proposer.js';
 import type { PrepareStage } from '../../prepared-stage.js';
+import { type CriticContext, criticContextSchema, criticCorrectionSchema } from './context.js';
 import { createCritic } from './critic.js';
 import { createCriticPrompter, mostChange } from './prompter.js';
 
@@ -16,7 +17,10 @@ export const prepareCritic: PrepareStage = async ({ critic, model, policy, promp
   if (critic === undefined) return undefined;
   const userHelpers = prompts.helpers === undefined ? undefined : await loadHelpers(prompts.helpers);
   const ownPolicy = policy.kind === 'module';
-  const loaded = loadCriticPrompts({ set: critic.prompts, ownPolicy, userHelpers });
+  const field = 'critic.prompts';
+  const folder = findSet(critic.prompts, ['critic', 'programs-critic'], field);
+  const schemas = [criticContextSchema, criticCorrectionSchema] as const;
+  const { prompts: loaded } = loadPrompts<CriticContext>(folder, field, { ownPolicy, userHelpers }, schemas);
   const { model: config } = critic;
   const open = async (): Promise<Proposer | undefined> => {
     if (config === undefined) return undefined;

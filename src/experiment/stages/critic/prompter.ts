@@ -3,18 +3,17 @@ import type { EnvironmentSpec } from '../../../environments/environment.js';
 import type { ChatMessage } from '../../../models/language-model.js';
 import type { ParameterSpec } from '../../../policies/policy.js';
 import type { ParseFailure } from '../../../prompting/answer/failure.js';
-import type { CriticContext } from '../../../prompting/context/critic-context.js';
-import { statisticsContext } from '../../../prompting/context/critic-context.js';
 import { percent } from '../../../prompting/context/failure-context.js';
 import type { TaskContext } from '../../../prompting/context/prompt-context.js';
 import { type ScoreText, scoreTexts } from '../../../prompting/context/scores.js';
 import { trajectoryRows } from '../../../prompting/context/trajectory.js';
 import type { Encoding } from '../../../prompting/notation/encoding.js';
-import type { CriticPrompts } from '../../../prompting/templates/prompt-set.js';
+import type { Prompts } from '../../../prompting/templates/prompt-set.js';
 import { isTable } from '../../../proposers/moves.js';
 import { behaviourOf, medianEpisode } from '../../../rollout/behaviour.js';
 import type { EpisodeRecord } from '../../../rollout/episode.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
+import { type CriticContext, statisticsContext } from './context.js';
 
 /** Largest allowed distance between a proposal and its revision, in [0, 1]. In a table, one entry may always change. */
 export const mostChange = (share: number, spec: ParameterSpec): number =>
@@ -35,7 +34,7 @@ export function createCriticPrompter(parts: {
   readonly config: Pick<CriticConfig, 'rows' | 'show'>;
   readonly environment: EnvironmentSpec;
   readonly encoding: Encoding;
-  readonly prompts: CriticPrompts;
+  readonly prompts: Prompts<CriticContext>;
   readonly task: TaskContext;
   readonly most: number;
 }) {

@@ -11,7 +11,7 @@ export interface HeldPrompt {
 /** Properties that must match for a cached prompt to be reused. */
 export interface PromptKind {
   readonly conversation?: string | undefined;
-  /** System message; separates the prompts of proposer and critic, so that alternating calls don't evict each other. */
+  /** System message; separates the prompts of different stages, so that alternating calls don't evict each other. */
   readonly system?: string | undefined;
   readonly long: boolean;
 }

@@ -5,9 +5,9 @@ import type { LoggedEvent, Revision } from '../../../runs/events.js';
 import { largest, mean } from '../../../statistics/descriptive.js';
 import type { LoggedProposal } from './proposals.js';
 
-/** Contribution of the critic to a run. */
+/** What revisions contributed to a run. */
 export interface RevisionFigures extends StageUsage {
-  /** Proposals that the critic was asked to revise. */
+  /** Requests for revisions. */
   readonly asked: number;
   /** Revisions that scored higher than the original. */
   readonly better: number;
@@ -24,14 +24,14 @@ export interface RevisionFigures extends StageUsage {
 
 const meanOf = (values: readonly number[]) => (values.length === 0 ? null : mean(values));
 
-/** Summarises the revisions; undefined if the critic was never called. */
+/** Summarises the revisions; undefined if none was requested. */
 export function revisionFigures(
   events: Iterable<LoggedEvent>,
   calls: Iterable<CallRecord>,
 ): RevisionFigures | undefined {
   const revisions: Revision[] = [];
   for (const event of events) if (event.kind === 'revised') revisions.push(event);
-  const used = usedFor('critic', calls);
+  const used = usedByStages(calls);
   if (revisions.length + used.calls === 0) return undefined;
   const count = (result: Revision['result']) => revisions.filter((one) => one.result === result).length;
   const evaluated = revisions.flatMap(({ after, before, distance }) =>
@@ -49,7 +49,7 @@ export function revisionFigures(
   };
 }
 
-/** Example: `12 revisions: 5 better, 7 not better; mean change 3.1 in return, 8 % of the range in parameters; …`. */
+/** Example: `12 times: 5 better, 7 not better; mean change 3.1 in return, 8 % of the range in parameters; …`. */
 export function revisionText(figures: RevisionFigures): string {
   const { asked, better, change, distance, kept, noBetter, rejected } = figures;
   const results = Object.entries({ better, 'not better': noBetter, unchanged: kept, rejected })
@@ -59,7 +59,7 @@ export function revisionText(figures: RevisionFigures): string {
     change === null || distance === null
       ? ''
       : `; mean change ${formatNumber(change, 3)} in return, ${Math.round(100 * distance)} % of the range in parameters`;
-  return `${plural(asked, 'revision')}: ${results.join(', ')}${changes}; ${usedText(figures)}`;
+  return `${plural(asked, 'time')}: ${results.join(', ')}${changes}; ${usedText(figures)}`;
 }
 
 export interface StageUsage {
@@ -69,10 +69,10 @@ export interface StageUsage {
   readonly cost?: number;
 }
 
-function usedFor(stage: string, calls: Iterable<CallRecord>): StageUsage {
+function usedByStages(calls: Iterable<CallRecord>): StageUsage {
   const used: { calls: number; tokens: number; cost?: number } = { calls: 0, tokens: 0 };
   for (const call of calls) {
-    if (stageOf(call) !== stage) continue;
+    if (stageOf(call) === 'proposal') continue;
     const { promptTokens = 0, completionTokens = 0 } = call.completion?.usage ?? {};
     used.calls++;
     used.tokens += promptTokens + completionTokens;

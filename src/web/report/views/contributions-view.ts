@@ -17,7 +17,7 @@ export function memberView(figures: readonly MemberFigures[]): Content | undefin
 <p class="note">New best: higher than every earlier evaluation. Bar: share of all new bests.</p>`;
 }
 
-export function criticView(figures: RevisionFigures | undefined): Content | undefined {
+export function revisionView(figures: RevisionFigures | undefined): Content | undefined {
   if (figures === undefined) return undefined;
   const { change, distance } = figures;
   const rows = [
@@ -27,6 +27,6 @@ export function criticView(figures: RevisionFigures | undefined): Content | unde
     ['rejected', figures.rejected],
   ] as const;
   return html`${pageTable(rows, [text('result', ([name]) => name), number('revisions', ([, count]) => count)])}
-<p>${change !== null && distance !== null && html`A revision changed the mean return by ${formatNumber(change, 3)} on average, and the parameters by ${Math.round(100 * distance)} % of their range. `}The critic used ${usedText(figures)}.</p>
+<p>${change !== null && distance !== null && html`A revision changed the mean return by ${formatNumber(change, 3)} on average, and the parameters by ${Math.round(100 * distance)} % of their range. `}The revisions used ${usedText(figures)}.</p>
 <p class="note">Better: a higher mean return than the proposal on the same episodes. By default, the memory keeps only the better of the two.</p>`;
 }

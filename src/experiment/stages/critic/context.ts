@@ -1,10 +1,10 @@
-/** The variables available to a critic's prompt templates; see `prompt-context.ts`. */
+/** The variables available to a critic's prompt templates; see `prompting/context/prompt-context.ts`. */
 
 import { z } from 'zod';
-import { short } from '../../environments/catalogue/facts.js';
-import type { Behaviour, Ending, Quartiles } from '../../rollout/behaviour.js';
-import { count, flag, list, maybe, maybeText, object, text } from './fields.js';
-import { failureSchema, taskContextSchema } from './prompt-context.js';
+import { short } from '../../../environments/catalogue/facts.js';
+import { count, flag, list, maybe, maybeText, object, text } from '../../../prompting/context/fields.js';
+import { failureSchema, taskContextSchema } from '../../../prompting/context/prompt-context.js';
+import type { Behaviour, Ending, Quartiles } from '../../../rollout/behaviour.js';
 
 const statisticsSchema = z.strictObject({
   episodes: count('Number of episodes'),
