@@ -1,7 +1,7 @@
 /** Checks of models that their schemas can't express: secrets, prices, context. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Problem, UserError } from '../base/errors.js';
-import { hasSecretQuery, isVariableName, noVariable, secretQuery } from '../models/hosted/openai-access.js';
+import { hasSecretQuery, secretQuery } from '../models/hosted/openai-access.js';
 import type { Config } from './config.js';
 import { languageMemberOf, languageModelOf, membersOf, type SingleModelConfig } from './model.js';
 import { stageMembersOf } from './stages.js';
@@ -46,7 +46,12 @@ function secretProblems(model: SingleModelConfig, field: string): readonly Found
     case 'openai':
       return [
         addressProblem(`${field}.baseUrl`, model.baseUrl, 'OPENAI_BASE_URL'),
-        !isVariableName(model.apiKeyEnv) && { field: `${field}.apiKeyEnv`, ...noVariable },
+        // Any other string may be the key itself, so don't show it.
+        !/^[A-Za-z_]\w*$/.test(model.apiKeyEnv) && {
+          field: `${field}.apiKeyEnv`,
+          message: 'this is not the name of an environment variable',
+          hint: 'put the key into an environment variable, and use the name of that variable here',
+        },
       ];
     default:
       return [];

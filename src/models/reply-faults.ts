@@ -96,17 +96,43 @@ export function endsInLoop(text: string): boolean {
 type Counts = { [K in keyof ReportedCounts]: number | undefined };
 
 /** A warning if the server read less of a prompt than it was sent. */
-function cutWarning(read: number, fewest: number, window: number | undefined): string | undefined {
+function cutWarning(
+  read: number,
+  completion: number,
+  fewest: number,
+  window: number | undefined,
+): string | undefined {
   if (read < fewest)
     return `the server read ${read} tokens of a prompt that has at least ${fewest}: it cut the prompt, or miscounted`;
-  return read === window
-    ? `the server read ${read} tokens, which is its whole context window: it cut the prompt`
+  if (window === undefined || read > window) return undefined;
+  if (read === window)
+    return `the server read ${read} tokens, which is its whole context window: it cut the prompt`;
+  // The last token of a reply isn't stored in the context.
+  return read + completion > window + 1
+    ? `prompt and reply have ${read + completion} tokens, more than the context window of ${window}: the server dropped part of the prompt during the reply`
     : undefined;
 }
 
+/** A warning if a reply ended before its limit because the context window was full. */
+export function fullWarning(
+  { finishReason }: Pick<Completion, 'finishReason'>,
+  { completionTokens = 0, promptTokens = 0 }: Usage,
+  { maxTokens = 0, window }: { readonly maxTokens: number | undefined; readonly window?: number },
+): string | undefined {
+  const used = promptTokens + completionTokens;
+  // A window that was exceeded has a warning of its own.
+  const isFull = window !== undefined && promptTokens < window && [window, window + 1].includes(used);
+  if (!isFull || finishReason !== 'length' || completionTokens >= maxTokens) return undefined;
+  return `the context window of ${window} tokens was full before the reply was complete ${contextHint(window)}`;
+}
+
+export const contextHint = (contextTokens: number) =>
+  `(requested context window: ${contextTokens}; the model's own may be smaller). ` +
+  `Raise model.contextTokens if it is set, or ${shortenPrompt}`;
+
 /**
  * Keeps plausible token counts, estimates the others, and reports the faults. `window`: tokens that the server
- * can read; `floor`: tokens of this prompt that it must have read.
+ * can read.
  */
 export function checkUsage(
   reported: ReportedCounts,
@@ -114,11 +140,10 @@ export function checkUsage(
     readonly messages: readonly ChatMessage[];
     readonly maxTokens: number | undefined;
     readonly replies: readonly Reply[];
-    readonly window?: number | undefined;
-    readonly floor?: number;
+    readonly window?: number;
   },
 ): { readonly usage: Usage; readonly faults: readonly ReplyFault[]; readonly warning?: string } {
-  const { messages, replies, maxTokens, window, floor = 0 } = sent;
+  const { messages, replies, maxTokens, window } = sent;
   const faults = new Set<ReplyFault>();
   const most = mostTokens(messages);
   const written = replies.some(({ text, reasoning }) => text !== '' || reasoning !== undefined);
@@ -129,8 +154,8 @@ export function checkUsage(
   });
   if (prompt !== undefined && prompt > most) faults.add('usage-wrong');
   if (maxTokens !== undefined && (completion ?? 0) > maxTokens * replies.length) faults.add('overlong');
-  const fewest = Math.max(fewestRead(messages, replies, completion), floor);
-  const warning = prompt === undefined ? undefined : cutWarning(prompt, fewest, window);
+  const fewest = fewestRead(messages, replies, completion);
+  const warning = prompt === undefined ? undefined : cutWarning(prompt, completion ?? 0, fewest, window);
   if (warning !== undefined) faults.add('prompt-cut');
   const estimate = () => sum(replies.map((reply) => mostTokensOf(reply.text + (reply.reasoning ?? ''))));
   const unreported = {
@@ -146,7 +171,9 @@ export function checkUsage(
       ...(unreported.promptTokens + unreported.completionTokens > 0 && { unreported }),
     },
     faults: [...faults],
-    ...(warning !== undefined && { warning }),
+    ...(warning !== undefined && {
+      warning: window === undefined ? warning : `${warning} ${contextHint(window)}`,
+    }),
   };
 }
 

@@ -58,8 +58,6 @@ export interface CountedModel {
   readonly maxTokens: number | undefined;
   /** False for baselines. */
   readonly usesTokens: boolean;
-  /** True if a separate request may generate the thoughts. */
-  readonly isTwice?: boolean;
 }
 
 /** The counted settings of a config's language model. */
@@ -69,8 +67,6 @@ export function countedBy(config: ModelConfig): CountedModel {
     price: model && 'price' in model ? model.price : undefined,
     maxTokens: model && 'maxTokens' in model ? model.maxTokens : undefined,
     usesTokens: model !== undefined,
-    // Ollama may run a model once for the thoughts, and once for the answer in the enforced format.
-    isTwice: model?.provider === 'ollama' && model.format === 'json' && model.think !== false,
   };
 }
 
@@ -240,17 +236,14 @@ export class Ledger implements CallUsage {
     return this.#models.stages?.[purpose ?? ''] ?? this.#models;
   }
 
-  /**
-   * The most that a request can use with completions of `length` tokens, in which it is linear. Thoughts that are
-   * generated apart may be as long as the answer, and the second request's prompt contains them.
-   */
+  /** The most that a request can use with completions of `length` tokens, in which it is linear. */
   #worst(
     model: CountedModel,
     { answers, length, messages }: PlannedRequest & { readonly length: number },
   ): Amounts {
     if (!model.usesTokens) return { ...nothing, calls: answers };
-    const prompt = Math.ceil(mostTokens(messages) * this.#promptFactor) + (model.isTwice ? length : 0);
-    const [promptTokens, completionTokens] = [answers * prompt, answers * length * (model.isTwice ? 2 : 1)];
+    const prompt = Math.ceil(mostTokens(messages) * this.#promptFactor);
+    const [promptTokens, completionTokens] = [answers * prompt, answers * length];
     // Cached tokens may cost more than uncached ones.
     const costs = [0, promptTokens].map((cached) => costOf(model, promptTokens, cached, completionTokens));
     const cost = largest(costs);

@@ -237,7 +237,6 @@ describe('an address in an environment variable', () => {
   const openai = 'provider: openai, name: m';
 
   it.each([
-    ['a login beside a key', { OPENAI_BASE_URL: `http://${userinfo}@h/v1`, OPENAI_API_KEY: key }, openai],
     ['a query', { OPENAI_BASE_URL: `http://h/v1?key=${key}`, OPENAI_API_KEY: 'x' }, openai],
     ['no address', { OPENAI_BASE_URL: `canary:${key}@h` }, openai],
     ['no address', { OLLAMA_HOST: `me:can ary:${key}@h:x` }, 'provider: ollama, name: m'],

@@ -60,10 +60,8 @@ export const jsonFetch: typeof fetch = async (input, init) => {
 
 /** The failure for a reply with a status other than 2xx. */
 function failureOf({ status, headers }: Response, body: string): TryFailure {
-  const value = jsonIn(body);
-  const error = serverError(value);
-  const unread = value === undefined ? body && describeBody(body) : shorten(textsIn(value).join(', '));
-  const words = error.message || unread;
+  const error = serverError(jsonIn(body));
+  const words = error.message || (body && describeBody(body));
   const location = headers.get('location');
   const redirect = location === null ? '' : ` (redirects to ${location}; use that URL instead)`;
   const message = `HTTP ${status}${redirect}${words && `: ${words}`}`;
@@ -75,21 +73,30 @@ function failureOf({ status, headers }: Response, body: string): TryFailure {
 const filterWords =
   /content[_ ]?(filter|policy|management policy)|ResponsibleAIPolicy|Content Exists Risk|data_?inspection_?failed|violates? (our |the )?(usage|content)|usage policy|was flagged|flagged_input/i;
 
-/** Error texts for prompts that are too long. Some come with status 429, but waiting doesn't help. */
+/** Error texts for prompts that are too long. */
 const lengthWords =
   /exceed_context_size|context_length_exceeded|context[ _-]?(size|length|window)|maximum context|max_new_tokens`? must be|reduce the length|prompt is too long|input token count|n_keep|request too large/i;
 
-/** Classifies a failure by its HTTP status and the server's error. */
+/** Kinds of failures by HTTP status and, if given, the error's code and text. The first one that fits applies. */
+const failureKinds: readonly (readonly [ModelErrorKind, statuses: RegExp, words?: RegExp])[] = [
+  ['content-filter', /451/],
+  ['content-filter', /400|403|422/, filterWords],
+  ['too-long', /413/],
+  // Some servers report these two as a rate limit (429), but waiting doesn't help.
+  ['too-long', /400|422|429/, lengthWords],
+  ['authentication', /.../, /^insufficient_quota /],
+  ['authentication', /40[123]/],
+  ['not-found', /404/],
+  ['rate-limit', /429/],
+  ['server', /40[89]|425|5../],
+];
+
 export function kindOf(status: number, { code, message }: ServerError): ModelErrorKind {
-  if (status === 451) return 'content-filter';
-  const words = `${code ?? ''} ${message}`;
-  if ([400, 403, 422].includes(status) && filterWords.test(words)) return 'content-filter';
-  if (status === 413 || ([400, 422, 429].includes(status) && lengthWords.test(words))) return 'too-long';
-  // Some servers report an account without credit as a rate limit (429), but waiting doesn't help.
-  if ([401, 402, 403].includes(status) || code === 'insufficient_quota') return 'authentication';
-  if (status === 404) return 'not-found';
-  if (status === 429) return 'rate-limit';
-  return [408, 409, 425].includes(status) || status >= 500 ? 'server' : 'bad-request';
+  const text = `${code ?? ''} ${message}`;
+  const found = failureKinds.find(
+    ([, statuses, words]) => statuses.test(`${status}`) && (words?.test(text) ?? true),
+  );
+  return found?.[0] ?? 'bad-request';
 }
 
 /** Milliseconds to wait, if stated. `retry-after` (RFC 9110) is in seconds, or a date to compare with `date`. */
@@ -106,8 +113,7 @@ export function waitIn(headers: Headers): number | undefined {
 const networkProblems: readonly (readonly [RegExp, string])[] = [
   [/^ECONNREFUSED$/, 'nothing is listening there'],
   [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/, 'the connection was dropped'],
-  [/^ENOTFOUND$/, 'there is no such host'],
-  [/^EAI_AGAIN$/, 'the host name could not be looked up'],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, 'the host name is unknown'],
   [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, 'the connection timed out'],
 ];
 
@@ -169,13 +175,7 @@ function wordsOf(value: unknown): string {
   return cause.length === 0 ? words : `${words} (${cause.join(': ')})`;
 }
 
-/** All strings in a value, for errors of an unknown format. */
-const textsIn = (value: unknown): readonly string[] =>
-  typeof value === 'string'
-    ? [value]
-    : Object.values(isRecord(value) || Array.isArray(value) ? value : {}).flatMap(textsIn);
-
-/** Describes a body that should have been JSON. */
+/** Describes a body without an error or completion. */
 function describeBody(body: string): string {
   if (body.trim() === '') return 'an empty body';
   if (isWebPage(body)) {
@@ -184,7 +184,7 @@ function describeBody(body: string): string {
   }
   return isDeeperThan(body, deepestJson)
     ? `lists and objects nested more than ${deepestJson} levels deep`
-    : `text that is not JSON: ${shorten(body)}`;
+    : `an unexpected text: ${shorten(body)}`;
 }
 
 const isWebPage = (body: string) => /^\s*<(!doctype|html|head|body|\?xml|!--)/i.test(body);

@@ -1,22 +1,23 @@
-import { isIPv6 } from 'node:net';
 import { type ChatRequest, Ollama } from 'ollama';
 import { z } from 'zod';
 import type { CommandContext } from '../../base/context.js';
-import { UserError } from '../../base/errors.js';
+import { isRecord } from '../../base/modules/user-module.js';
 import { answerSchema, autoSchema } from '../answer-schema.js';
 import {
   type ChatMessage,
+  type Completion,
   chosenSampling,
   type GenerateOptions,
   type LanguageModel,
   lowestLimit,
+  type Usage,
 } from '../language-model.js';
-import { mostTokens } from '../reply-faults.js';
+import { contextHint, mostTokens, mostTokensOf } from '../reply-faults.js';
 import { withoutSecrets } from '../secrets.js';
 import type { OllamaConfig } from '../settings.js';
 import { jsonFetch } from './json-fetch.js';
-import { contextHint, PromptFloor, readCompletion, readResponse } from './ollama-reply.js';
-import { loginOf } from './openai-access.js';
+import { readAddress, takeLogin } from './openai-access.js';
+import { completionsOf, readChatCompletion } from './openai-reply.js';
 import { type Call, callWithRetries, recorded, TryFailure, type Wait } from './retry.js';
 
 /** The reply to `show`; in `model_info`, `<architecture>.context_length` is the context length. */
@@ -37,8 +38,7 @@ const jsonSchema = { longestList: 1000, longestReason: 2000 } as const;
 export function createOllama(config: OllamaConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
   const host = readHost(config, env);
   const id = `ollama/${config.name}`;
-  const login = loginOf(host);
-  [host.username, host.password] = ['', ''];
+  const login = takeLogin(host);
   const headers = login === undefined ? {} : { authorization: login.authorization };
   const secrets = [env.OLLAMA_API_KEY ?? '', ...(login?.secrets ?? [])];
   const server = { isReached: false };
@@ -51,16 +51,9 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   let warning: string | undefined;
   /** False once the server has rejected a schema for the answer. */
   let takesSchema = true;
-  const willThink = () => Boolean(config.think ?? thinks);
-  /** `auto` enforces no format on thinking models: Ollama would need two requests and not count the thoughts. */
-  const isEnforced = () =>
-    config.format === 'json' || (config.format === 'auto' && takesSchema && !willThink());
-  const floor = new PromptFloor();
   const expect = (promptTokens: number) => {
     if (config.contextTokens !== undefined) return;
-    // If the answer format is enforced, the thoughts are sent again in a second prompt, so reserve room for both.
-    const reply = (isEnforced() && willThink() ? 2 : 1) * config.maxTokens;
-    const needed = Math.ceil((promptTokens + reply) / contextStep) * contextStep;
+    const needed = Math.ceil((promptTokens + config.maxTokens) / contextStep) * contextStep;
     contextTokens = Math.max(contextTokens, needed);
   };
 
@@ -106,33 +99,43 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       expect(mostTokens(messages));
       const window = lowestLimit(contextTokens, ownTokens)!;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens)!;
-      let request: ChatRequest & { stream: false };
+      let format: ChatRequest['format'];
+      let isLoop = false;
       const { value, ...outcome } = await call({ seed: seeds[0]!, signal, attempts }, async (client) => {
-        request = chatRequest({ ...config, maxTokens }, messages, options, window, isEnforced());
+        // A thinking model isn't constrained: Ollama would need two requests and not count the thoughts.
+        const isEnforced = config.format !== 'text' && takesSchema && !(config.think ?? thinks);
+        format =
+          isEnforced && grammar
+            ? answerSchema(grammar, config.format === 'auto' ? autoSchema : jsonSchema)
+            : undefined;
         try {
-          return readResponse(await client.chat(request));
+          const request = chatRequest({ ...config, maxTokens }, messages, options, window, format);
+          const response: unknown = await client.chat(request);
+          // Ollama stops without counts after more than thirty equal tokens in a row.
+          isLoop = isRecord(response) && response.done === false;
+          return readChatCompletion(asChatCompletion(response));
         } catch (error) {
-          if (config.format !== 'auto' || !refusesSchema(error, request)) throw error;
+          if (config.format !== 'auto' || format === undefined || !refusesSchema(error)) throw error;
           takesSchema = false;
           throw new TryFailure(error.kind, error.message, { isAvoided: true });
         }
       });
-      const isConstrained = request!.format !== undefined;
-      const sent = { messages, maxTokens, window, floor: floor.of(messages), isConstrained };
-      const reading = readCompletion(value, sent);
-      // If the model thought, the count may be from a second request, whose prompt includes the thoughts.
-      if (!reading.faults && reading.usage.promptTokens !== undefined && reading.reasoning === undefined)
-        floor.remember(messages, reading.usage.promptTokens);
+      const warnings = warning === undefined ? [] : [warning];
+      const sent = { messages, maxTokens, window };
+      const completion = completionsOf(value, sent, { ...recorded(outcome), warnings })[0]!;
       // A model may think even if the server doesn't list this capability.
-      if (reading.reasoning !== undefined) thinks = true;
-      const format = isConstrained ? ('json_schema' as const) : ('text' as const);
-      const completion = {
-        ...reading,
-        ...(config.format === 'auto' && grammar && { format }),
-        ...recorded(outcome),
-        ...(warning !== undefined && { warnings: [...(reading.warnings ?? []), warning] }),
+      if (completion.reasoning !== undefined) thinks = true;
+      const faults = completion.faults?.map((fault) =>
+        isLoop && fault === 'usage-missing' ? 'loop' : fault,
+      );
+      const used = format === undefined ? ('text' as const) : ('json_schema' as const);
+      const whole = {
+        ...completion,
+        usage: withReasoning(completion.usage, completion),
+        ...(faults && { faults }),
+        ...(config.format === 'auto' && grammar && { format: used }),
       };
-      return [withoutSecrets(completion, secrets)];
+      return [withoutSecrets(whole, secrets)];
     },
   };
 }
@@ -145,8 +148,7 @@ const templateWarning = (name: string) =>
   `the template of ${name} uses neither .System nor .Messages: the server drops the system message, which contains the task. ` +
   `Recreate the model with a TEMPLATE for its family in the Modelfile (\`ollama show ${name} --modelfile\` prints the current one)`;
 
-const refusesSchema = (error: unknown, { format }: ChatRequest): error is TryFailure =>
-  format !== undefined &&
+const refusesSchema = (error: unknown): error is TryFailure =>
   error instanceof TryFailure &&
   ['bad-request', 'server'].includes(error.kind) &&
   /format|grammar|schema/i.test(error.message);
@@ -161,9 +163,9 @@ function ownContext(modelInfo: Readonly<Record<string, unknown>> = {}): number |
 function chatRequest(
   config: OllamaConfig,
   messages: readonly ChatMessage[],
-  { grammar, sampling, seeds }: GenerateOptions,
+  { sampling, seeds }: GenerateOptions,
   contextTokens: number,
-  isEnforced: boolean,
+  format: ChatRequest['format'],
 ): ChatRequest & { stream: false } {
   const { temperature, topP, topK, minP, repetitionPenalty } = chosenSampling(config, sampling);
   return {
@@ -173,10 +175,7 @@ function chatRequest(
     // Without truncation and shifting, Ollama rejects a prompt that is too long, and a full context ends the reply.
     truncate: false,
     shift: false,
-    format:
-      isEnforced && grammar
-        ? answerSchema(grammar, config.format === 'auto' ? autoSchema : jsonSchema)
-        : undefined,
+    format,
     think: config.think,
     // Ollama reads a number without a unit as seconds, but rejects it if it is a string.
     keep_alive: /^-?\d+$/.test(config.keepAlive ?? '') ? Number(config.keepAlive) : config.keepAlive,
@@ -192,6 +191,24 @@ function chatRequest(
       repeat_penalty: repetitionPenalty ?? 1,
     },
   } as ChatRequest & { stream: false };
+}
+
+/** The reply of `/api/chat` in the shape of OpenAI's. */
+function asChatCompletion(response: unknown): unknown {
+  if (!isRecord(response) || response.message === undefined) return response;
+  const { done_reason, eval_count, message, prompt_eval_count } = response;
+  return {
+    choices: [{ message, finish_reason: done_reason }],
+    usage: { prompt_tokens: prompt_eval_count, completion_tokens: eval_count },
+  };
+}
+
+/** Ollama counts thoughts with the answer; this splits the count by the lengths of both. */
+function withReasoning(usage: Usage, { reasoning, text }: Pick<Completion, 'reasoning' | 'text'>): Usage {
+  if (reasoning === undefined) return usage;
+  const [thought, said] = [mostTokensOf(reasoning), mostTokensOf(text)];
+  const { completionTokens = thought + said } = usage;
+  return { ...usage, reasoningTokens: Math.round((completionTokens * thought) / (thought + said)) };
 }
 
 function withHint(error: unknown, config: OllamaConfig, host: URL, contextTokens: number): unknown {
@@ -210,27 +227,15 @@ function withHint(error: unknown, config: OllamaConfig, host: URL, contextTokens
   return new TryFailure(kind, `${message}; ${hint}`);
 }
 
-/** Parses a host as Ollama's client does: the scheme, the port and IPv6 brackets are optional. */
+/** Parses a host as Ollama does: the scheme and the port are optional, and so is the name before a port. */
 export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext['env']): URL {
-  const variable = env.OLLAMA_HOST?.trim().replaceAll(/^["']+|["']+$/g, '');
-  const given = config.host ?? (variable?.trim() || '127.0.0.1');
-  const [, scheme, login = '', place = '', rest = ''] = /^(?:(\w+):\/\/)?(.*@)?([^/]*)(.*)$/s.exec(given)!;
-  const bare = place.replaceAll(/^\[|\]$/g, '');
-  const host = isIPv6(bare)
-    ? `[${bare}]`
-    : place.replace(scheme === undefined ? /^(?=:|$)/ : /^(?=:)/, '127.0.0.1');
-  const port = scheme === undefined && !/:\d+$/.test(host) ? ':11434' : '';
-  const complete =
-    given === 'ollama.com' ? 'https://ollama.com' : `${scheme ?? 'http'}://${login}${host}${port}${rest}`;
-  const url = URL.canParse(complete) ? new URL(complete) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new UserError({
-      message: `${config.host === undefined ? 'OLLAMA_HOST' : 'this'} is not a valid address`,
-      field: 'model.host',
-      // Don't show a login, which even an invalid address may contain.
-      ...(!given.includes('@') && { value: given }),
-      hint: 'use the full URL, e.g. http://127.0.0.1:11434',
-    });
-  if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = '127.0.0.1';
+  const given = config.host ?? (env.OLLAMA_HOST?.trim() || '127.0.0.1');
+  const [, login = '', place = '', path = ''] = /^(.*@)?([^/]*)(.*)$/s.exec(given)!;
+  const host = place.startsWith(':') ? `127.0.0.1${place}` : place;
+  const port = /:\d+$/.test(host) ? '' : ':11434';
+  const address = given.includes('://') ? given : `http://${login}${host}${port}${path}`;
+  const url = readAddress(address, 'model.host', config.host === undefined ? 'OLLAMA_HOST' : undefined);
+  // The address that a server binds to isn't one to connect to.
+  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1';
   return url;
 }

@@ -1,3 +1,4 @@
+import { unescape as decoded } from 'node:querystring';
 import type { ClientOptions } from 'openai';
 import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
@@ -11,21 +12,15 @@ export interface Login {
   readonly secrets: readonly string[];
 }
 
-export function loginOf({ username, password }: URL): Login | undefined {
+/** Removes the login from a URL, because `fetch` refuses URLs with one. */
+export function takeLogin(url: URL): Login | undefined {
+  const { username, password } = url;
   if (username === '' && password === '') return undefined;
+  [url.username, url.password] = ['', ''];
   const token = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
   // Some services expect a key as the name, without a password.
   const secret = password === '' ? username : password;
   return { authorization: `Basic ${token}`, secrets: [token, secret, decoded(secret)] };
-}
-
-/** Decodes part of a URL; returns it unchanged if it has an invalid percent sequence. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 type OpenAIAccess = Pick<OpenAIConfig, 'baseUrl' | 'apiKeyEnv'>;
@@ -40,18 +35,11 @@ export interface OpenAIServer {
 /** @throws UserError if the key is missing or unusable, or the URL is unusable */
 export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): OpenAIServer {
   const baseUrl = readBaseUrl(access, env);
-  const login = loginOf(baseUrl);
-  [baseUrl.username, baseUrl.password] = ['', ''];
+  const login = takeLogin(baseUrl);
   const query = new URLSearchParams(baseUrl.search);
   baseUrl.search = '';
   const apiKey = readApiKey(access, env);
   const { apiKeyEnv } = access;
-  if (apiKey !== undefined && login !== undefined)
-    throw new UserError({
-      field: 'model.baseUrl',
-      message: `${placeOf(access)}the URL contains a login and ${apiKeyEnv} contains a key, but a request can only use one of them`,
-      hint: `unset ${apiKeyEnv} (or name another variable in model.apiKeyEnv), or remove the login from the URL`,
-    });
   if (apiKey === undefined && login === undefined && !isLoopback(baseUrl))
     throw new UserError({
       field: 'model.apiKeyEnv',
@@ -73,10 +61,6 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
       apiKey: apiKey ?? 'none',
       defaultQuery: Object.fromEntries(query),
       defaultHeaders,
-      adminAPIKey: null,
-      organization: env.OPENAI_ORG_ID ?? null,
-      project: env.OPENAI_PROJECT_ID ?? null,
-      webhookSecret: null,
       logLevel: 'off',
       maxRetries: 0,
       // No timeout here: retry.ts enforces the deadline of each call.
@@ -85,25 +69,28 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
   };
 }
 
-/** Names the variable in messages about its URL. */
-const placeOf = ({ baseUrl }: OpenAIAccess) => (baseUrl === undefined ? 'OPENAI_BASE_URL: ' : '');
-
-function readBaseUrl(access: OpenAIAccess, env: CommandContext['env']): URL {
-  const given = access.baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
-  const url = URL.canParse(given) ? new URL(given) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new UserError({
-      message: `${placeOf(access)}this is not a web address`,
-      field: 'model.baseUrl',
-      // Don't show a login, which even an invalid URL may contain.
-      ...(!given.includes('@') && { value: given }),
-      hint: 'use the full URL, e.g. http://127.0.0.1:8000/v1',
-    });
+function readBaseUrl({ baseUrl }: OpenAIAccess, env: CommandContext['env']): URL {
+  const given = baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
+  const variable = baseUrl === undefined ? 'OPENAI_BASE_URL' : undefined;
+  const url = readAddress(given, 'model.baseUrl', variable);
   if (!hasSecretQuery(url)) return url;
   throw new UserError({
     field: 'model.baseUrl',
     ...secretQuery,
-    message: placeOf(access) + secretQuery.message,
+    message: `${variable ?? 'this'}: ${secretQuery.message}`,
+  });
+}
+
+/** Parses a server's address. @param variable the environment variable that contains it, if any */
+export function readAddress(given: string, field: string, variable: string | undefined): URL {
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
+  throw new UserError({
+    field,
+    // Don't show a login, which even an invalid address may contain.
+    ...(!given.includes('@') && { value: given }),
+    message: `${variable ?? 'this'} is not a valid address`,
+    hint: 'use the full URL, e.g. http://127.0.0.1:8000/v1',
   });
 }
 
@@ -117,7 +104,6 @@ export const secretQuery = {
 } as const;
 
 function readApiKey({ apiKeyEnv }: OpenAIAccess, env: CommandContext['env']): string | undefined {
-  if (!isVariableName(apiKeyEnv)) throw new UserError({ field: 'model.apiKeyEnv', ...noVariable });
   const key = env[apiKeyEnv]?.trim();
   if (key === undefined || key === '') return undefined;
   if (!/^[\x21-\x7e]+$/.test(key))
@@ -129,15 +115,6 @@ function readApiKey({ apiKeyEnv }: OpenAIAccess, env: CommandContext['env']): st
     });
   return key;
 }
-
-/** Whether a string can be the name of an environment variable; any other string may be the key itself. */
-export const isVariableName = (name: string): boolean => /^[A-Za-z_]\w*$/.test(name);
-
-/** The problem with an invalid name, which isn't shown because it may be a key. */
-export const noVariable = {
-  message: 'this is not the name of an environment variable',
-  hint: 'put the key into an environment variable, and use the name of that variable here',
-} as const;
 
 /** Values of headers that the client library reads from the environment, one `name: value` per line. */
 const customHeaders = ({ OPENAI_CUSTOM_HEADERS: lines = '' }: CommandContext['env']): readonly string[] =>

@@ -1,7 +1,7 @@
-/** Reads chat completions from OpenAI and compatible servers. */
+/** Reads chat completions of all servers. */
 import { z } from 'zod';
 import type { ChatMessage, Completion, FinishReason } from '../language-model.js';
-import { checkUsage, replyFaults, silenceWarning } from '../reply-faults.js';
+import { checkUsage, fullWarning, replyFaults, silenceWarning } from '../reply-faults.js';
 import { kindOf, serverError } from './json-fetch.js';
 import { TryFailure } from './retry.js';
 
@@ -15,9 +15,10 @@ const contentPart = z.object({
 const messageSchema = z.object({
   content: z.union([z.string(), z.array(contentPart)]).nullish(),
   refusal: z.string().nullish(),
-  /** Reasoning is in `reasoning_content` (DeepSeek, vLLM, llama.cpp) or `reasoning` (OpenRouter, Ollama). */
+  /** The fields for reasoning of DeepSeek, vLLM and llama.cpp; of OpenRouter; and of Ollama's own interface. */
   reasoning_content: z.string().nullish(),
   reasoning: z.string().nullish(),
+  thinking: z.string().nullish(),
 });
 
 /** A token count; checkUsage validates it, so that a wrong one doesn't discard the reply. */
@@ -82,6 +83,8 @@ export function completionsOf(
   sent: {
     readonly messages: readonly ChatMessage[];
     readonly maxTokens: number | undefined;
+    /** The context window that was requested, if the server lets requests choose. */
+    readonly window?: number;
   },
   { warnings, ...call }: Pick<Completion, 'latencyMs' | 'retries' | 'failedTries' | 'warnings'>,
 ): readonly Completion[] {
@@ -89,8 +92,8 @@ export function completionsOf(
   const counts = checkUsage(countsOf(response.usage), { ...sent, replies: choices });
   return choices.map((choice, i) => {
     const faults = [...replyFaults(choice), ...(i === 0 ? counts.faults : [])];
-    const silence = silenceWarning(choice, sent.maxTokens);
-    const said = [...(warnings ?? []), counts.warning, silence].filter((text) => text !== undefined);
+    const shortened = fullWarning(choice, counts.usage, sent) ?? silenceWarning(choice, sent.maxTokens);
+    const said = [counts.warning, shortened, ...(warnings ?? [])].filter((text) => text !== undefined);
     return {
       ...choice,
       ...(faults.length > 0 && { faults }),
@@ -109,7 +112,7 @@ function readChoice({
   const thinking = parts.flatMap((part) => part.thinking ?? []).map((part) => part.text ?? '');
   const text =
     typeof message.content === 'string' ? message.content : parts.map((part) => part.text ?? '').join('');
-  const reasoning = message.reasoning_content || message.reasoning || thinking.join('');
+  const reasoning = message.reasoning_content || message.reasoning || message.thinking || thinking.join('');
   return {
     text: text === '' ? (message.refusal ?? '') : text,
     ...(reasoning !== '' && { reasoning }),

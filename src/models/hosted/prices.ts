@@ -10,17 +10,12 @@ interface PriceList {
   readonly read: string;
   /** URL of the provider's price list. */
   readonly source: string;
-  /**
-   * US dollars per million prompt tokens, cached prompt tokens (null: not published) and completion tokens, and the names
-   * of the models. Dated versions of a model have the same price.
-   */
-  readonly models: readonly (readonly [
-    input: number,
-    cached: number | null,
-    output: number,
-    names: string,
-  ])[];
+  /** Each price with its models, separated by spaces. Dated versions of a model have the same price. */
+  readonly models: readonly (readonly [...Price, names: string])[];
 }
+
+/** US dollars per million prompt tokens, cached prompt tokens (null: not published) and completion tokens. */
+type Price = readonly [input: number, cached: number | null, output: number];
 
 export const priceLists: readonly PriceList[] = [
   {

@@ -3,7 +3,7 @@
  * allows another attempt; ollama has none.
  */
 
-import { abortable, onAbort } from '../../base/abortable.js';
+import { abortable } from '../../base/abortable.js';
 import { redact } from '../../base/errors.js';
 import { createGenerator } from '../../base/random/generator.js';
 import { formatDuration } from '../../base/text/numbers.js';
@@ -89,7 +89,10 @@ const longestTimerMs = 2 ** 31 - 1;
 const nextStart = new Map<string, number>();
 
 /** Waits until a request may start: `requestsPerMinute` spaces them evenly. */
-async function waitForTurn<T>({ attempts, id, policy, wait }: Call<T>, signal: AbortSignal): Promise<void> {
+async function waitForTurn<T>(
+  { attempts, id, policy, wait }: Call<T>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   if (policy.requestsPerMinute === undefined) return;
   const now = performance.now();
   const start = Math.max(now, nextStart.get(id) ?? now);
@@ -103,32 +106,17 @@ export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
   const { attempts = {}, id, policy, secrets, seed, server, signal } = call;
   const timeoutMs = 1000 * policy.timeoutSeconds;
   let started = performance.now();
-  const end = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const stopListening = onAbort(signal, () => end.abort());
+  let end = signal;
   const failures: TryFailure[] = [];
   /** Number of requests after the first. */
   let retries = 0;
 
-  const ended = (kind: ModelErrorKind, message: string, before: readonly TryFailure[]) =>
+  const ended = (kind: ModelErrorKind, message: string) =>
     new ModelError(kind, redact(`${id}: ${message}`, secrets), {
       retries,
       latencyMs: performance.now() - started,
-      failedTries: before.map((failure) => failure.kind),
+      failedTries: failures.map((failure) => failure.kind),
     });
-
-  /** The result of `work`, unless the call is aborted or reaches its deadline. */
-  const untilEnd = async <R>(work: Promise<R>): Promise<R> => {
-    try {
-      return await work;
-    } catch (error) {
-      if (!end.signal.aborted) throw error;
-      if (signal?.aborted) throw ended('aborted', 'the call was aborted', failures);
-      const limit = `no answer within ${policy.timeoutSeconds} s (model.timeoutSeconds)`;
-      const last = failures.at(-1);
-      throw ended('timeout', last === undefined ? limit : `${limit}; before that: ${last.message}`, failures);
-    }
-  };
 
   /** Why there will be no further attempt, to append to the message; undefined if there will be one. */
   const obstacle = (kind: ModelErrorKind, counted: number, waitMs: number): string | undefined => {
@@ -145,47 +133,52 @@ export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
   };
 
   /** Waits before a retry. @throws ModelError if there is none */
-  const backOff = async ({ kind, message, retryAfter }: TryFailure) => {
+  const backOff = async (failure: TryFailure) => {
+    const { kind, message, retryAfter } = failure;
     attempts.onFault?.(kind, redact(message, secrets));
-    const counted = failures.filter(({ isAvoided }) => !isAvoided).length - 1;
+    const counted = failures.filter(({ isAvoided }) => !isAvoided).length;
     // The waits double; a limit per minute may need them all. Up to a quarter is subtracted at random.
     const [first, longest] = kind === 'rate-limit' ? [4000, 32_000] : [500, 8000];
     const spread = createGenerator(seed, [counted]).uniform(0.75, 1);
     const waitMs = retryAfter ?? Math.min(first * 2 ** counted, longest) * spread;
     const most = policy.maxRetryAfterSeconds;
-    const before = failures.slice(0, -1);
     if (isTemporary(kind) && retryAfter !== undefined && waitMs > most * 1000)
       throw ended(
         'quota',
         `${message}; the server asks to wait for ${formatDuration(waitMs)}, longer than model.maxRetryAfterSeconds (${most}) allows. Continue later with \`policyloop resume <run>\``,
-        before,
       );
     const why = obstacle(kind, counted, waitMs);
-    if (why !== undefined) throw ended(kind, message + why, before);
+    if (why !== undefined) throw ended(kind, message + why);
+    failures.push(failure);
     if (waitMs >= 1000 && (retryAfter !== undefined || kind === 'rate-limit')) attempts.onWait?.(waitMs);
-    await untilEnd(call.wait(waitMs, end.signal));
+    await call.wait(waitMs, end);
   };
 
   try {
-    await untilEnd(waitForTurn(call, end.signal));
+    await waitForTurn(call, signal);
     started = performance.now();
-    timer = setTimeout(() => end.abort(), Math.min(timeoutMs, longestTimerMs));
+    const deadline = AbortSignal.timeout(Math.min(timeoutMs, longestTimerMs));
+    end = AbortSignal.any([deadline, ...(signal ? [signal] : [])]);
     for (; ; retries++) {
-      if (signal?.aborted) throw ended('aborted', 'the call was aborted', failures);
-      const tried = await untilEnd(call.attempt(end.signal)).then((value) => ({ value }), failureIn);
+      end.throwIfAborted();
+      const tried = await call.attempt(end).then((value) => ({ value }), failureIn);
       const isFailure = tried instanceof TryFailure;
       if (server !== undefined && !(isFailure && tried.kind === 'network')) server.isReached = true;
       if (!isFailure) {
         const failedTries = failures.map(({ kind }) => kind);
         return { value: tried.value, retries, failedTries, latencyMs: performance.now() - started };
       }
-      failures.push(tried);
-      if (!tried.isAvoided) await backOff(tried);
-      await untilEnd(waitForTurn(call, end.signal));
+      end.throwIfAborted();
+      if (tried.isAvoided) failures.push(tried);
+      else await backOff(tried);
+      await waitForTurn(call, end);
     }
-  } finally {
-    clearTimeout(timer);
-    stopListening();
+  } catch (error) {
+    if (error instanceof ModelError || !end?.aborted) throw error;
+    if (signal?.aborted) throw ended('aborted', 'the call was aborted');
+    const limit = `no answer within ${policy.timeoutSeconds} s (model.timeoutSeconds)`;
+    const last = failures.at(-1);
+    throw ended('timeout', last === undefined ? limit : `${limit}; before that: ${last.message}`);
   }
 }
 
