@@ -3,7 +3,7 @@ import { version } from '../../src/base/package.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { type Interval, unbounded } from '../../src/statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
-import { pairedMeans, summarizeMean } from '../../src/statistics/paired.js';
+import { comparePairs, summarizeMean } from '../../src/statistics/paired.js';
 import { verdicts } from '../../src/statistics/tests.js';
 import type { GroupDifference } from '../../src/studies/comparison/comparability.js';
 import type { Arm, TrainedOn } from './arms.js';
@@ -140,7 +140,7 @@ function compared(
     ),
     differences: order.flatMap((of, i) =>
       order.slice(i + 1).flatMap((against): readonly Difference[] => {
-        const found = pairedMeans(valuesOf(of, 'confirmed'), valuesOf(against, 'confirmed'), returns);
+        const found = comparePairs(valuesOf(of, 'confirmed'), valuesOf(against, 'confirmed'), returns);
         if (found === undefined) return [];
         const { pairs, difference, interval, winRate, p } = found;
         return [{ of, against, test: 'paired', counts: [pairs], difference, interval, winRate, p }];

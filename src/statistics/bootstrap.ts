@@ -33,7 +33,7 @@ const leastSpread = 0.1;
  * two values or if all values are equal. Deterministic.
  */
 export const bootstrapMean95 = (values: readonly number[]): Interval =>
-  remembered('mean', [values], () => studentisedMean95(values));
+  remembered('mean', values, () => studentisedMean95(values));
 
 function studentisedMean95(values: readonly number[]): Interval {
   const centre = mean(values);
@@ -47,9 +47,9 @@ function studentisedMean95(values: readonly number[]): Interval {
 function studentisedQuantile(values: readonly number[], centre: number): number {
   if (values.length < fewestToStudentise) return Number.NaN;
   const hardlyAny = leastSpread * standardError(values);
-  const deviations = resampled([values], ([picked]) => {
-    const own = mean(picked!);
-    const error = standardError(picked!, own);
+  const deviations = resampled(values, (picked) => {
+    const own = mean(picked);
+    const error = standardError(picked, own);
     return error > hardlyAny ? Math.abs(own - centre) / error : Number.POSITIVE_INFINITY;
   });
   return quantile(ascending(deviations), 0.95);
@@ -57,37 +57,22 @@ function studentisedQuantile(values: readonly number[], centre: number): number 
 
 /** 95% interval of the interquartile mean by the expanded percentile bootstrap. */
 export const bootstrapIqm95 = (values: readonly number[]): Interval =>
-  expandedPercentile95('iqm', [values], ([picked]) => interquartileMean(picked!));
+  remembered('iqm', values, () => expandedPercentile95(values, interquartileMean));
 
 export const bootstrapMedian95 = (values: readonly number[]): Interval =>
-  expandedPercentile95('median', [values], ([picked]) => median(picked!));
+  remembered('median', values, () => expandedPercentile95(values, median));
 
-/** 95% interval of the difference of two interquartile means, `a` − `b`; the pairs (a[i], b[i]) are resampled. */
-export const bootstrapIqmDifference95 = (a: readonly number[], b: readonly number[]): Interval =>
-  expandedPercentile95(
-    'iqms',
-    [a, b],
-    ([first, second]) => interquartileMean(first!) - interquartileMean(second!),
-  );
-
-type Samples = readonly (readonly number[])[];
-
-const expandedPercentile95 = (
-  name: string,
-  samples: Samples,
-  statistic: (picked: Samples) => number,
-): Interval => remembered(name, samples, () => expandedInterval(samples, statistic));
+type Statistic = (values: readonly number[]) => number;
 
 /**
  * Percentile bootstrap with tails widened to match Student's t with n − 1 degrees of freedom: α/2 becomes P(Z
  * > √(n/(n−1))·t₀.₉₇₅) (Hesterberg 2015, "What Teachers Should Know About the Bootstrap").
- * @param samples equally long, and resampled together
  */
-function expandedInterval(samples: Samples, statistic: (picked: Samples) => number): Interval {
-  const count = samples[0]!.length;
-  if (count < 2) return [statistic(samples), statistic(samples)];
+function expandedPercentile95(values: readonly number[], statistic: Statistic): Interval {
+  const count = values.length;
+  if (count < 2) return [statistic(values), statistic(values)];
   const tail = normalTail(Math.sqrt(count / (count - 1)) * studentQuantile975(count - 1));
-  const sorted = ascending(resampled(samples, statistic));
+  const sorted = ascending(resampled(values, statistic));
   return [quantile(sorted, tail), quantile(sorted, 1 - tail)];
 }
 
@@ -95,24 +80,21 @@ function expandedInterval(samples: Samples, statistic: (picked: Samples) => numb
 const known = new Map<string, Interval>();
 const mostKnown = 2000;
 
-function remembered(name: string, samples: Samples, compute: () => Interval): Interval {
-  const key = [name, ...samples.map((values) => values.join())].join(';');
+function remembered(name: string, values: readonly number[], compute: () => Interval): Interval {
+  const key = `${name};${values.join()}`;
   const interval = known.get(key) ?? compute();
   if (known.size >= mostKnown) known.clear();
   known.set(key, interval);
   return interval;
 }
 
-/** @param statistic must not keep its arrays, because the next resample overwrites them */
-function resampled(samples: Samples, statistic: (picked: Samples) => number): number[] {
-  const count = samples[0]!.length;
+/** @param statistic must not keep its array, because the next resample overwrites it */
+function resampled(values: readonly number[], statistic: Statistic): number[] {
+  const count = values.length;
   const indices = drawnIndices(count);
-  const picked = samples.map((values) => [...values]);
+  const picked = [...values];
   return Array.from({ length: resamples }, (_, resample) => {
-    for (const [s, values] of samples.entries()) {
-      const into = picked[s]!;
-      for (let i = 0; i < count; i++) into[i] = values[indices[resample * count + i]!]!;
-    }
+    for (let i = 0; i < count; i++) picked[i] = values[indices[resample * count + i]!]!;
     return statistic(picked);
   });
 }

@@ -1,7 +1,6 @@
 /** Compares two methods over paired repeats; the two runs of a pair share a seed. */
 import {
   bootstrapIqm95,
-  bootstrapIqmDifference95,
   bootstrapMean95,
   clipped,
   differenceRange,
@@ -10,7 +9,7 @@ import {
 } from './bootstrap.js';
 import { interquartileMean, largest, mean, sum } from './descriptive.js';
 import { shareInterval95 } from './distributions.js';
-import { fewestForVerdict, type Judged, pairedTest } from './tests.js';
+import { fewestForVerdict, pairedTest } from './tests.js';
 
 /** Statistics of one method. Intervals are 95%; null for a single value. */
 export interface Summary {
@@ -22,7 +21,7 @@ export interface Summary {
 }
 
 /** The difference between the means of two methods, first minus second. */
-interface PairedMeans {
+export interface PairedDifference {
   readonly pairs: number;
   /** Mean of the differences. */
   readonly difference: number;
@@ -33,15 +32,6 @@ interface PairedMeans {
   /** Two-sided p-value of Student's t test on the differences; null if there are too few pairs for a verdict. */
   readonly p: number | null;
 }
-
-/** The difference between two methods, first minus second. */
-export interface PairedDifference extends PairedMeans {
-  readonly iqmDifference: number;
-  readonly iqmInterval: Interval | null;
-}
-
-/** A difference with its verdict, corrected for all differences tested together. */
-export type PairedComparison = PairedDifference & Judged;
 
 /** Summarises values; undefined if there are none. @param within range of possible values; clips the mean's interval */
 export function summarize(values: readonly number[], within: Interval = unbounded): Summary | undefined {
@@ -78,37 +68,6 @@ export function comparePairs(
   within: Interval = unbounded,
 ): PairedDifference | undefined {
   const both = pairsOf(a, b);
-  const means = meansOf(both, within);
-  if (means === undefined) return undefined;
-  const [first, second] = [both.map(([value]) => value), both.map(([, value]) => value)];
-  return {
-    ...means,
-    iqmDifference: interquartileMean(first) - interquartileMean(second),
-    iqmInterval: means.pairs > 1 ? bootstrapIqmDifference95(first, second) : null,
-  };
-}
-
-/** Like `comparePairs`, without the interquartile means, whose interval takes most of the time. */
-export const pairedMeans = (
-  a: readonly (number | null)[],
-  b: readonly (number | null)[],
-  within: Interval = unbounded,
-): PairedMeans | undefined => meansOf(pairsOf(a, b), within);
-
-type Pairs = readonly (readonly [number, number])[];
-
-/** Pairs without missing values. Values that differ only by rounding errors become equal. */
-function pairsOf(a: readonly (number | null)[], b: readonly (number | null)[]): Pairs {
-  if (a.length !== b.length) throw new RangeError(`can't pair ${a.length} values with ${b.length}`);
-  const both = a.flatMap((value, i): Pairs => {
-    const other = b[i]!;
-    return value === null || other === null ? [] : [[value, other]];
-  });
-  const rounding = roundingShare * largest([0, ...both.flat().map(Math.abs)]);
-  return both.map(([value, other]) => [Math.abs(value - other) <= rounding ? other : value, other]);
-}
-
-function meansOf(both: Pairs, within: Interval): PairedMeans | undefined {
   const pairs = both.length;
   if (pairs === 0) return undefined;
   const differences = both.map(([value, other]) => value - other);
@@ -122,4 +81,17 @@ function meansOf(both: Pairs, within: Interval): PairedMeans | undefined {
     winInterval: shareInterval95(wins, pairs),
     p: pairs < fewestForVerdict ? null : pairedTest(differences)!.p,
   };
+}
+
+type Pairs = readonly (readonly [number, number])[];
+
+/** Pairs without missing values. Values that differ only by rounding errors become equal. */
+function pairsOf(a: readonly (number | null)[], b: readonly (number | null)[]): Pairs {
+  if (a.length !== b.length) throw new RangeError(`can't pair ${a.length} values with ${b.length}`);
+  const both = a.flatMap((value, i): Pairs => {
+    const other = b[i]!;
+    return value === null || other === null ? [] : [[value, other]];
+  });
+  const rounding = roundingShare * largest([0, ...both.flat().map(Math.abs)]);
+  return both.map(([value, other]) => [Math.abs(value - other) <= rounding ? other : value, other]);
 }

@@ -4,7 +4,7 @@ import { plural } from '../../base/text/numbers.js';
 import { isBaselineName } from '../../config/baselines.js';
 import { clipped, differenceRange, type Interval } from '../../statistics/bootstrap.js';
 import { mean } from '../../statistics/descriptive.js';
-import { pairedMeans } from '../../statistics/paired.js';
+import { comparePairs } from '../../statistics/paired.js';
 import {
   fewestForVerdict,
   type Judged,
@@ -68,7 +68,7 @@ function differenceOf(
   const range = commonRange([...of.runs, ...against.runs]);
   const shared = [...a.keys()].filter((seed) => b.has(seed));
   if (sameSetting(of, against) && arePairs(shared.length, a.size, b.size)) {
-    const paired = pairedMeans(
+    const paired = comparePairs(
       shared.map((seed) => a.get(seed)!),
       shared.map((seed) => b.get(seed)!),
       range,

@@ -3,12 +3,7 @@ import type { Interval } from '../../statistics/bootstrap.js';
 import { mean } from '../../statistics/descriptive.js';
 import { comparePairs, type Summary, summarize } from '../../statistics/paired.js';
 import { type Judged, verdicts } from '../../statistics/tests.js';
-import type { Setting } from './settings.js';
-
-/** A setting with its confirmed return for each seed; null if a seed has none. */
-export interface Measured extends Pick<Setting, 'values'> {
-  readonly returns: readonly (number | null)[];
-}
+import type { SettingFigures } from './ranking.js';
 
 /** The mean return of all settings that share a value of a key. */
 interface LevelMean {
@@ -42,21 +37,21 @@ export interface Effects {
  * @param range possible range of a return
  */
 export function effectsOf(
-  keys: readonly string[],
-  measured: readonly Measured[],
+  keys: readonly { readonly key: string }[],
+  measured: readonly Pick<SettingFigures, 'values' | 'returns'>[],
   range: Interval,
-): Effects | undefined {
+): Effects | null {
   const seeds = (measured[0]?.returns ?? []).flatMap((_, i) =>
     measured.every(({ returns }) => typeof returns[i] === 'number') ? [i] : [],
   );
-  if (seeds.length === 0) return undefined;
+  if (seeds.length === 0) return null;
   /** For each seed, the mean over all settings with this value. */
   const bySeed = (key: string, value: string) => {
     const fitting = measured.filter(({ values }) => values[key] === value);
     return seeds.map((seed) => mean(fitting.map(({ returns }) => returns[seed]!)));
   };
   const varying = keys
-    .map((key) => ({ key, items: [...new Set(measured.map(({ values }) => values[key]!))] }))
+    .map(({ key }) => ({ key, items: [...new Set(measured.map(({ values }) => values[key]!))] }))
     .filter(({ items }) => items.length > 1);
   const main = varying.flatMap(({ key, items: [against, ...others] }) =>
     others.map((of) => {

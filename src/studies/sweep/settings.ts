@@ -1,5 +1,6 @@
 /** Determines the settings of a sweep, which are combinations of values of its keys. */
 import { createHash } from 'node:crypto';
+import { stringify } from 'yaml';
 import { UserError } from '../../base/errors.js';
 import { plainName } from '../../base/files/files.js';
 import { createGenerator, type RandomGenerator } from '../../base/random/generator.js';
@@ -27,160 +28,91 @@ export interface SweepKeys {
   readonly fixed: readonly string[];
 }
 
-const mostSettings = 100_000;
-
 /**
  * Combines the keys varied by the file's `sweep` section and by `key=value`; the latter takes precedence.
  * @throws UserError for keys that can't be swept, and for invalid lists
  */
 export function parseSweep(section: SweepConfig | undefined, texts: readonly string[]): SweepKeys {
-  const swept = new Map<string, Values>();
-  const fixed = new Map<string, string>();
-  const take = (key: string, source: string, text: string) => {
-    const values = source === '' ? undefined : valuesOf(source, key);
-    // If a key is repeated, the last value wins, as in `run`.
-    swept.delete(key);
-    fixed.delete(key);
-    if (values === undefined) fixed.set(key, text);
-    else swept.set(key, values);
-  };
-  for (const [key, value] of Object.entries(section?.keys ?? {})) {
-    const source = Array.isArray(value)
-      ? `choice(${value.map(sourceOf).join(',')})`
-      : typeof value === 'string'
-        ? value
-        : JSON.stringify(value);
-    take(key, source, `${key}=${source}`);
+  const ofSection = Object.entries(section?.keys ?? {}).map(([key, value]) => `${key}=${sourceOf(value)}`);
+  // If a key is repeated, the last value wins, as in `run`.
+  const last = new Map([...ofSection, ...texts].map((text) => [keyOf(text), text]));
+  const keys: SweptKey[] = [];
+  const fixed: string[] = [];
+  let seeds: readonly number[] | undefined;
+  for (const [key, text] of last) {
+    const values = text.includes('=') ? valuesOf(text.slice(text.indexOf('=') + 1), key) : undefined;
+    if (values === undefined) fixed.push(text);
+    else if (key === 'seed') seeds = seedsOf(values);
+    else if (/^(name|sweep|slurm)\b/.test(key))
+      throw new UserError({ field: key, message: "can't be varied" });
+    else keys.push({ key, values });
   }
-  for (const text of texts) {
-    const equals = text.indexOf('=');
-    const key = text.slice(0, Math.max(0, equals)).trim();
-    if (equals < 0) fixed.set(text, text);
-    else take(key, text.slice(equals + 1).trim(), text);
-  }
-  const seeds = swept.get('seed');
-  swept.delete('seed');
-  refuseKeys([...swept.keys()]);
-  return {
-    keys: [...swept].map(([key, values]) => ({ key, values })),
-    seeds: seeds === undefined ? undefined : seedsOf(seeds),
-    fixed: [...fixed.values()],
-  };
+  return { keys, seeds, fixed };
 }
 
-/** Writes a value from a file as YAML text: words unchanged, anything else as JSON. */
-const sourceOf = (value: unknown): string =>
-  typeof value === 'string' && /^(?!(?:true|false|null|yes|no|on|off|y|n)$)[a-z][\w.:/-]*[\w]$/i.test(value)
-    ? value
-    : JSON.stringify(value);
+const keyOf = (text: string): string => text.split('=', 1)[0]!.trim();
 
-const reserved: Readonly<Record<string, string>> = {
-  name: 'remove it: settings are named after their values',
-  sweep: 'set sweep.method, sweep.keys and similar keys once: they apply to all settings',
-  slurm: 'set slurm.tasks, slurm.time and similar keys once: they apply to all runs',
-};
-
-function refuseKeys(keys: readonly string[]): void {
-  for (const key of keys) {
-    const own = Object.keys(reserved).find((name) => key === name || key.startsWith(`${name}.`));
-    if (own === undefined) continue;
-    const hint = reserved[own]!;
-    throw new UserError({ field: key, message: "can't be varied", hint });
-  }
+/** A value of the `sweep` section as on the command line. */
+function sourceOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (!Array.isArray(value)) return JSON.stringify(value);
+  const list = stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
+  return `choice(${list.slice(1, -1)})`;
 }
 
 function seedsOf(values: Values): readonly number[] {
-  const seeds = values.kind === 'list' ? values.items.map(Number) : [Number.NaN];
-  const wrong = seeds.findIndex((seed) => !Number.isSafeInteger(seed) || seed < 0);
-  if (wrong >= 0)
-    throw new UserError({
-      field: 'seed',
-      message: 'must be a list of non-negative whole numbers',
-      ...(values.kind === 'list' && { value: values.items[wrong] }),
-      hint: 'write, for example, seed=1..10',
-    });
-  return [...new Set(seeds)];
+  const seeds = values.kind === 'list' ? [...new Set(values.items.map(Number))] : [Number.NaN];
+  if (seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0)) return seeds;
+  throw new UserError({
+    field: 'seed',
+    message: 'must be a list of non-negative whole numbers',
+    hint: 'write, for example, seed=1..10',
+  });
 }
 
 /**
- * All settings of a sweep, in the order in which they run.
- * @throws UserError if the method doesn't support the values, or there are too many settings
+ * The different settings of a sweep, in the order in which they run.
+ * @throws UserError if the method doesn't support the values
  */
-export function settingsOf(sweep: SweepConfig, keys: readonly SweptKey[]): readonly Setting[] {
-  const combinations =
-    sweep.method === 'random'
-      ? drawnSettings(keys, sweep.samples!, sweep.seed)
-      : everyCombination(listed(keys));
-  const byName = new Map(combinations.map(settingOf).map((setting) => [setting.name, setting]));
-  return [...byName.values()];
+export function settingsOf(
+  { method, samples = 0, seed }: SweepConfig,
+  keys: readonly SweptKey[],
+): readonly Setting[] {
+  const settings = new Map<string, Setting>();
+  const add = (values: Setting['values']) => {
+    const setting = settingOf(values);
+    settings.set(setting.name, setting);
+  };
+  if (method === 'grid') for (const values of everyCombination(keys)) add(values);
+  // Each setting depends only on the seed and its index, so a larger sweep starts with a smaller one's settings. There
+  // may be fewer different settings than samples.
+  for (let i = 0; settings.size < samples && i < 1000 * samples; i++)
+    add(drawn(keys, createGenerator(seed, [i])));
+  return [...settings.values()];
 }
 
 export const settingOf = (values: Setting['values']): Setting => ({ name: nameOf(values), values });
 
-type Listed = readonly (readonly [key: string, items: readonly string[]])[];
-
-function listed(keys: readonly SweptKey[]): Listed {
-  return keys.map(({ key, values }) => {
-    if (values.kind === 'list') return [key, values.items] as const;
-    throw new UserError({
-      field: key,
-      message: 'is drawn from a range, but sweep.method=grid needs a list of values',
-      hint: 'list its values, or set sweep.method=random sweep.samples=20',
-    });
-  });
-}
-
-function everyCombination(lists: Listed): readonly Readonly<Record<string, string>>[] {
-  const size = lists.reduce((product, [, items]) => product * items.length, 1);
-  if (size > mostSettings)
-    throw new UserError({
-      field: 'sweep',
-      message: `the grid has ${size} settings; the maximum is ${mostSettings}`,
-      hint: 'list fewer values, or draw some of them with sweep.method=random sweep.samples=100',
-    });
-  return lists.reduce<readonly Readonly<Record<string, string>>[]>(
-    (settings, [key, items]) =>
-      settings.flatMap((values) => items.map((item) => ({ ...values, [key]: item }))),
+function everyCombination(keys: readonly SweptKey[]): readonly Setting['values'][] {
+  return keys.reduce<readonly Setting['values'][]>(
+    (settings, { key, values }) => {
+      if (values.kind === 'list')
+        return settings.flatMap((own) => values.items.map((item) => ({ ...own, [key]: item })));
+      throw new UserError({
+        field: key,
+        message: 'is drawn from a range, but sweep.method=grid needs a list of values',
+        hint: 'list its values, or set sweep.method=random sweep.samples=20',
+      });
+    },
     [{}],
   );
 }
 
-/**
- * Draws settings. Each depends only on the seed and its index, so a larger sweep starts with a smaller one's settings.
- */
-function drawnSettings(
-  keys: readonly SweptKey[],
-  samples: number,
-  seed: number,
-): readonly Readonly<Record<string, string>>[] {
-  if (samples > mostSettings)
-    throw new UserError({
-      field: 'sweep.samples',
-      message: `must be at most ${mostSettings}`,
-      value: samples,
-    });
-  const possible = keys.reduce(
-    (product, { values }) =>
-      product * (values.kind === 'list' ? new Set(values.items).size : Number.POSITIVE_INFINITY),
-    1,
-  );
-  if (possible < samples)
-    throw new UserError({
-      field: 'sweep.samples',
-      message: `there are only ${possible} different settings`,
-      value: samples,
-      hint: `set sweep.samples=${possible}, or sweep.method=grid for all of them`,
-    });
-  const drawn = new Map<string, Readonly<Record<string, string>>>();
+function drawn(keys: readonly SweptKey[], random: RandomGenerator): Setting['values'] {
   // Draw in alphabetical order, so that the order of the keys doesn't matter.
   const ordered = keys.toSorted((a, b) => (a.key < b.key ? -1 : 1));
-  for (let i = 0; drawn.size < samples && i < 1000 * samples; i++) {
-    const random = createGenerator(seed, [i]);
-    const values = new Map(ordered.map(({ key, values }) => [key, draw(values, random)]));
-    const setting = Object.fromEntries(keys.map(({ key }) => [key, values.get(key)!]));
-    drawn.set(JSON.stringify([...values]), setting);
-  }
-  return [...drawn.values()];
+  const values = new Map(ordered.map(({ key, values }) => [key, draw(values, random)]));
+  return Object.fromEntries(keys.map(({ key }) => [key, values.get(key)!]));
 }
 
 function draw(values: Values, random: RandomGenerator): string {
@@ -194,17 +126,13 @@ function draw(values: Values, random: RandomGenerator): string {
 }
 
 /**
- * The `key=value` overrides of a setting; `null` removes the key. A part of a section that varies
- * as a whole is applied after the section, regardless of their order in the command.
- * @param fixed `key=value` overrides for all settings
+ * The `key=value` overrides of a setting; `null` removes the key. Sections come before their keys, which win.
+ * @param fixed overrides for all settings
  */
-export function overridesOf({ values }: Setting, fixed: readonly string[] = []): readonly string[] {
-  const depth = (key: string) => key.split('.').length;
-  const own = Object.entries(values)
-    .toSorted(([a], [b]) => depth(a) - depth(b))
-    .map(([key, source]) => `${key}=${source === 'null' ? '' : source}`);
-  const isPart = (text: string) => Object.keys(values).some((key) => text.startsWith(`${key}.`));
-  return [...fixed.filter((text) => !isPart(text)), ...own, ...fixed.filter(isPart)];
+export function overridesOf({ values }: Setting, fixed: readonly string[]): readonly string[] {
+  const own = Object.entries(values).map(([key, source]) => `${key}=${source === 'null' ? '' : source}`);
+  const depth = (text: string) => keyOf(text).split('.').length;
+  return [...fixed, ...own].toSorted((a, b) => depth(a) - depth(b));
 }
 
 /**

@@ -26,19 +26,18 @@ import {
   writtenBy,
 } from '../../web/study.js';
 import { differenceColumns } from '../comparison/table.js';
-import { verdictRule } from '../comparison/words.js';
-import type { SettingFigures } from './ranking.js';
-import { bestSentence, ranked } from './ranking.js';
+import { bestSentence, ranked, type SettingFigures } from './ranking.js';
 import { settingName, shownValue } from './settings.js';
 import type { SweepResult, SweptTask } from './sweep-result.js';
 import {
-  baselinesRule,
+  allBaselines,
   baselinesText,
   effectColumns,
   keyColumns,
+  optimistic,
   overText,
+  ruleOf,
   settingColumns,
-  testedEffects,
 } from './sweep-tables.js';
 
 export function sweepPage(result: SweepResult, shown: Shown): Page {
@@ -46,26 +45,38 @@ export function sweepPage(result: SweepResult, shown: Shown): Page {
   const settings = tasks.flatMap((task) => task.settings);
   const runs = settings.reduce((sum, one) => sum + one.runs, 0);
   const environments = tasks.map(({ environment }) => environment);
+  const names = keys.map(({ key }) => key);
+  const conclusion = baselinesText(result);
   return {
     title: `Sweep: ${name}`,
     header: pageHeader({
       kicker: html`sweep <b>${name}</b>`,
-      title: html`${keys.map(({ key }) => key).join(', ') || name} <span class="by">in</span> ${environments.length > 3 ? plural(environments.length, 'environment') : environments.join(', ')}`,
+      title: html`${names.join(', ') || name} <span class="by">in</span> ${environments.length > 3 ? plural(environments.length, 'environment') : environments.join(', ')}`,
       status: shown.status ?? status,
       state: `${method}: ${plural(settings.length, 'setting')}, ${plural(seeds.length, 'seed')}, ${plural(runs, 'run')} complete`,
     }),
     sections: sectionsOf(
       ['result', 'Result', [perTask(result, (task) => taskResult(task, seeds)), headline(result)]],
-      ['baselines', 'Baselines', baselinesView(result)],
+      [
+        'baselines',
+        'Baselines',
+        conclusion !== undefined &&
+          html`<p>${conclusion}</p>
+${perTask(result, ({ baselines }) => pageTable(baselines, differenceColumns, { tall: true }))}`,
+      ],
       ['parallel', 'Runs by key and result', perTask(result, (task) => parallelView(task, result, shown))],
       ['effects', 'Effect of each key', keys.length > 0 && perTask(result, effectsView)],
-      ['settings', 'Settings', perTask(result, (task) => settingsTable(task.settings))],
+      [
+        'settings',
+        'Settings',
+        perTask(result, ({ settings: own }) => pageTable(ranked(own), settingColumns(own), { tall: true })),
+      ],
       ['runs', 'Runs', perTask(result, (task) => runTable(task, seeds, shown))],
       ['failures', 'Failures', failureList(failures)],
       ['reading', howToRead, readingList(readingOf(result))],
     ),
     footer: writtenBy(policyloop),
-    keys: keys.map(({ key }) => key),
+    keys: names,
   };
 }
 
@@ -87,45 +98,31 @@ const mostRanked = 12;
 
 function taskResult({ settings }: SweptTask, seeds: readonly number[]): Content {
   const best = bestSentence(settings);
+  if (best === undefined) return html`<p class="empty">No run is complete yet.</p>`;
   const rows = ranked(settings).filter(({ confirmed }) => confirmed !== null);
-  return html`${best ? verdictBox(best.text, best.mark) : html`<p class="empty">No run is complete yet.</p>`}
-${
-  rows.length > 0 &&
-  intervalRows(
-    rows.slice(0, mostRanked).map((setting, i) => ({
-      name: settingName(setting),
-      value: setting.confirmed!.mean,
-      interval: setting.confirmed!.meanInterval,
-      isMuted: i > 0,
-      ...(setting.confirmed!.count < seeds.length && { detail: plural(setting.confirmed!.count, 'seed') }),
-    })),
-    {
-      title: 'Mean confirmed return',
-      caption: `Mean confirmed return of each setting, with its 95 % interval over seeds.${rows.length > mostRanked ? ` The table of settings has ${rows.length - mostRanked} more.` : ''}${settings.length > 1 ? ` The best of ${settings.length} settings was chosen by the results of these runs, so its mean is optimistic: evaluate it on other seeds.` : ''}`,
-    },
-  )
-}`;
+  const more = rows.length - mostRanked;
+  const caption = [
+    'Mean confirmed return of each setting, with its 95 % interval over seeds.',
+    ...(more > 0 ? [`The table of settings has ${more} more.`] : []),
+    ...(settings.length > 1 ? [optimistic(settings)] : []),
+  ].join(' ');
+  const figures = rows.slice(0, mostRanked).map((setting, i) => {
+    const { count, mean, meanInterval } = setting.confirmed!;
+    const detail = count < seeds.length && { detail: plural(count, 'seed') };
+    return { name: settingName(setting), value: mean, interval: meanInterval, isMuted: i > 0, ...detail };
+  });
+  return html`${verdictBox(best.text, best.mark)}
+${intervalRows(figures, { title: 'Mean confirmed return', caption })}`;
 }
 
-function headline({ activeMs, seeds, tasks, usage }: SweepResult): Content {
-  const settings = tasks.flatMap((task) => task.settings);
+function headline({ activeMs, usage }: SweepResult): Content {
   const tokens = usage.promptTokens + usage.completionTokens;
-  const runs = settings.reduce((sum, one) => sum + one.runs, 0);
   return html`<dl class="headline">
-${tile('Settings', formatCount(settings.length), `${plural(seeds.length, 'seed')} each`)}
-${tile('Runs', formatCount(runs), 'complete')}
 ${tokens > 0 && tile('Calls', formatCount(usage.calls), 'in all runs')}
 ${tokens > 0 && tile('Tokens', formatCompact(tokens), 'in all runs')}
 ${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
 ${tile('Time', formatDuration(activeMs), 'total of all runs')}
 </dl>`;
-}
-
-function baselinesView(result: SweepResult): Content | undefined {
-  const conclusion = baselinesText(result);
-  if (conclusion === undefined) return undefined;
-  return html`<p>${conclusion}</p>
-${perTask(result, ({ baselines }) => pageTable(baselines, differenceColumns, { tall: true }))}`;
 }
 
 interface CompleteRun extends Pick<SettingFigures, 'name' | 'values'> {
@@ -135,10 +132,7 @@ interface CompleteRun extends Pick<SettingFigures, 'name' | 'values'> {
   readonly path: string;
 }
 
-const runsOf = (
-  { settings }: Pick<SweptTask, 'settings'>,
-  seeds: readonly number[],
-): readonly CompleteRun[] =>
+const runsOf = (settings: SweptTask['settings'], seeds: readonly number[]): readonly CompleteRun[] =>
   settings.flatMap(({ name, returns, values }, group) =>
     seeds.flatMap((seed, i) => {
       const result = returns[i];
@@ -154,15 +148,13 @@ function parallelView(
   { linkOf }: Shown,
 ): Content | undefined {
   const swept = settings.filter(({ baseline }) => baseline === null);
-  const runs = runsOf({ settings: swept }, seeds);
+  const runs = runsOf(swept, seeds);
   if (runs.length < 2 || keys.length === 0) return undefined;
-  const lines = runs.map(({ group, path, result: own, seed, values }) => ({
-    group,
-    values,
-    result: own,
+  const lines = runs.map(({ path, ...run }) => ({
+    ...run,
     href: linkOf(path),
     link: 'Open this run',
-    note: `${settingName({ values })}, seed ${seed}: ${formatReturn(own)}.`,
+    note: `${settingName(run)}, seed ${run.seed}: ${formatReturn(run.result)}.`,
   }));
   return parallelFigure(parallelPlot(keys, lines, 'confirmed'));
 }
@@ -185,13 +177,8 @@ function effectsView({ effects }: SweptTask): Content | undefined {
 <h3>Differences</h3><p class="note">${overText(effects)}</p>${pageTable(main, effectColumns)}`;
 }
 
-const settingsTable = (settings: readonly SettingFigures[]): Content =>
-  pageTable(ranked(settings), [...keyColumns<SettingFigures>(settings), ...settingColumns(settings)], {
-    tall: true,
-  });
-
 function runTable(task: SweptTask, seeds: readonly number[], { linkOf }: Shown): Content {
-  const runs = runsOf(task, seeds).toSorted((a, b) => b.result - a.result);
+  const runs = runsOf(task.settings, seeds).toSorted((a, b) => b.result - a.result);
   if (runs.length === 0) return html`<p class="empty">No run is complete yet.</p>`;
   return pageTable(
     runs,
@@ -205,19 +192,15 @@ function runTable(task: SweptTask, seeds: readonly number[], { linkOf }: Shown):
   );
 }
 
-function readingOf(result: SweepResult): readonly string[] {
-  const { tasks } = result;
-  const tested = largest([0, ...tasks.map(testedEffects)]);
-  return [
-    'confirmed: mean return of a run’s chosen policy on episodes that were used neither to propose nor to choose it',
-    ...(tasks.some(({ effects }) => effects !== null)
-      ? [
-          'effects: for each seed, the difference between the mean returns with two values of a key, averaged over the other keys; intervals are over seeds, because settings with the same seed share warm-up and episodes',
-        ]
-      : []),
-    ...(tasks.some(({ settings }) => settings.length > 1)
-      ? ['the best of many settings is partly luck: its mean is too high on average']
-      : []),
-    ...new Set([...verdictRule(tested), ...baselinesRule(result)]),
-  ];
-}
+const readingOf = (result: SweepResult): readonly string[] => [
+  'confirmed: mean return of a run’s chosen policy on episodes that were used neither to propose nor to choose it',
+  ...(result.tasks.some(({ effects }) => effects !== null)
+    ? [
+        'effects: for each seed, the difference between the mean returns with two values of a key, averaged over the other keys; intervals are over seeds, because settings with the same seed share warm-up and episodes',
+      ]
+    : []),
+  ...new Set([
+    ...result.tasks.flatMap(({ effects }) => ruleOf(effects?.main ?? [])),
+    ...ruleOf(allBaselines(result)),
+  ]),
+];

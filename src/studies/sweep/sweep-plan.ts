@@ -1,6 +1,5 @@
 /** Plans a sweep: a run for every setting and seed, each in its own directory. */
 import { basename, extname, join, resolve } from 'node:path';
-import { UserError } from '../../base/errors.js';
 import { plainName } from '../../base/files/files.js';
 import { plural } from '../../base/text/numbers.js';
 import type { BaselineName } from '../../config/baselines.js';
@@ -8,7 +7,7 @@ import type { Config } from '../../config/config.js';
 import { loadConfig, loadSweep } from '../../config/load.js';
 import { type SweepConfig, sweepSchema } from '../../config/many-runs.js';
 import { hashOf, type Plan, type PlanPlace, refuseDirectory, requireConfirmation } from '../plan.js';
-import { type BaselineSetting, baselineOverrides, baselinesFor } from './baselines.js';
+import { baselinesFor } from './baselines.js';
 import { overridesOf, parseSweep, type Setting, type SweptKey, settingsOf } from './settings.js';
 
 export interface SweepSetting extends Setting {
@@ -43,66 +42,32 @@ export function loadPlannedSweep(
 ): Sweep {
   const isOfSection = (text: string) => /^sweep[.=]/.test(text);
   const how = loadSweep({ file, overrides, cwd }) ?? sweepSchema.parse({});
-  const swept = parseSweep(
+  const { fixed, keys, seeds } = parseSweep(
     how,
     overrides.filter((text) => !isOfSection(text)),
   );
   const notes = new Set<string>();
   let read = file;
-  const baselines = new Map<string, BaselineSetting>();
-  const load = (texts: readonly string[]): Config => {
-    const loaded = drawnFor(swept.keys, () => loadConfig({ file, overrides: texts, cwd, forSweep: true }));
+  const baselines = new Map<string, SweepSetting>();
+  const ofModel = settingsOf(how, keys).map((setting): SweepSetting => {
+    const loaded = loadConfig({ file, overrides: overridesOf(setting, fixed), cwd, forSweep: true });
+    const { config } = loaded;
     for (const note of loaded.notes) notes.add(note);
-    requireConfirmation(loaded.config, loaded.file);
+    requireConfirmation(config, loaded.file);
     read = loaded.file;
-    return loaded.config;
-  };
-  const ofModel = settingsOf(how, swept.keys).map((setting): SweepSetting => {
-    const config = load(overridesOf(setting, swept.fixed));
-    const comparedWith = withBaselines ? baselinesFor(setting, config) : [];
+    const own = { ...setting, config, baseline: null, comparedWith: [] };
+    const comparedWith = withBaselines ? baselinesFor(own) : [];
     for (const baseline of comparedWith) baselines.set(baseline.name, baseline);
-    return { ...setting, config, baseline: null, comparedWith: comparedWith.map(({ name }) => name) };
+    return { ...own, comparedWith: comparedWith.map(({ name }) => name) };
   });
-  const settings = [
-    ...ofModel,
-    ...[...baselines.values()].map((setting): SweepSetting => {
-      const { baseline, name, values } = setting;
-      const { baseline: _, ...shared } = values;
-      const texts = overridesOf({ name, values: shared }, baselineOverrides(setting, swept.fixed));
-      return { name, values, config: load(texts), baseline, comparedWith: [] };
-    }),
-  ];
-  for (const note of sameSettings(settings)) notes.add(note);
-  const seeds = swept.seeds ?? [settings[0]!.config.seed];
-  const name = plainName(basename(read, extname(read)), 'config');
-  return { name, how, keys: swept.keys, settings, seeds, notes: [...notes] };
-}
-
-/** Adds a hint to errors that a drawn number may have caused. */
-function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
-  try {
-    return load();
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    const drawn = new Set(keys.flatMap(({ key, values }) => (values.kind === 'list' ? [] : [key])));
-    const hint = 'uniform(…) and loguniform(…) also draw fractions; for whole numbers, write 1..9 or a list';
-    throw new UserError(
-      error.problems.map((problem) =>
-        problem.field !== undefined && drawn.has(problem.field) ? { hint, ...problem } : problem,
-      ),
-    );
-  }
-}
-
-/** Notes on settings that are the same experiment, e.g. because a value is written in two ways or is the default. */
-function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
-  const first = new Map<string, string>();
-  return settings.flatMap(({ config, name }) => {
-    const text = JSON.stringify(config);
-    const same = first.get(text);
-    if (same === undefined) first.set(text, name);
-    return same === undefined ? [] : [`${name} is the same experiment as ${same}; both will run`];
-  });
+  return {
+    name: plainName(basename(read, extname(read)), 'config'),
+    how,
+    keys,
+    settings: [...ofModel, ...baselines.values()],
+    seeds: seeds ?? [ofModel[0]!.config.seed],
+    notes: [...notes],
+  };
 }
 
 /** Orders runs by seed, so that an interrupted sweep still has complete pairs. */
@@ -124,6 +89,8 @@ export function sweepPlan({ how: { limits }, notes, seeds, settings }: Sweep): P
   };
 }
 
+type SettingHashes = Readonly<Record<string, string>>;
+
 /** For each setting, a hash of everything that affects its results, except limits and the seed. */
 const hashesOf = (settings: readonly SweepSetting[]): SettingHashes =>
   Object.fromEntries(
@@ -133,8 +100,6 @@ const hashesOf = (settings: readonly SweepSetting[]): SettingHashes =>
       return [name, hashOf({ ...rest, evaluation: played })];
     }),
   );
-
-type SettingHashes = Readonly<Record<string, string>>;
 
 /** The directory of a sweep. The same command finds it again, and later commands can add settings to it. */
 export function sweepPlace(
@@ -147,23 +112,17 @@ export function sweepPlace(
 ): PlanPlace {
   const hashes = hashesOf(settings);
   const directory = resolve(cwd, out ?? join(runsDir, `sweep-${name}-${hashOf(hashes).slice(0, 10)}`));
-  const compatible = (written: unknown): SettingHashes => {
-    if (written === undefined) return {};
-    const there = (written ?? {}) as { readonly kind?: unknown; readonly settings?: SettingHashes };
+  const record = (written: unknown) => {
+    const there = (written ?? { kind: 'sweep' }) as {
+      readonly kind?: unknown;
+      readonly settings?: SettingHashes;
+    };
     const before = there.settings ?? {};
     const other = Object.entries(hashes).find(([one, hash]) => (before[one] ?? hash) !== hash);
-    if (there.kind === 'sweep' && other === undefined) return before;
-    return refuseDirectory(
-      'sweep',
-      directory,
-      other && `contains runs of ${other[0]} with a different config`,
-    );
+    if (other !== undefined)
+      refuseDirectory('sweep', directory, `contains runs of ${other[0]} with a different config`);
+    if (there.kind !== 'sweep') refuseDirectory('sweep', directory);
+    return { version: 1, kind: 'sweep', limits, settings: { ...before, ...hashes } };
   };
-  const record = (written: unknown) => ({
-    version: 1,
-    kind: 'sweep',
-    limits,
-    settings: { ...compatible(written), ...hashes },
-  });
   return { directory, record };
 }

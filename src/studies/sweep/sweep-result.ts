@@ -1,13 +1,11 @@
 /** The result of a sweep: the confirmed returns of its settings, the effects of its keys, and the baselines. */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { unlessRefused } from '../../base/errors.js';
 import { groupedBy } from '../../base/grouped.js';
 import { version } from '../../base/package.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
 import type { UsageTotals } from '../../runs/calls.js';
-import { runFiles } from '../../runs/reader.js';
-import { summaryOf } from '../../runs/summary.js';
+import { type RunSummary, summaryOf } from '../../runs/summary.js';
 import { addUsage } from '../../runs/usage.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../statistics/descriptive.js';
@@ -17,21 +15,7 @@ import { baselineDifferences } from './baselines.js';
 import { type Effects, effectsOf } from './effects.js';
 import { ranked, type SettingFigures } from './ranking.js';
 import type { SweptKey } from './settings.js';
-import { settingName } from './settings.js';
 import type { Sweep, SweepSetting } from './sweep-plan.js';
-
-/** The current state of a run of the sweep. */
-interface ReadRun {
-  /** True if the run reached its planned end. */
-  readonly isDone: boolean;
-  /** The environment's name in the manifest, e.g. `CartPole-v1` or `module:my-env`. */
-  readonly environment: string;
-  /** Mean confirmed return; null if the run didn't reach its planned end. */
-  readonly confirmed: number | null;
-  readonly observed: number | null;
-  readonly usage: UsageTotals;
-  readonly activeMs: number;
-}
 
 /** The results in one environment. Returns of different environments can't be compared. */
 export interface SweptTask {
@@ -64,29 +48,24 @@ export interface SweepResult {
   readonly failures: readonly { readonly run: string; readonly message: string }[];
 }
 
-type ReadRuns = (setting: SweepSetting, seed: number) => ReadRun | undefined;
+/** Returns the current state of a run; undefined if it hasn't started, or if its manifest is damaged. */
+type ReadRun = (setting: SweepSetting, seed: number) => RunSummary | undefined;
 
 /** Returns a function that reads the runs of the sweep in `directory` and caches complete ones. */
-export function sweepReader(directory: string): ReadRuns {
-  const complete = new Map<string, ReadRun>();
+export function sweepReader(directory: string): ReadRun {
+  const complete = new Map<string, RunSummary>();
   return ({ name }, seed) => {
     const path = join(directory, name, `seed-${seed}`);
-    const known = complete.get(path);
-    if (known !== undefined) return known;
-    if (!existsSync(join(path, runFiles.manifest))) return undefined;
-    // A run with a damaged manifest has no result; running it fails and says why.
-    const summary = unlessRefused(() => summaryOf(path));
-    if (summary === undefined) return undefined;
-    const { confirmed, manifest, observed, status } = summary;
-    const { activeMs, environment, reason, usage } = manifest;
-    // A run cut short by a plan-wide limit had a smaller budget than earlier runs, so it isn't comparable.
-    const isCut = reason?.kind === 'limit' && reason.limit.startsWith('sweep.');
-    const isDone = status === 'completed' && !isCut;
-    const own = isDone ? (confirmed?.mean ?? null) : null;
-    const read = { isDone, environment, confirmed: own, observed, usage, activeMs };
-    if (isDone) complete.set(path, read);
-    return read;
+    const run = complete.get(path) ?? unlessRefused(() => summaryOf(path));
+    if (isDone(run)) complete.set(path, run);
+    return run;
   };
+}
+
+/** Whether a run reached its planned end. With a limit of the sweep, it had a smaller budget than earlier runs. */
+function isDone(run: RunSummary | undefined): run is RunSummary {
+  const reason = run?.manifest.reason;
+  return run?.status === 'completed' && !(reason?.kind === 'limit' && reason.limit.startsWith('sweep.'));
 }
 
 /** Range of an episode's return over settings, whose environments may have different options. */
@@ -96,88 +75,68 @@ function rangeOf(settings: readonly SweepSetting[]): Interval {
 }
 
 export function sweepResult(
-  sweep: Sweep,
-  {
-    failures,
-    now,
-    read,
-  }: { readonly failures: SweepResult['failures']; readonly now: Date; readonly read: ReadRuns },
+  { how, keys, name, seeds, settings }: Sweep,
+  failures: SweepResult['failures'],
+  now: Date,
+  read: ReadRun,
 ): SweepResult {
-  const { how, keys, name, seeds } = sweep;
-  const all = sweep.settings.map((setting) => ({ setting, runs: seeds.map((seed) => read(setting, seed)) }));
+  const all = settings.map((setting) => ({ setting, runs: seeds.map((seed) => read(setting, seed)) }));
   const runs = all.flatMap((one) => one.runs);
   const tasks = [...groupedBy(all, ({ setting }) => setting.config.environment.id)].map(([id, own]) => {
     const range = rangeOf(own.map(({ setting }) => setting));
-    const known = own.flatMap((one) => one.runs).find((run) => run !== undefined);
-    return { environment: known?.environment ?? id, range, own };
+    const environment = own.flatMap((one) => one.runs).find((run) => run)?.manifest.environment ?? id;
+    return { environment, range, settings: own.map((one) => figuresOf(one.setting, one.runs, range)) };
   });
-  const figures = tasks.map(({ own, range }) =>
-    own.map(({ setting, runs }) => figuresOf(setting, runs, range)),
-  );
-  const differences = baselineDifferences(
-    tasks.map(({ own, range }, task) => ({
-      range,
-      settings: figures[task]!.map((one, i) => ({
-        ...one,
-        label: settingName(one),
-        comparedWith: own[i]!.setting.comparedWith,
-      })),
-    })),
-  );
+  const differences = baselineDifferences(tasks);
   return {
     version: 1,
     kind: 'sweep',
     policyloop: version(),
     date: now.toISOString(),
-    status: runs.every((run) => run?.isDone === true) && failures.length === 0 ? 'completed' : 'incomplete',
+    status: runs.every(isDone) && failures.length === 0 ? 'completed' : 'incomplete',
     name,
     method: how.method,
     keys: keys.map(({ key, values }) => ({ key, kind: values.kind })),
     seeds,
-    tasks: tasks.map(({ environment, range }, i): SweptTask => {
-      const settings = figures[i]!;
+    tasks: tasks.map(({ environment, range, settings: own }, i): SweptTask => {
+      const swept = own.filter(({ baseline }) => baseline === null);
       return {
         environment,
-        settings,
+        settings: own,
         // A high mean over few seeds may be luck, so settings with more seeds rank first.
-        best: ranked(settings).find(({ confirmed }) => confirmed !== null)?.name ?? null,
+        best: ranked(own).find(({ confirmed }) => confirmed !== null)?.name ?? null,
         // Settings drawn at random hardly repeat the values of a key.
-        effects:
-          how.method === 'random'
-            ? null
-            : (effectsOf(
-                keys.map(({ key }) => key),
-                settings.filter(({ baseline }) => baseline === null),
-                range,
-              ) ?? null),
+        effects: how.method === 'random' ? null : effectsOf(keys, swept, range),
         baselines: differences[i]!,
       };
     }),
-    usage: addUsage(runs.flatMap((run) => run?.usage ?? [])),
-    activeMs: runs.reduce((total, run) => total + (run?.activeMs ?? 0), 0),
+    ...totalsOf(runs),
     failures,
   };
 }
 
+const totalsOf = (runs: readonly (RunSummary | undefined)[]) => ({
+  usage: addUsage(runs.flatMap((run) => run?.manifest.usage ?? [])),
+  activeMs: runs.reduce((total, run) => total + (run?.manifest.activeMs ?? 0), 0),
+});
+
 function figuresOf(
-  { baseline, name, values }: SweepSetting,
-  runs: readonly (ReadRun | undefined)[],
+  { baseline, comparedWith, name, values }: SweepSetting,
+  runs: readonly (RunSummary | undefined)[],
   range: Interval,
 ): SettingFigures {
-  const returns = runs.map((run) => run?.confirmed ?? null);
+  const returns = runs.map((run) => (isDone(run) ? (run.confirmed?.mean ?? null) : null));
+  const known = returns.filter((value) => value !== null);
   const observed = runs.flatMap((run) => run?.observed ?? []);
   return {
     name,
     values,
     baseline,
+    comparedWith,
     returns,
-    runs: runs.filter((run) => run?.isDone === true).length,
-    confirmed:
-      summarize(
-        returns.flatMap((value) => value ?? []),
-        range,
-      ) ?? null,
+    runs: runs.filter(isDone).length,
+    confirmed: summarize(known, range) ?? null,
     observed: observed.length === 0 ? null : mean(observed),
-    usage: addUsage(runs.flatMap((run) => run?.usage ?? [])),
+    usage: totalsOf(runs).usage,
   };
 }

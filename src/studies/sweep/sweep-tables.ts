@@ -7,8 +7,7 @@ import { fewestForVerdict } from '../../statistics/tests.js';
 import { differenceColumns } from '../comparison/table.js';
 import { conclusionOf, pText, verdictCell, verdictRule } from '../comparison/words.js';
 import type { Effect, Effects } from './effects.js';
-import type { SettingFigures } from './ranking.js';
-import { bestSentence, ranked } from './ranking.js';
+import { bestSentence, ranked, type SettingFigures } from './ranking.js';
 import { shownValue } from './settings.js';
 import type { SweepResult, SweptTask } from './sweep-result.js';
 
@@ -37,36 +36,32 @@ export function settingColumns(settings: readonly SettingFigures[]): readonly Co
   const isPaid = settings.some(({ usage }) => usage.promptTokens > 0);
   const isPriced = settings.some(({ usage }) => usage.cost !== undefined);
   return [
+    ...keyColumns<SettingFigures>(settings),
     number('runs', ({ runs }) => runs),
-    estimate(
-      'confirmed',
-      ({ confirmed }) => confirmed && { value: confirmed.mean, interval: confirmed.meanInterval },
-    ),
+    estimate('confirmed', ({ confirmed: c }) => c && { value: c.mean, interval: c.meanInterval }),
     number('observed', ({ observed }) => observed, { format: formatReturn }),
     number(isPaid && 'calls', ({ usage }) => usage.calls),
     number(isPriced && 'cost', ({ usage }) => usage.cost, { format: formatCost }),
   ];
 }
 
-export const testedEffects = ({ effects }: SweptTask): number =>
-  (effects?.main ?? []).filter(({ p }) => p !== null).length;
+/** The rule for the verdicts on these differences; empty if none was tested. */
+export const ruleOf = (differences: readonly { readonly p: number | null }[]): readonly string[] =>
+  verdictRule(differences.filter(({ p }) => p !== null).length);
+
+export const allBaselines = ({ tasks }: SweepResult) => tasks.flatMap(({ baselines }) => baselines);
 
 export const overText = ({ count }: Effects): string =>
   `Over ${plural(count, 'seed')} for which all settings are complete.`;
 
 /** What the comparison with the baselines shows, in words; undefined if there are no differences yet. */
-export function baselinesText({ tasks }: SweepResult): string | undefined {
+export function baselinesText(result: SweepResult): string | undefined {
   const conclusion = conclusionOf(
-    tasks.map(({ baselines, environment }) => ({ name: environment, differences: baselines })),
+    result.tasks.map(({ baselines, environment }) => ({ name: environment, differences: baselines })),
   );
-  const isTooFew = tasks.some(({ baselines }) => baselines.some(({ verdict }) => verdict === 'too-few'));
-  const more = ` A verdict needs at least ${fewestForVerdict} seeds: run the same command with seed=1..10.`;
-  return conclusion && `${conclusion}${isTooFew ? more : ''}`;
+  if (!allBaselines(result).some(({ verdict }) => verdict === 'too-few')) return conclusion;
+  return `${conclusion} A verdict needs at least ${fewestForVerdict} seeds: run the same command with seed=1..10.`;
 }
-
-/** The rule of the verdicts on baselines; empty if none was tested. */
-export const baselinesRule = ({ tasks }: SweepResult): readonly string[] =>
-  verdictRule(tasks.flatMap(({ baselines }) => baselines.filter(({ p }) => p !== null)).length);
 
 /** Maximum number of settings shown on a terminal; the page shows all. */
 const mostShown = 24;
@@ -85,33 +80,29 @@ export function sweepOnTerminal(result: SweepResult, width?: number): string {
       ...tasks.flatMap(({ baselines }) =>
         baselines.length > 0 ? [terminalTable(baselines, differenceColumns, width)] : [],
       ),
-      ...baselinesRule(result).map((rule) => styleText('dim', rule)),
+      ...ruleOf(allBaselines(result)).map((rule) => styleText('dim', rule)),
       compared,
     ]);
   return blocks.join('\n\n');
 }
 
-function taskOnTerminal(task: SweptTask, width: number | undefined): readonly string[] {
-  const { effects, settings } = task;
+function taskOnTerminal({ effects, settings }: SweptTask, width: number | undefined): readonly string[] {
   const rows = ranked(settings);
   const left = rows.length - mostShown;
-  const blocks = [
-    terminalTable(rows.slice(0, mostShown), [...keyColumns(settings), ...settingColumns(settings)], width),
-    ...(left > 0 ? [`… and ${plural(left, 'more setting')} on the page`] : []),
-  ];
-  if (effects !== null && effects.main.length > 0) {
-    blocks.push(
+  const blocks = [terminalTable(rows.slice(0, mostShown), settingColumns(settings), width)];
+  if (left > 0) blocks.push(`… and ${plural(left, 'more setting')} on the page`);
+  if (effects !== null && effects.main.length > 0)
+    append(blocks, [
       styleText('bold', 'Effects'),
       overText(effects),
       terminalTable(effects.main, effectColumns, width),
-    );
-    const rule = verdictRule(testedEffects(task));
-    if (rule.length > 0) blocks.push(styleText('dim', rule.join('\n')));
-  }
+      ...ruleOf(effects.main).map((rule) => styleText('dim', rule)),
+    ]);
   const best = bestSentence(settings);
   if (best !== undefined && settings.length > 1)
-    blocks.push(
-      `best        ${best.text} The best setting was chosen from ${settings.length} settings by the results of these runs, so its mean is optimistic.`,
-    );
+    blocks.push(`best        ${best.text} ${optimistic(settings)}`);
   return blocks;
 }
+
+export const optimistic = ({ length }: readonly SettingFigures[]): string =>
+  `The best of ${length} settings was chosen by the results of these runs, so its mean is optimistic: evaluate it on other seeds.`;

@@ -44,7 +44,7 @@ export async function runSweep(args: SweepArguments, context: CommandContext): P
   return runPlan(sweepPlan(sweep), place, { ...args, cluster }, context, {
     write: (failed) => {
       const failures = failed.map(({ entry, message }) => ({ run: entry.path, message }));
-      return write(sweepResult(sweep, { failures, now: context.now(), read }), directory);
+      return write(sweepResult(sweep, failures, context.now(), read), directory);
     },
     print: (result, outcome) => printSweep(result, outcome, directory, args, context),
     page: runFiles.report,

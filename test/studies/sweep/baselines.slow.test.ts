@@ -8,6 +8,7 @@ import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { baselineDifferences } from '../../../src/studies/sweep/baselines.js';
 import type { SweepResult } from '../../../src/studies/sweep/sweep-result.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+import { figures } from './sweeps.js';
 
 const place = temporaryDirectory();
 const at = (...parts: readonly string[]) => join(place, ...parts);
@@ -142,11 +143,11 @@ describe('the verdicts on baselines', () => {
   };
   const task = (model: readonly number[], ...others: readonly (readonly number[])[]) => {
     const comparedWith = others.map((_, i) => `b${i}`);
-    const own = { name: 'only', label: 'model', baseline: null, comparedWith, returns: model };
-    const baselines = others.map((returns, i) => {
-      const baseline = 'random' as const;
-      return { name: `b${i}`, label: `b${i}`, baseline, comparedWith: [], returns };
-    });
+    const own = { ...figures('only', {}, model), comparedWith };
+    const baselines = others.map((returns, i) => ({
+      ...figures(`b${i}`, {}, returns),
+      baseline: 'random' as const,
+    }));
     return { settings: [own, ...baselines], range: [-100, 100] as const };
   };
 

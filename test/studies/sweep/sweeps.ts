@@ -18,6 +18,7 @@ export const figures = (
     runs: known.length,
     observed: null,
     baseline: null,
+    comparedWith: [],
     usage: addUsage([]),
     confirmed: summarize(known) ?? null,
   };
@@ -60,7 +61,7 @@ export function gridResult(
         settings,
         best: null,
         baselines: [],
-        effects: effectsOf(['rate', 'size'], settings, [-1000, 1000]) ?? null,
+        effects: effectsOf([{ key: 'rate' }, { key: 'size' }], settings, [-1000, 1000]),
       },
     ],
     usage: addUsage([]),
