@@ -6,7 +6,8 @@ import type { GgufValue } from '../../../src/models/local/weights/gguf.js';
 import { ggufConfig } from '../../../src/models/local/weights/gguf-config.js';
 import type { Rope } from '../../../src/models/local/weights/rope.js';
 import { smallest } from '../../../src/statistics/descriptive.js';
-import { type GgufMetadata, type GgufTensor, ggufValue } from './format.js';
+import type { TensorToWrite } from '../../engine/safetensors-writer.js';
+import { type GgufMetadata, ggufValue } from './format.js';
 import { ggufArchitecture, ropeTensors } from './tensors.js';
 
 /** A key's value, with the type that llama.cpp expects. */
@@ -17,7 +18,7 @@ const float32 = (value: number): Typed => ['float32', value];
 const string = (value: string): Typed => ['string', value];
 
 /** @throws UserError if llama.cpp can't compute what the config specifies */
-export function architectureKeys(config: DecoderConfig, tensors: readonly GgufTensor[]): GgufMetadata {
+export function architectureKeys(config: DecoderConfig, tensors: readonly TensorToWrite[]): GgufMetadata {
   const architecture = ggufArchitecture(config);
   const keys = Object.entries({ ...commonKeys(config), ...own[architecture]?.(config) }).map(
     ([key, typed]) => [`${architecture}.${key}`, typed] as const,
@@ -140,7 +141,7 @@ function refused(config: DecoderConfig, what: string): UserError {
 function requireSame(
   config: DecoderConfig,
   keys: readonly (readonly [string, Typed])[],
-  tensors: readonly GgufTensor[],
+  tensors: readonly TensorToWrite[],
 ): void {
   const architecture = ggufArchitecture(config);
   const metadata = new Map<string, GgufValue>([

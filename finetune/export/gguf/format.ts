@@ -1,48 +1,39 @@
 /** Writes GGUF version 3, little-endian: counts, metadata, tensor descriptions, tensors aligned to 32 bytes. */
 import { append } from '../../../src/base/append.js';
 import { blockType } from '../../../src/models/local/weights/gguf-blocks.js';
+import type { TensorToWrite } from '../../engine/safetensors-writer.js';
 
 /** Entries in the order of the file; encode values with `ggufValue`. */
 export type GgufMetadata = readonly (readonly [key: string, value: Buffer])[];
 
 export type GgufTensorType = 'F32' | 'F16' | 'BF16' | 'Q8_0';
 
-export interface GgufTensor {
-  readonly name: string;
-  /** Rows first, as in Hugging Face; the file stores the reverse order. */
-  readonly shape: readonly number[];
-  /** One of `blockTypes`; copied tensors keep their type. */
-  readonly type: string;
-  readonly byteLength: number;
-  /** The tensor's bytes in parts, each produced when it is written. */
-  parts(): Iterable<Uint8Array>;
-}
-
 const alignment = 32;
 const aligned = (bytes: number) => Math.ceil(bytes / alignment) * alignment;
 
-export function* ggufParts(metadata: GgufMetadata, tensors: readonly GgufTensor[]): Generator<Uint8Array> {
+/** @param tensors `dtype` is one of `blockTypes` */
+export function* ggufParts(metadata: GgufMetadata, tensors: readonly TensorToWrite[]): Generator<Uint8Array> {
   const head = ggufHead(metadata, tensors);
   yield head;
   yield new Uint8Array(aligned(head.length) - head.length);
-  for (const { parts, byteLength } of tensors) {
-    yield* parts();
+  for (const { chunks, byteLength } of tensors) {
+    yield* chunks();
     yield new Uint8Array(aligned(byteLength) - byteLength);
   }
 }
 
 /** Size of all tensors in bytes, with padding but without metadata. */
-export function tensorBytes(tensors: readonly GgufTensor[]): number {
+export function tensorBytes(tensors: readonly TensorToWrite[]): number {
   return tensors.reduce((sum, { byteLength }) => sum + aligned(byteLength), 0);
 }
 
-function ggufHead(metadata: GgufMetadata, tensors: readonly GgufTensor[]): Buffer {
+function ggufHead(metadata: GgufMetadata, tensors: readonly TensorToWrite[]): Buffer {
   const parts = [Buffer.from('GGUF'), uint32(3), uint64(tensors.length), uint64(metadata.length)];
   for (const [key, value] of metadata) parts.push(text(key), value);
   let offset = 0;
-  for (const { name, shape, type, byteLength } of tensors) {
+  for (const { name, shape, dtype, byteLength } of tensors) {
     append(parts, [text(name), uint32(shape.length), ...[...shape].reverse().map(uint64)]);
-    parts.push(uint32(blockType(type)!.number), uint64(offset));
+    parts.push(uint32(blockType(dtype)!.number), uint64(offset));
     offset += aligned(byteLength);
   }
   return Buffer.concat(parts);

@@ -8,27 +8,13 @@ import type { DecoderConfig } from '../../../src/models/local/weights/decoder-co
 import { type GgufFile, isGguf, openGguf } from '../../../src/models/local/weights/gguf.js';
 import { ggufTensors, openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
-import { elementCount } from '../../engine/trainable.js';
-import { adapterChanges, type WeightChange } from '../merged/merged-rows.js';
+import type { TensorToWrite } from '../../engine/safetensors-writer.js';
+import { adapterChanges, mergedTensor } from '../merged/merged-rows.js';
 import { type RoundingMeter, roundingMeter } from '../merged/rounding.js';
-import { storedBytes, writeParts } from '../merged/writing.js';
+import { copiedTensor, writeParts } from '../merged/writing.js';
 import { architectureKeys, contextOf } from './architecture.js';
-import {
-  type GgufMetadata,
-  type GgufTensor,
-  type GgufTensorType,
-  ggufParts,
-  ggufValue,
-  tensorBytes,
-} from './format.js';
-import {
-  bytesPerElement,
-  encodedRows,
-  fileForm,
-  fileTensors,
-  ggufArchitecture,
-  matrixType,
-} from './tensors.js';
+import { type GgufMetadata, type GgufTensorType, ggufParts, ggufValue, tensorBytes } from './format.js';
+import { fileForm, fileTensors, ggufArchitecture, matrixType } from './tensors.js';
 import { vocabularyMetadata } from './vocabulary.js';
 
 export interface WrittenGguf {
@@ -111,7 +97,7 @@ const outdated = /^general\.(file_type|alignment)$|^split\./;
 
 interface Parts {
   readonly metadata: GgufMetadata;
-  readonly tensors: readonly GgufTensor[];
+  readonly tensors: readonly TensorToWrite[];
 }
 
 /** Copies unchanged tensors byte for byte. @throws UserError if there is no adapter, or it doesn't fit the model */
@@ -143,7 +129,11 @@ function mergedGguf(
     metadata: copiedMetadata(gguf),
     tensors: [...gguf.tensors.values()].map((tensor) => {
       const found = changed.get(placeOf(tensor));
-      return found === undefined ? copied(tensor) : merged(tensor, found, config, type, rounding);
+      if (found === undefined) return copiedTensor(tensor);
+      const { name, shape } = tensor;
+      const written = { name, shape, dtype: matrixType(type, shape[1]!) };
+      const { weight, change } = found;
+      return mergedTensor(weight, change, written, rounding, fileForm(config, weight.name));
     }),
   };
 }
@@ -156,30 +146,3 @@ const copiedMetadata = ({ file, places }: GgufFile): GgufMetadata =>
       const value = { name: key, dtype: 'U8', shape: [length], file, offset: start, length };
       return [key, readTensorBytes(value)] as const;
     });
-
-const copied = (tensor: StoredTensor): GgufTensor => ({
-  name: tensor.name,
-  shape: tensor.shape,
-  type: tensor.dtype,
-  byteLength: tensor.length,
-  parts: () => storedBytes(tensor),
-});
-
-function merged(
-  { name, shape }: StoredTensor,
-  { weight, change }: { readonly weight: StoredTensor; readonly change: WeightChange },
-  config: DecoderConfig,
-  type: GgufTensorType,
-  rounding: RoundingMeter,
-): GgufTensor {
-  const columns = shape.at(-1)!;
-  const written = matrixType(type, columns);
-  const form = fileForm(config, weight.name);
-  return {
-    name,
-    shape,
-    type: written,
-    byteLength: elementCount(shape) * bytesPerElement[written],
-    parts: () => encodedRows(weight, change, form, columns, written, rounding),
-  };
-}

@@ -6,18 +6,11 @@ import type { DecoderConfig } from '../../../src/models/local/weights/decoder-co
 import { ggufFamilies } from '../../../src/models/local/weights/gguf-families.js';
 import { ggufName } from '../../../src/models/local/weights/gguf-tensors.js';
 import type { Rope } from '../../../src/models/local/weights/rope.js';
-import type { StoredTensor, StoredTensors } from '../../../src/models/local/weights/safetensors.js';
-import { elementCount } from '../../engine/trainable.js';
-import {
-  encodeFloats,
-  encodeQ8,
-  mergedRows,
-  q8Block,
-  requireHalves,
-  type WeightChange,
-} from '../merged/merged-rows.js';
+import type { StoredTensors } from '../../../src/models/local/weights/safetensors.js';
+import { type TensorToWrite, tensorOf } from '../../engine/safetensors-writer.js';
+import { type FileForm, mergedTensor, q8Block, sameForm, type WeightChange } from '../merged/merged-rows.js';
 import type { RoundingMeter } from '../merged/rounding.js';
-import type { GgufTensor, GgufTensorType } from './format.js';
+import type { GgufTensorType } from './format.js';
 
 /** Maps architectures of config.json to llama.cpp's. */
 const architectures: Readonly<Record<string, string>> = {
@@ -54,11 +47,11 @@ export function fileTensors(
   changes: ReadonlyMap<string, WeightChange>,
   type: GgufTensorType,
   rounding: RoundingMeter,
-): GgufTensor[] {
+): TensorToWrite[] {
   const architecture = ggufArchitecture(config);
   return [
     ...ropeTensors(config),
-    ...decoderTensors(config).map(({ name, shape }): GgufTensor => {
+    ...decoderTensors(config).map(({ name, shape }): TensorToWrite => {
       const weight = requireTensor(weights, name);
       if (weight.shape.join() !== shape.join())
         throw new UserError({
@@ -68,65 +61,21 @@ export function fileTensors(
           message: "the tensor's shape doesn't match config.json",
           alternatives: [shape.join(' × ')],
         });
-      const form = fileForm(config, name);
-      const isMatrix = shape.length === 2;
-      const columns = shape.length === 1 ? 1 : shape.at(-1)!;
-      const written = isMatrix && !keptExact(config, name) ? matrixType(type, columns) : 'F32';
-      return {
+      const isMatrix = shape.length === 2 && name !== `${config.modules.positions}.weight`;
+      const written = {
         name: ggufName(architecture, name),
         // Drop a convolution's middle dimension, which has size 1.
         shape: shape.filter((size, i) => shape.length < 3 || size > 1 || i !== 1),
-        type: written,
-        byteLength: elementCount(shape) * bytesPerElement[written],
-        parts: () => encodedRows(weight, changes.get(name), form, columns, written, rounding),
+        dtype: isMatrix ? matrixType(type, shape[1]!) : 'F32',
       };
+      return mergedTensor(weight, changes.get(name), written, rounding, fileForm(config, name));
     }),
   ];
 }
 
-const keptExact = ({ modules }: DecoderConfig, name: string) => name === `${modules.positions}.weight`;
-
 /** Q8_0 needs widths divisible by 32, so other matrices use F16. */
 export const matrixType = (type: GgufTensorType, columns: number): GgufTensorType =>
   type === 'Q8_0' && columns % q8Block !== 0 ? 'F16' : type;
-
-export const bytesPerElement: Readonly<Record<GgufTensorType, number>> = {
-  F32: 4,
-  F16: 2,
-  BF16: 2,
-  Q8_0: 34 / 32,
-};
-
-/** Merges, converts and encodes a tensor's rows. @throws UserError if a weight is too large for float16 */
-export function* encodedRows(
-  weight: StoredTensor,
-  added: WeightChange | undefined,
-  form: FileForm,
-  columns: number,
-  type: GgufTensorType,
-  rounding: RoundingMeter,
-): Iterable<Uint8Array> {
-  for (const { values, change } of mergedRows(weight, added, form.rows)) {
-    const exact = form.change(values, columns);
-    const bytes = encode(exact, type, weight.name);
-    if (change !== undefined) rounding.add(exact, bytes, type, form.change(change, columns));
-    yield bytes;
-  }
-}
-
-function encode(values: Float32Array, type: GgufTensorType, name: string): Uint8Array {
-  if (type === 'F16') requireHalves(values, name, ['--dtype bf16', '--dtype f32']);
-  return type === 'Q8_0' ? encodeQ8(values) : encodeFloats(values, type);
-}
-
-interface FileForm {
-  /** The number of rows to convert at a time must be a multiple of this. */
-  readonly rows: number;
-  /** Converts rows of `columns` numbers to llama.cpp's order and values. */
-  change(values: Float32Array, columns: number): Float32Array;
-}
-
-const unchanged: FileForm = { rows: 1, change: (values) => values };
 
 /**
  * Hugging Face rotates element i of a head's first half with element i of its second half. Some of llama.cpp's
@@ -140,7 +89,7 @@ export function fileForm(config: DecoderConfig, name: string): FileForm {
     return { rows: headDim, change: (values, columns) => interleaveHalves(values, headDim, columns) };
   if (wholeNorms && norm.offset === 1 && name.endsWith('norm.weight'))
     return { rows: 1, change: (values) => values.map((value) => value + 1) };
-  return unchanged;
+  return sameForm;
 }
 
 /** Moves the first half of each head's rows to even positions, and the second half to odd positions. */
@@ -156,7 +105,7 @@ function interleaveHalves(values: Float32Array, headDim: number, columns: number
 }
 
 /** Tensors with divisors for the rotary frequencies: one for Llama 3.1, two for longrope. */
-export function ropeTensors(config: DecoderConfig): GgufTensor[] {
+export function ropeTensors(config: DecoderConfig): TensorToWrite[] {
   const { layers, rotaryWidth } = config;
   const rope = layers.find((layer) => layer.rope !== undefined)?.rope;
   if (rope?.scaling === 'longrope')
@@ -175,10 +124,5 @@ function llama3Divisors(rope: Rope, width: number): Float32Array {
   return Float32Array.from(plain, (frequency, i) => frequency / scaled[i]!);
 }
 
-const vector = (name: string, values: Float32Array): GgufTensor => ({
-  name,
-  shape: [values.length],
-  type: 'F32',
-  byteLength: values.byteLength,
-  parts: () => [encodeFloats(values, 'F32')],
-});
+const vector = (name: string, values: Float32Array): TensorToWrite =>
+  tensorOf({ name, shape: [values.length] }, values);

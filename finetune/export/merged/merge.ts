@@ -4,11 +4,7 @@ import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
 import type { Adapter } from '../../../src/models/local/graph/adapter.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
-import {
-  readSafetensors,
-  type StoredTensor,
-  textName,
-} from '../../../src/models/local/weights/safetensors.js';
+import { readSafetensors, textName } from '../../../src/models/local/weights/safetensors.js';
 import { lineageFile } from '../../dataset/lineage.js';
 import {
   makeModelDirectory,
@@ -17,10 +13,9 @@ import {
   stateFloat32,
 } from '../../engine/model-directory.js';
 import { safetensorsParts, type TensorToWrite } from '../../engine/safetensors-writer.js';
-import { elementCount } from '../../engine/trainable.js';
-import { adapterChanges, encodeFloats, mergedRows, requireHalves, type WeightChange } from './merged-rows.js';
+import { adapterChanges, mergedTensor, type WeightChange } from './merged-rows.js';
 import { type RoundingMeter, roundingMeter } from './rounding.js';
-import { storedBytes, writeParts } from './writing.js';
+import { copiedTensor, writeParts } from './writing.js';
 
 export interface Merged {
   readonly changedMatrices: number;
@@ -82,38 +77,18 @@ function mergedFile(
   changes: ReadonlyMap<string, WeightChange>,
   dtype: 'stored' | 'f32',
   rounding: RoundingMeter,
-): { tensors: TensorToWrite[]; metadata: Readonly<Record<string, string>> } {
+) {
   const { tensors, metadata } = readSafetensors(file);
-  return {
-    metadata,
-    tensors: tensors.map((tensor) => {
-      const { name, shape, dtype: stored, length } = tensor;
-      const change = changes.get(textName(name));
-      if (change === undefined)
-        return { name, shape, dtype: stored, byteLength: length, chunks: () => storedBytes(tensor) };
-      const written = dtype === 'f32' ? 'F32' : stored;
-      const byteLength = written === 'F32' ? elementCount(shape) * 4 : length;
-      return {
-        name,
-        shape,
-        dtype: written,
-        byteLength,
-        chunks: () => changedRows(tensor, change, written, rounding),
-      };
-    }),
-  };
-}
-
-function* changedRows(
-  tensor: StoredTensor,
-  added: WeightChange,
-  dtype: string,
-  rounding: RoundingMeter,
-): Iterable<Uint8Array> {
-  for (const { values, change } of mergedRows(tensor, added)) {
-    if (dtype === 'F16') requireHalves(values, tensor.name, ['--dtype f32']);
-    const bytes = encodeFloats(values, dtype);
-    rounding.add(values, bytes, dtype, change!);
-    yield bytes;
-  }
+  const written = tensors.map((tensor): TensorToWrite => {
+    const change = changes.get(textName(tensor.name));
+    if (change === undefined) return copiedTensor(tensor);
+    const { name, shape } = tensor;
+    return mergedTensor(
+      tensor,
+      change,
+      { name, shape, dtype: dtype === 'f32' ? 'F32' : tensor.dtype },
+      rounding,
+    );
+  });
+  return { metadata, tensors: written };
 }

@@ -9,8 +9,11 @@ import {
   type StoredTensor,
   type StoredTensors,
 } from '../../../src/models/local/weights/safetensors.js';
+import type { TensorToWrite } from '../../engine/safetensors-writer.js';
+import { elementCount } from '../../engine/trainable.js';
+import type { RoundingMeter } from './rounding.js';
 
-/** Encodes numbers as little-endian bytes of a floating-point format; rounds to nearest, ties to even. */
+/** Encodes numbers as little-endian bytes; rounds to nearest, ties to even (for Q8_0, see `encodeQ8`). */
 export function encodeFloats(values: Float32Array, dtype: string): Uint8Array {
   switch (dtype) {
     case 'F32':
@@ -19,20 +22,22 @@ export function encodeFloats(values: Float32Array, dtype: string): Uint8Array {
       return new Uint8Array(toBfloat16(values).buffer);
     case 'F16':
       return new Uint8Array(toFloat16(values).buffer);
+    case 'Q8_0':
+      return encodeQ8(values);
     default:
       throw new Error(`weights can't be written as ${dtype}`);
   }
 }
 
 /** @throws UserError if a weight is too large for float16 */
-export function requireHalves(values: Float32Array, name: string, alternatives: readonly string[]): void {
+function requireHalves(values: Float32Array, name: string): void {
   for (let i = 0; i < values.length; i++)
     if (Math.abs(values[i]!) >= 65_520)
       throw new UserError({
         field: name,
         value: values[i],
         message: 'a weight is too large for float16',
-        alternatives,
+        alternatives: ['--dtype f32'],
       });
 }
 
@@ -75,7 +80,7 @@ function halfMagnitude(bits: number, value: number): number {
 export const q8Block = 32;
 
 /** Encodes Q8_0 like llama.cpp: per block, a float16 scale (largest/127) and 32 int8 codes; ties round away from 0. */
-export function encodeQ8(values: Float32Array): Uint8Array {
+function encodeQ8(values: Float32Array): Uint8Array {
   const blocks = values.length / q8Block;
   const scales = new Float32Array(blocks);
   const bytes = new Int8Array(blocks * (2 + q8Block));
@@ -133,15 +138,58 @@ function changeOf({ a, b, rank: stored, scale }: ModuleChange, weight: StoredTen
   return { a: rows, b: scaled, rank };
 }
 
+/** Bytes per element of the types in which merged weights can be written. */
+const bytesPerElement: Readonly<Record<string, number>> = { F32: 4, F16: 2, BF16: 2, Q8_0: 34 / 32 };
+
+/** How a file stores rows of weights. */
+export interface FileForm {
+  /** The number of rows to convert at a time must be a multiple of this. */
+  readonly rows: number;
+  /** Converts rows of `columns` numbers to the file's order and values. */
+  change(values: Float32Array, columns: number): Float32Array;
+}
+
+export const sameForm: FileForm = { rows: 1, change: (values) => values };
+
+/** A weight to write with an adapter's change, if it has one. @throws UserError if a weight is too large for float16 */
+export const mergedTensor = (
+  weight: StoredTensor,
+  change: WeightChange | undefined,
+  written: Pick<TensorToWrite, 'dtype' | 'name' | 'shape'>,
+  rounding: RoundingMeter,
+  form = sameForm,
+): TensorToWrite => ({
+  ...written,
+  byteLength: elementCount(written.shape) * (bytesPerElement[written.dtype] ?? 0),
+  chunks: () => encodedRows(weight, change, written.dtype, rounding, form),
+});
+
+function* encodedRows(
+  weight: StoredTensor,
+  added: WeightChange | undefined,
+  dtype: string,
+  rounding: RoundingMeter,
+  form: FileForm,
+): Iterable<Uint8Array> {
+  const columns = weight.shape.length === 1 ? 1 : weight.shape.at(-1)!;
+  for (const { values, change } of mergedRows(weight, added, form.rows)) {
+    const exact = form.change(values, columns);
+    if (dtype === 'F16') requireHalves(exact, weight.name);
+    const bytes = encodeFloats(exact, dtype);
+    if (change !== undefined) rounding.add(exact, bytes, dtype, form.change(change, columns));
+    yield bytes;
+  }
+}
+
 /**
  * Adds the change in float64. A vector counts as one row.
  * @param multiple the number of rows in each block, except the last, is a multiple of this
  * @returns blocks of `values` [rows, columns], each with its change in the same layout, if there is one
  */
-export function* mergedRows(
+function* mergedRows(
   weight: StoredTensor,
   added: WeightChange | undefined,
-  multiple = 1,
+  multiple: number,
 ): Generator<{ readonly values: Float32Array; readonly change?: Float32Array }> {
   const rows = weight.shape.length === 1 ? 1 : weight.shape[0]!;
   const rowBytes = weight.length / rows;

@@ -1,6 +1,7 @@
 /** Writes large files in parts, so that other work can run and Ctrl-C can stop the writing. */
 import { open } from 'node:fs/promises';
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
+import type { TensorToWrite } from '../../engine/safetensors-writer.js';
 
 /** A failure leaves an incomplete file; see `writeWhole`. @throws the signal's reason once it aborts */
 export async function writeParts(
@@ -21,7 +22,16 @@ export async function writeParts(
 
 const chunkBytes = 1 << 22;
 
-export function* storedBytes(tensor: StoredTensor): Iterable<Uint8Array> {
+/** A tensor that is written as it is stored. */
+export const copiedTensor = (tensor: StoredTensor): TensorToWrite => ({
+  name: tensor.name,
+  shape: tensor.shape,
+  dtype: tensor.dtype,
+  byteLength: tensor.length,
+  chunks: () => storedBytes(tensor),
+});
+
+function* storedBytes(tensor: StoredTensor): Iterable<Uint8Array> {
   for (let start = 0; start < tensor.length; start += chunkBytes)
     yield readTensorBytes(tensor, start, Math.min(chunkBytes, tensor.length - start));
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { encodeFloats, encodeQ8 } from '../../../finetune/export/merged/merged-rows.js';
+import { encodeFloats } from '../../../finetune/export/merged/merged-rows.js';
 import { roundingMeter, roundingNotes } from '../../../finetune/export/merged/rounding.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { decodeWeights } from '../../../src/models/local/weights/rows.js';
@@ -9,8 +9,7 @@ const normal = (scale: number) => Float32Array.from({ length: 4096 }, () => scal
 
 /** Rounds base + change, where the base has already been rounded to the same type. */
 function rounded(dtype: string, scale: number) {
-  const encode = (values: Float32Array) =>
-    dtype === 'Q8_0' ? encodeQ8(values) : encodeFloats(values, dtype);
+  const encode = (values: Float32Array) => encodeFloats(values, dtype);
   const base = decodeWeights(Buffer.from(encode(normal(1))), dtype);
   const change = normal(scale);
   const merged = base.map((value, i) => value + change[i]!);
