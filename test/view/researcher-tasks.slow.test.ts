@@ -11,12 +11,17 @@ import { chromium, type Viewed } from './viewed.js';
 
 const most = 3;
 const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
+const lastWeek = new Date(Date.now() - 7 * 24 * 3_600_000).toISOString().slice(0, 10);
 
 /** Turns the run of a baseline into one of a language model, whose last proposal is the best. */
 function asOfLanguageModel(run: string): void {
   const change = (file: string, changed: (text: string) => string) =>
     writeFileSync(join(run, file), changed(readFileSync(join(run, file), 'utf8')));
-  change('manifest.json', (text) => text.replaceAll('baseline/random', 'openai/small'));
+  change('manifest.json', (text) => {
+    const manifest = JSON.parse(text.replaceAll('baseline/random', 'openai/small'));
+    const usage = { ...manifest.usage, cost: 5 };
+    return JSON.stringify({ ...manifest, usage, created: new Date().toISOString() });
+  });
   change('config.yaml', (text) => text.replace('provider: random', 'provider: openai\n  name: small'));
   change('evaluations.jsonl', (text) => {
     const lines = text.trimEnd().split('\n');
@@ -165,6 +170,12 @@ describe.skipIf(chromium === undefined)('the view answers within three clicks', 
       [/^of-this-week/, /^iteration \d+/, /^Prompt/],
       /(system|user)[\s\S]*CartPole|params|cart/i,
     ],
+    [
+      'what did this week cost?',
+      [[/model\.temperature=|text, or/, `started=${lastWeek}..`]],
+      /15 of \d+ runs.*cost 5/,
+    ],
+    ['which model fails most?', [[/^e\.g\. model/, 'model']], /gamma[\s\S]*failed/],
     ['what did a run cost?', [/^of-this-week/], /5\.00/],
     ['how do the replies of a run fail?', [/^of-this-week/], /Failures[\s\S]*missing/],
     [

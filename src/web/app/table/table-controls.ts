@@ -1,7 +1,7 @@
 /** Controls for the filter, the columns and the grouping of a table of items. */
-import { plural } from '../../../base/text/numbers.js';
+import { formatCompact, formatCost, plural } from '../../../base/text/numbers.js';
 import { fieldOf, fields } from '../../../runs/listing/fields.js';
-import type { Item } from '../../../runs/listing/item.js';
+import { type Item, isHolder } from '../../../runs/listing/item.js';
 import type { ConfigKeys } from '../../messages.js';
 import type { Group } from '../../table/groups.js';
 import { type TableState, unknownKeys } from '../../table/state.js';
@@ -24,8 +24,10 @@ const groupable = ['model', 'environment', 'status', 'kind', 'tag'];
 
 export function TableControls({ change, groups, items, known, loadKeys, problems, shown, state }: Props) {
   const { by, columns, filter } = state;
-  const running = items.filter(({ status }) => status === 'running').length;
   const inGroups = groups.reduce((sum, group) => sum + group.items.length, 0);
+  const leaves = shown.filter((item) => !isHolder(item));
+  // Without a filter or groups, a directory of runs stands for the runs in it.
+  const isSingle = filter === '' && by.length === 0;
   const single =
     filter === '' ? plural(shown.length, 'run') : `${shown.length} of ${plural(items.length, 'run')}`;
   const count = by.length > 0 ? `${plural(groups.length, 'group')} of ${plural(inGroups, 'run')}` : single;
@@ -40,11 +42,24 @@ export function TableControls({ change, groups, items, known, loadKeys, problems
 <label>Filter <input id="filter" type="search" value=${filter} placeholder="text, or status=running model.temperature=0.7..1" autocomplete="off" spellcheck=${false}
   aria-describedby="filter-help filter-problems" aria-invalid=${problems.length > 0} onInput=${({ currentTarget }: InputEvent) => change({ filter: currentTarget.value })} /></label>
 <${KeysField} id="group-by" by=${by.join(', ')} placeholder="e.g. model.temperature" known=${[...(known?.different ?? []), ...groupable]} onFocus=${loadKeys} apply=${group} />
-<span class="muted" role="status">${count}${running > 0 && `, ${running} running`}</span>
+<span class="muted" role="status">${[count, ...totals(isSingle ? shown : leaves)].join(', ')}</span>
 <div id="filter-problems" role="status">${all.map((problem) => html`<p class="note warn-text">${problem}.</p>`)}</div>
 <p class="note" id="filter-help">Fields: ${fields.map(({ key }) => key).join(', ')}, and config keys such as model.temperature. Values may contain *; numbers and dates may be ranges, such as observed=400.. for at least 400.</p>
 </form>
 <${ColumnChoice} columns=${columns} known=${known} loadKeys=${loadKeys} change=${change} />`;
+}
+
+/** How many of the items are running or failed, and what they used. */
+function totals(items: readonly Item[]): readonly string[] {
+  const count = (status: Item['status']) => items.filter((item) => item.status === status).length;
+  const sum = (key: 'calls' | 'cost') => items.reduce((total, item) => total + (item[key] ?? 0), 0);
+  const [running, failed, calls, cost] = [count('running'), count('failed'), sum('calls'), sum('cost')];
+  return [
+    ...(running > 0 ? [`${running} running`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(calls > 0 ? [`${formatCompact(calls)} calls`] : []),
+    ...(cost > 0 ? [`cost ${formatCost(cost)}`] : []),
+  ];
 }
 
 type ChoiceProps = Pick<Props, 'known' | 'loadKeys' | 'change'> & Pick<TableState, 'columns'>;
