@@ -14,10 +14,10 @@ export interface TrainingLoop {
   readonly checkpointEvery: number;
   readonly checkpoint: string;
   readonly owner: CheckpointOwner;
-  /** Draws the next samples and learns from them. Undefined if it stopped before changing the state. */
-  step(): Promise<readonly TrainingEvent[] | undefined>;
-  /** Evaluates the weights and keeps the best ones. Undefined if it stopped before changing the state. */
-  evaluate(): Promise<readonly TrainingEvent[] | undefined>;
+  /** Draws the next samples and learns from them. */
+  step(): Promise<TrainingEvent>;
+  /** Evaluates the weights and keeps the best ones. Undefined if there is nothing to evaluate them on. */
+  evaluate(): Promise<TrainingEvent | undefined>;
   /** True if training ends before its last step. */
   isOver?(): boolean;
   /** State other than weights that the next step depends on; stored in checkpoints. */
@@ -41,29 +41,23 @@ export async function runLoop(
   const isDue = (every: number) => state.step % every === 0;
   let stepped = false;
   let stopped = false;
-  /** @returns false if the work was stopped */
-  const reported = async (work: Promise<readonly TrainingEvent[] | undefined>) => {
-    const events = await work;
-    for (const event of events ?? []) hooks.onEvent?.(event);
-    return events !== undefined;
-  };
+  const report = (event: TrainingEvent | undefined) => event && hooks.onEvent?.(event);
   for (;;) {
     if (state.evaluated < state.step && (isOver() || (isDue(training.evaluateEvery) && !stopped))) {
-      if (await reported(training.evaluate())) state.evaluated = state.step;
-      else stopped = true;
+      report(await training.evaluate());
+      state.evaluated = state.step;
     }
     const ends = state.evaluated === state.step && isOver();
     if (stopped || (stepped && (ends || isDue(training.checkpointEvery)))) {
       state.progress = training.progress?.();
       writeCheckpoint(training.checkpoint, state, training.owner);
-      hooks.onEvent?.({ kind: 'checkpoint', step: state.step });
+      report({ kind: 'checkpoint', step: state.step });
     }
     if (ends) return state.step < totalSteps ? 'early' : 'complete';
     if (stopped) return 'interrupted';
-    if (await reported(training.step())) {
-      stepped = true;
-      stopped = hooks.stop?.() === true;
-    } else stopped = true;
+    report(await training.step());
+    stepped = true;
+    stopped = hooks.stop?.() === true;
   }
 }
 

@@ -113,16 +113,16 @@ async function learn(
     },
   };
 
-  async function step(): Promise<readonly TrainingEvent[]> {
+  async function step(): Promise<TrainingEvent> {
     const chosen = batchOf(state.step);
     const parts = layOut(chosen, order);
     const { examples: _, ...figures } = await takeStep(session, state, parts, inputs(parts), settings);
     state.step++;
-    return [{ kind: 'step', step: state.step, totalSteps, ...figures, tokens: tokensOf(chosen) }];
+    return { kind: 'step', step: state.step, totalSteps, ...figures, tokens: tokensOf(chosen) };
   }
 
-  async function evaluate(): Promise<readonly TrainingEvent[]> {
-    if (evaluator === undefined) return [];
+  async function evaluate(): Promise<TrainingEvent | undefined> {
+    if (evaluator === undefined) return undefined;
     const { step } = state;
     const { loss } = await readParts(evaluator, state.parameters, heldOut, inputs(heldOut));
     refuseNonFinite(step, { 'validation loss': loss });
@@ -130,7 +130,7 @@ async function learn(
     state.evaluationsWithoutGain = best ? 0 : state.evaluationsWithoutGain + 1;
     if (samples !== undefined && isSampled(Math.ceil(step / evaluateEvery)))
       hooks.onSamples?.(step, await samples.answer(state.parameters));
-    return [{ kind: 'validation', step, loss, best }];
+    return { kind: 'validation', step, loss, best };
   }
 
   try {

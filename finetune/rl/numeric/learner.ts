@@ -54,7 +54,7 @@ export interface Learner {
 /** @throws UserError if the environment's observations or actions aren't supported, or the decoder can't be read */
 export function openLearner(config: NumericConfig, environment: EnvironmentSpec): Learner {
   const inputs = rowWidth(environment);
-  const head = createHead(environment, config.logDeviation);
+  const head = createHead(environment);
   const { network, first } = openPolicyNetwork(config, inputs, head.outputs);
   const policy = createPolicy(network, head);
   const valueLayers: Layers = { inputs, ...config.value, outputs: 1 };
@@ -73,7 +73,7 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
     actor: (parameters) => ({
       policy,
       theta: parameterOf(parameters, 'policy'),
-      moments: config.normalizeObservations ? observedIn(parameters) : undefined,
+      moments: observedIn(parameters),
     }),
     async update(state, episodes, progress) {
       const theta = parameterOf(state.parameters, 'value');
@@ -101,7 +101,7 @@ async function improve(
   const theta = parameterOf(state.parameters, 'policy');
   const valueTheta = parameterOf(state.parameters, 'value');
   if (algorithm.kind === 'ppo') {
-    const rate = algorithm.learningRate * (algorithm.decay ? 1 - progress : 1);
+    const rate = algorithm.learningRate * (1 - progress);
     const [order] = deriveSeeds(seed, [streams.order, state.step], 1);
     const [moments, valueMoments] = state.moments as [Moments, Moments];
     const ppo = { theta, valueTheta, moments, valueMoments, adamSteps: state.optimizerSteps };

@@ -55,8 +55,7 @@ const ppoSchema = z.strictObject({
   maxGradientNorm: positive
     .default(0.5)
     .describe('Maximum gradient norm of each network; larger gradients are scaled down'),
-  learningRate: positive.default(3e-4).describe('Initial learning rate of Adam'),
-  decay: z.boolean().default(true).describe('Lower the learning rate linearly to 0'),
+  learningRate: positive.default(3e-4).describe('Initial learning rate of Adam; it falls linearly to 0'),
 });
 
 const trpoSchema = z.strictObject({
@@ -88,14 +87,6 @@ const settings = z.strictObject({
   environments: count(1).default(5).describe('Episodes to play in parallel'),
   discount: fraction.default(0.995).describe('γ: discount factor per step'),
   lambda: fraction.default(0.97).describe('λ of the generalized advantage estimates'),
-  normalizeObservations: z
-    .boolean()
-    .default(true)
-    .describe('Scale observations to mean 0 and standard deviation 1, clipped at ±5'),
-  logDeviation: z
-    .number()
-    .default(0)
-    .describe('Natural logarithm of the initial standard deviation of continuous actions'),
   value: z
     .strictObject({ hidden, activation })
     .prefault({})

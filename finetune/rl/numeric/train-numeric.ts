@@ -1,7 +1,7 @@
 /** Trains a numeric policy: play a batch → advantages → update → evaluate. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { FailedWork, UserError } from '../../../src/base/errors.js';
+import { UserError } from '../../../src/base/errors.js';
 import { replaceFile } from '../../../src/base/files/files.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { isRemoteId, makeEnvironment } from '../../../src/environments/catalogue/open.js';
@@ -18,8 +18,8 @@ import {
   type TrainingState,
 } from '../../engine/checkpoint.js';
 import { tensorOf, writeSafetensors } from '../../engine/safetensors-writer.js';
-import type { Parameter } from '../../engine/training-session.js';
-import { type Ended, type LoopHooks, runLoop } from '../../train/loop.js';
+import { gradientNorm, type Parameter } from '../../engine/training-session.js';
+import { type Ended, type LoopHooks, refuseNonFinite, runLoop } from '../../train/loop.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
 import { type NumericBaseline, playBaseline } from './baselines.js';
 import { type Learner, openLearner } from './learner.js';
@@ -27,8 +27,6 @@ import type { NumericConfig } from './numeric-config.js';
 
 export interface NumericHooks extends LoopHooks {
   note?(text: string): void;
-  /** Checked at every environment step and before each baseline; if true, the run writes a checkpoint and ends. */
-  stop?(): boolean;
 }
 
 export interface NumericOutcome {
@@ -96,21 +94,20 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
       checkpointEvery,
       async step() {
         const episodes = await playBatch(training, state.parameters, played.episodes);
-        if (episodes === undefined) return undefined;
         const progress = Math.max(state.step / updates, played.episodes / mostEpisodes(config));
         const figures = await learner.update(state, episodes, progress);
-        refuseInfinite(state);
+        const norm = gradientNorm(new Map([['policy', state.parameters[0]!.values]]));
+        refuseNonFinite(state.step, { "norm of the policy's parameters": norm });
         const steps = episodes.reduce((sum, { rewards }) => sum + rewards.length, 0);
         played = { episodes: played.episodes + episodes.length, steps: played.steps + steps };
         const reward = mean(episodes.map(returnOf));
-        return [{ kind: 'step', step: state.step, reward, ...played, ...figures }];
+        return { kind: 'step', step: state.step, reward, ...played, ...figures };
       },
       async evaluate() {
         const returns = await play(training, state.parameters, evaluationSeeds(config, 0));
-        if (returns === undefined) return undefined;
         const meanReward = mean(returns);
         const best = keepBest(state, -meanReward, true);
-        return [{ kind: 'evaluation', step: state.step, meanReward, episodes: returns.length, best }];
+        return { kind: 'evaluation', step: state.step, meanReward, episodes: returns.length, best };
       },
       isOver: isComplete,
       progress: () => JSON.stringify(played),
@@ -123,7 +120,6 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   if (ended === 'interrupted') return interrupted;
   const finalSeeds = evaluationSeeds(config, 1);
   const returns = await play(training, bestParameters(state), finalSeeds);
-  if (returns === undefined) return interrupted;
   hooks.onEvent?.({ kind: 'final', step: state.step, episodes: played.episodes, returns });
   const baselines: NumericBaseline[] = [];
   for (const name of searches) {
@@ -137,44 +133,30 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   return { ...outcome, ended: isComplete() ? 'complete' : 'early', returns, baselines, result };
 }
 
-/** Plays the episodes of an update; undefined if stopped. */
+/** Plays the episodes of an update. */
 function playBatch(
-  { config, hooks, environments, learner }: OpenedTraining,
+  { config, environments, learner }: OpenedTraining,
   parameters: readonly Parameter[],
   before: number,
-): Promise<readonly NumericEpisode[] | undefined> {
+): Promise<readonly NumericEpisode[]> {
   const { batchEpisodes = Number.POSITIVE_INFINITY, batchSteps, seed } = config;
   const most = Math.min(batchEpisodes, mostEpisodes(config) - before);
-  return playEpisodes(
-    learner.actor(parameters),
-    environments,
-    (index, steps) =>
-      index < most && (index < environments.length || steps < batchSteps)
-        ? trainingStart(seed, before + index)
-        : undefined,
-    hooks.stop,
+  return playEpisodes(learner.actor(parameters), environments, (index, steps) =>
+    index < most && (index < environments.length || steps < batchSteps)
+      ? trainingStart(seed, before + index)
+      : undefined,
   );
 }
 
-/** @throws FailedWork if the policy has diverged */
-function refuseInfinite({ parameters, step }: TrainingState): void {
-  if (parameters[0]!.values.every(Number.isFinite)) return;
-  throw new FailedWork({
-    message: `the policy's parameters aren't finite after update ${step}`,
-    hint: 'lower algorithm.learningRate (ppo) or algorithm.maxKl (trpo)',
-  });
-}
-
-/** Plays one episode per seed with the most probable actions. @returns the episodes' returns; undefined if stopped */
+/** Plays one episode per seed with the most probable actions. @returns the episodes' returns */
 async function play(
-  { environments, hooks, learner }: OpenedTraining,
+  { environments, learner }: OpenedTraining,
   policy: readonly Parameter[],
   seeds: readonly number[],
-): Promise<readonly number[] | undefined> {
+): Promise<readonly number[]> {
   const start = (index: number): Start | undefined =>
     index < seeds.length ? { seed: seeds[index]!, actionSeed: undefined } : undefined;
-  const episodes = await playEpisodes(learner.actor(policy), environments, start, hooks.stop);
-  return episodes?.map(returnOf);
+  return (await playEpisodes(learner.actor(policy), environments, start)).map(returnOf);
 }
 
 const mostEpisodes = ({ maxEpisodes = Number.POSITIVE_INFINITY }: NumericConfig) => maxEpisodes;
@@ -211,10 +193,7 @@ async function openEnvironments(
 }
 
 /** Writes the best policy: its parameters and observation moments, and a description. Returns their directory. */
-function writePolicy(
-  { output, environment, policy, normalizeObservations }: NumericConfig,
-  state: TrainingState,
-): string {
+function writePolicy({ output, environment, policy }: NumericConfig, state: TrainingState): string {
   const directory = join(output, 'policy');
   mkdirSync(directory, { recursive: true });
   const parameters = bestParameters(state);
@@ -226,7 +205,6 @@ function writePolicy(
   const about = {
     environment,
     policy,
-    normalizeObservations,
     observed: parameters.find(({ name }) => name === 'observed.count')!.values[0],
     ...(state.best && { step: state.best.step, meanReturn: -state.best.loss }),
   };

@@ -14,7 +14,7 @@ import type { NumericPolicy } from '../network/policy.js';
 export interface NumericEpisode {
   /** Observation before each step, not normalized. */
   readonly raw: readonly Row[];
-  /** The same observations, normalized unless normalization is off. */
+  /** The same observations, normalized. */
   readonly observations: readonly Row[];
   readonly actions: readonly Float64Array[];
   readonly rewards: readonly number[];
@@ -29,8 +29,7 @@ export const returnOf = ({ rewards }: NumericEpisode): number => rewards.reduce(
 export interface Actor {
   readonly policy: NumericPolicy;
   readonly theta: Float64Array;
-  /** If undefined, observations aren't normalized. */
-  readonly moments: RunningMoments | undefined;
+  readonly moments: RunningMoments;
 }
 
 export interface Start {
@@ -52,16 +51,15 @@ interface Running {
 /**
  * Plays whole episodes, at most one per environment at a time, until `next` returns undefined.
  * @param next gets the episode's index and the number of steps taken so far
- * @returns the episodes in the order they were started; undefined if stopped
+ * @returns the episodes in the order they were started
  */
 export async function playEpisodes(
   actor: Actor,
   environments: readonly Environment[],
   next: (index: number, steps: number) => Start | undefined,
-  stop: () => boolean = () => false,
-): Promise<readonly NumericEpisode[] | undefined> {
+): Promise<readonly NumericEpisode[]> {
   const done: NumericEpisode[] = [];
-  const see = (row: Row) => (actor.moments === undefined ? row : normalised(actor.moments, row));
+  const see = (row: Row) => normalised(actor.moments, row);
   let started = 0;
   let steps = 0;
   const begin = (environment: Environment): Running[] => {
@@ -75,7 +73,6 @@ export async function playEpisodes(
   };
   let running = environments.flatMap(begin);
   while (running.length > 0) {
-    if (stop()) return undefined;
     const actions = await chosenActions(actor, running);
     const following: Running[] = [];
     const free: Environment[] = [];

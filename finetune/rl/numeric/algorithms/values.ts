@@ -6,7 +6,7 @@ import { joined, type NumericNetwork, type Row } from '../network/network.js';
 import type { NumericEpisode } from './episodes.js';
 
 export interface Batch {
-  /** Normalized unless that is off. */
+  /** Normalized. */
   readonly observations: readonly Row[];
   /** [N × width] */
   readonly actions: Float64Array;

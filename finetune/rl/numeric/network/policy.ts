@@ -42,13 +42,12 @@ export function createPolicy(network: NumericNetwork, head: Head): NumericPolicy
 
 /**
  * Creates a Gaussian head for continuous actions, or a softmax head for discrete ones.
- * @param logDeviation natural logarithm of the initial standard deviations, which don't depend on the observation
  * @throws UserError for other action spaces
  */
-export function createHead({ id, actionSpace }: EnvironmentSpec, logDeviation: number): Head {
+export function createHead({ id, actionSpace }: EnvironmentSpec): Head {
   switch (actionSpace.kind) {
     case 'box':
-      return gaussianHead(actionSpace.low.length, logDeviation);
+      return gaussianHead(actionSpace.low.length);
     case 'discrete':
       return categoricalHead(actionSpace.n, actionSpace.start ?? 0);
     case 'tuple':
@@ -168,14 +167,13 @@ function logSoftmax(logits: Float64Array, width: number): Float64Array {
 
 const logRootTau = 0.5 * Math.log(2 * Math.PI);
 
-/** Independent normal distributions. The outputs are the means μ; the head's own parameters are log σ. */
-function gaussianHead(dimensions: number, logDeviation: number): Head {
-  const width = dimensions;
+/** Independent normal distributions. The outputs are the means μ; the head's own parameters are log σ, at first 0. */
+function gaussianHead(width: number): Head {
   const count = ({ outputs }: Distributions) => outputs.length / width;
   return {
     outputs: width,
     width,
-    initial: new Float64Array(width).fill(logDeviation),
+    initial: new Float64Array(width),
     sample: ({ outputs, own }, random) =>
       Float64Array.from({ length: width }, (_, a) => outputs[a]! + Math.exp(own[a]!) * random.normal()),
     mode: ({ outputs }) => outputs.slice(0, width),

@@ -58,7 +58,7 @@ describe.each([
   ['box', { kind: 'box', low: [-1, -1], high: [1, 1] }],
   ['discrete', { kind: 'discrete', n: 3, start: 5 }],
 ] as const)('the head for a %s action space', (_, actionSpace: Space) => {
-  const head = createHead({ id: 'test', observationSpace: actionSpace, actionSpace }, -0.5);
+  const head = createHead({ id: 'test', observationSpace: actionSpace, actionSpace });
   const one = { outputs: Float64Array.of(0.3, -0.7, 1.1).slice(0, head.outputs), own: head.initial };
 
   it('samples from its own distribution: the mean of −log π is its entropy', () => {

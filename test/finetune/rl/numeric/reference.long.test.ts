@@ -88,7 +88,7 @@ afterEach(async () => {
 function policyOf({ space, definition }: (typeof cases)[number]): NumericPolicy {
   const policy = createPolicy(
     openNetwork(definition(), 1),
-    createHead({ id: 'test', observationSpace: box(inputs), actionSpace: space }, 0),
+    createHead({ id: 'test', observationSpace: box(inputs), actionSpace: space }),
   );
   opened.push(policy);
   return policy;

@@ -107,7 +107,7 @@ it('training finds the rewarded action, but keeps its entropy high when all rewa
 } };
 `,
   );
-  const settings = ['discount=0', 'normalizeObservations=false', 'updates=12', 'algorithm.learningRate=0.02'];
+  const settings = ['discount=0', 'updates=12', 'algorithm.learningRate=0.02'];
   const environment = (blind: boolean) => `environment={id: ${module}, options: {blind: ${blind}}}`;
   const learnt = await train([...settings, environment(false)]);
   expect(Math.min(...learnt.returns!)).toBe(20);
