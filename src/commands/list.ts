@@ -1,10 +1,9 @@
-import { join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
-import { type CommandContext, requireCount } from '../base/context.js';
-import type { Labels } from '../runs/listing/listing.js';
+import { type CommandContext, requireCount, shownPath } from '../base/context.js';
+import { groupedBy } from '../base/grouped.js';
+import type { Item } from '../runs/listing/item.js';
 import type { Manifest } from '../runs/manifest.js';
-import type { RunStatus } from '../runs/reader.js';
 import type { TrainingFigures } from '../runs/training/text.js';
 
 export const options = (y: Argv) =>
@@ -33,67 +32,64 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-interface ListedRunFigures extends Omit<Manifest, 'status'>, Labels {
-  readonly name: string;
-  /** Number that commands accept; the runs of a study share one. */
-  readonly number?: number | undefined;
-  readonly status: RunStatus;
-}
-
-interface ListedTrainingFigures extends TrainingFigures {
-  readonly number?: number | undefined;
-  readonly tags: Labels['tags'];
-}
-
-/** Manifests of the runs, then the training runs. */
-type Output = readonly (ListedRunFigures | ListedTrainingFigures)[];
+/** A run or training run; `number`: commands accept it; the runs of a study share one. */
+type Listed = { readonly number: number; readonly tags: readonly string[] } & (
+  | (Omit<Manifest, 'status'> & { readonly name: string; readonly status: Item['status'] })
+  | TrainingFigures
+);
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { isRun, linesOf, listTable } = await import('../runs/listing/listing.js');
-  const { listed } = await import('../runs/listing/filters.js');
+  const { isStudy, linesOf, listTable, selected } = await import('../runs/listing/listing.js');
   const { trainingFigures, trainingTable } = await import('../runs/training/text.js');
   const { columns, cwd, note, print } = context;
-  const root = resolve(cwd, args.runsDir);
-  const limit = requireCount('--limit', args.limit, 1);
-  const found = listed(
-    { filters: args.filters ?? [], sort: args.sort, limit },
-    { cwd, runsDir: args.runsDir },
-  );
-  const { damaged, damagedTrainings, numberOfRun, numberOfTraining, runs, trainings } = found;
+  const selection = {
+    filters: args.filters ?? [],
+    sort: args.sort,
+    limit: requireCount('--limit', args.limit, 1),
+  };
+  const { damaged, lines } = linesOf({ cwd, runsDir: args.runsDir });
   const inside = args.runsDir === common.runsDir.default ? '' : ` --runs-dir ${args.runsDir}`;
-  for (const name of damaged) note(`${name}: its manifest is damaged; see policyloop show ${name}${inside}`);
-  for (const name of damagedTrainings) note(`${name}: its record is damaged; see policyloop show ${name}`);
+  for (const { kind, name } of damaged)
+    note(
+      `${name}: its ${kind === 'training' ? 'record' : 'manifest'} is damaged; see policyloop show ${name}${inside}`,
+    );
+  const all = lines.flatMap((line) => line.places.map((place) => ({ ...place, line })));
+  const runs = selected(
+    all.filter(({ summary }) => summary),
+    selection,
+  );
+  const trainings = selected(
+    all.filter(({ training }) => training),
+    selection,
+  );
   if (args.json) {
-    const figures = runs.map((run): ListedRunFigures => {
-      const { labels, manifest, name, status } = run;
-      return { name, number: numberOfRun(run), ...manifest, status, ...labels };
-    });
-    const trained = trainings.map(({ labels, ...one }): ListedTrainingFigures => {
-      return { ...trainingFigures(one, cwd), number: numberOfTraining(one), ...labels };
-    });
-    print(JSON.stringify([...figures, ...trained] satisfies Output));
+    const figures = [...runs, ...trainings].map(
+      ({ item: { name, status, tags }, line, ...place }): Listed => {
+        const { number } = line;
+        if (place.training) return { ...trainingFigures(place.training, cwd), number, tags };
+        return { name, number, ...place.summary!.manifest, status, tags };
+      },
+    );
+    print(JSON.stringify(figures));
     return 0;
   }
-  if (found.isEmpty) {
-    note(`no runs in ${args.runsDir}; create one with policyloop run quickstart`);
+  if (runs.length + trainings.length === 0) {
+    if (lines.length > 0) note('no runs match');
+    else if (damaged.length === 0)
+      note(`no runs in ${args.runsDir}; create one with policyloop run quickstart`);
     return 0;
   }
-  if (runs.length + trainings.length === 0 && damaged.length + damagedTrainings.length === 0) {
-    note('no runs match');
-    return 0;
-  }
-  const lines = linesOf(runs, root);
+  const shown = [...groupedBy(runs, ({ line }) => line)].map(([line, places]) => ({ ...line, places }));
+  const trained = trainings.map(({ line, training }) => ({ ...training!, number: line.number }));
   const tables = [
-    ...(lines.length + damaged.length > 0
-      ? [listTable(lines, ([, [first]]) => numberOfRun(first!), columns)]
-      : []),
-    ...(trainings.length > 0 ? [trainingTable(trainings, cwd, numberOfTraining, columns)] : []),
+    ...(shown.length > 0 ? [listTable(shown, columns)] : []),
+    ...(trained.length > 0 ? [trainingTable(trained, cwd, columns)] : []),
   ];
   print(tables.join('\n\n'));
-  const holder = lines.find((line) => !isRun(line));
-  if (holder !== undefined) {
-    const shown = join(args.runsDir, holder[0]);
-    note(`names ending in / are directories of runs; list one with policyloop list --runs-dir ${shown}`);
+  const study = shown.find(isStudy);
+  if (study !== undefined) {
+    const directory = shownPath(study.path, cwd);
+    note(`names ending in / are directories of runs; list one with policyloop list --runs-dir ${directory}`);
   }
   return 0;
 }

@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { onAbort } from '../base/abortable.js';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { openPage } from '../base/open-page.js';
-import { trainingsFolder } from '../runs/training-files.js';
-import type { Root } from '../view/items.js';
 import type { GivenPages } from '../view/pages.js';
 
 export const options = (y: Argv) =>
@@ -30,25 +28,17 @@ type Output = { readonly url: string };
 
 export const finishing = 'closing the view';
 
-/** The given directory; by default, the runs and training runs in the working directory. */
-function rootsOf(directory: string | undefined, cwd: string): readonly Root[] {
-  if (directory === undefined)
-    return [
-      { path: join(cwd, common.runsDir.default), prefix: '' },
-      { path: join(cwd, trainingsFolder), prefix: `${trainingsFolder}/`, name: trainingsFolder },
-    ];
-  const path = resolve(cwd, directory);
-  if (existsSync(path)) return [{ path, prefix: '' }];
-  throw new UserError({ field: 'dir', message: 'directory not found', value: directory });
-}
-
 /** Serves the view until Ctrl-C. @param pages renders the pages of fine-tuning evaluations */
 export async function execute(args: Args, context: CommandContext, pages: GivenPages): Promise<number> {
   const { addressFile } = await import('../view/admission.js');
+  const { rootsOf } = await import('../runs/listing/listing.js');
   const { startView } = await import('../view/server.js');
   const { cwd, milliseconds, note, print, stop } = context;
-  const roots = rootsOf(args.dir, cwd);
-  const place = basename(resolve(cwd, args.dir ?? '.'));
+  const shown = resolve(cwd, args.dir ?? '.');
+  if (!existsSync(shown))
+    throw new UserError({ field: 'dir', message: 'directory not found', value: args.dir });
+  const roots = rootsOf({ cwd, runsDir: args.dir ?? common.runsDir.default });
+  const place = basename(shown);
   const token = randomBytes(24).toString('base64url');
   const running = await startView({ roots, place, port: args.port, milliseconds, note, token, pages });
   const { url } = running;

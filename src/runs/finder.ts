@@ -63,13 +63,6 @@ export const runsBelow = (folder: string): readonly string[] => pathsBelow(folde
 /** Paths of the training runs in a folder and its subfolders, like `runsBelow`. */
 export const trainingsBelow = (folder: string): readonly string[] => pathsBelow(folder, 'training');
 
-/** The outermost study below `root` that contains a run; undefined if there is none. */
-export function holderOf(name: string, root: string): string | undefined {
-  const around = dirname(name);
-  if (around === '.') return undefined;
-  return holderOf(around, root) ?? (existsSync(join(root, around, planFile)) ? around : undefined);
-}
-
 /** Name of the lock of a plan (a directory of runs that belong together), held by the process that executes it. */
 export const planLock = 'plan.lock';
 

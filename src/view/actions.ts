@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { plural } from '../base/text/numbers.js';
 import { isHolder } from '../runs/listing/item.js';
-import { changeLabels } from '../runs/listing/listing.js';
+import { changeLabels } from '../runs/listing/labels.js';
+import { isBelow, type Place } from '../runs/listing/scan.js';
 import { stoppedText, stopRun } from '../runs/listing/stop.js';
 import { HttpError, readJsonBody } from './http.js';
-import { isBelow, type Place } from './items.js';
 
 /** The parts of the view that actions use. */
 interface Site {

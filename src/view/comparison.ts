@@ -4,6 +4,7 @@ import { matches } from '../base/pattern.js';
 import { compareValues, fieldOf, isAsked } from '../runs/listing/fields.js';
 import { parseFilter } from '../runs/listing/filter.js';
 import type { Item } from '../runs/listing/item.js';
+import { isBelow, type Place } from '../runs/listing/scan.js';
 import { summarizeMean } from '../statistics/paired.js';
 import { meanBySeed } from '../studies/comparison/comparability.js';
 import { selected } from '../studies/comparison/compare.js';
@@ -16,7 +17,6 @@ import type { Page } from '../web/page.js';
 import { type Group, groupsOf } from '../web/table/groups.js';
 import { mostCompared, stateOf } from '../web/table/state.js';
 import { HttpError } from './http.js';
-import { isBelow, type Place } from './items.js';
 import { comparedRun, configKeys, configuredRun, readAhead, withSettings } from './run-data.js';
 import { pageAddress } from './shown-run.js';
 

@@ -2,10 +2,10 @@
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { Item } from '../runs/listing/item.js';
+import { type Known, type Place, type Root, scan, versionOf } from '../runs/listing/scan.js';
 import { logsIn, runFiles } from '../runs/reader.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { resultFiles } from '../studies/plan.js';
-import { type Known, type Place, type Root, scan, versionOf } from './items.js';
 import { withSettings } from './run-data.js';
 
 /** Milliseconds between reads of watched files; directories are scanned less often. */

@@ -6,6 +6,7 @@ import { readOwnJson } from '../base/files/files.js';
 import { readOwnText } from '../base/files/regular-file.js';
 import { html, preformatted } from '../base/text/html.js';
 import { formatCount, plural } from '../base/text/numbers.js';
+import type { Place } from '../runs/listing/scan.js';
 import { planFile } from '../runs/reader.js';
 import { resultFiles } from '../studies/plan.js';
 import { sweepPage } from '../studies/sweep/sweep-page.js';
@@ -13,7 +14,6 @@ import type { SweepResult } from '../studies/sweep/sweep-result.js';
 import { type Page, sectionsOf } from '../web/page.js';
 import { trainingPageOf } from '../web/report/training-page.js';
 import { pageHeader, type Shown } from '../web/study.js';
-import type { Place } from './items.js';
 import { pageAddress, shownRunPage } from './shown-run.js';
 
 /** Pages that other modules build; undefined if they don't recognise the directory. */

@@ -4,6 +4,7 @@ import { UserError } from '../base/errors.js';
 import { eachLine } from '../base/files/json-lines.js';
 import { fields, isAsked } from '../runs/listing/fields.js';
 import type { Item } from '../runs/listing/item.js';
+import type { Place } from '../runs/listing/scan.js';
 import { logsIn } from '../runs/reader.js';
 import type { RunSummary } from '../runs/summary.js';
 import {
@@ -14,7 +15,6 @@ import {
 } from '../studies/comparison/compared-runs.js';
 import { settingOf, settingsOf } from '../studies/comparison/run-groups.js';
 import type { ConfigKeys } from '../web/messages.js';
-import type { Place } from './items.js';
 
 /** Caches the results of `read` by key; undefined if the run can't be read. */
 function remembered<K extends object, V>(read: (key: K) => V): (key: K) => V | undefined {

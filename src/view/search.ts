@@ -1,8 +1,9 @@
 /** Searches the prompts and replies of runs. */
+
+import type { Place } from '../runs/listing/scan.js';
 import { callsOf } from '../runs/log-lines.js';
 import { logsIn } from '../runs/reader.js';
 import type { Found, Hit } from '../web/messages.js';
-import type { Place } from './items.js';
 
 const mostHits = 200;
 const around = 80; // characters

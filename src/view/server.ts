@@ -2,13 +2,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, UserError } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
+import type { Place, Root } from '../runs/listing/scan.js';
 import { pageData } from '../web/page.js';
 import { type Action, stopItem, tagItems } from './actions.js';
 import { requireEntered } from './admission.js';
 import { assets, contentPolicy, emptyPage, picturePolicy, type Served } from './assets.js';
 import { comparedPage, groupFigures } from './comparison.js';
 import { HttpError, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
-import type { Place, Root } from './items.js';
 import { Live, mostKeys, mostWatchers } from './live.js';
 import { type GivenPages, pageOf } from './pages.js';
 import { configKeys, readAhead } from './run-data.js';

@@ -5,10 +5,10 @@ import type { CommandContext } from '../../src/base/context.js';
 import { execute as compareCommand } from '../../src/commands/compare.js';
 import { execute as run } from '../../src/commands/run.js';
 import { execute as sweepCommand } from '../../src/commands/sweep.js';
-import { linesOf, listRuns } from '../../src/runs/listing/listing.js';
+import { linesOf } from '../../src/runs/listing/listing.js';
+import { scan } from '../../src/runs/listing/scan.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import type { SweepResult } from '../../src/studies/sweep/sweep-result.js';
-import { scan } from '../../src/view/items.js';
 import { readRunFile, recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
 
@@ -167,8 +167,8 @@ it('policyloop sweep varies the environment, and reports each one separately', a
 
 it('a sweep is one row in the list and in the view', async () => {
   await sweep(['model.sigma=1,2', 'iterations=1'], { out: 'buffers/row' });
-  const lines = linesOf(listRuns(at('buffers')).runs, at('buffers'));
-  expect(lines.map(([name, runs]) => `${name} ${runs.length}`)).toContain('row 2');
+  const { lines } = linesOf({ cwd: place, runsDir: 'buffers' });
+  expect(lines.map(({ name, places }) => `${name} ${places.length}`)).toContain('row 2');
   const items = scan([{ path: at('buffers'), prefix: '' }]);
   expect(items.get('row')!.item).toMatchObject({ kind: 'sweep', status: 'completed', done: 2, of: 2 });
 });

@@ -9,8 +9,8 @@ import { execute as showCommand } from '../../src/commands/show.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { createModel } from '../../src/proposers/create-model.js';
+import { scan } from '../../src/runs/listing/scan.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
-import { scan } from '../../src/view/items.js';
 import {
   quick,
   readRunFile,

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Item } from '../../src/runs/listing/item.js';
-import { readLabels } from '../../src/runs/listing/listing.js';
+import { readLabels } from '../../src/runs/listing/labels.js';
 import { compareRuns } from '../../src/studies/comparison/compare.js';
 import type { RunComparison } from '../../src/studies/comparison/run-comparison.js';
 import { authorizationOf } from '../../src/view/admission.js';

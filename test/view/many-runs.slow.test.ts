@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readLabels } from '../../src/runs/listing/listing.js';
+import { readLabels } from '../../src/runs/listing/labels.js';
 import { type RunningView, startView } from '../../src/view/server.js';
 import { type Browser, openBrowser } from '../support/browser.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';

@@ -1,7 +1,7 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
-import type { Labels } from '../../runs/listing/listing.js';
+import type { Labels } from '../../runs/listing/labels.js';
 
 export const options = (y: Argv) =>
   y
@@ -25,7 +25,7 @@ type Output = readonly ({ readonly run: string } & Labels)[];
 
 export async function execute(args: Args, { cwd, print }: CommandContext): Promise<number> {
   const { findAll } = await import('../../runs/listing/names.js');
-  const { changeLabels } = await import('../../runs/listing/listing.js');
+  const { changeLabels } = await import('../../runs/listing/labels.js');
   const given = args.tags ?? [];
   const labelled: Output[number][] = [];
   for (const path of findAll(args.run, { cwd, runsDir: args.runsDir })) {

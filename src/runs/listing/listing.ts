@@ -1,30 +1,16 @@
-/** Lists the runs and training runs below a directory, with their labels. */
+/** Lists runs and training runs for `policyloop list`, e.g. with `environment=CartPole-v1 best=400..`. */
 
-import { existsSync, rmSync, statSync } from 'node:fs';
-import { basename, join, relative, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { z } from 'zod';
+import { join, resolve } from 'node:path';
 import { common } from '../../base/command.js';
-import { UserError, unlessRefused } from '../../base/errors.js';
-import { checkedValue, readOwnJson, replaceFile } from '../../base/files/files.js';
-import { lockRun } from '../../base/files/lock.js';
+import { UserError } from '../../base/errors.js';
+import { groupedBy } from '../../base/grouped.js';
 import { formatReturn } from '../../base/text/numbers.js';
 import { type Column, number, terminalTable, text } from '../../base/text/table.js';
-import { holderOf, runsBelow, trainingsBelow } from '../finder.js';
-import { type RunSummary, summaryOf } from '../summary.js';
-import { listTrainings } from '../training/trainings.js';
 import { trainingsFolder } from '../training-files.js';
-import { type Item, isHolder } from './item.js';
-import { runItem, totalsOf, unknown } from './items.js';
-
-export interface ListedRun extends RunSummary {
-  /** Path relative to the listed directory; if that directory is the run, its base name. */
-  readonly name: string;
-  readonly labels: Labels;
-}
-
-/** A line of the list: the path of a run or study, relative to the runs directory, and its runs. */
-export type Line = readonly [name: string, runs: readonly ListedRun[]];
+import { compareValues, fieldOf, sorted } from './fields.js';
+import { isKnown, parseFilter, unknownKey } from './filter.js';
+import { isHolder } from './item.js';
+import { type Place, type Root, scan, totalsOf, unknown } from './scan.js';
 
 /** The directories in which to look for runs. */
 export interface RunPlaces {
@@ -32,95 +18,95 @@ export interface RunPlaces {
   readonly runsDir: string;
 }
 
+/** Directories to scan: the runs directory and, if that is the default, also `tuned`. */
+export const rootsOf = ({ cwd, runsDir }: RunPlaces): readonly Root[] => [
+  { path: resolve(cwd, runsDir), prefix: '' },
+  ...(runsDir === common.runsDir.default
+    ? [{ path: join(cwd, trainingsFolder), prefix: `${trainingsFolder}/`, name: trainingsFolder }]
+    : []),
+];
+
+/** A line of the list: a run, a training run, or the runs of a study. */
+export interface Line {
+  readonly name: string;
+  readonly path: string;
+  /** Commands accept it instead of the name. */
+  readonly number: number;
+  /** From oldest to newest. */
+  readonly places: readonly Place[];
+}
+
 /**
- * The runs below `root`, oldest first, and the names of runs with a damaged manifest. Fast, because it reads only
- * manifests and labels, not the logs.
- * @throws UserError if `root` is a file
+ * One line per run, except that the runs of a study share one, then one per training run; oldest first. `damaged`: the
+ * runs and training runs that can't be read.
  */
-export function listRuns(root: string): {
-  readonly runs: readonly ListedRun[];
-  readonly damaged: readonly string[];
-} {
-  if (statSync(root, { throwIfNoEntry: false })?.isDirectory() === false) {
-    throw new UserError({ field: '--runs-dir', message: 'this is a file, not a directory', value: root });
-  }
-  const read = runsBelow(root).map((path) => ({
-    name: relative(root, path) || basename(path),
-    summary: unlessRefused(() => summaryOf(path)),
-  }));
+export function linesOf(places: RunPlaces) {
+  const found = scan(rootsOf(places));
+  const singles = [...found.values()].filter(({ item }) => !isHolder(item));
+  const started = ({ item, training }: Place) => `${training === undefined ? 0 : 1} ${item.started ?? ''}`;
+  const lines = groupedBy(
+    singles
+      .filter(({ summary, training }) => summary ?? training)
+      .toSorted((a, b) => compareValues(started(a), started(b))),
+    ({ item: { kind, name, within } }) => (kind === 'training' ? name : (within ?? name)),
+  );
   return {
-    runs: read
-      .flatMap(({ name, summary }) =>
-        summary === undefined ? [] : [{ name, ...summary, labels: readLabels(summary.path) }],
-      )
-      .toSorted((a, b) => (a.manifest.created < b.manifest.created ? -1 : 1)),
-    damaged: read.flatMap(({ name, summary }) => (summary === undefined ? [name] : [])),
+    lines: [...lines].map(
+      ([name, own], i): Line => ({ name, path: found.get(name)!.path, number: i + 1, places: own }),
+    ),
+    damaged: singles.flatMap(({ item, summary, training }) => ((summary ?? training) ? [] : item)),
   };
 }
 
-/** Folders to search for training runs: the runs directory and, if that is the default, also `tuned`. */
-export function trainingFolders({ cwd, runsDir }: RunPlaces): readonly string[] {
-  const root = resolve(cwd, runsDir);
-  return runsDir === common.runsDir.default ? [root, join(cwd, trainingsFolder)] : [root];
+export interface Selection {
+  /** Each is a word, or has the form `key=value`. */
+  readonly filters: readonly string[];
+  /** The key to sort by; if undefined, the oldest comes first. */
+  readonly sort: string | undefined;
+  /** Maximum number of runs: the first ones if `sort` is set, otherwise the newest. */
+  readonly limit: number | undefined;
 }
 
-/** Paths of the training runs in `trainingFolders`. */
-export const trainingPaths = (places: RunPlaces): readonly string[] => [
-  ...new Set(trainingFolders(places).flatMap((folder) => trainingsBelow(folder))),
-];
-
-export const trainingLines = (places: RunPlaces) => listTrainings(trainingPaths(places), places.cwd);
-
-/** One line per run, except that the runs of a study share one. */
-export function linesOf(runs: readonly ListedRun[], root: string): readonly Line[] {
-  const lines = new Map<string, ListedRun[]>();
-  for (const run of runs) {
-    const line = holderOf(run.name, root) ?? run.name;
-    const own = lines.get(line);
-    if (own === undefined) lines.set(line, [run]);
-    else own.push(run);
-  }
-  return [...lines];
+/** The places that the filters accept. @throws UserError for an invalid filter or sort key */
+export function selected<T extends Place>(
+  places: readonly T[],
+  { filters, limit, sort }: Selection,
+): readonly T[] {
+  const { accepts, problems } = parseFilter(filters, []);
+  if (problems[0] !== undefined) throw new UserError({ field: 'filters', message: problems[0] });
+  const found = new Map(places.map((place) => [place.item, place]));
+  const kept = [...found.keys()].filter(accepts);
+  const shown =
+    sort === undefined ? kept.slice(-(limit ?? kept.length)) : sorted(kept, sortOf(sort)).slice(0, limit);
+  return shown.map((item) => found.get(item)!);
 }
 
-/** True if the line is a single run. */
-export const isRun = ([name, runs]: Line): boolean => runs[0]!.name === name;
+/** Numbers and times are sorted in descending order. */
+function sortOf(key: string): string {
+  const field = fieldOf(key);
+  if (!isKnown(field, [])) throw new UserError({ field: '--sort', message: unknownKey(key, []) });
+  return field.kind === 'text' ? key : `-${key}`;
+}
 
-/** A run as an item of the list. */
-export const resultOfLine = ({ confirmed, manifest: { play } }: RunSummary): number | undefined =>
-  confirmed?.mean ?? play?.meanReturn;
+export const isStudy = ({ name, places }: Line): boolean => places[0]!.item.name !== name;
 
-export const listedItem = (run: ListedRun): Item => ({
-  name: run.name,
-  within: null,
-  tags: run.labels.tags,
-  ...runItem(run),
-});
-
-/** @param numberOf returns the number that commands accept instead of the name */
-export function listTable(
-  lines: readonly Line[],
-  numberOf: (line: Line) => number | undefined,
-  width?: number,
-): string {
-  const rows = lines.map((line): Item & { readonly number: number | undefined } => {
-    const items = line[1].map(listedItem);
-    const inside = {
-      ...unknown,
-      ...totalsOf(items),
-      name: `${line[0]}/`,
-      within: null,
-      kind: 'sweep',
-    } as const;
-    return { ...(isRun(line) ? items[0]! : { ...inside, status: 'completed' }), number: numberOf(line) };
+/** A table of runs and studies. */
+export function listTable(lines: readonly Line[], width?: number): string {
+  const rows = lines.map((line) => {
+    const items = line.places.map(({ item }) => item);
+    const whole = { ...unknown, ...totalsOf(items), name: `${line.name}/`, status: '', fault: undefined };
+    return { ...(isStudy(line) ? whole : items[0]!), number: line.number, isStudy: isStudy(line) };
   });
   const columns: readonly Column<(typeof rows)[number]>[] = [
     number('#', (row) => row.number),
     text('run', ({ name }) => name),
-    text('status', (row) => (isHolder(row) ? `${row.done} of ${row.of} completed` : statusText(row))),
+    text('status', ({ done, fault, isStudy, of, status }) => {
+      if (isStudy) return `${done} of ${of} completed`;
+      return fault === undefined ? status : `${status}: 0 proposals accepted`;
+    }),
     text('environment', ({ environment }) => environment),
     text('model', ({ model }) => model),
-    number('iterations', (row) => (isHolder(row) ? null : `${row.done}/${row.of}`)),
+    number('iterations', (row) => (row.isStudy ? null : `${row.done}/${row.of}`)),
     number('observed', ({ observed }) => observed, { format: formatReturn }),
     number('confirmed', ({ confirmed }) => confirmed, { format: formatReturn }),
     text('started (UTC)', ({ started }) => started?.slice(0, 16).replace('T', ' ')),
@@ -129,67 +115,4 @@ export function listTable(
       : []),
   ];
   return terminalTable(rows, columns, width);
-}
-
-const statusText = ({ fault, status }: Item): string =>
-  fault === undefined ? status : `${status}: 0 proposals accepted`;
-
-export interface Labels {
-  /** Sorted, without duplicates. */
-  readonly tags: readonly string[];
-}
-
-export const labelsFile = 'labels.json';
-
-const tag = z
-  .string()
-  .regex(/^[^\s,=]+$/u, 'a tag must not be empty or contain spaces, commas or equals signs');
-
-const labelsShape = z.strictObject({ tags: z.array(tag).default([]) });
-
-const none: Labels = { tags: [] };
-
-/** The labels of a run or training run; empty if the file is damaged. */
-export const readLabels = (path: string): Labels => unlessRefused(() => soundLabels(path)) ?? none;
-
-/** @throws UserError if the file is damaged */
-function soundLabels(path: string): Labels {
-  const file = join(path, labelsFile);
-  return existsSync(file) ? checkedValue(labelsShape, readOwnJson(file), file) : none;
-}
-
-/**
- * Changes the labels of a run or training run, one process at a time.
- * @returns the new labels
- * @throws UserError for an invalid tag or a damaged file
- */
-export async function changeLabels(path: string, change: (labels: Labels) => Labels): Promise<Labels> {
-  const file = join(path, labelsFile);
-  const release = await lockSoon(`${file}.lock`);
-  try {
-    const labels = { tags: [...new Set(change(soundLabels(path)).tags.map(checkedTag))].toSorted() };
-    if (labels.tags.length === 0) rmSync(file, { force: true });
-    else replaceFile(file, `${JSON.stringify(labels, null, 2)}\n`);
-    return labels;
-  } finally {
-    release();
-  }
-}
-
-/** Waits for up to ten seconds while another process holds the lock. */
-async function lockSoon(file: string): Promise<() => void> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return lockRun(file);
-    } catch (error) {
-      if (tries === 500 || !(error instanceof UserError)) throw error;
-      await delay(10 + ((process.pid + tries) % 20));
-    }
-  }
-}
-
-function checkedTag(text: string): string {
-  const { error } = tag.safeParse(text);
-  if (error === undefined) return text;
-  throw new UserError({ field: 'tags', value: text, message: error.issues[0]!.message });
 }

@@ -6,18 +6,11 @@ import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { nearest, UserError } from '../../base/errors.js';
 import { foldersMatching, isPattern } from '../../base/files/files.js';
-import { holderOf, runsBelow } from '../finder.js';
+import { foundBelow, runsBelow } from '../finder.js';
 import { noRun, runFiles } from '../reader.js';
 import { isTraining, trainingFiles } from '../training-files.js';
-import {
-  isRun,
-  linesOf,
-  listRuns,
-  type RunPlaces,
-  trainingFolders,
-  trainingLines,
-  trainingPaths,
-} from './listing.js';
+import { compareValues } from './fields.js';
+import { isStudy, type Line, linesOf, type RunPlaces, rootsOf } from './listing.js';
 
 /** `folder`: a study, or any other directory of runs. */
 type Kind = 'run' | 'folder' | 'training';
@@ -115,8 +108,7 @@ function runsMatching(
  * @throws UserError if nothing matches, or the name is ambiguous; the error suggests names
  */
 export function findAll(name: string, places: RunPlaces): readonly string[] {
-  const whole = [resolve(places.cwd, places.runsDir), ...trainingFolders(places)];
-  const holdsAll = (path: string) => whole.some((folder) => `${folder}/`.startsWith(`${path}/`));
+  const holdsAll = (path: string) => foldersOf(places).some((folder) => `${folder}/`.startsWith(`${path}/`));
   const found = matches(name, places, ({ path }) => !holdsAll(path));
   if (found.length > 1 && !isPattern(name)) throw ambiguous(name, found, places);
   if (found.length === 0) throw unknown(name, places);
@@ -133,7 +125,7 @@ function matches(name: string, places: RunPlaces, wanted: (found: Named) => bool
   const paths = pathsOf(name, places);
   if (isPattern(name)) {
     return (
-      rootsOf(name, places)
+      searchedFor(name, places)
         .map((root) => foldersMatching(name, root).toSorted().map(namedAt).filter(isWanted))
         .find((found) => found.length > 0) ?? []
     );
@@ -144,15 +136,17 @@ function matches(name: string, places: RunPlaces, wanted: (found: Named) => bool
   if (name.includes('/') && paths.some((path) => existsSync(path))) return [];
   if (existsSync(paths.at(-1)!)) return [];
   if (name === 'latest') return newestRun(places).filter(isWanted);
-  if (/^[1-9]\d*$/.test(name)) return numbered(Number(name), places).filter(isWanted);
+  if (/^[1-9]\d*$/.test(name))
+    return linesOf(places)
+      .lines.filter(({ number }) => number === Number(name))
+      .map(namedIn)
+      .filter(isWanted);
   return beginningWith(name, allNamed(places).filter(isWanted), places);
 }
 
 /** @throws UserError if the path is in a folder of runs, but a link leads out of that folder */
 function requireInside(path: string, places: RunPlaces): void {
-  const folder = [resolve(places.cwd, places.runsDir), ...trainingFolders(places)].find((one) =>
-    isBelow(path, one),
-  );
+  const folder = foldersOf(places).find((one) => isBelow(path, one));
   if (folder === undefined || isBelow(realpathSync(path), realpathSync(folder))) return;
   throw leadsOut(path, folder, `use its target: ${realpathSync(path)}`);
 }
@@ -162,11 +156,11 @@ function requireInside(path: string, places: RunPlaces): void {
  * @throws UserError if it refers to an existing path outside the working directory and the folders of runs
  */
 export function requireWithin(name: string, places: RunPlaces): void {
-  const roots = [places.cwd, resolve(places.cwd, places.runsDir), ...trainingFolders(places)]
+  const roots = [places.cwd, ...foldersOf(places)]
     .filter((folder) => existsSync(folder))
     .map((folder) => realpathSync(folder));
   const paths = isPattern(name)
-    ? rootsOf(name, places).flatMap((root) => foldersMatching(name, root))
+    ? searchedFor(name, places).flatMap((root) => foldersMatching(name, root))
     : pathsOf(name, places);
   for (const path of paths.filter((one) => existsSync(one))) {
     const real = realpathSync(path);
@@ -180,15 +174,15 @@ const isBelow = (path: string, folder: string) => path.startsWith(`${folder.repl
 const leadsOut = (value: string, folder: string, hint: string) =>
   new UserError({ value, message: `leads to a path outside ${folder}`, hint });
 
-const rootsOf = (name: string, { cwd, runsDir }: RunPlaces) =>
+/** Directories in which to search for a pattern. */
+const searchedFor = (name: string, { cwd, runsDir }: RunPlaces) =>
   isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir)];
 
 /** Paths that a name can mean, in order of precedence, including those in the folders of training runs. */
 function pathsOf(name: string, places: RunPlaces): readonly string[] {
   if (isAbsolute(name)) return [name];
-  const root = resolve(places.cwd, places.runsDir);
-  const folders = [places.cwd, ...trainingFolders(places).filter((folder) => folder !== root), root];
-  return folders.map((folder) => resolve(folder, name));
+  const [root = '', ...others] = foldersOf(places);
+  return [places.cwd, ...others, root].map((folder) => resolve(folder, name));
 }
 
 function namedAt(path: string): Named | undefined {
@@ -200,34 +194,28 @@ function namedAt(path: string): Named | undefined {
   return runsBelow(path).length > 0 ? { kind: 'folder', path } : undefined;
 }
 
-function newestRun({ cwd, runsDir }: RunPlaces): readonly Named[] {
-  const newest = listRuns(resolve(cwd, runsDir)).runs.at(-1);
+const namedIn = (line: Line): Named => ({
+  kind: isStudy(line) ? 'folder' : line.places[0]!.training === undefined ? 'run' : 'training',
+  path: line.path,
+});
+
+function newestRun(places: RunPlaces): readonly Named[] {
+  const runs = linesOf(places).lines.flatMap((line) => line.places.filter(({ summary }) => summary));
+  const newest = runs.toSorted((a, b) => compareValues(a.item.started, b.item.started)).at(-1);
   return newest === undefined ? [] : [{ kind: 'run', path: newest.path }];
 }
 
-function numbered(line: number, places: RunPlaces): readonly Named[] {
-  const root = resolve(places.cwd, places.runsDir);
-  const lines = linesOf(listRuns(root).runs, root);
-  const run = lines[line - 1];
-  if (run !== undefined)
-    return [
-      isRun(run) ? { kind: 'run', path: run[1][0]!.path } : { kind: 'folder', path: join(root, run[0]) },
-    ];
-  const training = trainingLines(places).trainings[line - 1 - lines.length];
-  return training === undefined ? [] : [{ kind: 'training', path: training.path }];
-}
+/** Everything that can be named: runs, studies and training runs. */
+const allNamed = (places: RunPlaces): readonly Named[] =>
+  foldersOf(places)
+    .flatMap((folder) => foundBelow(folder))
+    .flatMap(({ kind, name, path, within }): readonly Named[] => {
+      if (kind !== 'plan') return [{ kind, path }];
+      return within === null && name !== '' ? [{ kind: 'folder', path }] : [];
+    });
 
-/** Everything that can be named: runs, their directories, and training runs. */
-function allNamed(places: RunPlaces): readonly Named[] {
-  const root = resolve(places.cwd, places.runsDir);
-  const runs = runsBelow(root);
-  const holders = new Set(runs.flatMap((path) => holderOf(relative(root, path), root) ?? []));
-  return [
-    ...[...holders].map((name): Named => ({ kind: 'folder', path: join(root, name) })),
-    ...runs.map((path): Named => ({ kind: 'run', path })),
-    ...trainingPaths(places).map((path): Named => ({ kind: 'training', path })),
-  ];
-}
+/** The runs directory and the folder of training runs. */
+const foldersOf = (places: RunPlaces): readonly string[] => rootsOf(places).map(({ path }) => path);
 
 /** Names for shell completion: `latest`, and the names of all runs, training runs and directories of runs. */
 export const runNames = (places: RunPlaces): readonly string[] => [
@@ -259,8 +247,7 @@ function outermost(found: readonly Named[]): readonly Named[] {
 
 /** Path relative to the runs directory, a folder of training runs or the working directory; absolute outside them. */
 function nameOf(path: string, places: RunPlaces): string {
-  const folders = [resolve(places.cwd, places.runsDir), ...trainingFolders(places), places.cwd];
-  const around = folders.find((folder) => path.startsWith(`${folder}/`));
+  const around = [...foldersOf(places), places.cwd].find((folder) => path.startsWith(`${folder}/`));
   return around === undefined ? path : relative(around, path);
 }
 

@@ -1,6 +1,6 @@
 /** Writes tables of runs as CSV or Parquet, and their curves as TensorBoard event files. */
 import { appendFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { openDraft, writeWhole } from '../../base/files/draft.js';
 import { makeDirectory } from '../../base/files/files.js';
@@ -9,8 +9,9 @@ import { groupedBy } from '../../base/grouped.js';
 import { version } from '../../base/package.js';
 import { csvTable, forMachines } from '../../base/text/table.js';
 import { largest, mean } from '../../statistics/descriptive.js';
-import { type ListedRun, listRuns, type RunPlaces } from '../listing/listing.js';
+import { linesOf, type RunPlaces } from '../listing/listing.js';
 import { findRuns } from '../listing/names.js';
+import { type RunPlace, scan } from '../listing/scan.js';
 import { openLogs } from '../reader.js';
 import { type ColumnType, type Row, rowsOf, runRow, type TableName, tables } from './rows.js';
 
@@ -27,16 +28,19 @@ export interface ExportedTable {
  * The runs with these names, in the order of `policyloop list`. Skips runs with a damaged manifest.
  * @throws UserError if a name matches no run
  */
-export function selectRuns(names: readonly string[], places: RunPlaces): readonly ListedRun[] {
+export function selectRuns(names: readonly string[], places: RunPlaces): readonly RunPlace[] {
   const paths = new Set(findRuns(names, places));
-  const below = listRuns(resolve(places.cwd, places.runsDir)).runs.filter(({ path }) => paths.delete(path));
+  const below = linesOf(places)
+    .lines.flatMap((line) => line.places)
+    .filter(({ path }) => paths.delete(path));
   // Names may refer to paths outside the runs directory.
-  return [...below, ...[...paths].flatMap((path) => listRuns(path).runs)];
+  const outside = [...paths].flatMap((path) => [...scan([{ path, prefix: '' }]).values()]);
+  return [...below, ...outside].filter((place): place is RunPlace => place.summary !== undefined);
 }
 
 /** Writes one file per table into `directory`; replaces existing files once the new ones are complete. */
 export async function exportRuns(
-  runs: readonly ListedRun[],
+  runs: readonly RunPlace[],
   format: ExportFormat,
   directory: string,
 ): Promise<readonly ExportedTable[]> {
@@ -140,7 +144,7 @@ export interface ExportedCurves {
  * Writes the curves of each run into a folder below `directory`, replacing earlier files.
  * @returns the folders, and the number of values in each
  */
-export function exportEventFiles(runs: readonly ListedRun[], directory: string): readonly ExportedCurves[] {
+export function exportEventFiles(runs: readonly RunPlace[], directory: string): readonly ExportedCurves[] {
   return runs.map((run) => {
     const row = runRow(run);
     const name = String(row.run);
@@ -174,7 +178,7 @@ const number = (value: unknown) => (typeof value === 'number' ? value : undefine
  * Yields an empty point for the start, a point for each iteration that has scores, with the time when it ended, and, if
  * there is a confirmed return, a point for it at the last of these iterations.
  */
-function* pointsOf(run: ListedRun): Generator<Point> {
+function* pointsOf(run: RunPlace): Generator<Point> {
   const { entries, events } = openLogs(run.path, true);
   const times = new Map<number, string>();
   for (const event of events) if (event.kind === 'iteration-finished') times.set(event.iteration, event.time);

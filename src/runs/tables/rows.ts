@@ -3,7 +3,7 @@
 import { largest, smallest } from '../../statistics/descriptive.js';
 import type { CallRecord } from '../calls.js';
 import type { GameRecord } from '../events.js';
-import { type ListedRun, resultOfLine } from '../listing/listing.js';
+import type { RunPlace } from '../listing/scan.js';
 import { structureText } from '../program-text.js';
 import { openLogs } from '../reader.js';
 
@@ -107,37 +107,36 @@ export const tables = {
 
 export type Row = Readonly<Record<string, string | number | null | readonly (string | number)[]>>;
 
-export function runRow(run: ListedRun): Row {
-  const { confirmed, labels, manifest, name, observed, status } = run;
-  const { activeMs, created, environment, iterations, model, seed, usage } = manifest;
+export function runRow({ item, summary: { manifest } }: RunPlace): Row {
+  const { usage } = manifest;
   return {
-    run: name,
-    environment,
-    model,
-    seed,
-    status,
-    iterations: iterations.done,
-    planned: iterations.of,
-    best: observed,
-    confirmed: resultOfLine(run) ?? null,
-    confirmed_low: (confirmed?.ci95 ?? manifest.play?.ci95)?.[0] ?? null,
-    confirmed_high: (confirmed?.ci95 ?? manifest.play?.ci95)?.[1] ?? null,
-    calls: usage.calls,
+    run: item.name,
+    environment: item.environment,
+    model: manifest.model,
+    seed: item.seed,
+    status: item.status,
+    iterations: item.done,
+    planned: item.of,
+    best: item.observed,
+    confirmed: item.confirmed,
+    confirmed_low: item.ci95?.[0] ?? null,
+    confirmed_high: item.ci95?.[1] ?? null,
+    calls: item.calls,
     failed_calls: usage.errors ?? 0,
     prompt_tokens: usage.promptTokens,
     cached_tokens: usage.cachedTokens ?? 0,
     completion_tokens: usage.completionTokens,
-    cost: usage.cost ?? null,
-    minutes: activeMs / 60_000,
-    started: created,
-    tags: labels.tags,
+    cost: item.cost,
+    minutes: item.minutes,
+    started: item.started,
+    tags: item.tags,
   };
 }
 
 /** Yields the rows of an exported table for one run; skips broken lines. */
-export function* rowsOf(table: Exclude<TableName, 'runs'>, run: ListedRun): Generator<Row, void> {
+export function* rowsOf(table: Exclude<TableName, 'runs'>, run: RunPlace): Generator<Row, void> {
   const recorded = openLogs(run.path, true);
-  const own = { run: run.name };
+  const own = { run: run.item.name };
   switch (table) {
     case 'evaluations':
       for (const entry of recorded.entries) {
@@ -163,7 +162,7 @@ export function* rowsOf(table: Exclude<TableName, 'runs'>, run: ListedRun): Gene
       for (const { candidate, iteration, lengths, returns } of recorded.entries)
         for (const [episode, earned] of returns.entries())
           yield { ...own, iteration, candidate, episode, return: earned, length: lengths[episode]! };
-      if (run.manifest.play === undefined) break;
+      if (run.summary.manifest.play === undefined) break;
       // The episodes of a play run are recorded as games.
       for (const game of recorded.episodes as Iterable<unknown> as Iterable<GameRecord>) {
         const { candidate, episode, iteration, length, return: earned } = game;

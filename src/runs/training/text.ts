@@ -10,23 +10,25 @@ import { trainingFiles } from '../training-files.js';
 import { finalText, measuredText, overText, type RecordedTraining } from './trainings.js';
 
 export function trainingTable(
-  trainings: readonly RecordedTraining[],
+  trainings: readonly (RecordedTraining & { readonly number: number })[],
   cwd: string,
-  numberOf: (training: RecordedTraining) => number | undefined,
   width?: number,
 ): string {
-  const columns = [
-    number('#', numberOf),
-    text('training', ({ path }: RecordedTraining) => shownPath(path, cwd)),
-    text('status', ({ status }: RecordedTraining) => status),
-    text('model', ({ model }: RecordedTraining) => model && basename(model)),
-    text('objective', ({ objective }: RecordedTraining) => objective),
-    text('on', ({ on }: RecordedTraining) => on && basename(on)),
-    number('steps', ({ steps }: RecordedTraining) => `${steps.done}/${steps.of}`),
-    text('best', finalText),
-    text('started (UTC)', ({ started }: RecordedTraining) => started?.slice(0, 16).replace('T', ' ')),
-  ];
-  return terminalTable(trainings, columns, width);
+  return terminalTable(
+    trainings,
+    [
+      number('#', (training) => training.number),
+      text('training', ({ path }) => shownPath(path, cwd)),
+      text('status', ({ status }) => status),
+      text('model', ({ model }) => model && basename(model)),
+      text('objective', ({ objective }) => objective),
+      text('on', ({ on }) => on && basename(on)),
+      number('steps', ({ steps }) => `${steps.done}/${steps.of}`),
+      text('best', finalText),
+      text('started (UTC)', ({ started }) => started?.slice(0, 16).replace('T', ' ')),
+    ],
+    width,
+  );
 }
 
 /** A training run in `list --json` and `show --json`. */

@@ -2,8 +2,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { shownPath } from '../../base/context.js';
-import { UserError } from '../../base/errors.js';
 import { checkedValue, readOwnJson } from '../../base/files/files.js';
 import { readJsonLines } from '../../base/files/json-lines.js';
 import { isLocked } from '../../base/files/lock.js';
@@ -162,27 +160,6 @@ export type TrainingMetric = z.output<typeof metricShape>;
 
 /** A line of metrics; undefined for a line of another form. */
 export const readMetric = (line: unknown): TrainingMetric | undefined => metricShape.safeParse(line).data;
-
-/** The training runs at these paths, oldest first, and the paths of training runs with a damaged record. */
-export function listTrainings(
-  paths: readonly string[],
-  cwd: string,
-): { readonly trainings: readonly RecordedTraining[]; readonly damaged: readonly string[] } {
-  const damaged: string[] = [];
-  const trainings = paths.flatMap((path) => {
-    try {
-      return [readTraining(path)];
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      damaged.push(shownPath(path, cwd));
-      return [];
-    }
-  });
-  return {
-    damaged,
-    trainings: trainings.toSorted((a, b) => ((a.started ?? '') < (b.started ?? '') ? -1 : 1)),
-  };
-}
 
 export interface TrainingFiles {
   readonly facts: RecordedTraining;

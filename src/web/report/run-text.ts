@@ -4,7 +4,7 @@ import { number, terminalTable, text } from '../../base/text/table.js';
 import type { ParameterVector } from '../../policies/policy.js';
 import { type BufferEntry, bestEntries } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/calls.js';
-import { type Labels, readLabels } from '../../runs/listing/listing.js';
+import { type Labels, readLabels } from '../../runs/listing/labels.js';
 import type { OpenedRun } from '../../runs/open-run.js';
 import { programTitle, sourceLines } from '../../runs/program-text.js';
 import {

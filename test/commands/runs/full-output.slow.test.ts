@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { closeSync, cpSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readLabels } from '../../../src/runs/listing/listing.js';
+import { readLabels } from '../../../src/runs/listing/labels.js';
 import { exportRuns, selectRuns } from '../../../src/runs/tables/export.js';
 import { built } from '../../support/built.js';
 import { temporaryDirectory } from '../../support/experiments.js';
@@ -69,7 +69,7 @@ it.each(['csv', 'parquet'] as const)(
     writeFileSync(join(cwd, 'buffers', 'a', 'evaluations.jsonl'), '{broken\n', { flag: 'a' });
     const missing = { ...runs[0]!, path: join(cwd, 'nowhere') };
     await expect(
-      exportRuns([...runs, { ...missing, manifest: null as never }], format, join(cwd, 'tables')),
+      exportRuns([...runs, { ...missing, summary: null as never }], format, join(cwd, 'tables')),
     ).rejects.toThrow();
     expect(readFileSync(file).equals(whole)).toBe(true);
     expect(existsSync(`${file}.partial`)).toBe(false);

@@ -206,7 +206,7 @@ describe('completion', () => {
     [['models', 'c'], ['check']],
     [
       ['show', ''],
-      ['latest', 'study', 'a', 'b', 'c', 'study/x/random-01'],
+      ['latest', 'a', 'b', 'c', 'study', 'study/x/random-01'],
     ],
     [
       ['compare', 'a', 'stud'],

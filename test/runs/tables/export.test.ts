@@ -4,7 +4,7 @@ import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { execute as exportCommand } from '../../../src/commands/runs/export.js';
 import { formatValue } from '../../../src/prompting/notation/grammar.js';
-import { changeLabels } from '../../../src/runs/listing/listing.js';
+import { changeLabels } from '../../../src/runs/listing/labels.js';
 import { tables } from '../../../src/runs/tables/rows.js';
 import {
   quick,

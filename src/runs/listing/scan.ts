@@ -1,18 +1,17 @@
-/** Finds the runs, training runs and directories of runs that the view lists. */
+/** Finds the runs, training runs and directories of runs below some directories, as items of a list. */
 import { lstatSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
-import { UserError } from '../base/errors.js';
-import { readOwnJson } from '../base/files/files.js';
-import { isLocked } from '../base/files/lock.js';
-import { groupedBy } from '../base/grouped.js';
-import { type Found, foundBelow, planLock } from '../runs/finder.js';
-import { type Item, type ItemKind, isHolder } from '../runs/listing/item.js';
-import { runItem, totalsOf, trainingItem, unknown } from '../runs/listing/items.js';
-import { labelsFile, readLabels } from '../runs/listing/listing.js';
-import { planFile, runFiles } from '../runs/reader.js';
-import { type RunSummary, summaryOf } from '../runs/summary.js';
-import { readTraining } from '../runs/training/trainings.js';
-import { trainingFiles } from '../runs/training-files.js';
+import { UserError } from '../../base/errors.js';
+import { readOwnJson } from '../../base/files/files.js';
+import { isLocked } from '../../base/files/lock.js';
+import { groupedBy } from '../../base/grouped.js';
+import { type Found, foundBelow, planLock } from '../finder.js';
+import { planFile, runFiles } from '../reader.js';
+import { type RunSummary, summaryOf } from '../summary.js';
+import { measuredText, type RecordedTraining, readTraining } from '../training/trainings.js';
+import { trainingFiles } from '../training-files.js';
+import { type Item, type ItemKind, isHolder } from './item.js';
+import { labelsFile, readLabels } from './labels.js';
 
 /** A directory to scan. The names of the items in it begin with `prefix`. */
 export interface Root {
@@ -27,6 +26,12 @@ export interface Place {
   readonly path: string;
   /** Summary of a run that isn't damaged; the same object while its files are unchanged. */
   readonly summary?: RunSummary;
+  /** The record of a training run that isn't damaged. */
+  readonly training?: RecordedTraining;
+}
+
+export interface RunPlace extends Place {
+  readonly summary: RunSummary;
 }
 
 export interface Known extends Place {
@@ -64,10 +69,10 @@ function knownOf(found: Found, before: Known | undefined): Known {
   if (before?.version === version && (!isLive || isLocked(join(path, lock)))) return before;
   const own = { name: found.name, within: found.within, tags: readLabels(path).tags };
   if (kind === 'training') {
-    const facts = unlessDamaged(() => readTraining(path));
-    const item =
-      typeof facts === 'string' ? damagedItem(found, 'training', facts) : { ...trainingItem(facts), ...own };
-    return { path, version, item };
+    const training = unlessDamaged(() => readTraining(path));
+    return typeof training === 'string'
+      ? { path, version, item: damagedItem(found, 'training', training) }
+      : { path, version, item: { ...trainingItem(training), ...own }, training };
   }
   const summary = unlessDamaged(() => summaryOf(path));
   return typeof summary === 'string'
@@ -148,4 +153,82 @@ function unlessDamaged<T>(read: () => T): T | string {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'was removed';
     throw error;
   }
+}
+
+/** Values of an item about which nothing is known. */
+export const unknown = {
+  seed: null,
+  calls: null,
+  minutes: null,
+  tags: [],
+  environment: null,
+  model: null,
+  done: 0,
+  of: 0,
+  observed: null,
+  confirmed: null,
+  ci95: null,
+  tokens: null,
+  cost: null,
+  started: null,
+};
+
+type Recorded = Omit<Item, 'name' | 'within' | 'tags'>;
+
+function runItem({ confirmed, ended, manifest, observed, status, tokens }: RunSummary): Recorded {
+  const { activeMs, created, environment, iterations, model, play, reason, seed, usage } = manifest;
+  return {
+    status,
+    environment,
+    seed,
+    observed,
+    tokens,
+    done: iterations.done,
+    of: iterations.of,
+    kind: play === undefined ? 'run' : 'play',
+    model: play === undefined || play.player === 'model' ? model : play.player,
+    confirmed: confirmed?.mean ?? play?.meanReturn ?? null,
+    ci95: confirmed?.ci95 ?? play?.ci95 ?? null,
+    ...(status === 'failed' && reason?.kind === 'no-proposals' && { fault: ended }),
+    calls: usage.calls,
+    cost: usage.cost ?? null,
+    minutes: activeMs / 60_000,
+    started: created,
+  };
+}
+
+function trainingItem(training: RecordedTraining): Recorded {
+  const { best, model, on, seconds, started, status, steps, tokens, unit } = training;
+  return {
+    ...unknown,
+    kind: 'training',
+    status,
+    started,
+    tokens,
+    ...steps,
+    unit,
+    environment: on === null ? null : basename(on),
+    model: model === null ? null : basename(model),
+    minutes: seconds / 60,
+    observed: best?.kind === 'return' ? best.value : null,
+    ...(best && { final: { value: measuredText(best), of: `${best.name} at ${unit} ${best.step}` } }),
+  };
+}
+
+/** The totals of a directory of runs; if its runs differ in a text, how many texts there are. */
+export function totalsOf(items: readonly Item[]) {
+  const either = (of: (item: Item) => string | null, plural: string) => {
+    const values = new Set(items.map(of));
+    return values.size > 1 ? `${values.size} ${plural}` : ([...values][0] ?? null);
+  };
+  const total = (of: (item: Item) => number | null) => items.reduce((sum, item) => sum + (of(item) ?? 0), 0);
+  return {
+    done: items.filter(({ status }) => status === 'completed').length,
+    of: items.length,
+    tokens: total(({ tokens }) => tokens),
+    cost: items.some(({ cost }) => cost !== null) ? total(({ cost }) => cost) : null,
+    environment: either(({ environment }) => environment, 'environments'),
+    model: either(({ model }) => model, 'models'),
+    started: items.map(({ started }) => started ?? '').toSorted()[0] || null,
+  };
 }

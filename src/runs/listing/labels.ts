@@ -1,0 +1,68 @@
+/** The tags of runs and training runs. */
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import { UserError, unlessRefused } from '../../base/errors.js';
+import { checkedValue, readOwnJson, replaceFile } from '../../base/files/files.js';
+import { lockRun } from '../../base/files/lock.js';
+
+export interface Labels {
+  /** Sorted, without duplicates. */
+  readonly tags: readonly string[];
+}
+
+export const labelsFile = 'labels.json';
+
+const tag = z
+  .string()
+  .regex(/^[^\s,=]+$/u, 'a tag must not be empty or contain spaces, commas or equals signs');
+
+const labelsShape = z.strictObject({ tags: z.array(tag).default([]) });
+
+const none: Labels = { tags: [] };
+
+/** The labels of a run or training run; empty if the file is damaged. */
+export const readLabels = (path: string): Labels => unlessRefused(() => soundLabels(path)) ?? none;
+
+/** @throws UserError if the file is damaged */
+function soundLabels(path: string): Labels {
+  const file = join(path, labelsFile);
+  return existsSync(file) ? checkedValue(labelsShape, readOwnJson(file), file) : none;
+}
+
+/**
+ * Changes the labels of a run or training run, one process at a time.
+ * @returns the new labels
+ * @throws UserError for an invalid tag or a damaged file
+ */
+export async function changeLabels(path: string, change: (labels: Labels) => Labels): Promise<Labels> {
+  const file = join(path, labelsFile);
+  const release = await lockSoon(`${file}.lock`);
+  try {
+    const labels = { tags: [...new Set(change(soundLabels(path)).tags.map(checkedTag))].toSorted() };
+    if (labels.tags.length === 0) rmSync(file, { force: true });
+    else replaceFile(file, `${JSON.stringify(labels, null, 2)}\n`);
+    return labels;
+  } finally {
+    release();
+  }
+}
+
+/** Waits for up to ten seconds while another process holds the lock. */
+async function lockSoon(file: string): Promise<() => void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return lockRun(file);
+    } catch (error) {
+      if (tries === 500 || !(error instanceof UserError)) throw error;
+      await delay(10 + ((process.pid + tries) % 20));
+    }
+  }
+}
+
+function checkedTag(text: string): string {
+  const { error } = tag.safeParse(text);
+  if (error === undefined) return text;
+  throw new UserError({ field: 'tags', value: text, message: error.issues[0]!.message });
+}
