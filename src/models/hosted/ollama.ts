@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import { type ChatRequest, Ollama } from 'ollama';
 import { z } from 'zod';
 import type { CommandContext } from '../../base/context.js';
@@ -227,11 +228,12 @@ function withHint(error: unknown, config: OllamaConfig, host: URL, contextTokens
   return new TryFailure(kind, `${message}; ${hint}`);
 }
 
-/** Parses a host as Ollama does: the scheme and the port are optional, and so is the name before a port. */
+/** Parses a host as Ollama does: quotes, the scheme, the port, IPv6 brackets and the name before a port are optional. */
 export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext['env']): URL {
-  const given = config.host ?? (env.OLLAMA_HOST?.trim() || '127.0.0.1');
+  const variable = env.OLLAMA_HOST?.replaceAll(/^[\s"']+|[\s"']+$/g, '');
+  const given = config.host ?? (variable || '127.0.0.1');
   const [, login = '', place = '', path = ''] = /^(.*@)?([^/]*)(.*)$/s.exec(given)!;
-  const host = place.startsWith(':') ? `127.0.0.1${place}` : place;
+  const host = isIPv6(place) ? `[${place}]` : place.startsWith(':') ? `127.0.0.1${place}` : place;
   const port = /:\d+$/.test(host) ? '' : ':11434';
   const address = given.includes('://') ? given : `http://${login}${host}${port}${path}`;
   const url = readAddress(address, 'model.host', config.host === undefined ? 'OLLAMA_HOST' : undefined);

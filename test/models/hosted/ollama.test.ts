@@ -152,6 +152,9 @@ describe('the request', () => {
 
   // Expected results: Ollama's envconfig.Host.
   it.each([
+    ['"127.0.0.1:8080"', 'http://127.0.0.1:8080'],
+    ["' http://gpu:8080 '", 'http://gpu:8080'],
+    ['::1', 'http://[::1]:11434'],
     ['[::1]', 'http://[::1]:11434'],
     ['[::1]:8080', 'http://[::1]:8080'],
     ['http://[::1]', 'http://[::1]'],
@@ -162,6 +165,8 @@ describe('the request', () => {
     ['https://gpu', 'https://gpu'],
     [':8080', 'http://127.0.0.1:8080'],
     ['', 'http://127.0.0.1:11434'],
+    ['""', 'http://127.0.0.1:11434'],
+    ['me:word@::1', 'http://[::1]:11434'],
     ['me:word@gpu', 'http://gpu:11434'],
   ])('interprets OLLAMA_HOST=%s as Ollama does', (OLLAMA_HOST, origin) => {
     expect(readHost({ host: undefined }, { OLLAMA_HOST }).origin).toBe(origin);
