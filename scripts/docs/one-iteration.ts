@@ -6,7 +6,7 @@ import { packageRoot } from '../../src/base/package.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { drawEpisode, openDrawable } from '../../src/experiment/animations.js';
 import { run } from '../../src/index.js';
-import { linearWeights } from '../../src/policies/policy.js';
+import { weightsFrom } from '../../src/policies/policy.js';
 import { svgAnimation } from '../../src/rollout/pictures/svg-animation.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
@@ -131,7 +131,7 @@ function weightTable({ family, config }: OpenedRun, entry: BufferEntry, before: 
   const { description } = family;
   if (description.kind !== 'linear') throw new Error("the quickstart's policy must be linear");
   const { observations, actions } = taskLabels(config.environment.id, description);
-  const [now, then] = [entry, before].map(({ parameters }) => linearWeights(description, parameters));
+  const [now, then] = [entry, before].map(({ parameters }) => weightsFrom(description, parameters));
   const rows = [...observations, 'bias'].map((name, i) =>
     cells([
       name,

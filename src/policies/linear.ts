@@ -3,7 +3,6 @@ import type { EnvironmentSpec } from '../environments/environment.js';
 import { firstLargest } from '../statistics/descriptive.js';
 import {
   createProjection,
-  linearWeights,
   outputNames,
   type ParameterSpec,
   type ParameterVector,
@@ -12,6 +11,7 @@ import {
   type VectorShape,
   vectorShape,
   weightParameters,
+  weightsFrom,
 } from './policy.js';
 import type { LinearConfig } from './settings.js';
 
@@ -36,7 +36,7 @@ export function linearPolicies(config: LinearConfig, environment: EnvironmentSpe
   return {
     parameters,
     description: { kind: 'linear', ...shape, ...(projection && { projection }) },
-    build: (vector) => buildLinear(linearWeights({ projection }, vector), shape),
+    build: (vector) => buildLinear(weightsFrom({ projection }, vector), shape),
     initial: (random) => initialLinear(parameters, bias, random),
   };
 }

@@ -11,10 +11,10 @@ import {
   type Policy,
   type PolicyDescription,
   type PolicyFamily,
-  project,
   type VectorShape,
   vectorShape,
   weightParameters,
+  weightsFrom,
 } from './policy.js';
 import type { MlpConfig } from './settings.js';
 
@@ -60,7 +60,7 @@ export function mlpPolicies(config: MlpConfig, environment: EnvironmentSpec): Po
   return {
     parameters,
     description,
-    build: (vector) => buildNetwork(networkWeights(description, vector), layers, description),
+    build: (vector) => buildNetwork(weightsFrom(description, vector), layers, description),
     initial: (random) => initialNetwork(parameters, random),
   };
 }
@@ -83,12 +83,6 @@ export function layersOf({
 
 const weightsOf = (layers: readonly Layer[]): number =>
   layers.reduce((sum, { inputs, units }) => sum + (inputs + 1) * units, 0);
-
-/** All weights and biases, by layer: the parameters themselves or their projection. */
-export const networkWeights = (
-  { projection }: Pick<Network, 'projection'>,
-  parameters: ParameterVector,
-): ParameterVector => (projection === undefined ? parameters : project(projection, parameters));
 
 function checkSize({ hidden, projection }: MlpConfig, weights: number): void {
   const most = projection === undefined ? maxParameters : maxWeights;

@@ -152,10 +152,6 @@ function orthonormalBasis(rows: number, columns: number, seed: number): readonly
   return decomposition.orthogonalMatrix.to2DArray().map((row) => row.map((value, j) => value * signs[j]!));
 }
 
-export function project({ basis, scale }: Projection, parameters: ParameterVector): ParameterVector {
-  return basis.map((row) => scale * row.reduce((sum, value, j) => sum + value * parameters[j]!, 0));
-}
-
 /** @throws UserError for a text space, which numeric policies can't handle */
 export function numericSpace(space: Space, id: string): NumericSpace {
   if (space.kind !== 'text') return space;
@@ -175,11 +171,15 @@ export function tupleActions(id: string): UserError {
   });
 }
 
-/** The weights of a linear policy, row by row: the parameters, or their projection. */
-export const linearWeights = (
+/** The weights of a linear policy or a network: the parameters, or their projection. */
+export const weightsFrom = (
   { projection }: { readonly projection?: Projection | undefined },
   parameters: ParameterVector,
-): ParameterVector => (projection === undefined ? parameters : project(projection, parameters));
+): ParameterVector => {
+  if (projection === undefined) return parameters;
+  const { basis, scale } = projection;
+  return basis.map((row) => scale * row.reduce((sum, value, j) => sum + value * parameters[j]!, 0));
+};
 
 /** @throws UserError if the observation is discrete or text, or if the action is a tuple or text */
 export function vectorShape(

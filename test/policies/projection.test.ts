@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createPolicyFamily } from '../../src/policies/families.js';
-import { createProjection, project } from '../../src/policies/policy.js';
+import { createProjection, weightsFrom } from '../../src/policies/policy.js';
 import { box, withSpaces } from '../support/fixed-environment.js';
 
 const linear = { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 } as const;
@@ -55,7 +55,8 @@ describe('a projection', () => {
         fc.array(fc.double({ min: -6, max: 6, noNaN: true }), { minLength: 60, maxLength: 60 }),
         ({ weights, ...config }, values) => {
           const parameters = values.slice(0, config.rank);
-          const made = project(createProjection(config, weights), parameters);
+          const projection = createProjection(config, weights);
+          const made = weightsFrom({ projection }, parameters);
           expect(made).toHaveLength(weights);
           expect(rootMeanSquare(made)).toBeCloseTo(rootMeanSquare(parameters), 10);
         },

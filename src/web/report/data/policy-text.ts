@@ -1,11 +1,11 @@
 import { formatParameter } from '../../../base/text/numbers.js';
 import { number, terminalTable, text } from '../../../base/text/table.js';
-import { layersOf, networkWeights } from '../../../policies/mlp.js';
+import { layersOf } from '../../../policies/mlp.js';
 import {
-  linearWeights,
   type ParameterSpec,
   type ParameterVector,
   type PolicyDescription,
+  weightsFrom,
 } from '../../../policies/policy.js';
 import { formatParameters } from '../../../prompting/notation/grammar.js';
 import type { TaskLabels } from './task-labels.js';
@@ -19,14 +19,11 @@ export function projectedWeights(
 ): ((parameters: ParameterVector) => ParameterVector) | undefined {
   if (policy.kind !== 'linear' && policy.kind !== 'mlp') return undefined;
   if (policy.projection === undefined) return undefined;
-  return (parameters) => weightsOf(policy, parameters);
+  return (parameters) => weightsFrom(policy, parameters);
 }
 
 /** A policy whose parameters are weights, or coordinates in a subspace of weights. */
 export type WeightedPolicy = PolicyDescription & { kind: 'linear' | 'mlp' };
-
-export const weightsOf = (policy: WeightedPolicy, parameters: ParameterVector): ParameterVector =>
-  policy.kind === 'mlp' ? networkWeights(policy, parameters) : linearWeights(policy, parameters);
 
 /** The policy as text: a table of weights for each layer, the parameters in the answer format, or both. */
 export function policyLines(
@@ -41,7 +38,7 @@ export function policyLines(
   if (policy.kind !== 'linear' && policy.kind !== 'mlp')
     return [vector.length > 2000 ? `${vector.slice(0, 1999)}…` : vector];
   const { projection } = policy;
-  const weights = weightsOf(policy, parameters);
+  const weights = weightsFrom(policy, parameters);
   const decimals = projection === undefined ? spec.decimals : weightDecimals;
   const tables = matricesOf(policy, weights, labels).map(({ columns, rows, title }) => {
     const cells = columns.map((column, a) =>

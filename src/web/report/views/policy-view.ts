@@ -2,11 +2,16 @@ import { type Content, Part } from '../../../base/text/content.js';
 import { html, preformatted } from '../../../base/text/html.js';
 import { formatNumber, formatParameter, plural } from '../../../base/text/numbers.js';
 import { number, pageTable, text } from '../../../base/text/table.js';
-import type { ParameterSpec, ParameterVector, PolicyDescription } from '../../../policies/policy.js';
+import {
+  type ParameterSpec,
+  type ParameterVector,
+  type PolicyDescription,
+  weightsFrom,
+} from '../../../policies/policy.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { largest } from '../../../statistics/descriptive.js';
 import { cellClass, maxCategories } from '../../palette.js';
-import { matricesOf, type WeightedPolicy, weightsOf } from '../data/policy-text.js';
+import { matricesOf, type WeightedPolicy } from '../data/policy-text.js';
 import type { RunData } from '../data/proposals.js';
 import { gridMap, type TaskLabels } from '../data/task-labels.js';
 
@@ -58,7 +63,7 @@ function parameterTable(parameters: ParameterVector, note: string, { names }: Pa
 
 function weightTables(parameters: ParameterVector, policy: WeightedPolicy, labels: TaskLabels): Content {
   const { projection } = policy;
-  const weights = weightsOf(policy, parameters);
+  const weights = weightsFrom(policy, parameters);
   const scale = largest([...weights.map(Math.abs), 0]);
   const format = (weight: number) =>
     projection === undefined ? formatParameter(weight) : formatNumber(weight, 3);
