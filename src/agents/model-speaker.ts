@@ -1,110 +1,135 @@
-/** Calls the model of a play run, within the limits; reuses recorded replies. */
+/** Calls the model that plays games, within the limits; reuses the replies of an interrupted process. */
 import pLimit from 'p-limit';
 import { type Completion, type LanguageModel, ModelError } from '../models/language-model.js';
-import { type Caller, callModel, isStopped } from '../proposers/call.js';
+import { callModel, isStopped } from '../proposers/call.js';
 import { finalError } from '../proposers/language-model.js';
-import type { ProposalRequest } from '../proposers/proposer.js';
-import type { CallRecord, LimitName } from '../runs/calls.js';
-import type { StopReason } from '../runs/events.js';
-import type { Agent } from './agent.js';
-import type { PlayConfig } from './play-config.js';
-import { type Conversation, messagesOf, type Reply, type Speaker } from './speaker.js';
+import { type CallRecord, hasReached, type LimitName } from '../runs/calls.js';
+import { firstFaults, type StopReason } from '../runs/events.js';
+import type { RunDirectory } from '../runs/writer.js';
+import type { Session } from '../studies/run.js';
+import { callsAtOnce, type PlaySetup } from './play-setup.js';
+import { type Conversation, messagesOf, type Speaker } from './speaker.js';
 
-export interface ModelReply extends Reply {
-  readonly call?: CallRecord;
-}
-
-export interface ModelSpeakerSettings extends Pick<ProposalRequest, 'concurrency' | 'recorded'> {
-  readonly model: LanguageModel;
-  readonly caller: Caller & { readonly finish: AbortSignal };
-  readonly agent: Agent;
-  readonly policy: PlayConfig['policy'];
-  /** 1-based index of the batch of games that are played concurrently. */
-  readonly wave: number;
-  /** The time limit that aborted the calls, if one did. */
-  readonly timeUp: () => LimitName | undefined;
-  readonly isReached: () => boolean;
-  readonly onCall: (call: CallRecord) => void;
-  readonly count?: Speaker['count'];
-}
-
-/** A play run gives up after this many consecutive rounds in which every call fails. */
+/** Games end after this many consecutive rounds in which every call fails. */
 const patience = 3;
 
-interface ModelSpeaker extends Speaker<ModelReply> {
-  /** The reason why `reply` returned nothing: a limit, or a stop request. */
-  readonly stopped: () => StopReason | undefined;
+export interface ModelSpeaker {
+  /** @param wave 1-based number of the batch of games that are played concurrently */
+  speaker(wave: number): Speaker;
+  /** The reason why a speaker returned nothing: a limit, or a stop request. */
+  stopped(): StopReason | undefined;
 }
 
-/** `reply` throws a ModelError if the model keeps failing. */
-export function modelSpeaker(settings: ModelSpeakerSettings): ModelSpeaker {
-  const { caller, concurrency, isReached, model, onCall, policy, recorded, timeUp, wave } = settings;
+/** A speaker throws a ModelError if the model keeps failing. */
+export function modelSpeaker(
+  { agent, config, ledger }: PlaySetup,
+  model: LanguageModel,
+  { emit, now, stop }: Session,
+  {
+    left,
+    send,
+    unfinished,
+  }: {
+    /** Time left in milliseconds. */
+    readonly left: number;
+    readonly send: RunDirectory['send'];
+    /** Calls of an earlier process in games that it didn't finish. */
+    readonly unfinished: readonly CallRecord[];
+  },
+): ModelSpeaker {
+  const timer = Number.isFinite(left)
+    ? AbortSignal.timeout(Math.round(Math.max(0, Math.min(left, 2 ** 31 - 1))))
+    : undefined;
+  const caller = {
+    ledger,
+    finish: stop.finish,
+    signal: timer === undefined ? stop.abort : AbortSignal.any([stop.abort, timer]),
+    now,
+    send,
+    onFault: firstFaults(emit),
+    onWait: (ms: number) => emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
+  };
+  const isTimeUp = () => timer?.aborted === true && !stop.abort.aborted;
+  const warned = new Set<string>();
+  const limit = pLimit(callsAtOnce(config));
+  let isReached = false;
   let silent = 0;
   let stopped: StopReason | undefined;
-  return {
-    stopped: () => stopped,
-    ...(settings.count && { count: settings.count }),
-    async reply(conversations) {
-      const limit = pLimit(concurrency);
-      let waiting = conversations.length;
-      let refused: LimitName | undefined;
-      const ask = async (conversation: Conversation): Promise<CallRecord | undefined> => {
-        const { game, seed, turn } = conversation;
-        const among = waiting--;
-        const messages = messagesOf(conversation);
-        const known = recorded(game, turn, messages);
-        if (known !== undefined || refused !== undefined) return known;
-        const asked = {
-          iteration: wave,
-          attempt: turn,
-          candidates: [{ candidate: game, seed }],
-          messages,
-          purpose: turn > 0 ? 'correction' : 'proposal',
-          among,
-          ...amongChoices(policy, conversation),
-        };
-        const called = await callModel(model, asked, caller, (reply) => judge(reply, conversation, settings));
-        if (called.kind === 'limit') refused = called.limit;
-        return called.kind === 'ended' ? called.calls[0] : undefined;
+
+  /** The call that an earlier process made here. A failed call that was the last one of its game is made again. */
+  function recorded(here: Pick<CallRecord, 'iteration' | 'candidate' | 'attempt' | 'messages'>) {
+    const ofGame = unfinished.filter(
+      ({ candidate, iteration }) => candidate === here.candidate && iteration === here.iteration,
+    );
+    return ofGame.findLast(
+      ({ attempt, messages, outcome }) =>
+        attempt === here.attempt &&
+        JSON.stringify(messages) === JSON.stringify(here.messages) &&
+        (outcome.kind !== 'error' || ofGame.some((later) => later.attempt > attempt)),
+    );
+  }
+
+  function log(call: CallRecord): void {
+    isReached ||= hasReached(call);
+    emit({ kind: 'call-finished', call });
+    for (const message of call.completion?.warnings ?? []) {
+      if (!warned.has(message)) emit({ kind: 'warning', message });
+      warned.add(message);
+    }
+  }
+
+  function judge({ finishReason, text }: Completion, { choices }: Conversation): CallRecord['outcome'] {
+    const action = agent.extractAction(text, choices);
+    if (action !== undefined) return { kind: 'accepted', parameters: [], action };
+    return { kind: 'rejected', failure: { kind: finishReason === 'length' ? 'truncated' : 'missing' } };
+  }
+
+  async function reply(iteration: number, conversations: readonly Conversation[]) {
+    let waiting = conversations.length;
+    let refused: LimitName | undefined;
+    const ask = async (conversation: Conversation): Promise<CallRecord | undefined> => {
+      const { choices, game: candidate, seed, turn: attempt } = conversation;
+      const among = waiting--;
+      const messages = messagesOf(conversation);
+      const known = recorded({ iteration, candidate, attempt, messages });
+      if (known !== undefined || refused !== undefined) return known;
+      const asked = {
+        iteration,
+        attempt,
+        candidates: [{ candidate, seed }],
+        messages,
+        purpose: attempt > 0 ? 'correction' : 'proposal',
+        among,
+        ...(config.policy.act === 'constrained' && { choices: choices?.map(({ text }) => text) }),
       };
-      const calls = await Promise.all(conversations.map((one) => limit(() => ask(one))));
-      for (const [i, call] of calls.entries()) {
-        const { game, turn } = conversations[i]!;
-        if (call !== undefined && recorded(game, turn, call.messages) !== call) onCall(call);
-      }
-      for (const call of calls) {
-        const error = call && finalError(call, isReached());
-        if (error === undefined) continue;
-        if (error.kind !== 'aborted' || timeUp() === undefined) throw error;
-      }
-      const reached = caller.finish.aborted ? undefined : timeUp();
-      if (isStopped(caller))
-        stopped = reached === undefined ? { kind: 'interrupted' } : { kind: 'limit', limit: reached };
-      else if (refused !== undefined) stopped = { kind: 'limit', limit: refused };
-      if (stopped !== undefined) return undefined;
-      silent = calls.every((call) => call?.outcome.kind === 'error') ? silent + 1 : 0;
-      if (silent >= patience) throw silence(calls);
-      return calls.map((call) => ({ text: call!.completion?.text ?? '', call: call! }));
-    },
+      const called = await callModel(model, asked, caller, (completion) => judge(completion, conversation));
+      if (called.kind === 'limit') refused = called.limit;
+      return called.kind === 'ended' ? called.calls[0] : undefined;
+    };
+    const calls = await Promise.all(conversations.map((one) => limit(() => ask(one))));
+    for (const call of calls) if (call !== undefined && !unfinished.includes(call)) log(call);
+    for (const call of calls) {
+      const error = call && finalError(call, isReached);
+      if (error !== undefined && (error.kind !== 'aborted' || !isTimeUp())) throw error;
+    }
+    if (isStopped(caller)) {
+      const isLimit = !stop.finish.aborted && isTimeUp();
+      stopped = isLimit ? { kind: 'limit', limit: 'minutes' } : { kind: 'interrupted' };
+    } else if (refused !== undefined) stopped = { kind: 'limit', limit: refused };
+    if (stopped !== undefined) return undefined;
+    silent = calls.every((call) => call?.outcome.kind === 'error') ? silent + 1 : 0;
+    if (silent >= patience) throw silence(calls);
+    return calls.map((call) => ({ text: call!.completion?.text ?? '' }));
+  }
+
+  return {
+    speaker: (wave) => ({ reply: (conversations) => reply(wave, conversations) }),
+    stopped: () => stopped,
   };
 }
-
-/** The options that restrict a call to the possible actions. */
-const amongChoices = ({ act }: PlayConfig['policy'], { choices }: Conversation) =>
-  act === 'constrained' ? { choices: choices?.map(({ text }) => text) } : {};
 
 function silence(calls: readonly (CallRecord | undefined)[]): ModelError {
   const outcome = calls.at(-1)?.outcome;
   const message = outcome?.kind === 'error' ? outcome.message : 'the model gave no answer';
   return new ModelError('server', message, { retries: 0, latencyMs: 0 });
-}
-
-function judge(
-  { finishReason, text }: Completion,
-  { choices }: Conversation,
-  { agent }: ModelSpeakerSettings,
-): CallRecord['outcome'] {
-  const action = agent.extractAction(text, choices);
-  if (action !== undefined) return { kind: 'accepted', parameters: [], action };
-  return { kind: 'rejected', failure: { kind: finishReason === 'length' ? 'truncated' : 'missing' } };
 }

@@ -113,25 +113,40 @@ export async function located<T>(
   }
 }
 
-/** Runs an experiment in its directory until it ends, and writes its report. */
-export async function executeRun(
-  { assembly, directory }: ReadyRun,
+/** How a run's work reaches its process: its clock, its events and its stop requests. */
+export interface Session extends Pick<CommandContext, 'now' | 'stop'> {
+  readonly activeMs: () => number;
+  readonly emit: (event: RunEvent) => void;
+}
+
+export type RunContext = Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>;
+
+/** Does a run's work in its directory, and closes everything at the end. @param keep updates the manifest */
+export async function workIn(
+  directory: RunDirectory,
   display: Display,
-  context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>,
+  { milliseconds, now, stop }: RunContext,
+  {
+    close,
+    keep,
+    work,
+  }: {
+    readonly work: (session: Session) => Promise<unknown>;
+    readonly close: () => Promise<void>;
+    readonly keep?: (event: RunEvent, activeMs: number) => void;
+  },
 ): Promise<void> {
-  const started = context.milliseconds();
+  const started = milliseconds();
   const earlierMs = directory.manifest.activeMs;
-  const requests = watchStopRequests(directory.path, context.stop);
-  const activeMs = () => earlierMs + context.milliseconds() - started;
+  const requests = watchStopRequests(directory.path, stop);
+  const activeMs = () => earlierMs + milliseconds() - started;
   const emit = (event: RunEvent) => {
     directory.record(event);
-    keepManifest(directory, event, activeMs());
+    keep?.(event, activeMs());
     display.show(event);
   };
   try {
-    const experiment = experimentIn(assembly, directory, { emit, activeMs, now: context.now });
-    catchUp(directory, experiment);
-    await runExperiment(experiment, requests.stop);
+    await work({ activeMs, emit, now, stop: requests.stop });
   } catch (error) {
     directory.update({ status: 'failed', activeMs: activeMs() });
     throw error;
@@ -140,9 +155,28 @@ export async function executeRun(
     display.close();
     // Save first, because a user's environment or model may hang on close.
     await directory.close();
-    await closeEnvironment(assembly);
-    for (const model of languageModelsOf(assembly)) await model.close?.();
+    await close();
   }
+}
+
+/** Runs an experiment in its directory until it ends, and writes its report. */
+export async function executeRun(
+  { assembly, directory }: ReadyRun,
+  display: Display,
+  context: RunContext,
+): Promise<void> {
+  await workIn(directory, display, context, {
+    keep: (event, activeMs) => keepManifest(directory, event, activeMs),
+    async work({ stop, ...session }) {
+      const experiment = experimentIn(assembly, directory, session);
+      catchUp(directory, experiment);
+      await runExperiment(experiment, stop);
+    },
+    async close() {
+      await closeEnvironment(assembly);
+      for (const model of languageModelsOf(assembly)) await model.close?.();
+    },
+  });
   // With a large log, writing the report takes longer than is acceptable after a second stop request. In that case,
   // `policyloop report` or the next resume writes it.
   const { path } = directory;
