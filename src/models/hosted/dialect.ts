@@ -26,7 +26,7 @@ export interface Dialect {
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** OpenAI's reasoning models reject `max_tokens`; some compatible servers silently ignore the newer name. */
-export const newDialect = ({ hostname }: URL, { format }: Pick<OpenAIConfig, 'format'>): Dialect => ({
+export const newDialect = ({ hostname }: URL, { format }: OpenAIConfig): Dialect => ({
   refused: new Set(),
   tokenLimit: /(^|\.)openai\.com$|\.openai\.azure\.com$/.test(hostname)
     ? 'max_completion_tokens'
@@ -37,8 +37,8 @@ export const newDialect = ({ hostname }: URL, { format }: Pick<OpenAIConfig, 'fo
 });
 
 export function responseFormat(
-  { format }: Pick<OpenAIConfig, 'format'>,
-  { hasBounds, level }: Pick<Dialect, 'hasBounds' | 'level'>,
+  { format }: OpenAIConfig,
+  { hasBounds, level }: Dialect,
   grammar: AnswerGrammar | undefined,
 ): Fields | undefined {
   if (grammar === undefined || level === 'text') return undefined;

@@ -25,15 +25,8 @@ export function takeLogin(url: URL): Login | undefined {
 
 type OpenAIAccess = Pick<OpenAIConfig, 'baseUrl' | 'apiKeyEnv'>;
 
-export interface OpenAIServer {
-  readonly baseUrl: URL;
-  /** Strings that are sent but must stay hidden: the key or password, and the values of the user's headers. */
-  readonly secrets: readonly string[];
-  readonly settings: ClientOptions;
-}
-
 /** @throws UserError if the key is missing or unusable, or the URL is unusable */
-export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): OpenAIServer {
+export function openaiServer(access: OpenAIAccess, env: CommandContext['env']) {
   const baseUrl = readBaseUrl(access, env);
   const login = takeLogin(baseUrl);
   const query = new URLSearchParams(baseUrl.search);
@@ -55,6 +48,7 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
       : login && { authorization: login.authorization };
   return {
     baseUrl,
+    /** Strings that are sent but must stay hidden: the key or password, and the values of the user's headers. */
     secrets: [apiKey ?? '', ...(login?.secrets ?? []), ...customHeaders(env)],
     settings: {
       baseURL: baseUrl.href.replace(/\/$/, ''),
@@ -65,7 +59,7 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
       maxRetries: 0,
       // No timeout here: retry.ts enforces the deadline of each call.
       timeout: 2 ** 31 - 1,
-    },
+    } satisfies ClientOptions,
   };
 }
 

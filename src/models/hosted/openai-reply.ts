@@ -1,7 +1,13 @@
 /** Reads chat completions of all servers. */
 import { z } from 'zod';
 import type { ChatMessage, Completion, FinishReason } from '../language-model.js';
-import { checkUsage, fullWarning, replyFaults, silenceWarning } from '../reply-faults.js';
+import {
+  checkUsage,
+  fullWarning,
+  type ReportedCounts,
+  replyFaults,
+  silenceWarning,
+} from '../reply-faults.js';
 import { kindOf, serverError } from './json-fetch.js';
 import { TryFailure } from './retry.js';
 
@@ -21,25 +27,6 @@ const messageSchema = z.object({
   thinking: z.string().nullish(),
 });
 
-/** A token count; checkUsage validates it, so that a wrong one doesn't discard the reply. */
-const tokens = z.unknown().optional();
-const usageSchema = z
-  .object({
-    prompt_tokens: tokens,
-    completion_tokens: tokens,
-    total_tokens: tokens,
-    prompt_tokens_details: z.object({ cached_tokens: tokens }).nullish().catch(undefined),
-    completion_tokens_details: z.object({ reasoning_tokens: tokens }).nullish().catch(undefined),
-    /** Cached tokens: the field of DeepSeek, then of Mistral, then of Moonshot and others. */
-    prompt_cache_hit_tokens: tokens,
-    num_cached_tokens: tokens,
-    cached_tokens: tokens,
-    /** SGLang's field. */
-    reasoning_tokens: tokens,
-  })
-  .nullish()
-  .catch(undefined);
-
 const choiceSchema = z.object({
   message: messageSchema,
   finish_reason: z.string().nullish(),
@@ -47,7 +34,7 @@ const choiceSchema = z.object({
 });
 type Choice = z.output<typeof choiceSchema>;
 
-const responseSchema = z.object({ choices: z.array(choiceSchema).min(1), usage: usageSchema });
+const responseSchema = z.object({ choices: z.array(choiceSchema).min(1), usage: z.unknown().optional() });
 export type ChatCompletion = z.output<typeof responseSchema>;
 
 /** @throws TryFailure if the response isn't a chat completion */
@@ -61,12 +48,12 @@ export function readChatCompletion(response: unknown): ChatCompletion {
   if (parsed.success) return parsed.data;
   // LM Studio responds like this to a wrong path.
   if (/unexpected endpoint/i.test(message)) throw new TryFailure('not-found', message);
-  const bare = withoutChoices.safeParse(response);
-  if (bare.success) {
+  if (withoutChoices.safeParse(response).success) {
     const said =
       message === '' ? 'the reply has no choices' : `the server sent an error with HTTP 200: ${message}`;
     // If tokens were billed, an answer was generated but lost.
-    throw new TryFailure(Number(bare.data.usage?.completion_tokens) >= 1 ? 'malformed' : 'empty', said);
+    const billed = Number(countsOf((response as { readonly usage?: unknown }).usage).completion);
+    throw new TryFailure(billed >= 1 ? 'malformed' : 'empty', said);
   }
   const issue = parsed.error.issues[0]!;
   throw new TryFailure(
@@ -75,7 +62,7 @@ export function readChatCompletion(response: unknown): ChatCompletion {
   );
 }
 
-const withoutChoices = z.object({ choices: z.array(z.unknown()).max(0).nullish(), usage: usageSchema });
+const withoutChoices = z.object({ choices: z.array(z.unknown()).max(0).nullish() });
 
 /** One completion per choice; the first one carries the usage, latency and retries of the whole call. */
 export function completionsOf(
@@ -128,14 +115,22 @@ function readFinishReason(given: string): FinishReason {
   return filtered ? 'content-filter' : 'other';
 }
 
-const countsOf = (usage: ChatCompletion['usage']) => ({
-  prompt: usage?.prompt_tokens,
-  cached:
-    usage?.prompt_tokens_details?.cached_tokens ??
-    usage?.prompt_cache_hit_tokens ??
-    usage?.num_cached_tokens ??
-    usage?.cached_tokens,
-  completion: usage?.completion_tokens,
-  reasoning: usage?.completion_tokens_details?.reasoning_tokens ?? usage?.reasoning_tokens,
-  total: usage?.total_tokens,
-});
+const record = z.record(z.string(), z.unknown()).catch({});
+
+/** Token counts of any type; checkUsage validates them, so that a wrong one doesn't discard the reply. */
+function countsOf(given: unknown): ReportedCounts {
+  const usage = record.parse(given);
+  return {
+    prompt: usage.prompt_tokens,
+    // The fields of OpenAI, of DeepSeek, of Mistral, and of Moonshot and others.
+    cached:
+      record.parse(usage.prompt_tokens_details).cached_tokens ??
+      usage.prompt_cache_hit_tokens ??
+      usage.num_cached_tokens ??
+      usage.cached_tokens,
+    completion: usage.completion_tokens,
+    // SGLang's field is at the top level.
+    reasoning: record.parse(usage.completion_tokens_details).reasoning_tokens ?? usage.reasoning_tokens,
+    total: usage.total_tokens,
+  };
+}

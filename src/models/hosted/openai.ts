@@ -1,7 +1,7 @@
 import OpenAI, { type ClientOptions } from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
-import { z } from 'zod';
 import type { CommandContext } from '../../base/context.js';
+import { isRecord } from '../../base/modules/user-module.js';
 import {
   type ChatMessage,
   chosenSampling,
@@ -46,8 +46,9 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       const response = readChatCompletion(await client.chat.completions.create(body, { signal }));
       return { response, level: before.level };
     } catch (error) {
-      const failure = causeOf(error);
-      if (!(failure instanceof TryFailure)) throw failure;
+      // The SDK wraps errors that its `fetch` throws.
+      const failure = error instanceof OpenAI.APIConnectionError ? error.cause : error;
+      if (!(failure instanceof TryFailure)) throw error;
       const { kind, message, retryAfter } = failure;
       const fields = { ...body };
       if (adapt(dialect, config, fields, before, failure) || addVersion(dialect, baseUrl, before, failure))
@@ -130,13 +131,6 @@ function requestBody(
   } as unknown as ChatCompletionCreateParamsNonStreaming;
 }
 
-/** The SDK wraps errors that its `fetch` throws. */
-function causeOf(error: unknown): unknown {
-  return error instanceof OpenAI.APIConnectionError && error.cause instanceof TryFailure
-    ? error.cause
-    : error;
-}
-
 /** Appends `/v1` if nothing was found at a base URL without a version. @returns whether it did */
 function addVersion(
   dialect: Dialect,
@@ -181,16 +175,10 @@ function hintFor(
 /** Names that servers use for the context length; llama.cpp's `n_ctx_train` is that of the training. */
 const names = 'max_model_len context_length context_window max_context_length n_ctx n_ctx_train'.split(' ');
 
-const factsSchema = z.record(z.string(), z.unknown());
-
-function lengthsIn(facts: unknown): readonly number[] {
-  const { data = {} } = factsSchema.safeParse(facts);
-  const values = names.map((name) => data[name]);
-  return values.filter((value): value is number => typeof value === 'number' && value > 0);
-}
-
-/** Longest wait for the context length, which a run can do without. */
-const patienceMs = 5_000;
+const lengthsIn = (facts: unknown): readonly number[] =>
+  names
+    .map((name) => (isRecord(facts) ? facts[name] : undefined))
+    .filter((value): value is number => typeof value === 'number' && value > 0);
 
 /** The smallest context length that the server reports; undefined if none. @throws the signal's reason if it aborts */
 async function servedContext(
@@ -198,14 +186,13 @@ async function servedContext(
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<number | undefined> {
-  const client = new OpenAI({ ...settings, fetch: jsonFetch });
-  const asked = AbortSignal.any([AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])]);
+  // A run can do without the context length.
+  const client = new OpenAI({ ...settings, fetch: jsonFetch, timeout: 5000 });
   const version = /\/v\d/.test(client.baseURL) ? '' : '/v1';
-  const listed = await client.get(`${version}/models`, { signal: asked }).catch(() => undefined);
+  const listed = await client.get(`${version}/models`, { signal }).catch(() => undefined);
   signal?.throwIfAborted();
-  const { data } = z.object({ data: z.array(factsSchema) }).safeParse(listed);
+  const models = isRecord(listed) && Array.isArray(listed.data) ? listed.data.filter(isRecord) : [];
   // A server with a single model usually accepts any name.
-  const models = data?.data ?? [];
   const model = models.find(({ id }) => id === name) ?? (models.length === 1 ? models[0] : undefined);
   return lowestLimit(...[model, model?.top_provider, model?.meta].flatMap(lengthsIn));
 }

@@ -4,24 +4,16 @@
  */
 import type { OpenAIConfig, PriceConfig } from '../settings.js';
 
-interface PriceList {
-  readonly host: string;
-  /** Month in which the prices were read. */
-  readonly read: string;
-  /** URL of the provider's price list. */
-  readonly source: string;
-  /** Each price with its models, separated by spaces. Dated versions of a model have the same price. */
-  readonly models: readonly (readonly [...Price, names: string])[];
-}
-
 /** US dollars per million prompt tokens, cached prompt tokens (null: not published) and completion tokens. */
 type Price = readonly [input: number, cached: number | null, output: number];
 
-export const priceLists: readonly PriceList[] = [
-  {
-    host: 'api.openai.com',
+/** For each host: the month in which its price list was read, and each price with its models, separated by spaces. */
+export const priceLists: Readonly<
+  Record<string, { readonly read: string; readonly models: readonly (readonly [...Price, names: string])[] }>
+> = {
+  // https://developers.openai.com/api/docs/pricing
+  'api.openai.com': {
     read: '2026-09',
-    source: 'https://developers.openai.com/api/docs/pricing',
     models: [
       [0.75, 0.075, 4.5, 'gpt-5.4-mini'],
       [0.2, 0.02, 1.25, 'gpt-5.4-nano'],
@@ -39,10 +31,9 @@ export const priceLists: readonly PriceList[] = [
       [15, 7.5, 60, 'o1'],
     ],
   },
-  {
-    host: 'api.anthropic.com',
+  // https://platform.claude.com/docs/en/about-claude/pricing
+  'api.anthropic.com': {
     read: '2026-10',
-    source: 'https://platform.claude.com/docs/en/about-claude/pricing',
     models: [
       [10, 0.25, 50, 'claude-fable-5-1'],
       [10, 1, 50, 'claude-fable-5'],
@@ -54,10 +45,9 @@ export const priceLists: readonly PriceList[] = [
       [1, 0.1, 5, 'claude-haiku-4-5'],
     ],
   },
-  {
-    host: 'generativelanguage.googleapis.com',
+  // https://ai.google.dev/gemini-api/docs/pricing
+  'generativelanguage.googleapis.com': {
     read: '2026-09',
-    source: 'https://ai.google.dev/gemini-api/docs/pricing',
     models: [
       [1.5, 0.15, 9, 'gemini-3.5-flash'],
       [0.3, null, 2.5, 'gemini-3.5-flash-lite'],
@@ -66,26 +56,24 @@ export const priceLists: readonly PriceList[] = [
       [0.1, 0.01, 0.4, 'gemini-2.5-flash-lite'],
     ],
   },
-  {
-    host: 'api.mistral.ai',
+  // https://mistral.ai/pricing/api
+  'api.mistral.ai': {
     read: '2026-09',
-    source: 'https://mistral.ai/pricing/api',
     models: [
       [0.5, 0.05, 1.5, 'mistral-large-latest'],
       [1.5, 0.15, 7.5, 'mistral-medium-latest'],
       [0.15, 0.015, 0.6, 'mistral-small-latest'],
     ],
   },
-  {
-    host: 'api.groq.com',
+  // https://console.groq.com/docs/models
+  'api.groq.com': {
     read: '2026-09',
-    source: 'https://console.groq.com/docs/models',
     models: [
       [0.15, null, 0.6, 'openai/gpt-oss-120b'],
       [0.075, null, 0.3, 'openai/gpt-oss-20b'],
     ],
   },
-];
+};
 
 /** Versions that cost something else than their model. */
 const otherPrices = ['gpt-4o-2024-05-13'];
@@ -105,7 +93,7 @@ export function listPrice(
 ): PriceConfig | undefined {
   const address = baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
   const { host, protocol } = URL.canParse(address) ? new URL(address) : {};
-  const list = priceLists.find((one) => one.host === host && protocol === 'https:');
+  const list = protocol === 'https:' ? priceLists[host!] : undefined;
   // Other service tiers have other prices.
   if (list === undefined || extra?.service_tier !== undefined) return undefined;
   const model = name.replace(versionDate, '');
