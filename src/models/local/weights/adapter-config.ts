@@ -1,9 +1,9 @@
 /** Reads PEFT's `adapter_config.json`: which modules a LoRA adapter changes, and by how much. */
 
 import { z } from 'zod';
-import { UserError } from '../../../base/errors.js';
+import { messageOf, UserError } from '../../../base/errors.js';
 import { checkedValue } from '../../../base/files/files.js';
-import { TimeLimitError, withinTime } from '../../../base/time-limit.js';
+import { withinTime } from '../../../base/time-limit.js';
 import { harmlessAdapterKeys, ignoring, refuseUnknownKeys, withoutKeys } from './config-keys.js';
 
 export interface LoraScaling {
@@ -60,13 +60,11 @@ export function parseAdapterConfig(
   if (isOfGpt2(fields.target_modules)) read.push('fan_in_fan_out');
   refuseUnknownKeys(fields, { read, harmless: harmlessAdapterKeys }, file);
   const scaling = { rank: fields.r, alpha: fields.lora_alpha, rankStabilized: fields.use_rslora ?? false };
-  const patterns = Object.entries(fields.alpha_pattern ?? {}).map(
-    ([pattern, alpha]) => [moduleTest(pattern, file), alpha] as const,
-  );
+  const patterns = Object.entries(fields.alpha_pattern ?? {});
   return {
     base: fields.base_model_name_or_path ?? undefined,
     scaling,
-    alphaOf: (module) => patterns.find(([fits]) => fits(module))?.[1] ?? scaling.alpha,
+    alphaOf: (module) => patterns.find(([pattern]) => fits(pattern, module, file))?.[1] ?? scaling.alpha,
   };
 }
 
@@ -88,35 +86,19 @@ function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): 
   });
 }
 
-/** Limits for a pattern, because it comes from an untrusted file. */
-const most = { characters: 2000, seconds: 0.5 } as const;
-
-/** Whether a pattern of Python's `re` matches the end of a module's path, as in PEFT. */
-function moduleTest(pattern: string, file: string): (module: string) => boolean {
-  const refuse = (reason: string): never => {
+/** Whether a pattern of Python's `re` matches the end of a module's path, as in PEFT. It comes from an untrusted file. */
+function fits(pattern: string, module: string, file: string): boolean {
+  try {
+    // Python and JavaScript spell the other kinds of groups differently. The flag `u` refuses unknown escapes.
+    if (/\(\?(?!:)/.test(pattern)) throw new SyntaxError('it has a group that starts with (?');
+    return withinTime(0.5, () => new RegExp(`^(?:.*\\.)?(?:${pattern})$`, 'u').test(module));
+  } catch (error) {
     throw new UserError({
       file,
       field: 'alpha_pattern',
       value: pattern,
-      message: `this regular expression can't be used: ${reason}`,
+      message: `this regular expression can't be used: ${messageOf(error)}`,
       hint: 'use a simpler expression, or the names of modules',
     });
-  };
-  if (pattern.length > most.characters) refuse(`it is longer than ${most.characters} characters`);
-  // Python and JavaScript spell the other kinds of groups differently. The flag `u` refuses unknown escapes.
-  if (/\(\?(?!:)/.test(pattern)) refuse('it has a group that starts with (?');
-  let whole: RegExp;
-  try {
-    whole = new RegExp(`^(?:.*\\.)?(?:${pattern})$`, 'u');
-  } catch {
-    return refuse('it isn’t valid in JavaScript');
   }
-  return (module) => {
-    try {
-      return withinTime(most.seconds, () => whole.test(module));
-    } catch (error) {
-      if (!(error instanceof TimeLimitError)) throw error;
-      return refuse('matching it takes too long');
-    }
-  };
 }

@@ -49,7 +49,6 @@ const types: readonly (readonly [string, number, number, number, Packing?, Unpac
   ['Q5_K', 13, 256, 176, packed(8, 32, true), q5K],
   ['Q6_K', 14, 256, 210, packed(8, 16), q6K],
   ['IQ4_XS', 23, 256, 136, packed(8, 32), iq4xs],
-  ['MXFP4', 39, 32, 17, packed(8, 32), mxfp4],
 ];
 export const blockTypes: readonly BlockType[] = types.map(
   ([dtype, number, elements, bytes, packing, unpack]) => {
@@ -108,23 +107,22 @@ function q8_0(from: Buffer, at: number, { codes, scales }: Unpacked): void {
   for (let i = 0; i < 32; i++) codes[i] = from[at + 2 + i]! ^ 128;
 }
 
-/** The levels of IQ4_NL and IQ4_XS, and twice the levels of MXFP4, all shifted by 128 to be positive. */
+/** The levels of IQ4_NL and IQ4_XS, shifted by 128 to be positive. */
 const nonLinear = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113].map(
   (v) => v + 128,
 );
-const fp4 = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12].map((v) => v + 128);
 
-function levels(from: Buffer, at: number, codes: Uint8Array, table: readonly number[], first = 0): void {
+function levels(from: Buffer, at: number, codes: Uint8Array, first = 0): void {
   for (let i = 0; i < 16; i++) {
     const byte = from[at + i]!;
-    codes[first + i] = table[byte & 15]!;
-    codes[first + i + 16] = table[byte >> 4]!;
+    codes[first + i] = nonLinear[byte & 15]!;
+    codes[first + i + 16] = nonLinear[byte >> 4]!;
   }
 }
 
 function iq4nl(from: Buffer, at: number, { codes, scales }: Unpacked): void {
   scales[0] = half(from, at);
-  levels(from, at + 2, codes, nonLinear);
+  levels(from, at + 2, codes);
 }
 
 /** d, 16 bits with the top two bits of eight scales, 4 bytes with their lower four bits, 128 bytes of 4-bit codes. */
@@ -134,13 +132,8 @@ function iq4xs(from: Buffer, at: number, { codes, scales }: Unpacked): void {
   for (let j = 0; j < 8; j++) {
     const low = (from[at + 4 + (j >> 1)]! >> (4 * (j & 1))) & 15;
     scales[j] = d * ((low | (((high >> (2 * j)) & 3) << 4)) - 32);
-    levels(from, at + 8 + 16 * j, codes, nonLinear, 32 * j);
+    levels(from, at + 8 + 16 * j, codes, 32 * j);
   }
-}
-
-function mxfp4(from: Buffer, at: number, { codes, scales }: Unpacked): void {
-  scales[0] = 2 ** (from[at]! - 128);
-  levels(from, at + 1, codes, fp4);
 }
 
 /** The j-th of eight pairs of 6-bit scales and minima, packed in 12 bytes (Q4_K, Q5_K). */

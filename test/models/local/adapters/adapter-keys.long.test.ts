@@ -228,10 +228,10 @@ describe('alpha_pattern', () => {
   });
 
   it.each([
-    ['takes for ever', '(((\\w+)+)+\\.?)*X', /takes too long/],
+    ['takes for ever', '(((\\w+)+)+\\.?)*X', /takes longer/],
     ['is for Python alone', '(?>.*)proj', /starts with/],
-    ['has an escape of Python alone', '\\Aq_proj', /isn’t valid in JavaScript/],
-    ['is none', '(', /isn’t valid in JavaScript/],
+    ['has an escape of Python alone', '\\Aq_proj', /Invalid regular expression/],
+    ['is none', '(', /Invalid regular expression/],
   ])('a pattern that %s is refused', (_, pattern, message) => {
     expect(() => open(adapterWith({ config: { alpha_pattern: { [pattern]: 4 } } }))).toThrow(message);
   });
