@@ -2,9 +2,8 @@
 import type { Content } from '../../src/base/text/content.js';
 import { html } from '../../src/base/text/html.js';
 import { formatReturn, formatShare, formatSigned, plural } from '../../src/base/text/numbers.js';
-import { number, pageTable, text } from '../../src/base/text/table.js';
+import { estimate, number, pageTable, text } from '../../src/base/text/table.js';
 import { verdictRule } from '../../src/studies/comparison/words.js';
-import { type IntervalRow, intervalRows } from '../../src/web/interval-rows.js';
 import { type Page, sectionsOf } from '../../src/web/page.js';
 import { armCurves } from '../../src/web/report/charts/arm-curves.js';
 import {
@@ -152,25 +151,23 @@ function resultPlot({ experiments, groups }: Evaluation): Content | undefined {
         experiment.range === null ? 0 : experiment.range[1] - experiment.range[0],
       ),
     ),
-    ...pooled.flatMap((group) => rowOf(html`<b>${group.group}</b>`, group, 1)),
+    ...pooled.flatMap((group) => rowOf(group.group, group, 1)),
   ];
   if (rows.length === 0) return undefined;
-  return intervalRows(rows, {
-    title: 'Tuned − base, normalised return, with 95 % interval',
-    caption:
-      'To the right of the dashed line, the tuned model is better. A bar that crosses the line is consistent with no difference. The verdicts below are corrected for multiple comparisons.',
-    format: formatSigned,
-    line: 0,
-  });
+  return html`${pageTable(rows, [
+    text('', ({ name }) => name),
+    estimate('tuned − base, normalised return', ({ estimated }) => estimated, {
+      format: formatSigned,
+      drawn: { line: 0 },
+    }),
+    number('pairs', ({ pairs }) => pairs),
+  ])}
+<p class="note">To the right of the dashed line, the tuned model is better. A bar that crosses the line is consistent with no difference. The verdicts below are corrected for multiple comparisons.</p>`;
 }
 
-function rowOf(
-  name: Content | string,
-  result: Pick<GroupResult, 'differences'>,
-  range: number,
-): IntervalRow[] {
+function rowOf(name: string, result: Pick<GroupResult, 'differences'>, range: number) {
   const { counts, difference, interval } = tunedAgainstBase(result) ?? {};
   if (difference == null || interval == null || !(range > 0)) return [];
-  const detail = plural(counts![0]!, 'pair');
-  return [{ name, value: difference / range, interval: [interval[0] / range, interval[1] / range], detail }];
+  const ends = [interval[0] / range, interval[1] / range] as const;
+  return [{ name, pairs: counts![0]!, estimated: { value: difference / range, interval: ends } }];
 }

@@ -139,7 +139,7 @@ export function programFailureText({ line, observation, reason }: ProgramFailure
 const longestObservation = 300; // characters
 
 /** Examples: `[0.01234, −1.5]`, `4`, `"You are in a kitchen."`. Truncates long observations. */
-export function observationText(observation: Observation): string {
+function observationText(observation: Observation): string {
   const text =
     typeof observation === 'object'
       ? `[${observation.map((value) => formatNumber(value)).join(', ')}]`

@@ -14,14 +14,13 @@ import { placeName, summaryOf } from '../runs/summary.js';
 import { largest } from '../statistics/descriptive.js';
 import { type Page, sectionsOf } from '../web/page.js';
 import { parentOf } from '../web/report/data/lineage.js';
-import { loggedProposals, proposalId } from '../web/report/data/proposals.js';
-import type { ShownCalls } from '../web/report/data/shown-calls.js';
+import { loggedProposals } from '../web/report/data/proposals.js';
 import { taskLabels } from '../web/report/data/task-labels.js';
 import { animationView, runPage } from '../web/report/run-report.js';
 import { proposalList } from '../web/report/views/call-log.js';
 import { runHeader } from '../web/report/views/overview.js';
 import { policyOf } from '../web/report/views/policy-view.js';
-import { failedPrograms, programChange } from '../web/report/views/program-view.js';
+import { programChange } from '../web/report/views/program-view.js';
 import { namedPolicies, runData } from '../web/report/write-report.js';
 import { tile } from '../web/study.js';
 
@@ -142,17 +141,10 @@ ${parent && programChange(entry, parent, config, true)}${vector}`;
         proposals.length > 0 && proposalList(manifest.run, { proposals, calls: byIndex }),
       ],
       ['policy', arePrograms ? 'Programs' : 'Policies', shown.length > 0 && policies],
-      [
-        'failures',
-        'Failures',
-        arePrograms && failedPrograms(data, proposals, { calls: byIndex, link: proposalLink }),
-      ],
     ),
     footer: undefined,
   };
 }
-
-const proposalLink: ShownCalls['link'] = (place) => `#${proposalId(place)}`;
 
 /** Maximum number of candidates whose policies and episodes are shown. */
 const mostShown = 32;

@@ -3,7 +3,6 @@ import { type Content, childrenOf, type Shown } from '../../src/base/text/conten
 import type { TableData } from '../../src/base/text/table-data.js';
 import type { Chart } from '../../src/web/chart.js';
 import type { HeatMap } from '../../src/web/heat-map.js';
-import type { IntervalRows } from '../../src/web/interval-rows.js';
 import { type Page, pageData } from '../../src/web/page.js';
 
 /** A page as the app gets it. */
@@ -76,11 +75,6 @@ function textOfPart([name, props, ...children]: Exclude<Shown, string | number>)
       const { columns, rows } = props as unknown as TableData;
       const cells = rows.flat().flatMap(({ detail = '', text }) => [text, detail]);
       return [...columns.map(({ spoken, title }) => title || spoken), ...cells].join(' ');
-    }
-    case 'interval-rows': {
-      const { caption = '', rows, title } = props as unknown as IntervalRows;
-      const lines = rows.flatMap(({ detail, text }, i) => [textOf([children[i]!]), text, detail]);
-      return [title, ...lines, caption].join(' ');
     }
     case 'proposal-log':
     case 'sample-choice':

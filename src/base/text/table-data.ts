@@ -12,12 +12,20 @@ export interface Marked {
   readonly share?: number;
 }
 
+/** How a page draws the estimates of a column: on a common axis, with a dashed line at `line` (a forest plot). */
+export interface IntervalAxis {
+  readonly line?: number;
+  /** Values that the axis must include. */
+  readonly include?: readonly number[];
+}
+
 export interface TableData {
   readonly isTall: boolean;
   readonly columns: readonly {
     readonly kind: 'text' | 'number' | 'estimate' | 'bar';
     readonly title: string;
     readonly spoken: string;
+    readonly drawn?: IntervalAxis | undefined;
   }[];
   readonly rows: readonly (readonly TableCell[])[];
 }
@@ -25,6 +33,7 @@ export interface TableData {
 export interface TableCell extends Marked {
   /** The number by which a cell is sorted, if it is one. */
   readonly value?: number | undefined;
+  readonly interval?: readonly [number, number] | null | undefined;
   readonly strong?: boolean | undefined;
   /** True if it repeats the cell above, so it stays blank. */
   readonly isRepeated?: boolean;

@@ -4,7 +4,7 @@
  */
 import { Part } from './content.js';
 import { apart, formatInterval, formatNumber, formatReturn, missing, type NumberFormat } from './numbers.js';
-import type { Marked, TableCell, TableData } from './table-data.js';
+import type { IntervalAxis, Marked, TableCell, TableData } from './table-data.js';
 import { fittedTable, type TextTable } from './text-table.js';
 
 export interface Column<Row> {
@@ -22,6 +22,8 @@ export interface Column<Row> {
   readonly strong?: boolean;
   /** Leaves a cell empty if it and all grouped columns before it repeat the row above; not in CSV and Markdown. */
   readonly grouped?: boolean;
+  /** Pages also draw the estimates and their intervals. */
+  readonly drawn?: IntervalAxis;
   readonly cell: (row: Row) => Cell;
 }
 
@@ -116,7 +118,8 @@ export function pageTable<Row>(
   const shown = shownColumns(columns, rows);
   const data: TableData = {
     isTall: tall,
-    columns: shown.map(({ kind = 'text', spoken, title = '' }, c) => ({
+    columns: shown.map(({ drawn, kind = 'text', spoken, title = '' }, c) => ({
+      drawn,
       kind,
       title,
       spoken: spoken ?? (c === 0 ? 'name' : 'value'),
@@ -139,7 +142,8 @@ function pageCell<Row>({ asText, format = formatNumber, kind, strong }: Shown<Ro
     text,
     value: numberIn(cell),
     ...((strong || (kind === 'estimate' && text !== missing)) && { strong: true }),
-    ...(typeof cell === 'object' && cell !== null && { detail: intervalText(cell, format) }),
+    ...(typeof cell === 'object' &&
+      cell !== null && { detail: intervalText(cell, format), interval: cell.interval }),
   };
 }
 

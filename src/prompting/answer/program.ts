@@ -41,24 +41,6 @@ export function readEdits(
 
 const areEdits = (text: string) => /^\s*<{5,}/m.test(text);
 
-/**
- * The program that a reply proposes, even if it can't be used; undefined if it has none or its edits don't apply.
- * @param parent the source that edits change, if edits were requested
- */
-export function proposedSource(reply: string, parent: string | undefined): string | undefined {
-  const { text } = answerText(reply);
-  if (parent === undefined || !areEdits(text)) {
-    const { source } = sourceIn(text);
-    return source && asWritten(reply, source);
-  }
-  try {
-    return applyEdits(parent, text);
-  } catch (error) {
-    if (error instanceof ProgramFault) return undefined;
-    throw error;
-  }
-}
-
 function added(
   written: string,
   programs: ProgramLibrary,

@@ -10,9 +10,7 @@ import {
   formatReturn,
   plural,
 } from '../../base/text/numbers.js';
-import { number, pageTable, text } from '../../base/text/table.js';
-import { largest, smallest } from '../../statistics/descriptive.js';
-import { intervalRows } from '../../web/interval-rows.js';
+import { estimate, number, pageTable, text } from '../../base/text/table.js';
 import { type Page, sectionsOf } from '../../web/page.js';
 import { parallelFigure, parallelPlot } from '../../web/parallel.js';
 import {
@@ -101,19 +99,26 @@ function taskResult({ settings }: SweptTask, seeds: readonly number[]): Content 
   if (best === undefined) return html`<p class="empty">No run is complete yet.</p>`;
   const rows = ranked(settings).filter(({ confirmed }) => confirmed !== null);
   const more = rows.length - mostRanked;
-  const caption = [
-    'Mean confirmed return of each setting, with its 95 % interval over seeds.',
-    ...(more > 0 ? [`The table of settings has ${more} more.`] : []),
-    ...(settings.length > 1 ? [optimistic(settings)] : []),
-  ].join(' ');
-  const figures = rows.slice(0, mostRanked).map((setting, i) => {
-    const { count, mean, meanInterval } = setting.confirmed!;
-    const detail = count < seeds.length && { detail: plural(count, 'seed') };
-    return { name: settingName(setting), value: mean, interval: meanInterval, isMuted: i > 0, ...detail };
-  });
   return html`${verdictBox(best.text, best.mark)}
-${intervalRows(figures, { title: 'Mean confirmed return', caption })}`;
+${pageTable(rows.slice(0, mostRanked), [
+  text('setting', settingName),
+  meanColumn(({ confirmed }: SettingFigures) => confirmed!),
+  number(
+    rows.some(({ confirmed }) => confirmed!.count < seeds.length) && 'seeds',
+    ({ confirmed }) => confirmed!.count,
+  ),
+])}
+<p class="note">Mean confirmed return of each setting, with its 95 % interval over seeds.${more > 0 && ` The table of settings has ${more} more.`}${settings.length > 1 && ` ${optimistic(settings)}`}</p>`;
 }
+
+/** @param include values that the axis must include */
+const meanColumn = <Row>(
+  of: (row: Row) => SettingFigures['confirmed'] & object,
+  include: readonly number[] = [],
+) =>
+  estimate('mean confirmed return', (row: Row) => ({ value: of(row).mean, interval: of(row).meanInterval }), {
+    drawn: { include },
+  });
 
 function headline({ activeMs, usage }: SweepResult): Content {
   const tokens = usage.promptTokens + usage.completionTokens;
@@ -164,14 +169,10 @@ function effectsView({ effects }: SweptTask): Content | undefined {
   const { levels, main } = effects;
   const ends = levels.flatMap(({ confirmed: { mean, meanInterval } }) => [mean, ...(meanInterval ?? [])]);
   return html`${[...groupedBy(levels, ({ key }) => key)].map(([title, own]) =>
-    intervalRows(
-      own.map(({ confirmed, value }) => ({
-        name: shownValue(value),
-        value: confirmed.mean,
-        interval: confirmed.meanInterval,
-      })),
-      { title, range: [smallest(ends), largest(ends)] },
-    ),
+    pageTable(own, [
+      text(title, ({ value }) => shownValue(value)),
+      meanColumn(({ confirmed }: (typeof own)[number]) => confirmed, ends),
+    ]),
   )}
 <p class="note">Mean confirmed return of the settings with each value, with 95 % intervals over seeds.</p>
 <h3>Differences</h3><p class="note">${overText(effects)}</p>${pageTable(main, effectColumns)}`;

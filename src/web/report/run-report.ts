@@ -19,7 +19,7 @@ import { failureView } from './views/failure-view.js';
 import { predictionView } from './views/model-view.js';
 import { confirmationTable, headline, reproduction, runHeader, warnings } from './views/overview.js';
 import { policyOf } from './views/policy-view.js';
-import { failedPrograms, lineageView } from './views/program-view.js';
+import { lineageView } from './views/program-view.js';
 import { UsageByIteration, usageView } from './views/usage-view.js';
 
 /**
@@ -57,11 +57,7 @@ export function runPage(data: RunData, linkOf?: ShownCalls['link']): Page {
         arePrograms && config.model.provider !== 'portfolio' ? 'Tuning' : 'Members',
         memberView(memberFigures(proposals)),
       ],
-      [
-        'failures',
-        'Failures',
-        [failureView(proposals, config, shown.link), failedPrograms(data, proposals, shown)],
-      ],
+      ['failures', 'Failures', failureView(proposals, config, shown.link)],
       ['usage', 'Usage', usageView(manifest, usage.totals)],
       ['log', 'Log', callLog(data, shown, onlyProposals(proposals).length)],
       ['config', 'Config', preformatted(configYaml)],

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createProgramLibrary } from '../../../src/policies/program/library.js';
-import { proposedSource, readProgram } from '../../../src/prompting/answer/program.js';
+import { readProgram } from '../../../src/prompting/answer/program.js';
 
 const code = (line: string) =>
   `function act(observation, memory) {\n  const [a, b, c, d] = observation;\n  ${line}\n  return 0;\n}`;
@@ -21,5 +21,5 @@ it.each([
 
 it('code in the thinking is ignored', () => {
   const thought = '<think>\n```js\nfunction act() { return 1; }\n```\n</think>\nNothing.';
-  expect(proposedSource(thought, undefined)).toBeUndefined();
+  expect(readProgram(thought, createProgramLibrary({ kind: 'discrete', n: 2 })).ok).toBe(false);
 });

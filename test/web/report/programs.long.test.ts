@@ -126,9 +126,7 @@ it('the report has sources, changes, lineage and failures, but no parameter map'
     attributes: { left: first, right: second },
   });
   expect(text).toContain('iteration 2: changes from iteration 1');
-  expect(text).toContain(
-    "cannot read property 'x' of undefined 3 if (memory.steps > 3) return memory.nothing.x;",
-  );
+  expect(text).toContain("cannot read property 'x' of undefined");
   expect(text).toContain('after 1 failure Damps.');
   expect(elementsOf(page).map(({ name }) => name)).not.toContain('heat-map');
   expect(text).not.toContain('Parameter vector');
@@ -140,7 +138,6 @@ it('the view shows sources, changes and errors, and refuses to execute programs'
   expect(pageText(await shownRunPage('r', path))).toContain('iteration 2: changes from iteration 1');
   const text = pageText(await iterationPage('r', path, 2));
   expect(text).toContain('iteration 2: changes from iteration 1');
-  expect(text).toContain('Failed programs');
   // Each attempt shows its own reply.
   expect(text).toMatch(/First attempt program .*Counts\. .*Correction 1 accepted .*Damps\./);
   const episode = episodeSvg(path, { iteration: 2, candidate: 1, episode: 1 });

@@ -4,6 +4,7 @@ import { missing } from '../../../base/text/numbers.js';
 import type { TableCell, TableData } from '../../../base/text/table-data.js';
 import { compareValues, type Value } from '../../../runs/listing/fields.js';
 import { html } from '../base/html.js';
+import { intervalAxis } from '../chart/interval-axis.js';
 
 /** Maximum number of columns that fit side by side on a phone; with more, each row becomes a list of its cells. */
 const mostOnPhone = 4;
@@ -24,11 +25,19 @@ export function DataTable({ columns, isTall, rows }: TableData) {
     );
   const classOf = (c: number) =>
     ({ text: undefined, bar: 'bar-cell', number: 'number', estimate: 'number' })[columns[c]!.kind];
+  const plots = columns.map(
+    ({ drawn }, c) =>
+      drawn &&
+      intervalAxis(
+        drawn,
+        rows.flatMap((row) => row[c] ?? []),
+      ),
+  );
   return html`<div class=${isTall ? 'scroll tall' : 'scroll'} tabindex="0"><table class=${stacks ? 'stack' : undefined}>
 <thead><tr>${columns.map(({ spoken, title }, c) => {
     const text = title || html`<span class="repeated">${spoken}</span>`;
     const direction = c === sorted ? (sign < 0 ? 'descending' : 'ascending') : undefined;
-    return html`<th scope="col" class=${classOf(c)} aria-sort=${direction}>${isSortable ? html`<button type="button" class="sort" onClick=${() => sort(c)}>${text}</button>` : text}</th>`;
+    return html`${plots[c] && html`<th scope="col" class="drawn">${plots[c].axis}<span class="repeated">drawn</span></th>`}<th scope="col" class=${classOf(c)} aria-sort=${direction}>${isSortable ? html`<button type="button" class="sort" onClick=${() => sort(c)}>${text}</button>` : text}</th>`;
   })}</tr></thead>
 <tbody>${shown.map(
     (row, r) =>
@@ -41,7 +50,7 @@ export function DataTable({ columns, isTall, rows }: TableData) {
         const label = stacks && columns[c]!.title !== '' ? columns[c]!.title : undefined;
         return c === 0
           ? html`<th scope="row" class=${classOf(c)} data-label=${label}>${content}</th>`
-          : html`<td class=${classOf(c)} data-label=${label}>${content}</td>`;
+          : html`${plots[c] && html`<td class="drawn">${plots[c].drawn(cell)}</td>`}<td class=${classOf(c)} data-label=${label}>${content}</td>`;
       })}</tr>`,
   )}</tbody></table></div>`;
 }

@@ -74,14 +74,8 @@ function chosen(
  */
 export function sampled<T>(items: readonly T[], count: number, kept?: T): readonly T[] {
   if (items.length <= count) return items;
-  const chosen = [...spread(items, count)];
-  if (kept !== undefined) chosen[Math.round((items.indexOf(kept) * (count - 1)) / (items.length - 1))] = kept;
+  const step = (items.length - 1) / (count - 1);
+  const chosen: T[] = Array.from({ length: count }, (_, i) => items[Math.round(i * step)]!);
+  if (kept !== undefined) chosen[Math.round(items.indexOf(kept) / step)] = kept;
   return chosen;
-}
-
-/** Evenly spaced items of a list, including the first and the last; only the last if `count` is 1. */
-function spread<T>(list: readonly T[], count: number): readonly T[] {
-  if (count >= list.length) return list;
-  if (count === 1) return list.slice(-1);
-  return Array.from({ length: count }, (_, i) => list[Math.round((i * (list.length - 1)) / (count - 1))]!);
 }

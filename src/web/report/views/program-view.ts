@@ -5,12 +5,9 @@ import { html } from '../../../base/text/html.js';
 import { formatReturn, formatSigned, plural } from '../../../base/text/numbers.js';
 import { number, pageTable, text } from '../../../base/text/table.js';
 import type { Config } from '../../../config/config.js';
-import { proposedSource } from '../../../prompting/answer/program.js';
-import { observationText } from '../../../runs/failure-text.js';
 import { programTitle } from '../../../runs/program-text.js';
 import { placeName } from '../../../runs/summary.js';
-import { type Descent, parentOf } from '../data/lineage.js';
-import type { LoggedProposal, RunData } from '../data/proposals.js';
+import type { Descent } from '../data/lineage.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
 /** Maximum number of programs in a table. */
@@ -61,43 +58,3 @@ export const programChange = (
 ): Content =>
   html`<details class="change" open=${open}><summary>${placeName(entry, config)}: changes from ${placeName(parent, config)} <span class="muted">${formatReturn(parent.score)} → ${formatReturn(entry.score)}</span></summary>
 ${new Part('text-difference', { left: parent.program ?? '', right: entry.program ?? '' })}</details>`;
-
-/** Shows failed programs, latest first, with the faulty line and the observation; undefined if none failed. */
-export function failedPrograms(
-  data: Pick<RunData, 'config' | 'entries'>,
-  proposals: readonly LoggedProposal[],
-  { calls, link }: Pick<ShownCalls, 'calls' | 'link'>,
-): Content | undefined {
-  const failed = proposals.flatMap((proposal) =>
-    proposal.attempts.flatMap(({ index, outcome }) =>
-      outcome.kind === 'rejected' && outcome.failure.kind === 'program'
-        ? [{ proposal, index, failure: outcome.failure }]
-        : [],
-    ),
-  );
-  if (failed.length === 0) return undefined;
-  const shown = failed.slice(-mostShown).toReversed();
-  const lineOf = ({ failure, index, proposal }: (typeof failed)[number]) => {
-    const reply = calls.get(index)?.completion?.text;
-    if (failure.line === undefined || reply === undefined) return undefined;
-    const { policy } = data.config;
-    const parent = policy?.kind === 'program' && policy.edits ? parentOf(proposal, data) : undefined;
-    const line = proposedSource(reply, parent?.program)?.split('\n')[failure.line - 1];
-    return line === undefined ? undefined : { text: line.trim().slice(0, 200), code: true };
-  };
-  return html`<h3>Failed programs</h3>
-${shown.length < failed.length && html`<p>The last ${shown.length} of ${plural(failed.length, 'failed program')}.</p>`}
-${pageTable(
-  shown,
-  [
-    text('proposal', ({ proposal }) => linked(proposal, data.config, link)),
-    text('reason', ({ failure }) => failure.reason.slice(0, 300)),
-    number('line', ({ failure }) => failure.line),
-    text('source', lineOf),
-    text('observation', ({ failure: { observation } }) =>
-      observation === undefined ? undefined : observationText(observation),
-    ),
-  ],
-  { tall: true },
-)}`;
-}
