@@ -4,6 +4,7 @@ import { type RunSummary, summaryOf } from '../../src/runs/summary.js';
 import type { Summary } from '../../src/statistics/paired.js';
 import type { GroupDifference } from '../../src/studies/comparison/comparability.js';
 import { readComparedRun, withConfig } from '../../src/studies/comparison/compared-runs.js';
+import type { PlanFailure } from '../../src/studies/schedule.js';
 import { loggedProposals, onlyProposals } from '../../src/web/report/data/proposals.js';
 import type { ArmName, TrainedOn } from './arms.js';
 
@@ -62,7 +63,7 @@ export interface Evaluation {
   readonly trainedOn: TrainedOn;
   readonly experiments: readonly ExperimentResult[];
   readonly groups: readonly GroupResult[];
-  readonly failures: readonly { readonly arm: ArmName; readonly run: string; readonly message: string }[];
+  readonly failures: readonly PlanFailure[];
   readonly runs: readonly EvaluatedRun[];
 }
 

@@ -18,7 +18,8 @@ interface EvaluationEntry extends PlanEntry {
 }
 
 /** A plan with one run for each experiment, arm and seed. */
-export interface EvaluationPlan extends Plan<EvaluationEntry> {
+export interface EvaluationPlan extends Plan {
+  readonly entries: readonly EvaluationEntry[];
   readonly arms: readonly Arm[];
   /** The name of each experiment's directory, and its config for each arm; these configs differ only in the model. */
   readonly experiments: readonly {

@@ -73,11 +73,10 @@ export async function runEvaluation(args: EvaluationRequest, context: CommandCon
   const overrides = [...given.overrides, ...args.overrides];
   const cluster = args.slurm ? loadSlurm({ file: given.files[0]!, overrides, cwd: context.cwd }) : undefined;
   return runPlan(plan, place, { ...args, cluster }, context, {
-    write: (failed) => {
+    write: (failures) => {
       const runs = plan.entries.map(({ experiment, arm, repeat, path }): EvaluatedRun => {
         return { experiment, arm, repeat, path, figures: figuresOf(join(directory, path), read) };
       });
-      const failures = failed.map(({ entry: { arm, path: run }, message }) => ({ arm, run, message }));
       const evaluation = evaluate(plan, runs, known, failures);
       replaceFile(join(directory, files.result), `${JSON.stringify(evaluation, null, 2)}\n`);
       replaceFile(join(directory, files.page), page(evaluationPage(evaluation, inFile)));

@@ -10,6 +10,7 @@ import type { Config } from '../config/config.js';
 import type { LimitsConfig } from '../config/limits.js';
 import type { SlurmConfig } from '../config/many-runs.js';
 import { assemble, closeEnvironment } from '../experiment/setup/assemble.js';
+import type { LimitName } from '../runs/calls.js';
 import { planLock } from '../runs/finder.js';
 import { planFile, readManifest, runFiles } from '../runs/reader.js';
 import type { Part } from './part.js';
@@ -24,10 +25,10 @@ export interface PlanEntry {
   readonly arm: string;
 }
 
-export interface Plan<Entry extends PlanEntry = PlanEntry> {
+export interface Plan {
   readonly kind: 'evaluation' | 'sweep';
   /** The runs, in the order in which they start. */
-  readonly entries: readonly Entry[];
+  readonly entries: readonly PlanEntry[];
   /** Limits that all runs of the plan share; parts of a plan divide them. */
   readonly limits?: LimitsConfig;
   /** The runs that continue after a failure, e.g. `the other settings`. */
@@ -36,6 +37,17 @@ export interface Plan<Entry extends PlanEntry = PlanEntry> {
   readonly shape: string;
   /** Notes about the configs, copied to the log of each run. */
   readonly notes?: readonly string[] | undefined;
+}
+
+/** How a run ended. */
+export interface RunEnd {
+  readonly kind: 'completed' | 'interrupted' | 'failed';
+  /** Why it failed. */
+  readonly message?: string;
+  /** The plan-wide limit that ended it. */
+  readonly limit?: LimitName;
+  /** True if an earlier command completed it. */
+  readonly isOld?: boolean;
 }
 
 /** File names of the results of studies. */

@@ -1,15 +1,22 @@
 /** Executes the remaining runs of a plan, several at once. */
 
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
+import { messageOf, UserError, unlessRefused } from '../base/errors.js';
 import { removeForeignLock } from '../base/files/lock.js';
 import { openPage } from '../base/open-page.js';
 import { plural } from '../base/text/numbers.js';
+import { EnvironmentError } from '../environments/remote/remote-environment.js';
+import { assemble } from '../experiment/setup/assemble.js';
 import { type LimitName, limitField } from '../runs/calls.js';
-import { runFiles } from '../runs/reader.js';
+import type { RunEvent } from '../runs/events.js';
+import { readManifest, runFiles } from '../runs/reader.js';
 import { watchStopRequests } from '../runs/stop-request.js';
-import { isInPart, type Part } from './part.js';
+import { describeReason } from '../runs/summary.js';
+import { writeReport } from '../web/report/write-report.js';
+import { isInPart } from './part.js';
 import {
   isComplete,
   openPart,
@@ -17,15 +24,18 @@ import {
   type Plan,
   type PlanEntry,
   type PlanPlace,
+  type RunEnd,
   type ScheduleArguments,
 } from './plan.js';
-import { PlanDisplay } from './plan-display.js';
-import { recordedEnd, runEntry } from './run-entry.js';
-import { limitsOf } from './shared-limits.js';
+import { createPlanDisplay } from './plan-display.js';
+import { finishLeft, reopenRun } from './resume.js';
+import { beginRun, executeRun } from './run.js';
+import { limitsOf, type SharedLimits } from './shared-limits.js';
 import { runOnCluster } from './slurm.js';
 
-interface PlanFailure<Entry extends PlanEntry = PlanEntry> {
-  readonly entry: Entry;
+export interface PlanFailure {
+  readonly arm: string;
+  readonly run: string;
   readonly message: string;
 }
 
@@ -33,82 +43,25 @@ interface PlanFailure<Entry extends PlanEntry = PlanEntry> {
 export type PlanStatus = 'completed' | 'interrupted' | 'failed' | 'elsewhere';
 
 /** The outcome of a command that executed a plan. */
-export interface PlanOutcome<Entry extends PlanEntry = PlanEntry> {
+export interface PlanOutcome {
   /** Also `completed` if the remaining runs were skipped because of a plan-wide limit. */
   readonly status: PlanStatus;
   /** Number of runs that are now complete. */
   readonly complete: number;
   /** Number of runs that this command completed. */
   readonly played: number;
-  readonly failures: readonly PlanFailure<Entry>[];
+  readonly failures: readonly PlanFailure[];
   /** The plan-wide limit that was reached. */
   readonly limit?: LimitName | undefined;
 }
 
-/** Formats one line per failure, for the result that a command prints. */
-export const failureLines = ({ failures }: Pick<PlanOutcome, 'failures'>): readonly string[] =>
-  failures.map(({ entry, message }) => `failed      ${entry.path}: ${message}`);
-
-interface Reporting<Entry extends PlanEntry, Result> {
+interface Reporting<Result> {
   /** Writes the results so far, given the failures. Called at the start and after each run, but not for a part. */
-  readonly write: (failures: readonly PlanFailure<Entry>[]) => Result;
+  readonly write: (failures: readonly PlanFailure[]) => Result;
   /** Prints the results at the end. */
-  readonly print: (result: Result, outcome: PlanOutcome<Entry>) => void;
+  readonly print: (result: Result, outcome: PlanOutcome) => void;
   /** File name of the page that `write` writes. */
   readonly page: string;
-}
-
-/**
- * Executes the remaining runs of a plan and prints the results. After the first stop request, each run finishes its
- * iteration; after the second, it stops immediately. Returns the exit code.
- * @throws UserError if the directory can't be used
- * @throws system errors; any other error of a run counts as its failure
- */
-export async function runPlan<Entry extends PlanEntry, Result>(
-  plan: Plan<Entry>,
-  given: PlanPlace,
-  args: ScheduleArguments,
-  context: CommandContext,
-  { page, print, write }: Reporting<Entry, Result>,
-): Promise<number> {
-  const { cluster, json, open, part } = args;
-  const runs = plan.entries.length;
-  const place: PlanPlace = { ...given, record: (written) => ({ ...given.record(written), runs }) };
-  const { directory } = place;
-  /** Reports only the progress, because a later command will print the results. */
-  const handOver = ({ complete, played, status }: PlanOutcome): number => {
-    const progress: PlanProgress = { status, complete, played, out: shownPath(directory, context.cwd) };
-    if (json) context.print(JSON.stringify(progress));
-    return exitCodeOf(status);
-  };
-  if (part !== undefined) return handOver(await runPart(plan, place, part, args, context));
-  if (cluster !== undefined) {
-    // Create the directory but unlock it at once, because the processes that run its parts may start immediately.
-    openPlan(plan.kind, place)();
-    if (await runOnCluster(cluster, plan, directory, context)) {
-      write([]);
-      return handOver({ ...recordedOutcome(plan, directory), status: 'elsewhere' });
-    }
-  }
-  const release = openPlan(plan.kind, place);
-  let result: Result;
-  let outcome: PlanOutcome<Entry>;
-  try {
-    result = write([]);
-    if (cluster === undefined) {
-      outcome = await runEntries(plan, directory, args, context, (failures) => {
-        result = write(failures);
-      });
-    } else {
-      outcome = recordedOutcome(plan, directory);
-      result = write(outcome.failures);
-    }
-  } finally {
-    release();
-  }
-  print(result, outcome);
-  if (open === true) await openPage(join(directory, page), context);
-  return exitCodeOf(outcome.status);
 }
 
 /** The last line of `--json` if a later command will report the combined results. */
@@ -117,56 +70,106 @@ interface PlanProgress extends Pick<PlanOutcome, 'status' | 'complete' | 'played
   readonly out: string;
 }
 
-/** The outcome of a plan that other processes executed. */
-function recordedOutcome<Entry extends PlanEntry>(
-  { entries }: Plan<Entry>,
-  directory: string,
-): PlanOutcome<Entry> {
-  const ends = entries.map((entry) => ({ entry, end: recordedEnd(join(directory, entry.path)) }));
-  const failures = ends.flatMap(({ end, entry }) =>
-    end?.kind === 'failed' ? [{ entry, message: end.message }] : [],
+/**
+ * Executes the remaining runs of a plan and prints the results. After the first stop request, each run finishes its
+ * iteration; after the second, it stops immediately. Returns the exit code.
+ * @throws UserError if the directory can't be used
+ * @throws system errors; any other error of a run counts as its failure
+ */
+export async function runPlan<Result>(
+  plan: Plan,
+  given: PlanPlace,
+  args: ScheduleArguments,
+  context: CommandContext,
+  { page, print, write }: Reporting<Result>,
+): Promise<number> {
+  const { cluster, json, open, part } = args;
+  const { entries, kind } = plan;
+  const place: PlanPlace = {
+    ...given,
+    record: (written) => ({ ...given.record(written), runs: entries.length }),
+  };
+  const { directory } = place;
+  /** Reports only the progress, because a later command will print the results. */
+  const handOver = ({ complete, played, status }: PlanOutcome): number => {
+    const progress: PlanProgress = { status, complete, played, out: shownPath(directory, context.cwd) };
+    if (json) context.print(JSON.stringify(progress));
+    return exitCodeOf(status);
+  };
+  if (part !== undefined) {
+    openPart(place);
+    const own = entries.filter(isInPart(part));
+    // Only one process at a time runs a part, so locks from other machines are stale.
+    for (const { path } of own) removeForeignLock(join(directory, path, runFiles.lock));
+    return handOver(await runEntries({ ...plan, entries: own }, directory, args, context, () => undefined));
+  }
+  if (cluster !== undefined) {
+    // Create the directory but unlock it at once, because the processes that run its parts may start immediately.
+    openPlan(kind, place)();
+    if (await runOnCluster(cluster, plan, directory, context)) {
+      write([]);
+      return handOver({ ...recordedOutcome(plan, directory), status: 'elsewhere' });
+    }
+  }
+  const release = openPlan(kind, place);
+  let result: Result;
+  let outcome: PlanOutcome;
+  try {
+    write([]);
+    outcome =
+      cluster === undefined
+        ? await runEntries(plan, directory, args, context, write)
+        : recordedOutcome(plan, directory);
+    result = write(outcome.failures);
+  } finally {
+    release();
+  }
+  print(result, outcome);
+  if (open === true) await openPage(join(directory, page), context);
+  return exitCodeOf(outcome.status);
+}
+
+function outcomeOf(entries: readonly PlanEntry[], ends: ReadonlyMap<PlanEntry, RunEnd>): PlanOutcome {
+  const failures = [...ends].flatMap(([{ arm, path: run }, { kind, message = '' }]) =>
+    kind === 'failed' ? [{ arm, run, message }] : [],
   );
+  const completed = [...ends.values()].filter(({ kind }) => kind === 'completed');
+  const limit = completed.find((end) => end.limit)?.limit;
+  const isOver = completed.length === entries.length || limit !== undefined;
   return {
-    status: failures.length > 0 ? 'failed' : 'completed',
-    complete: ends.filter(({ end }) => end?.kind === 'completed').length,
-    played: 0,
+    status: failures.length > 0 ? 'failed' : isOver ? 'completed' : 'interrupted',
+    complete: completed.length,
+    played: completed.filter(({ isOld }) => isOld !== true).length,
     failures,
-    limit: ends.flatMap(({ end }) => (end?.kind === 'completed' ? (end.limit ?? []) : []))[0],
+    limit,
   };
 }
 
-/** Executes one part while other processes execute the rest; the command without `--part` combines the results. */
-async function runPart<Entry extends PlanEntry>(
-  plan: Plan<Entry>,
-  place: PlanPlace,
-  part: Part,
-  args: ScheduleArguments,
-  context: CommandContext,
-): Promise<PlanOutcome<Entry>> {
-  const { directory } = place;
-  openPart(place);
-  const entries = plan.entries.filter(isInPart(part));
-  // Only one process at a time runs a part, so locks from other machines are stale.
-  for (const { path } of entries) removeForeignLock(join(directory, path, runFiles.lock));
-  return runEntries({ ...plan, entries }, directory, args, context, () => undefined);
+/** The outcome of a plan that other processes executed. */
+function recordedOutcome({ entries }: Plan, directory: string): PlanOutcome {
+  const ends = entries.flatMap((entry): [PlanEntry, RunEnd][] => {
+    const path = join(directory, entry.path);
+    // A run without a readable manifest hasn't ended.
+    const isOver = unlessRefused(() => readManifest(path).status !== 'running');
+    return isOver === true ? [[entry, { ...endOf(path), isOld: true }]] : [];
+  });
+  return outcomeOf(entries, new Map(ends));
 }
 
 /** Executes runs in this thread; long episodes are played in a thread per run. */
-async function runEntries<Entry extends PlanEntry>(
-  plan: Plan<Entry>,
+async function runEntries(
+  plan: Plan,
   directory: string,
   { jobs = 1, json, part, quiet }: ScheduleArguments,
   outside: CommandContext,
-  write: (failures: readonly PlanFailure<Entry>[]) => void,
-): Promise<PlanOutcome<Entry>> {
-  const { entries, notes = [], shape } = plan;
+  write: (failures: readonly PlanFailure[]) => void,
+): Promise<PlanOutcome> {
+  const { entries, shape } = plan;
   const atOnce = Math.max(1, Math.min(jobs, entries.length));
   const shared = limitsOf(plan, directory, part);
-  const display = new PlanDisplay(plan, directory, { json, quiet }, outside);
-  const setting = { directory, isParallel: atOnce > 1, notes, shared };
-  const failures: PlanFailure<Entry>[] = [];
-  let [complete, played] = [0, 0];
-  let limit: LimitName | undefined;
+  const display = createPlanDisplay(plan, directory, { json, quiet }, outside);
+  const ends = new Map<PlanEntry, RunEnd>();
+  const outcome = () => outcomeOf(entries, ends);
   if (!json && !quiet) {
     const before = entries.filter(({ path }) => isComplete(join(directory, path))).length;
     const place = shownPath(directory, outside.cwd);
@@ -180,27 +183,23 @@ async function runEntries<Entry extends PlanEntry>(
   const broken = new AbortController();
   const context: CommandContext = {
     ...outside,
-    note: (text) => display.noteOnce(text),
+    note: (text) => display.note(text),
     stop: {
       finish: AbortSignal.any([finish, broken.signal]),
       abort: AbortSignal.any([abort, broken.signal]),
     },
   };
 
-  const runOne = async (entry: Entry): Promise<void> => {
-    const isSkipped = failures.some((failure) => failure.entry.arm === entry.arm);
+  const runOne = async (entry: PlanEntry): Promise<void> => {
+    const { failures, limit } = outcome();
+    const isSkipped = failures.some(({ arm }) => arm === entry.arm);
     if (context.stop.finish.aborted || limit !== undefined || isSkipped) return;
     display.begin(entry);
-    const end = await runEntry(entry, setting, (event) => display.event(entry, event), context);
-    if (end.kind === 'failed') failures.push({ entry, message: end.message });
-    const isOld = end.kind === 'completed' && end.isOld;
-    if (end.kind === 'completed') {
-      complete++;
-      if (!isOld) played++;
-      limit ??= end.limit;
-    }
+    const show = (event: RunEvent) => display.event(entry, event);
+    const end = await runEntry(entry, plan, directory, { show, shared, isAlone: atOnce === 1 }, context);
+    ends.set(entry, end);
     display.end(entry, end);
-    if (!isOld) write(failures);
+    if (end.isOld !== true) write(outcome().failures);
   };
 
   try {
@@ -211,14 +210,63 @@ async function runEntries<Entry extends PlanEntry>(
     };
     const ended = await Promise.allSettled(entries.map((entry) => turn(() => runOne(entry).catch(stopAll))));
     for (const end of ended) if (end.status === 'rejected') throw end.reason;
-    const left = entries.length - complete;
-    if (limit !== undefined && left > 0)
-      display.note(`${limitField(limit)} is reached: ${plural(left, 'run')} skipped`);
+    const { complete, limit } = outcome();
+    if (limit !== undefined && complete < entries.length)
+      display.note(`${limitField(limit)} is reached: ${plural(entries.length - complete, 'run')} skipped`);
   } finally {
     requests.close();
     display.close();
   }
-  const isOver = complete === entries.length || limit !== undefined;
-  const status = failures.length > 0 ? 'failed' : isOver ? 'completed' : 'interrupted';
-  return { status, complete, played, failures, limit };
+  return outcome();
+}
+
+/**
+ * Executes a run to its end or until a stop request, unless it is already complete.
+ * @throws system errors; other errors end the run with `failed`
+ */
+async function runEntry(
+  { config, path: name }: PlanEntry,
+  { notes = [] }: Plan,
+  directory: string,
+  {
+    isAlone,
+    shared,
+    show,
+  }: { isAlone: boolean; shared: SharedLimits | undefined; show: (event: RunEvent) => void },
+  context: CommandContext,
+): Promise<RunEnd> {
+  const path = join(directory, name);
+  try {
+    const run = existsSync(join(path, runFiles.manifest))
+      ? await reopenRun(path, config, context, { shared })
+      : await beginRun(
+          await assemble(config, context.env, undefined, { ask: context.stop.finish }),
+          () => path,
+          context,
+          { notes, shared },
+        );
+    if (run === undefined) {
+      await finishLeft(path, context.now, writeReport);
+      return { ...endOf(path), isOld: true };
+    }
+    if (!isAlone && config.evaluation.workers === 'auto') run.assembly.workers?.useOneThread();
+    await executeRun(run, { show, close: () => undefined }, context);
+    return endOf(path);
+  } catch (error) {
+    if (error instanceof UserError || error instanceof EnvironmentError)
+      return { kind: 'failed', message: error.message };
+    if (error instanceof Error && 'syscall' in error) throw error;
+    return { kind: 'failed', message: `unexpected error: ${messageOf(error)}` };
+  }
+}
+
+function endOf(path: string): RunEnd {
+  const { reason, status } = readManifest(path);
+  if (status === 'interrupted') return { kind: status };
+  if (status === 'completed') {
+    const limit = reason !== undefined && 'limit' in reason ? reason.limit : undefined;
+    return { kind: status, ...(limit?.startsWith('sweep.') && { limit }) };
+  }
+  if (reason?.kind === 'no-proposals') return { kind: 'failed', message: describeReason({ reason, status }) };
+  return { kind: 'failed', message: reason && 'message' in reason ? reason.message : 'the run failed' };
 }

@@ -1,7 +1,7 @@
 /** Submits a Slurm job for the runs of a directory, and reports its progress. */
 
 import { execFile } from 'node:child_process';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type CommandContext, shownPath } from '../base/context.js';
@@ -16,20 +16,9 @@ import { readManifest } from '../runs/reader.js';
 import { dropStopRequest } from '../runs/stop-request.js';
 import { isInPart, shareOf } from './part.js';
 import { isComplete, type Plan, type PlanEntry } from './plan.js';
-import { recordedEnd } from './run-entry.js';
 import { hasLimits } from './shared-limits.js';
 
 const run = promisify(execFile);
-
-/** Options for display and submission, which aren't passed on to tasks. */
-const ofShowing = /^--(slurm|quiet|json|open)(=|$)/;
-
-/** The arguments of each task, derived from the submitting command. */
-function taskWords({ words = [] }: Pick<CommandContext, 'words'>, directory: string): readonly string[] {
-  const given = words.filter((word) => !ofShowing.test(word));
-  const isNamed = given.some((word) => word === '--out' || word.startsWith('--out='));
-  return isNamed ? given : [...given, '--out', directory];
-}
 
 const recordOf = (directory: string) => join(directory, 'slurm', 'job.json');
 
@@ -46,35 +35,12 @@ interface JobRecord {
 
 const cli = fileURLToPath(new URL('../cli.js', import.meta.url));
 
-/**
- * @param words the arguments of each task
- * @param tasks numbers of the tasks that have runs left, ascending
- * @param what the remaining work for display, e.g. `3 of 8 runs`
- * @throws UserError if Slurm isn't available or refuses
- */
-async function submit(
-  directory: string,
-  {
-    of,
-    tasks,
-    what,
-    words,
-  }: { of: number; tasks: readonly number[]; what: string; words: readonly string[] },
-  slurm: SlurmConfig,
-  { cwd, note }: Pick<CommandContext, 'cwd' | 'note'>,
-): Promise<void> {
-  const log = join(directory, 'slurm');
-  makeDirectory(log);
-  const script = join(log, 'job.sh');
-  const command = [process.execPath, cli, ...words];
-  const part = `--part "$SLURM_ARRAY_TASK_ID/${of}" --quiet --json`;
-  const name = plainName(`policyloop-${directory.split('/').at(-1)!}`, 'policyloop');
-  replaceFile(script, jobScript({ command, part, cwd, log, name, tasks }, slurm));
-  const id = (await asked('sbatch', ['--parsable', script])).split(';')[0]!.trim();
-  writeRecord(directory, { job: id, tasks: of });
-  note(
-    `job ${id}: ${what} submitted in ${plural(tasks.length, 'task')}; output in ${shownPath(log, cwd)}; the same command shows their progress and, at the end, the result`,
-  );
+/** Program and arguments of each task, derived from the submitting command. */
+function taskCommand({ words = [] }: Pick<CommandContext, 'words'>, directory: string): readonly string[] {
+  // Options for display and submission aren't passed on.
+  const given = words.filter((word) => !/^--(slurm|quiet|json|open)(=|$)/.test(word));
+  const isNamed = given.some((word) => word === '--out' || word.startsWith('--out='));
+  return [process.execPath, cli, ...given, ...(isNamed ? [] : ['--out', directory])];
 }
 
 /** Example: `3 running, 5 pending`. */
@@ -98,27 +64,24 @@ async function asked(program: string, args: readonly string[]): Promise<string> 
     return (await run(program, [...args])).stdout;
   } catch (error) {
     const { code, stderr = '' } = error as { readonly code?: unknown; readonly stderr?: string };
+    if (code === 'ENOENT')
+      throw new UserError({
+        field: '--slurm',
+        message: `${program} is not installed on this machine`,
+        hint: 'run this command on a machine that can submit jobs, or omit --slurm',
+      });
     throw new UserError({
       field: '--slurm',
-      message:
-        code === 'ENOENT'
-          ? `${program} is not installed on this machine`
-          : `${program} failed: ${stderr.trim().split('\n').slice(-3).join(' ')}`,
-      hint:
-        code === 'ENOENT'
-          ? 'run this command on a machine that can submit jobs, or omit --slurm'
-          : program !== 'sbatch'
-            ? 'repeat the command when Slurm responds again'
-            : 'check the resources requested by slurm.partition, slurm.account, slurm.time and the other keys',
+      message: `${program} failed: ${stderr.trim().split('\n').slice(-3).join(' ')}`,
+      hint: 'check slurm.partition, slurm.account, slurm.time and the other keys, or repeat the command later',
     });
   }
 }
 
 /**
  * Leaves the remaining runs of a plan to a cluster: prints the progress of tasks that are queued or running, otherwise
- * submits runs. Once a job has ended in which all runs that are left failed, were skipped or reached a shared limit,
- * they are submitted only by the next command.
- * @returns false if nothing is left to the cluster, so that the result can be shown
+ * submits runs. Once a job has ended, its result is shown; only the next command submits what it left.
+ * @returns false if the result is to be shown
  */
 export async function runOnCluster(
   slurm: SlurmConfig,
@@ -126,52 +89,47 @@ export async function runOnCluster(
   directory: string,
   context: CommandContext,
 ): Promise<boolean> {
+  const { cwd, note } = context;
   const { entries } = plan;
+  const runs = plural(entries.length, 'run');
   const of = Math.min(slurm.tasks, entries.length);
   const limits = shareOf(plan.limits ?? {}, { of });
-  const left = entries.filter(({ path }) => {
+  const isLeft = ({ path }: PlanEntry) => {
     const run = join(directory, path);
     return !isComplete(run) || isSweepLimitRaised(readManifest(run), limits);
-  });
+  };
+  const left = entries.filter(isLeft).length;
   const { job, tasks: before } = (readOwnJson(recordOf(directory)) ?? { tasks: of }) as JobRecord;
   if (job !== undefined) {
     const states = await statesOf(job);
-    if (states.length > 0) {
-      const complete = entries.length - left.length;
-      context.note(
-        `job ${job}: ${complete} of ${plural(entries.length, 'run')} complete; ${countsOf(states)}`,
-      );
-      return true;
-    }
-    writeRecord(directory, { tasks: before });
-    if (isOver(entries, left, directory)) return false;
+    if (states.length === 0) writeRecord(directory, { tasks: before });
+    else note(`job ${job}: ${entries.length - left} of ${runs} complete; ${countsOf(states)}`);
+    return states.length > 0;
   }
-  if (left.length === 0) return false;
+  if (left === 0) return false;
   if (before !== of && hasLimits(plan))
     throw new UserError({
       field: 'slurm.tasks',
       value: slurm.tasks,
       message: `can't change in a sweep with limits, which ${before} tasks have divided`,
     });
-  const isLeft = new Set(left);
   const tasks = Array.from({ length: of }, (_, index) => index).filter((index) =>
-    entries.filter(isInPart({ index, of })).some((entry) => isLeft.has(entry)),
+    entries.filter(isInPart({ index, of })).some(isLeft),
   );
-  const what = `${left.length} of ${plural(entries.length, 'run')}`;
   dropStopRequest(directory);
-  await submit(directory, { of, tasks, what, words: taskWords(context, directory) }, slurm, context);
+  const log = join(directory, 'slurm');
+  makeDirectory(log);
+  const script = join(log, 'job.sh');
+  const command = taskCommand(context, directory);
+  const part = `--part "$SLURM_ARRAY_TASK_ID/${of}" --quiet --json`;
+  const name = plainName(`policyloop-${basename(directory)}`, 'policyloop');
+  replaceFile(script, jobScript({ command, part, cwd, log, name, tasks }, slurm));
+  const id = (await asked('sbatch', ['--parsable', script])).split(';')[0]!.trim();
+  writeRecord(directory, { job: id, tasks: of });
+  note(
+    `job ${id}: ${left} of ${runs} submitted in ${plural(tasks.length, 'task')}; output in ${shownPath(log, cwd)}; the same command shows their progress and, at the end, the result`,
+  );
   return true;
-}
-
-/** True if all runs that are left failed or were skipped after a failure, or if a shared limit was reached. */
-function isOver(entries: readonly PlanEntry[], left: readonly PlanEntry[], directory: string): boolean {
-  const endOf = ({ path }: PlanEntry) => recordedEnd(join(directory, path));
-  const failed = new Set(left.flatMap((entry) => (endOf(entry)?.kind === 'failed' ? [entry.arm] : [])));
-  if (left.every(({ arm }) => failed.has(arm))) return true;
-  return entries.some((entry) => {
-    const end = endOf(entry);
-    return end?.kind === 'completed' && end.limit !== undefined && !left.includes(entry);
-  });
 }
 
 interface Job {

@@ -11,7 +11,7 @@ import { formatUsage } from '../../runs/summary.js';
 import { page } from '../../web/page.js';
 import { inFile } from '../../web/study.js';
 import { checkConfig, resultFiles, type ScheduleArguments } from '../plan.js';
-import { failureLines, type PlanOutcome, type PlanStatus, runPlan } from '../schedule.js';
+import { type PlanOutcome, type PlanStatus, runPlan } from '../schedule.js';
 import { sweepPage } from './sweep-page.js';
 import { loadPlannedSweep, sweepPlace, sweepPlan } from './sweep-plan.js';
 import { type SweepResult, sweepReader, sweepResult } from './sweep-result.js';
@@ -42,10 +42,7 @@ export async function runSweep(args: SweepArguments, context: CommandContext): P
   const { directory } = place;
   const read = sweepReader(directory);
   return runPlan(sweepPlan(sweep), place, { ...args, cluster }, context, {
-    write: (failed) => {
-      const failures = failed.map(({ entry, message }) => ({ run: entry.path, message }));
-      return write(sweepResult(sweep, failures, context.now(), read), directory);
-    },
+    write: (failures) => write(sweepResult(sweep, failures, context.now(), read), directory),
     print: (result, outcome) => printSweep(result, outcome, directory, args, context),
     page: runFiles.report,
   });
@@ -84,7 +81,7 @@ function printSweep(
   const lines = [
     sweepOnTerminal(result, context.columns),
     '',
-    ...failureLines(outcome),
+    ...outcome.failures.map(({ message, run }) => `failed      ${run}: ${message}`),
     ...(outcome.limit ? [`stopped: ${limitField(outcome.limit)} was reached`] : []),
     `runs        ${plural(outcome.complete, 'run')} complete, total time ${formatDuration(result.activeMs)}: ${out}`,
     ...(result.usage.promptTokens > 0 ? [`usage       ${formatUsage(result.usage)}`] : []),
