@@ -9,8 +9,7 @@ import { comparePairs } from '../../statistics/paired.js';
 import { verdicts } from '../../statistics/tests.js';
 import type { GroupDifference } from '../comparison/comparability.js';
 import type { SettingFigures } from './ranking.js';
-import { settingName, settingOf } from './settings.js';
-import type { SweepSetting } from './sweep-plan.js';
+import { type SweepSetting, settingName, settingOf } from './settings.js';
 
 const ofNumbers = ['random', 'hill-climb', 'cma-es', 'gp'] as const;
 const ofPrograms = ['random', 'genetic'] as const;

@@ -6,6 +6,8 @@ import { plainName } from '../../base/files/files.js';
 import { createGenerator, type RandomGenerator } from '../../base/random/generator.js';
 import { type Values, valuesOf } from '../../base/settings/value-lists.js';
 import { formatNumber } from '../../base/text/numbers.js';
+import type { BaselineName } from '../../config/baselines.js';
+import type { Config } from '../../config/config.js';
 import type { SweepConfig } from '../../config/many-runs.js';
 
 export interface Setting {
@@ -13,6 +15,15 @@ export interface Setting {
   readonly name: string;
   /** The value of each varying key as YAML text; `null` if the key is omitted. */
   readonly values: Readonly<Record<string, string>>;
+}
+
+export interface SweepSetting extends Setting {
+  /** Resolved config; each run has its own seed. */
+  readonly config: Config;
+  /** The search that replaces the config's model, if any. */
+  readonly baseline: BaselineName | null;
+  /** Names of the baselines to compare this setting with. */
+  readonly comparedWith: readonly string[];
 }
 
 export interface SweptKey {

@@ -2,22 +2,11 @@
 import { basename, extname, join, resolve } from 'node:path';
 import { plainName } from '../../base/files/files.js';
 import { plural } from '../../base/text/numbers.js';
-import type { BaselineName } from '../../config/baselines.js';
-import type { Config } from '../../config/config.js';
 import { loadConfig, loadSweep } from '../../config/load.js';
 import { type SweepConfig, sweepSchema } from '../../config/many-runs.js';
 import { hashOf, type Plan, type PlanPlace, refuseDirectory, requireConfirmation } from '../plan.js';
 import { baselinesFor } from './baselines.js';
-import { overridesOf, parseSweep, type Setting, type SweptKey, settingsOf } from './settings.js';
-
-export interface SweepSetting extends Setting {
-  /** Resolved config; each run has its own seed. */
-  readonly config: Config;
-  /** The search that replaces the config's model, if any. */
-  readonly baseline: BaselineName | null;
-  /** Names of the baselines to compare this setting with. */
-  readonly comparedWith: readonly string[];
-}
+import { overridesOf, parseSweep, type SweepSetting, type SweptKey, settingsOf } from './settings.js';
 
 export interface Sweep {
   /** Name of the config file without its extension. */

@@ -14,8 +14,8 @@ import type { GroupDifference } from '../comparison/comparability.js';
 import { baselineDifferences } from './baselines.js';
 import { type Effects, effectsOf } from './effects.js';
 import { ranked, type SettingFigures } from './ranking.js';
-import type { SweptKey } from './settings.js';
-import type { Sweep, SweepSetting } from './sweep-plan.js';
+import type { SweepSetting, SweptKey } from './settings.js';
+import type { Sweep } from './sweep-plan.js';
 
 /** The results in one environment. Returns of different environments can't be compared. */
 export interface SweptTask {
