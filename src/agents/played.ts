@@ -4,23 +4,11 @@ import { UserError, unlessRefused } from '../base/errors.js';
 import { formatReturn, plural } from '../base/text/numbers.js';
 import { fitted } from '../base/text/width.js';
 import type { GameRecord } from '../runs/events.js';
-import { findRun } from '../runs/listing/names.js';
 import { openLogs, readManifest } from '../runs/reader.js';
 import { actionText, ending } from './play-page.js';
 import { gamesOf, playResult, playText } from './play-result.js';
 
 export const isPlay = (path: string): boolean => unlessRefused(() => readManifest(path).play) !== undefined;
-
-/** Path of the play run with this name; undefined if there is none. */
-export function findPlay(
-  args: { readonly run: string; readonly runsDir: string },
-  { cwd }: Pick<CommandContext, 'cwd'>,
-): string | undefined {
-  return unlessRefused(() => {
-    const path = findRun(args.run, { cwd, runsDir: args.runsDir });
-    return isPlay(path) ? path : undefined;
-  });
-}
 
 /**
  * Output of `show` for a play run: its result or one of its games.

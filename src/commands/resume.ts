@@ -20,22 +20,25 @@ export const finishing =
   'finishing pending work (press Ctrl-C again to stop immediately; nothing recorded is lost)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { findPlay } = await import('../agents/played.js');
-  if (findPlay(args, context) !== undefined) {
-    const { resumePlay } = await import('../agents/run-play.js');
-    return resumePlay(args, context);
-  }
-  const { findTraining } = await import('../runs/listing/names.js');
-  const { readTraining } = await import('../runs/training/trainings.js');
-  const training = findTraining(args.run, { cwd: context.cwd, runsDir: args.runsDir });
-  if (training !== undefined) {
-    const { command } = readTraining(training);
+  const { findNamed } = await import('../runs/listing/names.js');
+  const { kind, path } = findNamed(args.run, { cwd: context.cwd, runsDir: args.runsDir }, [
+    'run',
+    'training',
+  ]);
+  if (kind === 'training') {
+    const { readTraining } = await import('../runs/training/trainings.js');
+    const { command } = readTraining(path);
     throw new UserError({
       field: 'run',
       value: args.run,
       message: 'this is a training run',
       hint: `resume it with ${command ?? 'the command that started it'}`,
     });
+  }
+  const { isPlay } = await import('../agents/played.js');
+  if (isPlay(path)) {
+    const { resumePlay } = await import('../agents/run-play.js');
+    return resumePlay(args, context);
   }
   const { resumeRun } = await import('../studies/resume.js');
   return resumeRun(args, context);

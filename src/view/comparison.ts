@@ -1,7 +1,7 @@
 /** Groups and compares runs in the same way as `policyloop compare`. */
 import { UserError } from '../base/errors.js';
 import { matches } from '../base/pattern.js';
-import { compareValues, fieldOf, isAsked } from '../runs/listing/fields.js';
+import { fieldOf, isAsked } from '../runs/listing/fields.js';
 import { parseFilter } from '../runs/listing/filter.js';
 import type { Item } from '../runs/listing/item.js';
 import { isBelow, type Place } from '../runs/listing/scan.js';
@@ -14,7 +14,7 @@ import { compareGroups } from '../studies/comparison/run-comparison.js';
 import { groupRuns } from '../studies/comparison/run-groups.js';
 import type { GroupFigures, GroupMean } from '../web/messages.js';
 import type { Page } from '../web/page.js';
-import { type Group, groupsOf } from '../web/table/groups.js';
+import { type Group, groupsOf, sortedGroups } from '../web/table/groups.js';
 import { mostCompared, stateOf } from '../web/table/state.js';
 import { HttpError } from './http.js';
 import { comparedRun, configKeys, configuredRun, readAhead, withSettings } from './run-data.js';
@@ -74,53 +74,43 @@ function groupMean(
   return found ? { count: found.count, mean: found.mean, interval: found.meanInterval } : null;
 }
 
-/** The items that the query selects by `of` and `filter`; if it also has `group`, only items in those groups. */
-function chosenPlaces(places: readonly Place[], query: URLSearchParams): readonly Place[] {
-  const named = namedPlaces(places, query);
+/** The groups that the query selects by `of`, `filter` and `group`, in the order of their values. */
+function chosenGroups(places: readonly Place[], query: URLSearchParams): readonly Group[] {
+  const groups = filteredGroups(namedPlaces(places, query), query);
   const ids = query.getAll('group');
-  const groups = filteredGroups(named, query);
-  const wanted = ids.length === 0 ? groups : groups.filter(({ id }) => ids.includes(id));
-  const kept = new Set(wanted.flatMap(({ items }) => items.map(({ name }) => name)));
-  return named.filter(({ item }) => kept.has(item.name));
+  const chosen = ids.length === 0 ? groups : groups.filter(({ id }) => ids.includes(id));
+  return sortedGroups(chosen, 'name', () => undefined);
 }
 
 /**
- * Keys to group by. If the query has none: `run` for up to `mostCompared` items, otherwise `config`, which ignores the
- * seed.
- */
-function groupingOf(query: URLSearchParams, chosen: readonly Place[]): readonly string[] {
-  const { by } = stateOf(query);
-  if (by.length > 0) return by;
-  return chosen.length <= mostCompared ? ['run'] : ['config'];
-}
-
-/**
- * Compares runs.
+ * Compares runs. Without keys in the query, up to `mostCompared` items are compared one by one (`run`), and more are
+ * grouped by their configs without the seed (`config`).
  * @throws HttpError if the query is invalid; UserError if there is nothing to compare
  */
 export async function comparedPage(places: readonly Place[], query: URLSearchParams): Promise<Page> {
   await readAhead(places);
-  const chosen = chosenPlaces(places, query);
-  const by = groupingOf(query, chosen);
+  const items = chosenGroups(places, query).flatMap((group) => group.items);
+  const known = new Map(places.map((place) => [place.item.name, place]));
+  const chosen = items.map((item) => ({ ...known.get(item.name)!, item }));
+  const given = stateOf(query).by;
+  const by = given.length > 0 ? given : [items.length <= mostCompared ? 'run' : 'config'];
   await readAhead(chosen, { areCurves: true });
   const isByRun = by.join() === 'run';
-  const byPath = new Map(chosen.map((place) => [place.path, place.item]));
-  const itemOf = ({ path }: { readonly path: string }): Item => byPath.get(path)!;
-  const named = (path: string) => itemOf({ path }).name;
-  const runs = inOrder(chosen, by).flatMap((place) => configuredRun(place) ?? []);
+  const itemOf = new Map(chosen.map(({ item, path }) => [path, item]));
+  const named = (path: string) => itemOf.get(path)!.name;
+  const runs = chosen.flatMap((place) => configuredRun(place) ?? []);
   if (isByRun && runs.length > mostCompared)
     throw new HttpError(400, `at most ${mostCompared} single runs can be compared; group them by a key`);
   // Single runs are compared without statistical tests, so unfinished ones are kept.
   const { kept, leftOut } = isByRun
     ? { kept: runs, leftOut: [] }
     : selected(runs, query.has('unfinished'), named);
-  const unreadable = chosen.filter(
-    ({ item, path }) => item.kind === 'run' && !runs.some((run) => run.path === path),
-  );
+  const isRead = new Set(runs.map(({ path }) => path));
+  const unreadable = chosen.filter(({ item, path }) => item.kind === 'run' && !isRead.has(path));
   const readable = kept.flatMap((run) => comparedRun(run) ?? []);
   if (readable.length === 0) throw nothingToCompare(runs.length, kept.length);
   const keys = by.join() === 'config' ? undefined : by;
-  const tasks = groupRuns(readable, keys, (run) => valuesOf(itemOf(run), by));
+  const tasks = groupRuns(readable, keys, ({ path }) => valuesOf(itemOf.get(path)!, by));
   const comparison = compareGroups(tasks, {
     by: keys,
     target: undefined,
@@ -137,20 +127,6 @@ export async function comparedPage(places: readonly Place[], query: URLSearchPar
     isByRun,
     mostRuns: 200,
   });
-}
-
-/** Sorts runs by the values of the keys, so that groups appear in this order too. */
-function inOrder(places: readonly Place[], by: readonly string[]): readonly Place[] {
-  if (by.join() === 'run' || by.join() === 'config') return places;
-  const values = new Map(
-    places.map((place) => {
-      const item = withSettings(place, place.item, by.filter(isAsked));
-      return [place, by.map((key) => fieldOf(key).of(item))] as const;
-    }),
-  );
-  const order = (a: Place, b: Place) =>
-    by.reduce((sign, _, i) => sign || compareValues(values.get(a)![i]!, values.get(b)![i]!), 0);
-  return places.toSorted(order);
 }
 
 /** Values of the keys that aren't part of a config, such as `run` or `status`. */

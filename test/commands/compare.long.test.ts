@@ -163,7 +163,7 @@ describe('compare', () => {
       /none of these runs can be read[\s\S]*policyloop show/,
     );
     await expect(compare([at('no*')])).rejects.toThrow(UserError);
-    await expect(compare([at('nowhere')])).rejects.toThrow(/no such run or directory/);
+    await expect(compare([at('nowhere')])).rejects.toThrow(/there is no such run/);
   });
 
   it('does not test returns that are not comparable, and warns of other differences', async () => {

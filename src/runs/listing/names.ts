@@ -8,7 +8,7 @@ import { nearest, UserError } from '../../base/errors.js';
 import { foldersMatching, isPattern } from '../../base/files/files.js';
 import { foundBelow, runsBelow } from '../finder.js';
 import { noRun, runFiles } from '../reader.js';
-import { isTraining, trainingFiles } from '../training-files.js';
+import { isTraining } from '../training-files.js';
 import { compareValues } from './fields.js';
 import { isStudy, type Line, linesOf, type RunPlaces, rootsOf } from './listing.js';
 
@@ -26,80 +26,41 @@ export interface Named {
  */
 export const findRun = (name: string, places: RunPlaces): string => findNamed(name, places, ['run']).path;
 
-/** Path of the only item with this name, if it is a training run; otherwise undefined. */
-export function findTraining(name: string, places: RunPlaces): string | undefined {
-  const found = matches(name, places, isOneOf(['run', 'training']));
-  return found.length === 1 && found[0]!.kind === 'training' ? found[0]!.path : undefined;
-}
-
 /**
  * The only item of these kinds with this name.
  * @throws UserError if none or several match; the error suggests names if there are any
  */
 export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[]): Named {
-  const found = matches(name, places, isOneOf(kinds));
+  const isOneOf = ({ kind }: Named) => kinds.includes(kind);
+  const found = matches(name, places, isOneOf);
   if (found.length === 1) return found[0]!;
   if (found.length > 1) throw ambiguous(name, found, places);
-  const [holder] = matches(name, places, isOneOf(['folder']));
-  if (holder !== undefined) {
-    const inside = runsBelow(holder.path).map((path): Named => ({ kind: 'run', path }));
-    throw ambiguous(name, inside, places);
-  }
-  const there = pathsOf(name, places).find((path) => existsSync(path));
-  throw there === undefined ? unknown(name, places) : noRun(there);
+  const [folder] = matches(name, places, ({ kind }) => kind === 'folder');
+  if (folder === undefined) throw missing(name, places);
+  throw ambiguous(
+    name,
+    runsBelow(folder.path).map((path) => ({ kind: 'run', path })),
+    places,
+  );
 }
-
-const isOneOf =
-  (kinds: readonly Kind[]) =>
-  ({ kind }: Named): boolean =>
-    kinds.includes(kind);
 
 /**
  * Paths of the runs with these names, without duplicates, in the given order.
+ * @param isWhole returns true for an item to include itself, such as a training run, instead of the runs in it
  * @throws UserError if a name matches no run, or is the beginning of several names
  */
-export const findRuns = (names: readonly string[], places: RunPlaces): readonly string[] =>
-  findEach(names, places, ['run', 'folder']);
-
-/**
- * Like `findRuns`, including training runs.
- * @param isWhole returns true for a directory that should be included itself, instead of its runs
- */
-export const findPlayed = (
+export function findRuns(
   names: readonly string[],
   places: RunPlaces,
-  isWhole: (path: string) => boolean,
-): readonly string[] => findEach(names, places, ['run', 'folder', 'training'], isWhole);
-
-function findEach(
-  names: readonly string[],
-  places: RunPlaces,
-  kinds: readonly Kind[],
-  isWhole: (path: string) => boolean = () => false,
+  isWhole: (found: Named) => boolean = () => false,
 ): readonly string[] {
-  const found = names.flatMap((name) => runsMatching(name, places, kinds, isWhole));
+  const found = names.flatMap((name) => {
+    const items = severalMatching(name, places, (one) => one.kind !== 'training' || isWhole(one));
+    const runs = items.flatMap((one) => (isWhole(one) ? one.path : runsBelow(one.path)));
+    if (runs.length === 0) throw missing(name, places);
+    return runs;
+  });
   return [...new Map(found.map((path) => [realpathSync(path), path])).values()];
-}
-
-function runsMatching(
-  name: string,
-  places: RunPlaces,
-  kinds: readonly Kind[],
-  isWhole: (path: string) => boolean,
-): readonly string[] {
-  const found = matches(name, places, isOneOf(kinds));
-  if (found.length > 1 && !isPattern(name)) throw ambiguous(name, found, places);
-  const runs = found.flatMap(({ kind, path }) =>
-    kind === 'training' || isWhole(path) ? [path] : runsBelow(path),
-  );
-  if (runs.length > 0) return runs;
-  if (isPattern(name)) throw nothing(name, 'no run matches this pattern', places);
-  const isThere = pathsOf(name, places).some((path) => existsSync(path));
-  throw nothing(
-    name,
-    isThere ? 'this directory contains no runs' : 'there is no such run or directory of runs',
-    places,
-  );
 }
 
 /**
@@ -109,10 +70,16 @@ function runsMatching(
  */
 export function findAll(name: string, places: RunPlaces): readonly string[] {
   const holdsAll = (path: string) => foldersOf(places).some((folder) => `${folder}/`.startsWith(`${path}/`));
-  const found = matches(name, places, ({ path }) => !holdsAll(path));
-  if (found.length > 1 && !isPattern(name)) throw ambiguous(name, found, places);
-  if (found.length === 0) throw unknown(name, places);
+  const found = severalMatching(name, places, ({ path }) => !holdsAll(path));
+  if (found.length === 0) throw missing(name, places);
   return outermost(found).map(({ path }) => path);
+}
+
+/** @throws UserError if something other than a pattern matches several items */
+function severalMatching(name: string, places: RunPlaces, isWanted: (found: Named) => boolean) {
+  const found = matches(name, places, isWanted);
+  if (found.length > 1 && !isPattern(name)) throw ambiguous(name, found, places);
+  return found;
 }
 
 /** Everything that a name can refer to: several items for a pattern or an ambiguous name. */
@@ -122,7 +89,6 @@ function matches(name: string, places: RunPlaces, wanted: (found: Named) => bool
     requireInside(found.path, places);
     return true;
   };
-  const paths = pathsOf(name, places);
   if (isPattern(name)) {
     return (
       searchedFor(name, places)
@@ -130,17 +96,17 @@ function matches(name: string, places: RunPlaces, wanted: (found: Named) => bool
         .find((found) => found.length > 0) ?? []
     );
   }
+  const paths = pathsOf(name, places);
   const exact = paths.map(namedAt).find(isWanted);
   if (exact !== undefined) return [exact];
   // An existing path takes precedence, even if it isn't a run.
   if (name.includes('/') && paths.some((path) => existsSync(path))) return [];
   if (existsSync(paths.at(-1)!)) return [];
   if (name === 'latest') return newestRun(places).filter(isWanted);
-  if (/^[1-9]\d*$/.test(name))
-    return linesOf(places)
-      .lines.filter(({ number }) => number === Number(name))
-      .map(namedIn)
-      .filter(isWanted);
+  if (/^[1-9]\d*$/.test(name)) {
+    const line = linesOf(places).lines[Number(name) - 1];
+    return line === undefined ? [] : [namedIn(line)].filter(isWanted);
+  }
   return beginningWith(name, allNamed(places).filter(isWanted), places);
 }
 
@@ -188,9 +154,6 @@ function pathsOf(name: string, places: RunPlaces): readonly string[] {
 function namedAt(path: string): Named | undefined {
   if (existsSync(join(path, runFiles.manifest))) return { kind: 'run', path };
   if (isTraining(path)) return { kind: 'training', path };
-  const around = dirname(path);
-  const isResult = existsSync(join(path, trainingFiles.about)) && isTraining(around);
-  if (isResult) return { kind: 'training', path: around };
   return runsBelow(path).length > 0 ? { kind: 'folder', path } : undefined;
 }
 
@@ -265,17 +228,18 @@ function ambiguous(name: string, found: readonly Named[], places: RunPlaces): Us
   });
 }
 
-const unknown = (name: string, places: RunPlaces) => nothing(name, 'there is no such run', places, 'run');
-
-function nothing(name: string, message: string, places: RunPlaces, field = 'runs'): UserError {
+/** The error to throw if nothing matches. */
+function missing(name: string, places: RunPlaces): UserError {
+  const there = isPattern(name) ? undefined : pathsOf(name, places).find((path) => existsSync(path));
+  if (there !== undefined) return noRun(there);
   const names = allNamed(places).map(({ path }) => nameOf(path, places));
   const near = nearest(name, names);
   const shown = near === undefined ? names : [near, ...names.filter((other) => other !== near)];
   return new UserError({
-    field,
-    message,
+    field: 'run',
+    message: isPattern(name) ? 'no run matches this pattern' : 'there is no such run',
     value: name,
-    ...(shown.length > 0 && { alternatives: shown.slice(0, mostCandidates) }),
+    alternatives: shown.slice(0, mostCandidates),
     hint: 'list your runs with policyloop list',
   });
 }

@@ -10,7 +10,7 @@ import { requestStop } from '../stop-request.js';
 import { readTraining } from '../training/trainings.js';
 import { isTraining } from '../training-files.js';
 import type { RunPlaces } from './listing.js';
-import { findPlayed } from './names.js';
+import { findRuns, type Named } from './names.js';
 
 export interface Stopped {
   /** Path of the run, training run or plan. */
@@ -56,7 +56,8 @@ export async function stopRuns(
   places: RunPlaces,
   { now, seconds }: { readonly now: boolean; readonly seconds: number },
 ): Promise<readonly Stopped[]> {
-  const running = findPlayed(names, places, isPlanRunning).filter(isRunning);
+  const isWhole = ({ kind, path }: Named) => kind === 'training' || isPlanRunning(path);
+  const running = findRuns(names, places, isWhole).filter(isRunning);
   if (running.length === 0)
     throw new UserError({
       field: 'run',

@@ -5,14 +5,7 @@ import { isBaselineName } from '../../config/baselines.js';
 import { clipped, differenceRange, type Interval } from '../../statistics/bootstrap.js';
 import { mean } from '../../statistics/descriptive.js';
 import { comparePairs } from '../../statistics/paired.js';
-import {
-  fewestForVerdict,
-  type Judged,
-  type Tested,
-  type Verdict,
-  verdicts,
-  welchTest,
-} from '../../statistics/tests.js';
+import { fewestForVerdict, type Tested, type Verdict, verdicts, welchTest } from '../../statistics/tests.js';
 import { type ComparedRun, type ConfiguredRun, commonRange } from './compared-runs.js';
 import { materialSettings, type RunGroup, settingOf, type TaskGroups } from './run-groups.js';
 
@@ -45,44 +38,62 @@ export interface GroupDifference {
 export function differencesOf(
   tasks: readonly { readonly groups: readonly RunGroup[] }[],
 ): readonly (readonly GroupDifference[])[] {
-  const found = tasks.map(({ groups }) =>
-    groups.flatMap((of, i) => groups.slice(0, i).map((against) => differenceOf(of, against))),
+  const found = tasks.map(({ groups }) => {
+    const sides = groups.map(sideOf);
+    return sides.flatMap((of, i) => sides.slice(0, i).map((against) => differenceOf(of, against)));
+  });
+  const judged = verdicts(found.flat()).values();
+  return found.map((own) =>
+    own.map(() => {
+      const difference = judged.next().value!;
+      return difference.test === 'none' ? { ...difference, verdict: 'not-comparable' } : difference;
+    }),
   );
-  const judged = verdicts(found.flat());
-  let next = 0;
-  return found.map((own) => own.map(() => comparable(judged[next++]!)));
 }
 
-const comparable = (difference: Omit<GroupDifference, 'verdict'> & Judged): GroupDifference =>
-  difference.test === 'none' ? { ...difference, verdict: 'not-comparable' } : difference;
+/** What the comparison with another group needs of a group. */
+const sideOf = ({ name, runs }: RunGroup) => ({
+  name,
+  range: commonRange(runs),
+  confirmed: confirmedBySeed(runs),
+  /** A step limit changes the meaning of a return, so groups that differ in it are not tested. */
+  scoring: valuesOf(runs, scoring),
+  /** Equal if runs with the same seed were evaluated, and confirmed, on the same episodes. */
+  episodes: ['evaluation', 'confirmation'].map((section) => valuesOf(runs, section)),
+});
 
-function differenceOf(
-  of: RunGroup,
-  against: RunGroup,
-): Omit<GroupDifference, 'adjusted' | 'verdict'> & Tested {
-  const names = { of: of.name, against: against.name };
-  const [a, b] = [confirmedBySeed(of), confirmedBySeed(against)];
-  const untested = { difference: null, interval: null, winRate: null, p: null } as const;
-  const reason = refusal(of, against);
-  if (reason !== undefined) return { ...names, test: 'none', reason, counts: [a.size, b.size], ...untested };
-  const range = commonRange([...of.runs, ...against.runs]);
-  const shared = [...a.keys()].filter((seed) => b.has(seed));
-  if (sameSetting(of, against) && arePairs(shared.length, a.size, b.size)) {
-    const paired = comparePairs(
-      shared.map((seed) => a.get(seed)!),
-      shared.map((seed) => b.get(seed)!),
+const scoring = 'evaluation.maxSteps';
+
+type Side = ReturnType<typeof sideOf>;
+
+const isShared = (a: readonly string[], b: readonly string[]) => new Set([...a, ...b]).size === 1;
+
+function differenceOf(of: Side, against: Side): Omit<GroupDifference, 'adjusted' | 'verdict'> & Tested {
+  const [a, b] = [of.confirmed, against.confirmed];
+  const untested = {
+    of: of.name,
+    against: against.name,
+    counts: [a.size, b.size],
+    ...{ difference: null, interval: null, winRate: null, p: null },
+  };
+  if (!isShared(of.scoring, against.scoring))
+    return { ...untested, test: 'none', reason: `${scoring} differs` };
+  const range = commonRange([of, against]);
+  const seeds = [...a.keys()].filter((seed) => b.has(seed));
+  const isSameSetting = of.episodes.every((values, i) => isShared(values, against.episodes[i]!));
+  if (isSameSetting && arePairs(seeds.length, a.size, b.size)) {
+    const { difference, interval, p, winRate } = comparePairs(
+      seeds.map((seed) => a.get(seed)!),
+      seeds.map((seed) => b.get(seed)!),
       range,
     )!;
-    const { difference, interval, p, winRate } = paired;
-    return { ...names, test: 'paired', counts: [shared.length], difference, interval, winRate, p };
+    return { ...untested, test: 'paired', counts: [seeds.length], difference, interval, winRate, p };
   }
   const [left, right] = [[...a.values()], [...b.values()]];
   const test = welchTest(left, right);
   return {
-    ...names,
     ...untested,
     test: 'welch',
-    counts: [a.size, b.size],
     difference: a.size > 0 && b.size > 0 ? mean(left) - mean(right) : null,
     interval: test ? clipped(test.interval, differenceRange(range), test.difference) : null,
     p: Math.min(a.size, b.size) < fewestForVerdict ? null : test!.p,
@@ -93,7 +104,7 @@ function differenceOf(
 const arePairs = (shared: number, a: number, b: number) =>
   shared > 0 && (shared === Math.min(a, b) || shared >= fewestForVerdict);
 
-export const confirmedBySeed = ({ runs }: RunGroup) =>
+export const confirmedBySeed = (runs: readonly ComparedRun[]) =>
   meanBySeed(runs, ({ confirmed }) => confirmed?.mean ?? null);
 
 /** Averages runs with the same seed: they share warm-up and episodes, so they count as one observation. */
@@ -110,35 +121,10 @@ export function meanBySeed<T extends ConfiguredRun>(
   );
 }
 
-/** The key that changes the meaning of a return; groups that differ in it are not tested. */
-const scoring = 'evaluation.maxSteps';
-
-/** Reason why two groups can't be tested against each other; undefined if they can. */
-const refusal = (a: RunGroup, b: RunGroup): string | undefined =>
-  valuesOf([a, b], scoring).size > 1 ? `${scoring} differs` : undefined;
-
-/** True if runs with the same seed were evaluated on the same episodes, and confirmed on the same episodes. */
-const sameSetting = (a: RunGroup, b: RunGroup): boolean =>
-  ['evaluation', 'confirmation'].every((section) => valuesOf([a, b], section).size === 1);
-
-/** The distinct values of a key in these groups, ignoring settings that don't affect results. */
-function valuesOf(groups: readonly RunGroup[], key: string): ReadonlySet<string> {
-  const [first] = groups;
-  return groups.length === 1
-    ? ownValues(first!, key)
-    : new Set(groups.flatMap((group) => [...ownValues(group, key)]));
-}
-
-/** Caches values by group and key, because each group is compared with all others. */
-const known = new WeakMap<RunGroup, Map<string, ReadonlySet<string>>>();
-
-function ownValues(group: RunGroup, key: string): ReadonlySet<string> {
-  const values = known.get(group) ?? new Map<string, ReadonlySet<string>>();
-  known.set(group, values);
-  const own = values.get(key) ?? new Set(group.runs.map((run) => settingOf(materialSettings(run), key)));
-  values.set(key, own);
-  return own;
-}
+/** The distinct values of a key in these runs, ignoring settings that don't affect results. */
+const valuesOf = (runs: readonly ComparedRun[], key: string): readonly string[] => [
+  ...new Set(runs.map((run) => settingOf(materialSettings(run), key))),
+];
 
 /** Warns about differences between and within the groups of an environment that could mislead readers. */
 export function cautions(
@@ -154,7 +140,7 @@ export function cautions(
       .flatMap((key) => {
         // Prompts and settings of language models say nothing about baselines.
         const own = /^(prompts|model)\./.test(key) ? groups.filter((group) => !isOfBaselines(group)) : groups;
-        return differing(key, own, (group) => valuesOf([group], key));
+        return differing(key, own, ({ runs }) => valuesOf(runs, key));
       }),
     ...groups.flatMap((group) => [...mixed(group, by), ...ofRuns(group)]),
   ];
@@ -186,12 +172,10 @@ const isOfBaselines = ({ runs }: RunGroup) =>
 
 /** Warns if `--by` merged runs with different settings. */
 function mixed({ name, runs }: RunGroup, by: readonly string[] | undefined): readonly string[] {
-  if (by === undefined) return [];
-  const settings = runs.map(materialSettings);
-  const keys = [...new Set(settings.flatMap((own) => [...own.keys()]))].filter(
-    (key) => new Set(settings.map((own) => settingOf(own, key))).size > 1,
+  const keys = [...new Set(runs.flatMap((run) => [...materialSettings(run).keys()]))].filter(
+    (key) => valuesOf(runs, key).length > 1,
   );
-  if (keys.length === 0) return [];
+  if (by === undefined || keys.length === 0) return [];
   return [
     `${name} mixes runs with different ${keys.toSorted().join(', ')}; runs with the same seed are averaged and count once`,
   ];

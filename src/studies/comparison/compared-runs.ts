@@ -38,7 +38,6 @@ export interface ComparedRun extends ConfiguredRun {
   readonly curve: readonly number[];
   /** Highest score of each iteration from 1 on; null if all its candidates were rejected. */
   readonly scores: readonly (number | null)[];
-  readonly warmup: number;
   /** Number of evaluations spent by the end of each iteration; index 0 is the warm-up. */
   readonly spent: readonly number[];
 }
@@ -99,7 +98,6 @@ export function readComparedRun(run: ConfiguredRun): ComparedRun {
     budget,
     curve: bestSoFar(entries, spent, config, length),
     scores: bestScores(entries, done),
-    warmup: first,
     spent,
   };
 }

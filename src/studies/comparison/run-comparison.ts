@@ -1,7 +1,6 @@
 /** Computes the figures of each group of runs and tests the differences between them. */
 import { version } from '../../base/package.js';
 import type { TargetConfig } from '../../config/config.js';
-import { evaluationsOf } from '../../config/stages.js';
 import type { RunStatus } from '../../runs/reader.js';
 import { bootstrapMedian95, type Interval } from '../../statistics/bootstrap.js';
 import { largest, mean, median, smallest } from '../../statistics/descriptive.js';
@@ -30,25 +29,16 @@ export interface TimeToTarget {
  * row. The warm-up doesn't count, as for a config's `target`.
  */
 export function timeToTarget(
-  {
-    config,
-    scores,
-    spent,
-    warmup,
-  }: Pick<ComparedRun, 'config' | 'scores' | 'warmup'> & Partial<Pick<ComparedRun, 'spent'>>,
+  { scores, spent }: Pick<ComparedRun, 'scores' | 'spent'>,
   target: Pick<TargetConfig, 'return' | 'hold'>,
 ): TimeToTarget {
   let held = 0;
-  for (const [i, score] of scores.entries()) {
+  const reachedAt = scores.findIndex((score) => {
     held = score !== null && score >= target.return ? held + 1 : 0;
-    if (held >= target.hold) return at(true, i + 1);
-  }
-  return at(false, scores.length);
-
-  function at(reached: boolean, iteration: number): TimeToTarget {
-    const evaluation = spent?.[iteration] ?? warmup + evaluationsOf({ ...config, iterations: iteration });
-    return { reached, iteration, evaluation };
-  }
+    return held >= target.hold;
+  });
+  const iteration = reachedAt < 0 ? scores.length : reachedAt + 1;
+  return { reached: reachedAt >= 0, iteration, evaluation: spent[iteration]! };
 }
 
 /**
@@ -196,7 +186,7 @@ function figuresOf(
   named: (path: string) => string,
 ): GroupFigures {
   const { name, runs } = group;
-  const confirmed = [...confirmedBySeed(group).values()];
+  const confirmed = [...confirmedBySeed(runs).values()];
   const costs = runs.flatMap(({ manifest }) => manifest.usage.cost ?? []);
   const range = commonRange(runs);
   const areas = runs.map((run) => areaOf(run, horizon));

@@ -79,8 +79,6 @@ export function conclusionOf(
     [counted('not-comparable'), 'not comparable'],
   ] as const;
   const rest = others.flatMap(([count, words]) => (count === 0 ? [] : `${count} ${words}`)).join(', ');
-  if (counted('no-evidence') === all.length)
-    return `No evidence of a difference in any of ${all.length} comparisons.`;
   if (evident.length === 0) return `None of ${all.length} differences is evident: ${rest}.`;
   const listed = evident.slice(0, shownEvident).join('; ');
   const more = evident.length > shownEvident ? `; and ${evident.length - shownEvident} more` : '';

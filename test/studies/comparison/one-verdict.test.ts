@@ -129,7 +129,7 @@ describe('the verdict on the same pairs of runs', () => {
     }
     expect(sentence).toMatch(/^No evidence of a difference: tuned − base/);
     for (const where of ['compare', 'page of compare'] as const)
-      expect(texts[where]).toContain('No evidence of a difference in any of 3 comparisons.');
+      expect(texts[where]).toContain('None of 3 differences is evident: 3 without evidence.');
   });
 
   it('is summed up in a sentence if some comparisons differ, on the terminal and on the page', () => {

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { parseConfig } from '../../../src/config/load.js';
 import { readComparedRuns } from '../../../src/studies/comparison/compared-runs.js';
 import { medianTime, timeToTarget } from '../../../src/studies/comparison/run-comparison.js';
 import { quick, runExperimentFrom, seededModel } from '../../support/experiments.js';
@@ -23,8 +22,7 @@ it('medianTime is null if fewer than half are known to have reached the target',
 });
 
 it('timeToTarget counts `hold` iterations in a row, and excludes the warm-up', () => {
-  const config = parseConfig({ environment: 'CartPole-v1', model: { provider: 'random' }, candidates: 3 });
-  const run = { config, warmup: 5, scores: [3, null, 9, 12, 11, 15] };
+  const run = { scores: [3, null, 9, 12, 11, 15], spent: [5, 8, 11, 14, 17, 20, 23] };
   expect(timeToTarget(run, { return: 10, hold: 1 })).toEqual({ reached: true, iteration: 4, evaluation: 17 });
   expect(timeToTarget(run, { return: 10, hold: 3 })).toEqual({ reached: true, iteration: 6, evaluation: 23 });
   expect(timeToTarget(run, { return: 16, hold: 1 })).toEqual({
@@ -32,20 +30,6 @@ it('timeToTarget counts `hold` iterations in a row, and excludes the warm-up', (
     iteration: 6,
     evaluation: 23,
   });
-});
-
-it.each([
-  [{ critic: {} }, 13],
-  [{}, 11],
-])('timeToTarget counts evaluations, not candidates: %j', (more, evaluation) => {
-  const config = parseConfig({
-    environment: 'CartPole-v1',
-    model: { provider: 'openai', name: 'any' },
-    candidates: 3,
-    ...more,
-  });
-  const run = { config, warmup: 5, scores: [3, 12] };
-  expect(timeToTarget(run, { return: 10, hold: 1 })).toEqual({ reached: true, iteration: 2, evaluation });
 });
 
 it('timeToTarget counts the evaluations actually made if the run has an evaluation limit', async () => {
