@@ -45,11 +45,11 @@ export const options = (y: Argv) =>
     })
     .option('best-share', {
       ...kinds.number,
-      describe: "Share of each play run's games to imitate, best first (demonstrations; default: 1)",
+      describe: "Share of each agent run's games to imitate, best first (demonstrations; default: 1)",
     })
     .option('history', {
       ...kinds.number,
-      describe: 'Previous turns to show in a prompt (demonstrations; default: as in the play run)',
+      describe: 'Previous turns to show in a prompt (demonstrations; default: as in the agent run)',
     })
     .option('winners', {
       ...kinds.number,

@@ -21,9 +21,9 @@ import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
 export interface DemonstrationOptions {
   /** Minimum return of the games to imitate. */
   readonly minReturn?: number | undefined;
-  /** Fraction of each play run's games to imitate, best first; in (0, 1]. */
+  /** Fraction of each agent run's games to imitate, best first; in (0, 1]. */
   readonly bestShare?: number | undefined;
-  /** Number of previous turns in a prompt. Default: as in the play run. */
+  /** Number of previous turns in a prompt. Default: as in the agent run. */
   readonly history?: number | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface PlayedGames {
   readonly played: number;
 }
 
-/** @throws UserError if there is no play run at `path`, or it is damaged */
+/** @throws UserError if there is no agent run at `path`, or it is damaged */
 export async function readPlay(
   path: string,
   name: string,

@@ -49,9 +49,9 @@ interface Request {
 }
 
 /**
- * Compares play runs and returns the text to print; undefined if none of the names refers to a play run.
- * @throws UserError for play runs in different environments or mixed with other runs, and for options that don't apply to them,
- * or if every play run is left out
+ * Compares agent runs and returns the text to print; undefined if none of the names refers to an agent run.
+ * @throws UserError for agent runs in different environments or mixed with other runs, and for options that don't apply to them,
+ * or if every agent run is left out
  */
 export function comparePlays(
   request: Request,
@@ -64,8 +64,8 @@ export function comparePlays(
     throw new UserError({
       field: 'runs',
       value: shownPath(plays[0]!, cwd),
-      message: "play runs can't be compared with other runs",
-      hint: 'name only play runs, or none',
+      message: "agent runs can't be compared with other runs",
+      hint: 'name only agent runs, or none',
     });
   refuseOptions(request);
   const read = plays.map((path) => readPlay(path, cwd, request.unfinished));
@@ -100,7 +100,7 @@ function refuseOptions({ by, html, target }: Request): void {
     if (value === undefined) continue;
     throw new UserError({
       field: `--${option}`,
-      message: "doesn't apply to play runs, which have no learning curve and no groups",
+      message: "doesn't apply to agent runs, which have no learning curve and no groups",
       alternatives: ['--json', '--csv'],
     });
   }
@@ -112,7 +112,7 @@ interface ReadPlay {
   readonly environment: string;
 }
 
-/** Reads a play run, or returns the reason why it is left out: damaged or unfinished. */
+/** Reads an agent run, or returns the reason why it is left out: damaged or unfinished. */
 function readPlay(path: string, cwd: string, unfinished: boolean): ReadPlay | LeftOut {
   const run = shownPath(path, cwd);
   try {
@@ -130,7 +130,7 @@ function readPlay(path: string, cwd: string, unfinished: boolean): ReadPlay | Le
   }
 }
 
-/** @throws UserError if the play runs have different environments or options */
+/** @throws UserError if the agent runs have different environments or options */
 function requireSameGames(plays: readonly ReadPlay[]): void {
   const [first] = plays;
   const other = plays.find(({ environment }) => environment !== first!.environment);
@@ -138,12 +138,12 @@ function requireSameGames(plays: readonly ReadPlay[]): void {
   throw new UserError({
     field: 'runs',
     value: other.result.run,
-    message: `this play run uses ${other.environment}, but ${first!.result.run} uses ${first!.environment}`,
-    hint: 'compare play runs of the same environment and options',
+    message: `this agent run uses ${other.environment}, but ${first!.result.run} uses ${first!.environment}`,
+    hint: 'compare agent runs of the same environment and options',
   });
 }
 
-/** Names each play run after its player or model, plus the path of its run if the name isn't unique. */
+/** Names each agent run after its player or model, plus the path of its run if the name isn't unique. */
 function namesOf(results: readonly PlayResult[]): readonly string[] {
   const short = results.map(({ model, player }) => (player === 'model' ? model : player));
   return short.map((name, i) =>

@@ -1,4 +1,4 @@
-/** Defines the config of a play run. */
+/** Defines the config of an agent run. */
 import { basename, extname } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
@@ -72,7 +72,7 @@ const settings = z.strictObject({
   limits: limitsSchema
     .omit({ evaluations: true })
     .prefault({})
-    .describe('Limits; the play run ends before a call that could exceed one'),
+    .describe('Limits; the agent run ends before a call that could exceed one'),
 });
 
 type Written = z.output<typeof settings>;
@@ -111,7 +111,7 @@ export interface LoadedPlay {
 }
 
 /**
- * Loads the config of a play run by its path or by the name of a bundled config.
+ * Loads the config of an agent run by its path or by the name of a bundled config.
  * @param asWritten leaves relative paths unchanged; in a run directory they are absolute
  * @throws UserError listing the first problems
  */

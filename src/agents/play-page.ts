@@ -1,4 +1,4 @@
-/** The page of a play run: its results, and transcripts of its games. */
+/** The page of an agent run: its results, and transcripts of its games. */
 
 import { join } from 'node:path';
 import { replaceFile } from '../base/files/files.js';
@@ -28,7 +28,7 @@ import { versionFacts } from '../web/report/views/overview.js';
 import { pageHeader, resultTile, tile, warningList, writtenBy } from '../web/study.js';
 import { gamesOf, type PlayFigures, percent, playFigures } from './play-result.js';
 
-/** Writes the `report.html` of the play run at `path`, and returns the file's path. */
+/** Writes the `report.html` of the agent run at `path`, and returns the file's path. */
 export function writePlayPage(path: string): string {
   const file = join(path, runFiles.report);
   replaceFile(file, page(playPage(path)));
@@ -46,7 +46,7 @@ export function playPage(path: string): Page {
   return {
     title: `${manifest.run}: ${manifest.environment} played by ${who}`,
     header: pageHeader({
-      kicker: html`play <b>${manifest.run}</b>`,
+      kicker: html`agent run <b>${manifest.run}</b>`,
       title: html`${manifest.environment} <span class="by">played by</span> ${who}`,
       status,
       state: endText(summary, 'games'),

@@ -1,4 +1,4 @@
-/** The result of a play run, as JSON and as text. */
+/** The result of an agent run, as JSON and as text. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
@@ -121,7 +121,7 @@ export interface PlayFigures {
   readonly unclear: number | null;
 }
 
-/** Means for a play run in progress; without intervals, because computing them could take longer than playing. */
+/** Means for an agent run in progress; without intervals, because computing them could take longer than playing. */
 export function playMeans(games: readonly GameRecord[]): Pick<PlayFigures, 'meanReturn' | 'meanScore'> {
   const scores = games.flatMap(({ score }) => score ?? []);
   return {

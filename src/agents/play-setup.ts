@@ -1,4 +1,4 @@
-/** Sets up a play run: creates environments, agent and model from its config, and the initial manifest. */
+/** Sets up an agent run: creates environments, agent and model from its config, and the initial manifest. */
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { hashModules, type ModuleHashes } from '../base/modules/sources.js';
@@ -24,7 +24,7 @@ import { openAgent, type PromptedAgent } from './prompted-agent.js';
 import { readingOf } from './reading.js';
 import { requireListed } from './settings.js';
 
-/** The parts of a play run, created from its config and checked. */
+/** The parts of an agent run, created from its config and checked. */
 export interface PlaySetup {
   readonly config: PlayConfig;
   readonly arena: Arena;
@@ -103,12 +103,12 @@ async function openArena(
   return localArena(environments);
 }
 
-/** The model whose usage counts; in a replay, the model of the recorded play run. */
+/** The model whose usage counts; in a replay, the model of the recorded agent run. */
 function countedModel({ model }: PlayConfig): PlayModelConfig {
   return model!.provider === 'replayed' ? countedModel(recordedConfig(model!.run)) : model!;
 }
 
-/** Reads the config of a recorded play run. @throws UserError if the directory doesn't contain a play run by a model */
+/** Reads the config of a recorded agent run. @throws UserError if the directory doesn't contain an agent run by a model */
 function recordedConfig(run: string): PlayConfig {
   try {
     const { play } = readManifest(run);
@@ -117,7 +117,7 @@ function recordedConfig(run: string): PlayConfig {
     throw new UserError({ message: 'no model played in this run, so it contains no replies' });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    const { message, hint = 'choose the directory of a play run by a model' } = error.problems[0]!;
+    const { message, hint = 'choose the directory of an agent run by a model' } = error.problems[0]!;
     throw new UserError({ field: 'model.run', value: run, message, hint });
   }
 }
@@ -171,7 +171,7 @@ const modulesOf = ({ environment, model }: PlayConfig): readonly string[] => [
   ...(model?.provider === 'module' ? [model.path] : []),
 ];
 
-/** The manifest of a play run that is about to start. */
+/** The manifest of an agent run that is about to start. */
 export function playManifest(setup: PlaySetup, run: string, now: Date): Manifest {
   const { config, ledger, model, modules, prompts } = setup;
   const { observationSpace, actionSpace, maxSteps } = setup.arena;

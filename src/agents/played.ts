@@ -1,4 +1,4 @@
-/** Finds and shows the play runs that a command line names. */
+/** Finds and shows the agent runs that a command line names. */
 import type { CommandContext } from '../base/context.js';
 import { UserError, unlessRefused } from '../base/errors.js';
 import { formatReturn, plural } from '../base/text/numbers.js';
@@ -11,7 +11,7 @@ import { gamesOf, playResult, playText } from './play-result.js';
 export const isPlay = (path: string): boolean => unlessRefused(() => readManifest(path).play) !== undefined;
 
 /**
- * Output of `show` for a play run: its result or one of its games.
+ * Output of `show` for an agent run: its result or one of its games.
  * @param number 1-based number of a game; if undefined, the result is shown
  * @throws UserError for a game that was not played
  */
@@ -31,7 +31,7 @@ export function shownPlay(
     throw new UserError({
       field: '--game',
       value: number,
-      message: games.length === 0 ? 'this play run has no complete games' : 'there is no such game',
+      message: games.length === 0 ? 'this agent run has no complete games' : 'there is no such game',
       alternatives: games.length === 0 ? [] : [`1 to ${games.length}`],
     });
   return json ? JSON.stringify(game) : gameText(game);

@@ -1,4 +1,4 @@
-/** Plays the games of a config in a run directory, and resumes interrupted play runs. */
+/** Plays the games of a config in a run directory, and resumes interrupted agent runs. */
 
 import { basename, join, resolve } from 'node:path';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
@@ -85,8 +85,8 @@ export async function resumePlay(
     if (await finishLeft(path, context.now, () => undefined)) return report(path, args, context);
     throw new UserError({
       message: isLimited
-        ? `this play run stopped ${limitText(reason.limit)} after ${iterations.done} of ${plural(iterations.of, 'game')}`
-        : `this play run is complete (${plural(iterations.of, 'game')})`,
+        ? `this agent run stopped ${limitText(reason.limit)} after ${iterations.done} of ${plural(iterations.of, 'game')}`
+        : `this agent run is complete (${plural(iterations.of, 'game')})`,
       value: path,
       hint: isLimited
         ? `raise the limit: policyloop resume ${path} ${limitField(reason.limit)}=…`
@@ -146,7 +146,7 @@ async function finish(
   return report(path, args, context);
 }
 
-/** Writes the page of a play run and prints its result. @returns the exit code */
+/** Writes the page of an agent run and prints its result. @returns the exit code */
 async function report(
   path: string,
   { json, open = false }: PlayArguments,

@@ -12,7 +12,7 @@ export const options = (y: Argv) =>
     .option('quiet', common.quiet)
     .option('json', common.jsonLines)
     .example('$0 resume buffers/cartpole iterations=200', 'extend it to 200 iterations in total')
-    .example('$0 resume buffers/cooking episodes=100', 'the same for a play run');
+    .example('$0 resume buffers/cooking episodes=100', 'the same for an agent run');
 
 type Args = Arguments<typeof options>;
 

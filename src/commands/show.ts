@@ -24,7 +24,7 @@ export const options = (y: Argv) =>
     })
     .option('game', {
       ...kinds.number,
-      describe: 'For a play run: show the transcript of this game (numbered from 1)',
+      describe: 'For an agent run: show the transcript of this game (numbered from 1)',
     })
     .option('json', common.json)
     .example('$0 show cartpole', 'a run in buffers/, by its name')

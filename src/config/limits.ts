@@ -1,4 +1,4 @@
-/** The section `limits`, of an experiment, a play run or a sweep. */
+/** The section `limits`, of an experiment, an agent run or a sweep. */
 import { z } from 'zod';
 
 const count = z.int().min(1).optional();

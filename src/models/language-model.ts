@@ -142,7 +142,7 @@ export interface ModelContext {
 }
 
 /** The hint for a prompt that doesn't fit into the context. */
-export const shortenPrompt = 'shorten the prompt (memory.tokens; in a play, policy.historyTokens)';
+export const shortenPrompt = 'shorten the prompt (memory.tokens; for games: policy.historyTokens)';
 
 /** A hosted or local model. It handles messages and replies, and knows nothing about the task. */
 export interface LanguageModel {

@@ -20,12 +20,12 @@ export interface GameTurn {
   readonly reward: number;
 }
 
-/** A line of `episodes.jsonl` for a play run. A game's calls have the same iteration and candidate numbers. */
+/** A line of `episodes.jsonl` for an agent run. A game's calls have the same iteration and candidate numbers. */
 export interface GameRecord {
   /** 1-based index of the batch of concurrent games. */
   readonly iteration: number;
   readonly candidate: number;
-  /** 0-based index of the game within the play run. */
+  /** 0-based index of the game within the agent run. */
   readonly episode: number;
   readonly seed: number;
   readonly turns: readonly GameTurn[];

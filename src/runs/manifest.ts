@@ -58,7 +58,7 @@ export interface Manifest {
   readonly usage: UsageTotals;
   /** How much of each limit is used. */
   readonly caps?: readonly Cap[];
-  /** Present only for a play run; `iterations` then counts games. */
+  /** Present only for an agent run; `iterations` then counts games. */
   readonly play?: PlaySummary;
 }
 

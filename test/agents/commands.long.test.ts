@@ -173,7 +173,7 @@ describe('plays among the runs', () => {
     const { context } = fakeContext(cwd);
     const other = { ...common, runs: ['buffers/other-*', named.expert!], unfinished: false };
     await expect(compare.execute(other, context)).rejects.toThrow(
-      'compare play runs of the same environment and options',
+      'compare agent runs of the same environment and options',
     );
     const by = { ...common, runs: [named.expert!], unfinished: false, by: 'model' };
     await expect(compare.execute(by, context)).rejects.toThrow('no learning curve and no groups');
@@ -207,7 +207,7 @@ describe('plays among the runs', () => {
     expect(games(join(cwd, 'short'))).toEqual(games(join(cwd, run)));
     for (const episodes of [3, 12])
       await expect(resume.execute({ ...more, overrides: [`episodes=${episodes}`] }, context)).rejects.toThrow(
-        /this play run is complete \(12 games\)[\s\S]*resume .*short episodes=24/,
+        /this agent run is complete \(12 games\)[\s\S]*resume .*short episodes=24/,
       );
   });
 
@@ -243,6 +243,6 @@ describe('plays among the runs', () => {
     const straight = await playing(cwd, ['player=random', 'episodes=20', 'name=straight'], {}, true);
     const { run } = JSON.parse(straight.printed.at(-1)!) as { run: string };
     expect(readPlay(join(cwd, 'cut')).games).toEqual(readPlay(join(cwd, run)).games);
-    await expect(resume.execute(rest, again.context)).rejects.toThrow('this play run is complete');
+    await expect(resume.execute(rest, again.context)).rejects.toThrow('this agent run is complete');
   });
 });

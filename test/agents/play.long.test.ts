@@ -159,7 +159,7 @@ describe('a model', () => {
   });
 
   it.each([1, 3, 4, 11])(
-    'resumes a play interrupted after %i calls as if it had never stopped',
+    'resumes games interrupted after %i calls as if they hadn’t been interrupted',
     async (after) => {
       const straight = await played('agents/cartpole', cartPole, createScriptedModel(balance));
       const stop = new AbortController();

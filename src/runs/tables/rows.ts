@@ -35,7 +35,7 @@ export const tables = {
     column(
       'model',
       'VARCHAR',
-      'id of the model; `baseline/…` for a baseline, `player/…` for a play run without one',
+      'id of the model; `baseline/…` for a baseline, `player/…` for an agent run without one',
     ),
     column('seed', 'BIGINT', 'root seed of the run'),
     column('status', 'VARCHAR', 'completed, running, interrupted, failed or crashed'),
@@ -163,7 +163,7 @@ export function* rowsOf(table: Exclude<TableName, 'runs'>, run: RunPlace): Gener
         for (const [episode, earned] of returns.entries())
           yield { ...own, iteration, candidate, episode, return: earned, length: lengths[episode]! };
       if (run.summary.manifest.play === undefined) break;
-      // The episodes of a play run are recorded as games.
+      // The episodes of an agent run are recorded as games.
       for (const game of recorded.episodes as Iterable<unknown> as Iterable<GameRecord>) {
         const { candidate, episode, iteration, length, return: earned } = game;
         yield { ...own, iteration, candidate, episode, return: earned, length };
