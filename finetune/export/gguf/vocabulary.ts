@@ -9,43 +9,37 @@ import {
   templateSource,
   tokenText,
 } from '../../../src/models/local/tokens/chat-template.js';
+import { readTokenizerJson } from '../../../src/models/local/tokens/tokenizer.js';
+import {
+  preTokenizers,
+  ruleOf,
+  supportedSettings,
+} from '../../../src/models/local/tokens/tokenizer-settings.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
 import { type GgufFile, isGguf, openGguf } from '../../../src/models/local/weights/gguf.js';
 import { type GgufMetadata, ggufValue } from './format.js';
-import { preTokenizerName, sentencePieceScores } from './pre-tokenizer.js';
+import { sentencePieceScores } from './sentence-piece.js';
 
 const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
 
-const stepSchema = z.looseObject({ type: z.string() });
-const tokenizerSchema = z.looseObject({
-  model: z.looseObject({
-    type: z.literal('BPE'),
-    vocab: z.record(z.string(), z.int()),
-    merges: z.array(z.union([z.string(), z.tuple([z.string(), z.string()])])),
-    unk_token: z.string().nullish(),
-    byte_fallback: z.boolean().default(false),
-    ignore_merges: z.boolean().default(false),
-  }),
-  added_tokens: z.array(
-    z.looseObject({ id: z.int(), content: z.string(), special: z.boolean().default(false) }),
-  ),
-  normalizer: stepSchema.nullish(),
-  pre_tokenizer: stepSchema.nullish(),
-  post_processor: stepSchema.nullish(),
+const modelSchema = z.looseObject({
+  vocab: z.record(z.string(), z.int()),
+  merges: z.array(z.union([z.string(), z.tuple([z.string(), z.string()])])),
+  unk_token: z.string().nullish(),
+  byte_fallback: z.boolean().default(false),
+  ignore_merges: z.boolean().default(false),
 });
-type Tokenizer = z.output<typeof tokenizerSchema>;
 
 /** @throws UserError if llama.cpp doesn't support the tokenizer */
 export function vocabularyMetadata(directory: string, config: DecoderConfig): GgufMetadata {
-  const file = path.join(directory, 'tokenizer.json');
-  const tokenizer = readTokenizer(file);
-  const tokens = listTokens(tokenizer, config.vocabulary, file);
+  const tokenizer = readTokenizer(directory);
+  const tokens = listTokens(tokenizer, config.vocabulary);
   const template = templateSource(directory, readTokenizerConfig(directory)).source;
   return [
     ...(tokenizer.model.byte_fallback
       ? sentencePieceModel(directory, tokenizer, tokens)
-      : byteLevelModel(tokenizer, tokens, file)),
+      : byteLevelModel(tokenizer, tokens)),
     ...specialTokens(directory, tokenizer, config),
     ['tokenizer.chat_template', ggufValue.string(template)],
   ];
@@ -54,7 +48,7 @@ export function vocabularyMetadata(directory: string, config: DecoderConfig): Gg
 /** Text of the token that llama.cpp and the model's tokenizer prepend to every text; undefined if they prepend none. */
 export function addedBos(directory: string, config: DecoderConfig): string | undefined {
   if (isGguf(directory)) return storedBos(openGguf(directory));
-  const tokenizer = readTokenizer(path.join(directory, 'tokenizer.json'));
+  const tokenizer = readTokenizer(directory);
   const { bos, addBos } = readSpecialTokens(directory, tokenizer, config);
   return addBos ? [...tokenIds(tokenizer)].find(([, id]) => id === bos)?.[0] : undefined;
 }
@@ -67,7 +61,21 @@ function storedBos({ metadata }: GgufFile): string | undefined {
   return adds && Array.isArray(tokens) && typeof bos === 'number' ? String(tokens[bos]) : undefined;
 }
 
-const readTokenizer = (file: string): Tokenizer => checkedValue(tokenizerSchema, readJson(file), file);
+type Tokenizer = ReturnType<typeof readTokenizer>;
+
+function readTokenizer(directory: string) {
+  const file = path.join(directory, 'tokenizer.json');
+  const read = readTokenizerJson(directory);
+  const json = supportedSettings(read, file);
+  return {
+    file,
+    model: checkedValue(modelSchema, json.model, file),
+    added: json.added_tokens,
+    normalizers: json.normalizer.normalizers,
+    steps: json.pre_tokenizer.pretokenizers,
+    frame: frameOf(read.post_processor),
+  };
+}
 
 interface Token {
   readonly text: string;
@@ -75,7 +83,7 @@ interface Token {
 }
 
 /** One token per row of the embedding; rows without a token are named `[PAD<id>]`. */
-function listTokens({ model, added_tokens: added }: Tokenizer, rows: number, file: string): Token[] {
+function listTokens({ added, file, model }: Tokenizer, rows: number): Token[] {
   const tokens: (Token | undefined)[] = Array.from({ length: rows });
   const isByte = (token: string) => model.byte_fallback && /^<0x[0-9A-F]{2}>$/.test(token);
   for (const [token, id] of Object.entries(model.vocab)) {
@@ -95,16 +103,20 @@ function listTokens({ model, added_tokens: added }: Tokenizer, rows: number, fil
   return tokens.map((token, id) => token ?? { text: `[PAD${id}]`, kind: tokenKinds.unused });
 }
 
-function byteLevelModel({ model, normalizer, pre_tokenizer }: Tokenizer, tokens: Token[], file: string) {
-  if (normalizer && normalizer.type !== 'NFC')
-    throw new UserError({
+function byteLevelModel({ file, model, normalizers, steps }: Tokenizer, tokens: Token[]) {
+  const refused = (field: string, value: unknown, alternatives: readonly string[]) =>
+    new UserError({
       file,
-      field: 'normalizer',
-      value: normalizer.type,
-      message: "llama.cpp can't normalize text like this tokenizer",
-      alternatives: ['NFC', 'none'],
+      field,
+      value,
+      message: 'llama.cpp has no rules known to policyloop that do the same',
+      alternatives,
+      hint: "convert the model directory with llama.cpp's convert_hf_to_gguf.py; merge an adapter first (`policyloop finetune export --to merged`)",
     });
-  const pre = preTokenizerName(pre_tokenizer, model.ignore_merges, file);
+  const changing = normalizers.find(({ type }) => type !== 'NFC');
+  if (changing !== undefined) throw refused('normalizer', changing.type, ['NFC', 'none']);
+  const pre = ruleOf(steps, model.ignore_merges);
+  if (pre === undefined) throw refused('pre_tokenizer', steps, Object.keys(preTokenizers));
   return [
     ['tokenizer.ggml.model', ggufValue.string('gpt2')],
     ['tokenizer.ggml.pre', ggufValue.string(pre)],
@@ -135,22 +147,9 @@ const tokenLists = (tokens: readonly Token[]) =>
   ] satisfies GgufMetadata;
 
 /** True if every text gets a leading space. With `prepend_scheme: first`, text after a control token doesn't. */
-function addsSpace({ normalizer, pre_tokenizer }: Tokenizer): boolean {
-  const normalizers = z
-    .looseObject({ normalizers: z.array(stepSchema).default([]) })
-    .parse(normalizer ?? {}).normalizers;
-  if ([normalizer, ...normalizers].some((step) => step?.type === 'Prepend')) return true;
-  const metaspace = z
-    .looseObject({
-      type: z.literal('Metaspace'),
-      prepend_scheme: z.string().optional(),
-      add_prefix_space: z.boolean().optional(),
-    })
-    .safeParse(pre_tokenizer);
-  if (!metaspace.success) return false;
-  const { prepend_scheme: scheme, add_prefix_space: older } = metaspace.data;
-  return scheme === undefined ? older !== false : scheme === 'always';
-}
+const addsSpace = ({ normalizers, steps }: Tokenizer): boolean =>
+  normalizers.some(({ type }) => type === 'Prepend') ||
+  steps.some(({ prepend_scheme: scheme, type }) => type === 'Metaspace' && scheme === 'always');
 
 function specialTokens(directory: string, tokenizer: Tokenizer, config: DecoderConfig): GgufMetadata {
   const { addBos, addEos, ...named } = readSpecialTokens(directory, tokenizer, config);
@@ -175,7 +174,7 @@ function readSpecialTokens(directory: string, tokenizer: Tokenizer, config: Deco
     ids.get(tokenText(token) ?? '') ?? otherwise ?? undefined;
   const bos = idOf(bos_token, stated?.bos_token_id);
   const eos = idOf(eos_token, [...readGenerationDefaults(directory).eosTokens, ...config.eosTokens][0]);
-  const frame = frameOf(tokenizer.post_processor);
+  const { frame } = tokenizer;
   const older = z.looseObject({ add_bos_token: z.boolean().nullish() }).safeParse(tokenizerConfig).data;
   return {
     bos,
@@ -189,20 +188,20 @@ function readSpecialTokens(directory: string, tokenizer: Tokenizer, config: Deco
   };
 }
 
-function tokenIds({ model, added_tokens: added }: Tokenizer): ReadonlyMap<string, number> {
+function tokenIds({ added, model }: Tokenizer): ReadonlyMap<string, number> {
   return new Map([...Object.entries(model.vocab), ...added.map(({ content, id }) => [content, id] as const)]);
 }
 
+const stepSchema = z.looseObject({
+  type: z.string(),
+  single: z.array(z.looseObject({ SpecialToken: z.looseObject({ id: z.string() }).optional() })).default([]),
+});
+
 /** Control tokens around every text; undefined for older tokenizers, where `tokenizer_config.json` specifies them. */
-function frameOf(processor: Tokenizer['post_processor']): { first: string; last: string } | undefined {
-  const { processors } = z
-    .looseObject({ processors: z.array(stepSchema).default([]) })
-    .parse(processor ?? {});
-  const template = z
-    .looseObject({
-      single: z.array(z.looseObject({ SpecialToken: z.looseObject({ id: z.string() }).optional() })),
-    })
-    .safeParse([processor, ...processors].find((step) => step?.type === 'TemplateProcessing')).data;
+function frameOf(processor: unknown): { first: string; last: string } | undefined {
+  const sequence = z.looseObject({ processors: z.array(stepSchema) }).safeParse(processor).data;
+  const steps = sequence?.processors ?? [stepSchema.safeParse(processor).data];
+  const template = steps.find((step) => step?.type === 'TemplateProcessing');
   const tokenAt = (index: number) => template?.single.at(index)?.SpecialToken?.id ?? '';
-  return template === undefined ? undefined : { first: tokenAt(0), last: tokenAt(-1) };
+  return template && { first: tokenAt(0), last: tokenAt(-1) };
 }

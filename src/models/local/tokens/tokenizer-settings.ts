@@ -89,7 +89,7 @@ const addedTokenKind: Kinds[string] = {
 };
 
 /** Rewrites settings so that the library follows them exactly. @throws UserError naming an unsupported setting */
-export function supportedSettings(json: TokenizerJson, file: string): TokenizerJson {
+export function supportedSettings(json: TokenizerJson, file: string) {
   const normalizer = stepsOf(json.normalizer, 'normalizer', 'normalizers', normalizers, file);
   const steps = stepsOf(withoutIdle(json), 'pre_tokenizer', 'pretokenizers', preTokenizerKinds, file);
   refuseOthers({ ...json.model, type: undefined }, modelKind, 'model', file);
@@ -235,11 +235,23 @@ export const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
   starcoder: rule(oneDigit, gpt2),
   'command-r': rule(oneDigit, gpt2),
   'llama-bpe': llama3,
-  dbrx: rule(words(threeDigits)),
   'smaug-bpe': rule(words(threeDigits)),
+  dbrx: rule(words(threeDigits)),
   qwen2: rule(words(oneDigit)),
   'deepseek-r1-qwen': rule(words(oneDigit)),
   qwen35: rule(qwen35),
   tekken: { splits: [cased('', oneDigit)], ignoreMerges: true },
   'gpt-4o': rule(cased(`${contractions}?`, threeDigits)),
 };
+
+/** The first name of the rules by which these steps split text; undefined if there are none. */
+export function ruleOf(steps: readonly Step[], ignoreMerges: boolean): string | undefined {
+  const patterns = steps.flatMap(({ pattern, type }) => {
+    const regex = isMapping(pattern) ? pattern.Regex : undefined;
+    return type === 'ByteLevel' ? [] : [String(regex)];
+  });
+  return Object.keys(preTokenizers).find((name) => {
+    const { splits, ignoreMerges: ignores } = preTokenizers[name]!;
+    return ignores === ignoreMerges && splits.map(folded).join('\n') === patterns.join('\n');
+  });
+}
