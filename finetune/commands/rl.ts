@@ -25,6 +25,6 @@ export const finishing =
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { rlKind } = await import('../rl/kinds/kinds.js');
-  const { train } = await rlKind(args.config, args.overrides, context.cwd);
+  const { train } = await rlKind(args.config, context.cwd);
   return train(args, context);
 }

@@ -7,7 +7,6 @@ import { UserError } from '../../src/base/errors.js';
 import { deriveSeeds } from '../../src/base/random/generator.js';
 import { isRemoteId, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Environment } from '../../src/environments/environment.js';
-import { isFolder } from '../../src/prompting/templates/template-files.js';
 import { sampleCount, sampleOf } from '../../src/runs/training/samples.js';
 import type { SampledReply, Sampler } from '../engine/sampler.js';
 import type { RlTask } from './learning/episode.js';
@@ -66,7 +65,6 @@ export async function openAgentTask(
     );
   };
   return {
-    ...(prompts !== undefined && isFolder(prompts) && { prompts: agent.hash }),
     async play(sampler, starts, size, seed) {
       const played = (await playFrom(sampler, starts, size, seed)).map(episodeOf);
       return starts.map((_, group) => played.slice(group * size, (group + 1) * size));

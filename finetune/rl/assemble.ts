@@ -11,11 +11,13 @@ import type { Parameter } from '../engine/training-session.js';
 import { openModel, type PlannedModel, planModel } from '../train/method.js';
 import { policyObjective } from '../train/objectives/policy.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
+import { fixedSettings } from '../train/train-config.js';
 import { openAgentTask } from './agent-task.js';
 import { openSessions, readsReference } from './improvement.js';
 import type { RlTask } from './learning/episode.js';
+import { templatesIn } from './learning/settings.js';
 import type { OnlineLearning, OnlineSettings } from './online.js';
-import { modulePaths } from './proposer/proposer-config.js';
+import { ownFiles } from './proposer/proposer-config.js';
 import { openProposerTask } from './proposer/proposer-task.js';
 import { answeringOf, isProposer, type LearningConfig } from './rl-config.js';
 
@@ -47,7 +49,7 @@ export type OpenedLearning = OpenedTrainer & OnlineLearning;
 export async function openLearning(plan: PlannedLearning): Promise<OpenedLearning> {
   const task = await openTask(plan);
   try {
-    const trainer = await openTrainer(plan, task.prompts);
+    const trainer = await openTrainer(plan);
     const close = async () => {
       await task.close();
       await trainer.close();
@@ -66,7 +68,7 @@ function openTask({ config, env }: PlannedLearning): Promise<RlTask> {
 }
 
 /** @throws UserError if the model can't be used, or memory runs out */
-export async function openTrainer(plan: PlannedLearning, prompts?: string): Promise<OpenedTrainer> {
+export async function openTrainer(plan: PlannedLearning): Promise<OpenedTrainer> {
   const { config, decoder, objective, checkpoint, threads } = plan;
   const model = await openModel(plan, config);
   const parameters = [...model.parameters, ...ownParameters(objective, decoder)];
@@ -84,7 +86,7 @@ export async function openTrainer(plan: PlannedLearning, prompts?: string): Prom
     close: async () => void (await Promise.all([sampler.close(), sessions.close()])),
     reference: kl ? parameters.map((one) => ({ ...one, values: one.values.slice() })) : undefined,
     settings: settingsOf(config),
-    owner: { identity: identityOf(identityParts(config, prompts), parameters), threads },
+    owner: { identity: identityOf(identityParts(config), parameters), threads },
   };
 }
 
@@ -108,21 +110,11 @@ function settingsOf(config: LearningConfig): OnlineSettings {
 }
 
 /** The settings that affect learning, with hashes of the model and the user's files. */
-function identityParts(config: LearningConfig, prompts: string | undefined): readonly unknown[] {
-  const {
-    $schema: _,
-    batchTokens,
-    checkpointEvery,
-    device,
-    limits,
-    model,
-    output,
-    result,
-    threads,
-    ...rest
-  } = config;
-  const modules = isProposer(config) ? modulePaths(config) : [config.environment.id].filter(isModulePath);
-  return [rest, contentHash(model), hashModules(modules), prompts];
+function identityParts(config: LearningConfig): readonly unknown[] {
+  const files = isProposer(config)
+    ? ownFiles(config)
+    : [...[config.environment.id].filter(isModulePath), ...templatesIn(config.agent.prompts)];
+  return [fixedSettings(config), contentHash(config.model), hashModules(files)];
 }
 
 /** The trained parameters of the model, without the objective's own. */

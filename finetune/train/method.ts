@@ -1,5 +1,5 @@
 /** Training methods: an adapter, all stored weights, or all weights from a random start. */
-import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { shellWord } from '../../src/base/text/one-line.js';
@@ -197,25 +197,17 @@ export async function writeResult(
   return directory;
 }
 
-/**
- * @throws UserError if the result would overwrite the model to train, the adapter to continue, or a model in an output
- * without a checkpoint
- */
+/** @throws UserError if the result would overwrite its own base, or a model that this training didn't write */
 function refuseOtherModel({ method, model, output }: MethodJob, checkpoint: string): void {
-  const refused = (message: string, hint: string) =>
-    new UserError({ field: 'output', value: output, message, hint });
-  if (method.kind === 'lora') {
-    if (method.adapter !== path.resolve(output, 'adapter')) return;
-    throw refused(
-      'contains the adapter to continue, which the result would overwrite',
-      'choose another output',
-    );
-  }
-  const directory = path.join(output, 'model');
-  if (!existsSync(directory) || readdirSync(directory).length === 0) return;
-  if (existsSync(checkpoint) && realpathSync(directory) !== realpathSync(model)) return;
-  throw refused(
-    'already contains a model, which the result would overwrite',
-    `choose another output, or move ${directory}`,
-  );
+  const result = path.join(output, method.kind === 'lora' ? 'adapter' : 'model');
+  if (!existsSync(result)) return;
+  const base = method.kind === 'lora' ? method.adapter : model;
+  const isBase = base !== undefined && realpathSync(base) === realpathSync(result);
+  if (!isBase && (method.kind === 'lora' || existsSync(checkpoint))) return;
+  throw new UserError({
+    field: 'output',
+    value: output,
+    message: `already contains ${method.kind === 'lora' ? 'the adapter to continue' : 'a model'}, which the result would overwrite`,
+    hint: `choose another output, or move ${result}`,
+  });
 }

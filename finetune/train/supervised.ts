@@ -33,7 +33,7 @@ import {
   validationParts,
 } from './packing.js';
 import { chosenSamples, openSamples } from './samples.js';
-import type { TrainConfig } from './train-config.js';
+import { fixedSettings, type TrainConfig } from './train-config.js';
 import { openObjective, readParts, takeStep } from './training-step.js';
 
 export interface Conversations {
@@ -86,7 +86,9 @@ async function learn(
   const { parameters, threads, tokenizer } = model;
   const order = orderOf(config);
   const [training, validation] = examplesOf(config, data, model);
-  const owner = { identity: identityOf(identityParts(config, [training, validation]), parameters), threads };
+  const examples = [training.length, validation.length, ...training, ...validation];
+  const described = [fixedSettings(config), contentHash(config.model), ...examples];
+  const owner = { identity: identityOf(described, parameters), threads };
   const state = readCheckpoint(checkpoint, parameters, owner.identity) ?? freshState(parameters);
   mkdirSync(config.output, { recursive: true });
   const totalSteps = stepsPerEpoch(training.length, order) * config.epochs;
@@ -178,27 +180,6 @@ function examplesOf(
     render(training, 'training', observationWeight),
     validation.length === 0 ? [] : render(validation, 'validation'),
   ] as const;
-}
-
-/** What a resumed run must have in common with the interrupted one. */
-function identityParts(
-  config: TrainConfig,
-  splits: readonly (readonly TokenExample[])[],
-): readonly unknown[] {
-  const {
-    $schema: _,
-    batchTokens,
-    checkpointEvery,
-    dataset,
-    device,
-    ignoreKeys,
-    model,
-    output,
-    samples,
-    threads,
-    ...rest
-  } = config;
-  return [rest, contentHash(model), ...splits.flatMap((examples) => [examples.length, ...examples])];
 }
 
 /** Prepares objective and inputs; for DPO, runs the initial model on all pairs. @throws UserError if memory runs out */

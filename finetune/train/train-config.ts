@@ -242,6 +242,17 @@ export const trainingKind: SettingsKind<z.output<typeof trainConfigSchema>> = {
   example: 'epochs=1 or method.rank=16',
 };
 
+/** Settings that a resumed training may change. The contents of the model and the dataset are compared, not their paths. */
+const changeable = new Set(
+  '$schema batchTokens checkpointEvery dataset device ignoreKeys limits model output result samples threads'.split(
+    ' ',
+  ),
+);
+
+/** The settings that determine what is learned. */
+export const fixedSettings = (config: object): object =>
+  Object.fromEntries(Object.entries(config).filter(([key]) => !changeable.has(key)));
+
 /** Config file, overrides such as `epochs=1`, working directory, and a function that prints notes on ignored fields. */
 export type ConfigSource = readonly [
   file: string,

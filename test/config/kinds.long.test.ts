@@ -28,7 +28,7 @@ const loaders: Record<
   training: loadTrainConfig,
   agents: loadPlayConfig,
   rl: (file, overrides = [], cwd = '') =>
-    (isNumericConfig(file, overrides, cwd) ? loadNumericConfig : loadLearningConfig)(file, overrides, cwd),
+    (isNumericConfig(file, cwd) ? loadNumericConfig : loadLearningConfig)(file, overrides, cwd),
 };
 
 const samples: Record<ConfigKindName, string> = {
@@ -90,15 +90,11 @@ describe('an RL config counts as numeric', () => {
   const [language, numbers] = [samples.rl, 'environment: CartPole-v1\nalgorithm: { kind: ppo }\n'];
 
   it.each([
-    ['by its algorithm', numbers, [], true],
-    ['by its policy', 'environment: CartPole-v1\npolicy: { kind: mlp }\n', [], true],
-    ['by what is given over it', 'environment: CartPole-v1\n', ['algorithm={kind: trpo}'], true],
-    ['once its model is taken out', language, ['model=', 'policy.kind=mlp'], true],
-    ['not where it has a model, too', language, ['policy.kind=mlp'], false],
-    ['not by an override that only begins alike', 'environment: bandit\n', ['policyOfMine=3'], false],
-    ['not once the key is taken out', numbers, ['algorithm='], false],
-  ])('%s', (_, text, overrides, expected) => {
-    expect(isNumericConfig(written(text).file, overrides, '')).toBe(expected);
+    ['by its algorithm', numbers, true],
+    ['by its policy', 'environment: CartPole-v1\npolicy: { kind: mlp }\n', true],
+    ['not where it has a model, too', `${language}policy: { kind: mlp }\n`, false],
+  ])('%s', (_, text, expected) => {
+    expect(isNumericConfig(written(text).file, '')).toBe(expected);
   });
 });
 

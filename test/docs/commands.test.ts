@@ -38,7 +38,7 @@ const loaders = {
   agents: loadPlayConfig,
   training: loadTrainConfig,
   rl: async (config: string, overrides: readonly string[], cwd: string) =>
-    (await rlKind(config, overrides, cwd)).load(config, overrides, cwd),
+    (await rlKind(config, cwd)).load(config, overrides, cwd),
 };
 
 async function checkConfig(

@@ -5,9 +5,9 @@ import { type ConfigKindName, configKinds, kindOfConfig } from '../../../src/con
 import { type Finding, found } from '../../../src/experiment/preflight/findings.js';
 import { isNumericConfig, loadNumericConfig } from '../numeric/numeric-config.js';
 
-/** @throws UserError if the config can't be read or an override is malformed */
-export async function rlKind(file: string, overrides: readonly string[], cwd: string) {
-  if (isNumericConfig(file, overrides, cwd)) {
+/** @throws UserError if the config can't be read */
+export async function rlKind(file: string, cwd: string) {
+  if (isNumericConfig(file, cwd)) {
     const { numeric } = await import('../numeric/numeric.js');
     return { load: loadNumericConfig, train: numeric };
   }
@@ -33,7 +33,7 @@ const loaders: Readonly<Record<Exclude<ConfigKindName, 'experiment'>, Load>> = {
     loadTrainConfig(...source);
   },
   async rl(file, overrides, cwd, note) {
-    const { load } = await rlKind(file, overrides, cwd);
+    const { load } = await rlKind(file, cwd);
     load(file, overrides, cwd, note);
   },
 };

@@ -14,8 +14,6 @@ export interface RlTask {
   measure(sampler: Sampler, starts: readonly number[], seed: number): Promise<Measured>;
   /** State that the next groups depend on, in addition to the starts; stored in checkpoints. */
   readonly progress?: { save(): string; restore(saved: string): Promise<void> };
-  /** Hash of the user's own prompt sets, including their partials; it must be unchanged when training resumes. */
-  readonly prompts?: string;
   /** Results of baseline searches on the held-out runs. */
   baselines?(): Promise<readonly Baseline[]>;
   close(): Promise<void>;

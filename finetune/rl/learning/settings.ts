@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { z } from 'zod';
 import type { Path } from '../../../src/base/settings/issues.js';
 import { environmentSchema } from '../../../src/environments/settings.js';
@@ -18,6 +20,14 @@ export const withOptions = (environment: string | EnvironmentSetting): Environme
 
 export const environmentLongForm = (path: Path, value: unknown) =>
   path.length === 1 && path[0] === 'environment' ? { id: value } : undefined;
+
+/** The templates of the user's own prompt set; none for a bundled one. */
+export const templatesIn = (set = ''): readonly string[] =>
+  /[\\/]/.test(set)
+    ? readdirSync(set, { encoding: 'utf8', recursive: true }).flatMap((name) =>
+        name.endsWith('.hbs') ? join(set, name) : [],
+      )
+    : [];
 
 const limitsSchema = z
   .strictObject({

@@ -1,6 +1,5 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { applyOverrides } from '../../../src/base/settings/overrides.js';
 import { jsonSchemaOf, type SettingsKind } from '../../../src/base/settings/schema.js';
 import { baselineNames } from '../../../src/config/baselines.js';
 import { openConfig } from '../../../src/config/file.js';
@@ -130,14 +129,10 @@ export function policyText(policy: NumericConfig['policy']): string {
     : `${basename(policy.path)} and mlp ${widths}`;
 }
 
-/** Accepts any keys, so that a config can be read before its kind is known. */
-const anyKind = { json: {}, example: numericKind.example };
-
-/** True if an rl config with these overrides trains a numeric policy, not a language model. */
-export function isNumericConfig(file: string, overrides: readonly string[], cwd: string): boolean {
-  const { content } = applyOverrides(openConfig('rl', file, { cwd }).content, overrides, anyKind);
-  const has = (key: string) => Object.hasOwn(content, key);
-  return has('algorithm') || (has('policy') && !has('model'));
+/** True if an rl config trains a numeric policy, not a language model. */
+export function isNumericConfig(file: string, cwd: string): boolean {
+  const { content } = openConfig('rl', file, { cwd });
+  return 'algorithm' in content || ('policy' in content && !('model' in content));
 }
 
 /** @throws UserError that lists every problem with its location, value, alternatives and hint */

@@ -20,6 +20,7 @@ import {
 import { tensorOf, writeSafetensors } from '../../engine/safetensors-writer.js';
 import { gradientNorm, type Parameter } from '../../engine/training-session.js';
 import { type Ended, type LoopHooks, refuseNonFinite, runLoop } from '../../train/loop.js';
+import { fixedSettings } from '../../train/train-config.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
 import { type NumericBaseline, playBaseline } from './baselines.js';
 import { type Learner, openLearner } from './learner.js';
@@ -75,8 +76,7 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   const { config, environments, hooks, learner } = training;
   const { baselines: searches, checkpointEvery, seed, threads, updates } = config;
   const checkpoint = join(config.output, trainingFiles.checkpoint);
-  // Without the settings that don't affect training.
-  const { output: _, baselines: _baselines, checkpointEvery: _every, $schema: _schema, ...fixed } = config;
+  const fixed = { ...fixedSettings(config), baselines: undefined, threads };
   const owner = { identity: identityOf([fixed]), threads };
   const initial = learner.initial();
   const state = readCheckpoint(checkpoint, initial, owner.identity) ?? freshState(initial);

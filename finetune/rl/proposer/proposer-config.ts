@@ -1,23 +1,18 @@
 /** Config for training a proposer: a model that answers the prompts of optimization runs. */
-import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../../src/base/errors.js';
 import { deriveSeeds } from '../../../src/base/random/generator.js';
-import { oneScreen } from '../../../src/base/settings/issues.js';
 import { jsonSchemaOf, type SchemaNode, type SettingsKind } from '../../../src/base/settings/schema.js';
 import { baselineNames } from '../../../src/config/baselines.js';
 import { type Config, modulesOf } from '../../../src/config/config.js';
 import { openConfig } from '../../../src/config/file.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
 import { type ConfigSource, count, positive, readTrainingConfig } from '../../train/train-config.js';
-import { checkObjective, learningSettings } from '../learning/settings.js';
+import { checkObjective, learningSettings, templatesIn } from '../learning/settings.js';
 import { isAbsolute, rewardSchema, rewardWithModule } from './reward.js';
 import {
+  checkTasks,
   configOfTask,
   layerLongForm,
-  layerProblems,
   layerSchema,
   type TaskPlan,
   tasksSchema,
@@ -110,8 +105,7 @@ export function loadProposerConfig(...source: ConfigSource): ProposerConfig {
   const { config, read } = readTrainingConfig('rl', proposerKind, ...source);
   const { heldOut = config.tasks } = config;
   const found = { ...config, heldOut, model: modelDirectory(config.model, undefined, 'model') };
-  const problems = layerProblems(runPlans(found), read.content, read.where);
-  if (problems.length > 0) throw new UserError(oneScreen(problems));
+  checkTasks(runPlans(found), read.content, read.where);
   return found;
 }
 
@@ -119,23 +113,11 @@ export function loadProposerConfig(...source: ConfigSource): ProposerConfig {
 const runsOf = (config: ProposerConfig): readonly Config[] =>
   Object.values(runPlans(config)).flatMap((plan) => plan.tasks.map((_, task) => configOfTask(plan, task)));
 
-/** User modules that training depends on: environments, policies, rewards, prompt helpers. */
-export function modulePaths(config: ProposerConfig): readonly string[] {
-  const ofRuns = runsOf(config).flatMap(modulesOf);
-  return [...new Set([...ofRuns, ...(config.reward.kind === 'module' ? [config.reward.path] : [])])];
-}
-
-/** Hash of the templates in the user's own prompt folders; undefined if there are none. */
-export function promptsHash(config: ProposerConfig): string | undefined {
-  const sets = new Set(runsOf(config).map(({ prompts }) => prompts.set));
-  const folders = [...sets].filter((set) => /[\\/]/.test(set)).toSorted();
-  if (folders.length === 0) return undefined;
-  const hash = createHash('sha256');
-  for (const folder of folders)
-    for (const name of readdirSync(folder, { encoding: 'utf8', recursive: true }).toSorted())
-      if (name.endsWith('.hbs'))
-        hash.update(JSON.stringify([name, readFileSync(join(folder, name), 'utf8')]));
-  return hash.digest('hex');
+/** The user's own files that training depends on: environments, policies, rewards, prompt helpers, templates. */
+export function ownFiles(config: ProposerConfig): readonly string[] {
+  const runs = runsOf(config);
+  const ofRuns = runs.flatMap((run) => [...modulesOf(run), ...templatesIn(run.prompts.set)]);
+  return config.reward.kind === 'module' ? [...ofRuns, config.reward.path] : ofRuns;
 }
 
 /** First spawn keys of the random streams. */

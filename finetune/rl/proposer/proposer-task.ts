@@ -7,7 +7,7 @@ import { type Sample, sampleCount, sampleOf } from '../../../src/runs/training/s
 import { largest, mean } from '../../../src/statistics/descriptive.js';
 import type { SampledReply, Sampler } from '../../engine/sampler.js';
 import { type Episode, episodeOf, type RlTask } from '../learning/episode.js';
-import { type ProposerConfig, promptsHash, runPlans } from './proposer-config.js';
+import { type ProposerConfig, runPlans } from './proposer-config.js';
 import { type Candidate, isAbsolute, openReward } from './reward.js';
 import {
   openRun,
@@ -89,9 +89,7 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
     }
     return answered;
   };
-  const ownPrompts = promptsHash(config);
   return {
-    ...(ownPrompts !== undefined && { prompts: ownPrompts }),
     async play(sampler, _, size, seed) {
       const runs = await training.next();
       const seeds = deriveSeeds(seed, [], runs.length * size);

@@ -1,7 +1,7 @@
 /** Rewards of candidates: their config, and their computation for the group of candidates that answer one prompt. */
 import { z } from 'zod';
-import { messageOf, UserError } from '../../../src/base/errors.js';
-import { isModulePath, loadModule, thrownIn } from '../../../src/base/modules/user-module.js';
+import { UserError } from '../../../src/base/errors.js';
+import { isModulePath, loadModule } from '../../../src/base/modules/user-module.js';
 import { isMapping } from '../../../src/base/settings/schema.js';
 import type { ParseFailureKind } from '../../../src/prompting/answer/failure.js';
 import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
@@ -89,17 +89,21 @@ export interface CandidateGroup {
 /** Returns the reward of each candidate of a group, in order. */
 export type GroupReward = (group: CandidateGroup) => readonly number[];
 
-/** @throws UserError if a module can't be imported or doesn't create a function */
+/** @throws UserError if a module can't be imported */
 export async function openReward(reward: CandidateReward): Promise<GroupReward> {
   if (reward.kind !== 'module') return (group) => rewardsOf(group, reward);
   const { file, create } = await loadModule(reward.path, 'reward', 'reward.path');
-  const made = await create({}, 'reward.path');
-  if (typeof made !== 'function')
-    throw new UserError({ file, message: 'create returned no reward function' });
-  const give = checked(file, made as GroupReward);
+  const give = (await create({}, 'reward.path')) as GroupReward;
   return (group) => {
-    const given = give(group);
-    return withInvalid(group.candidates, (_, i) => given[i]!, reward.invalid);
+    const value = give(group);
+    const { candidates } = group;
+    if (value.length !== candidates.length || !value.every(Number.isFinite))
+      throw new UserError({
+        file,
+        message: `the reward function must return ${candidates.length} finite numbers, one per candidate`,
+        value,
+      });
+    return withInvalid(candidates, (_, i) => value[i]!, reward.invalid);
   };
 }
 
@@ -150,27 +154,4 @@ function withInvalid(
   const values = candidates.map((candidate, i) => (counts(candidate) ? rewardOf(candidate, i) : undefined));
   const worst = smallest([invalid, ...values.filter((value) => value !== undefined)]);
   return values.map((value) => value ?? worst);
-}
-
-/** Wraps a reward function and checks its results, so that errors name the file. */
-function checked(file: string, give: GroupReward): GroupReward {
-  return (group) => {
-    let rewards: unknown;
-    try {
-      rewards = give(group);
-    } catch (error) {
-      throw new UserError({
-        ...thrownIn(file, error),
-        message: `the reward function threw: ${messageOf(error)}`,
-      });
-    }
-    const { length } = group.candidates;
-    if (Array.isArray(rewards) && rewards.length === length && rewards.every(Number.isFinite))
-      return rewards as readonly number[];
-    throw new UserError({
-      file,
-      message: `the reward function must return ${length} finite numbers, one per candidate`,
-      value: rewards,
-    });
-  };
 }

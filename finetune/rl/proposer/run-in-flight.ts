@@ -58,13 +58,12 @@ export async function openRun(
 ): Promise<RunInFlight> {
   const assembly = await assemble(config, env, undefined, { model: noModel });
   const { environment, family } = assembly;
-  const { evaluation, memory, seed } = config;
-  const shown = memory.trajectories !== 'none';
+  const { evaluation, seed } = config;
   const setting: EvaluationSetting = {
     environment,
     family,
     maxSteps: evaluation.maxSteps,
-    record: shown ? 'first' : 'none',
+    record: 'none',
     workers: assembly.workers,
   };
   const seeds = evaluationSeeds(seed, evaluation.episodes);
@@ -81,20 +80,9 @@ export async function openRun(
     known.set(vectorKey(parameters), entry);
     return entry;
   };
-  const showFirstEpisode = async (entry: BufferEntry) => {
-    if (shown)
-      prompter.keepTrajectories(
-        (await measure(setting, entry.parameters, seeds.slice(0, 1), entry)).episodes,
-      );
-  };
-  const remember = async (entry: BufferEntry) => {
-    buffer.append([entry]);
-    await showFirstEpisode(entry);
-  };
   if (from === undefined)
     for (const [i, parameters] of randomPolicies(config, family, []).entries())
-      await remember(await evaluated(parameters, 0, i));
-  else for (const entry of buffer.entries) await showFirstEpisode(entry);
+      buffer.append([await evaluated(parameters, 0, i)]);
   const encoding = encodingFor(family, config.prompts.set);
   return {
     parameters: family.parameters,
@@ -127,7 +115,7 @@ export async function openRun(
       completed++;
       for (const [i, one] of candidates.entries())
         if (one.kind === 'evaluated' && buffer.find(one.parameters) === undefined)
-          return remember(await evaluated(one.parameters, completed, i));
+          return buffer.append([await evaluated(one.parameters, completed, i)]);
     },
     close: () => closeEnvironment(assembly),
   };

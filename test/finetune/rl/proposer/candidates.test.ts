@@ -107,8 +107,7 @@ describe('a user’s reward module', () => {
     expect(await given('candidates.map(() => history.length)')).toEqual([2, 0, 2]);
   });
 
-  it('is reported when it throws or does not return one finite number per candidate', async () => {
-    await expect(given('candidates.nope()')).rejects.toThrow(/the reward function threw/);
+  it('is reported when it does not return one finite number per candidate', async () => {
     await expect(given('[1]')).rejects.toThrow(/3 finite numbers/);
     await expect(given('candidates.map(() => NaN)')).rejects.toThrow(/3 finite numbers/);
   });
