@@ -45,10 +45,7 @@ const keys: readonly Case[] = [
   ],
   ['report keys of Object.prototype as unknown', `${valid}constructor: 1\n__proto__: {x: 1}`],
   ['list missing required keys with an example', 'seed: 1'],
-  [
-    'list missing keys within sections',
-    `environment: {options: {}}\nmodel:\n  provider: ollama\ntarget: {hold: 2}`,
-  ],
+  ['list missing keys within sections', `environment: {options: {}}\nmodel:\n  provider: ollama`],
 ];
 
 const values: readonly Case[] = [
@@ -150,7 +147,6 @@ const overrides: readonly Case[] = [
   ['suggest the nearest provider', file, 'model.provider=cma'],
   ['name a key that the new provider requires', file, 'model.provider=openai', 'model.name='],
   ['report the removal of a required key', file, 'environment='],
-  ['name the key that an incomplete section lacks', file, 'target.hold=3'],
   ['report an override that conflicts with the file', file, 'policy.discretize.0.low=5'],
   ['report keys of Object.prototype as unknown', file, '__proto__.x=1', 'environment.options.__proto__.x=1'],
   ['report several bad overrides at once', file, 'iterations', 'memory.bset=3', 'seed=1'],
