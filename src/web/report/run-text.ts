@@ -16,7 +16,7 @@ import {
   resultOf,
   summaryOf,
 } from '../../runs/summary.js';
-import { largest, smallest, sum } from '../../statistics/descriptive.js';
+import { largest, mean, smallest } from '../../statistics/descriptive.js';
 import {
   type MemberFigures,
   makerOf,
@@ -53,6 +53,8 @@ export interface RunFigures extends RunResult, Labels {
     /** The weights that the parameters define; present only if the parameters are coordinates in a random subspace. */
     readonly weights?: ParameterVector;
   }[];
+  /** Contributions of the members of a portfolio. */
+  readonly members?: readonly MemberFigures[];
   /** What revisions contributed; absent if none was requested. */
   readonly revisions?: RevisionFigures;
   /** Number of rejected and failed calls, by kind. */
@@ -64,7 +66,6 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
   const { calls, entries, events } = recorded;
   const members = membersIn(run);
   const revisions = revisionFigures(events, calls);
-  const weightsOf = projectedWeights(family.description);
   const maker = makerOf(calls);
   return {
     ...resultOf(summaryOf(path, manifest), cwd),
@@ -75,6 +76,7 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
     top: bestEntries(entries, top).map((entry) => {
       const { iteration, candidate, score, parameters, program } = entry;
       const by = maker(entry);
+      const weights = projectedWeights(family.description, parameters);
       return {
         iteration,
         candidate,
@@ -82,7 +84,7 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
         parameters,
         ...(program !== undefined && { program }),
         ...(by !== undefined && { by }),
-        ...(weightsOf && { weights: weightsOf(parameters) }),
+        ...(weights && { weights }),
       };
     }),
     ...(members.length > 0 && { members }),
@@ -118,7 +120,7 @@ export function runText(run: OpenedRun, shown: Shown): string {
     ...describePolicy({ family, manifest }, confirmed ?? figures.best, figures.run, columns),
     '',
     revisions && `revised   ${revisionText(revisions)}`,
-    ...membersIn(run).map((member) => `member    ${memberText(member)}`),
+    ...(figures.members ?? []).map((member) => `member    ${memberText(member)}`),
     `usage     ${formatUsage(usage)}`,
     caps && `limits    ${formatCaps(caps)}`,
     usage.faults && `faults    ${formatFaults(usage.faults)}`,
@@ -194,27 +196,14 @@ function describePolicy(
 
 const blocks = '▁▂▃▄▅▆▇█';
 
-/**
- * Renders values as a line of block characters, scaled from lowest to highest. If there are more values than `width`,
- * each character shows the mean of consecutive values. Characters without a finite value are blank.
- */
+/** Renders up to `width` means of consecutive values as block characters, from lowest to highest. */
 export function sparkline(values: readonly number[], width = 40): string {
   const columns = Math.min(values.length, Math.max(1, Math.floor(width)));
   const heights = Array.from({ length: columns }, (_, column) => {
     const from = Math.floor((column * values.length) / columns);
-    const to = Math.floor(((column + 1) * values.length) / columns);
-    const finite = values.slice(from, to).filter(Number.isFinite);
-    // Divide first: the sum of large values could overflow.
-    return finite.length === 0 ? Number.NaN : sum(finite.map((value) => value / finite.length));
+    return mean(values.slice(from, Math.floor(((column + 1) * values.length) / columns)));
   });
-  const finite = heights.filter(Number.isFinite);
-  const [low, high] = [smallest(finite), largest(finite)];
-  return heights
-    .map((value) => {
-      if (!Number.isFinite(value)) return ' ';
-      // Halve first: the difference between two large values could overflow.
-      const share = high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
-      return blocks[Math.min(blocks.length - 1, Math.floor(share * blocks.length))];
-    })
-    .join('');
+  const [low, high] = [smallest(heights), largest(heights)];
+  const level = (value: number) => (high > low ? (value - low) / (high - low) : 0.5);
+  return heights.map((value) => blocks[Math.min(7, Math.floor(8 * level(value)))]).join('');
 }

@@ -1,12 +1,13 @@
 import { formatCost, formatNumber, plural } from '../../../base/text/numbers.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
-import { type CallRecord, stageOf } from '../../../runs/calls.js';
+import { type CallRecord, stageOf, type UsageTotals } from '../../../runs/calls.js';
 import type { LoggedEvent, Revision } from '../../../runs/events.js';
+import { addUsage, usageOfCall } from '../../../runs/usage.js';
 import { largest, mean } from '../../../statistics/descriptive.js';
 import type { LoggedProposal } from './proposals.js';
 
 /** What revisions contributed to a run. */
-export interface RevisionFigures extends StageUsage {
+export interface RevisionFigures {
   /** Requests for revisions. */
   readonly asked: number;
   /** Revisions that scored higher than the original. */
@@ -20,6 +21,10 @@ export interface RevisionFigures extends StageUsage {
   readonly change: number | null;
   /** Mean distance from the original parameters, in [0, 1]; null if no revision was evaluated. */
   readonly distance: number | null;
+  readonly calls: number;
+  readonly tokens: number;
+  /** Absent if the model has no price. */
+  readonly cost?: number;
 }
 
 const meanOf = (values: readonly number[]) => (values.length === 0 ? null : mean(values));
@@ -31,8 +36,10 @@ export function revisionFigures(
 ): RevisionFigures | undefined {
   const revisions: Revision[] = [];
   for (const event of events) if (event.kind === 'revised') revisions.push(event);
-  const used = usedByStages(calls);
-  if (revisions.length + used.calls === 0) return undefined;
+  const used: UsageTotals[] = [];
+  for (const call of calls) if (stageOf(call) !== 'proposal') used.push(usageOfCall(call, 0, true));
+  if (revisions.length + used.length === 0) return undefined;
+  const usage = addUsage(used);
   const count = (result: Revision['result']) => revisions.filter((one) => one.result === result).length;
   const evaluated = revisions.flatMap(({ after, before, distance }) =>
     after === undefined ? [] : { change: after - before, distance: distance ?? 0 },
@@ -45,7 +52,9 @@ export function revisionFigures(
     rejected: count('rejected'),
     change: meanOf(evaluated.map(({ change }) => change)),
     distance: meanOf(evaluated.map(({ distance }) => distance)),
-    ...used,
+    calls: usage.calls,
+    tokens: usage.promptTokens + usage.completionTokens,
+    ...(usage.cost !== undefined && { cost: usage.cost }),
   };
 }
 
@@ -62,27 +71,8 @@ export function revisionText(figures: RevisionFigures): string {
   return `${plural(asked, 'time')}: ${results.join(', ')}${changes}; ${usedText(figures)}`;
 }
 
-export interface StageUsage {
-  readonly calls: number;
-  readonly tokens: number;
-  /** Absent if the model has no price. */
-  readonly cost?: number;
-}
-
-function usedByStages(calls: Iterable<CallRecord>): StageUsage {
-  const used: { calls: number; tokens: number; cost?: number } = { calls: 0, tokens: 0 };
-  for (const call of calls) {
-    if (stageOf(call) === 'proposal') continue;
-    const { promptTokens = 0, completionTokens = 0 } = call.completion?.usage ?? {};
-    used.calls++;
-    used.tokens += promptTokens + completionTokens;
-    if (call.cost !== undefined) used.cost = (used.cost ?? 0) + call.cost;
-  }
-  return used;
-}
-
 /** Example: `12 calls, 3140 tokens (included in usage)`. */
-export function usedText({ calls, cost, tokens }: StageUsage): string {
+function usedText({ calls, cost, tokens }: RevisionFigures): string {
   const used = [
     plural(calls, 'call'),
     ...(tokens === 0 ? [] : [`${formatNumber(tokens)} tokens`]),

@@ -13,14 +13,9 @@ import type { TaskLabels } from './task-labels.js';
 /** Number of decimals for weights derived from parameters. */
 const weightDecimals = 3;
 
-/** @returns a function from parameters to weights; undefined unless parameters are coordinates in a random subspace */
-export function projectedWeights(
-  policy: PolicyDescription,
-): ((parameters: ParameterVector) => ParameterVector) | undefined {
-  if (policy.kind !== 'linear' && policy.kind !== 'mlp') return undefined;
-  if (policy.projection === undefined) return undefined;
-  return (parameters) => weightsFrom(policy, parameters);
-}
+/** The weights of a policy whose parameters are coordinates in a random subspace; undefined for another. */
+export const projectedWeights = (policy: PolicyDescription, parameters: ParameterVector) =>
+  'projection' in policy && policy.projection !== undefined ? weightsFrom(policy, parameters) : undefined;
 
 /** A policy whose parameters are weights, or coordinates in a subspace of weights. */
 export type WeightedPolicy = PolicyDescription & { kind: 'linear' | 'mlp' };
@@ -55,7 +50,7 @@ export function policyLines(
   ];
 }
 
-interface Matrix {
+export interface Matrix {
   readonly title: string;
   /** Names of the outputs. */
   readonly columns: readonly string[];

@@ -8,7 +8,7 @@ import type { RunSummary } from '../../../runs/summary.js';
 /** A call without its prompt and reply, which stay on disk. `index`: position among the run's calls. */
 interface LoggedAttempt {
   readonly index: number;
-  readonly outcome: { readonly kind: 'accepted' } | Exclude<CallRecord['outcome'], { kind: 'accepted' }>;
+  readonly outcome: Exclude<CallRecord['outcome'], { kind: 'accepted' }> | typeof accepted;
   readonly faults: readonly string[];
 }
 
@@ -30,16 +30,10 @@ export interface LoggedProposal extends Place {
   readonly improved: boolean;
 }
 
-type Mutable = Omit<LoggedProposal, 'attempts'> & { readonly attempts: LoggedAttempt[] } & {
-  -readonly [K in 'entry' | 'improved' | 'predicted']: LoggedProposal[K];
-};
-
-/** More candidates than an iteration can have. */
-const mostCandidates = 1e6;
-
 /** Shared by all accepted calls, to save memory. */
 const accepted = { kind: 'accepted' } as const;
-const none: readonly string[] = [];
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
  * The run's proposals in order, along with revisions and evaluations without calls.
@@ -49,40 +43,30 @@ export function loggedProposals(
   data: Pick<RunData, 'calls' | 'entries'>,
   onCall?: (call: CallRecord) => void,
 ): readonly LoggedProposal[] {
-  const proposals = new Map<number, Mutable>();
-  const keyOf = ({ iteration, candidate }: Place) => iteration * mostCandidates + candidate;
-  const add = (
-    { iteration, candidate, member }: Place & Pick<CallRecord, 'member'>,
-    purpose: string,
-  ): Mutable => {
-    const made = {
-      iteration,
-      candidate,
-      member,
-      purpose,
-      attempts: [],
-      predicted: undefined,
-      entry: undefined,
-      improved: false,
-    };
-    proposals.set(keyOf(made), made);
+  const proposals = new Map<string, Mutable<LoggedProposal> & { readonly attempts: LoggedAttempt[] }>();
+  const proposalOf = (place: Place & Pick<CallRecord, 'member'>, purpose: string) => {
+    const { iteration, candidate, member } = place;
+    const id = proposalId(place);
+    const known = proposals.get(id);
+    if (known !== undefined) return known;
+    const none = { predicted: undefined, entry: undefined, improved: false };
+    const made = { iteration, candidate, member, purpose, attempts: [], ...none };
+    proposals.set(id, made);
     return made;
   };
   let index = 0;
   for (const call of data.calls) {
-    const outcome = call.outcome.kind === 'accepted' ? accepted : call.outcome;
-    const faults = faultsOf(call);
-    const attempt = { index, outcome, faults: faults.length === 0 ? none : faults };
-    const proposal = proposals.get(keyOf(call)) ?? add(call, stageOf(call));
-    proposal.attempts.push(attempt);
-    if (call.outcome.kind === 'accepted') proposal.predicted = call.outcome.predicted;
+    const { outcome } = call;
+    const proposal = proposalOf(call, stageOf(call));
+    const short = outcome.kind === 'accepted' ? accepted : outcome;
+    proposal.attempts.push({ index: index++, outcome: short, faults: faultsOf(call) });
+    if (outcome.kind === 'accepted') proposal.predicted = outcome.predicted;
     onCall?.(call);
-    index++;
   }
   let best = Number.NEGATIVE_INFINITY;
   for (const entry of data.entries) {
     if (entry.source === 'proposal') {
-      const proposal = proposals.get(keyOf(entry)) ?? add(entry, entry.by ?? 'proposal');
+      const proposal = proposalOf(entry, entry.by ?? 'proposal');
       proposal.entry = entry;
       proposal.improved = entry.score > best;
     }

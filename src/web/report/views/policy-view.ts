@@ -11,11 +11,9 @@ import {
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { largest } from '../../../statistics/descriptive.js';
 import { cellClass, maxCategories } from '../../palette.js';
-import { matricesOf, type WeightedPolicy } from '../data/policy-text.js';
+import { type Matrix, matricesOf, type WeightedPolicy } from '../data/policy-text.js';
 import type { RunData } from '../data/proposals.js';
 import { gridMap, type TaskLabels } from '../data/task-labels.js';
-
-type TableDescription = PolicyDescription & { kind: 'q-table' };
 
 /** Shows a program's source or, for another policy, a readable form and the parameters. */
 export function policyOf(
@@ -72,16 +70,17 @@ function weightTables(parameters: ParameterVector, policy: WeightedPolicy, label
   const tables = matricesOf(policy, weights, labels).map(({ columns, rows }, l, all) => {
     const title =
       !isLinear && html`<h3>Layer ${l + 1}${l < all.length - 1 && ` (${policy.activation})`}</h3>`;
-    return html`${title}
-<div class="scroll tall" tabindex="0"><table class="weights">
-<thead><tr><th scope="col">input</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}${hasDifference && html`<th scope="col" class="muted">difference</th>`}</tr></thead>
-<tbody>${rows.map(
-      ({ name, weights: own }) =>
-        html`<tr class=${name === 'bias' ? 'bias' : ''}><th scope="row">${name}</th>${own.map(
-          (weight) => html`<td class="${cellClass(weight, scale)}">${format(weight)}</td>`,
-        )}${hasDifference && html`<td class="muted">${formatNumber(own[1]! - own[0]!)}</td>`}</tr>`,
-    )}</tbody>
-</table></div>`;
+    const cells = columns.map((column, a) =>
+      number(column, ({ weights: own }: Matrix['rows'][number]) => ({
+        text: format(own[a]!),
+        mark: cellClass(own[a]!, scale),
+      })),
+    );
+    const difference = number('difference', ({ weights: [first, second] }: Matrix['rows'][number]) =>
+      formatNumber(second! - first!),
+    );
+    const named = text('input', ({ name }: Matrix['rows'][number]) => name);
+    return html`${title}${pageTable(rows, [named, ...cells, ...(hasDifference ? [difference] : [])], { tall: true })}`;
   });
   const output = isLinear ? 'sum of weight × observation' : 'output of the last layer';
   return html`<div>${tables}
@@ -99,44 +98,65 @@ const arrows: Readonly<Record<string, string>> = {
   south: '↓',
 };
 
+/** Letters of a map with their names; no action is taken in final cells. */
+const places: Readonly<Record<string, { name: string; final: boolean }>> = {
+  S: { name: 'start', final: false },
+  G: { name: 'goal', final: true },
+  H: { name: 'hole', final: true },
+  C: { name: 'cliff', final: true },
+};
+
 /** Maximum number of states per row. */
 const statesPerRow = 20;
 
+/** The action in each state: on the task's map, by two binned observations, or by the number of the state. */
 function actionTable(
   parameters: ParameterVector,
-  policy: TableDescription,
+  policy: PolicyDescription & { kind: 'q-table' },
   spec: ParameterSpec,
   labels: TaskLabels,
   grid: readonly string[] | undefined,
 ): Content {
   const chosen = greedyActions(parameters, policy, spec);
-  const symbols = labels.actions.map((action) => arrows[action] ?? action);
-  const cell = (state: number, extra: Content = undefined): Content => {
+  const letters = grid?.join('');
+  const cell = (state: number): Content => {
+    const place = places[letters?.[state] ?? ''];
+    if (place?.final)
+      return html`<td class=${place.name} title="state ${state}: ${place.name}"><small>${place.name}</small></td>`;
     const action = chosen[state] ?? 0;
+    const name = labels.actions[action] ?? String(action);
     const colour = action < maxCategories ? `choice-${action}` : '';
-    return html`<td class="${colour}" title="state ${state}: ${labels.actions[action] ?? action}">${symbols[action] ?? action}${extra}</td>`;
+    return html`<td class="${colour}" title="state ${state}: ${name}">${arrows[name] ?? name}${place && html`<small>${place.name}</small>`}</td>`;
   };
-  if (grid !== undefined) return gridView(grid, cell, labels);
   const [first, second] = policy.bins?.length === 2 ? policy.bins : [];
+  const width = Math.min(
+    policy.states,
+    grid?.[0]?.length ?? (second ? second.edges.length + 1 : statesPerRow),
+  );
+  const indices = Array.from({ length: width }, (_, c) => c);
+  const starts = Array.from({ length: Math.ceil(policy.states / width) }, (_, r) => r * width);
   const names = [0, 1].map((i) => labels.observations[i] ?? `observation[${i}]`);
-  const width = Math.min(policy.states, statesPerRow);
   const { columns, note, rows } =
-    first && second
+    grid !== undefined
       ? {
-          columns: binNames(second.edges),
-          rows: binNames(first.edges),
-          note: `Action by ${names[0]} (rows) and ${names[1]} (columns)`,
+          note: `Action in each cell (${labels.actions.map((action) => `${arrows[action] ?? ''} ${action}`.trim()).join(', ')})`,
         }
-      : {
-          columns: Array.from({ length: width }, (_, c) => `+${c}`),
-          rows: Array.from({ length: Math.ceil(policy.states / width) }, (_, r) => `${r * width}`),
-          note: 'Action by state (state number = row label + column label)',
-        };
-  return html`<div><div class="scroll tall" tabindex="0"><table class="states">
-<thead><tr><td></td>${columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
-<tbody>${rows.map((name, r) => {
-    const states = columns.map((_, c) => r * columns.length + c).filter((state) => state < policy.states);
-    return html`<tr><th scope="row">${name}</th>${states.map((state) => cell(state))}</tr>`;
+      : first && second
+        ? {
+            columns: binNames(second.edges),
+            rows: binNames(first.edges),
+            note: `Action by ${names[0]} (rows) and ${names[1]} (columns)`,
+          }
+        : {
+            columns: indices.map((c) => `+${c}`),
+            rows: starts.map(String),
+            note: 'Action by state (state number = row label + column label)',
+          };
+  return html`<div><div class="scroll tall" tabindex="0"><table class=${grid ? 'states map' : 'states'}>
+${columns && html`<thead><tr><td></td>${columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>`}
+<tbody>${starts.map((start, r) => {
+    const states = indices.map((c) => start + c).filter((state) => state < policy.states);
+    return html`<tr>${rows && html`<th scope="row">${rows[r]}</th>`}${states.map(cell)}</tr>`;
   })}</tbody>
 </table></div>
 <p class="note">${note}</p></div>`;
@@ -145,7 +165,7 @@ function actionTable(
 /** Index of the action taken in each state; the first wins ties. */
 function greedyActions(
   parameters: ParameterVector,
-  policy: TableDescription,
+  policy: PolicyDescription & { kind: 'q-table' },
   spec: ParameterSpec,
 ): readonly number[] {
   if (policy.form === 'actions')
@@ -155,34 +175,6 @@ function greedyActions(
     const values = parameters.slice(state * count, (state + 1) * count);
     return values.indexOf(largest(values));
   });
-}
-
-/** Letters of a map with their names; no action is taken in final cells. */
-const places: Readonly<Record<string, { name: string; final: boolean }>> = {
-  S: { name: 'start', final: false },
-  G: { name: 'goal', final: true },
-  H: { name: 'hole', final: true },
-  C: { name: 'cliff', final: true },
-};
-
-function gridView(
-  rows: readonly string[],
-  cell: (state: number, extra?: Content) => Content,
-  labels: TaskLabels,
-): Content {
-  const width = rows[0]!.length;
-  return html`<div><div class="scroll tall" tabindex="0"><table class="grid-world">
-<tbody>${rows.map(
-    (row, y) =>
-      html`<tr>${[...row].map((letter, x) => {
-        const place = places[letter];
-        if (place?.final)
-          return html`<td class="place ${place.name}" title="state ${y * width + x}: ${place.name}">${place.name}</td>`;
-        return cell(y * width + x, place && html`<small>${place.name}</small>`);
-      })}</tr>`,
-  )}</tbody>
-</table></div>
-<p class="note">Action in each cell (${labels.actions.map((action) => `${arrows[action] ?? ''} ${action}`.trim()).join(', ')})</p></div>`;
 }
 
 function binNames(edges: readonly number[]): readonly string[] {
