@@ -4,33 +4,27 @@ import { z } from 'zod';
 import { plural } from '../base/text/numbers.js';
 import { isHolder } from '../runs/listing/item.js';
 import { changeLabels } from '../runs/listing/labels.js';
-import { isBelow, type Place } from '../runs/listing/scan.js';
+import { isBelow } from '../runs/listing/scan.js';
 import { stoppedText, stopRun } from '../runs/listing/stop.js';
 import { HttpError, readJsonBody } from './http.js';
-
-/** The parts of the view that actions use. */
-interface Site {
-  readonly live: { places(): readonly Place[]; refresh(): void };
-  /** @throws HttpError if no item has this name, or if the item can't be read */
-  placeOf(name: string): Place;
-}
+import type { Live } from './live.js';
 
 /** Performs a page's request. @returns the outcome, as text for the user */
-export type Action = (request: IncomingMessage, site: Site) => Promise<{ readonly text: string }>;
+export type Action = (request: IncomingMessage, live: Live) => Promise<{ readonly text: string }>;
 
 /** Maximum size of a request's body in bytes: enough for the names of thousands of runs. */
 const maxBody = 2 ** 20;
 
 /** Creates an action that validates its request against a schema. */
 const action =
-  <T>(shape: z.ZodType<T>, perform: (asked: T, site: Site) => Promise<string>): Action =>
-  async (request, site) => {
+  <T>(shape: z.ZodType<T>, perform: (asked: T, live: Live) => Promise<string>): Action =>
+  async (request, live) => {
     // Browsers send an Origin header, unlike most other programs. The token has already been checked.
     if (request.headers.origin === undefined)
       throw new HttpError(403, 'only pages of this server can do this; use policyloop stop or tag instead');
     const { data, error } = shape.safeParse(await readJsonBody(request, maxBody));
     if (error !== undefined) throw new HttpError(400, error.issues[0]!.message);
-    return { text: await perform(data, site) };
+    return { text: await perform(data, live) };
   };
 
 const names = z.array(z.string()).min(1, 'select at least one run').max(10_000);
@@ -39,10 +33,10 @@ const tags = z.array(z.string()).max(100).default([]);
 /** Tags or untags runs and training runs, also those in selected directories. @throws UserError for an invalid tag */
 export const tagItems = action(
   z.strictObject({ of: names, add: tags, remove: tags }),
-  async ({ add, of, remove }, { live, placeOf }) => {
+  async ({ add, of, remove }, live) => {
     const all = live.places();
     const places = of
-      .map(placeOf)
+      .map((name) => live.place(name))
       .flatMap((place) =>
         isHolder(place.item) ? all.filter(({ item }) => isBelow(item, place.item)) : [place],
       );
@@ -61,8 +55,8 @@ export const tagItems = action(
 const patience = 3;
 
 /** @throws UserError if no process executes the run */
-export const stopItem = action(z.strictObject({ of: z.string() }), async ({ of }, { placeOf }) => {
-  const { item, path } = placeOf(of);
+export const stopItem = action(z.strictObject({ of: z.string() }), async ({ of }, live) => {
+  const { item, path } = live.place(of);
   if (isHolder(item)) throw new HttpError(400, `${of} isn't a single run or training run`);
   return stoppedText(await stopRun(path, false, patience));
 });

@@ -1,5 +1,4 @@
 /** Groups and compares runs in the same way as `policyloop compare`. */
-import { UserError } from '../base/errors.js';
 import { matches } from '../base/pattern.js';
 import { fieldOf, isAsked } from '../runs/listing/fields.js';
 import { parseFilter } from '../runs/listing/filter.js';
@@ -7,7 +6,7 @@ import type { Item } from '../runs/listing/item.js';
 import { isBelow, type Place } from '../runs/listing/scan.js';
 import { summarizeMean } from '../statistics/paired.js';
 import { meanBySeed } from '../studies/comparison/comparability.js';
-import { selected } from '../studies/comparison/compare.js';
+import { nothingLeft, selected } from '../studies/comparison/compare.js';
 import { type ConfiguredRun, commonRange } from '../studies/comparison/compared-runs.js';
 import { comparisonPage } from '../studies/comparison/page.js';
 import { compareGroups } from '../studies/comparison/run-comparison.js';
@@ -102,23 +101,24 @@ export async function comparedPage(places: readonly Place[], query: URLSearchPar
   if (isByRun && runs.length > mostCompared)
     throw new HttpError(400, `at most ${mostCompared} single runs can be compared; group them by a key`);
   // Single runs are compared without statistical tests, so unfinished ones are kept.
-  const { kept, leftOut } = isByRun
+  const { kept, leftOut: unfit } = isByRun
     ? { kept: runs, leftOut: [] }
     : selected(runs, query.has('unfinished'), named);
   const isRead = new Set(runs.map(({ path }) => path));
   const unreadable = chosen.filter(({ item, path }) => item.kind === 'run' && !isRead.has(path));
+  const leftOut = [
+    ...unfit,
+    ...unreadable.map(({ item }) => ({ run: item.name, reason: item.fault ?? "its config can't be read" })),
+  ];
   const readable = kept.flatMap((run) => comparedRun(run) ?? []);
-  if (readable.length === 0) throw nothingToCompare(runs.length, kept.length);
+  if (readable.length === 0) throw nothingLeft(leftOut, runs.length === 0);
   const keys = by.join() === 'config' ? undefined : by;
   const tasks = groupRuns(readable, keys, ({ path }) => valuesOf(itemOf.get(path)!, by));
   const comparison = compareGroups(tasks, {
     by: keys,
     target: undefined,
     named,
-    leftOut: [
-      ...leftOut,
-      ...unreadable.map(({ item }) => ({ run: item.name, reason: item.fault ?? "its config can't be read" })),
-    ],
+    leftOut,
   });
   const untested = comparison.tasks.map((task) => ({ ...task, differences: [], cautions: [] }));
   const shown = isByRun ? { ...comparison, by: null, tasks: untested } : comparison;
@@ -138,15 +138,3 @@ const valuesOf = (item: Item, by: readonly string[]): readonly (readonly [string
       ? []
       : [[key, String(of(item) ?? '–')] as const];
   });
-
-/** @param kept number of the `found` runs that may be compared */
-const nothingToCompare = (found: number, kept: number) =>
-  found > 0 && kept === 0
-    ? new UserError({
-        message: 'none of these runs is complete',
-        hint: 'include unfinished runs to compare them as they are',
-      })
-    : new UserError({
-        message: found === 0 ? 'there are no runs to compare' : 'none of these runs can be read',
-        hint: 'choose other runs in the list',
-      });

@@ -6,6 +6,7 @@ import { type Known, type Place, type Root, scan, versionOf } from '../runs/list
 import { logsIn, runFiles } from '../runs/reader.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { resultFiles } from '../studies/plan.js';
+import { HttpError } from './http.js';
 import { withSettings } from './run-data.js';
 
 /** Milliseconds between reads of watched files; directories are scanned less often. */
@@ -75,10 +76,16 @@ export class Live {
     return this.#watchers.size;
   }
 
-  /** Finds an item by name; scans again if the name is unknown. */
-  find(name: string): Place | undefined {
+  /**
+   * Finds an item by name; scans again if the name is unknown. Names are never used as paths.
+   * @throws HttpError if it is unknown or can't be read
+   */
+  place(name: string): Place {
     if (!this.#known.has(name)) this.refresh();
-    return this.#known.get(name);
+    const place = this.#known.get(name);
+    if (place === undefined) throw new HttpError(404, `run ${name} not found`);
+    if (place.item.fault !== undefined) throw new HttpError(422, place.item.fault);
+    return place;
   }
 
   /** All items, from a recent scan. */
@@ -90,9 +97,9 @@ export class Live {
   watch(response: ServerResponse, name: string | undefined, keys: readonly string[]): void {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
     response.write('retry: 1000\n\n');
-    if (name !== undefined) this.find(name);
-    const watcher = { response, name, keys, version: this.#versionOf(name) };
+    if (name !== undefined && !this.#known.has(name)) this.refresh();
     const items = this.places().map(({ item }) => item);
+    const watcher = { response, name, keys, version: this.#versionOf(name) };
     this.#sendItems(watcher, items, [], true);
     this.#watchers.add(watcher);
     response.on('close', () => this.#leave(watcher));

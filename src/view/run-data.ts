@@ -1,11 +1,9 @@
 /** Reads configs and curves of runs on request, and caches them while their files are unchanged. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
-import { eachLine } from '../base/files/json-lines.js';
 import { fields, isAsked } from '../runs/listing/fields.js';
 import type { Item } from '../runs/listing/item.js';
 import type { Place } from '../runs/listing/scan.js';
-import { logsIn } from '../runs/reader.js';
 import type { RunSummary } from '../runs/summary.js';
 import {
   type ComparedRun,
@@ -38,20 +36,12 @@ function unlessUnreadable<T>(read: () => T): T | undefined {
 
 const configured = remembered<RunSummary, ConfiguredRun>(withConfig);
 
-const compared = remembered<ConfiguredRun, ComparedRun>(readComparedRun);
-
-const evaluationsIn = remembered<RunSummary, number>(({ path }) => {
-  let count = 0;
-  for (const _ of eachLine(logsIn(path).evaluations)) count++;
-  return count;
-});
-
 /** A run or play with its config; undefined for other items, and if the config can't be read. */
 export const configuredRun = ({ item, summary }: Place): ConfiguredRun | undefined =>
   item.kind !== 'training' && summary ? configured(summary) : undefined;
 
 /** A run with its curve; undefined if it can't be read. */
-export const comparedRun = (run: ConfiguredRun): ComparedRun | undefined => compared(run);
+export const comparedRun = remembered<ConfiguredRun, ComparedRun>(readComparedRun);
 
 /** Number of configs to read before yielding to other requests; reading one curve takes about as long. */
 const readAtOnce = 20;
@@ -79,11 +69,9 @@ export function withSettings(place: Place | undefined, item: Item, keys: readonl
   const run = place && configuredRun(place);
   if (run === undefined) return item;
   const settings = settingsOf(run);
-  const textOf = (key: string) => {
-    if (key === 'evaluations') return String(evaluationsIn(run) ?? '–');
-    return settingOf(settings, key);
-  };
-  const values = keys.map((key) => [key, textOf(key)] as const).filter(([, value]) => value !== '–');
+  const values = keys
+    .map((key) => [key, settingOf(settings, key)] as const)
+    .filter(([, value]) => value !== '–');
   return { ...item, settings: Object.fromEntries(values) };
 }
 

@@ -102,8 +102,8 @@ async function answer(
   requireEntered(request, site.options.token);
   const { [path]: act } = actions;
   requireMethod(request, ...(act ? ['POST'] : ['GET', 'HEAD']));
-  const asked = { ...site, query, placeOf: (name: string) => placeOf(site, name) };
-  if (act) return sendJson(response, await act(request, asked));
+  const asked = { ...site, query };
+  if (act) return sendJson(response, await act(request, site.live));
   if (path === '/api/events') return watch(response, asked);
   if (path === '/api/episode') return send(response, await episodeIn(asked));
   const { [path]: api } = answers;
@@ -115,7 +115,6 @@ const isPage = (path: string) => /^\/(?:|of\/.*|compare|search)$/s.test(path);
 
 interface Asked extends Site {
   readonly query: URLSearchParams;
-  placeOf(name: string): Place;
 }
 
 async function watch(response: ServerResponse, { live, query }: Asked): Promise<void> {
@@ -141,11 +140,11 @@ const answers: Readonly<Record<string, (asked: Asked) => unknown>> = {
     if (kind !== 'run') throw new HttpError(400, `${name} has no iterations`);
     return pageData(await iterationPage(name, place.path, iteration));
   },
-  async '/api/search'({ live, options: { milliseconds: clock }, placeOf, query }) {
+  async '/api/search'({ live, options: { milliseconds: clock }, query }) {
     const text = query.get('q') ?? '';
     if (text.trim() === '' || text.length > 200)
       throw new HttpError(400, 'a search must have 1 to 200 characters');
-    const named = query.getAll('of').map(placeOf);
+    const named = query.getAll('of').map((name) => live.place(name));
     const isSearched = ({ item }: Place) => ['run', 'play'].includes(item.kind) && !item.fault;
     const searched = named.length > 0 ? named : live.places().filter(isSearched);
     return search(text, searched, { clock, until: clock() + searchTime });
@@ -162,18 +161,10 @@ async function episodeIn(asked: Asked): Promise<Served> {
   return { type: 'image/svg+xml', body, policy: picturePolicy };
 }
 
-/** Finds an item by name. Names are never used as paths. @throws HttpError if it is unknown or can't be read */
-function placeOf({ live }: Site, name: string): Place {
-  const place = live.find(name);
-  if (place === undefined) throw new HttpError(404, `run ${name} not found`);
-  if (place.item.fault !== undefined) throw new HttpError(422, place.item.fault);
-  return place;
-}
-
-function placeIn({ placeOf, query }: Asked): Place {
+function placeIn({ live, query }: Asked): Place {
   const name = query.get('of');
   if (name === null) throw new HttpError(400, 'the address must name a run, training run or study');
-  return placeOf(name);
+  return live.place(name);
 }
 
 function wholeNumber(query: URLSearchParams, key: string, least: number): number | undefined {

@@ -36,16 +36,17 @@ const episodeAddress = (name: string, { iteration, candidate }: BufferEntry): st
 export async function shownRunPage(name: string, path: string): Promise<Page> {
   const run = await readShownRun(path);
   const { config, manifest, recorded } = run;
-  const page = runPage({ ...runData(run), animations: [] }, ({ iteration }) =>
-    pageAddress(name, `?iteration=${iteration}`),
-  );
   const figures = [...namedPolicies(recorded.entries, manifest)].map(([entry, title]) => {
     const place = html`<a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>`;
     return { entry, alt: `the ${title.toLowerCase()} policy, `, title: html`<b>${title}</b>, ${place}` };
   });
-  const [episodes] = sectionsOf(['episodes', 'Episodes', animations(name, figures, config)]);
-  const at = page.sections.findIndex(({ id }) => id === 'curve') + 1;
-  return { ...page, sections: page.sections.toSpliced(at, 0, ...(episodes ? [episodes] : [])) };
+  return runPage(
+    { ...runData(run), animations: [] },
+    {
+      linkOf: ({ iteration }) => pageAddress(name, `?iteration=${iteration}`),
+      episodes: animations(name, figures, config),
+    },
+  );
 }
 
 interface Animated {

@@ -109,7 +109,7 @@ export const pages: readonly string[] = [
   of(`runs/${long.repeat(3)}`),
   of('runs/training'),
   of('runs/study'),
-  '/?by=environment,policy.kind&columns=status,cost,policy.kind,evaluations&sort=-cost',
+  '/?by=environment,policy.kind&columns=status,cost,policy.kind,tokens&sort=-cost',
   '/?filter=stauts%3Drunning',
   '/compare?by=policy.kind&unfinished=1',
   '/compare?of=runs%2Fgrowing&of=runs%2Fstudy%2Fpart%2Fone',

@@ -34,7 +34,6 @@ export const fields: readonly Field[] = [
   number('progress', ({ done, of }) => (of === 0 ? 0 : done / of)),
   number('observed', ({ observed }) => observed),
   number('confirmed', ({ confirmed }) => confirmed),
-  number('evaluations', ({ settings }) => numeric(settings?.evaluations)),
   number('calls', ({ calls }) => calls),
   number('tokens', ({ tokens }) => tokens),
   number('cost', ({ cost }) => cost),
@@ -48,7 +47,7 @@ export const aliases: Readonly<Record<string, string>> = { best: 'observed', don
 const byKey = new Map(fields.map((field) => [field.key, field]));
 
 /** True for keys whose values the server sends only on request. */
-export const isAsked = (key: string): boolean => key === 'evaluations' || fieldOf(key).kind === 'setting';
+export const isAsked = (key: string): boolean => fieldOf(key).kind === 'setting';
 
 /** The field with this key. Any other key is a config key, such as `model.temperature`. */
 export function fieldOf(key: string): Field {
@@ -60,13 +59,8 @@ export function fieldOf(key: string): Field {
 /** The value as a number if possible, so that it is sorted and grouped as one. */
 function settingOf(settings: Item['settings'], key: string): Value {
   const value = settings && Object.hasOwn(settings, key) ? settings[key] : undefined;
-  return numeric(value) ?? value ?? null;
-}
-
-function numeric(value: string | undefined): number | null {
-  if (value === undefined || value.trim() === '') return null;
-  const number = Number(value);
-  return Number.isFinite(number) ? number : null;
+  if (value === undefined) return null;
+  return value.trim() !== '' && Number.isFinite(Number(value)) ? Number(value) : value;
 }
 
 /** Orders numbers before texts, and missing values last. @param sign -1 for descending order of numbers and texts */

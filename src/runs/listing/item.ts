@@ -44,6 +44,6 @@ export interface Item {
   readonly within: string | null;
   /** Why the item can't be read, or why it has no result. */
   readonly fault?: string;
-  /** Values that the page requested, by config key; `evaluations` can be a key, too. */
+  /** Values that the page requested, by config key. */
   readonly settings?: Readonly<Record<string, string>>;
 }

@@ -83,15 +83,13 @@ function csvWriter(table: TableName, file: string): TableWriter {
   };
 }
 
-const parquetTypes: Readonly<Record<ColumnType, Partial<SchemaElement>>> = {
-  VARCHAR: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
-  TIMESTAMP: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
-  'DOUBLE[]': { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
-  'VARCHAR[]': { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+const parquetTypes: Readonly<Partial<Record<ColumnType, Partial<SchemaElement>>>> = {
   INTEGER: { type: 'INT32' },
   BIGINT: { type: 'INT64' },
   DOUBLE: { type: 'DOUBLE' },
 };
+
+const parquetText = { type: 'BYTE_ARRAY', converted_type: 'UTF8' } as const;
 
 function parquetWriter(table: TableName, file: string): TableWriter {
   const columns = tables[table];
@@ -100,7 +98,11 @@ function parquetWriter(table: TableName, file: string): TableWriter {
     schema: [
       { name: 'schema', num_children: columns.length },
       ...columns.map(
-        ({ name, type }): SchemaElement => ({ name, ...parquetTypes[type], repetition_type: 'OPTIONAL' }),
+        ({ name, type }): SchemaElement => ({
+          name,
+          ...(parquetTypes[type] ?? parquetText),
+          repetition_type: 'OPTIONAL',
+        }),
       ),
     ],
     createdBy: `policyloop ${version()}`,

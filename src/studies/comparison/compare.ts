@@ -74,15 +74,16 @@ export function selected<T extends ConfiguredRun>(
   return { kept: [...kept.values()], leftOut };
 }
 
-/** The error to throw if no run is left to compare. @param unreadable true if none of the runs could be read */
-export function nothingLeft(leftOut: readonly LeftOut[], unreadable: boolean): UserError {
+/** The error to throw if no run is left to compare. @param areUnreadable true if none of the runs could be read */
+export function nothingLeft(leftOut: readonly LeftOut[], areUnreadable: boolean): UserError {
+  if (leftOut.length === 0) return new UserError({ field: 'runs', message: 'there are no runs to compare' });
   const first = leftOut.slice(0, 5).map(({ run, reason }) => `${run}: ${reason}`);
   return new UserError({
     field: 'runs',
-    message: unreadable ? 'none of these runs can be read' : 'none of these runs is complete',
+    message: areUnreadable ? 'none of these runs can be read' : 'none of these runs is complete',
     value: first.join('; '),
-    hint: unreadable
+    hint: areUnreadable
       ? 'check each run with policyloop show'
-      : 'finish them with policyloop resume, or add --unfinished to compare them as they are',
+      : 'finish them with policyloop resume, or include unfinished runs (--unfinished)',
   });
 }

@@ -169,24 +169,19 @@ const labelOf = (key: string, value: string, alone: boolean) =>
   alone || bare.has(key) ? shortPath(value) : `${key} ${shortPath(value)}`;
 
 function requireKeys(by: readonly string[], settings: readonly Settings[]): void {
-  const known = new Set(settings.flatMap((own) => [...own.keys()]));
-  const sections = [...known].flatMap((key) =>
-    key.split('.').map((_, i, parts) => parts.slice(0, i).join('.')),
-  );
-  const all = new Set([...known, ...sections].filter((key) => key !== '' && key !== 'seed'));
-  for (const key of by) {
-    if (all.has(key)) continue;
-    const near = nearest(key, [...all]);
-    throw new UserError({
-      field: '--by',
-      message:
-        key === 'seed'
-          ? "runs can't be grouped by this key, because figures are averages over seeds"
-          : "none of these runs' configs has this key",
-      value: key,
-      alternatives: near === undefined ? [...all].toSorted() : [near],
-    });
-  }
+  const known = [...new Set(settings.flatMap((own) => [...own.keys()]))].filter((key) => key !== 'seed');
+  const strange = by.find((key) => !known.some((one) => one === key || one.startsWith(`${key}.`)));
+  if (strange === undefined) return;
+  const near = nearest(strange, known);
+  throw new UserError({
+    field: '--by',
+    message:
+      strange === 'seed'
+        ? "runs can't be grouped by this key, because figures are averages over seeds"
+        : "none of these runs' configs has this key",
+    value: strange,
+    alternatives: near === undefined ? known.toSorted() : [near],
+  });
 }
 
 function canonical(value: unknown): string {

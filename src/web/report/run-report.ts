@@ -27,8 +27,14 @@ import { UsageByIteration, usageView } from './views/usage-view.js';
  */
 export const renderReport = (data: RunData): string => page(runPage(data));
 
-/** @param linkOf returns where a click on an evaluation leads; by default, to its entry in the log */
-export function runPage(data: RunData, linkOf?: ShownCalls['link']): Page {
+/**
+ * @param live where a click on an evaluation leads (by default, to its entry in the log), and animations that replace
+ * those of the data
+ */
+export function runPage(
+  data: RunData,
+  live?: { readonly linkOf: ShownCalls['link']; readonly episodes: Content },
+): Page {
   const { config, configYaml, events, manifest } = data;
   const usage = new UsageByIteration();
   const proposals = loggedProposals(data, (call) => usage.add(call));
@@ -41,9 +47,13 @@ export function runPage(data: RunData, linkOf?: ShownCalls['link']): Page {
     sections: sectionsOf(
       ['result', 'Result', headline(data, proposals)],
       ['warnings', 'Warnings', warnings(data)],
-      ['curve', 'Learning curve', learningCurve(data, proposals, linkOf ?? shown.link)],
+      ['curve', 'Learning curve', learningCurve(data, proposals, live?.linkOf ?? shown.link)],
       ['predictions', 'Predicted returns', predictionView(proposals)],
-      ['episodes', 'Episodes', animationView(data.animations.map((episode) => animationOf(episode, config)))],
+      [
+        'episodes',
+        'Episodes',
+        live?.episodes ?? animationView(data.animations.map((episode) => animationOf(episode, config))),
+      ],
       ['parameters', 'Parameters', !arePrograms && parameterHeatMap(data, labels)],
       ['policy', arePrograms ? 'Best program' : 'Best policy', bestPolicy(data, labels)],
       [

@@ -179,10 +179,10 @@ describe('the URL', () => {
 
   it('determines which config keys the page requests from the server', () => {
     const state = stateOf(
-      new URLSearchParams('columns=status,evaluations,memory.best&by=policy.kind&sort=-confirmed'),
+      new URLSearchParams('columns=status,tokens,memory.best&by=policy.kind&sort=-confirmed'),
     );
     expect(askedBy(state, ['model.temperature'])).toEqual([
-      ...['evaluations', 'memory.best', 'model.temperature', 'policy.kind'],
+      ...['memory.best', 'model.temperature', 'policy.kind'],
     ]);
     expect(askedBy(stateOf(new URLSearchParams()), [])).toEqual([]);
   });

@@ -15,7 +15,6 @@ import { itemAddress, shownReturn, unitOf } from '../base/words.js';
 const numberTexts: Readonly<Record<string, (value: number) => string>> = {
   observed: shownReturn,
   confirmed: shownReturn,
-  evaluations: formatCompact,
   calls: formatCompact,
   tokens: formatCompact,
   cost: formatCost,
