@@ -139,7 +139,7 @@ const isRun = (path: string) => existsSync(join(path, 'manifest.json'));
 const isOpen = (path: string) => {
   if (!isRun(path)) return true;
   const manifest = readManifest(path);
-  return manifest.status !== 'completed' || !isReported(path, manifest);
+  return manifest.status !== 'completed' || !isReported(path);
 };
 
 /** Seeds of the calls whose answers are on disk, whether or not they were processed. */

@@ -56,9 +56,8 @@ export const finishing = 'finishing the iteration; the same command resumes (Ctr
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { partOf } = await import('../../src/studies/part.js');
-  const { requireJobs } = await import('../../src/studies/plan.js');
   const part = partOf(args.part);
-  requireJobs({ ...args, part });
+  requireCount('--jobs', args.jobs, 1);
   requireCount('--repeats', args.repeats, 1);
   requireCount('--seed', args.seed, 0);
   const { runEvaluation } = await import('../evaluate/run-evaluation.js');

@@ -1,7 +1,7 @@
 /** `policyloop sweep`: many runs of one config, each with different values of some keys. */
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, manyRuns } from '../base/command.js';
-import type { CommandContext } from '../base/context.js';
+import { type CommandContext, requireCount } from '../base/context.js';
 
 export const options = (y: Argv) =>
   y
@@ -40,9 +40,8 @@ export const finishing =
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { partOf } = await import('../studies/part.js');
-  const { requireJobs } = await import('../studies/plan.js');
   const part = partOf(args.part);
-  requireJobs({ ...args, part });
+  requireCount('--jobs', args.jobs, 1);
   const { runSweep } = await import('../studies/sweep/sweep.js');
   return runSweep({ ...args, part }, context);
 }

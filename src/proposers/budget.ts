@@ -25,7 +25,7 @@ export const nothing: Amounts = { evaluations: 0, calls: 0, tokens: 0, cost: 0, 
 const keys = Object.keys(nothing) as readonly LimitKey[];
 const callKeys = ['calls', 'tokens', 'cost'] as const;
 
-export const total = (amounts: readonly Amounts[]): Amounts => {
+const total = (amounts: readonly Amounts[]): Amounts => {
   const sum = { ...nothing };
   for (const one of amounts) for (const key of keys) sum[key] += one[key];
   return sum;

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { UserError } from '../base/errors.js';
@@ -62,12 +62,6 @@ export const logsIn = (path: string): LogFiles => ({
 export function readEvaluations(path: string, { iterations }: Manifest): readonly BufferEntry[] {
   return evaluationsUntil(logsIn(path), iterations.done);
 }
-
-export const logBytes = (path: string): number =>
-  Object.values(logsIn(path)).reduce(
-    (sum, file) => sum + (lstatSync(file, { throwIfNoEntry: false })?.size ?? 0),
-    0,
-  );
 
 /** Policies of an earlier run (`warmup.from`) that a run copied when it started, for later processes that resume it. */
 export function readImported(path: string): readonly ParameterVector[] {

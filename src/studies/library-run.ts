@@ -7,18 +7,15 @@ import { UserError } from '../base/errors.js';
 import { claimDirectory } from '../base/files/files.js';
 import type { Config, ConfigInput } from '../config/config.js';
 import { loadConfig, parseConfig } from '../config/load.js';
-import { withDefaultsOf } from '../config/resolve.js';
 import { checkedEnvironment, type UserEnvironment } from '../environments/catalogue/module-environment.js';
 import { customPrefix } from '../environments/catalogue/open.js';
 import { assemble, type OwnParts } from '../experiment/setup/assemble.js';
 import { checkedModel, type UserModel } from '../models/user-model.js';
 import type { RunEvent } from '../runs/events.js';
-import { refuseDifferences } from '../runs/fingerprint.js';
 import { runFiles } from '../runs/reader.js';
 import { type RunResult, resultOf, summaryOf } from '../runs/summary.js';
-import { configIn, reopenRun } from './resume.js';
+import { reopenRun } from './resume.js';
 import { beginRun, executeRun, runName } from './run.js';
-import { requireOwnLimits } from './shared-limits.js';
 
 export interface RunOptions {
   /** Replaces the config's model. The run doesn't close it. */
@@ -62,28 +59,19 @@ export async function runLibrary(
   const isThere = chosen !== undefined && existsSync(join(chosen, runFiles.manifest));
   const signal = options.signal ?? new AbortController().signal;
   const run = isThere
-    ? await reopen(chosen, config, own, outside)
+    ? await reopenRun(chosen, config, outside, { own })
     : await beginRun(
         await assemble(config, outside.env, undefined, { ...own, ask: signal }),
         () => chosen ?? claim(),
         outside,
       );
-  const directory = run?.directory.path ?? chosen!;
-  if (run !== undefined) {
+  // Nothing is left to do in a complete run.
+  const directory = typeof run === 'string' ? chosen! : run.directory.path;
+  if (typeof run !== 'string') {
     const display = { show: options.onEvent ?? (() => undefined), close: () => undefined };
-    const stop = { finish: signal, abort: signal };
-    await executeRun(run, display, { ...outside, stop });
+    await executeRun(run, display, { ...outside, stop: { finish: signal, abort: signal } });
   }
   return { directory, ...resultOf(summaryOf(directory), outside.cwd) };
-}
-
-/** Opens a run to resume it; undefined if nothing is left to do. */
-function reopen(path: string, config: Config, own: OwnParts, outside: Outside): ReturnType<typeof reopenRun> {
-  const was = configIn(path);
-  const wanted = withDefaultsOf(was, { ...config, policy: config.policy ?? was.policy });
-  refuseDifferences(was, wanted);
-  requireOwnLimits(path);
-  return reopenRun(path, wanted, outside, { own });
 }
 
 function ownParts({ environment, model }: RunOptions): OwnParts {

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { requireCount } from '../base/context.js';
 import { changingProblems, UserError, unlessRefused } from '../base/errors.js';
 import { makeDirectory, readOwnJson, replaceFile } from '../base/files/files.js';
 import { isLocked, lockRun } from '../base/files/lock.js';
@@ -67,11 +66,6 @@ export interface ScheduleArguments {
   readonly cluster?: SlurmConfig | undefined;
   /** Whether to open the page at the end. */
   readonly open?: boolean | undefined;
-}
-
-/** @throws UserError if `jobs` is set but isn't a positive integer */
-export function requireJobs({ jobs }: ScheduleArguments): void {
-  requireCount('--jobs', jobs, 1);
 }
 
 /** @throws UserError if runs of the config would have no confirmed returns to compare */

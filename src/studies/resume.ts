@@ -11,11 +11,10 @@ import { plural } from '../base/text/numbers.js';
 import type { Config } from '../config/config.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
 import { withDefaultsOf } from '../config/resolve.js';
-import { assemble } from '../experiment/setup/assemble.js';
+import { assemble, type OwnParts } from '../experiment/setup/assemble.js';
 import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
 import { findRun } from '../runs/listing/names.js';
 import { alreadyRunning } from '../runs/listing/stop.js';
-import type { Manifest } from '../runs/manifest.js';
 import { readShownFrame, requireConfig } from '../runs/open-run.js';
 import { readImported, readManifest, runFiles } from '../runs/reader.js';
 import { describeReason } from '../runs/summary.js';
@@ -24,14 +23,12 @@ import { writeReport } from '../web/report/write-report.js';
 import {
   type ConfigArguments,
   finishRun,
-  type Opening,
   type Outside,
   openModel,
   printResult,
   type ReadyRun,
-  ready,
 } from './run.js';
-import { requireOwnLimits } from './shared-limits.js';
+import { requireOwnLimits, type SharedLimits } from './shared-limits.js';
 
 /** Resumes a run. Returns the exit code. */
 export async function resumeRun(
@@ -40,17 +37,14 @@ export async function resumeRun(
 ): Promise<number> {
   const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
   if (isLocked(join(path, runFiles.lock))) throw alreadyRunning(path);
-  const was = configIn(path);
   const { config } = loadConfig({
     file: join(path, runFiles.config),
     overrides: withWorkers(args.overrides, args.workers),
     cwd: context.cwd,
     asWritten: true,
   });
-  refuseDifferences(was, config);
-  requireOwnLimits(path);
   const opened = await reopenRun(path, config, context);
-  if (opened !== undefined) return finishRun(opened, args, context);
+  if (typeof opened !== 'string') return finishRun(opened, args, context);
   if (await finishLeft(path, context.now, writeReport)) {
     const { family } = await readShownFrame(path);
     return exitCodeOf(printResult(path, family.parameters, args.json, context).status);
@@ -59,39 +53,36 @@ export async function resumeRun(
   throw new UserError({
     message: `this run ${manifest.status === 'failed' ? 'has ended' : 'is complete'} after ${plural(manifest.iterations.done, 'iteration')}: ${describeReason(manifest)}`,
     value: path,
-    hint: whatCompletes(manifest, was, config, path)!,
+    hint: opened,
   });
 }
 
-/** The resolved config of the run at `path`. */
-export const configIn = (path: string): Config =>
-  loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
-
-/** Opens a run to resume it with the config `wanted`; undefined if nothing is left to do. */
+/**
+ * Opens a run to resume it with the config `wanted`.
+ * @param own objects passed in by a program, which replace the config's
+ * @param shared limits that the run shares with the other runs of its sweep
+ * @returns what would continue the run, if nothing is left to do
+ */
 export async function reopenRun(
   path: string,
   wanted: Config,
   context: Outside & Pick<CommandContext, 'env'>,
-  { own, shared }: Opening = {},
-): Promise<ReadyRun | undefined> {
+  { own, shared }: { readonly own?: OwnParts; readonly shared?: SharedLimits | undefined } = {},
+): Promise<ReadyRun | string> {
   const file = join(path, runFiles.config);
-  const was = configIn(path);
-  const config = withDefaultsOf(was, wanted);
+  const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
+  const config = withDefaultsOf(was, { ...wanted, policy: wanted.policy ?? was.policy });
+  refuseDifferences(was, config);
+  if (shared === undefined) requireOwnLimits(path);
   const manifest = readManifest(path);
-  if (whatCompletes(manifest, was, config, path, shared?.limits) !== undefined) return undefined;
+  const left = whatCompletes(manifest, was, config, path, shared?.limits);
+  if (left !== undefined) return left;
   const assembly = await assemble(config, context.env, readImported(path), own);
   requireSame(assembly, manifest, file);
   await openModel(assembly, context);
   const directory = resumeRunDirectory(path, context.now);
   replaceFile(file, resolvedYaml(assembly.config));
-  return ready(assembly, directory, shared);
-}
-
-/** True if the report shows the run's final state; a process may have ended before writing it. */
-export function isReported(path: string, { updated }: Pick<Manifest, 'updated'>): boolean {
-  const file = join(path, runFiles.report);
-  const written = statSync(file, { throwIfNoEntry: false });
-  return written !== undefined && written.mtimeMs >= Date.parse(updated) && !existsSync(`${file}.new`);
+  return { assembly, directory };
 }
 
 /**
@@ -104,8 +95,15 @@ export async function finishLeft(
   now: () => Date,
   write: (path: string) => unknown,
 ): Promise<boolean> {
-  const wasReported = isReported(path, readManifest(path));
+  const wasReported = isReported(path);
   if (!wasReported || existsSync(join(path, runFiles.lock))) await resumeRunDirectory(path, now).close();
   if (!wasReported) await write(path);
   return !wasReported;
+}
+
+/** True if the report shows the run's final state; a process may have ended before writing it. */
+export function isReported(path: string): boolean {
+  const file = join(path, runFiles.report);
+  const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return written >= Date.parse(readManifest(path).updated) && !existsSync(`${file}.new`);
 }

@@ -1,7 +1,6 @@
 /** Starts a run. `policyloop run` comes here first; the loop is `experiment/experiment.ts`. */
 
-import { existsSync } from 'node:fs';
-import { basename, extname, join, resolve } from 'node:path';
+import { basename, extname, resolve } from 'node:path';
 import { withWorkers } from '../base/command.js';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { formatProblem, messageOf, UserError } from '../base/errors.js';
@@ -14,20 +13,13 @@ import { runExperiment } from '../experiment/experiment.js';
 import { makeRoom } from '../experiment/preflight/ask-model.js';
 import { errorsIn, warningsIn } from '../experiment/preflight/findings.js';
 import { preflight } from '../experiment/preflight/preflight.js';
-import {
-  type Assembly,
-  assemble,
-  closeEnvironment,
-  languageModelsOf,
-  type OwnParts,
-} from '../experiment/setup/assemble.js';
+import { type Assembly, assemble, closeEnvironment, languageModelsOf } from '../experiment/setup/assemble.js';
 import { catchUp, keepManifest } from '../experiment/setup/keep-manifest.js';
 import { experimentIn, newManifest } from '../experiment/setup/open-experiment.js';
 import { contextOf } from '../experiment/setup/open-models.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { createRunDirectory } from '../runs/create.js';
 import type { RunEvent } from '../runs/events.js';
-import { logBytes, runFiles } from '../runs/reader.js';
 import { watchStopRequests } from '../runs/stop-request.js';
 import { describeResult, type RunResult, resultOf, summaryOf } from '../runs/summary.js';
 import type { RunDirectory } from '../runs/writer.js';
@@ -79,7 +71,7 @@ export async function runConfig(
         : resolve(context.cwd, args.runDir);
     // Notes from importing the config, to be stored in the run.
     const notes = loaded.imported === undefined ? [] : loaded.notes;
-    return finishRun(await beginRun(assembly, place, context, { notes }), args, context);
+    return finishRun(await beginRun(assembly, place, context, notes), args, context);
   });
 }
 
@@ -159,16 +151,22 @@ export async function workIn(
   }
 }
 
-/** Runs an experiment in its directory until it ends, and writes its report. */
+/**
+ * Runs an experiment in its directory until it ends, and writes its report.
+ * @param shared the limits of its sweep
+ */
 export async function executeRun(
   { assembly, directory }: ReadyRun,
   display: Display,
   context: RunContext,
+  shared?: SharedLimits,
 ): Promise<void> {
   await workIn(directory, display, context, {
     keep: (event, activeMs) => keepManifest(directory, event, activeMs),
     async work({ stop, ...session }) {
-      const experiment = experimentIn(assembly, directory, session);
+      const sharedBudget = shared?.of(directory);
+      const limited = sharedBudget === undefined ? assembly : { ...assembly, sharedBudget };
+      const experiment = experimentIn(limited, directory, session);
       catchUp(directory, experiment);
       await runExperiment(experiment, stop);
     },
@@ -177,13 +175,8 @@ export async function executeRun(
       for (const model of languageModelsOf(assembly)) await model.close?.();
     },
   });
-  // With a large log, writing the report takes longer than is acceptable after a second stop request. In that case,
-  // `policyloop report` or the next resume writes it.
-  const { path } = directory;
-  if (!context.stop.abort.aborted || logBytes(path) < quickBytes) await writeReport(path, assembly.family);
+  await writeReport(directory.path, assembly.family);
 }
-
-const quickBytes = 8 * 2 ** 20;
 
 export function printResult(
   path: string,
@@ -201,14 +194,6 @@ export interface ReadyRun {
   readonly directory: RunDirectory;
 }
 
-export interface Opening {
-  /** Objects passed in by a program, which replace the config's. */
-  readonly own?: OwnParts;
-  readonly notes?: readonly string[] | undefined;
-  /** Limits that the run shares with the other runs of its sweep. */
-  readonly shared?: SharedLimits | undefined;
-}
-
 export type Outside = Pick<CommandContext, 'note' | 'now'> & Partial<Pick<CommandContext, 'stop'>>;
 
 /**
@@ -219,10 +204,10 @@ export async function beginRun(
   assembly: Assembly,
   place: () => string,
   context: Outside,
-  opening?: Opening,
+  notes?: readonly string[],
 ): Promise<ReadyRun> {
   await openModel(assembly, context);
-  return ready(assembly, startRun(assembly, place(), context, opening?.notes), opening?.shared);
+  return { assembly, directory: startRun(assembly, place(), context, notes) };
 }
 
 export async function openModel(assembly: Assembly, { note, stop }: Outside): Promise<void> {
@@ -249,15 +234,6 @@ export function startRun(
   return directory;
 }
 
-export const ready = (
-  assembly: Assembly,
-  directory: RunDirectory,
-  shared: SharedLimits | undefined,
-): ReadyRun => ({
-  assembly: shared === undefined ? assembly : { ...assembly, sharedBudget: shared.of(directory) },
-  directory,
-});
-
 /** Executes an opened run and prints the result. Returns the exit code. */
 export async function finishRun(
   { assembly, directory }: ReadyRun,
@@ -267,26 +243,18 @@ export async function finishRun(
   try {
     await executeRun({ assembly, directory }, createDisplay({ json, quiet }, context), context);
   } catch (error) {
-    if (json) context.print(JSON.stringify(failedResult(directory, context.cwd, error)));
+    const { manifest, path } = directory;
+    const ended = { ...resultOf(summaryOf(path, manifest), context.cwd), status: 'failed' } as const;
+    if (json) context.print(JSON.stringify({ ...ended, error: messageOf(error) } satisfies FailedRun));
     throw error;
   }
-  const result = printResult(directory.path, assembly.family.parameters, json, context);
-  if (!existsSync(join(directory.path, runFiles.report))) {
-    context.note(
-      `stopped without a report, because the logs are large; write it with policyloop report ${result.run}`,
-    );
-  }
-  return exitCodeOf(result.status);
+  return exitCodeOf(printResult(directory.path, assembly.family.parameters, json, context).status);
 }
 
 /** The last line of `--json` if an error aborts a run. */
 interface FailedRun extends Omit<RunResult, 'status'> {
   readonly status: 'failed';
   readonly error: string;
-}
-
-function failedResult({ manifest, path }: RunDirectory, cwd: string, error: unknown): FailedRun {
-  return { ...resultOf(summaryOf(path, manifest), cwd), status: 'failed', error: messageOf(error) };
 }
 
 /** Name of a new run's directory: `<name>-<date>-<time>` in UTC; `<name>` is the config's `name`, or its file's. */

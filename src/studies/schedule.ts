@@ -243,14 +243,14 @@ async function runEntry(
           await assemble(config, context.env, undefined, { ask: context.stop.finish }),
           () => path,
           context,
-          { notes, shared },
+          notes,
         );
-    if (run === undefined) {
+    if (typeof run === 'string') {
       await finishLeft(path, context.now, writeReport);
       return { ...endOf(path), isOld: true };
     }
     if (!isAlone && config.evaluation.workers === 'auto') run.assembly.workers?.useOneThread();
-    await executeRun(run, { show, close: () => undefined }, context);
+    await executeRun(run, { show, close: () => undefined }, context, shared);
     return endOf(path);
   } catch (error) {
     if (error instanceof UserError || error instanceof EnvironmentError)

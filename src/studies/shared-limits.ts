@@ -3,46 +3,29 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { readOwnJson } from '../base/files/files.js';
-import type { Config } from '../config/config.js';
 import type { LimitsConfig } from '../config/limits.js';
 import { stageModelsOf } from '../config/stages.js';
-import {
-  type Amounts,
-  type CallUsage,
-  countedModels,
-  nothing,
-  type SharedBudget,
-  spentBy,
-  total,
-} from '../proposers/budget.js';
+import { type CallUsage, countedModels, nothing, type SharedBudget, spentBy } from '../proposers/budget.js';
 import { planAround } from '../runs/finder.js';
 import { inTurn } from '../runs/logs.js';
 import { openLogs, planFile, readManifest, runFiles } from '../runs/reader.js';
 import { callsLeft } from '../runs/sent-requests.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { type Part, shareOf } from './part.js';
-import type { Plan } from './plan.js';
+import type { Plan, PlanEntry } from './plan.js';
 
 /** The runs of a sweep, which share limits. */
 export class SharedLimits {
   readonly limits: LimitsConfig;
   readonly #runs = new Map<string, RunUsage>();
 
-  /**
-   * Reads the usage of all runs from their logs.
-   * @param runs directories of the runs; some may not exist yet
-   * @param configOf returns a run's config, which determines what usage counts
-   */
-  constructor(
-    limits: LimitsConfig,
-    runs: readonly string[],
-    configOf: (path: string, index: number) => Config,
-  ) {
+  /** Reads the usage of all runs from their logs. */
+  constructor(limits: LimitsConfig, entries: readonly PlanEntry[], directory: string) {
     this.limits = limits;
-    for (const [i, path] of runs.entries()) {
+    for (const { config, path: name } of entries) {
+      const path = join(directory, name);
       if (!existsSync(join(path, runFiles.manifest))) continue;
       const { calls, entries } = openLogs(path);
-      const config = configOf(path, i);
       const models = countedModels(config.model, stageModelsOf(config));
       const spent = spentBy(inTurn(calls, callsLeft(path, calls)), models);
       const { activeMs } = readManifest(path);
@@ -52,11 +35,6 @@ export class SharedLimits {
         activeMs: () => activeMs,
       });
     }
-  }
-
-  /** Total usage of the runs. */
-  get used(): Amounts {
-    return total([...this.#runs.values()].map((run) => usageOf(run).spent));
   }
 
   /** The limits as seen by the run in `directory`. */
@@ -100,9 +78,7 @@ export function limitsOf(
   part?: Part,
 ): SharedLimits | undefined {
   if (limits === undefined || !hasLimits({ limits })) return undefined;
-  const runs = entries.map(({ path }) => join(directory, path));
-  const own = part === undefined ? limits : shareOf(limits, part);
-  return new SharedLimits(own, runs, (_, i) => entries[i]!.config);
+  return new SharedLimits(part === undefined ? limits : shareOf(limits, part), entries, directory);
 }
 
 /** @throws UserError if the run at `path` belongs to a sweep with limits, which only the sweep's command can count */

@@ -34,6 +34,7 @@ it.each<[string, ConfigInput['model']]>([
   const opened = await reopenRun(path, parseConfig(input), context, {
     own: { model: { ...nonsense(), id: 'scripted/model' } },
   });
-  await opened!.directory.close();
+  if (typeof opened === 'string') throw new Error(opened);
+  await opened.directory.close();
   expect(loadConfig({ file, asWritten: true }).config).toEqual(began);
 });
