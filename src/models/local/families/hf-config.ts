@@ -64,7 +64,7 @@ function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): Decoder
   const config: DecoderConfig = {
     ...parsed,
     ...(wholeNorms && { norm: { ...parsed.norm, offset: 0 } }),
-    layers: parsed.layers.map(asStored),
+    layers: parsed.layers.map((layer) => asStored(layer, gguf)),
   };
   const divisors = ropeDivisors(gguf);
   if (divisors === undefined) return config;
@@ -78,10 +78,12 @@ function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): Decoder
 }
 
 /** Adapts a layer to GGUF files, which store decay rates directly and interleave the value heads that share a key. */
-const asStored = ({ recurrence, ...layer }: LayerConfig): LayerConfig =>
-  recurrence === undefined
-    ? layer
-    : { ...layer, recurrence: { ...recurrence, decay: 'rate', order: 'tiled' } };
+function asStored({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile): LayerConfig {
+  if (recurrence === undefined) return layer;
+  // Ollama's own files state whether they reordered the heads.
+  const order = metadata.get('qwen35.ssm.v_head_reordered') === false ? 'grouped' : 'tiled';
+  return { ...layer, recurrence: { ...recurrence, decay: 'rate', order } };
+}
 
 /** Parses `config.json` in its old and new spellings. @throws UserError naming unsupported keys and values */
 export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {

@@ -10,8 +10,11 @@ type Merges = readonly (readonly [string, string])[];
 /** @throws UserError if the metadata doesn't contain a supported tokenizer */
 export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
   const { file, metadata } = gguf;
-  const tokens = texts(gguf, 'tokens');
-  const kinds = numbers(gguf, 'token_type', tokens.length) ?? tokens.map(() => tokenKinds.normal);
+  const all = texts(gguf, 'tokens');
+  // In Ollama's own Gemma 3 files, the embedding has no row for the image token.
+  const rows = gguf.tensors.get('token_embd.weight')?.shape[0];
+  const tokens = metadata.get('general.architecture') === 'gemma3' ? all.slice(0, rows) : all;
+  const kinds = numbers(gguf, 'token_type', all.length) ?? tokens.map(() => tokenKinds.normal);
   const flags = { single_word: false, lstrip: false, rstrip: false, normalized: false };
   const isAdded = (kind?: number) => kind === tokenKinds.control || kind === tokenKinds.userDefined;
   const added = tokens
@@ -31,13 +34,18 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
   if (model === 'gpt2') return { ...shared, ...byteLevel(gguf, vocab) };
   const unknown =
     tokens[Number(metadata.get('tokenizer.ggml.unknown_token_id') ?? kinds.indexOf(tokenKinds.unknown))];
+  if (model === 'gemma4')
+    return { ...shared, ...spaced(false, splitStep('[^\\n]+|[\\n]+'), vocab, storedMerges(gguf), unknown) };
   if (model === 'llama') {
     const scores = numbers(gguf, 'scores', tokens.length);
     if (scores === undefined) throw missing(gguf, 'scores', 'a list of numbers, one per token');
     const prefixed = metadata.get('tokenizer.ggml.add_space_prefix') !== false;
-    return { ...shared, ...spaced(prefixed, vocab, scoredMerges(vocab, tokens, kinds, scores), unknown) };
+    return {
+      ...shared,
+      ...spaced(prefixed, null, vocab, scoredMerges(vocab, tokens, kinds, scores), unknown),
+    };
   }
-  throw notSupported('tokenizer.ggml.model', model, ['gpt2', 'llama'], file);
+  throw notSupported('tokenizer.ggml.model', model, ['gpt2', 'llama', 'gemma4'], file);
 }
 
 export function ggufTokenizerConfig({ metadata }: GgufFile): Record<string, unknown> {
@@ -61,7 +69,7 @@ type Vocabulary = ReadonlyMap<string, number>;
 
 /** Byte-pair encoding over GPT-2's byte alphabet. */
 function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
-  const name = gguf.metadata.get('tokenizer.ggml.pre');
+  const name = gguf.metadata.get('tokenizer.ggml.pre') ?? preTokenizerOf(vocab);
   const rule =
     typeof name === 'string' && Object.hasOwn(preTokenizers, name) ? preTokenizers[name] : undefined;
   if (rule === undefined)
@@ -81,6 +89,12 @@ function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
   };
 }
 
+/** The first Llama 3 files don't name their splitting rule, but are recognisable by their control tokens. */
+const preTokenizerOf = (vocab: Vocabulary): string | undefined =>
+  vocab.get('<|start_header_id|>') === 128_006 && vocab.get('<|eot_id|>') === 128_009
+    ? 'llama-bpe'
+    : undefined;
+
 /** Both parts of each merge, split at the first space that isn't the first character. */
 const storedMerges = (gguf: GgufFile): Merges =>
   texts(gguf, 'merges').map((merge) => {
@@ -91,6 +105,7 @@ const storedMerges = (gguf: GgufFile): Merges =>
 /** Byte-pair encoding over characters, with ▁ for spaces. Characters without a token are encoded as bytes. */
 function spaced(
   prefixed: boolean,
+  preTokenizer: object | null,
   vocab: Vocabulary,
   merges: Merges,
   unknown: string | undefined,
@@ -107,7 +122,7 @@ function spaced(
       type: 'Sequence',
       normalizers: prefixed ? [{ type: 'Prepend', prepend: '▁' }, space] : [space],
     },
-    pre_tokenizer: null,
+    pre_tokenizer: preTokenizer,
     decoder: { type: 'Sequence', decoders },
     model: {
       type: 'BPE',

@@ -82,13 +82,13 @@ export function ggufHeadDim(gguf: GgufFile): number {
     : number('embedding_length') / number('attention.head_count');
 }
 
-/** Returns a function that reads a key, given without the prefix, under any of its names. */
+/** Returns a function that reads a key, given without the prefix, under any of its names, or the family's default. */
 function valueReader({ metadata }: GgufFile, architecture: string) {
-  const { aliases = {} } = ggufFamilies[architecture]!;
+  const { aliases = {}, defaults = {} } = ggufFamilies[architecture]!;
   return (key: string): GgufValue | undefined => {
     const spellings = [key, ...Object.keys(aliases).filter((alias) => aliases[alias] === key)];
     const found = spellings.find((one) => metadata.has(`${architecture}.${one}`));
-    return found && metadata.get(`${architecture}.${found}`);
+    return found === undefined ? defaults[key] : metadata.get(`${architecture}.${found}`);
   };
 }
 

@@ -17,8 +17,10 @@ export interface GgufFamily {
   readonly layers?: string;
   /** Metadata keys that `config` reads. */
   readonly keys?: readonly string[];
-  /** Other names of keys, with the usual names. */
+  /** Alternative names of keys (most are Ollama's), with the usual names in llama.cpp. */
   readonly aliases?: Readonly<Record<string, string>>;
+  /** Values of keys that some files omit. */
+  readonly defaults?: Readonly<Record<string, number>>;
   /** Whether a model of the family may rotate only part of each head. */
   readonly partialRotation?: boolean;
   /** @param value a function that reads a key, given without the architecture's prefix */
@@ -56,6 +58,12 @@ export const storedNumbers = ({ tensors }: GgufFile, name: string): readonly num
   return stored && [...toFloat32(readTensorBytes(stored), stored.dtype)];
 };
 
+/** @param stated n if every n-th layer is global, or a list that is true for each local layer */
+const gemmaPattern = (stated: unknown) =>
+  Array.isArray(stated)
+    ? { layer_types: stated.map((local) => (local ? 'sliding_attention' : 'full_attention')) }
+    : { sliding_window_pattern: stated };
+
 /** The value heads aren't in the order of Hugging Face's files; `readGgufConfig` passes the order to the decoder. */
 const qwen35: GgufFamily = {
   interleaved: false,
@@ -75,7 +83,7 @@ const qwen35: GgufFamily = {
   tensors: { ssm_a: 'linear_attn.A_log', 'ssm_dt.bias': 'linear_attn.dt_bias' },
   keys: (
     'full_attention_interval nextn_predict_layers rope.dimension_sections rope.mrope_interleaved ' +
-    'ssm.conv_kernel ssm.group_count ssm.inner_size ssm.state_size ssm.time_step_rank'
+    'ssm.conv_kernel ssm.group_count ssm.inner_size ssm.state_size ssm.time_step_rank ssm.v_head_reordered'
   ).split(' '),
   config: (value) => ({
     model_type: 'qwen3_5_text',
@@ -120,13 +128,19 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
   gemma3: {
     ...gemma,
     keys: [...capKeys, 'attention.sliding_window_pattern', 'rope.freq_base_swa'],
+    aliases: { 'rope.global.freq_base': 'rope.freq_base', 'rope.local.freq_base': 'rope.freq_base_swa' },
+    defaults: { 'attention.layer_norm_rms_epsilon': 1e-6 },
     config: (value) => ({
       model_type: 'gemma3_text',
       query_pre_attn_scalar: gemmaScale(value, 62),
       attn_logit_softcapping: value('attn_logit_softcapping') ?? null,
       final_logit_softcapping: value('final_logit_softcapping') ?? null,
       sliding_window: value('attention.sliding_window') ?? 1024,
-      sliding_window_pattern: value('attention.sliding_window_pattern') ?? 6,
+      ...gemmaPattern(value('attention.sliding_window_pattern') ?? 6),
+      // Files that Ollama writes omit the scaling of models with a long context.
+      ...(value('rope.global.freq_base') !== undefined &&
+        value('rope.scaling.type') === undefined &&
+        Number(value('context_length')) >= 131_072 && { rope_scaling: { rope_type: 'linear', factor: 8 } }),
       rope_theta: value('rope.freq_base') ?? 1e6,
       rope_local_base_freq: value('rope.freq_base_swa') ?? 1e4,
     }),
@@ -159,6 +173,12 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
   mistral3: {
     interleaved: true,
     keys: ['attention.temperature_scale', 'rope.scaling.mscale'],
+    aliases: {
+      'rope.scaling.beta_fast': 'rope.scaling.yarn_beta_fast',
+      'rope.scaling.beta_slow': 'rope.scaling.yarn_beta_slow',
+      'rope.scaling.mscale_all_dim': 'rope.scaling.yarn_log_multiplier',
+      'rope.scaling_beta': 'attention.temperature_scale',
+    },
     config: () => ({ model_type: 'ministral3' }),
   },
   gpt2: {

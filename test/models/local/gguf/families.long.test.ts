@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ggufValue } from '../../../../finetune/export/gguf/format.js';
 import { cacheShape, KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
 import { openSession } from '../../../../src/models/local/engine/runtime.js';
@@ -51,6 +51,8 @@ interface Conversion {
   readonly factors?: Readonly<Record<string, readonly number[]>>;
   /** Keys of every file that this one has in other words. */
   readonly without?: readonly string[];
+  /** Tensors of the part for pictures. */
+  readonly pictures?: readonly string[];
   /** What else the converter does to a tensor. */
   readonly changed?: (name: string, values: Float32Array, columns: number) => Float32Array;
 }
@@ -81,6 +83,12 @@ function asQwen35(name: string, values: Float32Array, columns: number): Float32A
   );
   return Float32Array.from(rows.flatMap((row) => [...row]));
 }
+
+const bools = (values: readonly boolean[]) =>
+  Buffer.concat([
+    Buffer.from(Uint32Array.of(9, 7, values.length, 0).buffer),
+    Buffer.from(values.map(Number)),
+  ]);
 
 const yarn = (factor: number) => ({
   'rope.scaling.type': string('yarn'),
@@ -199,7 +207,7 @@ function bytesOf(
 function converted(name: string, conversion: Conversion): string {
   const directory = familyDirectory(name);
   const config = readDecoderConfig(directory);
-  const { architecture, names, keys, factors = {}, without = [] } = conversion;
+  const { architecture, names, keys, factors = {}, without = [], pictures = [] } = conversion;
   const map = { ...general, ...names };
   const tensors = [...openWeights(directory).values()].map((tensor): TestTensor => {
     const [, layer, path] = /^(?:(?:model\.layers|transformer\.h)\.(\d+)\.)?(.*)$/.exec(tensor.name)!;
@@ -216,6 +224,8 @@ function converted(name: string, conversion: Conversion): string {
     const bytes = new Uint8Array(Float32Array.from(values).buffer);
     tensors.push({ name: `${factor}.weight`, shape: [values.length], dtype: 'F32', bytes });
   }
+  for (const picture of pictures)
+    tensors.push({ name: `${picture}.weight`, shape: [8], dtype: 'F32', bytes: new Uint8Array(32) });
   const own = {
     block_count: uint32(config.layers.length),
     context_length: uint32(256),
@@ -274,6 +284,65 @@ it.each(Object.entries(conversions))(
     }
   },
 );
+
+describe('files converted by Ollama', () => {
+  const { ministral3 } = conversions;
+  it.each([
+    [
+      'ministral3',
+      {
+        ...ministral3!,
+        keys: {
+          'rope.scaling.type': string('yarn'),
+          'rope.scaling.factor': float32(16),
+          'rope.scaling.original_context_length': uint32(16),
+          'rope.scaling.beta_fast': float32(32),
+          'rope.scaling.beta_slow': float32(1),
+          'rope.scaling.mscale': float32(1),
+          'rope.scaling.mscale_all_dim': float32(1),
+          'rope.scaling_beta': float32(0.3),
+          'vision.block_count': uint32(2),
+          image_token_index: uint32(10),
+        },
+        pictures: ['v.patch_conv', 'mm.linear_1'],
+      },
+    ],
+  ])('%s: Ollama’s own keys and names give the logits of Transformers', async (name, conversion) => {
+    const file = converted(name, conversion);
+    for (const { ids, last_logits } of readFamily(name).prompts) {
+      const logits = await logitsOf(file, ids);
+      expect(Math.max(...last_logits.map((value, i) => Math.abs(value - logits[i]!)))).toBeLessThan(1e-4);
+    }
+  });
+
+  const gemma = (keys: Readonly<Record<string, Buffer>>, without: readonly string[] = []) =>
+    readDecoderConfig(
+      converted('gemma3', {
+        architecture: 'gemma3',
+        names: around,
+        wholeNorms: true,
+        keys: { 'attention.sliding_window': uint32(8), ...keys },
+        without,
+      }),
+    );
+
+  it('gemma3: missing keys get defaults, and Ollama’s names of the RoPE bases are read', () => {
+    const usual = gemma({ 'rope.freq_base': float32(2e6), 'rope.freq_base_swa': float32(5e3) });
+    const keys = { 'rope.global.freq_base': float32(2e6), 'rope.local.freq_base': float32(5e3) };
+    const own = gemma(keys, ['attention.layer_norm_rms_epsilon']);
+    expect(own).toEqual({ ...usual, normEpsilon: 1e-6 });
+    const long = gemma({
+      ...keys,
+      context_length: uint32(131_072),
+      'attention.sliding_window_pattern': bools([true, false, true]),
+    });
+    expect(long.layers.map(({ rope }) => rope)).toEqual([
+      { theta: 5e3, scaling: 'none' },
+      { theta: 2e6, scaling: 'linear', factor: 8 },
+      { theta: 5e3, scaling: 'none' },
+    ]);
+  });
+});
 
 it('a Granite file without rotary embedding is refused', () => {
   const { keys, ...rest } = conversions.granite!;
