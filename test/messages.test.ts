@@ -66,7 +66,7 @@ const values: readonly Case[] = [
   ],
   [
     'give the path of a value deep in a list',
-    `${valid}policy: {kind: q-table, discretize: [{edges: [1, two]}, {edges: [0, 2, 2]}], actions: [[1], []]}`,
+    `${valid}policy: {kind: q-table, discretize: [{edges: [1, two]}], actions: [[1], []]}`,
   ],
 ];
 
@@ -89,9 +89,14 @@ const unions: readonly Case[] = [
 
 const contradictorySettings: readonly Case[] = [
   [
-    'cover empty ranges',
-    `${valid}policy:\n  kind: q-table\n  low: 3\n  high: 3\n  discretize:\n    - {low: 1, high: 0, bins: 3}`,
+    'cover empty ranges, unsorted edges and inconsistent actions',
+    `${valid}policy:\n  kind: q-table\n  low: 3\n  high: 3\n  discretize:\n    - {low: 1, high: 0, bins: 3}\n    - {edges: [0, 2, 2]}\n  actions: [[1], [0, 1], [1]]`,
   ],
+  [
+    'report a range that holds fewer than two numbers',
+    `${valid}policy: {kind: linear, low: 0.01, high: 0.14}`,
+  ],
+  ['report a target.hold longer than the run', `${valid}iterations: 5\ntarget: {return: 475, hold: 10}`],
   [
     'report memory.trajectories if none are recorded',
     `${valid}memory: {trajectories: summary}\nrecord: none`,
@@ -110,6 +115,7 @@ const files: readonly Case[] = [
   ['report a single value at the top level', 'CartPole-v1'],
   ['report an unclosed bracket', 'environment: [CartPole-v1\nmodel: x\n'],
   ['report a duplicate key', `${valid}seed: 1\nseed: 2\n`],
+  ['suggest spaces instead of tabs', 'environment:\n\tid: CartPole-v1'],
   ['report a bad indent', 'environment: CartPole-v1\n  model: x'],
   ['report a second document', `${valid}---\n${valid}`],
   ['report an unresolved tag', 'environment: !env CartPole-v1\nmodel: {provider: random}'],
@@ -147,7 +153,8 @@ const overrides: readonly Case[] = [
   ['suggest the nearest provider', file, 'model.provider=cma'],
   ['name a key that the new provider requires', file, 'model.provider=openai', 'model.name='],
   ['report the removal of a required key', file, 'environment='],
-  ['report an override that conflicts with the file', file, 'policy.discretize.0.low=5'],
+  ['name the key that an incomplete section lacks', file, 'target.hold=3'],
+  ['report an override that conflicts with the file', file, 'target={return: 5, hold: 999}'],
   ['report keys of Object.prototype as unknown', file, '__proto__.x=1', 'environment.options.__proto__.x=1'],
   ['report several bad overrides at once', file, 'iterations', 'memory.bset=3', 'seed=1'],
 ];

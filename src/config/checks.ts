@@ -1,6 +1,7 @@
 import type { Problem } from '../base/errors.js';
+import { plural } from '../base/text/numbers.js';
 import { embeddedModel } from '../models/local/settings.js';
-import type { PolicyConfig } from '../policies/settings.js';
+import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
 import { selectedCount } from '../prompting/context/history.js';
 import { isBaselineName } from './baselines.js';
 import type { Config } from './config.js';
@@ -19,13 +20,19 @@ export function checkConfig(config: Config): readonly Problem[] {
       /^openenv:(.*)$/s.exec(config.environment.id)?.[1],
       'connect without credentials, e.g. through an SSH tunnel',
     ),
-    ...rangeProblems(config.policy),
+    ...policyProblems(config.policy),
     ...programProblems(config),
     ...contentProblems(config),
+    ...lengthProblems(config),
     ...stageProblems(config, config.policy?.kind === 'program'),
     ...modelProblems(config),
   ];
   return found.filter((problem) => problem !== undefined && problem !== false);
+}
+
+function policyProblems(policy: PolicyConfig | undefined): readonly Found[] {
+  if (policy === undefined || policy.kind === 'module' || policy.kind === 'program') return [];
+  return [rangeProblem(policy), ...(policy.kind === 'q-table' ? tableProblems(policy) : [])];
 }
 
 /** Finds baselines and prompts that don't fit the kind of policy, and settings that programs don't support. */
@@ -90,22 +97,59 @@ function programProblems(config: Config): readonly Found[] {
   ];
 }
 
-function rangeProblems(policy: PolicyConfig | undefined): readonly Found[] {
-  if (policy === undefined || !('low' in policy)) return [];
-  const bins = policy.kind === 'q-table' ? (policy.discretize ?? []) : [];
-  const ranges = [policy, ...bins].map((range, i) => ({
-    range,
-    path: i === 0 ? 'policy' : `policy.discretize.${i - 1}`,
-  }));
-  return ranges.map(
-    ({ path, range }) =>
-      'low' in range &&
-      range.low >= range.high && {
-        field: `${path}.low`,
-        message: `must be below ${path}.high, which is ${range.high}`,
-        value: range.low,
-      },
+function rangeProblem({ low, high, decimals }: BuiltInPolicyConfig): Found {
+  if (low >= high) return emptyRange('policy', low, high);
+  const scale = 10 ** decimals;
+  if (Math.max(-low, high) * scale > Number.MAX_SAFE_INTEGER) {
+    return {
+      field: 'policy',
+      message: `values from ${low} to ${high} can't be represented exactly with ${plural(decimals, 'decimal')}`,
+      hint: 'use fewer decimals or a smaller range',
+    };
+  }
+  return (
+    Math.ceil(low * scale) >= Math.floor(high * scale) && {
+      field: 'policy.decimals',
+      message: `fewer than two numbers with ${plural(decimals, 'decimal')} lie between ${low} and ${high}`,
+      value: decimals,
+      hint: 'use more decimals or a wider range',
+    }
   );
+}
+
+function tableProblems({ discretize = [], actions = [] }: QTableConfig): readonly Found[] {
+  const bins = discretize.map((item, index): Found => {
+    const field = `policy.discretize.${index}`;
+    if (!('edges' in item)) return item.low >= item.high && emptyRange(field, item.low, item.high);
+    const wrong = item.edges.findIndex((edge, i) => i > 0 && edge <= item.edges[i - 1]!);
+    return (
+      wrong >= 0 && {
+        field: `${field}.edges.${wrong}`,
+        message: `edges must ascend, but ${item.edges[wrong]} follows ${item.edges[wrong - 1]}`,
+        hint: 'sort the edges and remove repeated ones',
+      }
+    );
+  });
+  const length = actions[0]?.length;
+  const odd = actions.findIndex((action) => action.length !== length);
+  return [
+    ...bins,
+    odd >= 0 && {
+      field: `policy.actions.${odd}`,
+      message: `has ${actions[odd]!.length} numbers, but the first action has ${length}`,
+      value: actions[odd],
+      hint: 'give each action one number per dimension of the action space',
+    },
+  ];
+}
+
+function emptyRange(path: string, low: number, high: number): Problem {
+  return {
+    field: `${path}.low`,
+    message: `must be below ${path}.high, which is ${high}`,
+    value: low,
+    hint: low === high ? 'widen the range' : `swap them: low: ${high}, high: ${low}`,
+  };
 }
 
 /** Settings of the prompts that contradict each other. */
@@ -126,6 +170,19 @@ function contentProblems({ memory, prompts, record }: Config): readonly Found[] 
         value: prompts.layout,
         message: "can't be combined with prompts.set: compact, whose prompts list the evaluations",
         hint: 'change prompts.set, or remove prompts.layout',
+      },
+  ];
+}
+
+/** Settings that the run is too short for. */
+function lengthProblems({ iterations, target }: Config): readonly Found[] {
+  return [
+    target !== undefined &&
+      target.hold > iterations && {
+        field: 'target.hold',
+        value: target.hold,
+        message: `can't be reached: it needs ${target.hold} iterations in a row, but the run has ${iterations}`,
+        hint: 'lower target.hold or raise iterations',
       },
   ];
 }

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { type Problem, UserError } from '../base/errors.js';
 import { oneScreen, type Path } from '../base/settings/issues.js';
-import { isMapping, type SettingsKind } from '../base/settings/schema.js';
+import { isMapping, type SettingsKind, valueAt } from '../base/settings/schema.js';
 import {
   overlaid,
   parseSettings,
@@ -173,10 +173,33 @@ function inSchemaOrder(config: Readonly<Record<string, unknown>>): Record<string
 }
 
 function validated(input: unknown, where: Where = () => ({})): Config {
+  refuseOtherPolicies(input, where);
   if (isMapping(input) && input.sweep !== undefined) refuseSweep(where);
   const config = resolveConfig(parseSettings(experimentKind, input, where));
   const problems = checkConfig(config);
   if (problems.length === 0) return config;
   const at = ({ field = '' }: Problem) => where(field === '' ? [] : field.split('.'), 'value');
   throw new UserError(oneScreen(problems.map((problem) => ({ ...at(problem), ...problem }))));
+}
+
+/** Kinds of policies that no model can propose, and the commands that use them. */
+const otherPolicies: Readonly<Record<string, readonly [message: string, hint: string]>> = {
+  agent: [
+    'an agent has no parameters to propose',
+    'use `policyloop play` (bundled: agents/cartpole, agents/cooking, …), or choose another kind',
+  ],
+  transformer: [
+    'policies of this kind have too many parameters to propose',
+    'train one with `policyloop finetune rl` (bundled: rl/cartpole-ppo, rl/halfcheetah-trpo), or choose another kind',
+  ],
+};
+
+function refuseOtherPolicies(input: unknown, where: Where): void {
+  const value = valueAt(['policy', 'kind'], input);
+  const found = otherPolicies[String(value)];
+  if (found === undefined) return;
+  const [message, hint] = found;
+  const alternatives = ['linear', 'mlp', 'q-table', './my-policy.js'];
+  const field = 'policy.kind';
+  throw new UserError({ ...where(['policy', 'kind'], 'value'), field, value, message, alternatives, hint });
 }

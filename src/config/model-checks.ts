@@ -1,4 +1,5 @@
 /** Checks of models that their schemas can't express: secrets, prices, context. */
+import { isDeepStrictEqual } from 'node:util';
 import { type Problem, UserError } from '../base/errors.js';
 import { hasSecretQuery, secretQuery } from '../models/hosted/openai-access.js';
 import type { Config } from './config.js';
@@ -25,6 +26,7 @@ export function modelProblems(config: Config): readonly Found[] {
     },
     ...readersOf(config).flatMap(({ config: model, field }) => [
       ...secretProblems(model, field),
+      ...extraProblems(model, field),
       contextProblem(model, field),
     ]),
   ];
@@ -71,6 +73,16 @@ export function loginProblem(field: string, address: string | undefined, hint: s
   const { username, password } = new URL(address);
   const message = 'contains credentials, but configs are copied to places that others may read';
   return (username !== '' || password !== '') && { field, message, hint };
+}
+
+/** Rejects values that can't be sent as JSON. */
+function extraProblems(model: SingleModelConfig, place: string): readonly Found[] {
+  if (model.provider !== 'openai') return [];
+  return Object.entries(model.extra ?? {}).map(([key, value]) => {
+    const field = `${place}.extra.${key}`;
+    const isJson = isDeepStrictEqual(JSON.parse(JSON.stringify(value) ?? 'null'), value);
+    return !isJson && { field, value, message: "can't be sent as JSON" };
+  });
 }
 
 function contextProblem(model: SingleModelConfig, field: string): Found {

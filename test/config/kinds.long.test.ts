@@ -118,7 +118,7 @@ describe('every kind of config', () => {
       const said = (...overrides: string[]) => refusal(() => load(...overrides)).message;
       const typo = count.slice(0, -1);
       expect(said(`${typo}=3`)).toMatch(new RegExp(`${typo}: unknown key[\\s\\S]*did you mean \`${count}\``));
-      expect(said(`${count}="3"`)).toMatch(/must be a whole number[\s\S]*got: "3"/);
+      expect(said(`${count}="3"`)).toContain('hint: remove the quotes');
       expect(said(`${count}=null`)).toMatch(/has no value[\s\S]*set a value, or remove the key/);
       expect(said(`${count}=0`)).toMatch(/must be a whole number (of at least 1|from 1 to)/);
       expect(said(count)).toContain('form key=value');

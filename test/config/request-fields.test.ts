@@ -24,6 +24,13 @@ describe('model.extra', () => {
     });
   });
 
+  it.each([
+    [Number.NaN, 'JSON'],
+    [{ deep: [Number.POSITIVE_INFINITY] }, 'JSON'],
+  ])('refuses %j, which JSON cannot represent', (value, word) => {
+    expect(() => load({ top_k: value })).toThrow(word);
+  });
+
   it('is part of the fingerprint, and absent from the config if not set', () => {
     const print = (extra?: unknown) => fingerprint(load(extra), 'prompts');
     expect(print({ top_k: 20 })).not.toBe(print({ top_k: 40 }));

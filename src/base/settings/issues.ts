@@ -163,9 +163,14 @@ function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issu
 
 function hintFor(path: Path, node: SchemaNode, value: unknown): string | undefined {
   const discriminator = discriminatorOf(node);
-  return discriminator !== undefined && typeof value === 'string'
-    ? `write \`${String(path.at(-1))}: {${discriminator}: ${printable(value)}, …}\``
-    : undefined;
+  if (discriminator !== undefined && typeof value === 'string') {
+    return `write \`${String(path.at(-1))}: {${discriminator}: ${printable(value)}, …}\``;
+  }
+  const types = variantsOf(node).map((variant) => variant.type);
+  const isNumeric = typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value));
+  if (isNumeric && (types.includes('number') || types.includes('integer'))) return 'remove the quotes';
+  const isPlain = typeof value === 'number' || typeof value === 'boolean';
+  return isPlain && types.every((type) => type === 'string') ? `put it in quotes: "${value}"` : undefined;
 }
 
 function plain(name: string): string {

@@ -1,5 +1,6 @@
 /** Schemas as plain data (JSON Schema), for error messages, overrides, editors and the reference. */
 import { z } from 'zod';
+import { nearest } from '../errors.js';
 
 /** The subset of JSON Schema 2020-12 that zod generates for settings. */
 export interface SchemaNode {
@@ -80,7 +81,14 @@ export function variantFor(node: SchemaNode, value: unknown): SchemaNode | undef
   if (discriminator !== undefined) {
     return fitting.find((variant) => variant.properties?.[discriminator]?.const === value[discriminator]);
   }
-  return fitting.find((variant) => keysOf(variant).some((key) => Object.hasOwn(value, key))) ?? fitting[0];
+  const likeness = (variant: SchemaNode) =>
+    Object.keys(value).reduce((sum, key) => sum + keyLikeness(key, keysOf(variant)), 0);
+  return fitting.reduce((best, variant) => (likeness(variant) > likeness(best) ? variant : best));
+}
+
+function keyLikeness(key: string, keys: readonly string[]): number {
+  if (keys.includes(key)) return 1;
+  return nearest(key, keys) === undefined ? 0 : 0.5;
 }
 
 /** The schema of `value[key]`, whether or not that value exists; undefined if the key isn't allowed. */

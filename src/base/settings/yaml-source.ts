@@ -68,7 +68,7 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
   if (errors.size > 0) {
     const problems = [...errors.values()].toReversed();
     throw new UserError(
-      oneScreen(problems.map((error) => ({ ...placeOf(error.pos[0]), ...syntaxProblem(error) }))),
+      oneScreen(problems.map((error) => ({ ...placeOf(error.pos[0]), ...syntaxProblem(error, text) }))),
     );
   }
   const content: unknown = readable(file, () => document.toJS());
@@ -99,10 +99,18 @@ function readable<T>(file: string, read: () => T): T {
   }
 }
 
-function syntaxProblem({ code, message }: YAMLError): Problem {
+function syntaxProblem({ code, message, pos }: YAMLError, text: string): Problem {
+  const rest = text.slice(pos[0], pos[0] + 80).split('\n')[0] ?? '';
   switch (code) {
+    case 'DUPLICATE_KEY':
+      return {
+        message: `duplicate key: ${printable(rest.split(':')[0] ?? rest)}`,
+        hint: 'remove one of them',
+      };
     case 'MULTIPLE_DOCS':
       return { message: 'not valid YAML: a second document starts here', hint: 'use one config per file' };
+    case 'TAB_AS_INDENT':
+      return { message: 'not valid YAML: indented with tabs', hint: 'indent with spaces' };
     case 'BLOCK_AS_IMPLICIT_KEY':
       return {
         message: 'not valid YAML: another key starts inside a value',
