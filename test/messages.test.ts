@@ -45,7 +45,10 @@ const keys: readonly Case[] = [
   ],
   ['report keys of Object.prototype as unknown', `${valid}constructor: 1\n__proto__: {x: 1}`],
   ['list missing required keys with an example', 'seed: 1'],
-  ['list missing keys within sections', `environment: {options: {}}\nmodel:\n  provider: ollama`],
+  [
+    'list missing keys within sections',
+    `environment: {options: {}}\nmodel:\n  provider: ollama\ntarget: {hold: 2}`,
+  ],
 ];
 
 const values: readonly Case[] = [

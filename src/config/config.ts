@@ -35,6 +35,13 @@ const confirmationSchema = z.strictObject({
   episodes: count(2).default(100).describe('Episodes per evaluation, on fresh seeds'),
 });
 
+const targetSchema = z.strictObject({
+  return: z.number().describe('Mean return to reach'),
+  hold: count(1)
+    .default(1)
+    .describe('Number of consecutive iterations in which the best candidate must reach the target'),
+});
+
 /** A name that is also the name of a directory. */
 export const nameSchema = z
   .string()
@@ -72,7 +79,10 @@ export const configSchema = z.strictObject({
       'Maximum number of retries per candidate, after replies that are invalid or repeat an earlier policy',
     ),
   ...stageSections,
-  target: z.number().optional().describe('Stop early when a candidate reaches this mean return'),
+  target: z
+    .union([z.number(), targetSchema])
+    .optional()
+    .describe('Stop early at this mean return, or `{return, hold}`'),
   limits: limitsSchema.prefault({}).describe('Limits; the run ends cleanly before it could exceed one'),
   warmup: z
     .union([count(0), warmupSchema])
@@ -99,11 +109,16 @@ export type ConfigInput = z.input<typeof configSchema>;
 type ParsedConfig = z.output<typeof configSchema>;
 
 type WarmupConfig = z.output<typeof warmupSchema>;
+export type TargetConfig = z.output<typeof targetSchema>;
 export type ConfirmationConfig = z.output<typeof confirmationSchema>;
 
 /** A config with the defaults of its schema filled in and shorthands expanded. It is itself a valid config. */
-export type Config = Omit<ParsedConfig, '$schema' | 'environment' | 'warmup' | 'memory' | 'sweep'> & {
+export type Config = Omit<
+  ParsedConfig,
+  '$schema' | 'environment' | 'target' | 'warmup' | 'memory' | 'sweep'
+> & {
   readonly environment: EnvironmentConfig;
+  readonly target?: TargetConfig | undefined;
   readonly warmup: WarmupConfig & { readonly policies: number };
   readonly memory: MemorySettings;
 };
@@ -111,6 +126,7 @@ export type Config = Omit<ParsedConfig, '$schema' | 'environment' | 'warmup' | '
 /** Functions that expand sections given as a bare value. */
 const shorthands = {
   environment: (id: string) => ({ id }),
+  target: (value: number) => ({ return: value }),
   warmup: (policies: number) => ({ policies }),
   memory: (which: 'all' | 'none') => (which === 'all' ? {} : { best: 0, recent: 0 }),
 };
@@ -173,13 +189,23 @@ const withProgramPrompts = ({ prompts, ...config }: ParsedConfig) => ({
 });
 
 export function resolveConfig(parsed: ParsedConfig): Config {
-  const { $schema: _schema, sweep: _sweep, slurm: _slurm, environment, warmup, memory, ...rest } = parsed;
+  const {
+    $schema: _schema,
+    sweep: _sweep,
+    slurm: _slurm,
+    environment,
+    target,
+    warmup,
+    memory,
+    ...rest
+  } = parsed;
   return {
     ...rest,
     environment:
       typeof environment === 'string'
         ? environmentSchema.parse(shorthands.environment(environment))
         : environment,
+    target: typeof target === 'number' ? targetSchema.parse(shorthands.target(target)) : target,
     warmup: typeof warmup === 'number' ? shorthands.warmup(warmup) : withPolicies(warmup),
     memory: typeof memory === 'string' ? memorySchema.parse(shorthands.memory(memory)) : memory,
     ...(rest.policy?.kind === 'program' && withProgramPrompts(parsed)),

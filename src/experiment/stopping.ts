@@ -16,10 +16,9 @@ import type { Experiment, Progress } from './parts.js';
 export function endOrClaim(experiment: Experiment, stop: StopRequests): StopReason | undefined {
   const { buffer, config, progress } = experiment;
   const { target } = config;
-  const isReached = ({ iteration, score }: BufferEntry) =>
-    iteration > 0 && iteration === progress.completed && score >= target!;
   if (stop.finish.aborted || stop.abort.aborted) return { kind: 'interrupted' };
-  if (target !== undefined && buffer.entries.some(isReached)) return { kind: 'target', return: target };
+  if (target !== undefined && heldFor(buffer.entries, target.return, progress.completed) >= target.hold)
+    return { kind: 'target', return: target.return };
   if (progress.completed >= config.iterations) return { kind: 'iterations' };
   const limit =
     claimEvaluations(experiment, config.candidates) ??
@@ -53,6 +52,18 @@ export const evaluationsLeft = (experiment: Experiment): number =>
 /** How much of each limit has been used. */
 export const capsIn = ({ buffer, clock, ledger }: Experiment): readonly Cap[] =>
   ledger.caps({ evaluations: buffer.entries.length, ms: clock.activeMs() });
+
+/** Number of consecutive iterations, up to the last, in which an evaluation reached `target`. */
+export function heldFor(entries: readonly BufferEntry[], target: number, lastIteration: number): number {
+  const reached = new Set(
+    entries
+      .filter(({ score, iteration }) => iteration > 0 && score >= target)
+      .map(({ iteration }) => iteration),
+  );
+  let held = 0;
+  while (reached.has(lastIteration - held)) held++;
+  return held;
+}
 
 const longestTimerMs = 2 ** 31 - 1;
 

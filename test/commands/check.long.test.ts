@@ -83,7 +83,7 @@ describe('policyloop check', () => {
     const { code, findings } = await check(text, { strict: true });
     expect(code).toBe(2);
     expect(findings).toContainEqual(
-      expect.objectContaining({ level: 'warning', field: 'target', value: 600 }),
+      expect.objectContaining({ level: 'warning', field: 'target.return', value: 600 }),
     );
   });
 

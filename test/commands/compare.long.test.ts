@@ -261,6 +261,7 @@ describe('compare', () => {
     ]);
     expect(group.target).toEqual({
       return: 30,
+      hold: 1,
       reached: 2,
       of: 3,
       medianIterations: 4,

@@ -66,23 +66,24 @@ describe('a two-line config', () => {
   });
 
   it('may use anchors', () => {
-    const { config } = load(`${two}target: &t 3\nlimits: {minutes: &m 5}\nprompts: {optimum: *m}`);
+    const { config } = load(`${two}target: &t {return: 3}\nlimits: {minutes: &m 5}\nprompts: {optimum: *m}`);
     expect(config.prompts.optimum).toBe(5);
   });
 });
 
 describe('shorthands', () => {
   it('are expanded', () => {
-    const { config } = load(`${two}warmup: 5\nmemory: none`);
+    const { config } = load(`${two}target: 475\nwarmup: 5\nmemory: none`);
+    expect(config.target).toEqual({ return: 475, hold: 1 });
     expect(config.warmup).toEqual({ policies: 5 });
     expect(config.memory).toMatchObject({ best: 0, recent: 0 });
   });
 
   it('load like their long forms', () => {
-    const short = load(`${two}warmup: 5\nmemory: all`).config;
+    const short = load(`${two}target: 475\nwarmup: 5\nmemory: all`).config;
     const long = load(
       'environment: {id: CartPole-v1}\nmodel: {provider: ollama, name: qwen3:8b}\n' +
-        'warmup: {policies: 5}\nmemory: {}',
+        'target: {return: 475}\nwarmup: {policies: 5}\nmemory: {}',
     ).config;
     expect(short).toEqual(long);
   });
@@ -97,7 +98,7 @@ describe('resolvedYaml', () => {
 environment: {id: FrozenLake-v1, options: {desc: [SF, "FG"], is_slippery: true, success_rate: 0.5, note: "no: 1\\n# x", none: null}}
 policy: {kind: q-table, form: values, low: -1e-3, high: 1e6, decimals: 6, discretize: [{low: -1, high: 1, bins: 3}, {edges: [0, 1]}], actions: [[-0.5], [0.5]]}
 model: {provider: openai, name: "null", baseUrl: "http://127.0.0.1:8080/v1", temperature: 0, price: {input: 1, output: 2}}
-target: -0.5
+target: {return: -0.5, hold: 3}
 limits: {calls: 5, tokens: 6, cost: 7.5, minutes: 0.5}
 warmup: {policies: 0, from: "runs/a b"}
 memory: {best: 3, recent: 4, trajectories: rows, rows: 2}

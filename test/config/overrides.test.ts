@@ -43,12 +43,14 @@ describe('an override', () => {
   });
 
   it('expands a shorthand to set a field inside it', () => {
-    const { environment, warmup, memory } = config(
+    const { environment, target, warmup, memory } = config(
       'environment.options.goal_velocity=0.1',
+      'target.hold=2',
       'warmup.from=runs/earlier',
       'memory.best=5',
     );
     expect(environment).toEqual({ id: 'MountainCar-v0', options: { goal_velocity: 0.1 } });
+    expect(target).toEqual({ return: -120, hold: 2 });
     expect(warmup).toEqual({ policies: 5, from: resolve('runs/earlier') });
     expect(memory).toMatchObject({ best: 5, recent: 0 });
   });

@@ -49,7 +49,7 @@ describe('configs/schema.json, as an editor uses it', () => {
       $schema: './schema.json',
       environment: { id: 'FrozenLake-v1', options: { is_slippery: false } },
       model: { provider: 'cma-es' },
-      target: 0.7,
+      target: { return: 0.7 },
       warmup: { policies: 3 },
       memory: { best: 3 },
     };

@@ -12,6 +12,7 @@ import { describe, expect, it } from 'vitest';
 import { confirmationSeeds, evaluationSeeds } from '../../src/base/random/seeds.js';
 import { baselineNames } from '../../src/config/baselines.js';
 import type { ConfigInput } from '../../src/config/config.js';
+import { heldFor } from '../../src/experiment/stopping.js';
 import { ModelError } from '../../src/models/language-model.js';
 import type { CallRecord } from '../../src/runs/calls.js';
 import type { RunEvent } from '../../src/runs/events.js';
@@ -150,12 +151,12 @@ describe('the outer loop', () => {
 });
 
 describe('a run ends', () => {
-  it('when a candidate reaches the target', async () => {
-    const config = { ...scripted, iterations: 50, target: 8 };
+  it('when the target has been held for enough iterations', async () => {
+    const config = { ...scripted, iterations: 50, target: { return: 8, hold: 3 } };
     const { path } = await runExperimentFrom(config, { model: seededModel() });
     expect(readManifest(path)).toMatchObject({
       reason: { kind: 'target', return: 8 },
-      iterations: { done: 1 },
+      iterations: { done: 3 },
     });
   });
 
@@ -229,6 +230,27 @@ describe('a run ends', () => {
     };
     const second = await runExperimentFrom(scripted, { model: { ...model, generate }, abort: abort.signal });
     expect(readManifest(second.path)).toMatchObject({ status: 'interrupted', iterations: { done: 1 } });
+  });
+});
+
+describe('heldFor', () => {
+  const entry = (iteration: number, score: number) =>
+    ({
+      iteration,
+      score,
+      group: 0,
+      candidate: 0,
+      source: 'proposal',
+      parameters: [],
+      returns: [],
+      lengths: [],
+    }) as const;
+
+  it('counts the last iterations in a row that reached the target', () => {
+    const entries = [entry(0, 9), entry(1, 9), entry(2, 1), entry(3, 8), entry(4, 3), entry(4, 9)];
+    expect(heldFor(entries, 8, 4)).toBe(2);
+    expect(heldFor(entries, 9, 4)).toBe(1);
+    expect(heldFor(entries, 10, 4)).toBe(0);
   });
 });
 

@@ -155,7 +155,7 @@ export function wordsOf(node: SchemaNode): readonly string[] {
   );
 }
 
-/** Describes what a node accepts: `a whole number from 0 to 6`, `a whole number or a mapping {policies, from}`. */
+/** Describes what a node accepts: `a whole number from 0 to 6`, `a number or a mapping {return, hold}`. */
 export function expectation(node: SchemaNode): string {
   const discriminator = discriminatorOf(node);
   if (discriminator !== undefined) {

@@ -64,7 +64,7 @@ function boundFindings({ config, environment: { id } }: Assembly): readonly Foun
   const best = String(Number(value.toPrecision(4)));
   const stated = [
     ['prompts.optimum', prompts.optimum],
-    ['target', target],
+    ['target.return', target?.return],
   ] as const;
   return stated.map(
     ([field, wanted]) =>

@@ -1,5 +1,6 @@
 /** Computes the figures of each group of runs and tests the differences between them. */
 import { version } from '../../base/package.js';
+import type { TargetConfig } from '../../config/config.js';
 import type { RunStatus } from '../../runs/reader.js';
 import { bootstrapMedian95, type Interval } from '../../statistics/bootstrap.js';
 import { largest, mean, median, smallest } from '../../statistics/descriptive.js';
@@ -24,16 +25,20 @@ export interface TimeToTarget {
 }
 
 /**
- * Finds the iteration in which the best candidate's observed mean return reaches the target. The warm-up doesn't count,
- * as for a config's `target`.
+ * Finds the iteration in which the best candidate's observed mean return reaches the target for the `hold`-th time in a
+ * row. The warm-up doesn't count, as for a config's `target`.
  */
 export function timeToTarget(
   { scores, spent }: Pick<ComparedRun, 'scores' | 'spent'>,
-  target: number,
+  target: Pick<TargetConfig, 'return' | 'hold'>,
 ): TimeToTarget {
-  const first = scores.findIndex((score) => score !== null && score >= target);
-  const iteration = first < 0 ? scores.length : first + 1;
-  return { reached: first >= 0, iteration, evaluation: spent[iteration]! };
+  let held = 0;
+  const reachedAt = scores.findIndex((score) => {
+    held = score !== null && score >= target.return ? held + 1 : 0;
+    return held >= target.hold;
+  });
+  const iteration = reachedAt < 0 ? scores.length : reachedAt + 1;
+  return { reached: reachedAt >= 0, iteration, evaluation: spent[iteration]! };
 }
 
 /**
@@ -62,6 +67,8 @@ interface ConfirmedSummary extends Summary {
 /** How many runs reached the target, and when; the other runs are right-censored where they ended. */
 export interface TargetFigures {
   readonly return: number;
+  /** Number of consecutive iterations that must reach the target. */
+  readonly hold: number;
   readonly reached: number;
   readonly of: number;
   /** Kaplan–Meier median over all runs; null if the estimated share of runs that reach the target stays below half. */
@@ -224,12 +231,12 @@ function areaOf({ curve }: ComparedRun, horizon: number): number | null {
 }
 
 function targetFigures(runs: readonly ComparedRun[], given: number | undefined): TargetFigures | null {
-  const target = given ?? commonTarget(runs);
+  const target = given === undefined ? commonTarget(runs) : { return: given, hold: 1 };
   if (target === undefined) return null;
   const times = runs.map((run) => timeToTarget(run, target));
   const censored = times.filter(({ reached }) => !reached);
   return {
-    return: target,
+    ...target,
     reached: times.length - censored.length,
     of: times.length,
     medianIterations: medianTime(times.map(({ reached, iteration }) => ({ reached, at: iteration }))),
@@ -239,7 +246,11 @@ function targetFigures(runs: readonly ComparedRun[], given: number | undefined):
 }
 
 /** The target that all configs share; undefined if they have none or differ. */
-function commonTarget(runs: readonly ComparedRun[]): number | undefined {
+function commonTarget(runs: readonly ComparedRun[]) {
   const first = runs[0]?.config.target;
-  return runs.every(({ config: { target } }) => target === first) ? first : undefined;
+  if (first === undefined) return undefined;
+  const same = runs.every(
+    ({ config: { target } }) => target?.return === first.return && target.hold === first.hold,
+  );
+  return same ? { return: first.return, hold: first.hold } : undefined;
 }

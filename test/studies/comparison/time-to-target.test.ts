@@ -21,10 +21,11 @@ it('medianTime is null if fewer than half are known to have reached the target',
   expect(medianTime([1, 2].map((at) => ({ at, reached: at === 1 })))).toBe(1);
 });
 
-it('timeToTarget finds the first iteration that reaches the target, and excludes the warm-up', () => {
+it('timeToTarget counts `hold` iterations in a row, and excludes the warm-up', () => {
   const run = { scores: [3, null, 9, 12, 11, 15], spent: [5, 8, 11, 14, 17, 20, 23] };
-  expect(timeToTarget(run, 10)).toEqual({ reached: true, iteration: 4, evaluation: 17 });
-  expect(timeToTarget(run, 16)).toEqual({
+  expect(timeToTarget(run, { return: 10, hold: 1 })).toEqual({ reached: true, iteration: 4, evaluation: 17 });
+  expect(timeToTarget(run, { return: 10, hold: 3 })).toEqual({ reached: true, iteration: 6, evaluation: 23 });
+  expect(timeToTarget(run, { return: 16, hold: 1 })).toEqual({
     reached: false,
     iteration: 6,
     evaluation: 23,
@@ -44,5 +45,5 @@ it('timeToTarget counts the evaluations actually made if the run has an evaluati
   );
   const [run] = readComparedRuns([path]).runs;
   expect(run!.spent).toEqual([3, 5, 7, 9]);
-  expect(timeToTarget(run!, Number.POSITIVE_INFINITY).evaluation).toBe(9);
+  expect(timeToTarget(run!, { return: Number.POSITIVE_INFINITY, hold: 1 }).evaluation).toBe(9);
 });

@@ -131,7 +131,7 @@ export function learningCurve(
         marks: confirmed ? [{ x: place(confirmed), y: confirmed.mean, interval: confirmed.ci95 }] : [],
       },
     ].filter(({ marks }) => marks.length > 0),
-    ...(target !== undefined && { levels: [{ y: target, label: `target ${formatNumber(target)}` }] }),
+    ...(target && { levels: [{ y: target.return, label: `target ${formatNumber(target.return)}` }] }),
     ...(hasWarmup && { shades: [[0, 1] as const] }),
     notes: points.map(noteOf),
     links: points.map((point) => (point.iteration === 0 ? null : (link(point) ?? null))),
