@@ -23,7 +23,6 @@ const scalePlaces: Readonly<Record<string, readonly number[]>> = {
   Q4_K: [0, 2],
   Q5_K: [0, 2],
   Q6_K: [208],
-  MXFP4: [],
 };
 
 /** A matrix of random blocks whose values are about as large as a trained model's. */
@@ -45,7 +44,6 @@ export function randomTensor(name: string, shape: readonly number[], dtype: stri
         (elements === 256 ? 0x0400 : 0x0c00) | ((block * 37) % 1024),
         true,
       );
-    if (dtype === 'MXFP4') bytes[block * size] = 120;
   }
   return { name, shape, dtype, bytes };
 }
