@@ -12,7 +12,7 @@ import {
 } from '../../base/text/numbers.js';
 import { estimate, number, pageTable, text } from '../../base/text/table.js';
 import { type Page, sectionsOf } from '../../web/page.js';
-import { parallelFigure, parallelPlot } from '../../web/parallel.js';
+import { keyCharts } from '../../web/report/charts/key-charts.js';
 import {
   failureList,
   howToRead,
@@ -62,7 +62,7 @@ export function sweepPage(result: SweepResult, shown: Shown): Page {
           html`<p>${conclusion}</p>
 ${perTask(result, ({ baselines }) => pageTable(baselines, differenceColumns, { tall: true }))}`,
       ],
-      ['parallel', 'Runs by key and result', perTask(result, (task) => parallelView(task, result, shown))],
+      ['keys', 'Runs by key and result', perTask(result, (task) => keysView(task, result, shown))],
       ['effects', 'Effect of each key', keys.length > 0 && perTask(result, effectsView)],
       [
         'settings',
@@ -131,23 +131,20 @@ ${tile('Time', formatDuration(activeMs), 'total of all runs')}
 }
 
 interface CompleteRun extends Pick<SettingFigures, 'name' | 'values'> {
-  readonly group: number;
   readonly seed: number;
   readonly result: number;
   readonly path: string;
 }
 
 const runsOf = (settings: SweptTask['settings'], seeds: readonly number[]): readonly CompleteRun[] =>
-  settings.flatMap(({ name, returns, values }, group) =>
+  settings.flatMap(({ name, returns, values }) =>
     seeds.flatMap((seed, i) => {
       const result = returns[i];
-      return typeof result === 'number'
-        ? [{ name, values, group, seed, result, path: `${name}/seed-${seed}` }]
-        : [];
+      return typeof result === 'number' ? [{ name, values, seed, result, path: `${name}/seed-${seed}` }] : [];
     }),
   );
 
-function parallelView(
+function keysView(
   { settings }: SweptTask,
   { keys, seeds }: SweepResult,
   { linkOf }: Shown,
@@ -155,13 +152,12 @@ function parallelView(
   const swept = settings.filter(({ baseline }) => baseline === null);
   const runs = runsOf(swept, seeds);
   if (runs.length < 2 || keys.length === 0) return undefined;
-  const lines = runs.map(({ path, ...run }) => ({
+  const points = runs.map((run) => ({
     ...run,
-    href: linkOf(path),
-    link: 'Open this run',
-    note: `${settingName(run)}, seed ${run.seed}: ${formatReturn(run.result)}.`,
+    href: linkOf(run.path),
+    note: `${settingName(run)}, seed ${run.seed}: ${formatReturn(run.result)}`,
   }));
-  return parallelFigure(parallelPlot(keys, lines, 'confirmed'));
+  return keyCharts(keys, points, 'confirmed return');
 }
 
 function effectsView({ effects }: SweptTask): Content | undefined {

@@ -5,7 +5,6 @@ import type { Chart } from '../../chart.js';
 import { html } from '../base/html.js';
 import { ChartFigure } from '../chart/chart-figure.js';
 import { HeatMapFigure } from '../chart/heat-map.js';
-import { ParallelPlot } from '../chart/parallel.js';
 import { DataTable } from './data-table.js';
 import { Prompt, ProposalLog } from './log.js';
 import { Picture } from './picture.js';
@@ -26,7 +25,6 @@ const components: Readonly<Record<string, ComponentType<any>>> = {
   'data-table': DataTable,
   'episode-picture': Picture,
   'heat-map': HeatMapFigure,
-  'parallel-plot': ParallelPlot,
   'prompt-text': Prompt,
   'proposal-log': ProposalLog,
   'sample-choice': Samples,
