@@ -1,9 +1,9 @@
 /** Reverse-mode automatic differentiation: extends the graph with nodes that compute the gradients. */
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
-import type { OnnxInitializer, OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
+import type { OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
 import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
 import { gradientRules } from './gradient-rules.js';
-import { inferShapes, sizesOf, uncovered, wholeNumbers } from './shapes.js';
+import { inferShapes, sizesOf, uncovered } from './shapes.js';
 
 interface Known {
   /** Values through which no gradient flows, such as the maximum that stabilizes a softmax. */
@@ -30,7 +30,6 @@ export function gradients(
   const graph = g.outline('forward');
   const shapes = inferShapes(graph);
   const active = activeValues(graph.nodes, parameters, constants);
-  const initializers = new Map(graph.initializers.map((initializer) => [initializer.name, initializer]));
   const dropped = new Set([...cheap].filter((value) => active.has(value)));
   const recalled = recomputation(g, graph.nodes, dropped, active);
   const sizes = sizesOf(g, graph.inputs, shapes);
@@ -51,8 +50,6 @@ export function gradients(
       shape: (value) => shapes.get(value)!,
       size: (value) => (dropped.has(value) ? sizes(value) : g.op('Shape', [value])),
       recalled: (value) => recalled(value, outputs.find((one) => one !== undefined)!),
-      constant: (value) => scalar(initializers.get(value)),
-      integers: (value) => wholeNumbers(initializers.get(value)),
       inverse: (indices) => inverses.get(indices),
     });
     node.inputs.forEach((name, index) => {
@@ -78,14 +75,6 @@ function activeValues(
     for (const output of node.outputs) if (!fixed.has(output)) active.add(output);
   }
   return active;
-}
-
-function scalar(initializer: OnnxInitializer | undefined): number | undefined {
-  if (initializer?.data.kind !== 'inline' || initializer.shape.length > 0) return undefined;
-  const { buffer } = initializer.data.bytes.slice();
-  if (initializer.type === 'float32') return new Float32Array(buffer)[0];
-  if (initializer.type === 'float64') return new Float64Array(buffer)[0];
-  return undefined;
 }
 
 /** Wraps a source so that each product, and the input of attention's output projection, is added to `kept`. */

@@ -15,9 +15,6 @@ export interface RuleContext {
   size(value: Value): Value;
   /** A value of the forward pass for use in the backward pass; recomputed if it wasn't kept. */
   recalled(value: Value): Value;
-  constant(value: Value): number | undefined;
-  /** Elements of an int64 constant; undefined for anything else. */
-  integers(value: Value): readonly number[] | undefined;
   /** Indices that invert a gather by `indices`, if known. */
   inverse(indices: Value): Value | undefined;
 }
@@ -38,4 +35,30 @@ export function lateConstants(g: GraphBuilder, anything: Value): Late {
     const sum = g.op('Add', [zero, g.integers(values)]);
     return type === 'int64' ? sum : g.cast(sum, type);
   };
+}
+
+/** Maximum number of weights held in float32 at once; a wide head is processed in parts. */
+const weightsAtOnce = 2 ** 24;
+
+/**
+ * Sums what the parts of a frozen matrix's rows contribute to a gradient.
+ * @param part gets the number of rows and a function that cuts them out of a value along an axis
+ */
+export function sumOfParts(
+  g: GraphBuilder,
+  late: Late,
+  [rows, columns]: readonly [number, number],
+  part: (count: number, cut: (value: Value, axis: number) => Value) => Value,
+): Value {
+  const step = Math.max(1, Math.floor(weightsAtOnce / columns));
+  let sum: Value | undefined;
+  for (let from = 0; from < rows; from += step) {
+    const count = Math.min(step, rows - from);
+    const range = [late([from], 'int64'), late([from + count], 'int64')];
+    const own = part(count, (value, axis) =>
+      count === rows ? value : g.op('Slice', [value, ...range, g.integers([axis])]),
+    );
+    sum = sum === undefined ? own : g.op('Add', [sum, own]);
+  }
+  return sum!;
 }

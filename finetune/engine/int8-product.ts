@@ -5,8 +5,7 @@
 import type { GraphBuilder, Value } from '../../src/models/local/graph/graph.js';
 import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
 import type { StoredTensor } from '../../src/models/local/weights/safetensors.js';
-import type { Rule } from './gradient-rule.js';
-import { type Late, lateConstants } from './gradient-rule.js';
+import { lateConstants, type Rule, sumOfParts } from './gradient-rule.js';
 import { int8Product, intAttribute } from './shapes.js';
 
 /** An int8 matrix [out, in] = scales·codes whose rows were rotated by `spreadRows`. */
@@ -17,9 +16,6 @@ interface Int8Matrix {
 
 /** Int8 matrices by the name of the tensor that they replace. */
 export type Int8Weights = ReadonlyMap<string, Int8Matrix>;
-
-/** Maximum number of weights held in float32 at once; a wide head is processed in parts. */
-const weightsAtOnce = 2 ** 24;
 
 /** @param head module whose gradient isn't rounded, because a softmax gradient has many small entries that add up */
 export function int8Parameters(
@@ -86,32 +82,13 @@ export const int8ProductRule: Rule = ({ g, node, outputs, wants, shape }) => {
     return [spread(g, product, columns, 1)];
   }
   const late = lateConstants(g, dy);
-  const step = Math.max(1, Math.floor(weightsAtOnce / columns));
-  let dx: Value | undefined;
-  for (let from = 0; from < rows; from += step) {
-    const part = exactPart(g, late, { dy, codes, scales, from, to: Math.min(from + step, rows) });
-    dx = dx === undefined ? part : g.op('Add', [dx, part]);
-  }
-  return [spread(g, dx!, columns, 1)];
+  const matrix = g.op('Reshape', [codes, late([rows, columns], 'int64')]);
+  const dx = sumOfParts(g, late, [rows, columns], (_, cut) => {
+    const weights = g.op('DequantizeLinear', [cut(matrix, 0), cut(scales, 0)], { axis: 0 });
+    return g.op('Gemm', [cut(dy, 1), weights], { transB: 0 });
+  });
+  return [spread(g, dx, columns, 1)];
 };
-
-/** The contribution to dx of the weight rows from `from` (inclusive) to `to` (exclusive). */
-function exactPart(
-  g: GraphBuilder,
-  late: Late,
-  part: {
-    readonly dy: Value;
-    readonly codes: Value;
-    readonly scales: Value;
-    readonly from: number;
-    readonly to: number;
-  },
-): Value {
-  const range = [late([part.from], 'int64'), late([part.to], 'int64')];
-  const slice = (value: Value, axis: number) => g.op('Slice', [value, ...range, g.integers([axis])]);
-  const matrix = g.op('DequantizeLinear', [slice(part.codes, 0), slice(part.scales, 0)], { axis: 0 });
-  return g.op('Gemm', [slice(part.dy, 1), matrix], { transB: 0 });
-}
 
 /**
  * Width of the largest rotation block. R spreads outliers over neighboring columns before rounding, as in QuaRot

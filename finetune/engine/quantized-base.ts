@@ -3,12 +3,8 @@
  * dy·W, with W dequantized temporarily. Treats the rounding of activations in the forward pass as the identity.
  */
 import type { Value } from '../../src/models/local/graph/graph.js';
-import type { Rule, RuleContext } from './gradient-rule.js';
-import { type Late, lateConstants } from './gradient-rule.js';
+import { type Late, lateConstants, type Rule, type RuleContext, sumOfParts } from './gradient-rule.js';
 import { intAttribute } from './shapes.js';
-
-/** Maximum number of weights held in float32 at once; a wide head is processed in parts. */
-const weightsAtOnce = 2 ** 24;
 
 /** Inputs: x [N, K], codes [out, K/block, block·bits/8], scales [out, K/block]. Output: [N, out]. */
 export const quantizedProductRule: Rule = (context) => {
@@ -23,19 +19,11 @@ export const quantizedProductRule: Rule = (context) => {
   const padded = Math.ceil(width / block) * block;
   const dy = outputs[0]!;
   const late = lateConstants(g, dy);
-  const step = Math.max(1, Math.floor(weightsAtOnce / padded));
-  const partial = (from: number): Value => {
-    const count = Math.min(step, rows - from);
-    const range = [late([from], 'int64'), late([from + count], 'int64')];
-    const part = (value: Value, axis: number) =>
-      count === rows ? value : g.op('Slice', [value, ...range, g.integers([axis])]);
-    const layout = { bits, block, count, padded };
-    const matrices = dequantize(context, late, part(codes, 0), part(scales, 0), layout);
-    const products = matrices.map((matrix) => g.op('Gemm', [part(dy, 1), matrix], { transB: 0 }));
+  const dx = sumOfParts(g, late, [rows, padded], (count, cut) => {
+    const matrices = dequantize(context, late, cut(codes, 0), cut(scales, 0), { bits, block, count, padded });
+    const products = matrices.map((matrix) => g.op('Gemm', [cut(dy, 1), matrix], { transB: 0 }));
     return interleaved(context, products, padded);
-  };
-  let dx = partial(0);
-  for (let from = step; from < rows; from += step) dx = g.op('Add', [dx, partial(from)]);
+  });
   return [padded === width ? dx : g.op('Slice', [dx, g.integers([0]), g.integers([width]), g.integers([1])])];
 };
 
