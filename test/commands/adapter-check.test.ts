@@ -2,7 +2,6 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { execute as checkModelCommand } from '../../src/commands/models/check.js';
-import type { AdapterSummary } from '../../src/models/local/summary/adapter-summary.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 import { randomAdapter } from '../models/local/random-adapter.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
@@ -22,22 +21,20 @@ test('models check describes an adapter and compares it with the model that it n
   expect(text).toMatch(/^adapter +LoRA of rank 4, alpha 3: scaled by 0\.75$/m);
   expect(text).toMatch(/^modules +3 q_proj, 3 down_proj$/m);
   // Rank 4, three layers; q_proj is 64 × 64 and down_proj 64 × 160.
-  expect(text).toMatch(/^parameters +4224, F32, 16\.9 kB$/m);
+  expect(text).toMatch(/^parameters +4224$/m);
   expect(text).toContain(`base        ${model}`);
   expect(text).toMatch(/^fits +yes \(checked against .*llama3-rope-bf16\)$/m);
   expect(text).toMatch(/^verdict +can be used with llama3-rope-bf16$/m);
 });
 
 test('models check describes an adapter as JSON', async () => {
-  const facts = JSON.parse((await check(adapter, { json: true })).text) as AdapterSummary;
-  expect(facts).toMatchObject({
+  expect(JSON.parse((await check(adapter, { json: true })).text)).toMatchObject({
     kind: 'adapter',
     base: model,
-    adapter: { rank: 4, alpha: 3, scale: 0.75, modules: { q_proj: 3, down_proj: 3 }, dtypes: ['F32'] },
+    adapter: { rank: 4, alpha: 3, scale: 0.75, modules: { q_proj: 3, down_proj: 3 } },
     fit: { model, fits: true },
     problems: [],
   });
-  expect(facts.adapter!.bytes).toBe(4 * facts.adapter!.parameters);
 });
 
 test('--base overrides the base that an adapter names, and must fit', async () => {

@@ -41,7 +41,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       hint: 'use the directory that contains adapter_config.json and adapter_model.safetensors',
     });
   const { modelRows, modelSummary } = await import('../../models/local/summary/model-summary.js');
-  const facts = await modelSummary(directory, ignored, args.directory);
+  const facts = modelSummary(directory, ignored, args.directory);
   return explain(facts, modelRows, args.json, context);
 }
 

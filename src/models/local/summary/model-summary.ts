@@ -1,12 +1,10 @@
 /** A summary of a model directory, printed by `policyloop models check`. */
 
 import { basename } from 'node:path';
-import { append } from '../../../base/append.js';
-import { type Problem, problemsOf } from '../../../base/errors.js';
+import type { Problem } from '../../../base/errors.js';
 import { formatBytes, formatCount, plural } from '../../../base/text/numbers.js';
 import type { Sampling } from '../../language-model.js';
 import { defaultSampling, samplingText } from '../default-sampling.js';
-import { type Devices, findDevices } from '../engine/find-devices.js';
 import { attempt, inspectModel, type ModelReport, type SystemMessages } from '../engine/inspect.js';
 import { decoderTensors } from '../graph/parameters.js';
 import { attentionLayers, type DecoderConfig } from '../weights/decoder-config.js';
@@ -21,7 +19,6 @@ export interface ModelSummary extends ModelReport {
   readonly generation?: GenerationDefaults;
   /** How free text is sampled if a config doesn't override it. */
   readonly sampling?: Sampling;
-  readonly devices?: Devices;
 }
 
 export interface MemoryNeed {
@@ -30,11 +27,11 @@ export interface MemoryNeed {
   readonly contextToken: number;
 }
 
-export async function modelSummary(
+export function modelSummary(
   directory: string,
   ignoredKeys: readonly string[] = [],
   reference = directory,
-): Promise<ModelSummary> {
+): ModelSummary {
   const report = inspectModel(directory, ignoredKeys);
   const problems: Problem[] = [...report.problems];
   if (report.tokenizer?.system === 'refused')
@@ -44,13 +41,9 @@ export async function modelSummary(
       hint: 'write a chat_template.jinja that puts the system message before the first user message, if the model was trained with such prompts',
     });
   const generation = report.config && attempt(() => readGenerationDefaults(directory), problems);
-  const devices = await findDevices().catch((error: unknown) => {
-    append(problems, problemsOf(error));
-  });
   return {
     ...report,
     problems,
-    ...(devices && { devices }),
     ...(report.config && {
       memory: memoryNeed(
         report.config,
@@ -102,7 +95,7 @@ const systemTexts: Readonly<Record<SystemMessages, string>> = {
 };
 
 export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
-  const { config, weights, tokenizer, generation, memory, devices, problems, sampling } = facts;
+  const { config, weights, tokenizer, generation, memory, problems, sampling } = facts;
   const rows: (readonly [string, string])[] = [];
   if (config !== undefined) rows.push(['architecture', architectureText(config)]);
   if (weights !== undefined) {
@@ -134,11 +127,6 @@ export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
       ['free text', samplingText(sampling)],
       ['constrained', 'temperature 1, the whole distribution (unless model.format is text)'],
     );
-  if (devices !== undefined)
-    append(rows, [
-      ['devices', `${devices.usable.join(', ')}; auto selects ${devices.auto}`],
-      ...devices.unusable.map(({ device, reason }) => [`not ${device}`, reason] as const),
-    ]);
   rows.push(['verdict', problems.length === 0 ? 'can be run' : "can't be run as it is"]);
   return rows;
 }
