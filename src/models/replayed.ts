@@ -43,7 +43,6 @@ export function createReplayed(
   const compare = (call: Answer, messages: readonly ChatMessage[]): void => {
     if (changed || call.promptHash === hashOf(messages)) return;
     const difference = firstDifference(promptOf(cassette, call), messages);
-    if (difference === undefined) return;
     const text = `${call.id}: the prompt differs from the recorded one. ${difference}`;
     if (onChange === 'fail')
       throw notRecorded(
@@ -85,13 +84,9 @@ type Answer = Omit<RecordedCall, 'messages'> & { readonly promptHash: string };
 /** Answers by call id. A call that the user stopped has no answer. */
 function answers({ calls }: Cassette): ReadonlyMap<string, Answer> {
   const found = new Map<string, Answer>();
-  let last: { readonly messages: readonly ChatMessage[]; readonly hash: string } | undefined;
   for (const { messages, ...call } of calls) {
     if (call.outcome.kind === 'error' && call.outcome.error === 'aborted') continue;
-    // All candidates of an iteration usually have the same prompt, so hash it only once.
-    if (last === undefined || firstDifference(last.messages, messages) !== undefined)
-      last = { messages, hash: hashOf(messages) };
-    found.set(call.id, { ...call, promptHash: last.hash });
+    found.set(call.id, { ...call, promptHash: hashOf(messages) });
   }
   return found;
 }
@@ -116,20 +111,20 @@ const failedForAll = (call: Answer | undefined): boolean =>
 const notRecorded = (message: string) =>
   new ModelError('not-recorded', message, { retries: 0, latencyMs: 0 });
 
-/** Location and text of the first line that differs; undefined if the prompts are equal. */
-function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMessage[]): string | undefined {
-  for (let i = 0; i < Math.max(recorded.length, now.length); i++) {
-    const [was, is] = [recorded[i], now[i]];
-    if (was === undefined) return `Message ${i + 1} (${is!.role}) was added`;
-    if (is === undefined) return `Message ${i + 1} (${was.role}) was removed`;
-    if (was.role !== is.role) return `Message ${i + 1}: its role was ${was.role}, and is now ${is.role}`;
-    if (was.content === is.content) continue;
-    const [before, after] = [was.content.split('\n'), is.content.split('\n')];
-    const line = before.findIndex((text, l) => text !== after[l]);
-    const at = line < 0 ? before.length : line;
-    return `Message ${i + 1} (${was.role}), line ${at + 1}: ${around(before[at], after[at])}`;
-  }
-  return undefined;
+/** Location and text of the first line that differs. */
+function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMessage[]): string {
+  const found = recorded.findIndex(
+    ({ content, role }, i) => role !== now[i]?.role || content !== now[i].content,
+  );
+  const i = found < 0 ? recorded.length : found;
+  const [was, is] = [recorded[i], now[i]];
+  if (was === undefined) return `Message ${i + 1} (${is!.role}) was added`;
+  if (is === undefined) return `Message ${i + 1} (${was.role}) was removed`;
+  if (was.role !== is.role) return `Message ${i + 1}: its role was ${was.role}, and is now ${is.role}`;
+  const [before, after] = [was.content.split('\n'), is.content.split('\n')];
+  const line = before.findIndex((text, l) => text !== after[l]);
+  const at = line < 0 ? before.length : line;
+  return `Message ${i + 1} (${was.role}), line ${at + 1}: ${around(before[at], after[at])}`;
 }
 
 /** Describes the change of a line; quotes start just before the first difference. */

@@ -66,7 +66,7 @@ function failureOf({ status, headers }: Response, body: string): TryFailure {
   const redirect = location === null ? '' : ` (redirects to ${location}; use that URL instead)`;
   const message = `HTTP ${status}${redirect}${words && `: ${words}`}`;
   const retryAfter = waitIn(headers);
-  return new TryFailure(kindOf(status, { ...error, message: words }), message, { retryAfter });
+  return new TryFailure(kindOf(status, { ...error, message: words }), message, retryAfter);
 }
 
 /** Error texts of Azure, OpenAI, DeepSeek, Alibaba, xAI and OpenRouter for prompts that violate a content policy. */

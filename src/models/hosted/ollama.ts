@@ -19,7 +19,7 @@ import type { OllamaConfig } from '../settings.js';
 import { jsonFetch } from './json-fetch.js';
 import { readAddress, takeLogin } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
-import { type Call, callWithRetries, recorded, TryFailure, type Wait } from './retry.js';
+import { type Call, callWithRetries, TryFailure, type Wait } from './retry.js';
 
 /** The reply to `show`; in `model_info`, `<architecture>.context_length` is the context length. */
 const modelSchema = z.object({
@@ -87,7 +87,9 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       if (ownTokens === undefined) {
         const { value } = await call({ seed: 0, signal }, (client) => client.show({ model: config.name }));
         const { data } = modelSchema.safeParse(value);
-        ownTokens = ownContext(data?.model_info);
+        const info = Object.entries(data?.model_info ?? {});
+        const length = info.find(([key]) => key.endsWith('.context_length'))?.[1];
+        if (typeof length === 'number') ownTokens = length;
         thinks = data?.capabilities?.includes('thinking') ?? false;
         if (data !== undefined && dropsSystem(data)) warning = templateWarning(config.name);
       }
@@ -102,7 +104,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens)!;
       let format: ChatRequest['format'];
       let isLoop = false;
-      const { value, ...outcome } = await call({ seed: seeds[0]!, signal, attempts }, async (client) => {
+      const { value, attempted } = await call({ seed: seeds[0]!, signal, attempts }, async (client) => {
         // A thinking model isn't constrained: Ollama would need two requests and not count the thoughts.
         const isEnforced = config.format !== 'text' && takesSchema && !(config.think ?? thinks);
         format =
@@ -118,12 +120,12 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
         } catch (error) {
           if (config.format !== 'auto' || format === undefined || !refusesSchema(error)) throw error;
           takesSchema = false;
-          throw new TryFailure(error.kind, error.message, { isAvoided: true });
+          throw new TryFailure(error.kind, error.message, undefined, true);
         }
       });
       const warnings = warning === undefined ? [] : [warning];
       const sent = { messages, maxTokens, window };
-      const completion = completionsOf(value, sent, { ...recorded(outcome), warnings })[0]!;
+      const completion = completionsOf(value, sent, { ...attempted, warnings })[0]!;
       // A model may think even if the server doesn't list this capability.
       if (completion.reasoning !== undefined) thinks = true;
       const faults = completion.faults?.map((fault) =>
@@ -153,12 +155,6 @@ const refusesSchema = (error: unknown): error is TryFailure =>
   error instanceof TryFailure &&
   ['bad-request', 'server'].includes(error.kind) &&
   /format|grammar|schema/i.test(error.message);
-
-function ownContext(modelInfo: Readonly<Record<string, unknown>> = {}): number | undefined {
-  const info = Object.entries(modelInfo);
-  const length = info.find(([key]) => key.endsWith('.context_length'))?.[1];
-  return typeof length === 'number' ? length : undefined;
-}
 
 /** Undefined fields are omitted from the JSON. */
 function chatRequest(

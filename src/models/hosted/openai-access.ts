@@ -23,16 +23,14 @@ export function takeLogin(url: URL): Login | undefined {
   return { authorization: `Basic ${token}`, secrets: [token, secret, decoded(secret)] };
 }
 
-type OpenAIAccess = Pick<OpenAIConfig, 'baseUrl' | 'apiKeyEnv'>;
-
 /** @throws UserError if the key is missing or unusable, or the URL is unusable */
-export function openaiServer(access: OpenAIAccess, env: CommandContext['env']) {
-  const baseUrl = readBaseUrl(access, env);
+export function openaiServer(config: OpenAIConfig, env: CommandContext['env']) {
+  const baseUrl = readBaseUrl(config, env);
   const login = takeLogin(baseUrl);
   const query = new URLSearchParams(baseUrl.search);
   baseUrl.search = '';
-  const apiKey = readApiKey(access, env);
-  const { apiKeyEnv } = access;
+  const apiKey = readApiKey(config, env);
+  const { apiKeyEnv } = config;
   if (apiKey === undefined && login === undefined && !isLoopback(baseUrl))
     throw new UserError({
       field: 'model.apiKeyEnv',
@@ -63,16 +61,13 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']) {
   };
 }
 
-function readBaseUrl({ baseUrl }: OpenAIAccess, env: CommandContext['env']): URL {
+function readBaseUrl({ baseUrl }: OpenAIConfig, env: CommandContext['env']): URL {
   const given = baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
   const variable = baseUrl === undefined ? 'OPENAI_BASE_URL' : undefined;
   const url = readAddress(given, 'model.baseUrl', variable);
   if (!hasSecretQuery(url)) return url;
-  throw new UserError({
-    field: 'model.baseUrl',
-    ...secretQuery,
-    message: `${variable ?? 'this'}: ${secretQuery.message}`,
-  });
+  const message = `${variable ?? 'this'}: ${secretQuery.message}`;
+  throw new UserError({ field: 'model.baseUrl', ...secretQuery, message });
 }
 
 /** Parses a server's address. @param variable the environment variable that contains it, if any */
@@ -97,7 +92,7 @@ export const secretQuery = {
   hint: 'remove the key from the URL, and put it into the environment variable that model.apiKeyEnv names',
 } as const;
 
-function readApiKey({ apiKeyEnv }: OpenAIAccess, env: CommandContext['env']): string | undefined {
+function readApiKey({ apiKeyEnv }: OpenAIConfig, env: CommandContext['env']): string | undefined {
   const key = env[apiKeyEnv]?.trim();
   if (key === undefined || key === '') return undefined;
   if (!/^[\x21-\x7e]+$/.test(key))

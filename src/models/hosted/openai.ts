@@ -24,9 +24,7 @@ import {
 import { jsonFetch } from './json-fetch.js';
 import { openaiServer } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
-import { callWithRetries, recorded, TryFailure, type Wait } from './retry.js';
-
-const seedWarning = 'the server doesn’t accept a seed, so its replies can’t be reproduced';
+import { callWithRetries, TryFailure, type Wait } from './retry.js';
 
 /** Creates a model on OpenAI or a compatible server. @throws UserError if the key or the URL can't be used */
 export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
@@ -51,10 +49,13 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       if (!(failure instanceof TryFailure)) throw error;
       const { kind, message, retryAfter } = failure;
       const fields = { ...body };
-      if (adapt(dialect, config, fields, before, failure) || addVersion(dialect, baseUrl, before, failure))
-        throw new TryFailure(kind, message, { isAvoided: true });
+      // Try again with `/v1` if nothing was found at a base URL without a version.
+      const isNowhere = kind === 'not-found' && !/model/i.test(message) && !/\/v\d/.test(baseURL);
+      if (isNowhere) dialect.prefix = '/v1';
+      if (isNowhere || adapt(dialect, config, fields, before, failure))
+        throw new TryFailure(kind, message, undefined, true);
       const hint = hintFor(failure, config, baseUrl, dialect.prefix, fields);
-      throw hint === undefined ? failure : new TryFailure(kind, `${message}; ${hint}`, { retryAfter });
+      throw hint === undefined ? failure : new TryFailure(kind, `${message}; ${hint}`, retryAfter);
     }
   };
 
@@ -69,7 +70,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
     async generate(messages, options) {
       const { attempts, grammar, seeds, signal } = options;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens);
-      const { value, ...outcome } = await callWithRetries({
+      const { value, attempted } = await callWithRetries({
         id,
         policy: config,
         wait,
@@ -83,13 +84,15 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       const { level, response } = value;
       const [asked, given] = [seeds.length, response.choices.length];
       const warnings = [
-        ...(dialect.refused.has('seed') ? [seedWarning] : []),
+        ...(dialect.refused.has('seed')
+          ? ['the server doesn’t accept a seed, so its replies can’t be reproduced']
+          : []),
         ...(given > asked
           ? [`the server sent ${given} completions instead of ${asked}; the others are ignored`]
           : []),
       ];
       const kept = { ...response, choices: response.choices.slice(0, asked) };
-      const completions = completionsOf(kept, { messages, maxTokens }, { ...recorded(outcome), warnings });
+      const completions = completionsOf(kept, { messages, maxTokens }, { ...attempted, warnings });
       return completions.map((completion) => {
         if (config.format !== 'auto' || grammar === undefined) return withoutSecrets(completion, secrets);
         const format = formatOf(completion, level, grammar);
@@ -129,19 +132,6 @@ function requestBody(
     messages: messages.map(({ role, content }) => ({ role, content })),
     ...Object.fromEntries(taken),
   } as unknown as ChatCompletionCreateParamsNonStreaming;
-}
-
-/** Appends `/v1` if nothing was found at a base URL without a version. @returns whether it did */
-function addVersion(
-  dialect: Dialect,
-  { pathname }: URL,
-  before: Pick<Dialect, 'prefix'>,
-  { kind, message }: TryFailure,
-): boolean {
-  const isNowhere = kind === 'not-found' && !/model/i.test(message);
-  if (!isNowhere || before.prefix !== '' || /\/v\d/.test(pathname)) return false;
-  dialect.prefix = '/v1';
-  return true;
 }
 
 /** How to fix a failure, usually by changing a config key; undefined if unknown. */

@@ -75,18 +75,12 @@ export const priceLists: Readonly<
   },
 };
 
-/** Versions that cost something else than their model. */
-const otherPrices = ['gpt-4o-2024-05-13'];
-
 /** The date of a version: `gpt-5-mini-2025-08-07`, `claude-haiku-4-5-20251001`. */
 const versionDate = /-20\d\d-?\d\d-?\d\d$/;
 
 type Named = Pick<OpenAIConfig, 'name'> & Partial<Pick<OpenAIConfig, 'baseUrl' | 'extra'>>;
 
-/**
- * The list price of a model; undefined if it isn't known.
- * @param env environment variables, for the server's default address
- */
+/** The list price of a model; undefined if it isn't known. */
 export function listPrice(
   { baseUrl, extra, name }: Named,
   env: Readonly<Record<string, string | undefined>> = {},
@@ -98,7 +92,8 @@ export function listPrice(
   if (list === undefined || extra?.service_tier !== undefined) return undefined;
   const model = name.replace(versionDate, '');
   const known = list.models.find(([, , , names]) => names.split(' ').includes(model));
-  if (known === undefined || otherPrices.includes(name)) return undefined;
+  // This version has a price of its own.
+  if (known === undefined || name === 'gpt-4o-2024-05-13') return undefined;
   const [input, cachedInput, output] = known;
   return { input, ...(cachedInput !== null && { cachedInput }), output, listed: list.read };
 }

@@ -3,7 +3,7 @@
  * allows another attempt; ollama has none.
  */
 
-import { abortable } from '../../base/abortable.js';
+import { setTimeout } from 'node:timers/promises';
 import { redact } from '../../base/errors.js';
 import { createGenerator } from '../../base/random/generator.js';
 import { formatDuration } from '../../base/text/numbers.js';
@@ -11,32 +11,24 @@ import { type Attempts, isTemporary, ModelError, type ModelErrorKind } from '../
 
 export type Wait = (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
 
-export const waitOnClock: Wait = (milliseconds, signal) => {
-  let timer: NodeJS.Timeout;
-  const waited = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-  });
-  return abortable(waited, signal).finally(() => clearTimeout(timer));
-};
+export const waitOnClock: Wait = (milliseconds, signal) =>
+  setTimeout(milliseconds, undefined, signal && { signal });
 
 /** An attempt that produced no completion. */
 export class TryFailure extends Error {
   override readonly name = 'TryFailure';
-  readonly kind: ModelErrorKind;
-  /** Milliseconds that the server asks to wait. */
-  readonly retryAfter: number | undefined;
-  /** Whether the next request avoids this failure, so that it can be sent at once. */
-  readonly isAvoided: boolean;
 
+  /**
+   * @param retryAfter milliseconds that the server asks to wait
+   * @param isAvoided whether the next request avoids this failure, so that it can be sent at once
+   */
   constructor(
-    kind: ModelErrorKind,
+    readonly kind: ModelErrorKind,
     message: string,
-    { isAvoided = false, retryAfter }: { isAvoided?: boolean; retryAfter?: number | undefined } = {},
+    readonly retryAfter?: number,
+    readonly isAvoided = false,
   ) {
     super(message);
-    this.kind = kind;
-    this.isAvoided = isAvoided;
-    this.retryAfter = retryAfter;
   }
 }
 
@@ -64,21 +56,6 @@ export interface Call<T> {
   readonly attempts?: Attempts | undefined;
 }
 
-export interface Outcome<T> {
-  readonly value: T;
-  readonly retries: number;
-  /** Kinds of the failed attempts, in order. */
-  readonly failedTries: readonly ModelErrorKind[];
-  readonly latencyMs: number;
-}
-
-/** What a completion records of the attempts. */
-export const recorded = ({ failedTries, latencyMs, retries }: Omit<Outcome<unknown>, 'value'>) => ({
-  latencyMs,
-  retries,
-  ...(failedTries.length > 0 && { failedTries }),
-});
-
 /** If a server has never replied, a network failure is retried once, and only if it came sooner than this. */
 const longestFirstTryMs = 3000;
 
@@ -101,8 +78,11 @@ async function waitForTurn<T>(
   if (start > now) await wait(start - now, signal);
 }
 
-/** Retries until success, a permanent failure, the last retry or the deadline. @throws ModelError */
-export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
+/**
+ * Retries until success, a permanent failure, the last retry or the deadline. `attempted` is what a completion records of
+ * the attempts. @throws ModelError
+ */
+export async function callWithRetries<T>(call: Call<T>) {
   const { attempts = {}, id, policy, secrets, seed, server, signal } = call;
   const timeoutMs = 1000 * policy.timeoutSeconds;
   let started = performance.now();
@@ -165,8 +145,9 @@ export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
       const isFailure = tried instanceof TryFailure;
       if (server !== undefined && !(isFailure && tried.kind === 'network')) server.isReached = true;
       if (!isFailure) {
-        const failedTries = failures.map(({ kind }) => kind);
-        return { value: tried.value, retries, failedTries, latencyMs: performance.now() - started };
+        const failedTries = failures.map((failure) => failure.kind);
+        const attempted = { latencyMs: performance.now() - started, retries };
+        return { value: tried.value, attempted: { ...attempted, ...(retries > 0 && { failedTries }) } };
       }
       end.throwIfAborted();
       if (tried.isAvoided) failures.push(tried);
