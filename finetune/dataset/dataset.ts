@@ -2,7 +2,6 @@
 import { resolve } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { programsOf } from '../../src/policies/policy.js';
-import type { Manifest } from '../../src/runs/manifest.js';
 import { type Alarm, findAlarms } from './alarms.js';
 import {
   type DemonstrationOptions,
@@ -32,16 +31,7 @@ export interface DatasetOptions extends RecipeOptions {
 }
 
 /** A run given as input, even if no examples were made from it. */
-interface Source {
-  readonly run: string;
-  readonly environment: string;
-  readonly model: string;
-  readonly seed: number;
-  readonly status: Manifest['status'];
-  readonly iterations: number;
-  readonly evaluations: number;
-  readonly hash: string;
-  readonly prompts: string;
+interface Source extends ReturnType<typeof describedRun> {
   readonly split: Split;
   readonly made: number;
   /** Number of examples left after removing duplicates. */
@@ -55,7 +45,6 @@ interface DatasetSummary extends RecipeOptions {
   readonly sources: readonly Source[];
   /** Number of duplicates removed. */
   readonly duplicates: number;
-  readonly tokens: 'estimate';
   readonly statistics: Readonly<Record<Split, SplitStatistics>>;
   readonly alarms: readonly Alarm[];
 }
@@ -81,7 +70,7 @@ interface NamedRun {
 
 interface Gathered {
   readonly examples: readonly Example[];
-  readonly sources: readonly Omit<Source, 'split' | 'made' | 'kept'>[];
+  readonly sources: readonly ReturnType<typeof describedRun>[];
   isHeldOut(example: Example): boolean;
   readonly changedTemplates: readonly string[];
 }
@@ -117,7 +106,6 @@ export async function buildDataset(runs: readonly NamedRun[], options: DatasetOp
       kept: keptOf[source.run] ?? 0,
     })),
     duplicates: examples.length - kept.length,
-    tokens: 'estimate',
     statistics: { train: splitStatistics(train, lengths), validation: splitStatistics(validation, lengths) },
     alarms: findAlarms({ recipe, train, validation, heldOut, lengths, context, changedTemplates }),
   };
@@ -130,20 +118,16 @@ async function gatherProposals(
 ): Promise<Gathered> {
   const all: Example[] = [];
   const splitRuns: SplitRun[] = [];
-  const sources: Gathered['sources'][number][] = [];
+  const sources: ReturnType<typeof describedRun>[] = [];
   const changedTemplates: string[] = [];
   for (const { path, name } of runs) {
     const run = await readSourceRun(path, name);
     requireRecipe(recipe, run);
-    const { hash, manifest, recorded } = run;
+    const { manifest, recorded } = run;
     const examples = runRecipes[recipe](run, winners);
     for (const example of examples) all.push(example);
     splitRuns.push({ name, environment: manifest.environment, keys: dependencies(run, examples) });
-    sources.push({
-      ...describedRun(name, manifest, hash),
-      iterations: recorded.iteration,
-      evaluations: recorded.entries.length,
-    });
+    sources.push(describedRun(run, recorded.iteration, recorded.entries.length));
     if (run.promptSet !== manifest.prompts) changedTemplates.push(name);
   }
   const heldOut = validationRuns(splitRuns, validation, seed);
@@ -168,11 +152,7 @@ async function gatherGames(runs: readonly NamedRun[], options: DatasetOptions): 
   const heldOut = heldOutGames(plays, options.validation, options.seed);
   return {
     examples: plays.flatMap((play) => demonstrations(play, options)),
-    sources: plays.map(({ games, hash, manifest, name, played }) => ({
-      ...describedRun(name, manifest, hash),
-      iterations: played,
-      evaluations: games.length,
-    })),
+    sources: plays.map((play) => describedRun(play, play.played, play.games.length)),
     changedTemplates: plays.flatMap(({ agent, manifest, name }) =>
       agent.hash === manifest.prompts ? [] : [name],
     ),
@@ -194,12 +174,18 @@ function dependencies(
   ];
 }
 
-const describedRun = (run: string, manifest: Manifest, hash: string) => ({
-  run,
+const describedRun = (
+  { hash, manifest, name }: Pick<SourceRun, 'hash' | 'manifest' | 'name'>,
+  iterations: number,
+  evaluations: number,
+) => ({
+  run: name,
   environment: manifest.environment,
   model: manifest.model,
   seed: manifest.seed,
   status: manifest.status,
+  iterations,
+  evaluations,
   hash,
   prompts: manifest.prompts,
 });

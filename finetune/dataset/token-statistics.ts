@@ -44,12 +44,11 @@ function distribution(values: readonly number[]): Distribution | undefined {
 export interface SplitStatistics {
   readonly examples: number;
   readonly prompts: number;
-  /** This and the next three are undefined if there are no examples. */
+  /** This and the next two are undefined if there are no examples. */
   readonly promptTokens?: Distribution | undefined;
   readonly completionTokens?: Distribution | undefined;
   /** Number of evaluations that each prompt lists; for demonstrations, number of turns. */
   readonly history?: Distribution | undefined;
-  readonly weight?: Distribution | undefined;
 }
 
 export function splitStatistics(
@@ -63,7 +62,6 @@ export function splitStatistics(
     promptTokens: of((example) => lengths.get(example)!.prompt),
     completionTokens: of((example) => lengths.get(example)!.completion),
     history: of(({ lineage }) => lineage.history),
-    weight: of(({ weight }) => weight),
   };
 }
 

@@ -11,26 +11,22 @@ export interface Moment {
   readonly reward?: number | undefined;
 }
 
-/** `choices` and `askAgain` have defaults. */
 export interface Agent {
   /** The system prompt; '' for none. In text worlds, `objective` is passed once the first turn is no longer shown. */
   systemPrompt(objective?: string): string;
   formatObservation(observation: Observation, moment: Moment): string;
   /** The action that a reply names (one of `choices`, if given); undefined if it names none. */
   extractAction(reply: string, choices?: readonly Choice[]): Action | undefined;
-  /** The currently possible actions; by default the members of the space, or a text world's admissible commands. */
-  choices?(info?: TextInfo): readonly Choice[] | undefined;
-  askAgain?(choices?: readonly Choice[]): string;
+  /** The currently possible actions, if they can be listed. */
+  choices(info?: TextInfo): readonly Choice[] | undefined;
+  askAgain(choices?: readonly Choice[]): string;
 }
-
-/** An agent that has every optional function. */
-export type CompleteAgent = Required<Agent>;
 
 /** Creates an agent for any environment, which shows observations without a template. */
 export function genericAgent(
   { observationSpace, actionSpace }: EnvironmentSpec,
   reading: Reading = 'text',
-): CompleteAgent {
+): Agent {
   const choices = (info?: TextInfo) => listedChoices(actionSpace, undefined, info);
   const reply = replyRequest(actionSpace, reading);
   return {
@@ -39,7 +35,7 @@ export function genericAgent(
       observationSpace.kind === 'text' ? String(observation) : `Observation: ${shown(observation)}`,
     extractAction: (reply, now = choices()) => readAction(reply, actionSpace, now, reading),
     choices,
-    askAgain: defaultAskAgain,
+    askAgain,
   };
 }
 
@@ -50,7 +46,7 @@ function replyRequest(space: Space, reading: Reading): string {
   return [words, json].filter((text) => text !== '').join(' ');
 }
 
-export function defaultAskAgain(choices?: readonly Choice[]): string {
+function askAgain(choices?: readonly Choice[]): string {
   const named = choices === undefined ? '' : ` One of: ${choices.map(({ text }) => text).join(', ')}.`;
   return `That names no action that is possible now.${named} Reply with the action.`;
 }

@@ -163,7 +163,7 @@ async function requireWays(
       message: `${model.id} can't restrict replies to given texts`,
       hint: 'choose another value, or a model with provider: local',
     });
-  requireListed(policy, (agent.choices?.(batch.info?.(0))?.length ?? 0) > 0, 'policy', id);
+  requireListed(policy, (agent.choices(batch.info?.(0))?.length ?? 0) > 0, 'policy', id);
 }
 
 const modulesOf = ({ environment, model }: PlayConfig): readonly string[] => [

@@ -12,8 +12,8 @@ import type {
 } from '../environments/environment.js';
 import type { EpisodeBatch, RemoteEnvironment } from '../environments/remote/remote-environment.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
-import { type Agent, defaultAskAgain, type Moment } from './agent.js';
-import { type Choice, listedChoices } from './reading.js';
+import type { Agent, Moment } from './agent.js';
+import type { Choice } from './reading.js';
 import type { Fallback } from './settings.js';
 import { type Conversation, type Exchange, messagesOf, type Reply, type Speaker } from './speaker.js';
 
@@ -158,7 +158,7 @@ class RunningGame<R extends Reply> {
       this.#said = { message, reply, valid };
       return action;
     }
-    if (isAsked) this.#message = agent.askAgain?.(this.#choices) ?? defaultAskAgain(this.#choices);
+    if (isAsked) this.#message = agent.askAgain(this.#choices);
     else this.#terminated = true;
     this.#add({ message, reply, valid, reward: 0 });
     return undefined;
@@ -182,7 +182,7 @@ class RunningGame<R extends Reply> {
     const { agent, arena } = this.#setting;
     const info = arena.batch.info?.(this.slot);
     this.#info = info;
-    this.#choices = agent.choices?.(info) ?? listedChoices(arena.actionSpace, undefined, info);
+    this.#choices = agent.choices(info);
     const moment: Moment = { choices: this.#choices, info, steps: this.#steps, reward };
     this.#message = agent.formatObservation(observation, moment);
   }

@@ -13,11 +13,11 @@ import { environmentDescription } from '../prompting/templates/description.js';
 import { loadTemplates } from '../prompting/templates/rendering.js';
 import { fileOfSet, isFolder } from '../prompting/templates/template-files.js';
 import { samplesOf } from '../prompting/templates/variables.js';
-import { type CompleteAgent, genericAgent, shown } from './agent.js';
+import { type Agent, genericAgent, shown } from './agent.js';
 import { type Choice, listedChoices, type Reading, readAction } from './reading.js';
 import { type EnvironmentView, environmentSets, viewOf } from './views.js';
 
-export interface PromptedAgent extends CompleteAgent {
+export interface PromptedAgent extends Agent {
   /** SHA-256 of the set's templates and their partials; empty for `plain`. */
   readonly hash: string;
 }

@@ -1,7 +1,6 @@
-/** Extracts the action from a reply: the last one named in free text, or the one in the last JSON object with an action. */
+/** Extracts the action from a reply: the last one named in free text, or the last one in JSON. */
 
 import { jsonIn } from '../base/files/json-depth.js';
-import { isMapping } from '../base/settings/schema.js';
 import type { Action, DiscreteSpace, Space, TextInfo } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
 import { answerText } from '../models/answer-text.js';
@@ -84,8 +83,11 @@ function lastEnd(text: string, words: string): number | undefined {
   return undefined;
 }
 
+/** An action in a JSON object: a string, a number or a list. */
+const actionMember = /"action"\s*:\s*("(?:[^"\\]|\\.)*"|\[[^[\]]*\]|-?\d[\d.eE+-]*)\s*[,}]/g;
+
 function jsonAction(reply: string, space: Space, choices: readonly Choice[] | undefined): Action | undefined {
-  const value = objectsIn(reply).findLast((found) => Object.hasOwn(found, 'action'))?.action;
+  const value = jsonIn([...reply.matchAll(actionMember)].at(-1)?.[1] ?? '');
   if (typeof value === 'string') {
     const named = choices?.find(({ text }) => plain(text) === plain(value));
     if (named !== undefined) return named.action;
@@ -99,32 +101,6 @@ function jsonAction(reply: string, space: Space, choices: readonly Choice[] | un
 }
 
 const isNumber = (value: unknown): value is number => typeof value === 'number';
-
-/** Limits the search for opening and closing braces; valid replies have only a few. */
-const mostBraces = 200;
-
-/** The outermost JSON objects in `text`, in order. */
-function objectsIn(text: string): readonly Record<string, unknown>[] {
-  const found: Record<string, unknown>[] = [];
-  let from = text.indexOf('{');
-  for (let tries = 0; from >= 0 && tries < mostBraces; tries++) {
-    const object = objectAt(text, from);
-    if (object !== undefined) found.push(object.value);
-    from = text.indexOf('{', object?.end ?? from + 1);
-  }
-  return found;
-}
-
-function objectAt(text: string, from: number) {
-  let closing = text.indexOf('}', from);
-  for (let tries = 0; closing >= 0 && tries < mostBraces; tries++) {
-    const value = jsonIn(text.slice(from, closing + 1));
-    // Otherwise, the object ends at a later brace, or this isn't JSON.
-    if (isMapping(value)) return { value, end: closing + 1 };
-    closing = text.indexOf('}', closing + 1);
-  }
-  return undefined;
-}
 
 /** A currently possible action, with the text that names it. */
 export interface Choice {

@@ -95,6 +95,8 @@ describe('JSON', () => {
   it('with 100,000 braces names no action, without hanging', () => {
     expect(readAction('{'.repeat(100_000), push, pushes, 'json')).toBeUndefined();
     expect(readAction('{}'.repeat(50_000), push, pushes, 'json')).toBeUndefined();
+    for (const start of ['{"action": "', '{"action": [', '"action"', '{"action": 1'])
+      expect(readAction(start.repeat(30_000), push, pushes, 'json')).toBeUndefined();
   });
 });
 
