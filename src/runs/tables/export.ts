@@ -13,7 +13,7 @@ import { linesOf, type RunPlaces } from '../listing/listing.js';
 import { findRuns } from '../listing/names.js';
 import { type RunPlace, scan } from '../listing/scan.js';
 import { openLogs } from '../reader.js';
-import { type ColumnType, type Row, rowsOf, runRow, type TableName, tables } from './rows.js';
+import { type ColumnType, type Row, type Table, type TableName, tables } from './rows.js';
 
 export const exportFormats = ['csv', 'parquet'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
@@ -46,20 +46,20 @@ export async function exportRuns(
 ): Promise<readonly ExportedTable[]> {
   makeDirectory(directory, '--out');
   const written: ExportedTable[] = [];
-  for (const table of Object.keys(tables) as TableName[]) {
-    const file = join(directory, `${table}.${format}`);
+  for (const [name, table] of Object.entries(tables)) {
+    const file = join(directory, `${name}.${format}`);
     const rows = await writeWhole(file, async (draft) => {
       const writer = format === 'csv' ? csvWriter(table, draft) : parquetWriter(table, draft);
       let count = 0;
       for (const run of runs) {
-        const own = table === 'runs' ? [runRow(run)] : [...rowsOf(table, run)];
+        const own = [...table.rowsOf(run)];
         count += own.length;
         await writer.write(own);
       }
       await writer.finish();
       return count;
     });
-    written.push({ table, file, rows });
+    written.push({ table: name as TableName, file, rows });
   }
   return written;
 }
@@ -69,12 +69,8 @@ interface TableWriter {
   finish(): void | Promise<void>;
 }
 
-/** Turns lists into JSON. */
-const flat = (value: Row[string]): string | number | null =>
-  typeof value === 'object' && value !== null ? JSON.stringify(value) : (value ?? null);
-
-function csvWriter(table: TableName, file: string): TableWriter {
-  const columns = tables[table].map(({ name }) => forMachines(name, (row: Row) => flat(row[name] ?? null)));
+function csvWriter(table: Table, file: string): TableWriter {
+  const columns = table.columns.map(({ name }) => forMachines(name, (row: Row) => row[name]));
   const header = csvTable<Row>([], columns);
   writeFileSync(file, header);
   return {
@@ -83,16 +79,14 @@ function csvWriter(table: TableName, file: string): TableWriter {
   };
 }
 
-const parquetTypes: Readonly<Partial<Record<ColumnType, Partial<SchemaElement>>>> = {
+const parquetTypes: Readonly<Record<ColumnType, Partial<SchemaElement>>> = {
+  VARCHAR: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   INTEGER: { type: 'INT32' },
   BIGINT: { type: 'INT64' },
   DOUBLE: { type: 'DOUBLE' },
 };
 
-const parquetText = { type: 'BYTE_ARRAY', converted_type: 'UTF8' } as const;
-
-function parquetWriter(table: TableName, file: string): TableWriter {
-  const columns = tables[table];
+function parquetWriter({ columns }: Table, file: string): TableWriter {
   const writer = new ParquetWriter({
     writer: fileWriter(file),
     schema: [
@@ -100,24 +94,22 @@ function parquetWriter(table: TableName, file: string): TableWriter {
       ...columns.map(
         ({ name, type }): SchemaElement => ({
           name,
-          ...(parquetTypes[type] ?? parquetText),
+          ...parquetTypes[type],
           repetition_type: 'OPTIONAL',
         }),
       ),
     ],
     createdBy: `policyloop ${version()}`,
   });
-  const asStored = (value: Row[string], type: ColumnType) => {
-    const own = flat(value);
-    return type === 'BIGINT' && typeof own === 'number' ? BigInt(own) : own;
-  };
+  const asStored = (value: Row[string] = null, type: ColumnType) =>
+    type === 'BIGINT' && value !== null ? BigInt(value) : value;
   return {
     write: async (rows) => {
       if (rows.length === 0) return;
       await writer.write({
         columnData: columns.map(({ name, type }) => ({
           name,
-          data: rows.map((row) => asStored(row[name] ?? null, type)),
+          data: rows.map((row) => asStored(row[name], type)),
         })),
       });
     },
@@ -148,8 +140,7 @@ export interface ExportedCurves {
  */
 export function exportEventFiles(runs: readonly RunPlace[], directory: string): readonly ExportedCurves[] {
   return runs.map((run) => {
-    const row = runRow(run);
-    const name = String(row.run);
+    const { name } = run.item;
     const file = join(directory, name);
     const draft = openDraft(join(file, 'events'));
     try {
@@ -174,8 +165,6 @@ export function exportEventFiles(runs: readonly RunPlace[], directory: string): 
   });
 }
 
-const number = (value: unknown) => (typeof value === 'number' ? value : undefined);
-
 /**
  * Yields an empty point for the start, a point for each iteration that has scores, with the time when it ended, and, if
  * there is a confirmed return, a point for it at the last of these iterations.
@@ -184,9 +173,9 @@ function* pointsOf(run: RunPlace): Generator<Point> {
   const { entries, events } = openLogs(run.path, true);
   const times = new Map<number, string>();
   for (const event of events) if (event.kind === 'iteration-finished') times.set(event.iteration, event.time);
-  const { confirmed, confirmed_high: high, confirmed_low: low, started } = runRow(run);
-  const timeOf = (iteration: number) => times.get(iteration) ?? String(started);
-  yield { kind: 'start', step: 0, time: String(started), values: {} };
+  const { ci95, confirmed, started } = run.item;
+  const timeOf = (iteration: number) => times.get(iteration) ?? started!;
+  yield { kind: 'start', step: 0, time: started!, values: {} };
   let best = Number.NEGATIVE_INFINITY;
   let last = 0;
   for (const [iteration, evaluated] of groupedBy(entries, (entry) => entry.iteration)) {
@@ -201,11 +190,7 @@ function* pointsOf(run: RunPlace): Generator<Point> {
     };
     yield { kind: 'iteration', step: iteration, time: timeOf(iteration), values };
   }
-  if (typeof confirmed !== 'number') return;
-  const values = {
-    'confirmed/mean': confirmed,
-    'confirmed/low': number(low),
-    'confirmed/high': number(high),
-  };
+  if (confirmed === null) return;
+  const values = { 'confirmed/mean': confirmed, 'confirmed/low': ci95?.[0], 'confirmed/high': ci95?.[1] };
   yield { kind: 'result', step: last, time: timeOf(last), values };
 }

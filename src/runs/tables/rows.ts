@@ -1,5 +1,6 @@
-/** Columns and rows of the tables for `export`. */
+/** The tables for `export`, with their columns, which docs/runs.md describes, and the rows of a run. */
 
+import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
 import type { CallRecord } from '../calls.js';
 import type { GameRecord } from '../events.js';
@@ -7,195 +8,151 @@ import type { RunPlace } from '../listing/scan.js';
 import { structureText } from '../program-text.js';
 import { openLogs } from '../reader.js';
 
-/** Names of SQL types. Exported files contain lists as JSON. */
-export type ColumnType = 'VARCHAR' | 'INTEGER' | 'BIGINT' | 'DOUBLE' | 'TIMESTAMP' | 'DOUBLE[]' | 'VARCHAR[]';
+/** SQL names of the types in a Parquet file. Lists are JSON, and times ISO 8601. */
+export type ColumnType = 'VARCHAR' | 'INTEGER' | 'BIGINT' | 'DOUBLE';
 
-export interface DataColumn {
-  readonly name: string;
+interface Column<T> {
   readonly type: ColumnType;
-  /** Description for the docs. */
-  readonly about: string;
+  readonly of: (record: T) => string | number | null | undefined;
 }
 
-const column = (name: string, type: ColumnType, about: string): DataColumn => ({ name, type, about });
+const ofType =
+  (type: ColumnType) =>
+  <T>(of: Column<T>['of']): Column<T> => ({ type, of });
+const text = ofType('VARCHAR');
+const integer = ofType('INTEGER');
+const bigint = ofType('BIGINT');
+const double = ofType('DOUBLE');
 
-const run = column('run', 'VARCHAR', 'name of the run, as shown by `policyloop list`');
-const place = [
-  run,
-  column('iteration', 'INTEGER', '0 for the warm-up, then 1, 2, …'),
-  column('candidate', 'INTEGER', '0-based index among the candidates of the iteration'),
-];
+export type Row = Readonly<Record<string, string | number | null>>;
 
-export type TableName = 'runs' | 'evaluations' | 'episodes' | 'calls';
+export interface Table {
+  readonly columns: readonly { readonly name: string; readonly type: ColumnType }[];
+  readonly rowsOf: (run: RunPlace) => Iterable<Row>;
+}
+
+/** @param recordsOf returns one record per row; skips broken lines */
+function table<T>(
+  columns: Readonly<Record<string, Column<T>>>,
+  recordsOf: (run: RunPlace) => Iterable<T>,
+): Table {
+  const all = Object.entries(columns);
+  return {
+    columns: [{ name: 'run', type: 'VARCHAR' }, ...all.map(([name, { type }]) => ({ name, type }))],
+    *rowsOf(run) {
+      for (const record of recordsOf(run))
+        yield {
+          run: run.item.name,
+          ...Object.fromEntries(all.map(([name, { of }]) => [name, of(record) ?? null])),
+        };
+    },
+  };
+}
+
+interface Placed {
+  readonly iteration: number;
+  readonly candidate: number;
+}
+
+const place = {
+  iteration: integer(({ iteration }: Placed) => iteration),
+  candidate: integer(({ candidate }: Placed) => candidate),
+};
+
+type Episode = Pick<GameRecord, 'candidate' | 'episode' | 'iteration' | 'length' | 'return'>;
+
+function* episodesOf({ path, summary }: RunPlace): Generator<Episode> {
+  const { entries, episodes } = openLogs(path, true);
+  for (const { candidate, iteration, lengths, returns } of entries)
+    for (const [episode, earned] of returns.entries())
+      yield { iteration, candidate, episode, return: earned, length: lengths[episode]! };
+  // The episodes of an agent run are recorded as games.
+  if (summary.manifest.play !== undefined) yield* episodes as Iterable<unknown> as Iterable<GameRecord>;
+}
+
+const usageOf = ({ completion }: CallRecord) => completion?.usage;
+
+/** Time and retries of the completion or, for a failed call, of the error. */
+const effortOf = ({ completion, outcome }: CallRecord) =>
+  completion ?? (outcome.kind === 'error' ? outcome : undefined);
+
+function faultOf({ outcome }: CallRecord): string | undefined {
+  if (outcome.kind === 'rejected') return outcome.failure.kind;
+  return outcome.kind === 'error' ? outcome.error : undefined;
+}
 
 export const tables = {
-  runs: [
-    run,
-    column('environment', 'VARCHAR', 'id of the environment'),
-    column(
-      'model',
-      'VARCHAR',
-      'id of the model; `baseline/…` for a baseline, `player/…` for an agent run without one',
-    ),
-    column('seed', 'BIGINT', 'root seed of the run'),
-    column('status', 'VARCHAR', 'completed, running, interrupted, failed or crashed'),
-    column('iterations', 'INTEGER', 'complete iterations or, for `policyloop play`, games'),
-    column('planned', 'INTEGER', 'planned iterations or games'),
-    column('best', 'DOUBLE', 'highest observed mean return (biased upwards)'),
-    column(
-      'confirmed',
-      'DOUBLE',
-      'mean return of the chosen policy on unseen episodes or, for `policyloop play`, of all games',
-    ),
-    column('confirmed_low', 'DOUBLE', 'lower end of its 95 % interval'),
-    column('confirmed_high', 'DOUBLE', 'upper end of its 95 % interval'),
-    column('calls', 'INTEGER', 'model calls'),
-    column('failed_calls', 'INTEGER', 'calls without a completion'),
-    column('prompt_tokens', 'BIGINT', 'tokens of all prompts'),
-    column('cached_tokens', 'BIGINT', "prompt tokens read from the provider's cache"),
-    column('completion_tokens', 'BIGINT', 'tokens of all replies'),
-    column('cost', 'DOUBLE', 'in US dollars, or in the currency of `model.price`'),
-    column('minutes', 'DOUBLE', 'total running time'),
-    column('started', 'TIMESTAMP', 'start time, in UTC'),
-    column('tags', 'VARCHAR[]', 'tags set with `policyloop tag`'),
-  ],
-  evaluations: [
-    ...place,
-    column('source', 'VARCHAR', 'warm-up, imported or proposal'),
-    column('revises', 'INTEGER', 'for a revision: the candidate that it revises'),
-    column('score', 'DOUBLE', 'mean return'),
-    column('episodes', 'INTEGER', 'episodes played'),
-    column('lowest', 'DOUBLE', 'lowest episode return'),
-    column('highest', 'DOUBLE', 'highest episode return'),
-    column('steps', 'BIGINT', 'total steps of its episodes'),
-    column('parameters', 'DOUBLE[]', 'parameters of the policy; for a program, its constants'),
-    column('program', 'VARCHAR', 'source of the program'),
-    column('structure', 'VARCHAR', 'equal for programs that differ only in constants, comments and layout'),
-  ],
-  episodes: [
-    ...place,
-    column('episode', 'INTEGER', '0-based index within the evaluation'),
-    column('return', 'DOUBLE', 'undiscounted return'),
-    column('length', 'INTEGER', 'length in steps'),
-  ],
-  calls: [
-    ...place,
-    column(
-      'attempt',
-      'INTEGER',
-      '0 for the first call, then 1, 2, … for corrections; for `policyloop play`, 0-based turn of the game',
-    ),
-    column('time', 'TIMESTAMP', 'time when the call ended, in UTC'),
-    column(
-      'purpose',
-      'VARCHAR',
-      'proposal, correction (of a proposal) or the name of a stage; meaningless for `policyloop play`',
-    ),
-    column('member', 'VARCHAR', 'portfolio member that was called'),
-    column('outcome', 'VARCHAR', 'accepted, rejected or error'),
-    column('fault', 'VARCHAR', 'why the reply was rejected, or the kind of error'),
-    column('predicted', 'DOUBLE', 'return predicted by an accepted reply'),
-    column('prompt_tokens', 'BIGINT', 'tokens of the prompt, as counted by the provider'),
-    column('cached_tokens', 'BIGINT', "prompt tokens read from the provider's cache"),
-    column('completion_tokens', 'BIGINT', 'tokens of the reply'),
-    column('latency_ms', 'DOUBLE', 'wall time, including retries'),
-    column('retries', 'INTEGER', 'attempts after the first'),
-    column('cost', 'DOUBLE', 'in US dollars, or in the currency of `model.price`'),
-    column('reply', 'VARCHAR', 'the answer, without hidden reasoning'),
-  ],
-} as const satisfies Readonly<Record<TableName, readonly DataColumn[]>>;
+  runs: table<RunPlace>(
+    {
+      environment: text(({ item }) => item.environment),
+      model: text(({ summary }) => summary.manifest.model),
+      seed: bigint(({ item }) => item.seed),
+      status: text(({ item }) => item.status),
+      iterations: integer(({ item }) => item.done),
+      planned: integer(({ item }) => item.of),
+      best: double(({ item }) => item.observed),
+      confirmed: double(({ item }) => item.confirmed),
+      confirmed_low: double(({ item }) => item.ci95?.[0]),
+      confirmed_high: double(({ item }) => item.ci95?.[1]),
+      calls: integer(({ item }) => item.calls),
+      failed_calls: integer(({ summary }) => summary.manifest.usage.errors),
+      prompt_tokens: bigint(({ summary }) => summary.manifest.usage.promptTokens),
+      cached_tokens: bigint(({ summary }) => summary.manifest.usage.cachedTokens),
+      completion_tokens: bigint(({ summary }) => summary.manifest.usage.completionTokens),
+      cost: double(({ item }) => item.cost),
+      minutes: double(({ item }) => item.minutes),
+      started: text(({ item }) => item.started),
+      tags: text(({ item }) => JSON.stringify(item.tags)),
+    },
+    (run) => [run],
+  ),
+  evaluations: table<BufferEntry>(
+    {
+      ...place,
+      source: text(({ source }) => source),
+      revises: integer(({ revises }) => revises),
+      score: double(({ score }) => score),
+      episodes: integer(({ returns }) => returns.length),
+      lowest: double(({ returns }) => smallest(returns)),
+      highest: double(({ returns }) => largest(returns)),
+      steps: bigint(({ lengths }) => lengths.reduce((sum, length) => sum + length, 0)),
+      parameters: text(({ parameters, program }) =>
+        JSON.stringify(program === undefined ? parameters : parameters.slice(1)),
+      ),
+      program: text(({ program }) => program),
+      structure: text(({ parameters, program }) => program && structureText(parameters)),
+    },
+    ({ path }) => openLogs(path, true).entries,
+  ),
+  episodes: table<Episode>(
+    {
+      ...place,
+      episode: integer(({ episode }) => episode),
+      return: double((episode) => episode.return),
+      length: integer(({ length }) => length),
+    },
+    episodesOf,
+  ),
+  calls: table<CallRecord>(
+    {
+      ...place,
+      attempt: integer(({ attempt }) => attempt),
+      time: text(({ time }) => time),
+      purpose: text(({ purpose }) => purpose),
+      member: text(({ member }) => member),
+      outcome: text(({ outcome }) => outcome.kind),
+      fault: text(faultOf),
+      predicted: double(({ outcome }) => (outcome.kind === 'accepted' ? outcome.predicted : undefined)),
+      prompt_tokens: bigint((call) => usageOf(call)?.promptTokens),
+      cached_tokens: bigint((call) => usageOf(call)?.cachedTokens),
+      completion_tokens: bigint((call) => usageOf(call)?.completionTokens),
+      latency_ms: double((call) => effortOf(call)?.latencyMs),
+      retries: integer((call) => effortOf(call)?.retries),
+      cost: double(({ cost }) => cost),
+      reply: text(({ completion }) => completion?.text),
+    },
+    ({ path }) => openLogs(path, true).calls,
+  ),
+};
 
-export type Row = Readonly<Record<string, string | number | null | readonly (string | number)[]>>;
-
-export function runRow({ item, summary: { manifest } }: RunPlace): Row {
-  const { usage } = manifest;
-  return {
-    run: item.name,
-    environment: item.environment,
-    model: manifest.model,
-    seed: item.seed,
-    status: item.status,
-    iterations: item.done,
-    planned: item.of,
-    best: item.observed,
-    confirmed: item.confirmed,
-    confirmed_low: item.ci95?.[0] ?? null,
-    confirmed_high: item.ci95?.[1] ?? null,
-    calls: item.calls,
-    failed_calls: usage.errors ?? 0,
-    prompt_tokens: usage.promptTokens,
-    cached_tokens: usage.cachedTokens ?? 0,
-    completion_tokens: usage.completionTokens,
-    cost: item.cost,
-    minutes: item.minutes,
-    started: item.started,
-    tags: item.tags,
-  };
-}
-
-/** Yields the rows of an exported table for one run; skips broken lines. */
-export function* rowsOf(table: Exclude<TableName, 'runs'>, run: RunPlace): Generator<Row, void> {
-  const recorded = openLogs(run.path, true);
-  const own = { run: run.item.name };
-  switch (table) {
-    case 'evaluations':
-      for (const entry of recorded.entries) {
-        const { candidate, iteration, lengths, parameters, program, returns, score, source } = entry;
-        yield {
-          ...own,
-          iteration,
-          candidate,
-          source,
-          revises: entry.revises ?? null,
-          score,
-          episodes: returns.length,
-          lowest: smallest(returns),
-          highest: largest(returns),
-          steps: lengths.reduce((sum, length) => sum + length, 0),
-          parameters: program === undefined ? parameters : parameters.slice(1),
-          program: program ?? null,
-          structure: program === undefined ? null : structureText(parameters),
-        };
-      }
-      break;
-    case 'episodes':
-      for (const { candidate, iteration, lengths, returns } of recorded.entries)
-        for (const [episode, earned] of returns.entries())
-          yield { ...own, iteration, candidate, episode, return: earned, length: lengths[episode]! };
-      if (run.summary.manifest.play === undefined) break;
-      // The episodes of an agent run are recorded as games.
-      for (const game of recorded.episodes as Iterable<unknown> as Iterable<GameRecord>) {
-        const { candidate, episode, iteration, length, return: earned } = game;
-        yield { ...own, iteration, candidate, episode, return: earned, length };
-      }
-      break;
-    case 'calls':
-      for (const call of recorded.calls) yield { ...own, ...callRow(call) };
-      break;
-  }
-}
-
-function callRow(call: CallRecord): Row {
-  const { attempt, candidate, completion, iteration, outcome, time } = call;
-  const usage = completion?.usage;
-  const failed = outcome.kind === 'error' ? outcome : undefined;
-  const accepted = outcome.kind === 'accepted' ? outcome : undefined;
-  return {
-    iteration,
-    candidate,
-    attempt,
-    time,
-    purpose: call.purpose,
-    member: call.member ?? null,
-    outcome: outcome.kind,
-    fault: outcome.kind === 'rejected' ? outcome.failure.kind : (failed?.error ?? null),
-    predicted: accepted?.predicted ?? null,
-    prompt_tokens: usage?.promptTokens ?? null,
-    cached_tokens: usage?.cachedTokens ?? null,
-    completion_tokens: usage?.completionTokens ?? null,
-    latency_ms: (completion ?? failed)?.latencyMs ?? null,
-    retries: (completion ?? failed)?.retries ?? null,
-    cost: call.cost ?? null,
-    reply: completion?.text ?? null,
-  };
-}
+export type TableName = keyof typeof tables;
