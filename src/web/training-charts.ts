@@ -63,29 +63,30 @@ export function trainingCharts(
     ]);
   const [step, evaluation] = [withEpisodeSteps(rowsOf('step')), rowsOf('evaluation')];
   const having = (rows: readonly Row[], name: string) => rows.filter((row) => name in row);
-  const rewards = having(step, 'reward');
-  const losses = having(step, 'loss');
+  const [rewards, losses] = [having(step, 'reward'), having(step, 'loss')];
   const isRl = rewards.length + evaluation.length > 0;
-  const returns: HeldOut = {
-    rows: having(evaluation, 'meanReward'),
-    name: 'meanReward',
-    label: words.measured,
-    best: ({ meanReward }) => `best, ${formatReturn(meanReward)}`,
-    isBetter: (a, b) => a > b,
-  };
-  const validation: HeldOut = {
-    rows: having(rowsOf('validation'), 'loss'),
-    name: 'loss',
-    label: 'validation loss',
-    best: ({ loss }) => `lowest validation loss, ${loss!.toFixed(4)}`,
-    isBetter: (a, b) => a <= b,
-  };
+  const mains: readonly Main[] = isRl
+    ? [
+        {
+          ...{ title: capitalised(words.measured), name: 'meanReward', each: [] },
+          ...{ held: having(evaluation, 'meanReward'), measured: words.measured },
+          best: ({ meanReward }) => `best, ${formatReturn(meanReward)}`,
+          isBetter: (a, b) => a >= b,
+        },
+        { title: words.rewards, name: 'reward', each: rewards },
+      ]
+    : [
+        {
+          ...{ title: 'Loss (nats per answer token)', name: 'loss', each: losses },
+          ...{ held: having(rowsOf('validation'), 'loss'), measured: 'validation loss' },
+          best: ({ loss }) => `lowest validation loss, ${loss!.toFixed(4)}`,
+          isBetter: (a, b) => a < b,
+        },
+      ];
   return [
-    ...(isRl ? [mainChart(words, capitalised(words.measured), { held: returns })] : []),
-    ...(rewards.length > 0 ? [mainChart(words, words.rewards, { each: rewards, name: 'reward' })] : []),
-    ...(!isRl && losses.length > 0
-      ? [mainChart(words, 'Loss (nats per answer token)', { each: losses, name: 'loss', held: validation })]
-      : []),
+    ...mains
+      .filter(({ each, held }) => each.length > 0 || (isRl && held))
+      .map((main) => mainChart(main, words)),
     ...charted.flatMap((figure) => {
       const own = having(figure[0] === 'step' ? step : evaluation, figure[1]);
       return own.length === 0 ? [] : [smallChart(own, figure, words)];
@@ -116,81 +117,61 @@ const withEpisodeSteps = (rows: readonly Row[]): readonly Row[] =>
 
 const stepOf = ({ step = 0 }: Row) => step;
 
-/** A metric measured on held-out data, with its margin if rows have one. */
-interface HeldOut {
-  readonly rows: readonly Row[];
+/** A metric at each step, and measurements of it on held-out data. */
+interface Main {
+  readonly title: string;
   readonly name: string;
-  readonly label: string;
-  /** Describes the best value, such as `lowest validation loss, 0.5`. */
-  readonly best: (row: Row) => string;
-  readonly isBetter: (a: number, b: number) => boolean;
+  readonly each: readonly Row[];
+  readonly held?: readonly Row[];
+  readonly measured?: string;
+  /** Describes the best measurement, such as `lowest validation loss, 0.5`. */
+  readonly best?: (row: Row) => string;
+  readonly isBetter?: (a: number, b: number) => boolean;
 }
 
-/** A metric at each step in the background, with its moving average, and held-out measurements. */
-function mainChart(
-  words: TrainingWords,
-  title: string,
-  {
-    each = [],
-    held,
-    name = '',
-  }: { readonly each?: readonly Row[]; readonly name?: string; readonly held?: HeldOut },
-): Chart {
-  const { at, valuesOf } = stepsOf([...each, ...(held?.rows ?? [])]);
+/** Shows the metric of each step in the background, its moving average, the measurements and the best of them. */
+function mainChart(main: Main, words: TrainingWords): Chart {
+  const { each, held = [], isBetter, measured = '', name, title } = main;
+  const { at, valuesOf } = stepsOf([...each, ...held]);
   const all = each.map((row) => row[name]!);
-  const means = each.map((row, i) => ({ ...row, [name]: trainingLoss(all, i + 1) }));
-  const around = (rows: readonly Row[], own: string, width: string) => {
+  const series = (
+    rows: readonly Row[],
+    width: string,
+    more: Pick<Series, 'label' | 'colour' | 'width'>,
+  ): Series => {
     const wide = rows.filter((row) => width in row);
-    const end = (sign: 1 | -1) => valuesOf(wide, (row) => row[own]! + sign * row[width]!);
-    return wide.length > 0 && { low: end(-1), high: end(1) };
+    const end = (sign: 1 | -1) => valuesOf(wide, (row) => row[name]! + sign * row[width]!);
+    return {
+      ...more,
+      draw: 'line',
+      values: valuesOf(rows, (row) => row[name]!),
+      ...(wide.length > 0 && { low: end(-1), high: end(1) }),
+    };
   };
-  const spread = around(each, name, 'spread');
-  const best = held?.rows.reduce<Row | undefined>(
-    (a, b) => (a && held.isBetter(a[held.name]!, b[held.name]!) ? a : b),
+  const means = each.map((row, i) => ({ ...row, [name]: trainingLoss(all, i + 1) }));
+  const best = held.reduce<Row | undefined>(
+    (a, b) => (a && !isBetter!(b[name]!, a[name]!) ? a : b),
     undefined,
   );
-  const series: readonly (Series | false)[] = [
-    each.length > 0 && {
-      label: `each ${words.unit}`,
-      draw: 'line',
-      colour: '--spread',
-      width: 1,
-      outliers: 'high',
-      values: valuesOf(each, (row) => row[name]!),
-      ...spread,
-    },
-    each.length > 0 && {
-      label: `mean over the latest 10 to 100 ${words.unit}s`,
-      draw: 'line',
-      colour: '--accent',
-      width: 2,
-      values: valuesOf(means, (row) => row[name]!),
-    },
-    ...(held === undefined || held.rows.length === 0
-      ? []
-      : (['line', 'points'] as const).map((draw): Series | false => {
-          const shown = { label: held.label, colour: '--warn', draw, width: 2 } as const;
-          const values = valuesOf(held.rows, (row) => row[held.name]!);
-          if (draw === 'line') return { ...shown, values };
-          return held.rows.length <= 60 && { ...shown, values, ...around(held.rows, held.name, 'margin') };
-        })),
-  ];
-  const mark = best && `${held!.best(best)} at ${words.unit} ${formatCount(stepOf(best))}`;
+  const mark = best && `${main.best!(best)} at ${words.unit} ${formatCount(stepOf(best))}`;
+  const label = `mean over the latest 10 to 100 ${words.unit}s`;
   return {
     label: `${title}, ${plural(at.at(-1) ?? 0, words.unit)}${mark ? `; ${mark}` : ''}.`,
     x: { ...xAxis(words), ...(each.length === 0 && { from: 0 }) },
     y: { title },
     at,
-    series: series.filter((one) => one !== false),
-    ...(spread && { bands: { label: '± standard deviation within groups' } }),
+    series: [
+      {
+        ...series(each, 'spread', { label: `each ${words.unit}`, colour: '--spread', width: 1 }),
+        outliers: 'high' as const,
+      },
+      series(means, '', { label, colour: '--accent', width: 2 }),
+      series(held, 'margin', { label: measured, colour: '--warn', width: 2 }),
+    ].filter(({ values }) => values.some((value) => value !== null)),
+    ...(each.some((row) => 'spread' in row) && { bands: { label: '± standard deviation within groups' } }),
     ...(best && {
       marks: [
-        {
-          label: mark!,
-          draw: 'diamond',
-          colour: '--good',
-          marks: [{ x: stepOf(best), y: best[held!.name]! }],
-        },
+        { label: mark!, draw: 'diamond', colour: '--good', marks: [{ x: stepOf(best), y: best[name]! }] },
       ],
     }),
     hint: 'Hover over the chart for values; drag to zoom, double-click to reset.',

@@ -43,7 +43,7 @@ describe('charts of a training', () => {
     }));
     const [returns, rewards, ...rest] = trainingCharts(rowsWith({ step, evaluation }), words);
     expect(returns!.marks![0]!.marks).toEqual([{ x: 2, y: 1 }]);
-    expect(returns!.series.find(({ draw }) => draw === 'points')).toMatchObject({
+    expect(series(returns!, 'held-out')).toMatchObject({
       values: [0, 1, 1],
       low: [-0.1, 0.9, 0.9],
       high: [0.1, 1.1, 1.1],

@@ -11,10 +11,11 @@ const PromptsOfPage = createContext<() => Prompts>(() => []);
 
 function unpacked(packed: PackedPrompts): Prompts {
   let text = '';
-  return packed.map((parts) => {
+  const latestFirst = packed.map((parts) => {
     text = textOf(parts, text);
     return JSON.parse(text) as Prompts[number];
   });
+  return latestFirst.toReversed();
 }
 
 interface LogProps {

@@ -3,35 +3,23 @@ import type { ChatMessage } from '../../../models/language-model.js';
 
 type Prompt = readonly ChatMessage[];
 
-/** The prompts of a page as JSON, each encoded relative to the previous one, because they share most of their text. */
+/** Prompts of a page as JSON, the last first, each encoded relative to the one before it: they share most of their text. */
 export type PackedPrompts = readonly (readonly TextPart[])[];
 
 /** Approximate maximum of the total length of the packed prompts on a page, in characters. */
 const mostCharacters = 1_500_000;
 
-/** Packs the prompts that fit on a page, chosen alternately from the start and the end. `kept`: their indices. */
-export function packPrompts(prompts: readonly Prompt[]): {
-  readonly kept: readonly number[];
-  readonly packed: PackedPrompts;
-} {
-  const texts = prompts.map((prompt) => JSON.stringify(prompt));
-  const fitting = new Map<number, readonly TextPart[]>();
-  let left = mostCharacters;
-  for (const i of fromBothEnds(prompts.length)) {
-    const parts = partsOf(texts[i]!, texts[i - 1] ?? '');
-    const { length } = JSON.stringify(parts);
-    if (length > left) continue;
-    left -= length;
-    fitting.set(i, parts);
+/** Packs the latest prompts, as many as fit on a page. */
+export function packPrompts(prompts: readonly Prompt[]): PackedPrompts {
+  const packed: (readonly TextPart[])[] = [];
+  let [before, left] = ['', mostCharacters];
+  for (const prompt of prompts.toReversed()) {
+    const text = JSON.stringify(prompt);
+    const parts = partsOf(text, before);
+    left -= JSON.stringify(parts).length;
+    if (left < 0) break;
+    packed.push(parts);
+    before = text;
   }
-  const kept = [...fitting.keys()].toSorted((a, b) => a - b);
-  const packed = kept.map((i, position) => {
-    const earlier = kept[position - 1] ?? -1;
-    return earlier === i - 1 ? fitting.get(i)! : partsOf(texts[i]!, texts[earlier] ?? '');
-  });
-  return { kept, packed };
+  return packed;
 }
-
-/** Indices in the order 0, last, 1, last but one, … */
-const fromBothEnds = (count: number) =>
-  Array.from({ length: count }, (_, i) => (i % 2 === 0 ? i / 2 : count - (i + 1) / 2));

@@ -61,12 +61,12 @@ export function proposalList(
   counts: readonly (readonly [filter: string, label: string, count: number])[] = [],
 ): Content {
   const places = [...calls.keys()].toSorted((a, b) => a - b);
-  const { kept, packed } = packPrompts(places.map((place) => calls.get(place)!.messages));
+  const packed = packPrompts(places.map((place) => calls.get(place)!.messages));
   const log: Log = {
     run,
     calls,
     groups: proposals.some(({ candidate }) => candidate > 0),
-    prompts: new Map(kept.map((i, position) => [places[i]!, position])),
+    prompts: new Map(places.slice(places.length - packed.length).map((place, i) => [place, i])),
     longest: longestOf([...calls.values()]),
     asText: apart(proposals.flatMap(({ entry }) => (entry ? [entry.score, ...entry.returns] : []))),
   };
