@@ -1,5 +1,6 @@
 /** Searches the prompts and replies of runs. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Place } from '../runs/listing/scan.js';
 import { callsOf } from '../runs/log-lines.js';
 import { logsIn } from '../runs/reader.js';
@@ -30,7 +31,7 @@ export async function search(
     const known = new Set<string>();
     let calls = 0;
     for (const call of callsOf(logsIn(path), Number.POSITIVE_INFINITY, () => undefined)) {
-      if (++calls % callsAtOnce === 0) await breath();
+      if (++calls % callsAtOnce === 0) await nextTurn();
       if (hits.length >= mostHits || clock() > until) return { hits, searched, of: places.length };
       const { attempt, candidate, completion, iteration, messages } = call;
       const add = (where: string, content: string, at: RegExpExecArray) => {
@@ -62,9 +63,7 @@ export async function search(
       }
     }
     searched++;
-    await breath();
+    await nextTurn();
   }
   return { hits, searched, of: places.length };
 }
-
-const breath = () => new Promise((resolve) => setImmediate(resolve));

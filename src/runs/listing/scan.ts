@@ -97,19 +97,12 @@ const damagedItem = ({ name, within }: Found, kind: ItemKind, fault: string): It
 });
 
 function holderItem({ name, path, within }: Found): Item {
-  const plan = unlessDamaged(() => readOwnJson(join(path, planFile)) as PlanRecord | null);
-  const { kind: own, runs } = typeof plan === 'object' && plan !== null ? plan : {};
-  const kind = own === 'evaluation' ? own : 'sweep';
-  const planned = Number.isSafeInteger(runs) ? (runs as number) : 0;
+  // The file may contain anything.
+  const plan = Object(unlessDamaged(() => readOwnJson(join(path, planFile)))) as Record<string, unknown>;
+  const kind = plan.kind === 'evaluation' ? plan.kind : 'sweep';
+  const of = Number.isSafeInteger(plan.runs) ? (plan.runs as number) : 0;
   const isRunning = isLocked(join(path, planLock));
-  return { ...unknown, name, within, kind, of: planned, status: isRunning ? 'running' : 'completed' };
-}
-
-/** Fields of the record of a plan; the file may contain anything. */
-interface PlanRecord {
-  readonly kind?: unknown;
-  /** Number of planned runs. */
-  readonly runs?: unknown;
+  return { ...unknown, name, within, kind, of, status: isRunning ? 'running' : 'completed' };
 }
 
 /** Fills in the totals of directories from the runs in them. */

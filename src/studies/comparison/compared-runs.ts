@@ -42,17 +42,9 @@ export interface ComparedRun extends ConfiguredRun {
   readonly spent: readonly number[];
 }
 
-export interface UnreadableRun {
-  readonly path: string;
-  readonly message: string;
-}
-
-export function readComparedRuns(paths: readonly string[]): {
-  readonly runs: readonly ComparedRun[];
-  readonly unreadable: readonly UnreadableRun[];
-} {
+export function readComparedRuns(paths: readonly string[]) {
   const runs: ComparedRun[] = [];
-  const unreadable: UnreadableRun[] = [];
+  const unreadable: { readonly path: string; readonly message: string }[] = [];
   for (const path of paths) {
     try {
       runs.push(readComparedRun(withConfig(summaryOf(path))));
@@ -127,13 +119,10 @@ function bestSoFar(
   const first = entries[0];
   if (first === undefined) return [];
   const scores = new Map<number, number>();
-  let begin = 0;
   for (const [i, { candidate, iteration, score }] of entries.entries()) {
-    if (iteration !== entries[begin]!.iteration) begin = i;
-    const before = iteration === 0 ? 0 : spent[iteration - 1]!;
     // A rejected candidate leaves a gap.
-    const place = iteration === 0 ? i - begin : candidate;
-    scores.set(config.limits.evaluations === undefined ? before + place : i, score);
+    const hasGaps = iteration > 0 && config.limits.evaluations === undefined;
+    scores.set(hasGaps ? spent[iteration - 1]! + candidate : i, score);
   }
   let best = first.score;
   return Array.from({ length }, (_, i) => {
