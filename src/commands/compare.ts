@@ -64,12 +64,4 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   return 0;
 }
 
-function keysOf(list: string): readonly string[] {
-  const keys = [...new Set(list.split(',').map((key) => key.trim()))].filter((key) => key !== '');
-  if (keys.length > 0) return keys;
-  throw new UserError({
-    field: '--by',
-    message: 'must contain at least one key',
-    alternatives: ['model', 'prompts.set'],
-  });
-}
+const keysOf = (list: string): readonly string[] => [...new Set(list.split(',').map((key) => key.trim()))];
