@@ -20,14 +20,6 @@ export const categorical: readonly Rgb[] = [
 /** Maximum number of choices to show as colours; if there are more, they are shown as numbers. */
 export const maxCategories = categorical.length;
 
-const cellLevels = 10;
-
-/** CSS class that gives a table cell one of 21 shades; values of magnitude `scale` or more get the strongest. */
-export function cellClass(value: number, scale: number): string {
-  const level = scale > 0 ? Math.round(Math.min(1, Math.abs(value) / scale) * cellLevels) : 0;
-  return level === 0 ? '' : `${value < 0 ? 'neg' : 'pos'}-${level}`;
-}
-
 /** Line colours of the arms, starting with `arm-0`. */
 const arms = [
   'var(--point)',
@@ -41,7 +33,7 @@ const arms = [
 ];
 const tokens = { cached: '#9db8e8', fresh: '#3d6fd1', reasoning: '#e0a24a', answer: '#c2571f' };
 
-/** The colours as CSS properties (`--positive`, `--choice-0`, …) and classes; cells stay light enough for text. */
+/** The colours as CSS properties (`--positive`, `--choice-0`, …), and classes of cells, light enough for text. */
 export function paletteStyle(): string {
   const colours = {
     positive,
@@ -53,13 +45,9 @@ export function paletteStyle(): string {
     ...arms.map((colour, i) => `--arm-${i}:${colour}`),
     ...Object.entries(tokens).map(([kind, colour]) => `--tokens-${kind}:${colour}`),
   ];
-  const cell = (name: string, colour: string, percent: number) =>
-    `.${name}{background:color-mix(in srgb,var(--${colour}) ${percent}%,transparent)}`;
-  const shades = Array.from({ length: cellLevels }, (_, i) =>
-    ['positive', 'negative'].map((sign) => cell(`${sign.slice(0, 3)}-${i + 1}`, sign, 5.5 * (i + 1))),
-  );
   const choices = categorical.map(
-    (_, i) => `${cell(`choice-${i}`, `choice-${i}`, 38)}.swatch.choice-${i}{background:var(--choice-${i})}`,
+    (_, i) =>
+      `.choice-${i}{background:color-mix(in srgb,var(--choice-${i}) 38%,transparent)}.swatch.choice-${i}{background:var(--choice-${i})}`,
   );
-  return [`:root{${properties.join(';')}}`, ...shades.flat(), ...choices].join('\n');
+  return [`:root{${properties.join(';')}}`, ...choices].join('\n');
 }

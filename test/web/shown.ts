@@ -77,8 +77,7 @@ function textOfPart([name, props, ...children]: Exclude<Shown, string | number>)
       return [...columns.map(({ spoken, title }) => title || spoken), ...cells].join(' ');
     }
     case 'proposal-log':
-    case 'sample-choice':
-      return `${[props.counts ?? props.labels].flat(3).join(' ')} ${textOf(children)}`;
+      return `${[props.counts].flat(3).join(' ')} ${textOf(children)}`;
     default: {
       const { alt, chart, left, length, map, right, source } = props as Readonly<Record<string, string>> & {
         readonly chart?: Chart;

@@ -10,6 +10,8 @@ export interface Marked {
   /** True to format the text as code, in Markdown and on pages. */
   readonly code?: boolean;
   readonly share?: number;
+  /** From −1 (strongly negative) to 1: the colour behind a number on a page. */
+  readonly tint?: number;
 }
 
 /** How a page draws the estimates of a column: on a common axis, with a dashed line at `line` (a forest plot). */

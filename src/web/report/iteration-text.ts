@@ -30,14 +30,11 @@ export function iterationFigures(
   for (const call of recorded.calls) if (isWanted(call)) calls.push(call);
   const evaluations = recorded.entries.filter(isWanted);
   if (calls.length + evaluations.length > 0) return { iteration, evaluations, calls };
-  const isMissing = candidate === undefined || iteration > recorded.iteration;
   throw new UserError({
-    field: isMissing ? '--iteration' : '--candidate',
-    message: isMissing ? 'not found in this run' : `not found in iteration ${iteration}`,
-    value: isMissing ? iteration : candidate,
-    hint: isMissing
-      ? `choose an iteration from 0 (the warm-up) to ${recorded.iteration}`
-      : `omit it to see all candidates of iteration ${iteration}`,
+    field: candidate === undefined ? '--iteration' : '--candidate',
+    message: `not found in iteration ${iteration}`,
+    value: candidate ?? iteration,
+    hint: `choose an iteration from 0 (the warm-up) to ${recorded.iteration}, and omit the candidate to see all`,
   });
 }
 

@@ -8,7 +8,7 @@ import { isSampled, readSamples, type Sample, sampleOf } from '../../../src/runs
 import { appScript } from '../../../src/web/page.js';
 import { trainingLoss } from '../../../src/web/training-charts.js';
 import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
-import { elementsOf, visibleText } from '../../web/shown.js';
+import { visibleText } from '../../web/shown.js';
 
 const split = { examples: 40, tokens: 4000 };
 const totalSteps = 120;
@@ -150,8 +150,8 @@ describe('samples', () => {
     expect(text).toContain('Sample answers');
     expect(text).toMatch(/Prompt p Answer r20 Answer in the data r40/);
     expect(text).toMatch(/Prompt p Answer r40 Answer in the data \(identical\) r40/);
-    const [choice] = elementsOf(page(output)).filter(({ name }) => name === 'sample-choice');
-    expect(choice!.attributes.labels).toEqual([20, 40, 60, 80, 100, 120].map((step) => `step ${step}`));
+    const steps = [20, 40, 60, 80, 100, 120].map((step) => `step ${step} `);
+    expect(text.match(/step \d+ (?=Prompt)/g)).toEqual(steps);
     expect(visibleText(await emptyPage())).not.toContain('Sample answers');
   });
 

@@ -73,8 +73,7 @@ ${column >= 0 && html`<rect class="pointer" x=${x(column)} width=${x(1)} y=${top
 <li><span class="key outline"></span>best observed (evaluation ${best.number})</li>
 ${width < total && html`<li>${formatCount(width)} of ${formatCount(total)} evaluations shown</li>`}
 ${warmup > 0 && warmup < width && html`<li><span class="key boundary"></span>end of the warm-up</li>`}
-</ul>
-<details class="row-key"><summary>Row names</summary><p>${names.map((name, i) => html`${i > 0 && ', '}<b>${i}</b> ${name}`)}</p></details></figcaption></figure>`;
+</ul></figcaption></figure>`;
 }
 
 /** Numbers and scores have varying opacity, so that 0 has the colour of the page, light or dark. */

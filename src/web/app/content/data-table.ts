@@ -63,7 +63,12 @@ function sortedBy({ share, text, value }: TableCell): Value {
   return text === '' || text === missing ? null : text;
 }
 
-function contentOf({ code, detail, href, mark, strong, text }: TableCell) {
+const tintOf = (tint: number) =>
+  `color-mix(in srgb, var(--${tint < 0 ? 'negative' : 'positive'}) ${Math.round(55 * Math.abs(tint))}%, transparent)`;
+
+function contentOf({ code, detail, href, mark, strong, text, tint }: TableCell) {
+  if (tint !== undefined)
+    return html`<span class="tint" style=${{ background: tintOf(tint) }}>${text}</span>`;
   const marked = mark === undefined ? text : html`<span class=${mark}>${text}</span>`;
   const worded = code ? html`<code>${marked}</code>` : marked;
   const strongly = strong && text !== missing ? html`<b>${worded}</b>` : worded;

@@ -9,7 +9,6 @@ import { DataTable } from './data-table.js';
 import { Prompt, ProposalLog } from './log.js';
 import { Picture } from './picture.js';
 import { SourceCode, TextDifference } from './program.js';
-import { Samples } from './samples.js';
 
 interface ChartProps {
   readonly chart: Chart;
@@ -27,7 +26,6 @@ const components: Readonly<Record<string, ComponentType<any>>> = {
   'heat-map': HeatMapFigure,
   'prompt-text': Prompt,
   'proposal-log': ProposalLog,
-  'sample-choice': Samples,
   'source-code': SourceCode,
   'text-difference': TextDifference,
 };

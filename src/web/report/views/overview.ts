@@ -49,7 +49,7 @@ export function runHeader(
   data: Pick<RunData, 'ended' | 'manifest' | 'parameters' | 'policy' | 'status'>,
 ): Content {
   const { manifest, policy, parameters, status } = data;
-  const { confirmations, best, versions } = manifest;
+  const { confirmations, best } = manifest;
   return pageHeader({
     kicker: html`run <b>${manifest.run}</b>`,
     title: html`${manifest.environment} <span class="by">by</span> ${manifest.model}`,
@@ -64,8 +64,6 @@ export function runHeader(
       ],
       ['seed', manifest.seed],
       ['started', formatTime(manifest.created)],
-      ['policyloop', [versions.policyloop, versions.commit && ` (${versions.commit.slice(0, 10)})`]],
-      ['Node.js', versions.node],
     ],
   });
 }

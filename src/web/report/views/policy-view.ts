@@ -10,7 +10,7 @@ import {
 } from '../../../policies/policy.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { largest } from '../../../statistics/descriptive.js';
-import { cellClass, maxCategories } from '../../palette.js';
+import { maxCategories } from '../../palette.js';
 import { type Matrix, matricesOf, type WeightedPolicy } from '../data/policy-text.js';
 import type { RunData } from '../data/proposals.js';
 import { gridMap, type TaskLabels } from '../data/task-labels.js';
@@ -73,7 +73,7 @@ function weightTables(parameters: ParameterVector, policy: WeightedPolicy, label
     const cells = columns.map((column, a) =>
       number(column, ({ weights: own }: Matrix['rows'][number]) => ({
         text: format(own[a]!),
-        mark: cellClass(own[a]!, scale),
+        tint: scale > 0 ? own[a]! / scale : 0,
       })),
     );
     const difference = number('difference', ({ weights: [first, second] }: Matrix['rows'][number]) =>

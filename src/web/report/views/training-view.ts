@@ -1,7 +1,7 @@
 /** Parts of a training run's page: sample answers, baselines, and the dataset. */
 import { shownPath } from '../../../base/context.js';
 import { groupedBy } from '../../../base/grouped.js';
-import { type Content, Part } from '../../../base/text/content.js';
+import type { Content } from '../../../base/text/content.js';
 import { html, preformatted } from '../../../base/text/html.js';
 import { formatCount, formatNumber, formatReturn, plural } from '../../../base/text/numbers.js';
 import { number, pageTable, text } from '../../../base/text/table.js';
@@ -17,7 +17,7 @@ const mostShown = 12;
 /** Maximum number of samples per evaluation, because a malicious file may have any number. */
 const mostSamples = 8;
 
-/** Shows the samples of one evaluation at a time. */
+/** Shows the samples of each evaluation; the last is open. */
 export function samplesView(
   samples: readonly RecordedSample[],
   { steps, unit }: RecordedTraining,
@@ -26,9 +26,8 @@ export function samplesView(
   // Omit later samples: the training run resumed from an earlier checkpoint, and will record them again.
   const current = samples.filter(({ step }) => step <= steps.done);
   const shown = sampled([...groupedBy(current, ({ step }) => step)], mostShown);
-  const labels = shown.map(([step]) => `${unit} ${formatCount(step)}`);
-  return html`<p class="note">Answers to the same held-out prompts, shortened. Choose ${unit === 'step' ? 'a step' : 'an update'}:</p>
-${new Part('sample-choice', { labels }, ...shown.map(([, own]) => html`<div class="sampled">${own.slice(0, mostSamples).map(sampleView)}</div>`))}`;
+  return html`<p class="note">Answers to the same held-out prompts, shortened.</p>
+${shown.map(([step, own], i) => html`<details open=${i === shown.length - 1}><summary>${unit} ${formatCount(step)}</summary><div class="sampled">${own.slice(0, mostSamples).map(sampleView)}</div></details>`)}`;
 }
 
 function sampleView({ expected, omitted, score, turns }: Sample): Content {

@@ -5,12 +5,12 @@ import {
   formatCost,
   formatCount,
   formatDuration,
-  formatNumber,
   missing,
   plural,
 } from '../../../base/text/numbers.js';
-import { bar as barColumn, number, pageTable, text } from '../../../base/text/table.js';
-import type { CallRecord, Cap, LimitName, UsageTotals } from '../../../runs/calls.js';
+import { number, pageTable, text } from '../../../base/text/table.js';
+import type { CallRecord, UsageTotals } from '../../../runs/calls.js';
+import { formatCaps } from '../../../runs/summary.js';
 import { addUsage, usageOfCall } from '../../../runs/usage.js';
 import { type Axis, chartFigure, type Series, thinned } from '../../chart.js';
 import type { RunData } from '../data/proposals.js';
@@ -77,31 +77,8 @@ ${
 }
 <div>${tokens.length === 0 && html`<p class="note">This model uses no tokens, or its provider doesn't report them.</p>`}
 ${totalsTable(totals)}
-${capsTable(caps)}</div>
+${caps !== undefined && caps.length > 0 && html`<p class="note">Limits: ${formatCaps(caps)}. A run stops before a call that could exceed a limit, so usage usually stays below it.</p>`}</div>
 </div>`;
-}
-
-/** Shows how much of each limit has been used. */
-function capsTable(caps: readonly Cap[] | undefined): Content | undefined {
-  if (caps === undefined || caps.length === 0) return undefined;
-  const amount = (limit: string, value: number) => {
-    if (limit.endsWith('minutes')) return formatDuration(60_000 * value);
-    return limit.endsWith('cost') ? formatCost(value) : formatNumber(value, value < 100 ? 3 : 6);
-  };
-  return html`${pageTable(caps, [
-    text('limit', ({ limit }) => spelled(limit)),
-    number('used', ({ limit, used }) => amount(limit, used)),
-    number('of', ({ cap, limit }) => amount(limit, cap)),
-    barColumn(({ cap, used }) => used / cap),
-  ])}
-<p class="note">A run stops before a call that could exceed a limit, so usage usually stays below the limit.</p>`;
-}
-
-/** Spells out a limit: `sweep.limits.calls` becomes `calls, all runs of the sweep`. */
-function spelled(limit: LimitName): string {
-  const name = limit.replace(/^.*\./, '');
-  const words = name === 'minutes' ? 'time' : name;
-  return limit.startsWith('sweep.') ? `${words}, all runs of the sweep` : words;
 }
 
 /** Adds up the usage of each iteration, call by call. */
