@@ -75,7 +75,7 @@ const learning = await openLearning(
 function episodeOf({ ids, logp, promptIds }: SampledReply): Episode {
   const sequence = { promptIds, completionIds: ids, trained: ids.map(() => true), samplerLogp: logp };
   const reward = ids.filter((id) => id % 2 === 0).length / ids.length;
-  const one = { sequences: [sequence], rewards: [reward], valid: [true], ends: [ids.length - 1] };
+  const one = { sequences: [sequence], rewards: [reward], valid: [true], ends: [ids.length] };
   return { ...one, truncated: false, tokens: ids.length };
 }
 

@@ -45,12 +45,6 @@ export function renderExample(
   };
 }
 
-/** True if the template leaves an answer unchanged; some templates trim it or drop its thinking. */
-export function keepsAnswers(tokenizer: ChatTokenizer, { messages, completion }: Conversation): boolean {
-  const answered = [...messages, { role: 'assistant', content: completion } as const];
-  return tokenizer.promptText(answered).startsWith(tokenizer.promptText(messages) + completion);
-}
-
 const promptedSchema = z.looseObject({
   prompt: z.array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() })).min(1),
   weight: z.number().default(1),

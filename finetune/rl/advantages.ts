@@ -76,24 +76,6 @@ export function generalisedAdvantages(
   return advantages;
 }
 
-/**
- * GAE with the trained tokens of the completions as steps; 0 for the other tokens. The returns are advantages plus values.
- * @param trained for each token; the rewards and values are per token, too
- */
-export function tokenAdvantages(
-  { rewards, values, lastValue }: Episode,
-  trained: readonly boolean[],
-  discounts: Discounts,
-): { readonly advantages: readonly number[]; readonly returns: readonly number[] } {
-  const isStep = (_: number, token: number) => trained[token]!;
-  const steps = { rewards: rewards.filter(isStep), values: values.filter(isStep), lastValue };
-  const found = generalisedAdvantages(steps, discounts);
-  let step = 0;
-  const advantages = trained.map((isTrained) => (isTrained ? found[step++]! : 0));
-  const returns = advantages.map((advantage, token) => (trained[token] ? advantage + values[token]! : 0));
-  return { advantages, returns };
-}
-
 const judged = (group: Group): Group => group.filter((reward) => !Number.isNaN(reward));
 
 /** Returns the mean as a sum of two numbers; subtracting one after the other turns equal values into exactly 0. */

@@ -1,8 +1,8 @@
 /** The task of an agent: the model plays groups of episodes in an environment. */
 import { type Game, type GameSetting, localArena, playGames } from '../../src/agents/player.js';
 import { openAgent } from '../../src/agents/prompted-agent.js';
-import { readingOf, type ways } from '../../src/agents/reading.js';
-import { type Fallback, requireListed } from '../../src/agents/settings.js';
+import { readingOf } from '../../src/agents/reading.js';
+import { requireListed } from '../../src/agents/settings.js';
 import { UserError } from '../../src/base/errors.js';
 import { deriveSeeds } from '../../src/base/random/generator.js';
 import { isRemoteId, makeEnvironment } from '../../src/environments/catalogue/open.js';
@@ -11,23 +11,13 @@ import { sampleCount, sampleOf } from '../../src/runs/training/samples.js';
 import type { SampledReply, Sampler } from '../engine/sampler.js';
 import type { RlTask } from './learning/episode.js';
 import { episodeOf } from './learning/episode.js';
-
-export interface AgentSettings {
-  readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };
-  readonly prompts?: string | undefined;
-  readonly act: (typeof ways)[number];
-  readonly history: number;
-  readonly historyTokens?: number | undefined;
-  readonly fallback: Fallback;
-  readonly asks: number;
-  readonly maxTurns: number;
-}
+import type { RlConfig } from './rl-config.js';
 
 const mostAtOnce = 4096;
 
 /** @throws UserError for an unknown or remote environment, or one that doesn't suit the agent's settings */
 export async function openAgentTask(
-  { environment: { id, options }, prompts, act, ...playing }: AgentSettings,
+  { environment: { id, options }, agent: { prompts, act, ...playing } }: RlConfig,
   episodes: number,
 ): Promise<RlTask> {
   if (isRemoteId(id))

@@ -64,7 +64,7 @@ export async function openLearning(plan: PlannedLearning): Promise<OpenedLearnin
 function openTask({ config, env }: PlannedLearning): Promise<RlTask> {
   if (isProposer(config)) return openProposerTask(config, env);
   const episodes = Math.max(config.groups * config.groupSize, config.evaluation.episodes);
-  return openAgentTask({ environment: config.environment, ...config.agent }, episodes);
+  return openAgentTask(config, episodes);
 }
 
 /** @throws UserError if the model can't be used, or memory runs out */

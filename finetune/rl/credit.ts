@@ -3,7 +3,7 @@ import { createGenerator, shuffled } from '../../src/base/random/generator.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import type { Sampled } from '../train/objectives/sampled.js';
 import type { advantageScales, ObjectiveSettings, PpoSettings } from '../train/objectives/settings.js';
-import { discountedReturns, groupAdvantages, standardised, tokenAdvantages } from './advantages.js';
+import { discountedReturns, generalisedAdvantages, groupAdvantages, standardised } from './advantages.js';
 import type { Episode, Group, SampledSequence } from './learning/episode.js';
 
 /** A sequence with the log-probabilities, values and reference log-probabilities computed before the update. */
@@ -57,7 +57,7 @@ export function credited(
     first += own.length;
     return group.flatMap((episode, i) =>
       byTurn
-        ? sliced(episode.sequences.map(read), {
+        ? spread(episode.sequences.map(read), {
             advantages: perToken(episode, (turn) => own[turn]![i]!),
           })
         : episode.sequences.map((sequence) => ({ ...read(sequence), advantages: own[0]![i]! })),
@@ -72,15 +72,11 @@ function rewardsToGo(group: Group, { gamma, invalid }: RewardSettings): readonly
   return Array.from({ length: longest }, (_, turn) => credits.map((own) => own[turn] ?? Number.NaN));
 }
 
-/** log π − log π_ref for trained tokens, 0 for the others. */
-function ratiosOf({ referenceLogp, samplerLogp, oldLogp, trained }: ReadSequence): readonly number[] {
-  const own = oldLogp ?? samplerLogp;
-  return trained.map((isTrained, token) =>
-    referenceLogp === undefined || !isTrained ? 0 : own[token]! - referenceLogp[token]!,
-  );
-}
+/** log π − log π_ref; 0 without a reference. */
+const ratiosOf = ({ referenceLogp, samplerLogp, oldLogp = samplerLogp }: ReadSequence): readonly number[] =>
+  samplerLogp.map((_, token) => (referenceLogp === undefined ? 0 : oldLogp[token]! - referenceLogp[token]!));
 
-/** GAE over each episode's tokens. A turn's reward is given at the last trained token up to the end of that turn. */
+/** GAE with an episode's trained tokens as steps. A turn's reward is given at the last one up to the end of that turn. */
 function withEstimates(
   episodes: readonly Episode[],
   read: (sequence: SampledSequence) => ReadSequence,
@@ -89,38 +85,37 @@ function withEstimates(
 ): readonly Sampled[] {
   const estimated = episodes.map((episode) => {
     const sequences = episode.sequences.map(read);
-    const trained = sequences.flatMap((sequence) => sequence.trained);
-    const values = sequences.flatMap((sequence) => Array.from(sequence.oldValues!));
-    const rewards = sequences.flatMap(ratiosOf).map((ratio) => -objective.kl * ratio);
+    const ofSteps = (numbers: (sequence: ReadSequence) => ArrayLike<number>) =>
+      sequences.flatMap((one) => Array.from(numbers(one)).filter((_, token) => one.trained[token]!));
+    const values = ofSteps(({ oldValues }) => oldValues!);
+    const rewards = ofSteps(ratiosOf).map((ratio) => -objective.kl * ratio);
     const earned = turnRewards(episode, invalid);
-    episode.ends.forEach((token, turn) => {
-      if (token >= 0) rewards[token]! += objective.rewardScale * earned[turn]!;
+    episode.ends.forEach((end, turn) => {
+      if (end > 0) rewards[end - 1]! += objective.rewardScale * earned[turn]!;
     });
     // The value after a truncation is unknown; the value before the last trained token approximates it.
-    const lastValue = episode.truncated ? values[trained.lastIndexOf(true)]! : 0;
-    return { sequences, trained, ...tokenAdvantages({ rewards, values, lastValue }, trained, objective) };
+    const lastValue = episode.truncated ? values.at(-1)! : 0;
+    const advantages = generalisedAdvantages({ rewards, values, lastValue }, objective);
+    return { sequences, advantages, returns: advantages.map((advantage, step) => advantage + values[step]!) };
   });
-  const scaled = standardised(
-    estimated.map(({ advantages, trained }) => advantages.filter((_, token) => trained[token]!)),
+  const scaled = standardised(estimated.map(({ advantages }) => advantages));
+  return estimated.flatMap(({ sequences, returns }, e) =>
+    spread(sequences, { advantages: scaled[e]!, returns }),
   );
-  return estimated.flatMap(({ sequences, returns, trained }, e) => {
-    let step = 0;
-    const advantages = trained.map((isTrained) => (isTrained ? scaled[e]![step++]! : 0));
-    return sliced(sequences, { advantages, returns });
-  });
 }
 
-/** Splits numbers of all tokens of an episode between its sequences. */
-function sliced(
+/** Gives numbers of all trained tokens of an episode to its sequences; untrained tokens get 0. */
+function spread(
   sequences: readonly ReadSequence[],
   { advantages, returns }: { readonly advantages: readonly number[]; readonly returns?: readonly number[] },
 ): readonly Sampled[] {
-  let place = 0;
+  let first = 0;
   return sequences.map((sequence) => {
-    const from = place;
-    place += sequence.completionIds.length;
-    const own = { ...sequence, advantages: advantages.slice(from, place) };
-    return returns === undefined ? own : { ...own, returns: returns.slice(from, place) };
+    let place = first;
+    const places = sequence.trained.map((isTrained) => (isTrained ? place++ : -1));
+    first = place;
+    const own = (numbers: readonly number[]) => places.map((at) => numbers[at] ?? 0);
+    return { ...sequence, advantages: own(advantages), ...(returns && { returns: own(returns) }) };
   });
 }
 
@@ -128,12 +123,9 @@ function sliced(
 const turnRewards = ({ rewards, valid }: Episode, invalid: number): readonly number[] =>
   rewards.map((reward, turn) => reward + (valid[turn] === false ? invalid : 0));
 
-/** Expands one number per turn to one number per token of the episode's completions. */
-function perToken({ ends }: Pick<Episode, 'ends'>, ofTurn: (turn: number) => number): readonly number[] {
-  return ends.flatMap((end, turn) =>
-    Array<number>(end - (turn === 0 ? -1 : ends[turn - 1]!)).fill(ofTurn(turn)),
-  );
-}
+/** Expands one number per turn to one number per trained token of the episode. */
+const perToken = ({ ends }: Pick<Episode, 'ends'>, ofTurn: (turn: number) => number): readonly number[] =>
+  ends.flatMap((end, turn) => Array<number>(end - (ends[turn - 1] ?? 0)).fill(ofTurn(turn)));
 
 /** Each episode's return, by group: Σ γᵗ·reward(t), plus `invalid` per invalid reply. `shuffle` permutes each group. */
 export function returnsOf(

@@ -17,22 +17,6 @@ import type { LearningSettings } from './learning/settings.js';
 /** First spawn key of the minibatch order; `takeStep` uses 1. */
 const orderStream = 2;
 
-export type ImprovementSettings = Pick<
-  LearningSettings,
-  | 'batchTokens'
-  | 'betas'
-  | 'epochs'
-  | 'learningRate'
-  | 'maxGradientNorm'
-  | 'minibatches'
-  | 'objective'
-  | 'schedule'
-  | 'seed'
-  | 'updates'
-  | 'warmupSteps'
-  | 'weightDecay'
->;
-
 export interface Sessions {
   readonly training: TrainingSession;
   /** Computes the values that the objective needs before an update; undefined if it needs none. */
@@ -61,7 +45,7 @@ export async function improve(
   objective: PolicyObjective,
   state: TrainingState,
   sequences: readonly Sampled[],
-  settings: ImprovementSettings,
+  settings: LearningSettings,
 ): Promise<Improvement> {
   const { batchTokens, betas, epochs, minibatches, updates, warmupSteps, weightDecay } = settings;
   const totalSteps = updates * epochs * minibatches;
@@ -89,7 +73,7 @@ export async function improve(
 function minibatch(
   sequences: readonly Sampled[],
   step: number,
-  { minibatches, seed }: ImprovementSettings,
+  { minibatches, seed }: LearningSettings,
 ): readonly Sampled[] {
   if (sequences.length < 2 * minibatches) return sequences;
   const epoch = Math.floor(step / minibatches);
@@ -107,7 +91,7 @@ export async function readBefore(
   parameters: readonly Parameter[],
   sequences: readonly SampledSequence[],
   reference: readonly Parameter[] | undefined,
-  { batchTokens }: Pick<ImprovementSettings, 'batchTokens'>,
+  { batchTokens }: Pick<LearningSettings, 'batchTokens'>,
 ): Promise<(sequence: SampledSequence) => ReadSequence> {
   if (reading === undefined) return (sequence) => sequence;
   const read = async (values: readonly Parameter[]) => {

@@ -141,18 +141,12 @@ export class TrainedAgent<A extends Action = Action> {
 
   /**
    * Adds to the reward of the last reply.
-   * @throws UserError if the episode has no reply yet, or the reward isn't finite
+   * @throws UserError if the episode has no reply yet
    */
   assignReward(reward: number): void {
     const last = this.#turns.at(-1);
     if (last === undefined)
       throw new UserError({ field: 'assignReward', message: 'this episode has no reply yet' });
-    if (!Number.isFinite(reward))
-      throw new UserError({
-        field: 'assignReward',
-        value: String(reward),
-        message: 'must be a finite number',
-      });
     last.reward += reward;
   }
 

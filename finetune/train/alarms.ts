@@ -2,7 +2,7 @@
 import { basename, resolve } from 'node:path';
 import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
-import { type Conversation, keepsAnswers } from '../dataset/read-dataset.js';
+import type { Conversation } from '../dataset/read-dataset.js';
 import { type Alarm, isPolicyStep, type PolicyStep, type TrainingEvent } from './events.js';
 
 type Found = Omit<Alarm, 'alarm'> | undefined;
@@ -147,7 +147,7 @@ export const policyChecks = (compares: boolean): readonly Check[] => [
 /** Maximum number of conversations to check: rendering takes time, and a template treats all conversations alike. */
 const checked = 100;
 
-/** Checks that training sees the same tokens as serving: prompts have their recorded length, answers are unchanged. */
+/** Checks that prompts have the length with which they were served. */
 export function templateAlarms(
   model: string,
   tokenizer: ChatTokenizer,
@@ -163,20 +163,12 @@ export function templateAlarms(
     .slice(0, checked)
     .map(({ messages, before }) => ({ before, now: tokenizer.encodePrompt(messages).length }));
   const other = served.filter(({ before, now }) => before !== now);
-  const some = conversations.slice(0, checked);
-  const changed = some.filter((conversation) => !keepsAnswers(tokenizer, conversation));
-  const alarms: Alarm[] = [];
-  if (other[0] !== undefined)
-    alarms.push({
+  if (other[0] === undefined) return [];
+  return [
+    {
       alarm: 'other-prompts',
       message: `the number of tokens has changed for ${other.length} of ${served.length} prompts served to ${name}, e.g. from ${other[0].before} to ${other[0].now}, so training would use different prompts`,
       hint: "set `template` to the runs' model.template, and use the same tokenizer",
-    });
-  if (changed.length > 0)
-    alarms.push({
-      alarm: 'answers-changed',
-      message: `the chat template changes ${changed.length} of ${some.length} answers, so in format corrections the model would see answers that differ from its training data`,
-      hint: 'use a chat template that keeps earlier answers unchanged, or set its variables in `template`',
-    });
-  return alarms;
+    },
+  ];
 }

@@ -107,7 +107,6 @@ export interface Evaluated {
 
 export interface Alarm {
   readonly alarm:
-    | 'answers-changed'
     | 'other-prompts'
     | 'validation-diverging'
     | 'no-variance'

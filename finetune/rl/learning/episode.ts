@@ -46,7 +46,7 @@ export interface Episode {
   readonly sequences: readonly SampledSequence[];
   readonly rewards: readonly number[];
   readonly valid: readonly boolean[];
-  /** Per turn, the index of the last trained token so far, within all completions together; −1 if there is none. */
+  /** Per turn, the number of trained tokens up to its end, in all sequences together. */
   readonly ends: readonly number[];
   /** True if a limit cut the episode off, so more reward might have followed. */
   readonly truncated: boolean;
@@ -81,8 +81,7 @@ interface Token {
 /** Joins turns whose prompts continue the previous tokens. Drops the tokens after each sequence's last trained one. */
 function sequencesOf(turns: readonly Pick<Played, 'reply'>[]): Pick<Episode, 'sequences' | 'ends'> {
   const completions: { readonly promptIds: readonly number[]; readonly tokens: Token[] }[] = [];
-  /** Cumulative number of trained tokens at the end of each turn. */
-  const made: number[] = [];
+  const ends: number[] = [];
   for (const { reply } of turns) {
     const last = completions.at(-1);
     const known = last === undefined ? [] : [...last.promptIds, ...last.tokens.map(({ id }) => id)];
@@ -96,7 +95,7 @@ function sequencesOf(turns: readonly Pick<Played, 'reply'>[]): Pick<Episode, 'se
       const allowed = reply.allowed[i]!;
       tokens.push({ id, allowed, logp: reply.logp[i]!, trained: wasChosen(allowed) });
     }
-    made.push((made.at(-1) ?? 0) + reply.allowed.filter(wasChosen).length);
+    ends.push((ends.at(-1) ?? 0) + reply.allowed.filter(wasChosen).length);
   }
   const sequences = completions.flatMap(({ promptIds, tokens }) => {
     const kept = tokens.slice(0, tokens.findLastIndex(({ trained }) => trained) + 1);
@@ -109,9 +108,7 @@ function sequencesOf(turns: readonly Pick<Played, 'reply'>[]): Pick<Episode, 'se
       samplerLogp: kept.map(({ logp }) => logp),
     };
   });
-  const trained = sequences.flatMap((sequence) => sequence.trained);
-  const places = [...trained.keys()].filter((place) => trained[place]);
-  return { sequences, ends: made.map((count) => places[count - 1] ?? -1) };
+  return { sequences, ends };
 }
 
 export type Group = readonly Episode[];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endOfAnswer, keepsAnswers, renderExample } from '../../../finetune/dataset/read-dataset.js';
+import { endOfAnswer, renderExample } from '../../../finetune/dataset/read-dataset.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { loadEngine } from '../../../src/models/local/generation/engine.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
@@ -20,11 +20,6 @@ describe.each(referenceModels)('%s', (name) => {
       }),
     );
     expect(rendered).toEqual(readReferenceTraining(name).examples);
-  });
-
-  it('keeps answers unchanged', () => {
-    const messages = [{ role: 'user', content: 'Go on.' }] as const;
-    expect(keepsAnswers(tokenizer, { messages, completion: 'params[0]: 1', weight: 1 })).toBe(true);
   });
 });
 
@@ -53,17 +48,6 @@ it('serving and training use the same number of prompt tokens, even if messages 
   const served = await engine.generate(job, { aborted: () => false });
   await engine.close();
   expect(served.promptTokens).toBe(promptIds.length);
-});
-
-it('keepsAnswers detects a template that trims answers', () => {
-  const tokenizer = openTokenizer(referenceDirectory('qwen2-tied-bf16-sharded'));
-  const trimming = {
-    ...tokenizer,
-    promptText: (messages: Parameters<typeof tokenizer.promptText>[0]) =>
-      tokenizer.promptText(messages.map(({ role, content }) => ({ role, content: content.trim() }))),
-  };
-  const messages = [{ role: 'user', content: 'Go on.' }] as const;
-  expect(keepsAnswers(trimming, { messages, completion: ' params[0]: 1', weight: 1 })).toBe(false);
 });
 
 it('a model without an end token gives an error that names the model setting', () => {

@@ -6,7 +6,6 @@ import {
   groupAdvantages,
   isFlat,
   standardised,
-  tokenAdvantages,
 } from '../../../finetune/rl/advantages.js';
 import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
 
@@ -90,15 +89,5 @@ describe('returns and advantage estimates within an episode', () => {
   it('with λ = 0 are one-step TD errors', () => {
     const advantages = generalisedAdvantages(episode, { discount: 0.9, lambda: 0 });
     close(advantages, [1 - 0.9 - 0.5, 1.8 + 1, 4 + 2.7 - 2]);
-  });
-
-  it('do not count the environment’s tokens as steps', () => {
-    const settings = { discount: 0.9, lambda: 0.8 };
-    const known = generalisedAdvantages(episode, settings);
-    const spread = { rewards: [1, 7, 0, 7, 4], values: [0.5, 9, -1, 9, 2], lastValue: 3 };
-    const found = tokenAdvantages(spread, [true, false, true, false, true], settings);
-    const shown = (all: readonly number[]) => [all[0], 0, all[1], 0, all[2]];
-    expect(found.advantages).toEqual(shown(known));
-    expect(found.returns).toEqual(shown(known.map((one, step) => one + episode.values[step]!)));
   });
 });

@@ -34,7 +34,7 @@ const plain = { gamma: 1, invalid: 0, assignment: 'return', shuffle: false } as 
 
 describe('an episode', () => {
   it('is one sequence, with untrained environment tokens, when each prompt extends the previous tokens', () => {
-    expect(episode).toMatchObject({ ends: [1, 4], rewards: [2, 4], valid: [true, false], tokens: 3 });
+    expect(episode).toMatchObject({ ends: [2, 3], rewards: [2, 4], valid: [true, false], tokens: 3 });
     expect(episode.sequences).toEqual([
       {
         promptIds: [1, 2],
@@ -55,7 +55,7 @@ describe('an episode', () => {
       ],
       [[7], [5]],
     ]);
-    expect(apart.ends).toEqual([1, 2]);
+    expect(apart.ends).toEqual([2, 3]);
   });
 });
 
@@ -69,7 +69,7 @@ describe('an episode with forced turns', () => {
     expect(played.sequences).toEqual([
       { promptIds: [8], completionIds: [5], trained: [true], allowed: [[5, 9]], samplerLogp: [-1] },
     ]);
-    expect(played.ends).toEqual([-1, 0, 0]);
+    expect(played.ends).toEqual([0, 1, 1]);
   });
 
   it('credits a choice with the rewards of its own and later turns', () => {
@@ -153,27 +153,27 @@ describe('the assignment of rewards to turns', () => {
   /** Ends after the first turn. */
   const short: Episode = {
     ...earning([1]),
-    ends: [1],
+    ends: [2],
     sequences: [{ ...sequence!, completionIds: [3, 4], trained: [true, true], samplerLogp: [-3, -4] }],
   };
 
   it('to-go compares the rewards from a turn on among episodes that reached that turn', () => {
     const [first, second] = credit('to-go', [earning([2, 4]), earning([0, 0])]);
-    expect(first).toEqual([3, 3, 2, 2, 2]);
-    expect(second).toEqual([-3, -3, -2, -2, -2]);
+    expect(first).toEqual([3, 3, 0, 0, 2]);
+    expect(second).toEqual([-3, -3, 0, 0, -2]);
     // Nobody else came to the second turn: it teaches nothing.
     const [alone, ended] = credit('to-go', [earning([2, 4]), short]);
     expect(alone).toEqual([2.5, 2.5, 0, 0, 0]);
     expect(ended).toEqual([-2.5, -2.5]);
-    expect(credit('to-go', [earning([2, 4]), earning([0, 0])], { gamma: 0.5 })[0]).toEqual([2, 2, 2, 2, 2]);
+    expect(credit('to-go', [earning([2, 4]), earning([0, 0])], { gamma: 0.5 })[0]).toEqual([2, 2, 0, 0, 2]);
   });
 
   it('to-go distinguishes turns that the return of the episode credits equally', () => {
     const episodes = [earning([0, 4]), earning([4, 0])];
     expect(credit('return', episodes)).toEqual([0, 0]);
     expect(credit('to-go', episodes)).toEqual([
-      [0, 0, 2, 2, 2],
-      [0, 0, -2, -2, -2],
+      [0, 0, 0, 0, 2],
+      [0, 0, 0, 0, -2],
     ]);
   });
 

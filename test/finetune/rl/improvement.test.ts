@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { freshState } from '../../../finetune/engine/checkpoint.js';
-import { type ImprovementSettings, improve, type Sessions } from '../../../finetune/rl/improvement.js';
+import { improve, type Sessions } from '../../../finetune/rl/improvement.js';
+import { type LearningSettings, learningSettings } from '../../../finetune/rl/learning/settings.js';
 import { policyObjective } from '../../../finetune/train/objectives/policy.js';
 import type { Sampled } from '../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../finetune/train/objectives/settings.js';
@@ -11,19 +12,8 @@ const objective = objectiveSchema.parse({
   entropy: { from: 0.4, to: 0.2 },
 });
 const context = { temperature: 1, reused: false, maxCompletionTokens: 1 };
-const settings = (more: Partial<ImprovementSettings>): ImprovementSettings => ({
-  epochs: 1,
-  minibatches: 1,
-  seed: 3,
-  learningRate: 0,
-  maxGradientNorm: 1,
-  batchTokens: 64,
-  objective,
-  schedule: 'constant',
-  warmupSteps: 0,
-  updates: 1,
-  betas: [0.9, 0.999],
-  weightDecay: 0,
+const settings = (more: Partial<LearningSettings>): LearningSettings => ({
+  ...learningSettings.parse({ model: 'm', objective, updates: 1, learningRate: 1e-9, seed: 3 }),
   ...more,
 });
 const sequences = Array.from(
@@ -32,7 +22,7 @@ const sequences = Array.from(
 );
 
 /** The targets and entropy weights of each step. */
-async function steps(more: Partial<ImprovementSettings>, some = sequences) {
+async function steps(more: Partial<LearningSettings>, some = sequences) {
   const seen: { readonly targets: readonly number[]; readonly bonus: number }[] = [];
   let rest: number[] = [];
   const training: Sessions['training'] = {

@@ -102,12 +102,10 @@ describe('an agent that learns while it plays', () => {
     expect(existsSync(join(await learner.save(output), 'adapter_config.json'))).toBe(true);
   });
 
-  it('refuses rewards without a reply, non-finite rewards and invalid settings', async () => {
+  it('refuses rewards without a reply and invalid settings', async () => {
     const agent = await open();
     expect(() => agent.assignReward(1)).toThrow('this episode has no reply');
     await expect(agent.endEpisode()).rejects.toThrow('this episode has no reply');
-    await agent.act('up');
-    expect(() => agent.assignReward(Number.NaN)).toThrow('finite');
     await expect(open({ learningRate: -1 })).rejects.toThrow('learningRate');
     await expect(open({ batch: 0 })).rejects.toThrow('groups');
     await expect(open({ model: 'no-such-model' })).rejects.toThrow('no-such-model');

@@ -43,17 +43,6 @@ describe('template alarms', () => {
       ]),
     ).toEqual([]);
   });
-
-  it('are raised when the template changes earlier answers', () => {
-    const trimming = {
-      ...tokenizer,
-      promptText: (messages: Parameters<typeof tokenizer.promptText>[0]) =>
-        tokenizer.promptText(messages.map(({ role, content }) => ({ role, content: content.trim() }))),
-    };
-    const alarms = templateAlarms(model, trimming, [conversation('random', same)]);
-    expect(alarms).toMatchObject([{ alarm: 'answers-changed' }]);
-    expect(alarms[0]!.message).toMatch(/1 of 1 answers/);
-  });
 });
 
 describe('the divergence alarm', () => {

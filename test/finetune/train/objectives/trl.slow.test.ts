@@ -3,7 +3,7 @@ import type { TokenExample, TokenSequence } from '../../../../finetune/engine/ba
 import type { Objective } from '../../../../finetune/engine/objective.js';
 import { buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../../finetune/engine/training-session.js';
-import { tokenAdvantages } from '../../../../finetune/rl/advantages.js';
+import { generalisedAdvantages } from '../../../../finetune/rl/advantages.js';
 import { type Compared, dpo, dpoInputs } from '../../../../finetune/train/objectives/answers.js';
 import { policyObjective } from '../../../../finetune/train/objectives/policy.js';
 import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
@@ -42,11 +42,11 @@ function completions(environment: boolean): readonly Sampled[] {
 function steps(): readonly Sampled[] {
   return completions(true).map((completion, index) => {
     const one = trl.completions[index]!;
-    const { advantages, returns } = tokenAdvantages(
-      { rewards: one.rewards, values: one.old_values, lastValue: one.last_value },
-      one.trained,
-      trl,
-    );
+    const steps = (numbers: readonly number[]) => numbers.filter((_, token) => one.trained[token]!);
+    const own = { rewards: steps(one.rewards), values: steps(one.old_values), lastValue: one.last_value };
+    const found = [...generalisedAdvantages(own, trl)];
+    const advantages = one.trained.map((isTrained) => (isTrained ? found.shift()! : 0));
+    const returns = advantages.map((advantage, token) => advantage + one.old_values[token]!);
     return { ...completion, advantages, returns, oldValues: one.old_values };
   });
 }
