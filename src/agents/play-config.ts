@@ -124,17 +124,13 @@ export function loadPlayConfig(
   const source = openConfig('agents', file, { cwd });
   const read = overlaid(playKind, source, overrides);
   const parsed = parseSettings(playKind, read.content, read.where);
-  const {
-    $schema: _schema,
-    environment,
-    ...rest
-  } = read.absolute(parsed, asWritten ? undefined : source.folder, cwd);
-  const config = {
-    ...rest,
-    environment: typeof environment === 'string' ? { id: environment, options: {} } : environment,
-  };
+  const { $schema: _, ...config } = read.absolute(parsed, asWritten ? undefined : source.folder, cwd);
+  const { environment } = config;
   return {
-    config,
+    config: {
+      ...config,
+      environment: typeof environment === 'string' ? { id: environment, options: {} } : environment,
+    },
     stem: basename(source.path, extname(source.path)),
     notes: read.notes,
     locate: read.locate,
@@ -142,10 +138,5 @@ export function loadPlayConfig(
 }
 
 /** Writes a config as YAML; the inverse of `loadPlayConfig`. */
-export function playYaml(config: PlayConfig): string {
-  const sections = Object.keys(settings.shape) as (keyof PlayConfig)[];
-  const ordered = sections
-    .filter((section) => config[section] !== undefined)
-    .map((section) => [section, config[section]]);
-  return stringify(Object.fromEntries(ordered), { aliasDuplicateObjects: false, lineWidth: 0 });
-}
+export const playYaml = (config: PlayConfig): string =>
+  stringify(config, { aliasDuplicateObjects: false, lineWidth: 0 });

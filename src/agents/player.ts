@@ -282,14 +282,7 @@ export function localArena(environments: readonly Environment[]): Arena {
 }
 
 /** Wraps the first batch of a remote environment. */
-export function remoteArena(environment: RemoteEnvironment): Arena {
-  const { id, observationSpace, actionSpace, maxSteps, batches } = environment;
-  return {
-    id,
-    observationSpace,
-    actionSpace,
-    ...(maxSteps !== undefined && { maxSteps }),
-    batch: batches[0]!,
-    close: () => environment.close(),
-  };
-}
+export const remoteArena = (environment: RemoteEnvironment): Arena => ({
+  ...environment,
+  batch: environment.batches[0]!,
+});

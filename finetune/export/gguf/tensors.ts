@@ -12,30 +12,21 @@ import { type FileForm, mergedTensor, q8Block, sameForm, type WeightChange } fro
 import type { RoundingMeter } from '../merged/rounding.js';
 import type { GgufTensorType } from './format.js';
 
-/** Maps architectures of config.json to llama.cpp's. */
-const architectures: Readonly<Record<string, string>> = {
-  llama: 'llama',
-  mistral: 'llama',
-  qwen2: 'qwen2',
-  qwen3: 'qwen3',
-  gemma2: 'gemma2',
-  gemma3_text: 'gemma3',
-  smollm3: 'smollm3',
-  phi3: 'phi3',
-  granite: 'granite',
-  ministral3: 'mistral3',
-  gpt2: 'gpt2',
-};
+/** Architectures of config.json that llama.cpp calls differently. */
+const renamed = new Map([
+  ['mistral', 'llama'],
+  ['gemma3_text', 'gemma3'],
+  ['ministral3', 'mistral3'],
+]);
 
 /** @throws UserError for a family that can't be exported */
 export function ggufArchitecture({ architecture }: DecoderConfig): string {
-  const name = Object.hasOwn(architectures, architecture) ? architectures[architecture] : undefined;
-  if (name !== undefined) return name;
+  const name = renamed.get(architecture) ?? architecture;
+  if (Object.hasOwn(ggufFamilies, name)) return name;
   throw new UserError({
     field: 'model_type',
     value: architecture,
     message: "models of this family can't be exported to GGUF",
-    alternatives: Object.keys(architectures),
     hint: "convert the model directory with llama.cpp's convert_hf_to_gguf.py; merge an adapter first (`policyloop finetune export --to merged`)",
   });
 }

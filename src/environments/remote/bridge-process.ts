@@ -6,15 +6,13 @@ import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'n
 import { randomBytes } from 'node:crypto';
 import { Socket } from 'node:net';
 import process from 'node:process';
+import { createInterface } from 'node:readline';
 import { childEnvironment } from '../../base/child-environment.js';
 import { parseJson } from '../../base/files/json-depth.js';
 import { type EnvironmentError, Exchange } from './remote-environment.js';
 
 /** Time allowed for the process to print a traceback, and to exit by itself before it is killed. */
 const graceMs = 1000;
-
-/** Maximum length of a reply in characters; enough for a step of 3,000 episodes with 1,000 numbers each. */
-const longestAnswer = 64 * 2 ** 20;
 
 export class BridgeProcess {
   readonly #usualTimeoutMs: number;
@@ -24,9 +22,6 @@ export class BridgeProcess {
   /** Error message, set once a reply takes too long. */
   #overdue: string | undefined;
   #stderr = '';
-  /** Parts of an incomplete line, and their total length. */
-  #line: string[] = [];
-  #lineLength = 0;
   #mark = '';
 
   /**
@@ -44,7 +39,7 @@ export class BridgeProcess {
     });
     this.#ended = this.#watchEnd(command);
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => this.#note(text));
-    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => this.#receive(text));
+    createInterface(this.#child.stdout).on('line', (line) => this.#receive(line));
     // Writing to a child that has just exited fails; its `exit` event rejects the pending request.
     this.#child.stdin.on('error', () => {});
     holdOpen(this.#child, false);
@@ -124,24 +119,7 @@ export class BridgeProcess {
     });
   }
 
-  #receive(text: string): void {
-    const [first = '', ...more] = text.split('\n');
-    this.#line.push(first);
-    this.#lineLength += first.length;
-    if (this.#lineLength > longestAnswer) {
-      this.#line = [];
-      this.#stop('protocol', `a reply is longer than ${longestAnswer} characters`);
-      return;
-    }
-    const rest = more.pop();
-    if (rest === undefined) return;
-    const lines = [this.#line.join(''), ...more];
-    this.#line = [rest];
-    this.#lineLength = rest.length;
-    for (const line of lines) this.#receiveLine(line);
-  }
-
-  #receiveLine(line: string): void {
+  #receive(line: string): void {
     const start = line.indexOf(this.#mark);
     if (start < 0 || !this.#exchange.busy) {
       // Keep other output, which may explain a failure.

@@ -10,6 +10,7 @@ Observations and actions are integers or flat lists of numbers. Floats stay exac
 The program ends when its standard input or its parent does.
 """
 
+import contextlib
 import json
 import math
 import os
@@ -210,7 +211,7 @@ class Episodes:
         self.steps = [0] * len(seeds)
         observations = []
         for slot, seed in enumerate(seeds):
-            with Blame(self, slot):
+            with blame(lambda: self.place(slot)):
                 if slot == len(self.environments):
                     self.environments.append(self.make())
                 observation, _ = self.environments[slot].reset(seed=seed)
@@ -220,7 +221,7 @@ class Episodes:
     def step(self, moves):
         steps = []
         for slot, action in moves:
-            with Blame(self, slot):
+            with blame(lambda: self.place(slot)):
                 self.steps[slot] += 1
                 numbers = action if isinstance(action, list) else [action]
                 value = decode(self.action_space, iter(numbers))
@@ -229,29 +230,24 @@ class Episodes:
                 steps.append((encoded, finite(float(reward), "reward"), bool(terminated), bool(truncated)))
         return {"steps": steps}
 
+    def place(self, slot):
+        step = f"step {self.steps[slot]}" if self.steps[slot] > 0 else "the reset"
+        return f"in {step} of the episode with seed {self.seeds[slot]}"
+
     def close(self):
         for environment in self.environments:
             environment.close()
 
 
-class Blame:
-    """Adds the episode and step to a failure."""
-
-    def __init__(self, episodes, slot):
-        self.episodes = episodes
-        self.slot = slot
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, trace):
-        if error is None:
-            return
-        step = self.episodes.steps[self.slot]
-        place = f"in {'the reset' if step == 0 else f'step {step}'} of the episode with seed {self.episodes.seeds[self.slot]}"
-        if isinstance(error, Failure):
-            raise Failure(error.kind, f"{error} {place}", error.details) from error
-        raise Failure("raised", f"{headline(error)} {place}", traceback_of(error)) from error
+@contextlib.contextmanager
+def blame(place):
+    """Adds to a failure where it happened, as `place` tells."""
+    try:
+        yield
+    except Failure as failure:
+        raise Failure(failure.kind, f"{failure} {place()}", failure.details) from failure
+    except BaseException as error:
+        raise Failure("raised", f"{headline(error)} {place()}", traceback_of(error)) from error
 
 
 def finite(value, what="observation"):

@@ -50,7 +50,7 @@ class Games:
             self.players.append(self.player())
         self.states, self.tasks = [], []
         for player, seed in zip(self.players, seeds):
-            with Blame(f"in the reset of the game with seed {seed}"):
+            with bridge.blame(lambda: f"in the reset of the game with seed {seed}"):
                 self.states.append(state_of(player.generateNewGameJSON(seed, self.request["fold"], False)))
                 self.tasks.append(player.getTaskDescription())
         return {"tasks": self.tasks, "states": self.states}
@@ -61,33 +61,18 @@ class Games:
                 # As in the Python package, this only shows the task.
                 self.states[slot] = [self.tasks[slot], *self.states[slot][1:]]
             else:
-                with Blame(f"at the command {bridge.shorten(command)}"):
+                with bridge.blame(lambda: f"at the command {bridge.shorten(command)}"):
                     self.states[slot] = state_of(self.players[slot].stepJSON(command))
         return {"states": [self.states[slot] for slot, _ in moves]}
 
     def gold(self, seed):
         self.gold_player = self.gold_player or self.player()
-        with Blame(f"in the gold path of the game with seed {seed}"):
+        with bridge.blame(lambda: f"in the gold path of the game with seed {seed}"):
             self.gold_player.generateNewGameJSON(seed, self.request["fold"], True)
             return {"gold": list(self.gold_player.getGoldActionSequence())}
 
     def close(self):
         """Does nothing: the Java process ends when its standard input is closed."""
-
-
-class Blame:
-    """Adds the place to a Java error."""
-
-    def __init__(self, place):
-        self.place = place
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, trace):
-        if error is None or isinstance(error, bridge.Failure):
-            return
-        raise bridge.Failure("raised", f"{bridge.headline(error)} {self.place}", bridge.traceback_of(error)) from error
 
 
 def state_of(text):

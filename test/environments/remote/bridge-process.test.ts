@@ -48,14 +48,9 @@ describe('BridgeProcess', () => {
     for (const n of [1, 2, 3]) expect(await bridge.request({ n })).toBe(n);
   });
 
-  test('refuses a reply that is too long or too deeply nested', async () => {
+  test('refuses a reply that is too deeply nested', async () => {
     const deep = start('"[".repeat(5000) + "]".repeat(5000)');
     expect(await failureOf(deep)).toMatchObject({ kind: 'protocol' });
-    const long = open('sh', ['-c', "tr '\\0' x < /dev/zero"]);
-    expect(await failureOf(long)).toMatchObject({
-      kind: 'protocol',
-      message: expect.stringMatching(/longer than/),
-    });
   });
 
   test('passes the variables that a child needs, and no keys', async () => {

@@ -50,8 +50,6 @@ interface Update {
     readonly lines?: readonly { readonly content?: Runs }[];
   }[];
   readonly input?: readonly { readonly id: number; readonly type: 'line' | 'char' }[];
-  /** Present if the story asks for a file name. */
-  readonly specialinput?: object;
 }
 
 interface Library {
@@ -86,7 +84,6 @@ class Story {
   #status = '';
   #generation = 0;
   #input: Update['input'] = [];
-  #asksForFile = false;
 
   /** @throws EnvironmentError if the story stops with an error */
   constructor(name: string, story: Uint8Array, interpreter: Interpreter) {
@@ -129,17 +126,10 @@ class Story {
     return this.take(command);
   }
 
-  /** Answers requests for a key or a file, which players can't answer. */
+  /** Answers requests for a key, which players can't answer. */
   #toLine(): void {
-    while (this.#asksForFile || this.#input?.[0]?.type === 'char') {
-      const gen = this.#generation;
-      if (this.#asksForFile) {
-        this.#asksForFile = false;
-        this.#library.accept({ type: 'specialresponse', gen, response: 'fileref_prompt', value: null });
-      } else {
-        this.#library.accept({ type: 'char', gen, window: this.#input![0]!.id, value: ' ' });
-      }
-    }
+    while (this.#input?.[0]?.type === 'char')
+      this.#library.accept({ type: 'char', gen: this.#generation, window: this.#input[0].id, value: ' ' });
   }
 
   #screen() {
@@ -158,7 +148,7 @@ class Story {
     };
   }
 
-  #update({ type, gen, message, content = [], input, specialinput }: Update): void {
+  #update({ type, gen, message, content = [], input }: Update): void {
     if (type === 'error') throw new Error(message);
     if (gen !== undefined) this.#generation = gen;
     for (const { lines, text = [] } of content) {
@@ -167,7 +157,6 @@ class Story {
     }
     if (input !== undefined) this.#input = input;
     if (type === 'exit') this.#input = [];
-    this.#asksForFile = specialinput !== undefined;
   }
 
   #guarded(run: () => void): void {
