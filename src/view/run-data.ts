@@ -46,18 +46,13 @@ export const comparedRun = remembered<ConfiguredRun, ComparedRun>(readComparedRu
 /** Number of configs to read before yielding to other requests; reading one curve takes about as long. */
 const readAtOnce = 20;
 
-/**
- * Reads configs, and curves if `areCurves`, yielding to other requests in between.
- * @returns the places that were read before the time was up
- */
+/** Reads the configs of runs, and their curves if `areCurves`, yielding to other requests in between. */
 export async function readAhead(
   places: readonly Place[],
-  { areCurves = false, isTimeUp = (): boolean => false } = {},
+  { areCurves = false } = {},
 ): Promise<readonly Place[]> {
   for (const [i, place] of places.entries()) {
-    const isPause = i > 0 && i % readAtOnce === 0;
-    if (isPause && isTimeUp()) return places.slice(0, i);
-    if (isPause || areCurves) await nextTurn();
+    if (areCurves || i % readAtOnce === readAtOnce - 1) await nextTurn();
     const run = configuredRun(place);
     if (areCurves && run !== undefined) comparedRun(run);
   }

@@ -42,12 +42,6 @@ const searchTime = 5000;
 export async function startView(options: ViewOptions): Promise<RunningView> {
   const live = new Live(options.roots, options.milliseconds);
   const site = { live, options };
-  let isClosed = false;
-  // Read configs first, for lists and groups, then curves. Ignore errors here: if they recur, pages report them.
-  const isTimeUp = () => isClosed;
-  const readAll = async () =>
-    readAhead(await readAhead(live.places(), { isTimeUp }), { areCurves: true, isTimeUp });
-  setImmediate(() => void readAll().catch(() => undefined));
   const server = await startHttp(options.port, async (request, response, port) => {
     try {
       await answer(request, response, site, port);
@@ -58,7 +52,6 @@ export async function startView(options: ViewOptions): Promise<RunningView> {
   return {
     url: `${server.url}/?token=${options.token}`,
     close() {
-      isClosed = true;
       live.close();
       return server.close();
     },

@@ -2,14 +2,18 @@ import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
-import { UserError } from '../../base/errors.js';
 import { plural } from '../../base/text/numbers.js';
 import { shellWord } from '../../base/text/one-line.js';
 
 export const options = (y: Argv) =>
   y
     .positional('runs', common.runs)
-    .option('format', { ...kinds.text, default: 'csv', describe: 'Format: csv, parquet or tensorboard' })
+    .option('format', {
+      choices: ['csv', 'parquet', 'tensorboard'] as const,
+      default: 'csv' as const,
+      requiresArg: true,
+      describe: 'Format: tables, or the curves as TensorBoard event files',
+    })
     .option('out', {
       ...kinds.text,
       default: 'export',
@@ -21,35 +25,20 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-type Context = Pick<CommandContext, 'cwd' | 'print'>;
-
-export async function execute(args: Args, { cwd, print }: Context): Promise<number> {
-  const { exportFormats, exportRuns, selectRuns } = await import('../../runs/tables/export.js');
-  if (args.format === 'tensorboard') return exportCurves(args, { cwd, print });
-  const format = exportFormats.find((one) => one === args.format);
-  if (format === undefined)
-    throw new UserError({
-      field: '--format',
-      value: args.format,
-      message: 'unknown format',
-      alternatives: [...exportFormats, 'tensorboard'],
-    });
+export async function execute(
+  { format, json, ...args }: Args,
+  { cwd, print }: CommandContext,
+): Promise<number> {
+  const { exportEventFiles, exportRuns, selectRuns } = await import('../../runs/tables/export.js');
   const runs = selectRuns(args.runs, { cwd, runsDir: args.runsDir });
-  const written = await exportRuns(runs, format, resolve(cwd, args.out));
+  const out = resolve(cwd, args.out);
+  const areCurves = format === 'tensorboard';
+  const written = areCurves ? exportEventFiles(runs, out) : await exportRuns(runs, format, out);
   const shown = written.map((one) => ({ ...one, file: shownPath(one.file, cwd) }));
-  print(
-    args.json
-      ? JSON.stringify(shown)
-      : shown.map(({ file, rows }) => `${file}  ${plural(rows, 'row')}`).join('\n'),
+  const lines = shown.map(
+    (one) => `${one.file}  ${'rows' in one ? plural(one.rows, 'row') : plural(one.values, 'value')}`,
   );
-  return 0;
-}
-
-async function exportCurves({ json, out, runs, runsDir }: Args, { cwd, print }: Context): Promise<number> {
-  const { exportEventFiles, selectRuns } = await import('../../runs/tables/export.js');
-  const written = exportEventFiles(selectRuns(runs, { cwd, runsDir }), resolve(cwd, out));
-  const shown = written.map((one) => ({ ...one, file: shownPath(one.file, cwd) }));
-  const lines = shown.map(({ file, values }) => `${file}  ${plural(values, 'value')}`);
-  print(json ? JSON.stringify(shown) : [...lines, `tensorboard --logdir ${shellWord(out)}`].join('\n'));
+  if (areCurves) lines.push(`tensorboard --logdir ${shellWord(args.out)}`);
+  print(json ? JSON.stringify(shown) : lines.join('\n'));
   return 0;
 }

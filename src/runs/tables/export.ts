@@ -15,9 +15,6 @@ import { type RunPlace, scan } from '../listing/scan.js';
 import { openLogs } from '../reader.js';
 import { type ColumnType, type Row, type Table, type TableName, tables } from './rows.js';
 
-export const exportFormats = ['csv', 'parquet'] as const;
-export type ExportFormat = (typeof exportFormats)[number];
-
 export interface ExportedTable {
   readonly table: TableName;
   readonly file: string;
@@ -41,7 +38,7 @@ export function selectRuns(names: readonly string[], places: RunPlaces): readonl
 /** Writes one file per table into `directory`; replaces existing files once the new ones are complete. */
 export async function exportRuns(
   runs: readonly RunPlace[],
-  format: ExportFormat,
+  format: 'csv' | 'parquet',
   directory: string,
 ): Promise<readonly ExportedTable[]> {
   makeDirectory(directory, '--out');

@@ -124,9 +124,6 @@ export function pText(p: number): string {
   return p < 0.001 ? '< 0.001' : formatNumber(p, p < 0.1 ? 2 : 3);
 }
 
-/** Example: `7 of 10`. */
-export const reachedText = ({ reached, of }: TargetFigures): string => `${reached} of ${of}`;
-
 /** The median iteration; `> 40` if it is unknown and the longest run without the target ended after 40 iterations. */
 export const iterationsText = ({ medianIterations, censoredAfter }: TargetFigures): string =>
   medianIterations === null ? `> ${censoredAfter ?? 0}` : String(medianIterations);

@@ -26,7 +26,7 @@ it('export writes the curves of a run to one event file, also when it is repeate
   const small = { evaluation: { episodes: 2 }, confirmation: { candidates: 1, episodes: 3 } } as const;
   await runExperimentFrom({ ...given, ...small }, { path: join(cwd, 'buffers', 'study', 'r') });
   const folder = join(cwd, 'curves', 'study', 'r');
-  const args = { runs: ['study/r'], format: 'tensorboard', out: 'curves', runsDir: 'buffers' };
+  const args = { runs: ['study/r'], format: 'tensorboard' as const, out: 'curves', runsDir: 'buffers' };
   const written = async () => {
     const { context, printed } = recordingContext(cwd);
     expect(await execute({ ...args, json: true }, context)).toBe(0);

@@ -35,7 +35,13 @@ beforeAll(async () => {
 /** The rows of an exported table. */
 async function rows(table: keyof typeof tables, runs: readonly string[], place = cwd) {
   const { context, printed } = recordingContext(place);
-  const given = { runs: [...runs], format: 'parquet', out: `out-${table}`, runsDir: 'buffers', json: true };
+  const given = {
+    runs: [...runs],
+    format: 'parquet' as const,
+    out: `out-${table}`,
+    runsDir: 'buffers',
+    json: true,
+  };
   await exportCommand(given, context);
   const written = (JSON.parse(printed[0]!) as { table: string; file: string; rows: number }[]).find(
     (one) => one.table === table,
@@ -103,9 +109,6 @@ describe('policyloop export', () => {
       type,
     }));
     expect(documented).toEqual(Object.values(tables).flatMap(({ columns }) => columns));
-    await expect(
-      exportCommand({ runs: ['3'], format: 'xls', out: 'x', runsDir: 'buffers', json: false }, context),
-    ).rejects.toThrow(/--format/);
     await expect(
       exportCommand({ runs: ['none'], format: 'csv', out: 'x', runsDir: 'buffers', json: false }, context),
     ).rejects.toThrow(/no such run/);
