@@ -3,7 +3,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { CommandContext } from '../base/context.js';
-import { UserError } from '../base/errors.js';
 import { claimDirectory } from '../base/files/files.js';
 import type { Config, ConfigInput } from '../config/config.js';
 import { loadConfig, parseConfig } from '../config/load.js';
@@ -75,13 +74,7 @@ export async function runLibrary(
 }
 
 function ownParts({ environment, model }: RunOptions): OwnParts {
-  const name = environment?.name ?? environment?.id;
-  if (environment !== undefined && (typeof name !== 'string' || name === ''))
-    throw new UserError({
-      field: 'environment.name',
-      message: 'an environment must have a name',
-      value: name,
-    });
+  const name = environment?.name ?? environment?.id ?? 'environment';
   return {
     ...(model && { model: checkedModel(model, 'model') }),
     ...(environment && { environment: checkedEnvironment(environment, `${customPrefix}${name}`) }),

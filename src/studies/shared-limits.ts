@@ -72,20 +72,17 @@ const usageOf = ({ activeMs, calls, evaluations }: RunUsage): CallUsage => ({
 });
 
 /** The limits that all runs of a plan share, or a part's share of them; undefined if there are none. */
-export function limitsOf(
-  { entries, limits }: Plan,
-  directory: string,
-  part?: Part,
-): SharedLimits | undefined {
-  if (limits === undefined || !hasLimits({ limits })) return undefined;
+export function limitsOf(plan: Plan, directory: string, part?: Part): SharedLimits | undefined {
+  const { entries, limits = {} } = plan;
+  if (!hasLimits(plan)) return undefined;
   return new SharedLimits(part === undefined ? limits : shareOf(limits, part), entries, directory);
 }
 
 /** @throws UserError if the run at `path` belongs to a sweep with limits, which only the sweep's command can count */
 export function requireOwnLimits(path: string): void {
   const plan = planAround(path);
-  const limits = plan && recordedLimits(plan.directory);
-  if (!hasLimits({ limits })) return;
+  const recorded = plan && readOwnJson(join(plan.directory, planFile));
+  if (!hasLimits(recorded as Pick<Plan, 'limits'> | undefined)) return;
   throw new UserError({
     message: 'this run shares limits with the other runs of its sweep',
     value: path,
@@ -93,8 +90,5 @@ export function requireOwnLimits(path: string): void {
   });
 }
 
-export const hasLimits = ({ limits = {} }: { readonly limits?: LimitsConfig | undefined }): boolean =>
-  Object.values(limits).some((limit) => limit !== undefined);
-
-const recordedLimits = (directory: string): LimitsConfig | undefined =>
-  (readOwnJson(join(directory, planFile)) as { readonly limits?: LimitsConfig } | undefined)?.limits;
+export const hasLimits = (plan: Pick<Plan, 'limits'> | undefined): boolean =>
+  Object.values(plan?.limits ?? {}).some((limit) => limit !== undefined);

@@ -1,16 +1,9 @@
 import { groupedBy } from '../../base/grouped.js';
 import type { Content } from '../../base/text/content.js';
 import { html } from '../../base/text/html.js';
-import {
-  costNote,
-  formatCompact,
-  formatCost,
-  formatCount,
-  formatDuration,
-  formatReturn,
-  plural,
-} from '../../base/text/numbers.js';
+import { formatDuration, formatReturn, plural } from '../../base/text/numbers.js';
 import { estimate, number, pageTable, text } from '../../base/text/table.js';
+import { formatUsage } from '../../runs/summary.js';
 import { type Page, sectionsOf } from '../../web/page.js';
 import { keyCharts } from '../../web/report/charts/key-charts.js';
 import {
@@ -19,7 +12,6 @@ import {
   pageHeader,
   readingList,
   type Shown,
-  tile,
   verdictBox,
   writtenBy,
 } from '../../web/study.js';
@@ -39,7 +31,7 @@ import {
 } from './sweep-tables.js';
 
 export function sweepPage(result: SweepResult, shown: Shown): Page {
-  const { failures, keys, method, name, policyloop, seeds, status, tasks } = result;
+  const { activeMs, failures, keys, method, name, policyloop, seeds, status, tasks, usage } = result;
   const settings = tasks.flatMap((task) => task.settings);
   const runs = settings.reduce((sum, one) => sum + one.runs, 0);
   const environments = tasks.map(({ environment }) => environment);
@@ -54,7 +46,12 @@ export function sweepPage(result: SweepResult, shown: Shown): Page {
       state: `${method}: ${plural(settings.length, 'setting')}, ${plural(seeds.length, 'seed')}, ${plural(runs, 'run')} complete`,
     }),
     sections: sectionsOf(
-      ['result', 'Result', [perTask(result, (task) => taskResult(task, seeds)), headline(result)]],
+      [
+        'result',
+        'Result',
+        html`${perTask(result, (task) => taskResult(task, seeds))}
+<p class="note">All runs: ${formatUsage(usage)}, total time ${formatDuration(activeMs)}.</p>`,
+      ],
       [
         'baselines',
         'Baselines',
@@ -119,16 +116,6 @@ const meanColumn = <Row>(
   estimate('mean confirmed return', (row: Row) => ({ value: of(row).mean, interval: of(row).meanInterval }), {
     drawn: { include },
   });
-
-function headline({ activeMs, usage }: SweepResult): Content {
-  const tokens = usage.promptTokens + usage.completionTokens;
-  return html`<dl class="headline">
-${tokens > 0 && tile('Calls', formatCount(usage.calls), 'in all runs')}
-${tokens > 0 && tile('Tokens', formatCompact(tokens), 'in all runs')}
-${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
-${tile('Time', formatDuration(activeMs), 'total of all runs')}
-</dl>`;
-}
 
 interface CompleteRun extends Pick<SettingFigures, 'name' | 'values'> {
   readonly seed: number;
