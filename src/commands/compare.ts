@@ -64,4 +64,12 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   return 0;
 }
 
-const keysOf = (list: string): readonly string[] => [...new Set(list.split(',').map((key) => key.trim()))];
+function keysOf(list: string): readonly string[] {
+  const keys = [...new Set(list.split(',').map((key) => key.trim()))].filter((key) => key !== '');
+  if (keys.length > 0) return keys;
+  throw new UserError({
+    field: '--by',
+    message: 'must contain at least one key',
+    alternatives: ['model', 'prompts.set'],
+  });
+}

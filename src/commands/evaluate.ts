@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
@@ -40,9 +41,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   requireCount('--workers', args.workers, 1);
   requireCount('--seed', args.seed, 0);
 
-  if (args.picture !== undefined && !/\.svg$/i.test(args.picture))
-    throw new UserError({ field: '--picture', message: 'must end in .svg', value: args.picture });
-  const picture = args.picture && resolve(context.cwd, args.picture);
+  const picture = args.picture === undefined ? undefined : readPicture(args.picture, context.cwd);
 
   const { evaluateRun } = await import('../experiment/afterwards/evaluate-run.js');
   const { environment, figures } = await evaluateRun({ ...args, picture }, context);
@@ -62,4 +61,15 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     ].join('\n'),
   );
   return 0;
+}
+
+function readPicture(picture: string, cwd: string): string {
+  const file = resolve(cwd, picture);
+  const problem = (message: string, hint?: string) =>
+    new UserError({ field: '--picture', message, value: picture, ...(hint && { hint }) });
+  if (!/\.svg$/i.test(file)) throw problem('must end in .svg');
+  if (!existsSync(dirname(file))) throw problem('the directory does not exist', 'create it first');
+  if (existsSync(file) && !statSync(file).isFile())
+    throw problem("exists and isn't a file", 'choose another path');
+  return file;
 }

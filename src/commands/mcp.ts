@@ -1,6 +1,7 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
+import { messageOf, UserError } from '../base/errors.js';
 import type { LoadCommand } from '../mcp/serve-mcp.js';
 
 export const options = (y: Argv) =>
@@ -25,8 +26,17 @@ export const finishing = 'closing the server; its runs continue';
 /** @param load loads the commands that the tools call */
 export async function execute(args: Args, context: CommandContext, load: LoadCommand): Promise<number> {
   const { serveMcp } = await import('../mcp/serve-mcp.js');
-  if (args.project !== undefined) process.chdir(args.project);
-  const cwd = args.project === undefined ? context.cwd : process.cwd();
+  const cwd = args.project === undefined ? context.cwd : entered(args.project);
   await serveMcp(args, load, { ...context, cwd });
   return 0;
+}
+
+/** Changes the working directory. @returns its absolute path. @throws UserError if that fails */
+function entered(project: string): string {
+  try {
+    process.chdir(project);
+    return process.cwd();
+  } catch (error) {
+    throw new UserError({ field: '--project', value: project, message: messageOf(error) });
+  }
 }

@@ -48,12 +48,23 @@ export interface RecordedPolicy {
 }
 
 /** A policy family for display only: it can't build policies. */
-export function recordedPolicies({ name, parameters, text }: RecordedPolicy): PolicyFamily {
+export function recordedPolicies(recorded: RecordedPolicy | { readonly count: number }): PolicyFamily {
   const refuse = () => {
     throw new UserError({ message: "recorded policies of a module are for display only and can't be run" });
   };
+  const { name, parameters, text } =
+    'name' in recorded
+      ? recorded
+      : { name: 'module policy', text: '', parameters: { ...bare, count: recorded.count } };
   return { parameters, description: { kind: 'module', name, text }, build: refuse, initial: refuse };
 }
+
+const bare = {
+  kind: 'float' as const,
+  decimals: 6,
+  low: Number.NEGATIVE_INFINITY,
+  high: Number.POSITIVE_INFINITY,
+};
 
 const parametersShape = z
   .object({

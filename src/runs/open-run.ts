@@ -43,13 +43,13 @@ export function requireConfig(file: string): string {
 
 /** Opens a run to play its policies again; imports the user's modules. @throws UserError if the run is damaged */
 export async function readWholeRun(path: string): Promise<OpenedRun> {
-  const frame = await frameOf(path, async ({ manifest, config }) => {
+  const frame = await frameOf(path, async ({ manifest, config, policy }) => {
     const { id, options } = config.environment;
     const environment =
       manifest.spec === undefined
         ? await makeEnvironment(id, options)
         : { ...manifest.spec, id: manifest.environment };
-    return { environment, family: await openPolicyFamily(config.policy, environment) };
+    return { environment, family: await openPolicyFamily(policy, environment) };
   });
   const recorded = openLogs(path);
   addPrograms(frame.family, recorded.entries);
@@ -62,10 +62,11 @@ export async function readWholeRun(path: string): Promise<OpenedRun> {
  * @throws UserError if `path` is not an experiment, or its manifest or config is damaged
  */
 export async function readShownRun(path: string): Promise<OpenedRun> {
-  const frame = await readShownFrame(path);
+  const { unknown, ...frame } = await readShownFrame(path);
   const recorded = openLogs(path, true);
+  const broken = addPrograms(frame.family, recorded.entries);
   // Change the list itself, because it grows while calls and events are read.
-  append(recorded.faults, addPrograms(frame.family, recorded.entries));
+  append(recorded.faults, unknown === undefined ? broken : [unknown, ...broken]);
   return { ...frame, recorded };
 }
 
@@ -88,16 +89,20 @@ export function addPrograms(
   });
 }
 
-/** Like `readShownRun`, without the logs. */
-export const readShownFrame = (path: string): Promise<RunFrame> => frameOf(path, shownParts);
+/** Like `readShownRun`, without the logs. `unknown`: a note, if the run doesn't record what its policies are. */
+export const readShownFrame = (path: string) => frameOf(path, shownParts);
 
 type RunFrame = Omit<OpenedRun, 'recorded'>;
-type Parts = Pick<OpenedRun, 'environment' | 'family'>;
+type Parts = Pick<OpenedRun, 'environment' | 'family'> & { readonly unknown?: string };
 
 async function frameOf(
   path: string,
-  open: (run: Omit<RunFrame, keyof Parts>) => Promise<Parts>,
-): Promise<RunFrame> {
+  open: (run: {
+    readonly manifest: Manifest;
+    readonly config: Config;
+    readonly policy: PolicyConfig;
+  }) => Promise<Parts>,
+): Promise<RunFrame & Pick<Parts, 'unknown'>> {
   const manifest = readManifest(path);
   if (manifest.play !== undefined)
     throw new UserError({
@@ -114,24 +119,42 @@ async function frameOf(
       message: "a run's config must specify its policy",
     });
   }
-  const run = { path, manifest, config: { ...config, policy } };
-  return { ...run, ...(await open(run)) };
+  return {
+    path,
+    manifest,
+    config: { ...config, policy },
+    ...(await open({ manifest, config, policy })),
+  };
 }
 
+const nothing = { kind: 'box', low: [], high: [] } as const;
+
 /** Creates the environment and policies from built-in and recorded data, without running user code. */
-async function shownParts({ config, manifest, path }: Omit<RunFrame, keyof Parts>): Promise<Parts> {
-  const { environment: id, policy, spec } = manifest;
+async function shownParts({
+  config,
+  manifest,
+  policy,
+}: Parameters<Parameters<typeof frameOf>[1]>[0]): Promise<Parts> {
+  const { environment: id, policy: recorded, spec } = manifest;
   const { environment: source } = config;
-  if (spec === undefined && !isSelfContained(source.id))
-    throw new UserError({
-      file: join(path, runFiles.manifest),
-      field: 'spec',
-      message: 'is missing, so this run can only be shown by opening its environment, which may run code',
-      value: id,
-    });
-  const environment = spec ? { ...spec, id } : await makeEnvironment(source.id, source.options);
-  const family = policy ? recordedPolicies(policy) : createPolicyFamily(config.policy, environment);
-  return { environment, family };
+  const isKnown = spec !== undefined || isSelfContained(source.id);
+  const environment: EnvironmentSpec =
+    spec !== undefined
+      ? { ...spec, id }
+      : isKnown
+        ? await makeEnvironment(source.id, source.options)
+        : { id, observationSpace: nothing, actionSpace: nothing };
+  if (recorded === undefined && isKnown && policy.kind !== 'module')
+    return { environment, family: createPolicyFamily(policy, environment) };
+  const count = manifest.best?.parameters?.length ?? 1;
+  const family = recordedPolicies(recorded ?? { count });
+  return recorded === undefined
+    ? {
+        environment,
+        family,
+        unknown: "this run doesn't record what its policies are, so they are shown as plain numbers",
+      }
+    : { environment, family };
 }
 
 export type NotablePolicy = 'best' | 'worst' | 'first';

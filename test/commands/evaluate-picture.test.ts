@@ -5,7 +5,7 @@ import { execute as evaluateCommand } from '../../src/commands/evaluate.js';
 import { elementTree } from '../rollout/pictures/xml-reader.js';
 import { quick, recordingContext, runExperimentFrom, temporaryDirectory } from '../support/experiments.js';
 
-it('evaluate --picture draws the first episode, and refuses other formats', async () => {
+it('evaluate --picture draws the first episode, and refuses files that it can’t write', async () => {
   const cwd = temporaryDirectory();
   const config = { ...quick, iterations: 1, model: { provider: 'random' } } as const;
   await runExperimentFrom(config, { path: join(cwd, 'buffers', 'a') });
@@ -15,7 +15,9 @@ it('evaluate --picture draws the first episode, and refuses other formats', asyn
   expect(printed.join('\n')).toMatch(/picture +a\.svg/);
   const svg = readFileSync(join(cwd, 'a.svg'), 'utf8');
   expect(elementTree(svg).children[0]!.text).toContain('CartPole-v1 · ');
-  await expect(evaluateCommand({ ...args, picture: 'a.png' }, context)).rejects.toThrow(
-    '--picture: must end in .svg',
-  );
+  for (const [picture, message] of [
+    ['a.png', '--picture: must end in .svg'],
+    ['none/a.svg', '--picture: the directory does not exist'],
+  ] as const)
+    await expect(evaluateCommand({ ...args, picture }, context)).rejects.toThrow(message);
 });

@@ -1,6 +1,7 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../base/command.js';
-import { type CommandContext, requireCount, shownPath } from '../../base/context.js';
+import { type CommandContext, shownPath } from '../../base/context.js';
+import { UserError } from '../../base/errors.js';
 import type { Stopped } from '../../runs/listing/stop.js';
 
 export const options = (y: Argv) =>
@@ -20,7 +21,12 @@ type Output = readonly Stopped[];
 export async function execute(args: Args, { cwd, print }: CommandContext): Promise<number> {
   const { stopRuns, stoppedText } = await import('../../runs/listing/stop.js');
   const { now, runs, runsDir, wait: seconds } = args;
-  requireCount('--wait', seconds, 0);
+  if (!(seconds >= 0))
+    throw new UserError({
+      field: '--wait',
+      value: seconds,
+      message: 'must be a number of seconds, 0 or more',
+    });
   const stopped = await stopRuns(runs, { cwd, runsDir }, { now, seconds });
   const shown: Output = stopped.map((one) => ({ ...one, run: shownPath(one.run, cwd) }));
   print(

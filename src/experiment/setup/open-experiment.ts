@@ -1,6 +1,6 @@
 /** Builds a run's state and components from an assembly and a run directory. */
 import { languageModelOf } from '../../config/model.js';
-import { isSelfContained } from '../../environments/catalogue/open.js';
+import { isBuiltInId } from '../../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
 import { programsOf } from '../../policies/policy.js';
 import { countedModels, Ledger } from '../../proposers/budget.js';
@@ -23,7 +23,7 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
   return {
     ...manifestHead(run, now),
     environment: environment.id,
-    ...(!isSelfContained(config.environment.id) && { spec: specOf(environment) }),
+    ...(!isBuiltInId(config.environment.id) && { spec: specOf(environment) }),
     ...policyOf(assembly),
     model: proposer.id,
     fingerprint: assembly.fingerprint,
