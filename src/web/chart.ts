@@ -11,8 +11,6 @@ export interface Axis {
   /** Ends of the axis (default: chosen to fit the data). */
   readonly from?: number;
   readonly to?: number;
-  /** Labelled ticks, instead of ticks at round numbers. */
-  readonly ticks?: readonly (readonly [at: number, label: string])[];
 }
 
 /** Series and marks with the same label share a checkbox in the legend, which shows or hides them. */

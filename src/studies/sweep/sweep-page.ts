@@ -5,7 +5,7 @@ import { formatDuration, formatReturn, plural } from '../../base/text/numbers.js
 import { estimate, number, pageTable, text } from '../../base/text/table.js';
 import { formatUsage } from '../../runs/summary.js';
 import { type Page, sectionsOf } from '../../web/page.js';
-import { keyCharts } from '../../web/report/charts/key-charts.js';
+import { parallelFigure, parallelPlot } from '../../web/parallel.js';
 import {
   failureList,
   howToRead,
@@ -59,7 +59,7 @@ export function sweepPage(result: SweepResult, shown: Shown): Page {
           html`<p>${conclusion}</p>
 ${perTask(result, ({ baselines }) => pageTable(baselines, differenceColumns, { tall: true }))}`,
       ],
-      ['keys', 'Runs by key and result', perTask(result, (task) => keysView(task, result, shown))],
+      ['parallel', 'Runs by key and result', perTask(result, (task) => parallelView(task, result, shown))],
       ['effects', 'Effect of each key', keys.length > 0 && perTask(result, effectsView)],
       [
         'settings',
@@ -118,20 +118,23 @@ const meanColumn = <Row>(
   });
 
 interface CompleteRun extends Pick<SettingFigures, 'name' | 'values'> {
+  readonly group: number;
   readonly seed: number;
   readonly result: number;
   readonly path: string;
 }
 
 const runsOf = (settings: SweptTask['settings'], seeds: readonly number[]): readonly CompleteRun[] =>
-  settings.flatMap(({ name, returns, values }) =>
+  settings.flatMap(({ name, returns, values }, group) =>
     seeds.flatMap((seed, i) => {
       const result = returns[i];
-      return typeof result === 'number' ? [{ name, values, seed, result, path: `${name}/seed-${seed}` }] : [];
+      return typeof result === 'number'
+        ? [{ name, values, group, seed, result, path: `${name}/seed-${seed}` }]
+        : [];
     }),
   );
 
-function keysView(
+function parallelView(
   { settings }: SweptTask,
   { keys, seeds }: SweepResult,
   { linkOf }: Shown,
@@ -139,12 +142,13 @@ function keysView(
   const swept = settings.filter(({ baseline }) => baseline === null);
   const runs = runsOf(swept, seeds);
   if (runs.length < 2 || keys.length === 0) return undefined;
-  const points = runs.map((run) => ({
+  const lines = runs.map(({ path, ...run }) => ({
     ...run,
-    href: linkOf(run.path),
-    note: `${settingName(run)}, seed ${run.seed}: ${formatReturn(run.result)}`,
+    href: linkOf(path),
+    link: 'Open this run',
+    note: `${settingName(run)}, seed ${run.seed}: ${formatReturn(run.result)}.`,
   }));
-  return keyCharts(keys, points, 'confirmed return');
+  return parallelFigure(parallelPlot(keys, lines, 'confirmed'));
 }
 
 function effectsView({ effects }: SweptTask): Content | undefined {

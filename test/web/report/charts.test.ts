@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { PolicyDescription } from '../../../src/policies/policy.js';
 import { parameterHeatMap } from '../../../src/web/report/charts/heat-map.js';
-import { keyCharts } from '../../../src/web/report/charts/key-charts.js';
 import { learningCurve, spreadOf } from '../../../src/web/report/charts/learning-curve.js';
 import { loggedProposals, proposalId, type RunData } from '../../../src/web/report/data/proposals.js';
 import { taskLabels } from '../../../src/web/report/data/task-labels.js';
-import { chartIn, chartsIn, heatMapIn, visibleText } from '../shown.js';
+import { chartIn, heatMapIn, visibleText } from '../shown.js';
 import { frozenLake, runFixture } from './run-fixture.js';
 
 const data = runFixture({ iterations: 30 });
@@ -99,32 +98,4 @@ describe('the heat map', () => {
     expect(titles[5]).toBe('pole angle → right (weight of observation[2] for action 1)');
     expect(columns).toEqual(data.entries.map(({ parameters }) => parameters));
   });
-});
-
-it('a sweep has a chart per key: lists equally spaced, ranges on linear and logarithmic axes', () => {
-  const run = (result: number, values: Readonly<Record<string, string>>) => ({
-    ...{ result, values, note: `run ${result}`, href: `#run-${result}` },
-  });
-  const runs = [
-    run(10, { temperature: '10', rate: '0.01', share: '0', odd: 'null' }),
-    run(30, { temperature: '2', rate: '0.1', share: '5', odd: '-1' }),
-    run(20, { temperature: '2', rate: '1', share: '10', odd: 'x' }),
-  ];
-  const kinds = { temperature: 'list', rate: 'loguniform', share: 'uniform', odd: 'loguniform' } as const;
-  const keys = Object.entries(kinds).map(([key, kind]) => ({ key, kind }));
-  const charts = chartsIn({ part: keyCharts(keys, runs, 'return') });
-  expect(charts.map(({ at }) => at)).toEqual([
-    [0, 0, 1],
-    [-2, -1, 0],
-    [0, 5, 10],
-    [0, 1, 2],
-  ]);
-  expect(charts.map(({ x }) => x.ticks?.map(([, label]) => label))).toEqual([
-    ['2', '10'],
-    ['0.01', '0.1', '1'],
-    undefined,
-    ['(none)', '-1', 'x'],
-  ]);
-  expect(charts[0]!.series[0]!.values).toEqual([30, 20, 10]);
-  expect(charts[0]!.links).toEqual(['#run-30', '#run-20', '#run-10']);
 });

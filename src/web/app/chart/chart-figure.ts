@@ -1,10 +1,12 @@
 /** Draws a chart as wide as its container. The legend toggles its parts; a pointer or the arrow keys select a point. */
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { formatInterval } from '../../../base/text/numbers.js';
 import type { Chart, Colour } from '../../chart.js';
 import { html, type InputEvent } from '../base/html.js';
+import { go } from '../base/words.js';
 import { nearestPoint, plotDrawing, plotOf } from './plot.js';
 import { type Drawn, type Ends, textOf } from './scales.js';
+import { useWidth } from './width.js';
 
 type Hidden = Drawn['hidden'];
 
@@ -99,22 +101,6 @@ ${chart.levels?.map(({ label }) => html`<li><span class="key level"></span>${lab
 }`;
 }
 
-/** A reference to an element, and its width in pixels; 640 until it is known. */
-function useWidth() {
-  const place = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(640);
-  useLayoutEffect(() => {
-    const box = place.current;
-    if (box === null) return;
-    const measure = () => setWidth((last) => box.clientWidth || last);
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(box);
-    return () => observer.disconnect();
-  }, []);
-  return [place, width] as const;
-}
-
 /** The index that a key moves to; undefined for other keys. */
 function nextOf(key: string, from: number, count: number): number | undefined {
   const target = {
@@ -130,12 +116,9 @@ function nextOf(key: string, from: number, count: number): number | undefined {
   return target === undefined ? undefined : Math.min(count - 1, Math.max(0, target));
 }
 
-/** As a click on a link does, in a file as well as in the live view. */
 function follow(link: string): void {
-  const anchor = Object.assign(document.createElement('a'), { href: link });
-  document.body.append(anchor);
-  anchor.click();
-  anchor.remove();
+  if (link.startsWith('#')) location.hash = link;
+  else go(link);
 }
 
 interface ToggleProps {

@@ -15,7 +15,7 @@ export function plotOf(drawn: Drawn, view: Ends | undefined, width: number) {
   const xEnds = xRange(chart, view);
   const yEnds = yRange(drawn, xEnds);
   const yTicks = ticksOf(chart.y, yEnds, bottom - top, 40);
-  const lastTick = (chart.x.ticks?.at(-1)?.[1] ?? textOf(chart.x, Math.round(chart.at.at(-1) ?? 0))).length;
+  const lastTick = textOf(chart.x, Math.round(chart.at.at(-1) ?? 0)).length;
   const edges = (width > 600 ? 14 : 7) * edgeMarks(chart).length;
   const left = 18 + 7 * yTicks.reduce((most, [, text]) => Math.max(most, text.length), 2);
   const right = Math.max(left + 1, width - Math.max(3.5 * lastTick + 4, 16 + edges));

@@ -43,7 +43,6 @@ export const textOf = ({ kind = 'number' }: Axis, value: number): string => text
  * @param size length of the axis, in pixels @param room minimum distance between ticks, in pixels
  */
 export function ticksOf(axis: Axis, [low, high]: Ends, size: number, room: number) {
-  if (axis.ticks) return axis.ticks.filter(([at]) => at >= low && at <= high);
   const count = Math.max(2, size / room);
   const isFine = axis.kind === 'whole' && (high - low) / count <= 1;
   const ticks = ticksWithin(low, high, isFine ? (high - low) / tickStep(1) : count);

@@ -5,6 +5,7 @@ import type { Chart } from '../../chart.js';
 import { html } from '../base/html.js';
 import { ChartFigure } from '../chart/chart-figure.js';
 import { HeatMapFigure } from '../chart/heat-map.js';
+import { ParallelPlot } from '../chart/parallel.js';
 import { DataTable } from './data-table.js';
 import { Prompt, ProposalLog } from './log.js';
 import { Picture } from './picture.js';
@@ -24,6 +25,7 @@ const components: Readonly<Record<string, ComponentType<any>>> = {
   'data-table': DataTable,
   'episode-picture': Picture,
   'heat-map': HeatMapFigure,
+  'parallel-plot': ParallelPlot,
   'prompt-text': Prompt,
   'proposal-log': ProposalLog,
   'source-code': SourceCode,

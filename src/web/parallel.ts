@@ -1,0 +1,134 @@
+/** Parallel coordinates as data: a vertical axis for each key and one for the result; a line for each run. */
+import { type Content, Part } from '../base/text/content.js';
+import { apart, formatNumber } from '../base/text/numbers.js';
+import { largest, smallest } from '../statistics/descriptive.js';
+import { logTicks, tickStep, ticksWithin } from './ticks.js';
+
+interface ParallelAxis {
+  readonly title: string;
+  /** Labels and their positions, from 0 (bottom) to 1 (top). */
+  readonly ticks: readonly (readonly [at: number, label: string])[];
+}
+
+export interface ParallelLine {
+  /** Lines of the same group are highlighted together. */
+  readonly group: number;
+  /** A position from 0 to 1 on each axis; the last one is the result and decides the colour. */
+  readonly at: readonly number[];
+  /** Text below the plot while this line is highlighted. */
+  readonly note: string;
+  /** Address of the run, and the text of the link to it. */
+  readonly href: string;
+  readonly link: string;
+}
+
+export interface Parallel {
+  /** Describes the plot, for screen readers. */
+  readonly label: string;
+  readonly axes: readonly ParallelAxis[];
+  /** In ascending order of the result. */
+  readonly lines: readonly ParallelLine[];
+}
+
+/** A key: values from a list are equally spaced; others lie on a linear or a logarithmic axis. */
+export interface ParallelKey {
+  readonly key: string;
+  readonly kind: 'list' | 'uniform' | 'loguniform';
+}
+
+export interface ParallelRun {
+  readonly group: number;
+  /** The value of each key, as text. */
+  readonly values: Readonly<Record<string, string>>;
+  readonly result: number;
+  readonly note: string;
+  readonly href: string;
+  readonly link: string;
+}
+
+/** @param result title of the last axis */
+export function parallelPlot(
+  keys: readonly ParallelKey[],
+  runs: readonly ParallelRun[],
+  result: string,
+): Parallel {
+  const [low, high] = roundRange(
+    runs.map((run) => run.result),
+    5,
+  );
+  const ticks = ticksWithin(low, high, 5);
+  const share = (value: number) => (value - low) / (high - low);
+  const resultText = apart(ticks, formatNumber);
+  const ordered = runs.toSorted((a, b) => a.result - b.result);
+  const keyAxes = keys.map((key) =>
+    keyAxis(
+      key,
+      ordered.map(({ values }) => values[key.key] ?? ''),
+    ),
+  );
+  return {
+    label: `${runs.length} runs by ${keys.map(({ key }) => key).join(', ')} and ${result}; the table of runs has the same values.`,
+    axes: [
+      ...keyAxes.map(({ ticks: own }, i) => ({ title: keys[i]!.key, ticks: own })),
+      { title: result, ticks: ticks.map((tick) => [share(tick), resultText(tick)] as const) },
+    ],
+    lines: ordered.map(({ group, href, link, note, result: own, values }) => ({
+      group,
+      href,
+      link,
+      note,
+      at: [...keyAxes.map(({ at }, i) => at(values[keys[i]!.key] ?? '', share(own))), share(own)].map(
+        (place) => Math.round(1e4 * place) / 1e4,
+      ),
+    })),
+  };
+}
+
+/** A range with round ends that contains the values. */
+function roundRange(values: readonly number[], count: number): readonly [low: number, high: number] {
+  const finite = values.filter(Number.isFinite);
+  const [least, most] = finite.length === 0 ? [0, 1] : [smallest(finite), largest(finite)];
+  const room = most > least ? 0 : Math.abs(least) * 0.05 || 0.5;
+  const step = tickStep((most - least + 2 * room) / count);
+  return [Math.floor((least - room) / step + 1e-9) * step, Math.ceil((most + room) / step - 1e-9) * step];
+}
+
+/** Maximum distance between lines with the same value of a list, as a share of the axis. */
+const spread = 0.12;
+
+function keyAxis({ kind }: ParallelKey, values: readonly string[]) {
+  const numbers = values.map(Number);
+  if (kind === 'list' || !numbers.every(Number.isFinite)) {
+    const items = inOrder([...new Set(values)]);
+    const place = (index: number) => (items.length === 1 ? 0.5 : index / (items.length - 1));
+    const room = Math.min(spread, 0.5 / items.length);
+    return {
+      ticks: items.map((item, i) => [inside(place(i), room), item === 'null' ? '(none)' : item] as const),
+      // Lines with the same value are spread by their results to make them distinguishable.
+      at: (value: string, share: number) => inside(place(items.indexOf(value)), room) + (share - 0.5) * room,
+    };
+  }
+  const isLog = kind === 'loguniform' && numbers.every((value) => value > 0);
+  const ends = isLog ? [smallest(numbers), largest(numbers)] : roundRange(numbers, 5);
+  const scaled = isLog ? Math.log : (value: number) => value;
+  const [low, high] = ends.map(scaled) as [number, number];
+  const at = (value: number) => (high > low ? (scaled(value) - low) / (high - low) : 0.5);
+  const ticks = isLog ? logTicks(ends[0]!, ends[1]!) : ticksWithin(ends[0]!, ends[1]!, 5);
+  const text = apart(ticks, formatNumber);
+  return {
+    ticks: ticks.map((tick) => [at(tick), text(tick)] as const),
+    at: (value: string) => at(Number(value)),
+  };
+}
+
+/** Leaves room for the spread of the lines with the first and the last value. */
+const inside = (place: number, room: number) => room / 2 + place * (1 - room);
+
+/** Sorts the items if all are numbers; otherwise keeps their order. */
+function inOrder(items: readonly string[]): readonly string[] {
+  return items.every((item) => item !== '' && Number.isFinite(Number(item)))
+    ? items.toSorted((a, b) => Number(a) - Number(b))
+    : items;
+}
+
+export const parallelFigure = (parallel: Parallel): Content => new Part('parallel-plot', { parallel });
