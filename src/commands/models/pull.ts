@@ -24,12 +24,10 @@ type Args = Arguments<typeof options>;
 type Output = { readonly model: string; readonly path: string };
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { withoutScheme } = await import('../../models/local/stores/hf-cache.js');
   const { pullModel } = await import('../../models/local/stores/hf-download.js');
-  const reference = withoutScheme(args.model);
   const progress = createProgress({ quiet: args.quiet || args.json }, context);
   try {
-    const path = await pullModel(reference, context.env, {
+    const path = await pullModel(args.model, context.env, {
       signal: context.stop.finish,
       onStart(bytes, files) {
         if (files > 0) progress.begin({ label: plural(files, 'file'), total: bytes, amount: formatBytes });

@@ -82,14 +82,11 @@ export class KeyValueCache implements TokenCache {
   }
 
   tensors(): readonly ort.Tensor[] {
-    this.#tensors ??= this.#views();
-    return this.#tensors;
-  }
-
-  #views(): readonly ort.Tensor[] {
+    if (this.#tensors !== undefined) return this.#tensors;
     const shape = [this.shape.kvHeads, this.rows, this.#capacity, this.shape.headDim];
     const size = shape.reduce((product, one) => product * one);
-    return this.#buffers.map((buffer) => new ort.Tensor('float32', buffer.subarray(0, size), shape));
+    this.#tensors = this.#buffers.map((buffer) => new ort.Tensor('float32', buffer.subarray(0, size), shape));
+    return this.#tensors;
   }
 
   reset(rows: number): void {

@@ -110,18 +110,16 @@ function answersOf(
 
 /** Builds the inference graph, with weights as stored or quantised. */
 export function buildGraph(
-  {
-    path,
-    adapter: adapterPath,
-    quantization,
-    ignoreKeys,
-    device,
-  }: Pick<LoadSettings, 'path' | 'adapter' | 'quantization' | 'ignoreKeys'> & { readonly device?: Device },
+  settings: Pick<LoadSettings, 'path' | 'adapter' | 'quantization' | 'ignoreKeys'> & {
+    readonly device?: Device;
+  },
   config: DecoderConfig,
   weights: StoredTensors,
 ): BuiltGraph {
+  const { device, ignoreKeys, path, quantization } = settings;
   const packed = packedWeights(path, config, weights, quantization);
-  const adapter = adapterPath === undefined ? undefined : openAdapter(adapterPath, config, ignoreKeys);
+  const adapter =
+    settings.adapter === undefined ? undefined : openAdapter(settings.adapter, config, ignoreKeys);
   const parametersOf = (g: GraphBuilder) => {
     const exact = storedParameters(g, weights, 'float32');
     const parameters = quantization === 'float32' ? unpackedParameters : packedParameters;
@@ -147,42 +145,30 @@ export function opensThinking(tokenizer: ChatTokenizer, messages: readonly ChatM
   return text.lastIndexOf('<think>') > text.lastIndexOf('</think>');
 }
 
-/** Maximum number of cached choice constraints; in a text world, the choices change with each step. */
-const choicesKept = 4096;
+/** Maximum number of cached constraints; in a text world, the choices change with each step. */
+const constraintsKept = 4096;
 
 /** Caches constraints, with their masks, by grammar or choices. */
-export interface ConstraintCache {
-  of(grammar: AnswerGrammar, thinking: boolean): Constraint;
-  among(texts: readonly string[]): Constraint;
-}
-
 export function constraintCache(
   tokenizer: ChatTokenizer,
   config: DecoderConfig,
   eosTokens: ReadonlySet<number>,
-): ConstraintCache {
+) {
   let vocabulary: ConstraintVocabulary | undefined;
-  const vocabularyOf = () => {
-    vocabulary ??= constraintVocabulary(tokenizer, config.vocabulary, eosTokens);
-    return vocabulary;
+  const known = new Map<string, Constraint>();
+  const cached = (key: string, make: () => Constraint) => {
+    const constraint = known.get(key) ?? make();
+    if (known.size >= constraintsKept) known.clear();
+    known.set(key, constraint);
+    return constraint;
   };
-  const ofGrammars = new Map<string, Constraint>();
-  const ofChoices = new Map<string, Constraint>();
   return {
-    of(grammar, thinking) {
-      const key = JSON.stringify([grammar, thinking]);
-      const constraint = ofGrammars.get(key) ?? createConstraint(grammar, vocabularyOf(), thinking);
-      ofGrammars.set(key, constraint);
-      return constraint;
-    },
-    among(texts) {
-      const key = JSON.stringify(texts);
-      const known = ofChoices.get(key);
-      if (known !== undefined) return known;
-      if (ofChoices.size >= choicesKept) ofChoices.clear();
-      const constraint = choiceConstraint(answersOf(texts, tokenizer, eosTokens));
-      ofChoices.set(key, constraint);
-      return constraint;
-    },
+    of: (grammar: AnswerGrammar, thinking: boolean) =>
+      cached(JSON.stringify([grammar, thinking]), () => {
+        vocabulary ??= constraintVocabulary(tokenizer, config.vocabulary, eosTokens);
+        return createConstraint(grammar, vocabulary, thinking);
+      }),
+    among: (texts: readonly string[]) =>
+      cached(JSON.stringify(texts), () => choiceConstraint(answersOf(texts, tokenizer, eosTokens))),
   };
 }

@@ -87,10 +87,8 @@ function packed(
   matrices: readonly StoredTensor[],
   packingOf: (tensor: StoredTensor) => Packing,
 ): Omit<PackedWeights, 'rounded'> {
-  const layout = layoutOf(matrices, packingOf);
-  const file = cachedFile(model, kind, formatVersion, matrices, layout.at(-1)?.offsets.end ?? 0, (path) =>
-    write(path, layout),
-  );
+  const { layout, bytes } = layoutOf(matrices, packingOf);
+  const file = cachedFile(model, kind, formatVersion, matrices, bytes, (path) => write(path, layout));
   const stored = new Map(readSafetensors(file).tensors.map((tensor) => [tensor.name, tensor]));
   const packedOnes = layout.map(
     ({ tensor, packing }) => [tensor.name, matrixOf(tensor, packing, stored)] as const,
@@ -111,54 +109,48 @@ function matrixOf(tensor: StoredTensor, packing: Packing, stored: StoredTensors)
   };
 }
 
-type Part = 'codes' | 'scales' | 'offsets';
+const parts = ['codes', 'scales', 'offsets'] as const;
+type Part = (typeof parts)[number];
+type Sizes = Record<Part, number>;
 
 interface Placed {
   readonly tensor: StoredTensor;
   readonly packing: Packing;
   readonly blocks: number;
-  /** Byte ranges in the data part of the file; `offsets` is empty if the packing has none. */
-  readonly codes: Range;
-  readonly scales: Range;
-  readonly offsets: Range;
+  /** Bytes of a row's codes, scales and offsets (0 if the packing has none), and where those of the first row start. */
+  readonly perRow: Readonly<Sizes>;
+  readonly starts: Sizes;
 }
 
-interface Range {
-  readonly start: number;
-  readonly end: number;
-}
-
-function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredTensor) => Packing): Placed[] {
-  let end = 0;
-  const place = (bytes: number) => {
-    end += bytes;
-    return { start: end - bytes, end };
-  };
-  const sized = matrices.map((tensor) => {
+function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredTensor) => Packing) {
+  const layout = matrices.map((tensor): Placed => {
     const packing = packingOf(tensor);
-    const [rows, columns] = tensor.shape as [number, number];
-    const blocks = Math.ceil(columns / packing.block);
-    return { tensor, packing, blocks, count: rows * blocks };
+    const blocks = Math.ceil(tensor.shape[1]! / packing.block);
+    const codes = (blocks * packing.block * packing.bits) / 8;
+    const perRow = { codes, scales: 4 * blocks, offsets: packing.offset ? 4 * blocks : 0 };
+    return { tensor, packing, blocks, perRow, starts: { codes: 0, scales: 0, offsets: 0 } };
   });
+  let bytes = 0;
   // Parts of one kind are adjacent, so matrices that multiply the same x form one range of the file.
-  const codes = sized.map(({ packing, count }) => place((count * packing.block * packing.bits) / 8));
-  const scales = sized.map(({ count }) => place(count * 4));
-  const offsets = sized.map(({ packing, count }) => place(packing.offset ? count * 4 : 0));
-  return sized.map(({ tensor, packing, blocks }, i) => {
-    return { tensor, packing, blocks, codes: codes[i]!, scales: scales[i]!, offsets: offsets[i]! };
-  });
+  for (const part of parts)
+    for (const { perRow, starts, tensor } of layout) {
+      starts[part] = bytes;
+      bytes += tensor.shape[0]! * perRow[part];
+    }
+  return { layout, bytes };
 }
 
 function headerOf(layout: readonly Placed[]): Uint8Array {
-  const entries = layout.flatMap(({ tensor, packing, blocks, ...at }) => {
+  const entries = layout.flatMap(({ blocks, perRow, starts, tensor }) => {
     const rows = tensor.shape[0]!;
-    const entry = (name: Part, dtype: string, shape: readonly number[]) =>
-      [`${tensor.name}.${name}`, { dtype, shape, data_offsets: [at[name].start, at[name].end] }] as const;
-    return [
-      entry('codes', 'U8', [rows, blocks, (packing.block * packing.bits) / 8]),
-      entry('scales', 'F32', [rows, blocks]),
-      ...(packing.offset ? [entry('offsets', 'F32', [rows, blocks])] : []),
-    ];
+    return parts
+      .filter((part) => perRow[part] > 0)
+      .map((part) => {
+        const [dtype, shape] =
+          part === 'codes' ? ['U8', [rows, blocks, perRow.codes / blocks]] : ['F32', [rows, blocks]];
+        const data_offsets = [starts[part], starts[part] + rows * perRow[part]];
+        return [`${tensor.name}.${part}`, { dtype, shape, data_offsets }] as const;
+      });
   });
   const text = Buffer.from(JSON.stringify(Object.fromEntries(entries)));
   const length = Buffer.alloc(8);
@@ -176,16 +168,14 @@ function write(file: string, layout: readonly Placed[]): void {
     const header = headerOf(layout);
     writeAll(descriptor, header, 0);
     for (const placed of layout) {
-      const { tensor, packing, blocks } = placed;
+      const { perRow, starts, tensor } = placed;
       const rows = tensor.shape[0]!;
       const head = tensor.interleaved ?? 1;
       const step = Math.max(1, Math.floor(chunkBytes / (tensor.length / rows) / head)) * head;
       for (let row = 0; row < rows; row += step) {
-        const part = packRows(placed, row, Math.min(step, rows - row));
-        const at = (name: Part, perRow: number) => header.length + placed[name].start + row * perRow;
-        writeAll(descriptor, part.codes, at('codes', (blocks * packing.block * packing.bits) / 8));
-        writeAll(descriptor, bytesOf(part.scales), at('scales', blocks * 4));
-        if (packing.offset) writeAll(descriptor, bytesOf(part.offsets!), at('offsets', blocks * 4));
+        const packed = packRows(placed, row, Math.min(step, rows - row));
+        for (const part of parts.filter((one) => perRow[one] > 0))
+          writeAll(descriptor, bytesOf(packed[part]!), header.length + starts[part] + row * perRow[part]);
       }
     }
     fsyncSync(descriptor);
@@ -241,7 +231,7 @@ function repackRows(tensor: StoredTensor, from: number, count: number): Rows {
   return result;
 }
 
-const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array) =>
+const bytesOf = ({ buffer, byteOffset, byteLength }: Uint8Array | Float32Array) =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
 function writeAll(descriptor: number, bytes: Uint8Array, position: number): void {

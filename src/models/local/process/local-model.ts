@@ -21,7 +21,7 @@ import { ModelProcess } from './model-process.js';
 export function createLocalModel(config: LocalConfig): LanguageModel {
   const adapter =
     config.adapter === undefined ? undefined : modelDirectory(config.adapter, undefined, 'model.adapter');
-  const located = { ...config, path: modelDirectory(config.path), adapter };
+  const located: LocalConfig = { ...config, path: modelDirectory(config.path), adapter };
   checkFiles(located);
   const id = modelId(nameable(config.path), adapter);
   if (sharesProcess(config)) return sharingModel(id, located);
@@ -59,11 +59,7 @@ function sharingModel(id: string, config: LocalConfig): LanguageModel {
   };
 }
 
-function checkFiles({
-  adapter,
-  path,
-  ignoreKeys,
-}: Pick<LocalConfig, 'adapter' | 'path' | 'ignoreKeys'>): void {
+function checkFiles({ adapter, ignoreKeys, path }: LocalConfig): void {
   requireRuntime();
   checkModel(path, ignoreKeys);
   const config = readDecoderConfig(path, ignoreKeys);
@@ -110,16 +106,10 @@ function languageModel(
         signal,
       );
       const latencyMs = performance.now() - start;
-      const constrained = config.format !== 'text' && grammar !== undefined;
-      return completions(result, latencyMs).map((completion) =>
-        constrained
-          ? {
-              ...completion,
-              constrained,
-              ...(config.format === 'auto' && { format: 'constrained' as const }),
-            }
-          : completion,
-      );
+      const replies = completions(result, latencyMs);
+      if (config.format === 'text' || grammar === undefined) return replies;
+      const format = config.format === 'auto' ? { format: 'constrained' as const } : {};
+      return replies.map((completion) => ({ ...completion, constrained: true, ...format }));
     },
     async context() {
       const tokenizer = await openTokenizer();

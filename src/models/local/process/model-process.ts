@@ -29,7 +29,7 @@ interface Running {
 /** The parent's view of the model's process: starts it when needed, and again after a crash. */
 export class ModelProcess {
   readonly #id: string;
-  #settings: LoadSettings;
+  readonly #settings: LoadSettings;
   #running: Running | undefined;
   #nextJob = 0;
 

@@ -7,12 +7,12 @@ import { readRegularFile } from '../../../base/files/regular-file.js';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-export const hfScheme = 'hf:';
+const hfScheme = 'hf:';
 
 /** Whether a path refers to a model in the cache rather than to a location on disk. */
 export const isReference = (path: string): boolean => path.startsWith(hfScheme);
 
-/** Parsed `[ORG/]NAME[@REVISION][:FILE.gguf]`; a few old models have no organisation. */
+/** Parsed `hf:[ORG/]NAME[@REVISION][:FILE.gguf]`; a few old models have no organisation. */
 export interface HfReference {
   readonly repository: string;
   /** A branch, a tag or a commit. */
@@ -23,27 +23,16 @@ export interface HfReference {
 
 /** @throws UserError if the format is invalid */
 export function parseHfReference(reference: string): HfReference {
-  const match = /^((?:[\w.-]+\/)?[\w.-]+)(?:@([\w./-]+))?(?::([^:]+\.gguf))?$/i.exec(reference);
+  const match = /^hf:((?:[\w.-]+\/)?[\w.-]+)(?:@([\w./-]+))?(?::([^:]+\.gguf))?$/i.exec(reference);
   const parts = reference.split(/[/@:]/);
   if (match === null || parts.some((one) => one === '..' || one === '.'))
     throw new UserError({
       field: 'model.path',
-      value: `${hfScheme}${reference}`,
+      value: reference,
       message: 'this is not the name of a Hugging Face model',
       alternatives: ['hf:ORG/NAME', 'hf:ORG/NAME@REVISION', 'hf:ORG/NAME:FILE.gguf'],
     });
   return { repository: match[1]!, revision: match[2] ?? 'main', file: match[3] };
-}
-
-/** Converts `hf:ORG/NAME…` to `ORG/NAME…`. @throws UserError if it isn't a Hugging Face model */
-export function withoutScheme(model: string): string {
-  if (model.startsWith(hfScheme)) return model.slice(hfScheme.length);
-  throw new UserError({
-    field: 'model',
-    value: model,
-    message: 'this is not a Hugging Face model',
-    alternatives: ['hf:ORG/NAME', 'hf:ORG/NAME:FILE.gguf'],
-  });
 }
 
 /** The cache folder, located as huggingface_hub locates it. */
@@ -67,12 +56,12 @@ export function hfModel(reference: string, env: Variables = process.env): string
   if (found !== undefined && existsSync(path.join(found, weights))) return found;
   throw new UserError({
     field: 'model.path',
-    value: `${hfScheme}${reference}`,
+    value: reference,
     message: `the Hugging Face cache doesn’t contain this model (${cache})`,
     alternatives: hfModels(env)
       .slice(0, 12)
       .map((model) => model.reference),
-    hint: `download it: \`policyloop models pull hf:${reference}\`, or set HF_HUB_CACHE to the folder of the cache`,
+    hint: `download it: \`policyloop models pull ${reference}\`, or set HF_HUB_CACHE to the folder of the cache`,
   });
 }
 

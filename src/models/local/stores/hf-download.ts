@@ -7,14 +7,7 @@ import { messageOf, redact, UserError } from '../../../base/errors.js';
 import { replaceFile } from '../../../base/files/files.js';
 import { parseJson } from '../../../base/files/json-depth.js';
 import { requireShortNames } from '../../../base/files/regular-file.js';
-import {
-  type HfReference,
-  hfCache,
-  hfScheme,
-  parseHfReference,
-  repositoryFolder,
-  type Variables,
-} from './hf-cache.js';
+import { type HfReference, hfCache, parseHfReference, repositoryFolder, type Variables } from './hf-cache.js';
 
 export interface DownloadHooks {
   /** Called with the total size in bytes and the number of the files to download. Files in the cache don't count. */
@@ -94,7 +87,7 @@ export async function pullModel(
 }
 
 function refusal(reference: string, message: string, status?: number): UserError {
-  const place = { field: 'model', value: `${hfScheme}${reference}` };
+  const place = { field: 'model', value: reference };
   if (status === 404)
     return new UserError({ ...place, message: `${message}: there is no such model, revision or file` });
   const isRestricted = status === 401 || status === 403;
@@ -126,12 +119,12 @@ function filesOf({ repository, file }: HfReference, files: readonly HubFile[]): 
     .map(({ rfilename: name }) => name);
   throw new UserError({
     field: 'model',
-    value: `${hfScheme}${repository}${file === undefined ? '' : `:${file}`}`,
+    value: `hf:${repository}${file === undefined ? '' : `:${file}`}`,
     message:
       file === undefined
         ? 'this repository has neither model.safetensors nor its shards'
         : 'the repository has no such file',
-    alternatives: ggufs.slice(0, 12).map((name) => `${hfScheme}${repository}:${name}`),
+    alternatives: ggufs.slice(0, 12).map((name) => `hf:${repository}:${name}`),
   });
 }
 
@@ -140,7 +133,7 @@ function refuseOffline(reference: string, { HF_HUB_OFFLINE: offline }: Variables
   throw new UserError({
     field: 'HF_HUB_OFFLINE',
     value: offline,
-    message: `can’t pull hf:${reference}, because this variable turns off downloads`,
+    message: `can’t pull ${reference}, because this variable turns off downloads`,
     hint: 'unset it',
   });
 }

@@ -23,17 +23,17 @@ describe('the Hugging Face cache', () => {
   symlinkSync(path.join(snapshot, 'model.safetensors'), path.join(snapshot, 'tiny.gguf'));
 
   it('finds a model by repository, revision and file', () => {
-    expect(hfModel('org/tiny', env)).toBe(snapshot);
-    expect(hfModel('org/tiny@c0ffee', env)).toBe(snapshot);
-    expect(hfModel('org/tiny:tiny.gguf', env)).toBe(path.join(snapshot, 'tiny.gguf'));
-    expect(hfModel('org/tiny', { HF_HUB_CACHE: path.join(root, 'hf', 'hub') })).toBe(snapshot);
+    expect(hfModel('hf:org/tiny', env)).toBe(snapshot);
+    expect(hfModel('hf:org/tiny@c0ffee', env)).toBe(snapshot);
+    expect(hfModel('hf:org/tiny:tiny.gguf', env)).toBe(path.join(snapshot, 'tiny.gguf'));
+    expect(hfModel('hf:org/tiny', { HF_HUB_CACHE: path.join(root, 'hf', 'hub') })).toBe(snapshot);
   });
 
   it('refuses a model that it does not contain, and an invalid name', () => {
-    expect(() => hfModel('org/other', env)).toThrow(
+    expect(() => hfModel('hf:org/other', env)).toThrow(
       /contain this model[\s\S]*hf:org\/tiny[\s\S]*models pull hf:org\/other/,
     );
-    expect(() => hfModel('org/tiny@v2', env)).toThrow(/contain this model/);
+    expect(() => hfModel('hf:org/tiny@v2', env)).toThrow(/contain this model/);
     for (const name of [
       '',
       '/tiny',
@@ -44,7 +44,7 @@ describe('the Hugging Face cache', () => {
       'org/tiny@../../x',
       'org/tiny:weights.bin',
     ])
-      expect(() => parseHfReference(name)).toThrow(/not the name of a Hugging Face model/);
+      expect(() => parseHfReference(`hf:${name}`)).toThrow(/not the name of a Hugging Face model/);
   });
 });
 
@@ -69,7 +69,7 @@ it('a model without an organisation is listed and found by its name', () => {
   cpSync(referenceDirectory('qwen3-fp32'), snapshot, { recursive: true });
   const env = { HF_HUB_CACHE: cache };
   expect(hfModels(env)).toEqual([{ reference: 'hf:tiny', path: snapshot }]);
-  expect(hfModel('tiny', env)).toBe(snapshot);
-  expect(hfModel('tiny@c0ffee', env)).toBe(snapshot);
-  expect(parseHfReference('tiny:file.gguf')).toMatchObject({ repository: 'tiny', file: 'file.gguf' });
+  expect(hfModel('hf:tiny', env)).toBe(snapshot);
+  expect(hfModel('hf:tiny@c0ffee', env)).toBe(snapshot);
+  expect(parseHfReference('hf:tiny:file.gguf')).toMatchObject({ repository: 'tiny', file: 'file.gguf' });
 });
