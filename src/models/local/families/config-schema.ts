@@ -86,13 +86,14 @@ export interface Family {
   readonly spelling?: Readonly<Record<string, string>>;
   /** Keys, in Llama's spelling, that are derived from other keys if absent or null. */
   readonly derived?: (config: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
-  readonly keys: readonly OwnKey[];
+  readonly keys?: readonly OwnKey[];
   readonly harmless?: readonly string[];
   /** Values at which a key has no effect in this family. */
   readonly neutral?: Readonly<Record<string, unknown>>;
   /** Defaults for absent keys; they don't apply to null. */
   readonly defaults?: Readonly<Record<string, unknown>>;
-  readonly activation: 'silu' | 'gelu-tanh';
+  /** Default: SiLU. */
+  readonly activation?: 'gelu-tanh';
   /** Which biases models of the family can have. */
   readonly biases: 'all' | 'attention' | 'queries, keys and values' | 'none';
   readonly theta?: number;

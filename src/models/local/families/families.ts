@@ -14,8 +14,6 @@ const allBut =
     (layer + 1) % n === 0 ? 'full_attention' : 'sliding_attention';
 
 const qwen = {
-  keys: [],
-  activation: 'silu',
   theta: 10_000,
   defaults: { num_key_value_heads: 32, sliding_window: 4096 },
   windowed: (config) => config.use_sliding_window === true,
@@ -79,16 +77,16 @@ const plainInWindows =
     ...(type === 'sliding_attention' && { rope_scaling: null }),
   });
 
+const mistral = {
+  biases: 'none',
+  defaults: { num_key_value_heads: 8, sliding_window: 4096 },
+  windowed: always,
+  layerType: everywhere,
+} as const satisfies Family;
+
 export const families: Readonly<Record<string, Family>> = {
-  llama: { keys: [], activation: 'silu', biases: 'all' },
-  mistral: {
-    keys: [],
-    activation: 'silu',
-    biases: 'none',
-    defaults: { num_key_value_heads: 8, sliding_window: 4096 },
-    windowed: always,
-    layerType: everywhere,
-  },
+  llama: { biases: 'all' },
+  mistral,
   qwen2: { ...qwen, biases: 'queries, keys and values', neutral: { qkv_bias: true } },
   qwen3: {
     ...qwen,
@@ -97,28 +95,15 @@ export const families: Readonly<Record<string, Family>> = {
     neutral: { use_qk_norm: true, qk_norm: true },
     options: () => ({ qkNorm: true }),
   },
-  ministral: {
-    keys: [],
-    activation: 'silu',
-    biases: 'none',
-    defaults: { num_key_value_heads: 8, sliding_window: 4096 },
-    windowed: (config) => config.sliding_window != null,
-    typed: true,
-    layerType: everywhere,
-  },
+  ministral: { ...mistral, windowed: (config) => config.sliding_window != null, typed: true },
   ministral3: {
-    keys: [],
-    activation: 'silu',
-    biases: 'none',
+    ...mistral,
     defaults: { num_key_value_heads: 8, head_dim: 128, rms_norm_eps: 1e-5, max_position_embeddings: 262_144 },
-    windowed: always,
-    layerType: everywhere,
     ropeKeys: ['llama_4_scaling_beta', 'max_position_embeddings'],
     options: (config, file) => ({ queryGrowth: queryGrowth(config, file) }),
   },
   smollm3: {
     keys: ['no_rope_layers', 'no_rope_layer_interval'],
-    activation: 'silu',
     biases: 'all',
     theta: 2e6,
     defaults: { num_key_value_heads: 4, tie_word_embeddings: true, max_position_embeddings: 32_768 },
@@ -161,7 +146,6 @@ export const families: Readonly<Record<string, Family>> = {
   },
   phi3: {
     keys: ['original_max_position_embeddings'],
-    activation: 'silu',
     biases: 'none',
     partialRotation: true,
     ropes: ['none', 'longrope'],
@@ -173,7 +157,7 @@ export const families: Readonly<Record<string, Family>> = {
       modules: { ...llamaModules, attention: ['self_attn.qkv_proj'], feedForward: ['mlp.gate_up_proj'] },
     }),
   },
-  granite: { keys: graniteKeys, activation: 'silu', biases: 'all', options: graniteOptions },
+  granite: { keys: graniteKeys, biases: 'all', options: graniteOptions },
   granitemoehybrid: {
     keys: [...graniteKeys, 'shared_intermediate_size', 'position_embedding_type'],
     harmless: (
@@ -182,7 +166,6 @@ export const families: Readonly<Record<string, Family>> = {
     ).split(' '),
     // If the keys for experts and layer types are absent, the model has Mamba layers and experts.
     defaults: { num_local_experts: 8, shared_intermediate_size: 1024 },
-    activation: 'silu',
     biases: 'attention',
     ropeOf: (config) => (config.position_embedding_type === 'rope' ? {} : null),
     options: (config, file) => ({

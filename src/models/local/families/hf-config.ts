@@ -116,7 +116,7 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
     vocabulary: config.vocab_size,
     norm: { kind: 'rms', offset: 0 },
     normEpsilon: config.rms_norm_eps,
-    activation: family.activation,
+    activation: family.activation ?? 'silu',
     gated: true,
     bias: {
       qkv: family.biases === 'queries, keys and values' || allBiased,
@@ -213,7 +213,7 @@ function respelled(content: Readonly<Record<string, unknown>>, { spelling, deriv
 }
 
 const knownKeys = (family: Family): KnownKeys => ({
-  read: [...Object.keys(commonShape), 'architectures', ...family.keys],
+  read: [...Object.keys(commonShape), 'architectures', ...(family.keys ?? [])],
   harmless: new Set([...harmlessModelKeys, ...(family.harmless ?? [])]),
   neutral: {
     is_causal: true,
@@ -244,8 +244,10 @@ const activations: Readonly<Record<string, DecoderConfig['activation']>> = {
 };
 
 function refuseUnsupported(config: HfConfig, name: string, family: Family, file: string): void {
-  const field = family.keys.includes('hidden_activation') ? 'hidden_activation' : 'hidden_act';
-  const possible = Object.keys(activations).filter((key) => activations[key] === family.activation);
+  const field = family.keys?.includes('hidden_activation') ? 'hidden_activation' : 'hidden_act';
+  const possible = Object.keys(activations).filter(
+    (key) => activations[key] === (family.activation ?? 'silu'),
+  );
   if (!possible.includes(config[field] ?? '')) throw unsupported(file, field, config[field], possible);
   if (config.quantization_config && Object.keys(config.quantization_config).length > 0)
     throw unsupported(file, 'quantization_config', config.quantization_config.quant_method ?? 'some method', [

@@ -27,7 +27,6 @@ export const qwen35: Family = {
     linear_num_value_heads: 32,
     linear_value_head_dim: 128,
   },
-  activation: 'silu',
   biases: 'attention',
   partialRotation: true,
   // Text tokens have the same position on all three axes, so these keys have no effect.
@@ -69,7 +68,6 @@ export const gpt2: Family = {
   },
   // By default, the feed-forward part is four times as wide as the residual stream.
   derived: ({ hidden_size }) => ({ intermediate_size: 4 * Number(hidden_size) }),
-  keys: [],
   harmless: (
     'n_ctx reorder_and_upcast_attn summary_activation summary_first_dropout ' +
     'summary_proj_to_labels summary_type summary_use_proj task_specific_params'
