@@ -67,6 +67,14 @@ function initialLinear(spec: ParameterSpec, bias: boolean, random: RandomGenerat
   });
 }
 
+/** Draws each parameter uniformly from its range or choices. */
+export const uniformVector = (spec: ParameterSpec, random: RandomGenerator): ParameterVector =>
+  Array.from({ length: spec.count }, () =>
+    spec.choices === undefined
+      ? toGrid(random.uniform(spec.low, spec.high), spec)
+      : random.choice(spec.choices),
+  );
+
 /** The allowed value nearest to `value`: within the range, with at most `decimals` decimals, and never -0. */
 export function toGrid(value: number, { low, high, decimals }: Omit<ParameterSpec, 'choices'>): number {
   const scale = 10 ** decimals;

@@ -1,12 +1,10 @@
 import { UserError } from '../base/errors.js';
-import type { RandomGenerator } from '../base/random/generator.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { firstLargest } from '../statistics/descriptive.js';
-import { toGrid } from './linear.js';
+import { uniformVector } from './linear.js';
 import {
   createProjection,
   outputNames,
-  type ParameterSpec,
   type ParameterVector,
   type Policy,
   type PolicyDescription,
@@ -61,7 +59,8 @@ export function mlpPolicies(config: MlpConfig, environment: EnvironmentSpec): Po
     parameters,
     description,
     build: (vector) => buildNetwork(weightsFrom(description, vector), layers, description),
-    initial: (random) => initialNetwork(parameters, random),
+    // Like the initial weights of LLM-RL-finetune.
+    initial: (random) => uniformVector(parameters, random),
   };
 }
 
@@ -135,10 +134,6 @@ function buildNetwork(
   if (!discrete) return (observation) => [...forward(observation as readonly number[])];
   return (observation) => firstLargest(forward(observation as readonly number[])) + firstAction;
 }
-
-/** Uniform over the range, like the initial weights of LLM-RL-finetune. */
-const initialNetwork = (spec: ParameterSpec, random: RandomGenerator): ParameterVector =>
-  Array.from({ length: spec.count }, () => toGrid(random.uniform(spec.low, spec.high), spec));
 
 /** Examples: `layer 1: weight of observation[0] for unit 3`, `layer 2: bias of action 1`. */
 function weightNames(layers: readonly Layer[], shape: VectorShape): readonly string[] {

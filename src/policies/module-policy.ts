@@ -7,7 +7,7 @@ import { loadModule, thrownIn } from '../base/modules/user-module.js';
 import type { RandomGenerator } from '../base/random/generator.js';
 import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
-import { toGrid } from './linear.js';
+import { uniformVector } from './linear.js';
 import type { ParameterSpec, ParameterVector, PolicyFamily } from './policy.js';
 import type { ModulePolicyConfig } from './settings.js';
 
@@ -131,13 +131,7 @@ export async function modulePolicies(
     },
     initial: (random) =>
       initial === undefined
-        ? Array.from({ length: parameters.count }, () => drawn(parameters, random))
+        ? uniformVector(parameters, random)
         : guarded('initial', () => initial.call(made, random)),
   };
-}
-
-function drawn({ choices, ...range }: ParameterSpec, random: RandomGenerator): number {
-  return choices === undefined
-    ? toGrid(random.uniform(range.low, range.high), range)
-    : random.choice(choices);
 }

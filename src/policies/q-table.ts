@@ -7,11 +7,12 @@ import {
   type Observation,
 } from '../environments/environment.js';
 import { firstLargest } from '../statistics/descriptive.js';
-import { toGrid } from './linear.js';
+import { uniformVector } from './linear.js';
 import {
   type BinEdges,
   numericSpace,
   type ParameterSpec,
+  type ParameterVector,
   type PolicyFamily,
   tupleActions,
 } from './policy.js';
@@ -112,61 +113,38 @@ export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpe
     actions: actions.map((action) => JSON.stringify(action)),
     ...(discretizer.bins && { bins: discretizer.bins }),
   } as const;
-  const table = config.form === 'actions' ? actionTable : valueTable;
-  return { description, ...table(config, discretizer, actions) };
-}
-
-type Table = Omit<PolicyFamily, 'description'>;
-
-function actionTable(_config: QTableConfig, discretizer: Discretizer, actions: readonly Action[]): Table {
-  const { states } = discretizer;
-  // A table entry is the action itself if actions are numbers; otherwise, its index in the list of actions.
-  const choices = actions.map((action, index) => (typeof action === 'number' ? action : index));
-  const first = choices[0]!;
+  const parameters = parametersOf(config, states, actions);
+  const actionIn = (vector: ParameterVector, state: number): Action => {
+    if (config.form === 'actions') return actions[vector[state]! - parameters.low]!;
+    const first = state * actions.length;
+    return actions[firstLargest(vector.slice(first, first + actions.length))]!;
+  };
   return {
-    parameters: {
-      count: states,
-      kind: 'integer',
-      low: first,
-      high: choices.at(-1)!,
-      decimals: 0,
-      choices,
-      names: Array.from({ length: states }, (_, s) => `action in state ${s}`),
-    },
-    build: (vector) => {
-      const table = vector.map((value) => actions[value - first]!);
+    description,
+    parameters,
+    build(vector) {
+      const table = Array.from({ length: states }, (_, state) => actionIn(vector, state));
       return (observation) => table[discretizer.index(observation)]!;
     },
-    initial: (random) => Array.from({ length: states }, () => random.choice(choices)),
+    initial: (random) => uniformVector(parameters, random),
   };
 }
 
-function valueTable(config: QTableConfig, discretizer: Discretizer, actions: readonly Action[]): Table {
+function parametersOf(config: QTableConfig, states: number, actions: readonly Action[]): ParameterSpec {
+  if (config.form === 'actions') {
+    // A table entry is the action itself if actions are numbers; otherwise, its index in the list of actions.
+    const choices = actions.map((action, index) => (typeof action === 'number' ? action : index));
+    const names = Array.from({ length: states }, (_, s) => `action in state ${s}`);
+    const [low, high] = [choices[0]!, choices.at(-1)!];
+    return { count: states, kind: 'integer', low, high, decimals: 0, choices, names };
+  }
   const { low, high, decimals } = config;
-  const { states } = discretizer;
   const count = states * actions.length;
-  const parameters: ParameterSpec = {
-    count,
-    kind: decimals === 0 ? 'integer' : 'float',
-    low,
-    high,
-    decimals,
-    names: Array.from(
-      { length: count },
-      (_, p) => `value of action ${p % actions.length} in state ${Math.floor(p / actions.length)}`,
-    ),
-  };
-  return {
-    parameters,
-    build: (vector) => {
-      const greedy = Array.from({ length: states }, (_, s) => {
-        const first = s * actions.length;
-        return actions[firstLargest(vector.slice(first, first + actions.length))]!;
-      });
-      return (observation) => greedy[discretizer.index(observation)]!;
-    },
-    initial: (random) => Array.from({ length: count }, () => toGrid(random.uniform(low, high), parameters)),
-  };
+  const names = Array.from(
+    { length: count },
+    (_, p) => `value of action ${p % actions.length} in state ${Math.floor(p / actions.length)}`,
+  );
+  return { count, kind: decimals === 0 ? 'integer' : 'float', low, high, decimals, names };
 }
 
 function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly Action[] {

@@ -1,20 +1,16 @@
 import { answerText } from '../../models/answer-text.js';
 import { parametersIn } from './parse.js';
+import { withoutProgram } from './program.js';
 
 const opener = /\{\s*"params"\s*:\s*(?=\n)/;
 const jsonReason = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"([^"\\]*(?:\\.[^"\\]*)*)/is;
-
-/** A code block; the last one may be unclosed. */
-const codeBlock = /^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]*\1[ \t]*$|(?![\s\S]))/gms;
 
 /**
  * The reason given in a reply, on one line: its text without the parameters or the program. Used only in reports and
  * datasets.
  */
 export function statedReason(reply: string, limit = 600): string {
-  const text = answerText(reply).text.replace(codeBlock, (block, _, code: string) =>
-    /\bact\b\s*[(=]/.test(code) ? '' : block,
-  );
+  const text = withoutProgram(answerText(reply).text);
   if (/\bfunction\s+act\b/.test(text)) return '';
   const inJson = jsonReason.exec(text)?.[1];
   if (inJson !== undefined) return oneLine(inJson.replace(/\\n/g, ' ').replace(/\\(.)/gs, '$1'), limit);

@@ -1,6 +1,7 @@
 /** Formats an episode as a few lines of text: either sampled steps or statistics. */
 import { short, significant } from '../../environments/catalogue/facts.js';
 import type { Action, Observation } from '../../environments/environment.js';
+import { occurrences } from '../../rollout/behaviour.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import type { MemorySettings } from '../settings.js';
 import type { ScoreText } from './scores.js';
@@ -66,11 +67,8 @@ function describe(name: string, values: readonly Value[], counted: string): read
   const first = values[0];
   if (first === undefined) return [];
   if (typeof first !== 'object') {
-    const counts = new Map<number | string, number>();
-    for (const value of values as readonly (number | string)[])
-      counts.set(value, (counts.get(value) ?? 0) + 1);
-    const most = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
-    const listed = most.slice(0, countedValues).map(([value, n]) => `${show(value)}: ${n}`);
+    const most = occurrences(values as readonly (number | string)[]);
+    const listed = most.slice(0, countedValues).map(({ times, value }) => `${show(value)}: ${times}`);
     const rest = most.length - listed.length;
     return [`${name} (${counted}): ${listed.join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`];
   }

@@ -10,7 +10,6 @@ import {
   plural,
 } from '../../../base/text/numbers.js';
 import { excerpt } from '../../../base/text/one-line.js';
-import { withoutProgram } from '../../../prompting/answer/program.js';
 import { statedReason } from '../../../prompting/answer/reason.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { type CallRecord, isModelCall } from '../../../runs/calls.js';
@@ -108,7 +107,7 @@ function proposalEntry(proposal: LoggedProposal, log: Log, isOpen: boolean): Con
   const failures = attempts.filter(({ outcome }) => outcome.kind !== 'accepted').length;
   const last = log.calls.get(attempts.at(-1)?.index ?? -1);
   const reply = last?.completion?.text ?? '';
-  const reason = statedReason(withoutProgram(reply.slice(0, longestText)));
+  const reason = statedReason(reply.slice(0, longestText));
   return html`<details class="proposal${improved ? ' improved' : ''}${failures > 0 ? ' failed' : ''}" id=${proposalId(proposal)} open=${isOpen}>
 <summary><span class="where">${iteration}${log.groups && html`<small>.${candidate + 1}</small>`}</span>
 <span class="score">${entry ? log.asText(entry.score) : '–'}</span>
