@@ -6,9 +6,9 @@ import { z } from 'zod';
 import { longestPart } from '../base/files/regular-file.js';
 import { isModulePath } from '../base/modules/user-module.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../base/settings/schema.js';
-import { type EnvironmentConfig, environmentSchema } from '../environments/settings.js';
+import { environmentSchema } from '../environments/settings.js';
 import { policySchema } from '../policies/families.js';
-import { type MemorySettings, memorySchema, promptsSchema } from '../prompting/settings.js';
+import { memorySchema, promptsSchema } from '../prompting/settings.js';
 import { evaluationSchema } from '../rollout/settings.js';
 import { limitsSchema } from './limits.js';
 import { slurmSchema, sweepSchema } from './many-runs.js';
@@ -18,17 +18,22 @@ import { stageNames, stageSections, stagesForPrograms, stagesOf } from './stages
 const count = (minimum: number) => z.int().min(minimum);
 const text = z.string().min(1);
 
-const warmupSchema = z.strictObject({
-  policies: count(0)
-    .optional()
-    .describe(
-      'Number of random policies to evaluate before the first proposal (default: 20, or none with `from`)',
-    ),
-  from: text
-    .optional()
-    .describe("Run directory; its policies are evaluated first, on this run's episodes")
-    .meta({ format: 'path' }),
-});
+const warmupSchema = z
+  .strictObject({
+    policies: count(0)
+      .optional()
+      .describe(
+        'Number of random policies to evaluate before the first proposal (default: 20, or none with `from`)',
+      ),
+    from: text
+      .optional()
+      .describe("Run directory; its policies are evaluated first, on this run's episodes")
+      .meta({ format: 'path' }),
+  })
+  .transform(({ policies, ...warmup }) => ({
+    ...warmup,
+    policies: policies ?? (warmup.from === undefined ? 20 : 0),
+  }));
 
 const confirmationSchema = z.strictObject({
   candidates: count(0).default(3).describe('Number of top policies to evaluate again at the end; 0: none'),
@@ -42,6 +47,21 @@ const targetSchema = z.strictObject({
     .describe('Number of consecutive iterations in which the best candidate must reach the target'),
 });
 
+/** Functions that expand sections given as a bare value. */
+const shorthands = {
+  environment: (id: string) => ({ id }),
+  target: (value: number) => ({ return: value }),
+  warmup: (policies: number) => ({ policies }),
+  memory: (which: 'all' | 'none') => (which === 'all' ? {} : { best: 0, recent: 0 }),
+};
+
+/** A section that may be given as a bare value. */
+const abbreviated = <Short extends z.ZodType, Long extends z.ZodType>(
+  short: Short,
+  expand: (value: z.output<Short>) => object,
+  long: Long,
+) => z.union([short.transform((value) => long.parse(expand(value))), long]);
+
 /** A name that is also the name of a directory. */
 export const nameSchema = z
   .string()
@@ -54,8 +74,7 @@ export const nameSchema = z
 export const configSchema = z.strictObject({
   $schema: z.string().optional().describe('Schema for editors'),
   name: nameSchema.optional().describe('Name of the experiment; the run directory is named after it'),
-  environment: z
-    .union([environmentSchema.shape.id, environmentSchema])
+  environment: abbreviated(environmentSchema.shape.id, shorthands.environment, environmentSchema)
     .describe('Environment id, your own module (`./my-env.js`), or `{id, options, …}`')
     .meta({ examples: ['CartPole-v1'] }),
   policy: policySchema
@@ -79,22 +98,19 @@ export const configSchema = z.strictObject({
       'Maximum number of retries per candidate, after replies that are invalid or repeat an earlier policy',
     ),
   ...stageSections,
-  target: z
-    .union([z.number(), targetSchema])
+  target: abbreviated(z.number(), shorthands.target, targetSchema)
     .optional()
     .describe('Stop early at this mean return, or `{return, hold}`'),
   limits: limitsSchema.prefault({}).describe('Limits; the run ends cleanly before it could exceed one'),
-  warmup: z
-    .union([count(0), warmupSchema])
+  warmup: abbreviated(count(0), shorthands.warmup, warmupSchema)
     .prefault({})
     .describe('Initial policies: a number of random ones, or `{policies, from}`'),
   evaluation: evaluationSchema.prefault({}).describe('How a candidate is scored'),
   confirmation: confirmationSchema
     .prefault({})
     .describe('Evaluate the best policies again at the end, on fresh seeds'),
-  memory: z
-    .union([z.literal('all'), z.literal('none'), memorySchema])
-    .default('all')
+  memory: abbreviated(z.enum(['all', 'none']), shorthands.memory, memorySchema)
+    .prefault('all')
     .describe('Which evaluations a prompt shows: `all`, `none`, or `{best, recent, …}`'),
   prompts: promptsSchema.prefault({}).describe('Content of the prompts'),
   record: z
@@ -108,28 +124,11 @@ export const configSchema = z.strictObject({
 export type ConfigInput = z.input<typeof configSchema>;
 type ParsedConfig = z.output<typeof configSchema>;
 
-type WarmupConfig = z.output<typeof warmupSchema>;
 export type TargetConfig = z.output<typeof targetSchema>;
 export type ConfirmationConfig = z.output<typeof confirmationSchema>;
 
 /** A config with the defaults of its schema filled in and shorthands expanded. It is itself a valid config. */
-export type Config = Omit<
-  ParsedConfig,
-  '$schema' | 'environment' | 'target' | 'warmup' | 'memory' | 'sweep'
-> & {
-  readonly environment: EnvironmentConfig;
-  readonly target?: TargetConfig | undefined;
-  readonly warmup: WarmupConfig & { readonly policies: number };
-  readonly memory: MemorySettings;
-};
-
-/** Functions that expand sections given as a bare value. */
-const shorthands = {
-  environment: (id: string) => ({ id }),
-  target: (value: number) => ({ return: value }),
-  warmup: (policies: number) => ({ policies }),
-  memory: (which: 'all' | 'none') => (which === 'all' ? {} : { best: 0, recent: 0 }),
-};
+export type Config = Omit<ParsedConfig, '$schema' | 'sweep'>;
 
 /**
  * Expands short forms that name a user's file, in every section that allows one: `{provider: ./my-model.js}` becomes
@@ -177,11 +176,6 @@ export const experimentKind: SettingsKind<ParsedConfig> = {
   },
 };
 
-const withPolicies = (warmup: WarmupConfig) => ({
-  ...warmup,
-  policies: warmup.policies ?? (warmup.from === undefined ? 20 : 0),
-});
-
 /** Replaces defaults that apply only to parameters. */
 const withProgramPrompts = ({ prompts, ...config }: ParsedConfig) => ({
   prompts: { ...prompts, set: prompts.set === 'semantic' ? 'programs' : prompts.set },
@@ -189,27 +183,8 @@ const withProgramPrompts = ({ prompts, ...config }: ParsedConfig) => ({
 });
 
 export function resolveConfig(parsed: ParsedConfig): Config {
-  const {
-    $schema: _schema,
-    sweep: _sweep,
-    slurm: _slurm,
-    environment,
-    target,
-    warmup,
-    memory,
-    ...rest
-  } = parsed;
-  return {
-    ...rest,
-    environment:
-      typeof environment === 'string'
-        ? environmentSchema.parse(shorthands.environment(environment))
-        : environment,
-    target: typeof target === 'number' ? targetSchema.parse(shorthands.target(target)) : target,
-    warmup: typeof warmup === 'number' ? shorthands.warmup(warmup) : withPolicies(warmup),
-    memory: typeof memory === 'string' ? memorySchema.parse(shorthands.memory(memory)) : memory,
-    ...(rest.policy?.kind === 'program' && withProgramPrompts(parsed)),
-  };
+  const { $schema: _schema, sweep: _sweep, slurm: _slurm, ...config } = parsed;
+  return { ...config, ...(config.policy?.kind === 'program' && withProgramPrompts(parsed)) };
 }
 
 /** How constants of programs are tuned; undefined if they aren't. */

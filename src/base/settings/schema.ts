@@ -53,7 +53,9 @@ export function jsonSchemaOf(schema: z.ZodType): SchemaNode {
   const node = z.toJSONSchema(schema, {
     io: 'input',
     // zod limits every integer to the safe range, which isn't useful to readers.
-    override: ({ jsonSchema }) => {
+    override: ({ jsonSchema, zodSchema }) => {
+      // zod omits the examples of abbreviated sections, because they are transformed.
+      Object.assign(jsonSchema, { examples: z.globalRegistry.get(zodSchema)?.examples });
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     },
