@@ -76,7 +76,7 @@ export const uniformVector = (spec: ParameterSpec, random: RandomGenerator): Par
   );
 
 /** The allowed value nearest to `value`: within the range, with at most `decimals` decimals, and never -0. */
-export function toGrid(value: number, { low, high, decimals }: Omit<ParameterSpec, 'choices'>): number {
+function toGrid(value: number, { low, high, decimals }: Omit<ParameterSpec, 'choices'>): number {
   const scale = 10 ** decimals;
   const first = Math.ceil(low * scale - 1e-6);
   const last = Math.floor(high * scale + 1e-6);
