@@ -1,9 +1,9 @@
 import { styleText } from 'node:util';
+import { groupedBy } from '../../base/grouped.js';
 import { formatDuration, formatInterval, formatReturn, plural } from '../../base/text/numbers.js';
 import { number, terminalTable, text } from '../../base/text/table.js';
 import type { ParameterVector } from '../../policies/policy.js';
 import { type BufferEntry, bestEntries } from '../../rollout/replay-buffer.js';
-import type { CallRecord } from '../../runs/calls.js';
 import { type Labels, readLabels } from '../../runs/listing/labels.js';
 import type { OpenedRun } from '../../runs/open-run.js';
 import { programTitle, sourceLines } from '../../runs/program-text.js';
@@ -19,7 +19,6 @@ import {
 import { largest, mean, smallest } from '../../statistics/descriptive.js';
 import {
   type MemberFigures,
-  makerOf,
   memberFigures,
   type RevisionFigures,
   revisionFigures,
@@ -64,9 +63,17 @@ export interface RunFigures extends RunResult, Labels {
 export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
   const { path, manifest, family, recorded } = run;
   const { calls, entries, events } = recorded;
-  const members = membersIn(run);
+  const proposals = loggedProposals(recorded);
+  const memberOf = new Map(proposals.map(({ entry, member }) => [entry, member]));
+  const { provider } = run.config.model;
+  const hasMembers = provider === 'portfolio' || provider === 'replayed';
+  const members = hasMembers ? memberFigures(proposals) : [];
   const revisions = revisionFigures(events, calls);
-  const maker = makerOf(calls);
+  const outcomes = proposals.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome));
+  const failures = groupedBy(
+    outcomes.filter((outcome) => outcome.kind !== 'accepted'),
+    (outcome) => (outcome.kind === 'rejected' ? outcome.failure.kind : outcome.error),
+  );
   return {
     ...resultOf(summaryOf(path, manifest), cwd),
     ...readLabels(path),
@@ -75,7 +82,7 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
     seed: manifest.seed,
     top: bestEntries(entries, top).map((entry) => {
       const { iteration, candidate, score, parameters, program } = entry;
-      const by = maker(entry);
+      const by = entry.by ?? memberOf.get(entry);
       const weights = projectedWeights(family.description, parameters);
       return {
         iteration,
@@ -89,7 +96,7 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
     }),
     ...(members.length > 0 && { members }),
     ...(revisions && { revisions }),
-    failures: countFailures(calls),
+    failures: Object.fromEntries([...failures].map(([kind, own]) => [kind, own.length])),
   };
 }
 
@@ -111,7 +118,7 @@ export function runText(run: OpenedRun, shown: Shown): string {
     '',
     scores.length > 0 &&
       `${sparkline(scores, Math.min(60, (columns ?? 120) - range.length - 2))}  ${range}\n`,
-    bestTable(bestEntries(entries, top), makerOf(recorded.calls), columns),
+    bestTable(bestEntries(entries, top), figures.top, columns),
     '',
     confirmed === null
       ? 'not confirmed'
@@ -124,18 +131,15 @@ export function runText(run: OpenedRun, shown: Shown): string {
     `usage     ${formatUsage(usage)}`,
     caps && `limits    ${formatCaps(caps)}`,
     usage.faults && `faults    ${formatFaults(usage.faults)}`,
-    `failures  ${describeFailures(figures.failures)}`,
+    `failures  ${formatFaults(figures.failures) || 'none'}`,
     figures.tags.length > 0 && `tags      ${figures.tags.join(' ')}`,
     `report    ${figures.report}`,
   ];
   return lines.filter((line) => line !== false && line !== undefined).join('\n');
 }
 
-function bestTable(
-  best: ReturnType<typeof bestEntries>,
-  maker: ReturnType<typeof makerOf>,
-  width: number | undefined,
-): string {
+function bestTable(best: readonly BufferEntry[], top: RunFigures['top'], width: number | undefined): string {
+  const makerOf = (entry: BufferEntry) => top[best.indexOf(entry)]?.by;
   const columns = [
     number('rank', (entry: BufferEntry) => best.indexOf(entry) + 1),
     number('mean return', ({ score }: BufferEntry) => score, { format: formatReturn }),
@@ -143,35 +147,14 @@ function bestTable(
     number('max', ({ returns }: BufferEntry) => largest(returns), { format: formatReturn }),
     number('iteration', ({ iteration }: BufferEntry) => iteration || 'warm-up'),
     number('candidate', ({ candidate }: BufferEntry) => candidate + 1),
-    ...(best.some((entry) => maker(entry) !== undefined) ? [text('by', maker)] : []),
+    ...(top.some(({ by }) => by !== undefined) ? [text('by', makerOf)] : []),
   ];
   return terminalTable(best, columns, width);
 }
 
-const membersIn = ({ config, recorded }: Pick<OpenedRun, 'config' | 'recorded'>) =>
-  config.model.provider === 'portfolio' || config.model.provider === 'replayed'
-    ? memberFigures(loggedProposals(recorded))
-    : [];
-
 function memberText({ best, candidates, improved, member }: MemberFigures): string {
   const found = best === null ? 'none evaluated' : `best ${formatReturn(best)}`;
   return `${member}: ${plural(candidates, 'candidate')}, ${plural(improved, 'new best')}, ${found}`;
-}
-
-function countFailures(calls: Iterable<CallRecord>): Readonly<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const { outcome } of calls) {
-    if (outcome.kind === 'accepted') continue;
-    const kind = outcome.kind === 'rejected' ? outcome.failure.kind : outcome.error;
-    counts[kind] = (counts[kind] ?? 0) + 1;
-  }
-  return counts;
-}
-
-function describeFailures(failures: Readonly<Record<string, number>>): string {
-  const kinds = Object.entries(failures).toSorted(([, a], [, b]) => b - a);
-  const named = (kind: string) => (kind === 'program' ? 'faulty program' : kind);
-  return kinds.length === 0 ? 'none' : kinds.map(([kind, count]) => `${count} × ${named(kind)}`).join(', ');
 }
 
 function describePolicy(

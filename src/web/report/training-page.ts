@@ -93,20 +93,12 @@ function header(training: ShownTraining): Content {
 function stateText(training: ShownTraining): string {
   const { facts, secondsLeft } = training;
   const { note, status, steps, unit } = facts;
-  switch (status) {
-    case 'running': {
-      const left = secondsLeft === undefined ? '' : `, about ${formatDuration(1000 * secondsLeft)} left`;
-      return `${unit} ${formatCount(steps.done)} of ${formatCount(steps.of)}, ${doneText(training)}${left}`;
-    }
-    case 'crashed':
-      return 'killed; the same command resumes from the checkpoint';
-    case 'interrupted':
-      return 'by the user; the same command resumes from the checkpoint';
-    case 'completed':
-      return note ?? `after all ${unit}s`;
-    case 'failed':
-      return note ?? '';
+  if (status === 'running') {
+    const left = secondsLeft === undefined ? '' : `, about ${formatDuration(1000 * secondsLeft)} left`;
+    return `${unit} ${formatCount(steps.done)} of ${formatCount(steps.of)}, ${doneText(training)}${left}`;
   }
+  if (status === 'completed') return note ?? `after all ${unit}s`;
+  return { crashed: 'killed', interrupted: 'by the user', failed: note ?? '' }[status];
 }
 
 const doneText = ({ facts: { steps } }: ShownTraining): string =>
@@ -170,22 +162,22 @@ function chartsOf(training: ShownTraining): Content {
 
 /** The failure, a changed dataset, and each distinct alarm once, even if several sessions raised it. */
 function alarms({ about, facts }: ShownTraining): readonly Content[] {
-  const { outcome } = about ?? {};
-  const raised = new Map(
-    facts.alarms.map(({ message, hint, step }) => [
-      message,
-      { hint, when: step === 0 ? '' : `${capitalised(facts.unit)} ${formatCount(step)}: ` },
-    ]),
-  );
-  if (facts.status === 'failed' && facts.note !== null)
-    raised.set(facts.note, { hint: outcome?.hint ?? null, when: '' });
-  if (about?.dataset.changed === true)
-    raised.set("the dataset's rows have changed since its manifest was written", {
+  const raised = [
+    ...facts.alarms.map(({ hint, message, step }) => ({
+      ...{ message, hint },
+      when: step === 0 ? '' : `${capitalised(facts.unit)} ${formatCount(step)}: `,
+    })),
+    facts.status === 'failed' &&
+      facts.note !== null && { message: facts.note, hint: about?.outcome?.hint ?? null, when: '' },
+    about?.dataset.changed === true && {
+      message: "the dataset's rows have changed since its manifest was written",
       hint: 'rebuild the dataset, unless the change was intended',
       when: '',
-    });
-  return [...raised].map(
-    ([message, { hint, when }]) =>
+    },
+  ].filter((one) => one !== false);
+  const distinct = new Map(raised.map((one) => [one.message, one]));
+  return [...distinct.values()].map(
+    ({ hint, message, when }) =>
       html`${when}${message}${hint !== null && html`<br /><span class="muted">${hint}</span>`}`,
   );
 }
@@ -196,16 +188,10 @@ function useOf({ about, facts }: ShownTraining): Content {
   const { best, command, folder, path, result, status, unit } = facts;
   const cwd = folder ?? path;
   if (status !== 'completed') {
-    const when = {
-      running: 'If training is killed, this',
-      crashed: 'This',
-      interrupted: 'This',
-      failed: 'After you fix the cause, this',
-    }[status];
-    const resumed = `${when} command resumes from the last checkpoint${status === 'failed' ? '; different settings need a new output directory' : ''}:`;
+    const failed = ' once the cause is fixed; different settings need a new output directory';
     return command === null
       ? html`<p>To resume from the last checkpoint, repeat the command that started the training run.</p>`
-      : html`<p>${resumed}</p>
+      : html`<p>This command resumes from the last checkpoint${status === 'failed' && failed}:</p>
 ${preformatted(command)}`;
   }
   const use = usedAs(facts, cwd);

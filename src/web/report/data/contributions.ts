@@ -1,5 +1,4 @@
 import { formatCost, formatNumber, plural } from '../../../base/text/numbers.js';
-import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { type CallRecord, stageOf, type UsageTotals } from '../../../runs/calls.js';
 import type { LoggedEvent, Revision } from '../../../runs/events.js';
 import { addUsage, usageOfCall } from '../../../runs/usage.js';
@@ -116,12 +115,4 @@ export function memberFigures(proposals: readonly LoggedProposal[]): readonly Me
     };
   });
   return figures.toSorted((a, b) => b.improved - a.improved || (a.member < b.member ? -1 : 1));
-}
-
-/** @returns a function that names the proposer of an evaluation: a stage, a portfolio member, or undefined */
-export function makerOf(calls: Iterable<CallRecord>): (entry: BufferEntry) => string | undefined {
-  const members = new Map<string, string>();
-  for (const { candidate, iteration, member } of calls)
-    if (member !== undefined) members.set(`${iteration}/${candidate}`, member);
-  return ({ by, candidate, iteration }) => by ?? members.get(`${iteration}/${candidate}`);
 }

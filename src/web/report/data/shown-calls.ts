@@ -7,8 +7,8 @@ import { hasFailure, type LoggedProposal, proposalId, type RunData } from './pro
 
 const mostShown = 500;
 
-/** Number of proposals of each kind to show if there are more than `mostShown`; `sample` draws from all proposals. */
-const parts = { first: 20, last: 40, improved: 120, failed: 120, sample: 150 };
+/** If there are more than `mostShown`: the number of new bests, of failures and of all proposals to show, evenly spaced. */
+const mostOfEach = 120;
 
 interface Place {
   readonly iteration: number;
@@ -53,17 +53,14 @@ function chosen(
     failed.flatMap((one) => one.attempts.map(({ outcome }) => [failureKind(outcome), one] as const)),
   );
   const known = new Set([...(best ? [best] : []), ...confirmations].map(proposalId));
+  const improved = proposals.filter((one) => one.improved);
   const kept = new Set([
     ...proposals.filter((one) => known.has(proposalId(one))),
-    ...proposals.slice(0, parts.first),
-    ...proposals.slice(-parts.last),
-    ...sampled(
-      proposals.filter(({ improved }) => improved),
-      parts.improved,
-    ),
-    ...sampled(failed, parts.failed),
     ...latest.values(),
-    ...sampled(proposals, parts.sample),
+    ...sampled(improved, mostOfEach),
+    ...sampled(failed, mostOfEach),
+    ...sampled(proposals, mostOfEach),
+    ...proposals.slice(-mostOfEach / 2),
   ]);
   return proposals.filter((one) => kept.has(one));
 }
