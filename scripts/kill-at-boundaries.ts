@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../src/base/package.js';
 import { readManifest, readRun } from '../src/runs/reader.js';
-import { callsLeft } from '../src/runs/sent-requests.js';
+import { callsLeft } from '../src/runs/writer.js';
 import { isReported } from '../src/studies/resume.js';
 import type { Suite } from './kill-at-random.js';
 import {

@@ -13,7 +13,7 @@ import {
 } from '../models/language-model.js';
 import { type CallRecord, callId, type LimitName, type Shown } from '../runs/calls.js';
 import { faultMeaning } from '../runs/failure-text.js';
-import type { SentRequest } from '../runs/sent-requests.js';
+import type { SentRequest } from '../runs/writer.js';
 import type { Ledger } from './budget.js';
 
 /** How a run makes its calls. */

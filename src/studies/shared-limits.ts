@@ -9,8 +9,8 @@ import { type CallUsage, countedModels, nothing, type SharedBudget, spentBy } fr
 import { planAround } from '../runs/finder.js';
 import { inTurn } from '../runs/logs.js';
 import { openLogs, planFile, readManifest, runFiles } from '../runs/reader.js';
-import { callsLeft } from '../runs/sent-requests.js';
 import type { RunDirectory } from '../runs/writer.js';
+import { callsLeft } from '../runs/writer.js';
 import { type Part, shareOf } from './part.js';
 import type { Plan, PlanEntry } from './plan.js';
 
