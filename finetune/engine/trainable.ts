@@ -12,6 +12,7 @@ import {
 import { type LoraScaling, loraScale } from '../../src/models/local/weights/adapter-config.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import type { StoredTensors } from '../../src/models/local/weights/safetensors.js';
+import { largest } from '../../src/statistics/descriptive.js';
 import { type Int8Weights, int8Parameters } from './int8-product.js';
 
 export interface LoraSettings extends LoraScaling {
@@ -100,16 +101,16 @@ export function trainedSource(
   precision: Precision,
   dropping: boolean,
 ): ParameterSource {
-  const inputs = new Map(
-    trainedParameters(config, trainable).map(({ name, shape }) => [name, g.input(name, precision, shape)]),
-  );
+  const parameters = trainedParameters(config, trainable);
+  const inputs = new Map(parameters.map(({ name, shape }) => [name, g.input(name, precision, shape)]));
   if (trainable.kind === 'all') return inputParameters(g, inputs);
   const { lora, base, quantized, int8 } = trainable;
   const stored = storedParameters(g, base, precision);
   const frozen = quantized === undefined ? stored : packedParameters(g, quantized, stored);
   const { tied, modules } = config;
   const head = tied ? modules.embedding : modules.head;
-  const dropout = dropping && lora.dropout > 0 ? emitDropout(g, config, lora.dropout, precision) : undefined;
+  const dropout =
+    dropping && lora.dropout > 0 ? emitDropout(g, parameters, lora.dropout, precision) : undefined;
   return loraParameters(
     g,
     int8 === undefined ? frozen : int8Parameters(g, int8, frozen, head),
@@ -141,12 +142,13 @@ export function inputParameters(g: GraphBuilder, inputs: ReadonlyMap<string, Val
  */
 function emitDropout(
   g: GraphBuilder,
-  config: DecoderConfig,
+  parameters: readonly ParameterShape[],
   rate: number,
   precision: Precision,
 ): (module: string, x: Value) => Value {
+  const widths = new Map(parameters.map(({ name, shape }) => [name, shape[1]!]));
   const rows = g.input(dropoutInputs.rows, 'int64', ['N']);
-  const columns = g.input(dropoutInputs.columns, 'int64', [widestInput(config)]);
+  const columns = g.input(dropoutInputs.columns, 'int64', [largest([...widths.values()])]);
   const column = g.op('Reshape', [rows, g.integers([-1, 1])]);
   const modulus = g.integers([dropoutModulus], []);
   const bound = g.integers([Math.floor((1 - rate) * dropoutModulus)], []);
@@ -155,25 +157,11 @@ function emitDropout(
   return (module, x) => {
     // Knuth's multiplicative hashing constant gives each module a different multiplier.
     multiplier = Number((BigInt(multiplier) * 2_654_435_761n) % BigInt(dropoutModulus));
-    const width = inputWidth(config, module);
+    const width = widths.get(`${module}.lora_A.weight`)!;
     const part = g.op('Slice', [columns, g.integers([0]), g.integers([width])]);
     const own = modulo(g.op('Mul', [part, g.integers([multiplier], [])]));
     const kept = g.op('Less', [modulo(g.op('Mul', [column, own])), bound]);
     const factor = g.op('Mul', [g.cast(kept, precision), g.floats(precision, [1 / (1 - rate)], [])]);
     return g.op('Mul', [x, factor]);
   };
-}
-
-/** Number of random column values: the width of the widest module input. */
-function widestInput(config: DecoderConfig): number {
-  return Math.max(config.hidden, config.intermediate, config.heads * config.headDim);
-}
-
-function inputWidth(
-  { modules, intermediate, heads, headDim, hidden }: DecoderConfig,
-  module: string,
-): number {
-  if (module.endsWith(`.${modules.down}`)) return intermediate;
-  if (module.endsWith(`.${modules.attentionOutput}`)) return heads * headDim;
-  return hidden;
 }

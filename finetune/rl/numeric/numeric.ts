@@ -4,7 +4,7 @@ import { requireRuntime } from '../../../src/models/local/engine/find-devices.js
 import { mean } from '../../../src/statistics/descriptive.js';
 import { playedLineage, type Training } from '../../dataset/lineage.js';
 import type { Metric } from '../../train/events.js';
-import { runTraining, type Trained, type TrainingArguments } from '../../train/session.js';
+import { runTraining, type TrainingArguments } from '../../train/session.js';
 import { loadNumericConfig, type NumericConfig, policyText } from './numeric-config.js';
 import { type NumericOutcome, trainNumeric } from './train-numeric.js';
 
@@ -12,7 +12,7 @@ export async function numeric(args: TrainingArguments, context: CommandContext):
   const { note } = context;
   const config = loadNumericConfig(args.config, args.overrides, context.cwd, note);
   requireRuntime();
-  return runTraining<NumericOutcome & Trained>(
+  return runTraining<NumericOutcome>(
     {
       command: 'rl',
       output: config.output,
@@ -24,12 +24,7 @@ export async function numeric(args: TrainingArguments, context: CommandContext):
         `${episodes} episodes`,
       ],
       line: lineOf,
-      async train(hooks, metrics) {
-        const outcome = await trainNumeric(config, { ...hooks, note, finish: args.finish });
-        const best = metrics().findLast((metric) => metric.kind === 'evaluation' && metric.best);
-        const lowest = best?.kind === 'evaluation' ? { step: best.step, loss: -best.meanReward } : undefined;
-        return { ...outcome, lowest };
-      },
+      train: (hooks) => trainNumeric(config, { ...hooks, note, finish: args.finish }),
       dataset: ({ episodes }) => episodesOf(config, episodes),
       summary: ({ baselines, episodes, returns, steps }) => ({
         episodes,

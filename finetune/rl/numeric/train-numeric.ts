@@ -19,7 +19,8 @@ import {
 } from '../../engine/checkpoint.js';
 import { tensorOf, writeSafetensors } from '../../engine/safetensors-writer.js';
 import { gradientNorm, type Parameter } from '../../engine/training-session.js';
-import { type Ended, type LoopHooks, refuseNonFinite, runLoop } from '../../train/loop.js';
+import { type LoopHooks, refuseNonFinite, runLoop } from '../../train/loop.js';
+import type { Trained } from '../../train/session.js';
 import { fixedSettings } from '../../train/train-config.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
 import { type NumericBaseline, playBaseline } from './baselines.js';
@@ -30,15 +31,12 @@ export interface NumericHooks extends LoopHooks {
   note?(text: string): void;
 }
 
-export interface NumericOutcome {
-  readonly ended: Ended;
-  readonly step: number;
+export interface NumericOutcome extends Trained {
   readonly episodes: number;
   readonly steps: number;
   /** Returns of the best policy on episodes that neither trained nor selected it; undefined if interrupted. */
   readonly returns: readonly number[] | undefined;
   readonly baselines: readonly NumericBaseline[];
-  readonly result: string | undefined;
 }
 
 /** First spawn keys of the random streams. */
@@ -114,7 +112,9 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
     },
     hooks,
   );
-  const outcome = { step: state.step, ...played };
+  const { best } = state;
+  const lowest = best && { step: best.step, loss: best.loss };
+  const outcome = { step: state.step, lowest, ...played };
   const nothing = { returns: undefined, baselines: [], result: undefined };
   const interrupted = { ...outcome, ...nothing, ended: 'interrupted' } as const;
   if (ended === 'interrupted') return interrupted;

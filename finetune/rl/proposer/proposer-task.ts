@@ -12,7 +12,7 @@ import { type Candidate, isAbsolute, openReward } from './reward.js';
 import {
   openRun,
   type PlayedBaseline,
-  playBaselines,
+  playBaseline,
   type RunInFlight,
   type RunState,
 } from './run-in-flight.js';
@@ -59,7 +59,7 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
   );
   let baselines: Promise<readonly PlayedBaseline[]> | undefined;
   const baselinesOf = () => {
-    baselines ??= playBaselines(config.baselines, heldOut, env);
+    baselines ??= Promise.all(config.baselines.map((name) => playBaseline(name, heldOut, env)));
     return baselines;
   };
   const iterate: Iterate = async (sampler, runs, seeds) => {
@@ -102,15 +102,19 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
     async measure(sampler, _, seed) {
       const outcomes = await playHeldOut(sampler, heldOut, env, iterate, seed);
       const rivals = isAbsolute(config.reward) ? [] : await baselinesOf();
-      const proposed = outcomes.flatMap(({ scores }) => scores);
+      const proposed = outcomes.flatMap(({ answers }) => answers.flatMap(scoresOf));
       const bests = outcomes.flatMap(({ best }) => best ?? []);
       return {
-        values: outcomes.map(({ best, rewards }, i) =>
-          rivals.length === 0 ? mean(rewards) : mean(rivals.map(({ returns }) => wonBy(best, returns[i]!))),
+        values: outcomes.map(({ answers, best }, i) =>
+          mean(
+            rivals.length === 0
+              ? answers.flatMap(({ rewards }) => rewards)
+              : rivals.map(({ returns }) => wonBy(best, returns[i]!)),
+          ),
         ),
         ...(proposed.length > 0 && { policyReturn: mean(proposed) }),
         ...(bests.length > 0 && { bestReturn: mean(bests) }),
-        samples: outcomes.slice(0, sampleCount).map(({ sample }) => sample),
+        samples: outcomes.slice(0, sampleCount).map(sampleIn),
       };
     },
     baselines: async () =>
@@ -198,11 +202,9 @@ class RunsInFlight {
 
 interface Outcome {
   /** Best return of the run, including warm-up; undefined if nothing was evaluated. */
-  best?: number | undefined;
-  readonly scores: number[];
-  readonly rewards: number[];
-  /** The last prompt with its reply. */
-  sample: Sample;
+  readonly best: number | undefined;
+  /** Answers to the run's prompts, each with one candidate. */
+  readonly answers: readonly Answered[];
 }
 
 /** Plays all held-out runs together, with one candidate per iteration. */
@@ -214,7 +216,7 @@ async function playHeldOut(
   seed: number,
 ): Promise<readonly Outcome[]> {
   const runs: RunInFlight[] = [];
-  const outcomes = configs.map((): Outcome => ({ scores: [], rewards: [], sample: { turns: [] } }));
+  const answers = configs.map((): Answered[] => []);
   try {
     for (const config of configs) runs.push(await openRun(config, env));
     const longest = largest(configs.map(({ iterations }) => iterations));
@@ -226,18 +228,20 @@ async function playHeldOut(
         active.map((i) => runs[i]!),
         active.map((i) => [seeds[i]!]),
       );
-      for (const [k, { candidates, prompt, replies, rewards }] of answered.entries()) {
-        const [candidate] = candidates;
-        const score = candidate?.kind === 'evaluated' ? candidate.score : null;
-        const outcome = outcomes[active[k]!]!;
-        outcome.rewards.push(rewards[0]!);
-        if (score !== null) outcome.scores.push(score);
-        outcome.sample = sampleOf([{ prompt, reply: replies[0]!.text }], { score });
-      }
+      for (const [k, i] of active.entries()) answers[i]!.push(answered[k]!);
     }
-    for (const [i, run] of runs.entries()) outcomes[i]!.best = bestEntry(run.state.entries)?.score;
-    return outcomes;
+    return runs.map(({ state }, i) => ({ best: bestEntry(state.entries)?.score, answers: answers[i]! }));
   } finally {
     for (const run of runs) await run.close();
   }
+}
+
+const scoresOf = ({ candidates }: Answered): readonly number[] =>
+  candidates.flatMap((one) => (one.kind === 'evaluated' ? one.score : []));
+
+function sampleIn({ answers }: Outcome): Sample {
+  const last = answers.at(-1)!;
+  return sampleOf([{ prompt: last.prompt, reply: last.replies[0]!.text }], {
+    score: scoresOf(last)[0] ?? null,
+  });
 }

@@ -7,17 +7,19 @@ import type { ParseFailureKind } from '../../../src/prompting/answer/failure.js'
 import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
 import { largest, smallest, standardDeviation } from '../../../src/statistics/descriptive.js';
 
-const invalid = (fallback: number, of = 'an invalid reply') =>
-  z
+/** Keys of every kind of reward. */
+const shared = (invalid: number, of = 'an invalid reply') => ({
+  invalid: z
     .number()
-    .default(fallback)
-    .describe(`Reward of ${of}, capped at the lowest reward of the others in its group`);
+    .default(invalid)
+    .describe(`Reward of ${of}, capped at the lowest reward of the others in its group`),
+  shuffle: z
+    .boolean()
+    .default(false)
+    .describe('Permute the rewards within each group: a control experiment in which nothing can be learnt'),
+});
 /** For rewards that compare with other policies. */
 const repeating = 'a reply that is invalid or repeats a policy of the history';
-const shuffle = z
-  .boolean()
-  .default(false)
-  .describe('Permute the rewards within each group: a control experiment in which nothing can be learnt');
 
 export const rewardSchema = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -26,15 +28,13 @@ export const rewardSchema = z.discriminatedUnion('kind', [
       .describe(
         'Improvement of the mean return over the best policy in the memory, divided by the standard deviation of the returns in the memory or, if that is 0, in the group',
       ),
-    invalid: invalid(-1, repeating),
-    shuffle,
+    ...shared(-1, repeating),
   }),
   z.strictObject({
     kind: z.literal('return').describe('The mean return, scaled from `low` (0) to `high` (1) and clipped'),
     low: z.number().describe('Mean return that earns 0'),
     high: z.number().describe('Mean return that earns 1'),
-    invalid: invalid(0),
-    shuffle,
+    ...shared(0),
   }),
   z.strictObject({
     kind: z
@@ -42,16 +42,14 @@ export const rewardSchema = z.discriminatedUnion('kind', [
       .describe(
         'Rank in the group, from 1/n (lowest of n returns) to 1 (highest); ties share their mean rank',
       ),
-    invalid: invalid(0, repeating),
-    shuffle,
+    ...shared(0, repeating),
   }),
   z.strictObject({
     kind: z
       .literal('module')
       .describe('Your own function that computes the rewards of a group of candidates'),
     path: z.string().min(1).describe('Path of your own module').meta({ format: 'path' }),
-    invalid: invalid(0),
-    shuffle,
+    ...shared(0),
   }),
 ]);
 

@@ -128,16 +128,8 @@ export interface PlayedBaseline {
   readonly episodes: number;
 }
 
-/** Runs baseline searches with the model's number of evaluations, on the same episodes, after the same warm-up. */
-export function playBaselines(
-  names: readonly BaselineName[],
-  configs: readonly Config[],
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<readonly PlayedBaseline[]> {
-  return Promise.all(names.map((name) => playBaseline(name, configs, env)));
-}
-
-async function playBaseline(
+/** Runs a baseline search with the model's number of evaluations, on the same episodes, after the same warm-up. */
+export async function playBaseline(
   name: BaselineName,
   configs: readonly Config[],
   env: Readonly<Record<string, string | undefined>>,
