@@ -54,7 +54,8 @@ export async function setUpPlay(
   const arena = await openArena(environment, parallel, env);
   try {
     const starts = evaluationSeeds(seed, episodes);
-    await requirePlayer(player, arena, starts[0]!);
+    await arena.batch.reset(starts.slice(0, 1));
+    await requirePlayer(player, arena);
     const agent = openAgent({
       environment: arena,
       options,
@@ -64,7 +65,7 @@ export async function setUpPlay(
       field: 'policy.prompts',
     });
     const model = player === 'model' ? (own ?? (await openModel(config, env))) : undefined;
-    if (model !== undefined) await requireWays(config, arena, agent, model, starts[0]!);
+    if (model !== undefined) requireWays(config, arena, agent, model);
     const modules = modulesOf(config);
     const hashes = modules.length === 0 ? undefined : hashModules(modules);
     return {
@@ -147,14 +148,12 @@ export function callsAtOnce({ model, parallel }: PlayConfig): number {
 }
 
 /** @throws UserError if the model or environment doesn't support `policy.act` or `policy.fallback` */
-async function requireWays(
+function requireWays(
   { policy, environment: { id } }: PlayConfig,
   { batch }: Arena,
   agent: Agent,
   model: LanguageModel,
-  seed: number,
-): Promise<void> {
-  await batch.reset([seed]);
+): void {
   if (policy.act === 'constrained' && !model.choosesTexts)
     throw new UserError({
       field: 'policy.act',

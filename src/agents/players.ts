@@ -56,18 +56,19 @@ function carelessPlayer(agent: Agent, fallback: 'random' | 'first'): Player {
   };
 }
 
-/** @throws UserError listing the possible players if this one can't play in the environment */
+/**
+ * @param arena with a game in slot 0
+ * @throws UserError listing the possible players if this one can't play in the environment
+ */
 export async function requirePlayer(
   player: PlayConfig['player'],
   { actionSpace, batch, id }: Arena,
-  seed: number,
 ): Promise<void> {
   const refuse = (message: string, also: readonly string[]) => {
     const alternatives = ['model', ...also];
     throw new UserError({ field: 'player', value: player, message, alternatives });
   };
   if (player === 'model') return;
-  await batch.reset([seed]);
   const isListed = (listedChoices(actionSpace, undefined, batch.info?.(0))?.length ?? 0) > 0;
   const isBounded =
     actionSpace.kind === 'box' && [...actionSpace.low, ...actionSpace.high].every(Number.isFinite);

@@ -64,45 +64,31 @@ export class Plan {
 }
 
 function shorterPlan(plan: readonly PlannedAction[], facts: Facts): readonly PlannedAction[] | undefined {
-  const state = new Ahead(facts);
+  const changes: Changes = new Map();
   for (const [from, action] of plan.entries()) {
     for (let to = plan.length - 1; to > from; to--) {
-      if (!state.can(plan[to]!)) continue;
-      const trial = state.copy();
-      if (plan.slice(to).every((later) => trial.do(later)))
+      if (!isPossible(plan[to]!, facts, changes)) continue;
+      const trial = new Map(changes);
+      if (plan.slice(to).every((later) => tryAction(later, facts, trial)))
         return [...plan.slice(0, from), ...plan.slice(to)];
     }
-    if (!state.do(action)) return undefined;
+    if (!tryAction(action, facts, changes)) return undefined;
   }
   return undefined;
 }
 
-/** The facts after hypothetical actions. */
-class Ahead {
-  readonly #facts: Facts;
-  readonly #changes: Map<Fact, boolean>;
+/** What hypothetical actions change: whether each fact holds afterwards. */
+type Changes = Map<Fact, boolean>;
 
-  constructor(facts: Facts, changes: ReadonlyMap<Fact, boolean> = new Map()) {
-    this.#facts = facts;
-    this.#changes = new Map(changes);
-  }
+const isPossible = ({ before }: PlannedAction, facts: Facts, changes: Changes) =>
+  before.every((fact) => changes.get(fact) ?? facts.has(fact));
 
-  copy(): Ahead {
-    return new Ahead(this.#facts, this.#changes);
-  }
-
-  can({ before }: PlannedAction): boolean {
-    return before.every((fact) => this.#changes.get(fact) ?? this.#facts.has(fact));
-  }
-
-  /** Executes the action if it is possible. @returns whether it was possible */
-  do(action: PlannedAction): boolean {
-    if (!this.can(action)) return false;
-    const { before, after } = action;
-    for (const fact of before) this.#changes.set(fact, false);
-    for (const fact of after) this.#changes.set(fact, true);
-    return true;
-  }
+/** Notes the changes of an action if it is possible. @returns whether it was possible */
+function tryAction(action: PlannedAction, facts: Facts, changes: Changes): boolean {
+  if (!isPossible(action, facts, changes)) return false;
+  for (const fact of action.before) changes.set(fact, false);
+  for (const fact of action.after) changes.set(fact, true);
+  return true;
 }
 
 function treeOf(plan: readonly PlannedAction[], reverse: ReadonlyMap<string, string>): PlanTree {
