@@ -176,9 +176,11 @@ export function readTrainingFiles(path: string): TrainingFiles {
   const aboutFile = join(path, trainingFiles.about);
   const raw = readOwnJson(aboutFile);
   const about = raw === undefined ? undefined : checkedValue(aboutShape, raw, aboutFile);
-  const metrics = metricsOf(join(path, trainingFiles.metrics));
-  const isHeld = isLocked(join(path, trainingFiles.lock));
-  return trainingOf(path, about, metrics, isHeld);
+  const file = join(path, trainingFiles.metrics);
+  const metrics = (readJsonLines<unknown>(file, { repair: false }) ?? []).map((line, i) =>
+    checkedValue(metricShape, line, file, { prefix: `line ${i + 1}: ` }),
+  );
+  return trainingOf(path, about, metrics, isLocked(join(path, trainingFiles.lock)));
 }
 
 /** @param isHeld true while a process holds the lock of the training run */
@@ -188,10 +190,11 @@ export function trainingOf(
   metrics: readonly TrainingMetric[],
   isHeld: boolean,
 ): TrainingFiles {
+  const config = about?.config;
+  const quantization = config?.method?.quantization;
   const steps = metrics.filter(({ kind }) => kind === 'step');
   const last = steps.at(-1);
   const isRl = metrics.some(({ kind, reward }) => kind === 'step' && reward !== undefined);
-  const hasEpisodes = last?.episodes !== undefined;
   const start = metrics.findLast(({ kind }) => kind === 'start');
   const measured = metrics.flatMap((metric) => measuredIn(metric, start?.measured));
   const done = last?.step ?? about?.outcome.step ?? 0;
@@ -206,10 +209,10 @@ export function trainingOf(
     note: about?.outcome.message ?? (about?.outcome.ended === 'early' ? 'ended before its last step' : null),
     model: about?.base.model ?? null,
     method: about?.method ?? null,
-    quantization: quantizationOf(about?.config.method),
-    objective: about === undefined ? null : objectiveOf(about.config),
+    quantization: quantization === 'none' ? null : (quantization ?? null),
+    objective: about ? ((config?.algorithm ?? config?.objective)?.kind ?? 'sft') : null,
     on: about?.dataset.path ?? null,
-    unit: about?.config.updates === undefined && !isRl ? 'step' : 'update',
+    unit: config?.updates === undefined && !isRl ? 'step' : 'update',
     steps: { done, of: start?.totalSteps ?? done },
     best: measured.findLast(({ best }) => best)?.measured ?? null,
     first: measured[0]?.measured ?? null,
@@ -218,11 +221,7 @@ export function trainingOf(
         ? []
         : [{ name: kind === 'final' ? 'this policy' : (label ?? kind), meanReturn: mean(returns) }],
     ),
-    episodes: hasEpisodes
-      ? last.episodes!
-      : start?.episodes === undefined
-        ? null
-        : start.episodes * steps.length,
+    episodes: last?.episodes ?? (start?.episodes === undefined ? null : start.episodes * steps.length),
     tokens: steps.some(({ tokens }) => tokens !== undefined)
       ? steps.reduce((sum, { sampledTokens, tokens = 0 }) => sum + (sampledTokens ?? tokens), 0)
       : null,
@@ -239,17 +238,6 @@ export function trainingOf(
   return { facts, about, metrics };
 }
 
-function metricsOf(file: string): readonly TrainingMetric[] {
-  const lines = readJsonLines<unknown>(file, { repair: false }) ?? [];
-  return lines.map((line, i) => checkedValue(metricShape, line, file, { prefix: `line ${i + 1}: ` }));
-}
-
-const objectiveOf = ({ algorithm, objective }: z.output<typeof aboutShape>['config']) =>
-  (algorithm ?? objective)?.kind ?? 'sft';
-
-const quantizationOf = (method: { readonly quantization?: string | undefined } | undefined) =>
-  method?.quantization === undefined || method.quantization === 'none' ? null : method.quantization;
-
 /** The current status: a training run recorded as `running` has crashed if no process holds its lock. */
 function statusOf(isHeld: boolean, ended: string | undefined): RecordedTraining['status'] {
   if (isHeld) return 'running';
@@ -258,31 +246,28 @@ function statusOf(isHeld: boolean, ended: string | undefined): RecordedTraining[
 }
 
 function measuredIn(
-  { best, episodes, kind, loss, margin, meanReward: value, step }: TrainingMetric,
+  { best, episodes, kind, loss, margin, meanReward, step }: TrainingMetric,
   name = 'mean return',
 ): readonly { readonly measured: Measured; readonly best: boolean }[] {
-  if (kind === 'evaluation' && value !== undefined) {
-    const counted = { ...(margin !== undefined && { margin }), ...(episodes !== undefined && { episodes }) };
-    const measured = { step, kind: 'return', name: `held-out ${name}`, value, ...counted } as const;
-    return [{ measured, best: best === true }];
-  }
-  if (kind === 'validation' && loss !== undefined)
-    return [{ measured: { step, kind: 'loss', name: 'validation loss', value: loss }, best: best === true }];
-  return [];
-}
-
-interface TimedStep {
-  readonly kind: string;
-  readonly step: number;
-  readonly seconds: number;
-  readonly totalSteps?: number | undefined;
+  const counted = { ...(margin !== undefined && { margin }), ...(episodes !== undefined && { episodes }) };
+  const measured: Measured | undefined =
+    kind === 'evaluation' && meanReward !== undefined
+      ? { step, kind: 'return', name: `held-out ${name}`, value: meanReward, ...counted }
+      : kind === 'validation' && loss !== undefined
+        ? { step, kind: 'loss', name: 'validation loss', value: loss }
+        : undefined;
+  return measured ? [{ measured, best: best === true }] : [];
 }
 
 /** Number of latest steps from which speed and remaining time are computed. */
 const recentSteps = 20;
 
 /** Estimates the remaining seconds from the latest steps, without evaluations; undefined before the first step. */
-export function secondsLeftOf(metrics: readonly TimedStep[]): number | undefined {
+export function secondsLeftOf(
+  metrics: readonly (Pick<TrainingMetric, 'kind' | 'step' | 'seconds'> & {
+    readonly totalSteps?: number | undefined;
+  })[],
+): number | undefined {
   const total = metrics.findLast(({ kind }) => kind === 'start')?.totalSteps;
   const steps = metrics.filter(({ kind }) => kind === 'step').slice(-recentSteps);
   if (total === undefined || steps.length === 0) return undefined;
