@@ -152,7 +152,9 @@ function headerOf(layout: readonly Placed[]): Uint8Array {
         return [`${tensor.name}.${part}`, { dtype, shape, data_offsets }] as const;
       });
   });
-  const text = Buffer.from(JSON.stringify(Object.fromEntries(entries)));
+  const json = JSON.stringify(Object.fromEntries(entries));
+  // The runtime maps the file, so the data starts at a multiple of 8 bytes.
+  const text = Buffer.from(json.padEnd(8 * Math.ceil(json.length / 8)));
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(text.length));
   return Buffer.concat([length, text]);
