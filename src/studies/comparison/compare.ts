@@ -43,7 +43,7 @@ export function compareRuns(
   if (csv !== undefined) replaceFile(resolve(cwd, csv), comparisonCsv(comparison));
   const page = html === undefined ? undefined : resolve(cwd, html);
   if (page !== undefined) {
-    const link = (path: string) => relative(dirname(page), path);
+    const link = (run: string) => relative(dirname(page), resolve(cwd, run));
     replaceFile(page, renderComparisonPage(comparison, tasks, link));
   }
   if (json) return JSON.stringify(comparison);

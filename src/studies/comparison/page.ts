@@ -28,22 +28,22 @@ const mostPoints = 400;
 
 /**
  * @param groups the groups that `comparison` compares, in the same order
- * @param link converts a path to a link from the page
+ * @param link converts a run's name in the comparison to a link from the page
  */
 export const renderComparisonPage = (
   comparison: RunComparison,
   groups: readonly TaskGroups[],
-  link: (path: string) => string,
+  link: (run: string) => string,
 ): string =>
   page(
     comparisonPage(comparison, groups, {
-      hrefOf: (path) => relativeLink(link(`${path}/${runFiles.report}`)),
+      hrefOf: (run) => relativeLink(link(`${run}/${runFiles.report}`)),
     }),
   );
 
 interface Shown {
-  /** Returns the link to a run's page. */
-  readonly hrefOf: (path: string) => string;
+  /** Returns the link to the page of a run, given its name in the comparison. */
+  readonly hrefOf: (run: string) => string;
   /** Maximum number of runs to list per environment; default: all. */
   readonly mostRuns?: number;
   /** True if each group is a single run, so nothing can be tested. */
@@ -76,10 +76,7 @@ export function comparisonPage(comparison: RunComparison, groups: readonly TaskG
       [
         'runs',
         'Runs',
-        tasks.map(
-          (task, i) =>
-            html`${tasks.length > 1 && html`<h3>${task.name}</h3>`}${runTable(task, groups[i]!.groups, shown)}`,
-        ),
+        tasks.map((task) => html`${tasks.length > 1 && html`<h3>${task.name}</h3>`}${runTable(task, shown)}`),
       ],
       ['config', 'Config differences', settingsTable(groups, shown.isByRun ? /^name$/ : /^(name|seed)$/)],
       ['left-out', 'Left out', warningList(leftOut.map(({ reason, run }) => `${run}: ${reason}`))],
@@ -161,24 +158,15 @@ function settingsTable(tasks: readonly TaskGroups[], ignored: RegExp): Content |
   );
 }
 
-function runTable(
-  task: TaskComparison,
-  groups: readonly RunGroup[],
-  { hrefOf, isByRun, mostRuns = Infinity }: Shown,
-): Content {
-  const rows = task.groups.flatMap(({ name, runs }, g) =>
-    runs.map((facts, i) => ({ ...facts, group: name, compared: groups[g]!.runs[i]! })),
-  );
+function runTable(task: TaskComparison, { hrefOf, isByRun, mostRuns = Infinity }: Shown): Content {
+  const rows = task.groups.flatMap(({ name, runs }) => runs.map((figures) => ({ ...figures, group: name })));
   const table = pageTable(
     rows.slice(0, mostRuns),
     [
       ...(isByRun ? [] : [text<(typeof rows)[number]>(task.name, ({ group }) => group, { grouped: true })]),
-      text('run', ({ run, compared }) => ({
-        text: run,
-        href: hrefOf(compared.path),
-      })),
+      text('run', ({ run }) => ({ text: run, href: hrefOf(run) })),
       number('seed', ({ seed }) => String(seed)),
-      text('ended', ({ compared }) => compared.ended),
+      text('ended', ({ ended }) => ended),
       number('confirmed', ({ confirmed }) => confirmed, { strong: true, format: formatReturn }),
       number('observed', ({ observed }) => observed, { format: formatReturn }),
       number('area', ({ area }) => area, { format: formatReturn }),

@@ -84,6 +84,8 @@ interface RunFigures {
   readonly run: string;
   readonly seed: number;
   readonly status: RunStatus;
+  /** Why it ended, in words. */
+  readonly ended: string;
   readonly confirmed: number | null;
   readonly observed: number | null;
   /** See `GroupFigures.area`. */
@@ -196,6 +198,7 @@ function figuresOf(
       run: named(run.path),
       seed: run.manifest.seed,
       status: run.status,
+      ended: run.ended,
       confirmed: run.confirmed?.mean ?? null,
       observed: run.observed,
       area: areas[i]!,
