@@ -193,10 +193,10 @@ function chatRequest(
 /** The reply of `/api/chat` in the shape of OpenAI's. */
 function asChatCompletion(response: unknown): unknown {
   if (!isRecord(response) || response.message === undefined) return response;
-  const { done_reason, eval_count, message, prompt_eval_count } = response;
+  const { done, done_reason, eval_count, message, prompt_eval_count } = response;
   return {
     choices: [{ message, finish_reason: done_reason }],
-    usage: { prompt_tokens: prompt_eval_count, completion_tokens: eval_count },
+    usage: done !== false && { prompt_tokens: prompt_eval_count, completion_tokens: eval_count },
   };
 }
 
