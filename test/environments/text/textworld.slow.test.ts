@@ -110,6 +110,11 @@ describe('invalid rules', () => {
   it('an error for an unknown part of a type lists the known parts', () => {
     expect(() => parseLogic('type a { wishes { } }')).toThrow(/predicates, rules[\s\S]*got: "wishes"/);
   });
+
+  it('an alias that is defined in terms of itself is refused', () => {
+    const text = 'type a { predicates { x(a) = y(a); y(a) = x(a); } rules { go :: x(a) -> y(a); } }';
+    expect(() => parseLogic(text)).toThrow('defined in terms of itself');
+  });
 });
 
 describe('makeEnvironment', () => {

@@ -88,7 +88,10 @@ interface Alias {
   readonly patterns: readonly Pattern[];
 }
 
-/** @throws UserError for a syntax error */
+/** Aliases may refer to aliases; deeper nesting than this counts as a cycle. */
+const deepestAlias = 16;
+
+/** @throws UserError for a syntax error, or for a predicate that is defined in terms of itself */
 export function parseLogic(text: string): Logic {
   const reader = new LogicReader(tokensOfLogic(text));
   reader.read();
@@ -276,7 +279,7 @@ function expanded(
   aliases: ReadonlyMap<string, Alias>,
   said: Said | undefined,
 ): Rule {
-  const plain = (pattern: Pattern) => withoutAliases(pattern, aliases);
+  const plain = (pattern: Pattern) => withoutAliases(pattern, aliases, 0);
   const typed = typesAsDeclared([...before.map(({ pattern }) => pattern), ...after]);
   const preconditions = before.flatMap(({ pattern }) => plain(typed(pattern)));
   const kept = before.filter((one) => one.kept).flatMap(({ pattern }) => plain(typed(pattern)));
@@ -295,14 +298,21 @@ function typesAsDeclared(patterns: readonly Pattern[]): (pattern: Pattern) => Pa
   });
 }
 
-function withoutAliases(pattern: Pattern, aliases: ReadonlyMap<string, Alias>): Pattern[] {
+function withoutAliases(pattern: Pattern, aliases: ReadonlyMap<string, Alias>, depth: number): Pattern[] {
   const alias = aliases.get(signature(pattern.predicate, pattern.placeholders));
   if (alias === undefined) return [pattern];
+  if (depth === deepestAlias)
+    throw new UserError({
+      field: 'KB.logic',
+      value: pattern.predicate,
+      message: 'this predicate is defined in terms of itself',
+    });
   const given = new Map(alias.parameters.map(({ name }, i) => [name, pattern.placeholders[i]!]));
   return alias.patterns.flatMap(({ predicate, placeholders }) =>
     withoutAliases(
       { predicate, placeholders: placeholders.map((one) => given.get(one.name) ?? one) },
       aliases,
+      depth + 1,
     ),
   );
 }
