@@ -77,7 +77,7 @@ interface Course {
   readonly solved: boolean;
 }
 
-type Figure = 'flat' | 'reward' | 'entropy' | 'mismatch' | 'valid' | 'replyTokens';
+type Figure = 'flat' | 'reward' | 'entropy' | 'mismatch' | 'valid';
 const meanOf = (steps: readonly PolicyStep[], key: Figure) => mean(steps.map((step) => step[key]));
 
 const percent = (share: number) => `${Math.round(100 * share)} %`;
@@ -131,15 +131,6 @@ export const policyChecks = (compares: boolean): readonly Check[] => [
     return {
       message: `${percent(last)} of the replies can be parsed, compared with ${percent(first)} at the start`,
       hint: 'lower reward.invalid to penalize invalid replies, lower the learning rate, raise maxTokens, or start from a model that knows the format (finetune train)',
-    };
-  }),
-  policyCheck('length-drift', window, ({ before, now }) => {
-    const [first, last] = [meanOf(before, 'replyTokens'), meanOf(now, 'replyTokens')];
-    const isShort = first >= 8 && last <= 0.3 * first;
-    if (!isShort && (last < 16 || last < 3 * first)) return undefined;
-    return {
-      message: `replies average ${last.toFixed(1)} tokens, compared with ${first.toFixed(1)} at the start`,
-      hint: `lower ${isShort ? 'the learning rate' : 'maxTokens'}; if objective.variant is grpo, use dr_grpo, which gives all tokens equal weight`,
     };
   }),
 ];

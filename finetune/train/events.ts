@@ -112,8 +112,7 @@ export interface Alarm {
     | 'no-variance'
     | 'entropy-collapse'
     | 'mismatch'
-    | 'format-loss'
-    | 'length-drift';
+    | 'format-loss';
   readonly message: string;
   readonly hint: string;
 }

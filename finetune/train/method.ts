@@ -6,7 +6,7 @@ import { shellWord } from '../../src/base/text/one-line.js';
 import { chooseDevice, freeCores } from '../../src/models/local/engine/device.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { endTokens } from '../../src/models/local/generation/engine.js';
-import { openAdapter } from '../../src/models/local/graph/adapter.js';
+import { type Adapter, openAdapter } from '../../src/models/local/graph/adapter.js';
 import { packedWeights } from '../../src/models/local/graph/packed-parameters.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
@@ -14,9 +14,10 @@ import { loraScale } from '../../src/models/local/weights/adapter-config.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../src/models/local/weights/generation-config.js';
 import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
+import { toFloat32 } from '../../src/models/local/weights/quantization.js';
+import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
-import { continuedLora, valuesOf } from '../engine/continued-adapter.js';
 import {
   initialAdapter,
   initializerRange,
@@ -142,6 +143,36 @@ function requireSettings(adapter: string, lora: LoraSettings, config: DecoderCon
     hint: `use the same ones: method.rank=${rank} method.alpha=${alpha} method.rsLora=false ${shellWord(`method.modules=[${modules.join(',')}]`)}`,
   });
 }
+
+/**
+ * @param refused makes the error for an adapter that can't be continued, given the reason
+ * @throws the error, unless the adapter has one rank and scale, on the same modules in every layer
+ */
+function continuedLora(
+  adapter: Adapter,
+  decoder: DecoderConfig,
+  refused: (reason: string) => UserError,
+): LoraSettings {
+  const changes = [...adapter.modules.values()];
+  const { rank, scale } = changes[0]!;
+  if (changes.some((change) => change.rank !== rank || change.scale !== scale))
+    throw refused('its modules have different ranks or scales');
+  const modules = [...new Set([...adapter.modules.keys()].map((path) => path.replace(/^.*\./, '')))];
+  const lora = { rank, alpha: scale * rank, rankStabilized: false, dropout: 0, modules };
+  const factors = trainedParameters(decoder, { kind: 'adapter', lora, base: new Map() });
+  if (factors.length !== 2 * changes.length) throw refused('it changes only some layers');
+  return lora;
+}
+
+/** A function that replaces a parameter's initial values with the adapter's. */
+const valuesOf =
+  ({ modules }: Adapter) =>
+  ({ name, shape }: Parameter): Parameter => {
+    const [, module, factor] = /^(.*)\.lora_([AB])\.weight$/.exec(name)!;
+    const change = modules.get(module!)!;
+    const stored = factor === 'A' ? change.a : change.b;
+    return { name, shape, values: toFloat32(readTensorBytes(stored), stored.dtype) };
+  };
 
 function firstParameters(
   { model, method, seed }: { readonly model: string; readonly method: Method; readonly seed: number },

@@ -63,15 +63,6 @@ describe('alarms of reinforcement learning', () => {
     expect(raised(10, () => ({ valid: 0 }))).toMatchObject([{ alarm: 'format-loss' }]);
   });
 
-  it('length drift: raised when replies get shorter or longer', () => {
-    expect(raised(40, (update) => ({ replyTokens: Math.max(1, 20 - update) }))).toMatchObject([
-      { alarm: 'length-drift', hint: expect.stringMatching(/learning rate.*dr_grpo/) },
-    ]);
-    expect(raised(30, (update) => ({ replyTokens: 6 + 2 * update }))).toMatchObject([
-      { alarm: 'length-drift', hint: expect.stringMatching(/maxTokens/) },
-    ]);
-  });
-
   it('is raised again only after its problem has gone', () => {
     const found = raised(60, (update) => ({ mismatch: update > 20 && update < 40 ? 0 : 0.1 }));
     expect(found.map(({ alarm }) => alarm)).toEqual(['mismatch', 'mismatch']);
