@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { type Problem, UserError } from '../base/errors.js';
 import { oneScreen, type Path } from '../base/settings/issues.js';
-import { isMapping, type SettingsKind, valueAt } from '../base/settings/schema.js';
+import { isMapping, knownPart, type SettingsKind, valueAt } from '../base/settings/schema.js';
 import {
   overlaid,
   parseSettings,
@@ -47,7 +47,10 @@ export interface LoadConfigOptions {
   readonly overrides?: readonly string[];
   /** Working directory for a relative `file` and for relative paths in overrides (default: the process's). */
   readonly cwd?: string;
-  /** Leaves relative paths in the file unchanged, for configs of run directories, whose paths are absolute. */
+  /**
+   * For configs of run directories: leaves relative paths unchanged, because paths are absolute, and ignores keys that no
+   * longer exist.
+   */
   readonly asWritten?: boolean;
   /** Ignores a `sweep` section, for the runs of a sweep; otherwise a config with one is rejected. */
   readonly forSweep?: boolean;
@@ -62,8 +65,9 @@ export interface LoadConfigOptions {
  */
 export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const { cwd = '', overrides = [] } = options;
-  const source = openConfig('experiment', options.file, options);
-  const { path: file } = source;
+  const opened = openConfig('experiment', options.file, options);
+  const { path: file } = opened;
+  const source = options.asWritten ? { ...opened, content: known(opened.content) } : opened;
   refuseLists(overrides);
   const { imported, ...original } = isForeignConfig(source.content)
     ? importedContent(source.content, source)
@@ -86,6 +90,9 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
     locate: settings.locate,
   };
 }
+
+const known = (content: SettingsSource['content']) =>
+  knownPart(content, experimentKind.json) as SettingsSource['content'];
 
 type Section = Pick<LoadConfigOptions, 'file' | 'overrides' | 'cwd'>;
 

@@ -210,6 +210,21 @@ describe('the config file', () => {
     expect(messageOf(at('huge.yaml'))).toContain('has at least 1500000 bytes; the maximum is 1000000');
   });
 
+  it('of a recorded run is read without keys that no longer exist; in any other config they are refused', () => {
+    const text =
+      'environment: { id: CartPole-v1, options: { sutton_barto_reward: true } }\nmodel: { provider: ollama, name: m, stop: [x] }\nscreening: 1\ntarget: { return: 5, for: 2 }\n';
+    writeFileSync(at('recorded.yaml'), text);
+    const { config } = loadConfig({ file: at('recorded.yaml'), asWritten: true });
+    expect(config).toMatchObject({
+      environment: { options: { sutton_barto_reward: true } },
+      model: { name: 'm' },
+      target: { return: 5 },
+    });
+    const keys = Object.keys({ ...config, ...config.model, ...config.target });
+    for (const gone of ['stop', 'screening', 'for']) expect(keys).not.toContain(gone);
+    expect(messageOf(at('recorded.yaml'))).toMatch(/model\.stop: unknown key[\s\S]*screening: unknown key/);
+  });
+
   it('is refused if it is unreadable', () => {
     const readFile = () => {
       throw Object.assign(new Error("EACCES: permission denied, open 'my.yaml'"), { code: 'EACCES' });

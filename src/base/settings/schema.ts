@@ -118,6 +118,16 @@ export function declaredChild(node: SchemaNode, key: string): SchemaNode | undef
 
 const itemOf = (list: SchemaNode, key: string) => list.prefixItems?.[Number(key)] ?? list.items;
 
+/** The part of settings whose keys exist. */
+export function knownPart(value: unknown, node: SchemaNode | undefined): unknown {
+  const variant = node && variantFor(node, value);
+  if (variant === undefined) return value;
+  if (Array.isArray(value)) return value.map((item, i) => knownPart(item, itemOf(variant, String(i))));
+  if (!isMapping(value) || variant.additionalProperties !== false) return value;
+  const known = Object.entries(value).filter(([key]) => hasKey(variant, key));
+  return Object.fromEntries(known.map(([key, inner]) => [key, knownPart(inner, variant.properties?.[key])]));
+}
+
 export function nodeAt(
   root: SchemaNode,
   path: readonly PropertyKey[],
