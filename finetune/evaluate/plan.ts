@@ -93,8 +93,7 @@ export function planEvaluation(request: {
     ),
   );
   const shape = `${plural(experiments.length, 'experiment')} × ${plural(arms.length, 'model')} × ${plural(seeds.length, 'seed')}`;
-  const others = 'the other models';
-  return { kind: 'evaluation', arms, experiments, seeds, entries, others, shape, notes: [...notes] };
+  return { kind: 'evaluation', arms, experiments, seeds, entries, shape, notes: [...notes] };
 }
 
 const reserved = /^(model(\.(provider|path|adapter|name))?|environment|seed)$/;

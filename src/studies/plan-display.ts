@@ -10,7 +10,7 @@ import { alertText, rateText, waitingText } from './run-progress.js';
 
 /** Shows the overall progress of all runs, plus a line per run. */
 export function createPlanDisplay(
-  { entries, others }: Plan,
+  { entries }: Plan,
   directory: string,
   mode: Pick<ScheduleArguments, 'json' | 'quiet'>,
   context: CommandContext,
@@ -83,7 +83,7 @@ export function createPlanDisplay(
     end(entry: PlanEntry, { kind, message }: RunEnd) {
       running.delete(entry);
       ended++;
-      if (kind === 'failed') note(`${entry.path}: ${message}; ${others} continue`);
+      if (kind === 'failed') note(`${entry.path}: ${message}; no more runs of ${entry.arm}`);
       else showRun(entry);
       // The output of the last run already shows that all runs have ended.
       if (ended < entries.length) update([entry.path]);

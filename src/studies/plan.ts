@@ -30,8 +30,6 @@ export interface Plan {
   readonly entries: readonly PlanEntry[];
   /** Limits that all runs of the plan share; parts of a plan divide them. */
   readonly limits?: LimitsConfig;
-  /** The runs that continue after a failure, e.g. `the other settings`. */
-  readonly others: string;
   /** The number of runs as a product for display, e.g. `3 settings × 5 seeds`. */
   readonly shape: string;
   /** Notes about the configs, copied to the log of each run. */

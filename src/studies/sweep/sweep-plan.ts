@@ -72,7 +72,6 @@ export function sweepPlan({ how: { limits }, notes, seeds, settings }: Sweep): P
     kind: 'sweep',
     entries,
     limits,
-    others: 'the other settings',
     shape: `${plural(settings.length, 'setting')} × ${plural(seeds.length, 'seed')}`,
     notes,
   };
