@@ -13,10 +13,6 @@ export interface ReadSequence extends SampledSequence {
   readonly referenceLogp?: ArrayLike<number> | undefined;
 }
 
-/**
- * - `return`: the return of the whole episode; for PPO, the turn's own reward.
- * - `to-go`: the discounted rewards from the turn on, including its own, compared with the same turn of other episodes.
- */
 export const assignments = ['return', 'to-go'] as const;
 
 export interface RewardSettings {

@@ -18,13 +18,7 @@ import {
 export const packings = ['none', 'rows', 'prompts', 'conversations'] as const;
 
 interface PackingSettings {
-  /**
-   * - `none`: the model reads each example with its own copy of the prompt.
-   * - `rows`: examples of a step share one copy of their prompt, or of a common prefix (`sharedPrefixes`).
-   * - `prompts`: like `rows`; in addition, examples with the same prompt are put into the same step.
-   * - `conversations`: like `rows`, after joining examples that continue one another (`joinedExamples`).
-   * - `pairs`, for preferences: every two consecutive examples are the answers to one prompt.
-   */
+  /** `pairs`, for preferences: every two consecutive examples are the answers to one prompt. */
   readonly packing: (typeof packings)[number] | 'pairs';
   /** Maximum number of tokens read at once, including attention padding. A single example or pair is never split. */
   readonly batchTokens: number;
