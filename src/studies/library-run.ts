@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { CommandContext } from '../base/context.js';
+import { UserError } from '../base/errors.js';
 import { claimDirectory } from '../base/files/files.js';
 import type { Config, ConfigInput } from '../config/config.js';
 import { loadConfig, parseConfig } from '../config/load.js';
@@ -74,7 +75,13 @@ export async function runLibrary(
 }
 
 function ownParts({ environment, model }: RunOptions): OwnParts {
-  const name = environment?.name ?? environment?.id ?? 'environment';
+  const name = environment?.name ?? environment?.id;
+  if (environment !== undefined && (typeof name !== 'string' || name === ''))
+    throw new UserError({
+      field: 'environment.name',
+      message: 'an environment must have a name',
+      value: name,
+    });
   return {
     ...(model && { model: checkedModel(model, 'model') }),
     ...(environment && { environment: checkedEnvironment(environment, `${customPrefix}${name}`) }),

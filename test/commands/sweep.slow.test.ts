@@ -245,6 +245,15 @@ it('the runs of a sweep share its limits', async () => {
   await server.close();
 });
 
+it('policyloop sweep notes equivalent settings, and explains how to draw whole numbers', async () => {
+  const { noted } = await sweep(['model.sigma=1,1.0'], { out: 'equivalent' });
+  expect(noted).toContain('sigma-1.0 is the same experiment as sigma-1; both will run');
+  const drawn = ['memory.best=uniform(1,9)', 'sweep.method=random', 'sweep.samples=3'];
+  await expect(sweep(drawn)).rejects.toThrow(
+    /memory\.best: must be a whole number[\s\S]*for whole numbers, write 1\.\.9/,
+  );
+});
+
 it.each([
   ['environment=CartPole-v1,Acrobat-v1', /environment: unknown environment[\s\S]*did you mean Acrobot-v1/],
   ['environment=CartPole-v1,Pendulum-v1 policy.kind=q-table', /a Q-table needs bins for CartPole-v1/],

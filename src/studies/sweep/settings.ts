@@ -54,12 +54,21 @@ export function parseSweep(section: SweepConfig | undefined, texts: readonly str
     const values = text.includes('=') ? valuesOf(text.slice(text.indexOf('=') + 1), key) : undefined;
     if (values === undefined) fixed.push(text);
     else if (key === 'seed') seeds = seedsOf(values);
-    else if (/^(name|sweep|slurm)\b/.test(key))
-      throw new UserError({ field: key, message: "can't be varied" });
-    else keys.push({ key, values });
+    else {
+      const hint = unvaried[key.split('.', 1)[0]!];
+      if (hint !== undefined) throw new UserError({ field: key, message: "can't be varied", hint });
+      keys.push({ key, values });
+    }
   }
   return { keys, seeds, fixed };
 }
+
+/** The sections that can't vary, with what to do instead. */
+const unvaried: Readonly<Record<string, string>> = {
+  name: 'remove it: settings are named after their values',
+  sweep: 'set sweep.method, sweep.keys and similar keys once: they apply to all settings',
+  slurm: 'set slurm.tasks, slurm.time and similar keys once: they apply to all runs',
+};
 
 const keyOf = (text: string): string => text.split('=', 1)[0]!.trim();
 
@@ -81,22 +90,42 @@ function seedsOf(values: Values): readonly number[] {
   });
 }
 
+const mostSettings = 100_000;
+
 /**
  * The different settings of a sweep, in the order in which they run.
- * @throws UserError if the method doesn't support the values
+ * @throws UserError if the method doesn't support the values, or there are too many settings
  */
 export function settingsOf(
   { method, samples = 0, seed }: SweepConfig,
   keys: readonly SweptKey[],
 ): readonly Setting[] {
+  const size = keys.reduce(
+    (product, { values }) =>
+      product * (values.kind === 'list' ? new Set(values.items).size : Number.POSITIVE_INFINITY),
+    1,
+  );
+  if (samples > size)
+    throw new UserError({
+      field: 'sweep.samples',
+      message: `there are only ${size} different settings`,
+      value: samples,
+      hint: `set sweep.samples=${size}, or sweep.method=grid for all of them`,
+    });
+  const count = method === 'random' ? samples : size;
+  if (count > mostSettings && Number.isFinite(count))
+    throw new UserError({
+      field: method === 'random' ? 'sweep.samples' : 'sweep',
+      message: `there are ${count} settings; the maximum is ${mostSettings}`,
+      hint: 'list fewer values, or draw some of them with sweep.method=random sweep.samples=100',
+    });
   const settings = new Map<string, Setting>();
   const add = (values: Setting['values']) => {
     const setting = settingOf(values);
     settings.set(setting.name, setting);
   };
   if (method === 'grid') for (const values of everyCombination(keys)) add(values);
-  // Each setting depends only on the seed and its index, so a larger sweep starts with a smaller one's settings. There
-  // may be fewer different settings than samples.
+  // Each setting depends only on the seed and its index, so a larger sweep starts with a smaller one's settings.
   for (let i = 0; settings.size < samples && i < 1000 * samples; i++)
     add(drawn(keys, createGenerator(seed, [i])));
   return [...settings.values()];

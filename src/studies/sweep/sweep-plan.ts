@@ -1,5 +1,6 @@
 /** Plans a sweep: a run for every setting and seed, each in its own directory. */
 import { basename, extname, join, resolve } from 'node:path';
+import { UserError } from '../../base/errors.js';
 import { plainName } from '../../base/files/files.js';
 import { plural } from '../../base/text/numbers.js';
 import { loadConfig, loadSweep } from '../../config/load.js';
@@ -39,7 +40,9 @@ export function loadPlannedSweep(
   let read = file;
   const baselines = new Map<string, SweepSetting>();
   const ofModel = settingsOf(how, keys).map((setting): SweepSetting => {
-    const loaded = loadConfig({ file, overrides: overridesOf(setting, fixed), cwd, forSweep: true });
+    const loaded = drawnFor(keys, () =>
+      loadConfig({ file, overrides: overridesOf(setting, fixed), cwd, forSweep: true }),
+    );
     const { config } = loaded;
     for (const note of loaded.notes) notes.add(note);
     requireConfirmation(config, loaded.file);
@@ -49,6 +52,7 @@ export function loadPlannedSweep(
     for (const baseline of comparedWith) baselines.set(baseline.name, baseline);
     return { ...own, comparedWith: comparedWith.map(({ name }) => name) };
   });
+  for (const note of sameSettings(ofModel)) notes.add(note);
   return {
     name: plainName(basename(read, extname(read)), 'config'),
     how,
@@ -57,6 +61,31 @@ export function loadPlannedSweep(
     seeds: seeds ?? [ofModel[0]!.config.seed],
     notes: [...notes],
   };
+}
+
+/** Adds a hint to errors that a drawn number may have caused. */
+function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
+  try {
+    return load();
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const drawn = new Set(keys.flatMap(({ key, values }) => (values.kind === 'list' ? [] : [key])));
+    const hint = 'uniform(…) and loguniform(…) also draw fractions; for whole numbers, write 1..9 or a list';
+    throw new UserError(
+      error.problems.map((problem) => (drawn.has(problem.field ?? '') ? { hint, ...problem } : problem)),
+    );
+  }
+}
+
+/** Notes on settings that are the same experiment, e.g. because a value is written in two ways or is the default. */
+function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
+  const first = new Map<string, string>();
+  return settings.flatMap(({ config, name }) => {
+    const text = JSON.stringify(config);
+    const same = first.get(text);
+    if (same === undefined) first.set(text, name);
+    return same === undefined ? [] : [`${name} is the same experiment as ${same}; both will run`];
+  });
 }
 
 /** Orders runs by seed, so that an interrupted sweep still has complete pairs. */

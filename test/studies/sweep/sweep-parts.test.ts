@@ -75,7 +75,8 @@ describe('settings', () => {
       }),
       { numRuns: 20 },
     );
-    expect(settings({ method: 'random', samples: 9 }, 'm.b=1..4')).toHaveLength(4);
+    expect(() => settings({ method: 'random', samples: 9 }, 'm.b=1..4')).toThrow(/only 4 different settings/);
+    expect(() => settings({ method: 'grid' }, 'm.a=1..1000', 'm.b=1..1000')).toThrow(/the maximum is 100000/);
     expect(() => settings({ method: 'grid' }, 'm.a=uniform(0,1)')).toThrow(/is drawn from a range/);
   });
 
