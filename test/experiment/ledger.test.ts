@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Usage } from '../../src/models/language-model.js';
-import { mostTokens } from '../../src/models/reply-faults.js';
-import type { OllamaConfig } from '../../src/models/settings.js';
-import { countedBy, Ledger } from '../../src/proposers/budget.js';
+import { Ledger } from '../../src/proposers/budget.js';
 import type { CallRecord } from '../../src/runs/calls.js';
-import { ollamaConfig } from '../models/model-configs.js';
 
 const message = { role: 'user', content: 'x'.repeat(400) } as const;
 const one = { messages: [message], answers: 1 } as const;
@@ -75,22 +72,6 @@ describe('ledger', () => {
     const spent = create({ tokens: 1000 }, 300);
     spent.record(call({ promptTokens: 600, completionTokens: 50 }));
     expect(spent.reserve(one)).toBe('tokens');
-  });
-
-  it('reserves extra tokens for thoughts that a separate request may generate', () => {
-    const model = ollamaConfig({ format: 'json', maxTokens: 100 });
-    const started = (change: Partial<OllamaConfig>, limits: object) =>
-      new Ledger({ ...countedBy({ ...model, ...change }), limits });
-    const prompt = mostTokens([message]);
-    const once = { tokens: prompt + 100 };
-    for (const change of [{ think: false }, { format: 'text', think: true }] as const)
-      expect(started(change, once).reserve(one)).toMatchObject({ maxTokens: 100 });
-    for (const change of [{}, { think: true }]) {
-      expect(started(change, once).reserve(one)).toBe('tokens');
-      // Thoughts of 100 tokens, which the second prompt holds too, and an answer of 100.
-      expect(started(change, { tokens: prompt + 299 }).reserve(one)).toBe('tokens');
-      expect(started(change, { tokens: prompt + 300 }).reserve(one)).toMatchObject({ maxTokens: 100 });
-    }
   });
 
   it('reserves the possible cost of a call', () => {

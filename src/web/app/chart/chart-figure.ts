@@ -86,7 +86,7 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
     pointed >= 0 && plot.x(at[pointed]!) >= plot.left - 1 && plot.x(at[pointed]!) <= plot.right + 1;
   return html`<p class="y-title">${chart.y.title}</p>
 <div class="chart" ref=${place} aria-label=${chart.label} role="slider" tabindex="0" aria-roledescription="chart" aria-valuemin="1" aria-valuemax=${count} aria-valuenow=${Math.max(0, pointed) + 1} aria-valuetext=${note} onKeyDown=${onKeyDown} onPointerDown=${onPointerDown} onPointerMove=${onPointerMove} onPointerUp=${onPointerUp} onPointerCancel=${() => setDrag(undefined)} onDblClick=${() => setView(undefined)}>${drawing}<svg class="cursor" width=${width} height=${plot.height} aria-hidden="true">
-${drag && html`<rect x=${Math.min(...drag)} y=${plot.top} width=${Math.abs(drag[1] - drag[0])} height=${plot.bottom - plot.top} />`}
+${drag && html`<rect x=${Math.min(drag[0], drag[1])} y=${plot.top} width=${Math.abs(drag[1] - drag[0])} height=${plot.bottom - plot.top} />`}
 ${isInView && html`<path d=${`M${plot.x(at[pointed]!)} ${plot.top}V${plot.bottom}`} />`}
 ${isInView && series.map(({ colour, draw, label, values }) => draw !== 'bars' && !hidden.has(label) && typeof values[pointed] === 'number' && html`<circle cx=${plot.x(at[pointed]!)} cy=${plot.y(values[pointed])} r="3.5" style=${{ stroke: `var(${colour})` }} />`)}
 </svg></div>
