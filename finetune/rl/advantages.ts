@@ -26,6 +26,14 @@ export function groupAdvantages(
   });
 }
 
+/** Each reward minus the mean of the group's other rewards (RLOO, arXiv 2402.14740); 0 if there are no others. */
+export function leaveOneOut(groups: readonly Group[]): readonly (readonly number[])[] {
+  return groups.map((group) => {
+    const count = judged(group).length;
+    return centred(group).map((advantage) => (count < 2 ? 0 : (count / (count - 1)) * advantage));
+  });
+}
+
 /** True if all rewards except NaN are equal, so comparing them teaches nothing. */
 export function isFlat(group: Group): boolean {
   const rewards = judged(group);

@@ -1,9 +1,15 @@
 /** Assigns advantages, and targets for a value head, to the tokens of episodes. */
 import { createGenerator, shuffled } from '../../src/base/random/generator.js';
-import { largest } from '../../src/statistics/descriptive.js';
+import { largest, sum } from '../../src/statistics/descriptive.js';
 import type { Sampled } from '../train/objectives/sampled.js';
 import type { advantageScales, ObjectiveSettings, PpoSettings } from '../train/objectives/settings.js';
-import { discountedReturns, generalisedAdvantages, groupAdvantages, standardised } from './advantages.js';
+import {
+  discountedReturns,
+  generalisedAdvantages,
+  groupAdvantages,
+  leaveOneOut,
+  standardised,
+} from './advantages.js';
 import type { Episode, Group, SampledSequence } from './learning/episode.js';
 
 /** A sequence with the log-probabilities, values and reference log-probabilities computed before the update. */
@@ -43,10 +49,18 @@ export function credited(
   { objective, advantages: scale, reward }: CreditSettings,
 ): readonly Sampled[] {
   if (objective.kind === 'ppo') return withEstimates(groups.flat(), read, objective, reward.invalid);
+  const penaltyOf = ({ sequences }: Episode) =>
+    objective.kind === 'rloo' ? objective.kl * sum(ofSteps(sequences.map(read), ratiosOf)) : 0;
   const byTurn = reward.assignment === 'to-go';
   /** For each group, the values of its episodes at each turn, or one list of their returns. */
-  const lists = groups.map((group, g) => (byTurn ? rewardsToGo(group, reward) : [returns[g]!]));
-  const compared = groupAdvantages(lists.flat(), scale);
+  const lists = groups.map((group, g) => {
+    const penalties = group.map(penaltyOf);
+    return (byTurn ? rewardsToGo(group, reward) : [returns[g]!]).map((values) =>
+      values.map((value, i) => value - penalties[i]!),
+    );
+  });
+  const compared =
+    objective.kind === 'rloo' ? leaveOneOut(lists.flat()) : groupAdvantages(lists.flat(), scale);
   let first = 0;
   return groups.flatMap((group, g) => {
     const own = compared.slice(first, first + lists[g]!.length);
@@ -68,6 +82,13 @@ function rewardsToGo(group: Group, { gamma, invalid }: RewardSettings): readonly
   return Array.from({ length: longest }, (_, turn) => credits.map((own) => own[turn] ?? Number.NaN));
 }
 
+/** Numbers of the trained tokens of an episode. */
+const ofSteps = (
+  sequences: readonly ReadSequence[],
+  numbers: (sequence: ReadSequence) => ArrayLike<number>,
+): readonly number[] =>
+  sequences.flatMap((one) => Array.from(numbers(one)).filter((_, token) => one.trained[token]!));
+
 /** log π − log π_ref; 0 without a reference. */
 const ratiosOf = ({ referenceLogp, samplerLogp, oldLogp = samplerLogp }: ReadSequence): readonly number[] =>
   samplerLogp.map((_, token) => (referenceLogp === undefined ? 0 : oldLogp[token]! - referenceLogp[token]!));
@@ -81,10 +102,8 @@ function withEstimates(
 ): readonly Sampled[] {
   const estimated = episodes.map((episode) => {
     const sequences = episode.sequences.map(read);
-    const ofSteps = (numbers: (sequence: ReadSequence) => ArrayLike<number>) =>
-      sequences.flatMap((one) => Array.from(numbers(one)).filter((_, token) => one.trained[token]!));
-    const values = ofSteps(({ oldValues }) => oldValues!);
-    const rewards = ofSteps(ratiosOf).map((ratio) => -objective.kl * ratio);
+    const values = ofSteps(sequences, ({ oldValues }) => oldValues!);
+    const rewards = ofSteps(sequences, ratiosOf).map((ratio) => -objective.kl * ratio);
     const earned = turnRewards(episode, invalid);
     episode.ends.forEach((end, turn) => {
       if (end > 0) rewards[end - 1]! += objective.rewardScale * earned[turn]!;

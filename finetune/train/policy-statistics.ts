@@ -1,6 +1,6 @@
 /** Statistics of a policy update: how far the policy moved and how certain it is. */
 
-import { largest, mean, standardDeviation } from '../../src/statistics/descriptive.js';
+import { largest, mean, standardDeviation, sum } from '../../src/statistics/descriptive.js';
 import type { ReadExample } from '../engine/batch.js';
 import type { Improvement } from './events.js';
 import type { PerToken, Sampled } from './objectives/sampled.js';
@@ -16,7 +16,7 @@ export function policyStatistics(
   examples: readonly ReadExample<Sampled>[],
   settings: ObjectiveSettings,
 ): Figures {
-  const tokens = examples.flatMap(tokensOf);
+  const tokens = examples.flatMap((read) => tokensOf(read, settings));
   const average = (of: (token: Token) => number) => mean(tokens.map(of));
   const given = (name: 'reference' | 'sampler') => tokens.every((token) => token[name] !== undefined);
   const { low, high } = limitsOf(settings);
@@ -40,13 +40,18 @@ interface Token {
   readonly reference: number | undefined;
   readonly entropy: number;
   readonly advantage: number;
-  /** π / π_old */
+  /** π / π_old, per token or, for RLOO, per completion */
   readonly ratio: number;
 }
 
-function tokensOf({ example, logp, outputs }: ReadExample<Sampled>): readonly Token[] {
+function tokensOf(
+  { example, logp, outputs }: ReadExample<Sampled>,
+  { kind }: ObjectiveSettings,
+): readonly Token[] {
   const { advantages, oldLogp = logp, samplerLogp, referenceLogp } = example;
   const places = [...example.completionIds.keys()].filter((token) => example.trained?.[token] !== false);
+  const difference = (token: number) => logp[token]! - oldLogp[token]!;
+  const whole = kind === 'rloo' ? sum(places.map(difference)) : undefined;
   return places.map((token) => ({
     logp: logp[token]!,
     old: oldLogp[token]!,
@@ -54,7 +59,7 @@ function tokensOf({ example, logp, outputs }: ReadExample<Sampled>): readonly To
     reference: referenceLogp?.[token],
     entropy: outputs.entropy![token]!,
     advantage: numberAt(advantages, token),
-    ratio: Math.exp(logp[token]! - oldLogp[token]!),
+    ratio: Math.exp(whole ?? difference(token)),
   }));
 }
 

@@ -49,10 +49,14 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   };
   const { damaged, lines } = linesOf({ cwd, runsDir: args.runsDir });
   const inside = args.runsDir === common.runsDir.default ? '' : ` --runs-dir ${args.runsDir}`;
-  for (const { kind, name } of damaged)
+  for (const { item, path } of damaged) {
+    const training = shownPath(path, cwd);
     note(
-      `${name}: its ${kind === 'training' ? 'record' : 'manifest'} is damaged; see policyloop show ${name}${inside}`,
+      item.kind === 'training'
+        ? `${training}: its record is damaged; see policyloop show ${training}`
+        : `${item.name}: its manifest is damaged; see policyloop show ${item.name}${inside}`,
     );
+  }
   const all = lines.flatMap((line) => line.places.map((place) => ({ ...place, line })));
   const runs = selected(
     all.filter(({ summary }) => summary),

@@ -93,7 +93,7 @@ export function checkObjective(
   if (groupSize === 1 && kind !== 'ppo')
     refuse(['groupSize'], `must be at least 2: ${kind} compares the members of a group`);
   if (kind === 'ppo' && reward.shuffle)
-    refuse(['reward', 'shuffle'], "ppo doesn't compare the members of a group: use grpo");
+    refuse(['reward', 'shuffle'], "ppo doesn't compare the members of a group: use grpo or rloo");
   if (kind === 'reinforce' && epochs * minibatches > 1)
     refuse(
       [epochs > 1 ? 'epochs' : 'minibatches'],

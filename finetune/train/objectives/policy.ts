@@ -1,4 +1,4 @@
-/** Objectives of reinforcement learning: GRPO and its variants, REINFORCE, and PPO (see `ppo.ts`). */
+/** Objectives of reinforcement learning: GRPO and its variants, RLOO, REINFORCE, and PPO (see `ppo.ts`). */
 
 import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { TokenSequence } from '../../engine/batch.js';
@@ -13,10 +13,17 @@ import {
   sequenceMean,
   tokenMean,
 } from './sampled.js';
-import type { CommonSettings, GrpoSettings, ObjectiveSettings, ReinforceSettings } from './settings.js';
+import type {
+  CommonSettings,
+  GrpoSettings,
+  ObjectiveSettings,
+  ReinforceSettings,
+  RlooSettings,
+} from './settings.js';
 import {
   arithmetic,
   clippedSurrogate,
+  groupSum,
   klToReference,
   likelihood,
   oldLogp,
@@ -34,6 +41,8 @@ function unconstrained(settings: ObjectiveSettings, context: PolicyContext): Pol
   switch (settings.kind) {
     case 'grpo':
       return grpo(settings, context);
+    case 'rloo':
+      return rloo(settings, context);
     case 'ppo':
       return ppo(settings, context);
     case 'reinforce':
@@ -63,6 +72,20 @@ const reinforce = (settings: ReinforceSettings, context: PolicyContext): PolicyO
     (tokens, old) =>
       policyLoss(tokens, old, arithmetic(tokens).mul(tokens.input('advantages'), tokens.logp), settings),
     (update) => () => 1 / update.length,
+  );
+
+/** RLOO (Ahmadian et al. 2024, arXiv 2402.14740) as in TRL 1.13: ratios per completion, KL in the rewards. */
+const rloo = (settings: RlooSettings, context: PolicyContext): PolicyObjective =>
+  policyGradient(
+    settings,
+    context,
+    (tokens, old) => {
+      const { sub, exp } = arithmetic(tokens);
+      const ratio = exp(groupSum(tokens, tokens.groups('sequences'), sub(tokens.logp, old)));
+      const gain = clippedSurrogate(tokens, ratio, tokens.input('advantages'), settings.clip);
+      return policyLoss(tokens, old, gain, settings);
+    },
+    sequenceMean,
   );
 
 /**

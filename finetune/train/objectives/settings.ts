@@ -45,6 +45,20 @@ const grpoSchema = z.strictObject({
   maxImportance,
 });
 
+const rewardKl = share(0).describe(
+  'Weight of the log-probability ratio to the initial model, subtracted from the reward; 0: no reference is loaded',
+);
+
+const rlooSchema = z.strictObject({
+  kind: z
+    .literal('rloo')
+    .describe('REINFORCE with the mean reward of the other completions in the group as the baseline'),
+  clip: clipSchema,
+  kl: rewardKl,
+  entropy,
+  maxImportance,
+});
+
 const ppoSchema = z.strictObject({
   kind: z.literal('ppo').describe('Proximal policy optimisation with a value head'),
   clip: clipSchema,
@@ -62,9 +76,7 @@ const ppoSchema = z.strictObject({
     .max(1)
     .default(0.95)
     .describe('λ of generalised advantage estimation: 0 relies on the values, 1 on the returns'),
-  kl: share(0).describe(
-    'Weight of the log-probability ratio to the initial model, subtracted from the reward; 0: no reference is loaded',
-  ),
+  kl: rewardKl,
   entropy,
   maxImportance,
 });
@@ -75,10 +87,16 @@ const reinforceSchema = z.strictObject({
   maxImportance,
 });
 
-export const objectiveSchema = z.discriminatedUnion('kind', [grpoSchema, ppoSchema, reinforceSchema]);
+export const objectiveSchema = z.discriminatedUnion('kind', [
+  grpoSchema,
+  rlooSchema,
+  ppoSchema,
+  reinforceSchema,
+]);
 
 export type ObjectiveSettings = z.output<typeof objectiveSchema>;
 export type GrpoSettings = Extract<ObjectiveSettings, { kind: 'grpo' }>;
+export type RlooSettings = Extract<ObjectiveSettings, { kind: 'rloo' }>;
 export type PpoSettings = Extract<ObjectiveSettings, { kind: 'ppo' }>;
 export type ReinforceSettings = Extract<ObjectiveSettings, { kind: 'reinforce' }>;
 export type ClipSettings = GrpoSettings['clip'];

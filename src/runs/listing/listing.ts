@@ -54,7 +54,7 @@ export function linesOf(places: RunPlaces) {
     lines: [...lines].map(
       ([name, own], i): Line => ({ name, path: found.get(name)!.path, number: i + 1, places: own }),
     ),
-    damaged: singles.flatMap(({ item, summary, training }) => ((summary ?? training) ? [] : item)),
+    damaged: singles.filter(({ summary, training }) => (summary ?? training) === undefined),
   };
 }
 

@@ -8,7 +8,7 @@ import { nearest, UserError } from '../../base/errors.js';
 import { foldersMatching, isPattern } from '../../base/files/files.js';
 import { foundBelow, runsBelow } from '../finder.js';
 import { noRun, runFiles } from '../reader.js';
-import { isTraining } from '../training-files.js';
+import { isTraining, trainingFiles } from '../training-files.js';
 import { compareValues } from './fields.js';
 import { isStudy, type Line, linesOf, type RunPlaces, rootsOf } from './listing.js';
 
@@ -27,7 +27,7 @@ export interface Named {
 export const findRun = (name: string, places: RunPlaces): string => findNamed(name, places, ['run']).path;
 
 /**
- * The only item of these kinds with this name.
+ * The only item of these kinds with this name; the result of a training run stands for the training run.
  * @throws UserError if none or several match; the error suggests names if there are any
  */
 export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[]): Named {
@@ -35,6 +35,8 @@ export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[
   const found = matches(name, places, isOneOf);
   if (found.length === 1) return found[0]!;
   if (found.length > 1) throw ambiguous(name, found, places);
+  const result = pathsOf(name, places).find(isResult);
+  if (result !== undefined) return findNamed(dirname(result), places, kinds);
   const [folder] = matches(name, places, ({ kind }) => kind === 'folder');
   if (folder === undefined) throw missing(name, places);
   throw ambiguous(
@@ -43,6 +45,9 @@ export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[
     places,
   );
 }
+
+/** Whether a training run wrote its model, adapter or policy to this directory. */
+const isResult = (path: string) => existsSync(join(path, trainingFiles.about)) && isTraining(dirname(path));
 
 /**
  * Paths of the runs with these names, without duplicates, in the given order.

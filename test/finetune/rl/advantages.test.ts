@@ -5,6 +5,7 @@ import {
   generalisedAdvantages,
   groupAdvantages,
   isFlat,
+  leaveOneOut,
   standardised,
 } from '../../../finetune/rl/advantages.js';
 import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
@@ -50,6 +51,7 @@ describe('advantages within groups', () => {
         const zeros = equal.map(() => 0);
         for (const scale of ['group', 'batch', 'none'] as const)
           expect(groupAdvantages([equal], scale).flat().map(Math.abs)).toEqual(zeros);
+        expect(leaveOneOut([equal]).flat().map(Math.abs)).toEqual(zeros);
         expect(standardised([equal]).flat().map(Math.abs)).toEqual(zeros);
         expect(isFlat(equal)).toBe(true);
       }),
@@ -57,8 +59,21 @@ describe('advantages within groups', () => {
     expect(isFlat([0.1, 0.1, 0.2])).toBe(false);
   });
 
+  it('are G/(G − 1)·(r − mean), the reward minus the mean of the others, with leave-one-out', () => {
+    fc.assert(
+      fc.property(groups, (drawn) => {
+        drawn.forEach((group, i) => {
+          const others = group.map((one, place) => one - mean(group.filter((_, other) => other !== place)));
+          close(leaveOneOut(drawn)[i]!, others);
+        });
+      }),
+    );
+  });
+
   it('are 0 for answers without a reward, which the mean ignores', () => {
     expect(groupAdvantages([[1, Number.NaN, 3]], 'none')).toEqual([[-1, 0, 1]]);
+    expect(leaveOneOut([[1, Number.NaN, 3]])).toEqual([[-2, 0, 2]]);
+    expect(leaveOneOut([[Number.NaN, 3]])).toEqual([[0, 0]]);
     expect(isFlat([2, Number.NaN])).toBe(true);
   });
 

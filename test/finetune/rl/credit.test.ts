@@ -112,6 +112,7 @@ describe('the credit', () => {
   it('of a group objective is the advantage of the episode', () => {
     const worse = { ...episode, rewards: [0, 0] };
     expect(credit({ kind: 'grpo' }, [episode, worse]).map(({ advantages }) => advantages)).toEqual([3, -3]);
+    expect(credit({ kind: 'rloo' }, [episode, worse]).map(({ advantages }) => advantages)).toEqual([6, -6]);
   });
 
   it('of a value head is per sampled token, with each reward at the end of its reply', () => {
@@ -128,11 +129,15 @@ describe('the credit', () => {
   });
 
   it('includes the KL penalty for deviating from the reference policy', () => {
-    const referenceLogp = [-3, -5, 0, 0, -5];
+    const referenceLogp = [-3, -5, -7, 0, -5];
     const read = (one: typeof sequence) => ({ ...one!, oldValues: [0, 0, 0, 0, 0], referenceLogp });
     const [found] = credit({ kind: 'ppo', kl: 1, lambda: 1 }, [episode], read);
     // log π − log π_ref is 1 at the second token.
     expect(found!.returns).toEqual([5, 5, 0, 0, 4]);
+    const worse = { ...episode, rewards: [0, 0], sequences: [{ ...sequence! }] };
+    const readFirst = (one: typeof sequence) => (one === sequence ? { ...one!, referenceLogp } : one!);
+    const rloo = credit({ kind: 'rloo', kl: 2 }, [episode, worse], readFirst);
+    expect(rloo.map(({ advantages }) => advantages)).toEqual([4, -4]);
   });
 });
 

@@ -29,6 +29,11 @@ describe('statistics of an update', () => {
     expect(found.kl).toBeCloseTo(kl(-0.5) / 3, 12);
   });
 
+  it('use the ratio of the whole answer for RLOO', () => {
+    const product = policyStatistics([read], objectiveSchema.parse({ kind: 'rloo' }));
+    expect(product.clipShare).toBeCloseTo(1 / 3, 12);
+  });
+
   it('leave out quantities whose inputs are missing', () => {
     const { samplerLogp: _, referenceLogp: __, oldLogp: ___, returns: ____, ...bare } = example;
     const found = policyStatistics([{ ...read, example: bare }], objectiveSchema.parse({ kind: 'grpo' }));

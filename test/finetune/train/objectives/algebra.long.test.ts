@@ -16,6 +16,7 @@ const objectives: Readonly<Record<string, Written>> = Object.fromEntries([
     variant,
     { kind: 'grpo', variant, kl: 0.1, entropy: 0.01, maxImportance: 1.2 },
   ]),
+  ['rloo', { kind: 'rloo', entropy: 0.01 }],
   ['ppo', { kind: 'ppo', entropy: 0.01 }],
   ['reinforce', { kind: 'reinforce', entropy: 0.01 }],
 ]);
@@ -44,6 +45,7 @@ it('equal rewards give a gradient of exactly 0', async () => {
   const update = someCompletions(2).map((one, i): Sampled => ({ ...one, advantages: advantages![i]! }));
   for (const written of [
     ...variants.map((variant) => ({ kind: 'grpo', variant })),
+    { kind: 'rloo' },
     { kind: 'reinforce' },
     { kind: 'ppo', valueCoefficient: 0 },
   ]) {

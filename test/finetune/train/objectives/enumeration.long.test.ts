@@ -4,6 +4,7 @@ import type { Objective } from '../../../../finetune/engine/objective.js';
 import { trainedParameters } from '../../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type TrainingSession } from '../../../../finetune/engine/training-session.js';
+import { leaveOneOut } from '../../../../finetune/rl/advantages.js';
 import { policyObjective } from '../../../../finetune/train/objectives/policy.js';
 import type { PolicyContext, Sampled } from '../../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
@@ -104,7 +105,9 @@ describe('a policy over two-token answers', async () => {
   const groups = 6;
   const cases: readonly (readonly [string, Written, Baseline, number])[] = [
     ['reinforce', { kind: 'reinforce', maxImportance }, 'none', 1],
-    // A mean over two tokens each. The mean of the others is a baseline that doesn't know the answer.
+    // The mean of the others is a baseline that doesn't know the answer.
+    ['rloo', { kind: 'rloo', maxImportance }, 'others', 1],
+    // A mean over two tokens each.
     ['dapo', { kind: 'grpo', maxImportance }, 'others', 1 / 2],
   ];
 
@@ -159,8 +162,7 @@ type Baseline = 'none' | 'others';
 function sampledGroup(p: readonly number[], random: RandomGenerator, baseline: Baseline): readonly Sampled[] {
   const drawn = Array.from({ length: 8 }, () => answers[drawFrom(p, random.uniform(0, 1))]!);
   const rewards = drawn.map(rewardOf);
-  const advantages =
-    baseline === 'none' ? rewards : rewards.map((reward) => (8 / 7) * (reward - mean(rewards)));
+  const advantages = baseline === 'none' ? rewards : leaveOneOut([rewards])[0]!;
   return drawn.map((ids, i) => answer(ids, advantages[i]!));
 }
 
