@@ -7,6 +7,7 @@ import { runExperiment } from '../src/experiment/experiment.js';
 import { assemble } from '../src/experiment/setup/assemble.js';
 import { experimentIn, newManifest } from '../src/experiment/setup/open-experiment.js';
 import type { LanguageModel } from '../src/models/language-model.js';
+import { languageModelProposer } from '../src/proposers/language-model.js';
 import { createRunDirectory } from '../src/runs/create.js';
 import type { Finding } from './finding.js';
 import { median } from './rollouts.js';
@@ -29,7 +30,7 @@ export async function benchIterations(): Promise<readonly Finding[]> {
       evaluation: { episodes: 1, maxSteps: 1 },
       confirmation: { candidates: 0 },
     });
-    const assembly = { ...(await assemble(config, {})), model: scriptedModel() };
+    const assembly = { ...(await assemble(config, {})), proposer: languageModelProposer(scriptedModel()) };
     const now = () => new Date();
     const directory = createRunDirectory(join(root, 'run'), {
       configYaml: resolvedYaml(assembly.config),

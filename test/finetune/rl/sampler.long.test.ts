@@ -193,9 +193,10 @@ describe('the sampler', () => {
         const between = completionIds.filter((_, i) => !trained[i]);
         expect(between.slice(-6)).toHaveLength(6);
         expect([0, 2]).toContain(between[0]);
-        expect(ends.at(-1)).toBe(completionIds.length - 1);
-        expect(trained[ends[0]!]).toBe(true);
-        expect(trained[ends[0]! + 1]).toBe(false);
+        // The end of each turn, in trained tokens.
+        expect(ends.at(-1)).toBe(tokens);
+        expect(trained.slice(0, ends[0]).every(Boolean)).toBe(true);
+        expect(trained[ends[0]!]).toBe(false);
       }
     });
   });
