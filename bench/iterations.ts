@@ -74,13 +74,13 @@ function scriptedModel(): LanguageModel {
     id: 'scripted',
     generate(_messages, { grammar, seeds }) {
       const random = createGenerator(seeds[0]!);
-      const { labels, number } = grammar!;
+      const { closing = '\nA reason.', labels, number } = grammar!;
       const values = labels.map((label) => {
         return `${label} ${random.uniform(number.low, number.high).toFixed(number.decimals)}`;
       });
       return Promise.resolve([
         {
-          text: `${values.join('')}\nA reason.`,
+          text: `${values.join('')}${closing}`,
           finishReason: 'stop',
           usage: { promptTokens: 1, completionTokens: 1 },
           latencyMs: 0,
