@@ -19,10 +19,9 @@ export function mostTokens(messages: readonly ChatMessage[]): number {
 
 export function mostTokensOf(text: string): number {
   let tokens = 0;
-  for (const [run] of text.matchAll(/ ?[A-Za-z]+|[ \t]+|\p{ASCII}|\P{ASCII}+/gu)) {
-    if (/[A-Za-z]$/.test(run)) tokens += Math.ceil(run.trim().length / 3);
-    else if (/^[ \t]/.test(run)) tokens += 1;
-    else tokens += Buffer.byteLength(run);
+  for (const [run, word, gap] of text.matchAll(/ ?([A-Za-z]+)|([ \t]+)|\p{ASCII}|\P{ASCII}+/gu)) {
+    if (word !== undefined) tokens += Math.ceil(word.length / 3);
+    else tokens += gap === undefined ? Buffer.byteLength(run) : 1;
   }
   return tokens;
 }

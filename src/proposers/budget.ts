@@ -168,7 +168,7 @@ export class Ledger implements CallUsage {
     this.#longestCompletion = Math.max(this.#longestCompletion, completionTokens);
     const lost = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));
     const length = maxTokens * (call.choices ?? 1);
-    const worst = () => this.#worst(model, { messages: call.messages, answers: 1, length });
+    const worst = () => this.#worst(model, { prompt: this.#promptTokens(call.messages), answers: 1, length });
     const used = total([usedTokens(model, usage), ...lost.map(() => ({ ...worst(), calls: 0 }))]);
     this.#spent = total([this.#spent, used]);
     const unreported = used.tokens - promptTokens - completionTokens;
@@ -183,20 +183,22 @@ export class Ledger implements CallUsage {
   /** Reserves the worst case of a request, or returns the limit that it could exceed. */
   reserve(request: PlannedRequest, purpose?: string): Reservation | LimitName {
     const model = this.#for(purpose);
-    const { answers, among = 1 } = request;
-    const worst = (length: number) => this.#worst(model, { ...request, length });
+    const { answers, among = 1, messages } = request;
+    const isLengthLimited = model.usesTokens && this.#budgets.some(limitsLength);
+    const prompt = isLengthLimited ? this.#promptTokens(messages) : 0;
+    const worst = (length: number) => this.#worst(model, { prompt, answers, length });
     const all = (length: number) => total(Array.from({ length: among }, () => worst(length)));
     const expected = model.maxTokens ?? Math.min(2 * this.#longestCompletion, longestUnknown);
     const limit = this.#exceededBy(all(expected));
     // If not all of them fit, this one still may.
     const alone = limit === undefined ? undefined : this.#exceededBy(worst(expected));
     if (alone !== undefined) return alone;
-    const isOpen = model.usesTokens && model.maxTokens === undefined && this.#budgets.some(limitsLength);
+    const isOpen = isLengthLimited && model.maxTokens === undefined;
     const length = isOpen ? this.#longestFor(limit === undefined ? all : worst, expected) : expected;
     const held = { worst: worst(length) };
     this.#inFlight.add(held);
     // A retry doesn't count as another call.
-    const again = { ...this.#worst(model, { ...request, answers: 1, length: length * answers }), calls: 0 };
+    const again = { ...this.#worst(model, { prompt, answers: 1, length: length * answers }), calls: 0 };
     return {
       maxTokens: isOpen ? length : model.maxTokens,
       mayTryAgain: (kind) => {
@@ -236,13 +238,17 @@ export class Ledger implements CallUsage {
     return this.#models.stages?.[purpose ?? ''] ?? this.#models;
   }
 
+  /** An upper bound on the tokens of a prompt. */
+  #promptTokens(messages: readonly ChatMessage[]): number {
+    return Math.ceil(mostTokens(messages) * this.#promptFactor);
+  }
+
   /** The most that a request can use with completions of `length` tokens, in which it is linear. */
   #worst(
     model: CountedModel,
-    { answers, length, messages }: PlannedRequest & { readonly length: number },
+    { answers, length, prompt }: Readonly<Record<'answers' | 'length' | 'prompt', number>>,
   ): Amounts {
     if (!model.usesTokens) return { ...nothing, calls: answers };
-    const prompt = Math.ceil(mostTokens(messages) * this.#promptFactor);
     const [promptTokens, completionTokens] = [answers * prompt, answers * length];
     // Cached tokens may cost more than uncached ones.
     const costs = [0, promptTokens].map((cached) => costOf(model, promptTokens, cached, completionTokens));
@@ -287,7 +293,7 @@ interface Budget {
   readonly name: (key: LimitKey) => LimitName;
 }
 
-/** Whether any limit depends on the length of completions. */
+/** Whether any limit depends on the lengths of prompts and completions. */
 const limitsLength = ({ limits: { cost, tokens } }: Budget) => (tokens ?? cost) !== undefined;
 
 function costOf({ price }: CountedModel, prompt: number, cached: number, completion: number): number {
