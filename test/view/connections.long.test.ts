@@ -38,7 +38,7 @@ const within = async (work: () => Promise<Response>) => {
 const half = 'GET /api/place HTTP/1.1\r\nHost: 127.0.0.1\r\nX-';
 const halfBody = (port: number) =>
   `POST /api/stop HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
-const unread = (port: number) => `GET /assets/uplot.js HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`.repeat(8);
+const unread = (port: number) => `GET /assets/app.js HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`.repeat(8);
 
 describe('the view', () => {
   const token = 'a-token-of-this-test';
