@@ -202,7 +202,7 @@ function cut<T>(items: readonly T[], size: number): T[][] {
   );
 }
 
-/** Examples with a weight and an answer. @throws UserError if there are none, or one is too long */
+/** Examples with a weight and an answer. @throws UserError if there are none, one is too long, or a prompt is empty */
 export function usableExamples(
   examples: readonly TokenExample[],
   config: DecoderConfig,
@@ -219,6 +219,8 @@ export function usableExamples(
   const weighted = examples.filter(({ weight, completionIds }) => weight !== 0 && completionIds.length > 0);
   if (weighted.length === 0)
     throw new UserError({ field, message: 'no example has an answer and a nonzero weight' });
+  if (weighted.some(({ promptIds }) => promptIds.length === 0))
+    throw new UserError({ field, message: 'the chat template renders an empty prompt' });
   return weighted;
 }
 
