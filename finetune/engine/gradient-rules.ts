@@ -145,7 +145,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   },
   MatMulNBits: quantizedProductRule,
   [int8Product]: int8ProductRule,
-  /** Of equal batch sizes. */
+  /** Both inputs have the same batch dimensions. */
   MatMul: (context) => {
     const { g, node, outputs, wants, shape, recalled } = context;
     const [a, b] = node.inputs as [Value, Value];

@@ -3,7 +3,7 @@ import { basename, extname } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { jsonSchemaOf, type SettingsKind } from '../base/settings/schema.js';
-import { overlaid, parseSettings, type Settings } from '../base/settings/settings.js';
+import { overlaid, parseSettings, type Settings, withoutUnknownKeys } from '../base/settings/settings.js';
 import { nameSchema, withModules } from '../config/config.js';
 import { openConfig } from '../config/file.js';
 import { limitsSchema } from '../config/limits.js';
@@ -112,7 +112,8 @@ export interface LoadedPlay {
 
 /**
  * Loads the config of an agent run by its path or by the name of a bundled config.
- * @param asWritten leaves relative paths unchanged; in a run directory they are absolute
+ * @param asWritten for configs of run directories: leaves relative paths unchanged, because paths are absolute, and
+ * ignores keys that no longer exist
  * @throws UserError listing the first problems
  */
 export function loadPlayConfig(
@@ -121,7 +122,8 @@ export function loadPlayConfig(
   cwd = '',
   asWritten = false,
 ): LoadedPlay {
-  const source = openConfig('agents', file, { cwd });
+  const opened = openConfig('agents', file, { cwd });
+  const source = asWritten ? withoutUnknownKeys(opened, playKind) : opened;
   const read = overlaid(playKind, source, overrides);
   const parsed = parseSettings(playKind, read.content, read.where);
   const { $schema: _, ...config } = read.absolute(parsed, asWritten ? undefined : source.folder, cwd);

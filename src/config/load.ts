@@ -2,13 +2,14 @@ import { resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { type Problem, UserError } from '../base/errors.js';
 import { oneScreen, type Path } from '../base/settings/issues.js';
-import { isMapping, knownPart, type SettingsKind, valueAt } from '../base/settings/schema.js';
+import { isMapping, type SettingsKind, valueAt } from '../base/settings/schema.js';
 import {
   overlaid,
   parseSettings,
   type SettingsSource,
   type Where,
   withAbsolutePaths,
+  withoutUnknownKeys,
 } from '../base/settings/settings.js';
 import { refuseLists } from '../base/settings/value-lists.js';
 import { replacementFor } from '../environments/catalogue/versions.js';
@@ -67,7 +68,7 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const { cwd = '', overrides = [] } = options;
   const opened = openConfig('experiment', options.file, options);
   const { path: file } = opened;
-  const source = options.asWritten ? { ...opened, content: known(opened.content) } : opened;
+  const source = options.asWritten ? withoutUnknownKeys(opened, experimentKind) : opened;
   refuseLists(overrides);
   const { imported, ...original } = isForeignConfig(source.content)
     ? importedContent(source.content, source)
@@ -90,9 +91,6 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
     locate: settings.locate,
   };
 }
-
-const known = (content: SettingsSource['content']) =>
-  knownPart(content, experimentKind.json) as SettingsSource['content'];
 
 type Section = Pick<LoadConfigOptions, 'file' | 'overrides' | 'cwd'>;
 

@@ -7,6 +7,7 @@ import { applyOverrides, type Overridden, overrideOf, startsWith } from './overr
 import {
   declaredChild,
   isMapping,
+  knownPart,
   type SchemaNode,
   type SettingsKind,
   valueAt,
@@ -68,6 +69,12 @@ function placed(problem: Problem, where: Where): Problem {
     ? problem
     : { ...where(problem.field.split('.'), 'value'), ...problem };
 }
+
+/** Settings that an older version recorded, without keys that no longer exist. */
+export const withoutUnknownKeys = <Source extends Pick<SettingsSource, 'content'>>(
+  source: Source,
+  { json }: Pick<SettingsKind<unknown>, 'json'>,
+): Source => ({ ...source, content: knownPart(source.content, json) });
 
 /**
  * Validates settings by their schema and fills in defaults.
