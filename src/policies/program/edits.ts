@@ -31,11 +31,12 @@ const closing = /^>{5,9} ?REPLACE$/;
  * to the parent. All blocks refer to the unchanged parent. Trailing whitespace is ignored. If a block isn't found, it
  * is searched for again without its common indentation, and its new lines are indented to match. Text outside blocks is
  * ignored.
+ * @param isCut true if the reply was cut off: an incomplete last block is ignored, too
  * @throws ProgramFault if there is no block, a block doesn't apply, or the result equals the parent
  */
-export function applyEdits(parent: string, reply: string): string {
+export function applyEdits(parent: string, reply: string, isCut = false): string {
   const lines = parent.split(/\r?\n/).map((line) => line.trimEnd());
-  const placed = blocksIn(reply)
+  const placed = blocksIn(reply, isCut)
     .map((block) => placeOf(block, lines))
     .sort((a, b) => a.at - b.at);
   const result: string[] = [];
@@ -57,7 +58,7 @@ const fault = (block: number, why: string, at?: number) =>
     ...(at !== undefined && { line: at + 1 }),
   });
 
-function blocksIn(reply: string): readonly Block[] {
+function blocksIn(reply: string, isCut: boolean): readonly Block[] {
   const blocks: Block[] = [];
   let search: string[] | undefined;
   let replace: string[] | undefined;
@@ -76,7 +77,8 @@ function blocksIn(reply: string): readonly Block[] {
       replace = undefined;
     } else (replace ?? search)?.push(line);
   }
-  if (search) throw fault(blocks.length + 1, `it has no ${replace ? '>>>>>>> REPLACE' : '======='} line`);
+  if (search && !(isCut && blocks.length > 0))
+    throw fault(blocks.length + 1, `it has no ${replace ? '>>>>>>> REPLACE' : '======='} line`);
   if (blocks.length === 0) throw new ProgramFault({ reason: 'the reply has no <<<<<<< SEARCH block' });
   return blocks;
 }

@@ -4,11 +4,12 @@ import type { ParameterVector } from '../../policies/policy.js';
 import { applyEdits } from '../../policies/program/edits.js';
 import type { ProgramLibrary } from '../../policies/program/library.js';
 import { ProgramFault, programParameters } from '../../policies/program/program.js';
+import { isFunction, syntaxTree, topLevel } from '../../policies/program/syntax.js';
 import { failed, type ParseContext, type ParseResult, repeated } from './failure.js';
 
 /**
- * Reads the program of a reply and adds it to the library: the last code block that defines `act`, otherwise the last
- * code block or, if there is none, the text from the first definition to the last brace.
+ * Reads the program of a reply and adds it to the library: the last code block that defines `act`, otherwise the text
+ * outside code blocks from the first definition to the last brace or, if it doesn't define `act`, the last code block.
  */
 export function readProgram(
   reply: string,
@@ -22,7 +23,10 @@ export function readProgram(
   return added(asWritten(reply, source), programs, context, isCut);
 }
 
-/** Applies a reply's search-and-replace blocks to the parent; a reply without blocks is read as a whole program. */
+/**
+ * Applies a reply's search-and-replace blocks to the parent, without an incomplete last one if the reply was cut off; a
+ * reply without blocks is read as a whole program.
+ */
 export function readEdits(
   reply: string,
   parent: ParameterVector,
@@ -31,11 +35,11 @@ export function readEdits(
 ): ParseResult {
   const { text } = answerText(reply);
   if (!areEdits(text)) return readProgram(reply, programs, context);
+  const isCut = context.finishReason === 'length';
   try {
-    const source = applyEdits(programs.program(parent).source, text);
-    return added(source, programs, context, context.finishReason === 'length');
+    return added(applyEdits(programs.program(parent).source, text, isCut), programs, context, isCut);
   } catch (error) {
-    return failedBy(error);
+    return failedBy(error, isCut);
   }
 }
 
@@ -54,52 +58,107 @@ function added(
     if (known !== undefined) return failed(repeated(known));
     return { ok: true, value: programs.add(source) };
   } catch (error) {
-    return isCut ? failed({ kind: 'truncated' }) : failedBy(error);
+    return failedBy(error, isCut);
   }
 }
 
-function failedBy(error: unknown): ParseResult {
+function failedBy(error: unknown, isCut: boolean): ParseResult {
   if (!(error instanceof ProgramFault)) throw error;
-  return failed({ kind: 'program', ...error.failure });
+  return failed(isCut ? { kind: 'truncated' } : { kind: 'program', ...error.failure });
 }
 
 const definition = /^[ \t]*(?:(?:async )?function\s+\w|(?:const|let|var)\s+\w+\s*=)/m;
-const definesAct = /\bact\b\s*(?:\(|=)/;
+const mentionsAct = /\bact\b\s*(?:\(|=)/;
+/** Recognizes definitions in code with a syntax error. */
+const looksDefined = /\bfunction\s+act\s*\([^{;]{0,500}\{|\bact\s*=(?![=>])[^;]{0,500}?(?:=>|\bfunction\b)/;
 
-const codeBlock = /^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]*\1[ \t]*$|(?![\s\S]))/gms;
+/** Whether the code defines `act`; a call of it, a comment or a signature doesn't. */
+function definesAct(code: string): boolean {
+  if (!mentionsAct.test(code)) return false;
+  try {
+    return isFunction(topLevel(syntaxTree(code), 'act')?.value);
+  } catch {
+    return looksDefined.test(code);
+  }
+}
+
+/** A code block, up to the next fence, with the place of its lines in the text. */
+interface CodeBlock {
+  readonly code: string;
+  readonly start: number;
+  readonly end: number;
+  readonly isClosed: boolean;
+}
+
+const fenceLine = /^[ \t]*(`{3,}|~{3,})([^\n`]*)$/gm;
+
+/** The code blocks in order. A fence with a label begins a block inside the outer one, such as ```js in ```markdown. */
+function codeBlocks(text: string): readonly CodeBlock[] {
+  const blocks: CodeBlock[] = [];
+  const outer: string[] = [];
+  const fences = [...text.matchAll(fenceLine)].map(({ 0: line, 1: fence, 2: label, index }) => ({
+    fence: fence!,
+    closes: (opening: string | undefined) =>
+      opening !== undefined && label!.trim() === '' && fence!.startsWith(opening),
+    start: index,
+    end: index + line.length,
+  }));
+  for (const [i, { closes, end, fence, start }] of fences.entries()) {
+    if (closes(outer.at(-1))) {
+      outer.pop();
+      continue;
+    }
+    outer.push(fence);
+    const next = fences[i + 1];
+    blocks.push({
+      code: withoutBlankEnds(text.slice(end + 1, next?.start)),
+      start,
+      end: (next?.closes(fence) ? next.end : next?.start) ?? text.length,
+      isClosed: next !== undefined,
+    });
+  }
+  return blocks;
+}
+
+/** The text without the blocks that meet the condition. */
+function withoutBlocks(text: string, isRemoved: (block: CodeBlock) => boolean): string {
+  let [kept, from] = ['', 0];
+  for (const block of codeBlocks(text).filter(isRemoved)) {
+    kept += text.slice(from, block.start);
+    from = block.end;
+  }
+  return kept + text.slice(from);
+}
+
 const editBlock = /^[ \t]*<{5,}.*?(?:^[ \t]*>{5,}[^\n]*$|(?![\s\S]))/gms;
 
 /** The source as the original reply has it; removing thinking also changes code that looks like a tag (`a[result]`). */
 function asWritten(reply: string, source: string): string {
   // Try each of the last 20 fences as a start instead of pairing them, because thinking may contain an unpaired one.
   const starts = [...reply.matchAll(/^[ \t]*(?:```|~~~)/gm)].slice(-20);
-  const blocks = starts.map(({ index }) => {
-    const [[, , code = ''] = []] = reply.slice(index).matchAll(codeBlock);
-    return withoutBlankEnds(code);
-  });
+  const blocks = starts.map(({ index }) => codeBlocks(reply.slice(index))[0]?.code ?? '');
   return blocks.findLast((code) => withoutBlankEnds(answerText(code).text) === source) ?? source;
 }
 
-/** The reply without its programs and edits. */
+/** The reply without its programs, calls of them, and edits. */
 export const withoutProgram = (reply: string): string =>
-  reply
-    .replaceAll(codeBlock, (block) => (definesAct.test(block) || areEdits(block) ? '' : block))
-    .replaceAll(editBlock, '');
+  withoutBlocks(reply, ({ code }) => mentionsAct.test(code) || areEdits(code)).replaceAll(editBlock, '');
 
 /** The source in a reply, and whether it ends with a closing fence or brace. */
 function sourceIn(text: string): { readonly source: string | undefined; readonly isClosed: boolean } {
-  const blocks = [...text.matchAll(codeBlock)];
-  const chosen = blocks.findLast(([, , code]) => definesAct.test(code!)) ?? blocks.at(-1);
-  if (chosen !== undefined) {
-    const [whole, fence, code] = chosen;
-    return { source: withoutBlankEnds(code!), isClosed: whole.trimEnd().endsWith(fence!) };
+  const blocks = codeBlocks(text);
+  const outside = withoutBlocks(text, () => true);
+  const isOutside = blocks.length === 0 ? mentionsAct.test(outside) : definesAct(outside);
+  const start = isOutside ? outside.search(definition) : -1;
+  const defining = blocks.findLast(({ code }) => definesAct(code));
+  if (defining !== undefined || start < 0) {
+    const chosen = defining ?? blocks.findLast(({ code }) => mentionsAct.test(code)) ?? blocks.at(-1);
+    return { source: chosen?.code, isClosed: chosen?.isClosed ?? false };
   }
-  const start = definesAct.test(text) ? text.search(definition) : -1;
-  if (start < 0) return { source: undefined, isClosed: false };
   // Without a code block, an explanation may follow the last brace.
-  const end = text.lastIndexOf('}') + 1;
+  const end = outside.lastIndexOf('}') + 1;
   return {
-    source: withoutBlankEnds(text.slice(start, end > start ? end : undefined)),
+    source: withoutBlankEnds(outside.slice(start, end > start ? end : undefined)),
     isClosed: end > start,
   };
 }

@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createProgramLibrary } from '../../../src/policies/program/library.js';
-import { readProgram } from '../../../src/prompting/answer/program.js';
+import { readEdits, readProgram } from '../../../src/prompting/answer/program.js';
 
 const code = (line: string) =>
   `function act(observation, memory) {\n  const [a, b, c, d] = observation;\n  ${line}\n  return 0;\n}`;
@@ -22,4 +22,64 @@ it.each([
 it('code in the thinking is ignored', () => {
   const thought = '<think>\n```js\nfunction act() { return 1; }\n```\n</think>\nNothing.';
   expect(readProgram(thought, createProgramLibrary({ kind: 'discrete', n: 2 })).ok).toBe(false);
+});
+
+describe('the last block that defines `act` is the program', () => {
+  const program = code('if (a > 0) return 1;');
+  const fenced = (label: string, text: string, fence = '```') => `${fence}${label}\n${text}\n${fence}`;
+  const block = fenced('js', program);
+  const sourceOf = (reply: string) => {
+    const programs = createProgramLibrary({ kind: 'discrete', n: 2 });
+    const read = readProgram(reply, programs, { finishReason: 'stop' });
+    return read.ok ? programs.program(read.value).source : read.failure;
+  };
+
+  it.each([
+    ['js', 'const action = act([-0.5, 0.01], {}, {});'],
+    ['javascript', '// function act(observation) { … } from above\nconsole.log(act([0, 1]));'],
+    ['js', "const act = require('./policy');\nact([0]);"],
+    ['ts', 'function act(observation: number[], memory: object): number;'],
+    ['json', '{ "call": "act([0.1, 0.2])", "result": 1 }'],
+    ['bash', 'node -e "console.log(act([0]))"'],
+    ['text', 'action = act(observation)  # 0 or 1'],
+    ['', 'act(x) => 1'],
+    ['python', 'action = act(env.reset()[0], {}, {})'],
+  ])('an example in a %s block after it: %s', (label, example) => {
+    expect(sourceOf(`Here:\n\n${block}\n\nExample:\n\n${fenced(label, example)}\n`)).toBe(program);
+  });
+
+  it.each([
+    fenced('markdown', `Here:\n\n${block}`),
+    fenced('markdown', `Here:\n\n${block}\n\nA call:\n\n${fenced('js', 'act([1]);')}\nDone.`),
+    fenced('md', `Here:\n\n${fenced('', program)}`, '````'),
+    fenced('markdown', `Here:\n\n${fenced('', program)}`),
+    fenced('', `Here:\n\n${block}`),
+    `\`\`\`js\n${program}\n\n\`\`\`js\nact([1]);\n\`\`\`\n`,
+    `${program}\n\nFor example:\n\n${fenced('js', 'const a = act([1]);')}`,
+  ])('an outer or forgotten fence: %#', (reply) => {
+    expect(sourceOf(reply)).toBe(program);
+  });
+
+  it('a later definition replaces an earlier one, with its syntax errors', () => {
+    const later = code('return 1;');
+    expect(sourceOf(`${block}\nBetter:\n${fenced('js', later)}`)).toBe(later);
+    const wrong = fenced('js', later.replace('return 1;', 'return (1;'));
+    expect(sourceOf(`${block}\nBetter:\n${wrong}`)).toMatchObject({ kind: 'program', line: 3 });
+  });
+
+  it('complete edits of a cut reply are applied', () => {
+    const programs = createProgramLibrary({ kind: 'discrete', n: 2 });
+    const parent = programs.add(program);
+    const edit = '<<<<<<< SEARCH\n  return 0;\n=======\n  return 1;\n>>>>>>> REPLACE';
+    const edited = program.replace('return 0;', 'return 1;');
+    const read = (reply: string, finishReason: 'length' | 'stop') => {
+      const result = readEdits(reply, parent, programs, { finishReason });
+      return result.ok ? programs.program(result.value).source : result.failure.kind;
+    };
+    for (const rest of ['<<<<<<< SEARCH\n  if (a', '<<<<<<< SEARCH\n  a\n=======\n  b\n>>>>']) {
+      expect(read(`${edit}\n${rest}`, 'length')).toBe(edited);
+      expect(read(`${edit}\n${rest}`, 'stop')).toBe('program');
+      expect(read(rest, 'length')).toBe('truncated');
+    }
+  });
 });
