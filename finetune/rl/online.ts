@@ -163,7 +163,8 @@ export async function learnFrom(
   return { ...statistics(groups, returns), ...improvement };
 }
 
-function statistics(groups: readonly Group[], returns: readonly (readonly number[])[]) {
+/** What an update is reported with. */
+export function statistics(groups: readonly Group[], returns: readonly (readonly number[])[]) {
   const episodes = groups.flat();
   const replies = episodes.reduce((sum, { rewards }) => sum + rewards.length, 0);
   const proposed = episodes.flatMap(({ policyReturn }) => policyReturn ?? []);
@@ -172,7 +173,7 @@ function statistics(groups: readonly Group[], returns: readonly (readonly number
     reward: mean(returns.flat()),
     lowest: smallest(returns.flat()),
     highest: largest(returns.flat()),
-    spread: mean(returns.map(standardDeviation)),
+    spread: mean(returns.map((group) => standardDeviation(group))),
     flat: mean(returns.map((group) => (isFlat(group) ? 1 : 0))),
     valid: mean(episodes.flatMap(({ valid }) => valid.map(Number))),
     ...(proposed.length > 0 && { policyReturn: mean(proposed) }),

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { SampledReply } from '../../../finetune/engine/sampler.js';
 import { credited, returnsOf } from '../../../finetune/rl/credit.js';
 import { type Episode, episodeOf } from '../../../finetune/rl/learning/episode.js';
+import { statistics } from '../../../finetune/rl/online.js';
 import { objectiveSchema } from '../../../finetune/train/objectives/settings.js';
 import type { Game } from '../../../src/agents/player.js';
 
@@ -184,5 +185,31 @@ describe('the assignment of rewards to turns', () => {
 
   it('gives advantages of exactly 0 for equal rewards', () => {
     expect(credit('to-go', [earning([0.1, 0.2]), earning([0.1, 0.2])]).flat()).toEqual(Array(10).fill(0));
+  });
+});
+
+describe('the figures of an update', () => {
+  const returnsIn = (...groups: readonly (readonly number[])[]) =>
+    statistics(
+      groups.map((group) => group.map(() => episode)),
+      groups,
+    );
+
+  it('have no spread if the returns of each group are equal', () => {
+    const equal = [100, 100, 100, 100];
+    expect(returnsIn(equal, equal, equal, equal)).toMatchObject({
+      reward: 100,
+      lowest: 100,
+      highest: 100,
+      spread: 0,
+      flat: 1,
+    });
+    expect(returnsIn([1, 1], [5, 5], [9, 9]).spread).toBe(0);
+  });
+
+  it('average the standard deviations within the groups', () => {
+    const { spread, flat } = returnsIn([0, 2], [10, 10], [1, 2, 3]);
+    expect(spread).toBeCloseTo((Math.SQRT2 + 0 + 1) / 3, 12);
+    expect(flat).toBeCloseTo(1 / 3, 12);
   });
 });
