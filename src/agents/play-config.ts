@@ -7,6 +7,7 @@ import { overlaid, parseSettings, type Settings, withoutUnknownKeys } from '../b
 import { nameSchema, withModules } from '../config/config.js';
 import { openConfig } from '../config/file.js';
 import { limitsSchema } from '../config/limits.js';
+import { providerHints } from '../config/providers.js';
 import { type EnvironmentConfig, environmentSchema } from '../environments/settings.js';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
@@ -37,13 +38,11 @@ const policySchema = z
   .prefault({})
   .describe('How the model acts');
 
-const modelSchema = z.discriminatedUnion('provider', [
-  openaiSchema,
-  ollamaSchema,
-  localSchema,
-  replayedSchema,
-  moduleModelSchema,
-]);
+const modelSchema = z.discriminatedUnion(
+  'provider',
+  [openaiSchema, ollamaSchema, localSchema, replayedSchema, moduleModelSchema],
+  providerHints,
+);
 
 const settings = z.strictObject({
   $schema: z.string().optional().describe('Schema for editors'),

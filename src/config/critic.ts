@@ -5,6 +5,7 @@ import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema } from '../models/settings.js';
 import { baselines } from './baselines.js';
 import { schemasOf } from './model.js';
+import { providerHints } from './providers.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
@@ -12,13 +13,11 @@ const defaultDistance = 0.25;
 
 export const criticSchema = z.strictObject({
   model: z
-    .discriminatedUnion('provider', [
-      openaiSchema,
-      ollamaSchema,
-      localSchema,
-      moduleModelSchema,
-      ...schemasOf(baselines),
-    ])
+    .discriminatedUnion(
+      'provider',
+      [openaiSchema, ollamaSchema, localSchema, moduleModelSchema, ...schemasOf(baselines)],
+      providerHints,
+    )
     .optional()
     .describe(
       "Model that revises: a language model, or a baseline for comparison; same keys as `model` (default: the run's model)",

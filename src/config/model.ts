@@ -9,6 +9,7 @@ import {
   replayedSchema,
 } from '../models/settings.js';
 import { type BaselineConfig, baselines, isBaselineName } from './baselines.js';
+import { providerHints } from './providers.js';
 
 export const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(records: T) =>
   records.map(({ schema }) => schema) as { [K in keyof T]: T[K]['schema'] };
@@ -33,10 +34,11 @@ const portfolioSchema = z.strictObject({
     .describe('Several members that share one replay buffer: baselines, and at most one language model'),
   members: z
     .array(
-      z.discriminatedUnion('provider', [
-        ...weighted([openaiSchema, ollamaSchema, localSchema, moduleModelSchema]),
-        ...weighted(searches),
-      ]),
+      z.discriminatedUnion(
+        'provider',
+        [...weighted([openaiSchema, ollamaSchema, localSchema, moduleModelSchema]), ...weighted(searches)],
+        providerHints,
+      ),
     )
     .min(2)
     .describe(
@@ -44,16 +46,20 @@ const portfolioSchema = z.strictObject({
     ),
 });
 
-export const modelSchema = z.discriminatedUnion('provider', [
-  openaiSchema,
-  ollamaSchema,
-  localSchema,
-  ...searches,
-  replayedSchema,
-  moduleModelSchema,
-  customModelSchema,
-  portfolioSchema,
-]);
+export const modelSchema = z.discriminatedUnion(
+  'provider',
+  [
+    openaiSchema,
+    ollamaSchema,
+    localSchema,
+    ...searches,
+    replayedSchema,
+    moduleModelSchema,
+    customModelSchema,
+    portfolioSchema,
+  ],
+  providerHints,
+);
 
 export type ModelConfig = z.output<typeof modelSchema>;
 type PortfolioConfig = z.output<typeof portfolioSchema>;

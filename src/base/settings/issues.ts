@@ -157,7 +157,10 @@ function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issu
   if (hasOwnMessage) return { message: issue.message, value };
   if (value === '') return { message: 'must not be empty', value };
   const near = typeof value === 'object' ? undefined : nearest(String(value), wordsOf(node));
-  const hint = near === undefined ? hintFor(path, node, value) : `did you mean \`${near}\`?`;
+  // A union's own message says what to write.
+  const isUnion = issue.code === 'invalid_union' || discriminatorOf(node) !== undefined;
+  const own = isUnion && !issue.message.startsWith('Invalid') ? issue.message : undefined;
+  const hint = own ?? (near === undefined ? hintFor(path, node, value) : `did you mean \`${near}\`?`);
   return { message: `must be ${expectation(node)}`, value, ...(hint !== undefined && { hint }) };
 }
 

@@ -127,6 +127,8 @@ function hintFor(id: string, ids: readonly string[]): { readonly hint?: string }
     versions.find((known) => known.toLowerCase() === bare.toLowerCase()) ??
     versions.at(-1) ??
     nearest(bare, ids);
-  if (suggestion !== undefined) return { hint: `did you mean ${suggestion}?` };
-  return bare === id ? {} : { hint: `use gymnasium:${id} if Python's Gymnasium has this environment` };
+  const original = `use gymnasium:${id} if Python's Gymnasium has this environment`;
+  if (suggestion === undefined) return { hint: original };
+  const isTheirs = id.includes('/') || (/-v\d+$/.test(id) && versions.length === 0);
+  return { hint: `did you mean ${suggestion}?${isTheirs ? ` Otherwise, ${original}` : ''}` };
 }

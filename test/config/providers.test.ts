@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, test } from 'vitest';
+import { parse } from 'yaml';
+import { packageRoot } from '../../src/base/package.js';
+import { loadConfig } from '../../src/config/load.js';
+
+const text = (model: string) => `environment: CartPole-v1\nmodel: ${model}\n`;
+const load = (model: string, ...overrides: readonly string[]) =>
+  loadConfig({ file: 'my.yaml', overrides, readFile: () => text(model) });
+
+const folder = join(packageRoot(), 'configs/providers');
+const bundled = readdirSync(folder).map((file) => ({
+  name: file.replace('.yaml', ''),
+  source: readFileSync(join(folder, file), 'utf8'),
+}));
+const servers = bundled.filter(({ source }) => /baseUrl|provider: (openai|ollama)/.test(source));
+const hosted = servers.filter(({ name }) => name !== 'openai' && name !== 'ollama');
+
+const anthropic =
+  /hint: write `\{provider: openai, baseUrl: https:\/\/api\.anthropic\.com\/v1\/, apiKeyEnv: ANTHROPIC_API_KEY, name: /;
+const gemini = /generativelanguage[^`]*name: gemini-pro/;
+
+test.each([
+  ['{provider: anthropic}', anthropic],
+  ['{provider: Claude, name: claude-opus}', /api\.anthropic\.com[^`]*name: claude-opus/],
+  ['{provider: google_genai, name: gemini-pro}', gemini],
+  ['google/gemini-pro', gemini],
+  ['anthropic', anthropic],
+  ['{provider: groqq}', /api\.groq\.com/],
+  ['{provider: together_ai}', /api\.together\.xyz/],
+  ['{provider: llama.cpp}', /127\.0\.0\.1:8080/],
+  ['{provider: portfolio, members: [{provider: mistral}, {provider: random}]}', /api\.mistral\.ai/],
+  ['openai/gpt-5', /hint: write `\{provider: openai, name: gpt-5, /],
+  ['{provider: gpt}', /hint: write `\{provider: openai, /],
+  [
+    '{provider: cohere}',
+    /hint: for a server that implements OpenAI's API, write `\{provider: openai, baseUrl/,
+  ],
+  ['{provider: opanai}', /hint: did you mean `openai`\?/],
+  ['./my-model.js', /hint: write `model: \{provider: \.\/my-model\.js, …\}`/],
+])('model: %s is refused, and the error shows what to write', (model, message) => {
+  expect(() => load(model)).toThrow(message);
+});
+
+test.each(hosted)('the section in the error for provider: $name loads', ({ name, source }) => {
+  const told = (() => {
+    try {
+      return load(`{provider: ${name}}`) && '';
+    } catch (error) {
+      return String(error);
+    }
+  })();
+  const { model } = load(/write `(\{.*\})`/.exec(told)![1]!).config;
+  expect(model).toMatchObject({ provider: 'openai', name: parse(source).model.name });
+});
+
+it('an override and the section of a stage give the same advice', () => {
+  expect(() => load('{provider: random}', 'model={provider: groq}')).toThrow(/api\.groq\.com/);
+  expect(() => load('{provider: random}', 'critic.model.provider=anthropic')).toThrow(anthropic);
+});
+
+test.each(servers)('docs/providers.md shows the section of $name', ({ source }) => {
+  const section = /^model:\n(?: {2}.*\n)+/m.exec(source)![0];
+  expect(readFileSync(join(packageRoot(), 'docs/providers.md'), 'utf8')).toContain(section);
+});
