@@ -73,6 +73,20 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
     }
   });
 
+  test.each([
+    ['Limited', { name: 'max_steps', limit: 100 }, 100],
+    ['Limited', { name: '_max_episode_steps', limit: 7, broken: true }, 7],
+    ['LimitedTwice', { name: 'max_steps', limit: 100 }, 100],
+    ['LimitedTwice', { name: 'max_steps', limit: 2000 }, 1000],
+    ['LimitedTwice', { name: 'max_steps', limit: 100, max_episode_steps: 30 }, 30],
+    ['Wrapped', { limit: 40 }, 40],
+    ['Limited', { name: 'max_size', limit: 100 }, undefined],
+    ['Limited', { name: 'max_steps', limit: true }, undefined],
+  ])('%s with %j has its own step limit', async (name, options, limit) => {
+    const { maxSteps } = await open(`gymnasium:bridge_environments:${name}-v0`, options);
+    expect(maxSteps).toBe(limit);
+  });
+
   test.each(['descriptors', 'close', 'fork', 'child', 'daemon', 'flood', 'print'])(
     'an environment that interferes with its own process still answers every step: %s',
     async (fault) => {

@@ -181,6 +181,24 @@ def decode(space, numbers, alone=True):
     return numpy.array(values, dtype=dtype).reshape(space.shape)
 
 
+# Gymnasium's name for a step limit and those that environments use for a limit of their own.
+STEP_LIMITS = ("max_episode_steps", "max_steps", "max_episode_length", "episode_length")
+
+
+def step_limit(environment):
+    """Returns the lowest step limit of the environment and its wrappers, or None."""
+    limits = []
+    while environment is not None:
+        for owner in (environment, getattr(environment, "spec", None)):
+            for name in STEP_LIMITS:
+                for spelling in (name, f"_{name}"):
+                    with contextlib.suppress(Exception):
+                        limits.append(getattr(owner, spelling))
+        environment = getattr(environment, "env", None)
+    whole = (numpy.integer, int)
+    return min((int(n) for n in limits if isinstance(n, whole) and not isinstance(n, bool) and n > 0), default=None)
+
+
 class Episodes:
     """Copies of one environment, one per episode in progress."""
 
@@ -199,11 +217,10 @@ class Episodes:
 
     def describe(self):
         first = self.environments[0]
-        limit = getattr(first.spec, "max_episode_steps", None)
         return {
             "observation": describe(first.observation_space),
             "action": describe(first.action_space),
-            "maxSteps": limit if limit and limit > 0 else None,
+            "maxSteps": step_limit(first),
         }
 
     def reset(self, seeds):

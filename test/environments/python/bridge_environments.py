@@ -145,6 +145,29 @@ class Wrong(gymnasium.Env):
         return self.shown, 0.0, True, False, {}
 
 
+class Limited(Counter):
+    """Truncates its episodes itself, as its attribute `name` says."""
+
+    def __init__(self, name, limit, broken=False):
+        super().__init__()
+        setattr(self, name, limit)
+        self.limit = limit
+        self.broken = broken
+
+    @property
+    def episode_length(self):
+        if self.broken:
+            raise NotImplementedError
+        return None
+
+    def step(self, action):
+        observation, reward, _, _, info = super().step(action)
+        return observation, reward, False, self.steps >= self.limit, info
+
+
 gymnasium.register("Wrong-v0", Wrong)
+gymnasium.register("Limited-v0", Limited)
+gymnasium.register("LimitedTwice-v0", Limited, max_episode_steps=1000)
+gymnasium.register("Wrapped-v0", lambda limit: gymnasium.wrappers.TimeLimit(Counter(), limit))
 gymnasium.register("Counter-v0", Counter, max_episode_steps=100)
 gymnasium.register("Mirror-v0", Mirror)
