@@ -11,7 +11,7 @@ import type { Arguments, Command, ListedCommand } from './base/command.js';
 import { type CommandContext, exitCodeOfError, exitCodes } from './base/context.js';
 import { hideSecrets, secretsIn, UserError } from './base/errors.js';
 import { markOutputsUntilExit } from './base/files/draft.js';
-import { requireShortNames } from './base/files/regular-file.js';
+import { fromHome, requireShortNames } from './base/files/regular-file.js';
 import { overridesApart } from './base/overrides-apart.js';
 import { version } from './base/package.js';
 import { forStream } from './base/terminal-text.js';
@@ -189,10 +189,11 @@ function requireOnce(argv: Readonly<Record<string, unknown>>, options: unknown):
 /** Options that name output files or directories. */
 const places = ['out', 'output', 'run-dir', 'runs-dir', 'csv', 'html', 'markdown'];
 
-/** @throws UserError if an output name is too long for file systems */
+/** @throws UserError if an output name is too long for file systems, or contains an unreplaced variable */
 function requireNames(argv: Readonly<Record<string, unknown>>): true {
   for (const option of places)
-    if (typeof argv[option] === 'string') requireShortNames(argv[option], { field: `--${option}` });
+    if (typeof argv[option] === 'string')
+      requireShortNames(fromHome(argv[option], { field: `--${option}` }), { field: `--${option}` });
   return true;
 }
 
@@ -259,11 +260,23 @@ function addGroup(y: Argv, name: string, describe: string, group: readonly Liste
   );
 }
 
-/** The arguments of this process, with every `key=value` moved to where no option consumes it. */
+/** `~/` and `$HOME/` at the beginning of an argument or of an option's value; a shell leaves `--out=~/a` unchanged. */
+const home = /^(--?[\w-]+=)?((?:~|\$HOME|\$\{HOME\})(?:\/.*)?)$/s;
+
+/**
+ * The arguments of this process, with the home directory written out and every `key=value` moved to where no option
+ * consumes it.
+ */
 async function readArguments(): Promise<readonly string[]> {
   const command = namedCommand(words)?.command;
-  if (command === undefined || !takesOverrides(command)) return words;
-  return overridesApart(words, await declaredOptions(command));
+  const args = words.map((word) =>
+    word.replace(
+      home,
+      (_, option: string | undefined, path: string) => `${option ?? ''}${fromHome(path, {})}`,
+    ),
+  );
+  if (command === undefined || !takesOverrides(command)) return args;
+  return overridesApart(args, await declaredOptions(command));
 }
 
 /** The script that `policyloop completion` prints passes this argument, followed by the words typed so far. */

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ function cli(
 ): Promise<Ended> {
   const child = spawn(process.execPath, [built('src/cli.js'), ...args], {
     cwd,
-    env: { PATH: process.env.PATH, NO_COLOR: '1' },
+    env: { PATH: process.env.PATH, NO_COLOR: '1', HOME: join(cwd, 'home') },
   });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk: Buffer) => {
@@ -54,6 +54,20 @@ const lastJson = (stdout: string) =>
   JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as Record<string, unknown>;
 
 describe('policyloop', () => {
+  it('replaces ~ and $HOME in options and overrides, and creates no folder named ~', async () => {
+    const cwd = workplace();
+    const ended = await cli(cwd, ['run', 'config.yaml', 'iterations=1', '--run-dir=~/a', '--quiet']);
+    expect(ended.code, ended.stderr).toBe(0);
+    const next = ['config.yaml', 'iterations=1', 'warmup.from=$HOME/a', '--run-dir', `\${HOME}/b`];
+    expect(await cli(cwd, ['run', ...next, '--quiet'])).toMatchObject({ code: 0 });
+    expect((await cli(cwd, ['show', '$HOME/b', '--json'])).code).toBe(0);
+    const refused = await cli(cwd, ['run', 'config.yaml', '--run-dir=~bob/c']);
+    expect(refused.stderr).toMatch(/--run-dir: ~bob isn't replaced/);
+    expect((await cli(cwd, ['run', 'config.yaml', '--runs-dir', 'x/~/c'])).stderr).toMatch(/contains ~/);
+    expect(readdirSync(join(cwd, 'home')).toSorted()).toEqual(['a', 'b']);
+    expect(readdirSync(cwd).toSorted()).toEqual(['config.yaml', 'home']);
+  });
+
   it('runs, shows, lists, evaluates and resumes', async () => {
     const cwd = workplace();
     const run = await cli(cwd, ['run', 'config.yaml', 'seed=3', '--run-dir', 'buffers/a', '--json']);

@@ -1,5 +1,7 @@
 /** Reads untrusted files only if they are regular files of limited size: devices never end, and pipes block. */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { type Problem, UserError } from '../errors.js';
 
 /**
@@ -98,9 +100,30 @@ export function requireFileName(name: string, place: Omit<Problem, 'message' | '
   return name;
 }
 
-/** @throws UserError if a part of the path is too long */
+const homeHint =
+  'only `~/` and `$HOME/` at the beginning of a path mean your home directory; write the path out';
+
+/**
+ * Replaces `~` or `$HOME` at the beginning of a path by the home directory.
+ * @throws UserError if the path begins with another variable or with another user's `~name`
+ */
+export function fromHome(path: string, place: Omit<Problem, 'message' | 'value'>): string {
+  const [first = ''] = path.split(/[/\\]/, 1);
+  if (isHome(first)) return join(homedir(), path.slice(first.length));
+  if (/^(?:~[\w.-]+|\$\w+|\$\{\w+\})$/.test(first))
+    throw new UserError({ ...place, value: path, message: `${first} isn't replaced`, hint: homeHint });
+  return path;
+}
+
+const isHome = (part: string) => /^(?:~|\$HOME|\$\{HOME\})$/.test(part);
+
+/** @throws UserError if a part of the path is too long, or is an unreplaced `~` */
 export function requireShortNames(path: string, place: Omit<Problem, 'message' | 'value'>): string {
-  const long = path.split(/[/\\]/).find((part) => Buffer.byteLength(part) > longestName);
+  const parts = path.split(/[/\\]/);
+  const home = parts.find(isHome);
+  if (home !== undefined)
+    throw new UserError({ ...place, value: path, message: `contains ${home}`, hint: homeHint });
+  const long = parts.find((part) => Buffer.byteLength(part) > longestName);
   if (long !== undefined) requireFileName(long, { hint: 'choose a shorter name', ...place });
   return path;
 }

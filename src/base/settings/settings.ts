@@ -1,7 +1,7 @@
 /** Loads settings of any kind: a file with `key=value` overrides, validated by a schema, with locations of problems. */
 import { resolve } from 'node:path';
 import { type Problem, UserError } from '../errors.js';
-import { requireShortNames } from '../files/regular-file.js';
+import { fromHome, requireShortNames } from '../files/regular-file.js';
 import { oneScreen, type Path, schemaProblems } from './issues.js';
 import { applyOverrides, type Overridden, overrideOf, startsWith } from './overrides.js';
 import {
@@ -94,9 +94,9 @@ export function parseSettings<Output>(
 }
 
 /**
- * A copy of settings with relative paths made absolute; a field's format determines whether it contains a path.
+ * A copy of settings with relative paths made absolute, and `~` and `$HOME` replaced; a field's format determines whether it contains a path.
  * @param base folder for relative paths at a field; if undefined, paths stay unchanged
- * @throws UserError for a path with a name that is too long
+ * @throws UserError for a path with a name that is too long, or with a variable that isn't replaced
  */
 export function withAbsolutePaths<T>(
   value: T,
@@ -106,9 +106,11 @@ export function withAbsolutePaths<T>(
   const walk = (item: unknown, node: SchemaNode | undefined, path: Path): unknown => {
     if (node === undefined) return item;
     if (typeof item === 'string') {
-      const folder = isPath(item, node) ? base(path) : undefined;
-      if (folder === undefined) return item;
-      return requireShortNames(resolve(folder, item), { field: path.join('.') });
+      if (!isPath(item, node)) return item;
+      const place = { field: path.join('.') };
+      const written = fromHome(item, place);
+      const folder = base(path);
+      return folder === undefined ? written : requireShortNames(resolve(folder, written), place);
     }
     if (Array.isArray(item))
       return item.map((inner, i) => walk(inner, declaredChild(node, String(i)), [...path, i]));
