@@ -13,9 +13,9 @@ export function redact(text: string, secrets: readonly string[]): string {
 /** Values after a secret's name and `=` or `:`, common key formats, and credentials in URLs without a scheme. */
 const exposed = [
   /(?<=(?:api[_-]?key|secret|passw(?:or)?d|access[_-]?token|auth[_-]?token|authorization)=)(?!…)[^\s"'`&]+/gi,
-  /(?<=[{,]\s*['"]?\w*(?:api[_-]?key|secret|passw(?:or)?d|token)['"]?:\s*)[^\s,}]+/gi,
-  /\b(?:sk|gsk|hf)[-_](?=[\w-]*\d)[\w-]{12,}/g,
-  /(?<![^\s"'`=(,])[^\s:@/"'`=(,]+:[^\s@/"'`]+(?=@[\w[])/g,
+  /(?<=[{,]\s{0,40}['"]?\w{0,40}(?:api[_-]?key|secret|passw(?:or)?d|token)['"]?:\s{0,40})[^\s,}]+/gi,
+  /\b(?:sk|gsk|hf)[-_](?=[\w-]{0,200}\d)[\w-]{12,}/g,
+  /(?<![^\s"'`=(,])[^\s:@/"'`=(,]{1,200}:[^\s@/"'`]{1,200}(?=@[\w[])/g,
 ];
 
 /** Hides user names, passwords and query values in URLs, and secrets that `exposed` matches. */

@@ -17,7 +17,8 @@ export function harmless(text: string): string {
 export const harmlessLines = (text: string): string => harmless(text).replaceAll(/\n(?! )/g, '\n  ');
 
 /** Like `harmless`, but on one line. */
-export const harmlessLine = (text: string): string => harmless(text.trim()).replaceAll(/\s*\n\s*/g, ' ');
+export const harmlessLine = (text: string): string =>
+  harmless(text.trim()).replaceAll(/\s+/g, (run) => (run.includes('\n') ? ' ' : run));
 
 const escapeCharacter = '\u001b';
 /** The styles that policyloop uses: bold, dim, red, green, yellow, and their resets. */

@@ -27,7 +27,7 @@ export function hashModules(paths: readonly string[]): ModuleHashes {
 
 const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
-const relativeImport = /\b(?:from|import|require|resolve|URL)\s*\(?\s*['"`](\.{1,2}\/[^'"`\n]+)['"`]/g;
+const relativeImport = /\b(?:from|import|require|resolve|URL)\s*(?:\(\s*)?['"`](\.{1,2}\/[^'"`\n]+)['"`]/g;
 
 /** Resolves an import path like Node: `require` may omit the extension, and TypeScript writes `.js` for `.ts`. */
 function fileOf(path: string): string | undefined {

@@ -131,7 +131,7 @@ const isPath = (text: string, node: SchemaNode) =>
 const pathForms: Readonly<Record<string, RegExp>> = {
   path: /^/,
   'name-or-path': /[\\/]/,
-  'name-or-module': /[\\/].*\.(?:[cm]?js|m?ts)$/,
+  'name-or-module': /^[^\\/]*[\\/].*\.(?:[cm]?js|m?ts)$/s,
 };
 
 /** Whether text in a field of this format is a path; ids with a scheme (`package:…`, `gymnasium:…`) aren't. */

@@ -11,7 +11,7 @@ export function formatNumber(value: number | undefined, digits = 4): string {
   if (size >= 1e12 || size < 1e-4) return value.toExponential(digits - 1).replaceAll('-', '−');
   const decimals = Math.max(0, Math.min(Math.max(6, digits + 2), digits - 1 - Math.floor(Math.log10(size))));
   const [whole = '0', fraction = ''] = size.toFixed(decimals).split('.');
-  const trimmed = fraction.replace(/0+$/, '');
+  const trimmed = fraction.replace(/(?<!0)0+$/, '');
   return `${value < 0 ? '−' : ''}${groupDigits(whole)}${trimmed === '' ? '' : `.${trimmed}`}`;
 }
 
@@ -28,9 +28,9 @@ export function formatReturn(value: number | undefined, digits = 4): string {
   if (size >= 1e9 || (size < 1e-4 && size > 0)) return formatNumber(value, digits);
   const order = size === 0 ? 0 : Math.floor(Math.log10(size));
   const rounded = size.toFixed(Math.max(0, digits - 1 - order));
-  const [whole = '0', fraction] = (order < 0 ? rounded.replace(/(\.\d{3}\d*?)0+$/, '$1') : rounded).split(
-    '.',
-  );
+  const [whole = '0', fraction] = (
+    order < 0 ? rounded.replace(/(\.\d{3}(?:0*[1-9])*)0+$/, '$1') : rounded
+  ).split('.');
   return `${value < 0 ? '−' : ''}${groupDigits(whole)}${fraction === undefined ? '' : `.${fraction}`}`;
 }
 
@@ -89,7 +89,7 @@ export function formatCount(value: number): string {
 }
 
 function groupDigits(digits: string): string {
-  return digits.length < 5 ? digits : digits.replace(/\B(?=(\d{3})+$)/g, '\u202f');
+  return digits.length < 5 ? digits : digits.replace(/\B(?=(\d{3}){1,8}$)/g, '\u202f');
 }
 
 /** A count with its noun: `1 call`, `2 calls`. */

@@ -226,7 +226,9 @@ function repetitions<Row>(
 
 /** Puts text on one line, and escapes pipes (which would end the cell) and the backslashes before them. */
 const markdownText = (text: string) =>
-  text.replaceAll(/\s*[\r\n]+\s*/g, ' ').replaceAll(/(\\*)\|/g, (_, slashes) => `${slashes}${slashes}\\|`);
+  text
+    .replaceAll(/\s+/g, (run) => (/[\r\n]/.test(run) ? ' ' : run))
+    .replaceAll(/(?<!\\)(\\*)\|/g, (_, slashes) => `${slashes}${slashes}\\|`);
 
 const markdownCode = (text: string) => (text === '' ? '' : `\`${markdownText(text.replaceAll('`', "'"))}\``);
 

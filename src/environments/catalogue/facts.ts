@@ -157,7 +157,7 @@ export function environmentName(id: string): string {
 
 /** The part before the first hyphen: `maze` for `maze-sample-3x3-v0`. */
 export function environmentFamily(id: string): string {
-  return id.replace(/-.*$/, '');
+  return id.split('-', 1)[0]!;
 }
 
 const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>> = {

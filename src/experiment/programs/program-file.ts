@@ -39,7 +39,7 @@ async function openProgramFile(
 export function programIn(text: string): string {
   return text
     .replaceAll(/^([ \t]*)export\s+(?:default\s+)?(?=(?:async\s+)?function\b|const\b|let\b|var\b)/gm, '$1')
-    .replaceAll(/^[ \t]*export\s*(?:\{[^}]*\}|default\s+act)[ \t]*;?[ \t]*$/gm, (list) =>
+    .replaceAll(/^[ \t]*export\s*(?:\{[^{}]*\}|default\s+act)[ \t]*(?:;[ \t]*)?$/gm, (list) =>
       list.replaceAll(/[^\n]/g, ''),
     );
 }

@@ -213,7 +213,7 @@ function withHint(error: unknown, config: OllamaConfig, host: URL, contextTokens
   const { kind, message } = error;
   if (kind === 'network')
     return new TryFailure(kind, `${message}. Start the server with \`ollama serve\`, or set model.host`);
-  if (kind === 'too-long' || (kind === 'bad-request' && /exceeds .*context/i.test(message)))
+  if (kind === 'too-long' || (kind === 'bad-request' && /exceeds (?:(?!exceeds).)*context/i.test(message)))
     return new TryFailure('too-long', `${message} ${contextHint(contextTokens)}`);
   if (kind === 'bad-request' && /does not support thinking/.test(message))
     return new TryFailure(kind, `${message}; set model.think=false, or remove model.think`);
@@ -226,9 +226,9 @@ function withHint(error: unknown, config: OllamaConfig, host: URL, contextTokens
 
 /** Parses a host as Ollama does: quotes, the scheme, the port, IPv6 brackets and the name before a port are optional. */
 export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext['env']): URL {
-  const variable = env.OLLAMA_HOST?.replaceAll(/^[\s"']+|[\s"']+$/g, '');
+  const variable = env.OLLAMA_HOST?.replaceAll(/^[\s"']+|(?<![\s"'])[\s"']+$/g, '');
   const given = config.host ?? (variable || '127.0.0.1');
-  const [, login = '', place = '', path = ''] = /^(.*@)?([^/]*)(.*)$/s.exec(given)!;
+  const [, login = '', place = '', path = ''] = /^(.*@)?([^/]*)(.*)/s.exec(given)!;
   const host = isIPv6(place) ? `[${place}]` : place.startsWith(':') ? `127.0.0.1${place}` : place;
   const port = /:\d+$/.test(host) ? '' : ':11434';
   const address = given.includes('://') ? given : `http://${login}${host}${port}${path}`;

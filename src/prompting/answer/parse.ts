@@ -104,7 +104,8 @@ const prediction = new RegExp(String.raw`(?:["']${score}\s{0,4}:|${expected}\w+)
 
 /** The score predicted after a set or, as in histories of the `compact` prompt set, before it. */
 function predictedScore(plain: string, { start, end }: NumberSet): number | undefined {
-  const line = /[^\n]*$/.exec(plain.slice(Math.max(0, start - 40), start))![0];
+  const lead = plain.slice(Math.max(0, start - 40), start);
+  const line = lead.slice(lead.lastIndexOf('\n') + 1);
   const tail = plain.slice(end, end + 400);
   const found = /^[\s>|]*(-?\d+(?:\.\d+)?)\s+$/.exec(line) ?? scoreAfter.exec(tail) ?? prediction.exec(tail);
   return found?.[1] === undefined ? undefined : Number(found[1]) + 0;
@@ -114,7 +115,7 @@ const mark = String.raw`[\s>"'_([{$#|+*\u2022-]*(?:(?:\d{1,3}|[a-z])[.)]\s+)?["'
 const opensLine = new RegExp(String.raw`(?:^|\n)${mark}(?:[^\n]*[:=]\s*["'_([{$]*)?$`, 'i');
 const opensReply = new RegExp(String.raw`^${mark}(?:-?[\d.]+\s+|param\w*["']?\s*[:=]\s*)?$`, 'i');
 const announcement =
-  /\b(?:final|new param\w*|new propos\w*)\b[^.!?]*$|\banswer(?: is)?\s*[:=]?\s*["'_([{$]*$/i;
+  /\b(?:final|new param\w*|new propos\w*)\b[^.!?]*$|\banswer(?: is)?\s*(?:[:=]\s*)?["'_([{$]*$/i;
 const lineEnd = /^["'\s)\]}.,;|$]*(?:$|#|\/\/|\(|-{1,2} |\u2014|["'][\w ]+["']\s*:)/m;
 
 /** 3 after the word `final` or `answer`, 2 for the set that opens the reply, 1 on lines of its own without a score. */
@@ -138,7 +139,7 @@ function plainText(text: string): string {
     .replace(new RegExp(`[${signs}]`, 'g'), (sign) => plainSigns[signs.indexOf(sign)]!)
     .replace(/[\r\v\f\ufeff\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g, ' ')
     .replace(/[\u2010-\u2013\u2212\ufe63\uff0d]/g, '-')
-    .replace(/^[ \t]*(?:#|\/\/)(?![^\n]*param\w*\[)[^\n]*$/gim, blank)
+    .replace(/^[ \t]*(?:#|\/\/)(?![^\n]*param\w{0,40}\[)[^\n]*$/gim, blank)
     .replace(/\\\[(\d{1,9})\\\]/g, ' [$1 ]')
     .replace(/(?<![\d$])\$\$?(?=[^\s$])[^$\n]{0,4000}[^\s$]\$\$?(?!\d)/g, (all) => all.replaceAll('$', ' '))
     .replace(/\\boxed\{/g, '\nfinal:')
@@ -163,7 +164,7 @@ const leadingNumber = new RegExp(String.raw`^(["'<([{]?)([+-]? ?${digits})(?:\.(
 const placeholder = /^(?:<[^<>\d][^<>]{0,40}>|\?+|\.{3}|\u2026|_{2,})$/;
 /** Remarks in parentheses, unless they change the number before them. */
 const remarks =
-  /^(?:\s*\((?!\s*(?:or|maybe|x|to|times|negat\w*|in)\b|\W*[\d.]+\W*\))[^()]*(?:\([^()]*\)[^()]*)*\))+/i;
+  /^(?:\s*\((?!\s*(?:or|maybe|x|to|times|negat\w*|in)\b|\W{0,40}[\d.]{1,40}\W{0,40}\))[^()]*(?:\([^()]*\)[^()]*)*\))+/i;
 /** What may follow a value without changing its meaning: the end, a separator, a comment, a clause. */
 const harmless =
   /^[\s)\]}]*(?:$|[,;|&](?!\s?[+-]?\.?\d)|#|\/\/|<[/|!]|\u2014|\.(?=\s*$|\s+[^\d\s])|(?:(?<=\s)-{1,2}|:)\s+[^\d\s.+-]|\s(?:and\s*$|because|since|as|so|next\b|[A-Z][a-z]{2,}\b))/;
@@ -204,7 +205,8 @@ function namedValues(plain: string, count: number): readonly NumberSet[] {
     const [line = ''] = plain.slice(at, Math.min(limit, at + 400)).split('\n', 1);
     const read = valueIn(line, at + line.length < limit);
     if (read.value.text === '') continue;
-    const name = (groups.stem ?? '').toLowerCase().replace(/.*param.*/, 'params');
+    const written = (groups.stem ?? '').toLowerCase();
+    const name = written.includes('param') ? 'params' : written;
     const own = Number(groups.a ?? groups.b ?? groups.c ?? groups.d);
     let set = sets.at(-1);
     if (set === undefined || stem !== name || !continues(set, own, plain, next, start, count)) {
@@ -243,7 +245,8 @@ const otherName =
 
 /** The set of a list after `label`, unless that is another name, or the list is probably a range in a sentence. */
 function listed(items: readonly Value[], label: string, isAlone: boolean, at: Span): readonly NumberSet[] {
-  const name = label.replace(/\s*(?:[a-z.]{1,20}\()?\s*["']?$/i, '');
+  const opened = label.replace(/["']$/, '').trimEnd();
+  const name = opened.replace(/[a-z.]{1,20}\($/i, '').trimEnd();
   const isNamed = listName.test(name);
   const isRange = items.length <= 2 && (!isAlone || /[:=]$/.test(name));
   if (!isNamed && (isRange || otherName.test(name))) return [];
@@ -255,10 +258,10 @@ const list = /\[[^[\]{}]*(?:\[[^[\]{}]*\][^[\]{}]*)*\]|\([^()[\]]*\)/g;
 /** Text before or after a list that makes it an index or part of an expression. */
 const before =
   /[\p{L}\p{N}_\]]$(?<!\b(?:array|tensor|tuple|list))|(?<!\b(?:array|tensor|tuple|list))(?<=\w)\($|[*/^%+][ \t]*$|[-+!<>]=[ \t]*$|-[ \t]*$|\[\s?\d+\s?\]["')]*\s*[:=]\s*$/u;
-const after = /^[)\t ]*(?:[/^%+*[]|-?[ \t]*[\d[]|->|if\b)/;
+const after = /^[)\t ]*(?:[/^%+*[]|\d|-[ \t]*[\d[]|->|if\b)/;
 
 function itemsOf(list: string): Value[] {
-  const text = list.replace(/[\s,;]+$/, '').trim();
+  const text = list.replace(/(?<![\s,;])[\s,;]+$/, '').trim();
   const sign = [';', '|', ','].find((one) => text.includes(one)) ?? /\s+/;
   return text.split(sign).map(wholeValue);
 }
@@ -277,9 +280,9 @@ const lists = (plain: string): readonly NumberSet[] =>
   });
 
 const numberLines =
-  /^([^\n]*[:=])?((?:[ \t"']*(?:[-*+\u2022>][ \t]+|\|[ \t]*|\d{1,3}[.)][ \t]+)?[+-]? ?\.?\d[-+.\deE,;|\t ]*(?:["'})\]]+[.,]?[ \t]*)?(?:\n|$))+)/gm;
+  /^([^\n\r\u2028\u2029]*[:=])?((?:[ \t"']*(?:[-*+\u2022>][ \t]+|\|[ \t]*|\d{1,3}[.)][ \t]+)?[+-]? ?\.?\d[-+.\deE,;|\t ]*(?:["'})\]]+[.,]?[ \t]*)?(?:\n|$))+)/gm;
 /** A bullet at the start of a line and punctuation at its end. A dash is a bullet only if every line has one. */
-const edges = /^[ \t]*(?:[+\u2022>|]\s*|\d{1,3}[.)]\s+)?["']?|["'.,;| \t})\]]+$/gm;
+const edges = /^[ \t]*(?:[+\u2022>|]\s*|\d{1,3}[.)]\s+)?["']?|(?<!["'.,;| \t})\]])["'.,;| \t})\]]+$/gm;
 const dashed = /^[ \t]*-\s+(?=[+-]?[\d.]+\s*$)/;
 /** A key such as `params[3]:` is followed by a single value, not by a list. */
 const isKey = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/*]=$/;
@@ -296,5 +299,5 @@ const lines = (plain: string, count: number): readonly NumberSet[] =>
     const isSplit = joint.length !== count && !body.includes('|');
     const sets = isSplit ? rows.filter((row) => row.length > 1) : [joint];
     const [start, end] = [found.index + label.length, found.index + all.trimEnd().length];
-    return sets.flatMap((items) => listed(items, label, true, { start, end }));
+    return sets.flatMap((items) => listed(items, label.slice(-80), true, { start, end }));
   });

@@ -43,7 +43,7 @@ export function readEdits(
   }
 }
 
-const areEdits = (text: string) => /^\s*<{5,}/m.test(text);
+const areEdits = (text: string) => /^[ \t]*<{5}/m.test(text);
 
 function added(
   written: string,
@@ -90,7 +90,7 @@ interface CodeBlock {
   readonly isClosed: boolean;
 }
 
-const fenceLine = /^[ \t]*(`{3,}|~{3,})([^\n`]*)$/gm;
+const fenceLine = /^[ \t]*(`{3,}(?!`)|~{3,}(?!~))([^\n`]*)$/gm;
 
 /** The code blocks in order. A fence with a label begins a block inside the outer one, such as ```js in ```markdown. */
 function codeBlocks(text: string): readonly CodeBlock[] {
@@ -130,7 +130,7 @@ function withoutBlocks(text: string, isRemoved: (block: CodeBlock) => boolean): 
   return kept + text.slice(from);
 }
 
-const editBlock = /^[ \t]*<{5,}.*?(?:^[ \t]*>{5,}[^\n]*$|(?![\s\S]))/gms;
+const editBlock = /^[ \t]*<{5}.*?(?:^[ \t]*>{5}[^\n]*$|(?![\s\S]))/gms;
 
 /** The source as the original reply has it; removing thinking also changes code that looks like a tag (`a[result]`). */
 function asWritten(reply: string, source: string): string {

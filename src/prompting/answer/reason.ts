@@ -20,7 +20,10 @@ export function statedReason(reply: string, limit = 600): string {
 
 /** Joins the text into one line, and removes markup and a label such as `Reason:` from its start. */
 function oneLine(text: string, limit: number): string {
-  const parts = text.slice(0, 8 * limit).split(/\s*\n\s*/);
+  const parts = text
+    .slice(0, 8 * limit)
+    .split('\n')
+    .map((part) => part.trim());
   const line = parts
     .filter((part) => /[\p{L}\p{N}]/u.test(part))
     .join(' ')

@@ -95,7 +95,7 @@ const decimalsOf = (score: number, digits: number): number =>
 
 /** Formats with `decimals` decimals; trailing zeros beyond the second decimal are dropped. */
 function written(score: number, decimals: number): string {
-  if (decimals <= mostDecimals) return formatValue(score, decimals).replace(/(\.\d{2}\d*?)0+$/, '$1');
+  if (decimals <= mostDecimals) return formatValue(score, decimals).replace(/(\.\d{2}(?:0*[1-9])*)0+$/, '$1');
   const digits = decimals + Math.floor(Math.log10(Math.abs(score)));
   return digits < 0 ? formatValue(0, 2) : score.toExponential(Math.min(digits, mostDigits));
 }

@@ -30,7 +30,7 @@ function shortest(values: readonly string[], moments: number): string {
       (i / moments)
         .toFixed(4)
         .replace(/^0\./, '.')
-        .replace(/\.?0+$/, '') || '0',
+        .replace(/\.?0{1,4}$/, '') || '0',
   );
   const sparse = `values="${changes.map((i) => values[i]).join(';')}" keyTimes="${times.join(';')}"`;
   const all = `values="${values.join(';')}"`;

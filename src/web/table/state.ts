@@ -24,8 +24,8 @@ const initial: TableState = { filter: '', sort: '-started', columns: initialColu
 const listOf = (text: string): readonly string[] => [
   ...new Set(
     text
-      .trim()
-      .split(/\s*,\s*/)
+      .split(',')
+      .map((part) => part.trim())
       .filter(Boolean),
   ),
 ];

@@ -225,7 +225,7 @@ function compiled(rule: Rule, { parents }: Logic, vocabulary: Vocabulary): Compi
 }
 
 const template = (text: string, placeholders: readonly string[]): Template =>
-  text.split(/\{([^}]*)\}/).map((piece, i) => (i % 2 === 0 ? piece : placeholders.indexOf(piece)));
+  text.split(/\{([^{}]*)\}/).map((piece, i) => (i % 2 === 0 ? piece : placeholders.indexOf(piece)));
 
 function withDescendants(type: string, parents: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
   const found = new Set([type]);

@@ -193,7 +193,7 @@ class LogicReader {
 
   #placeholder(): Placeholder {
     const name = this.#name();
-    return { name, type: this.#accept(':') ? this.#name() : name.replace(/'+$/, '') };
+    return { name, type: this.#accept(':') ? this.#name() : name.replace(/(?<!')'+$/, '') };
   }
 
   #list<T>(item: () => T, separator = ','): T[] {
@@ -291,7 +291,7 @@ function expanded(
 function typesAsDeclared(patterns: readonly Pattern[]): (pattern: Pattern) => Pattern {
   const types = new Map<string, string>();
   for (const { name, type } of patterns.flatMap(({ placeholders }) => placeholders))
-    if (!types.has(name) || type !== name.replace(/'+$/, '')) types.set(name, type);
+    if (!types.has(name) || type !== name.replace(/(?<!')'+$/, '')) types.set(name, type);
   return ({ predicate, placeholders }) => ({
     predicate,
     placeholders: placeholders.map(({ name }) => ({ name, type: types.get(name)! })),

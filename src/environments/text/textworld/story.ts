@@ -102,9 +102,7 @@ class Story {
   take(command = ''): string {
     const text = this.#printed.trimStart();
     this.#printed = '';
-    return (text.startsWith(command) ? text.slice(command.length) : text)
-      .replace(/\s*>?\s*$/, '')
-      .trimStart();
+    return (text.startsWith(command) ? text.slice(command.length) : text).trimEnd().replace(/>$/, '').trim();
   }
 
   get status(): string {
@@ -233,7 +231,7 @@ class StoryPlay implements TextGame {
   }
   /** Without a `.json`, the score comes from the status line, such as `Kitchen 2/7`. */
   get score(): number {
-    const [, shown = '0'] = /(-?\d+)\/\d+\s*$/.exec(this.#story.status) ?? [];
+    const [, shown = '0'] = /(-?(?<!\d)\d+)\/\d+\s*$/.exec(this.#story.status) ?? [];
     return this.#tracked?.score ?? Number(shown);
   }
   get maxScore(): number | null {
@@ -274,7 +272,7 @@ class StoryPlay implements TextGame {
     if (outside.test(line)) return { text: 'That is not part of the game.', understood: false };
     const { text, events } = withoutEvents(this.#story.send(line));
     const followed = events.filter((event) => this.#tracked?.follow(event));
-    [, this.#end] = /\*\*\* (.+?) \*\*\*/.exec(text) ?? [];
+    [, this.#end] = /\*\*\* ([^*\n]+) \*\*\*/.exec(text) ?? [];
     if (this.#story.ended) this.#end ??= 'ended';
     return { text, understood: this.#tracked === undefined || followed.length > 0 };
   }
@@ -287,7 +285,8 @@ const bannerEnd = '$$$$$$$ ';
 function withoutEvents(printed: string): { readonly text: string; readonly events: readonly string[] } {
   const events: string[] = [];
   let text = printed;
-  const ends = /\[([^\]\n]+?) - (succeeded|failed [^\]\n]*|ended without result)\]\n*/g;
+  const ends =
+    /\[((?:(?! - (?:succeeded|failed |ended without))[^[\]\n])+) - (succeeded|failed [^\]\n]*|ended without result)\]\n*/g;
   for (const [whole, event, outcome] of printed.matchAll(ends)) {
     if (outcome === 'succeeded') events.push(event!);
     text = text.replace(whole, '').replace(`[${event}]\n`, '');

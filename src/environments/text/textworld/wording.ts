@@ -92,7 +92,7 @@ function expanded(scene: Scene, object: number): string {
   const shown: string[] = [];
   let open = true;
   let chosen = false;
-  for (const [i, piece] of text.split(/\[([^\]]*)\]/).entries()) {
+  for (const [i, piece] of text.split(/\[([^[\]]*)\]/).entries()) {
     if (i % 2 === 0) {
       if (open) shown.push(piece);
       continue;

@@ -38,7 +38,7 @@ export async function pullModel(
   refuseOffline(reference, env);
   const folder = repositoryFolder(hfCache(env), repository);
   requireShortNames(path.join(path.basename(folder), revision, file ?? ''), { field: 'model' });
-  const endpoint = (env.HF_ENDPOINT || 'https://huggingface.co').replace(/\/+$/, '');
+  const endpoint = (env.HF_ENDPOINT || 'https://huggingface.co').replace(/(?<!\/)\/+$/, '');
   const get = async (address: string): Promise<Response> => {
     const headers = env.HF_TOKEN ? { authorization: `Bearer ${env.HF_TOKEN}` } : {};
     const response = await fetch(`${endpoint}/${address}`, { headers, ...(signal && { signal }) });

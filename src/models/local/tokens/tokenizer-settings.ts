@@ -196,7 +196,7 @@ function isKnownPattern(pattern: unknown): boolean {
   if (typeof pattern !== 'string') return false;
   const outside = foldings
     .reduce((text, [group]) => text.replaceAll(group, ''), pattern)
-    .replaceAll(/\\(?:[pP]\{[^}]*\}|[sSdDwrnt]|[^A-Za-z0-9])/g, 'E')
+    .replaceAll(/\\(?:[pP]\{[^{}]*\}|[sSdDwrnt]|[^A-Za-z0-9])/g, 'E')
     .replaceAll(/\[\^?(?:(?!&&)[^[\]\\])+\]/g, 'C');
   return !/[\\[\].^$]|\(\?(?![:=!])|[*+?}]\+/.test(outside);
 }

@@ -41,7 +41,7 @@ export function taskLabels(
   const count = policy.kind === 'q-table' ? (policy.bins?.length ?? 0) : policy.observations;
   const names = own.observationNames?.map(harmlessLine) ?? componentNames(environmentId, count);
   // For example, `CartPole-v1` becomes `CartPole`.
-  const name = environmentId.replace(/-.*$/, '');
+  const name = environmentId.split('-', 1)[0]!;
   const known = Object.hasOwn(actionNames, name) ? actionNames[name] : undefined;
   return {
     observations:
