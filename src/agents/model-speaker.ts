@@ -47,6 +47,7 @@ export function modelSpeaker(
     now,
     send,
     onFault: firstFaults(emit),
+    onRead: (read: number, of: number) => emit({ kind: 'reading', read, of }),
     onWait: (ms: number) => emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
   };
   const isTimeUp = () => timer?.aborted === true && !stop.abort.aborted;

@@ -119,6 +119,7 @@ export async function ask(
         signal: deadline === undefined ? abort : AbortSignal.any([abort, deadline.signal]),
         now: clock.now,
         onWait: (ms) => log.emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
+        onRead: (read, of) => log.emit({ kind: 'reading', read, of }),
         onFault: log.onFault,
         send: log.send,
       },

@@ -105,6 +105,9 @@ export interface Attempts {
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
 }
 
+/** Told by a local model how many of the prompt's tokens it has read, cached ones included: before, between and after passes. */
+export type OnRead = (read: number, of: number) => void;
+
 export interface GenerateOptions {
   /**
    * One seed per completion, at least one; in a run, whole numbers below 2^31. If the provider is deterministic, equal
@@ -122,6 +125,7 @@ export interface GenerateOptions {
   /** Id of this call (or its first completion) within the run; a replay uses it to find the recorded reply. */
   readonly callId?: string;
   readonly signal?: AbortSignal;
+  readonly onRead?: OnRead | undefined;
   readonly attempts?: Attempts;
 }
 

@@ -9,6 +9,7 @@ import {
   ModelError,
   type ModelErrorKind,
   mayBePaid,
+  type OnRead,
   type SamplingChoice,
 } from '../models/language-model.js';
 import { type CallRecord, callId, type LimitName, type Shown } from '../runs/calls.js';
@@ -26,6 +27,8 @@ export interface Caller {
   readonly now: () => Date;
   /** Called with the approximate waiting time if a rate limit delays a retry. */
   readonly onWait?: ((milliseconds: number) => void) | undefined;
+  /** Follows a local model while it reads the prompt. */
+  readonly onRead?: OnRead | undefined;
   /** Called for each failed attempt, failed call, and fault in an answer. */
   readonly onFault?: Attempts['onFault'];
   /** Writes a request to disk before it is sent; absent if calls are free. */
@@ -71,7 +74,7 @@ export async function callModel(
   caller: Caller,
   read: Read,
 ): Promise<Called> {
-  const { ledger, onFault, onWait, signal } = caller;
+  const { ledger, onFault, onRead, onWait, signal } = caller;
   const { attempt, candidates, choices, grammar, iteration, messages, purpose, sampling } = asked;
   if (isStopped(caller)) return { kind: 'stopped' };
   const room = ledger.reserve({ messages, answers: candidates.length, among: asked.among }, purpose);
@@ -94,6 +97,7 @@ export async function callModel(
         ...(sampling && { sampling }),
         ...(choices && { choices }),
         signal,
+        onRead,
         ...(maxTokens !== undefined && { maxTokens }),
         attempts: {
           ...(onWait && { onWait }),

@@ -180,6 +180,8 @@ export type RunEvent =
   | { readonly kind: 'waiting'; readonly seconds?: number }
   /** A request is waiting because the server, or `model.requestsPerMinute`, limits the rate. */
   | { readonly kind: 'rate-limited'; readonly seconds: number }
+  /** A local model has read this many tokens of a prompt, and writes once it has read all; shown, but not logged. */
+  | { readonly kind: 'reading'; readonly read: number; readonly of: number }
   /** `of` is the number of evaluations: 1 for a single candidate, otherwise one more than `candidates`. */
   | {
       readonly kind: 'confirmation-started';

@@ -144,6 +144,8 @@ export class RunWriter implements RunDirectory {
         events.append([{ time: this.#now().toISOString(), ...event, lines }]);
         break;
       }
+      case 'reading':
+        break;
       default:
         events.append([{ time: this.#now().toISOString(), ...event }]);
     }

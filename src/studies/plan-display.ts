@@ -6,7 +6,7 @@ import { createProgress } from '../base/text/progress.js';
 import type { RunEvent } from '../runs/events.js';
 import { resultOf, summaryOf } from '../runs/summary.js';
 import type { Plan, PlanEntry, RunEnd, ScheduleArguments } from './plan.js';
-import { alertText, rateText, waitingText } from './run-progress.js';
+import { alertText, rateText, readingText, waitingText } from './run-progress.js';
 
 /** Shows the overall progress of all runs, plus a line per run. */
 export function createPlanDisplay(
@@ -60,6 +60,9 @@ export function createPlanDisplay(
           break;
         case 'rate-limited':
           progress.pause(`${path}  ${rateText(event)}`, 1000 * event.seconds);
+          break;
+        case 'reading':
+          progress.pause(`${path}  ${readingText(event)}`, 0);
           break;
         case 'warning':
           note(`${path}: ${alertText(event)}`, event.message.replaceAll(/\d+/g, '#'));

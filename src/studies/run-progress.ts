@@ -3,6 +3,7 @@ import {
   apart,
   formatCompact,
   formatCost,
+  formatCount,
   formatDuration,
   formatInterval,
   formatReturn,
@@ -62,6 +63,9 @@ function showTrouble(progress: Progress, event: RunEvent): void {
     case 'rate-limited':
       progress.pause(rateText(event), 1000 * event.seconds);
       break;
+    case 'reading':
+      progress.pause(readingText(event), 0);
+      break;
     default:
   }
 }
@@ -104,6 +108,8 @@ interface Best {
 function runShown(progress: Progress): (event: RunEvent) => void {
   let [total, completed, confirmations] = [0, 0, 0];
   let isWarmingUp = false;
+  /** True while a local model reads its first prompt, later ones being mostly cached: no measure of the time left. */
+  let readsFirst: boolean | undefined;
   let tally = tallyOf([]);
   let best: Best | undefined;
   /** The best score that has been printed permanently. */
@@ -165,9 +171,17 @@ function runShown(progress: Progress): (event: RunEvent) => void {
       case 'revised':
         tally = tallyOf([event], tally);
         break;
+      case 'reading':
+        readsFirst ??= true;
+        showTrouble(progress, event);
+        break;
       case 'iteration-finished':
         completed = event.iteration;
         keepBest();
+        if (readsFirst === true) {
+          readsFirst = false;
+          iterate();
+        }
         progress.update(completed, [...figures(event.score), ...usageFigures(event)]);
         break;
       case 'confirmation-started': {
@@ -209,6 +223,11 @@ export function waitingText({ seconds }: Of<'waiting'>): string {
     seconds === undefined ? 'without a time limit' : `for at most ${formatDuration(1000 * seconds)}`;
   return `waiting for the model's answer, ${most} (press Ctrl-C again to stop now; resuming repeats the request)`;
 }
+
+export const readingText = ({ read, of }: Of<'reading'>): string =>
+  read < of
+    ? `reading ${formatCount(of)} tokens of prompt, ${Math.floor((100 * read) / of)} % done`
+    : `writing, after ${formatCount(of)} tokens of prompt`;
 
 export const rateText = ({ seconds }: Of<'rate-limited'>): string =>
   `waiting for the rate limit: ${formatDuration(1000 * seconds)}`;

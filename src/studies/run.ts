@@ -211,7 +211,11 @@ export async function beginRun(
 }
 
 export async function openModel(assembly: Assembly, { note, stop }: Outside): Promise<void> {
-  await makeRoom(assembly, stop?.finish);
+  await makeRoom(assembly, stop?.finish, ({ message }) =>
+    note(
+      warningText(`${message}; the run starts without it, and fails if it doesn’t answer after the warm-up`),
+    ),
+  );
   for (const model of languageModelsOf(assembly)) {
     const description = await model.open?.();
     if (description !== undefined) note(description);

@@ -121,6 +121,52 @@ describe('a terminal', () => {
   );
 });
 
+describe('a local model that reads a prompt', () => {
+  const reading = (read: number): RunEvent => ({ kind: 'reading', read, of: 3024 });
+  const ended = (iteration: number): RunEvent => ({
+    kind: 'iteration-finished',
+    iteration,
+    score: 3,
+    usage: usageOf(1),
+  });
+
+  function shownEvery20Seconds(terminal: NodeJS.WriteStream | undefined, seen: () => void) {
+    const noted: string[] = [];
+    let milliseconds = 0;
+    const outside = { print: () => undefined, note: (text: string) => noted.push(text), terminal };
+    const display = createDisplay({}, { ...outside, milliseconds: () => milliseconds });
+    display.show(start);
+    const first = [0, 256, 512, 1024, 1536, 2048, 2560, 3023, 3024].map(reading);
+    for (const event of [...first, ended(1), reading(3000), ended(2)]) {
+      milliseconds += 20_000;
+      display.show(event);
+      seen();
+    }
+    display.close();
+    return noted;
+  }
+
+  it('is shown in a pipe, and the first estimate leaves out that first prompt', () => {
+    const noted = shownEvery20Seconds(undefined, () => undefined);
+    expect(noted[1]).toBe('reading 3024 tokens of prompt, 0 % done');
+    expect(noted[4]).toBe('reading 3024 tokens of prompt, 33 % done');
+    expect(noted[9]).toBe('writing, after 3024 tokens of prompt');
+    expect(noted[10]).toMatch(/^iteration 1\/5 /);
+    expect(noted[10]).not.toContain('left');
+    expect(noted.at(-1)).toMatch(/^iteration 2\/5 .* 2 min left$/);
+  });
+
+  it('is shown on a terminal, next to the best return', () => {
+    const { stream, lines } = fakeTerminal(120);
+    const bars: string[] = [];
+    shownEvery20Seconds(stream, () => bars.push(lines().at(-1)!));
+    expect(bars[3]).toContain('reading 3024 tokens of prompt, 33 % done');
+    expect(bars[8]).toContain('writing, after 3024 tokens of prompt');
+    expect(bars[9]).not.toContain('writing');
+    expect(bars[10]).toMatch(/reading 3024 tokens of prompt, 99 % done .*return 3/);
+  });
+});
+
 describe('a wait for the rate limit', () => {
   const waits: RunEvent = { kind: 'rate-limited', seconds: 48 };
 

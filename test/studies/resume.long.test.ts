@@ -138,9 +138,11 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
   it('ends a run at once if nothing is listening, and the run resumes once a server is up', async () => {
     const gone = await startFakeOpenAI({ reply: () => '' });
     await gone.close();
-    const { code, text } = await run('r', [model(gone.url)]);
+    const noted: string[] = [];
+    const { code, text } = await run('r', [model(gone.url)], { note: (line) => noted.push(line) });
     expect(code).toBe(1);
     expect(text).toMatch(/nothing is listening there \(after 1 retry\)/);
+    expect(noted[0]).toMatch(/warning.* openai\/.*nothing is listening there.*; the run starts without it/);
     expect(readManifest(at('r'))).toMatchObject({ iterations: { done: 0 }, usage: { calls: 1, retries: 1 } });
     const good = await startFakeOpenAI({ reply: ({ seed = 0 }) => goodText(seed) });
     servers.push(good);

@@ -138,6 +138,7 @@ class ProgressBar implements Progress {
   #bars: MultiBar | undefined;
   #bar: SingleBar | undefined;
   #figures: readonly string[] = [];
+  #pause: readonly string[] = [];
   #left = new TimeLeft(0, 0);
   #drawn = 0;
 
@@ -169,6 +170,7 @@ class ProgressBar implements Progress {
   begin({ label, total, value = 0, amount = formatCount }: Work) {
     this.close();
     this.#figures = [];
+    this.#pause = [];
     const began = this.#milliseconds();
     this.#left = new TimeLeft(began, value);
     this.#bars = new MultiBar({
@@ -179,7 +181,7 @@ class ProgressBar implements Progress {
             share: total > 0 ? now / total : 1,
             label,
             count: `${amount(now)}/${amount(total)}`,
-            figures: this.#figures,
+            figures: [...this.#pause, ...this.#figures],
             elapsed: time - began,
             left: this.#left.text(time, total),
           },
@@ -201,6 +203,7 @@ class ProgressBar implements Progress {
 
   update(value: number, figures: readonly string[] = []) {
     this.#figures = figures;
+    this.#pause = [];
     this.#bar?.update(value);
     const now = this.#milliseconds();
     this.#left.take(now, value);
@@ -211,7 +214,7 @@ class ProgressBar implements Progress {
   }
 
   pause(text: string) {
-    this.#figures = [text];
+    this.#pause = [text];
     this.#bars?.update();
   }
 

@@ -21,14 +21,21 @@ import { contextOf } from '../setup/open-models.js';
 import { type Finding, found, warning } from './findings.js';
 import { madeUpWarmUp, promptSize } from './prompt-size.js';
 
-/** Tells each model how long its prompts can become, so that servers load it only once, with enough context. */
-export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefined): Promise<void> {
+/**
+ * Tells each model how long its prompts can become, so that servers load it only once, with enough context.
+ * @param onFailure called if the proposing model's server doesn't answer
+ */
+export async function makeRoom(
+  assembly: Assembly,
+  signal: AbortSignal | undefined,
+  onFailure: (error: ModelError) => void,
+): Promise<void> {
   const models = languageModelsOf(assembly).filter(({ expect }) => expect !== undefined);
-  if (models.length === 0) return;
-  const { bound } = promptSize(assembly);
-  for (const model of models) model.expect?.(bound);
-  const { model } = assembly.proposer;
-  if (model?.expect !== undefined) await contextOf(assembly.config.model, model, true, signal);
+  if (models.length > 0) {
+    const { bound } = promptSize(assembly);
+    for (const model of models) model.expect?.(bound);
+  }
+  await contextOf(assembly.config.model, assembly.proposer.model, true, signal, onFailure);
 }
 
 const probe = {

@@ -1,6 +1,7 @@
 import OpenAI, { type ClientOptions } from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
 import type { CommandContext } from '../../base/context.js';
+import { redact } from '../../base/errors.js';
 import { isRecord } from '../../base/modules/user-module.js';
 import {
   type ChatMessage,
@@ -8,6 +9,7 @@ import {
   type GenerateOptions,
   type LanguageModel,
   lowestLimit,
+  ModelError,
   shortenPrompt,
 } from '../language-model.js';
 import { withoutSecrets } from '../secrets.js';
@@ -63,7 +65,13 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
     id,
     givesSeveral: true,
     async context(signal) {
-      served ??= servedContext(settings, config.name, signal);
+      served ??= servedContext(settings, config.name, signal).catch((error) => {
+        if (!(error instanceof TryFailure)) throw error;
+        throw new ModelError(error.kind, redact(`${id}: ${error.message}`, secrets), {
+          retries: 0,
+          latencyMs: 0,
+        });
+      });
       const tokens = await served;
       return tokens === undefined ? undefined : { tokens };
     },
@@ -170,7 +178,7 @@ const lengthsIn = (facts: unknown): readonly number[] =>
     .map((name) => (isRecord(facts) ? facts[name] : undefined))
     .filter((value): value is number => typeof value === 'number' && value > 0);
 
-/** The smallest context length that the server reports; undefined if none. @throws the signal's reason if it aborts */
+/** The smallest context length that the server reports; undefined if none. @throws TryFailure if nobody answers, or the signal's reason */
 async function servedContext(
   settings: ClientOptions,
   name: string,
@@ -179,7 +187,11 @@ async function servedContext(
   // A run can do without the context length.
   const client = new OpenAI({ ...settings, fetch: jsonFetch, timeout: 5000 });
   const version = /\/v\d/.test(client.baseURL) ? '' : '/v1';
-  const listed = await client.get(`${version}/models`, { signal }).catch(() => undefined);
+  const listed = await client.get(`${version}/models`, { signal }).catch((error) => {
+    signal?.throwIfAborted();
+    const { cause } = error;
+    if (cause instanceof TryFailure && cause.kind === 'network') throw cause;
+  });
   signal?.throwIfAborted();
   const models = isRecord(listed) && Array.isArray(listed.data) ? listed.data.filter(isRecord) : [];
   // A server with a single model usually accepts any name.

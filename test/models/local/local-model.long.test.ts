@@ -63,6 +63,20 @@ test('greedy text from the model process equals the reference', async () => {
   });
 });
 
+test('reports how much of a prompt it has read', async () => {
+  const model = localModel({ maxTokens: 2 });
+  const read: (readonly number[])[] = [];
+  const options = { seeds: [1], onRead: (...progress: readonly number[]) => read.push(progress) };
+  await model.generate(messages, options);
+  expect(read).toEqual([
+    [0, 66],
+    [66, 66],
+  ]);
+  await model.generate(messages, options);
+  expect(read.slice(2).map(([, of]) => of)).toEqual([66, 66]);
+  expect(read[2]![0]).toBeGreaterThan(0);
+});
+
 test('the same seed gives the same text, alone and in a group; other seeds differ', async () => {
   const model = localModel({ temperature: 1, maxTokens: 16 });
   const group = await model.generate(messages, { grammar, seeds: [5, 6, 7] });

@@ -1,5 +1,5 @@
 import { createGenerator, type RandomGenerator } from '../../../base/random/generator.js';
-import type { Sampling } from '../../language-model.js';
+import type { OnRead, Sampling } from '../../language-model.js';
 import type { Constraint, ConstraintState } from '../constraint/constraint.js';
 import { isUnfiltered, logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
 import type { AdapterInputs } from '../engine/runtime.js';
@@ -23,6 +23,7 @@ export interface GenerationRequest
 export interface GenerationHooks {
   /** Called before each run of the model; if it returns true, the generation ends with `AbortedError`. */
   aborted(): boolean;
+  readonly onRead?: OnRead | undefined;
 }
 
 /** An answer in progress. It has its own random stream, so other candidates don't affect it. */

@@ -158,11 +158,12 @@ export class TextGenerator {
 
   /** Reads the next part of a prompt; after the last part, starts its candidates. */
   async #prefill(work: Begun): Promise<void> {
-    const { held, request } = work;
+    const { held, hooks, request } = work;
     const { adapter, prompt: ids, maxTokens } = request;
     const prompt = held.cache;
     try {
       const from = prompt.length;
+      hooks.onRead?.(from, ids.length);
       const chunk = ids.slice(from, from + chunkLength(this.#config, from));
       const last = from + chunk.length === ids.length;
       const output = await this.#session.forward({
@@ -179,6 +180,7 @@ export class TextGenerator {
       await prompt.append(output.entries);
       if (this.#carries) held.states.add(prompt.length, output.states);
       held.tokens = ids.slice(0, prompt.length);
+      if (last) hooks.onRead?.(ids.length, ids.length);
       if (last) await this.#join(work, output.logits);
     } catch (error) {
       this.#leave(work);

@@ -65,5 +65,6 @@ export type ToProcess =
 export type FromProcess =
   | { readonly kind: 'loaded'; readonly report: LoadReport }
   | { readonly kind: 'load-failed'; readonly failure: FailureReport }
+  | { readonly kind: 'read'; readonly id: number; readonly read: number; readonly of: number }
   | { readonly kind: 'done'; readonly id: number; readonly result: JobResult }
   | { readonly kind: 'failed'; readonly id: number; readonly failure: FailureReport };

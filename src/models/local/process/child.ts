@@ -36,6 +36,7 @@ async function runJob({ id, job }: Job): Promise<void> {
     if (loaded === undefined) throw new Error('no model was loaded before this job');
     const result = await loaded.generate(job, {
       aborted: () => jobs.get(id)?.aborted ?? true,
+      onRead: (read, of) => send({ kind: 'read', id, read, of }),
     });
     send({ kind: 'done', id, result });
   } catch (error) {

@@ -45,7 +45,7 @@ function sharingModel(id: string, config: LocalConfig): LanguageModel {
     return shared.process;
   };
   const process: Pick<ModelProcess, 'generate' | 'load'> = {
-    generate: (job, signal) => used().generate(job, signal),
+    generate: (job, signal, onRead) => used().generate(job, signal, onRead),
     load: () => used().load(),
   };
   return {
@@ -92,7 +92,7 @@ function languageModel(
     choosesTexts: true,
     async generate(messages, options) {
       const start = performance.now();
-      const { choices, grammar, seeds, signal } = options;
+      const { choices, grammar, onRead, seeds, signal } = options;
       const result = await process.generate(
         {
           ...chosen,
@@ -104,6 +104,7 @@ function languageModel(
           ...(choices && { choices }),
         },
         signal,
+        onRead,
       );
       const latencyMs = performance.now() - start;
       const replies = completions(result, latencyMs);

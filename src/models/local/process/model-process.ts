@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { onAbort } from '../../../base/abortable.js';
 import { UserError } from '../../../base/errors.js';
 import { startProcess } from '../../../base/files/thread.js';
-import { ModelError } from '../../language-model.js';
+import { ModelError, type OnRead } from '../../language-model.js';
 import type {
   FailureReport,
   FromProcess,
@@ -17,6 +17,7 @@ import type {
 interface Pending {
   resolve(result: JobResult): void;
   reject(error: Error): void;
+  readonly onRead: OnRead | undefined;
   readonly started: number;
 }
 
@@ -54,7 +55,7 @@ export class ModelProcess {
   }
 
   /** Runs a job; at most `batch` (default: 1) run at once. @throws ModelError, or UserError if the model is unusable */
-  async generate(job: GenerateJob, signal?: AbortSignal): Promise<JobResult> {
+  async generate(job: GenerateJob, signal?: AbortSignal, onRead?: OnRead): Promise<JobResult> {
     const started = performance.now();
     const aborted = () => errorOf(this.#id, { kind: 'aborted' }, performance.now() - started);
     if (signal?.aborted) throw aborted();
@@ -64,7 +65,7 @@ export class ModelProcess {
     holdOpen(child, true);
     try {
       return await new Promise<JobResult>((resolve, reject) => {
-        jobs.set(id, { resolve, reject, started });
+        jobs.set(id, { resolve, reject, onRead, started });
         endWait = onAbort(signal, () => {
           send(child, { kind: 'abort', id });
           reject(aborted());
@@ -129,7 +130,8 @@ export class ModelProcess {
   #receive(jobs: ReadonlyMap<number, Pending>, message: Extract<FromProcess, { id: number }>): void {
     const job = jobs.get(message.id);
     if (job === undefined) return;
-    if (message.kind === 'done') job.resolve(message.result);
+    if (message.kind === 'read') job.onRead?.(message.read, message.of);
+    else if (message.kind === 'done') job.resolve(message.result);
     else job.reject(errorOf(this.#id, message.failure, performance.now() - job.started));
   }
 }
