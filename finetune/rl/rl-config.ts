@@ -1,3 +1,4 @@
+import { stringify } from 'yaml';
 import { z } from 'zod';
 import { ways } from '../../src/agents/reading.js';
 import { agentShape, fallbacks } from '../../src/agents/settings.js';
@@ -150,16 +151,21 @@ export function environmentsOf(config: LearningConfig): ReadonlyMap<string, numb
   return shares;
 }
 
-/** Command-line arguments that use the trained model with its training settings. */
+/** The command that uses the trained model with its training settings. */
 export function usedAs(config: LearningConfig, model: string, result: string): string {
-  const words = ['model.provider=local', servedAs(config.method, model, result)];
-  if (!isProposer(config)) {
-    const { act, history, maxTokens, prompts } = config.agent;
-    if (prompts !== undefined) words.push(shellWord(`policy.prompts=${prompts}`));
-    words.push(`policy.act=${act}`, `policy.history=${history}`, `model.maxTokens=${maxTokens}`);
-  }
-  return words.join(' ');
+  const words = servedAs(config.method, model, result);
+  if (isProposer(config)) return `policyloop run quickstart ${words}`;
+  const { maxTokens, maxTurns, temperature: _, ...agent } = config.agent;
+  const { id, options } = config.environment;
+  const settings = [
+    `environment=${inline({ id, options })}`,
+    `policy=${inline({ kind: 'agent', ...agent })}`,
+  ];
+  const lengths = `model.maxTokens=${maxTokens} maxSteps=${maxTurns}`;
+  return `policyloop play cartpole ${settings.map(shellWord).join(' ')} ${words} ${lengths}`;
 }
+
+const inline = (value: object) => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
 
 /** What an evaluation measures, and over what; `relative` if the reward depends on other policies. */
 export function wordsOf(config: LearningConfig) {

@@ -59,9 +59,14 @@ export const trainedOf = (method: MethodSettings) => ({
 
 /** Command-line settings that load the result with the model and quantization used in training. */
 export function servedAs(method: MethodSettings, model: string, result: string): string {
-  if (method.kind !== 'lora') return shellWord(`model.path=${result}`);
+  if (method.kind !== 'lora') return `model.provider=local ${shellWord(`model.path=${result}`)}`;
   const quantization = method.quantization === 'none' ? [] : [`model.quantization=${method.quantization}`];
-  return [shellWord(`model.path=${model}`), shellWord(`model.adapter=${result}`), ...quantization].join(' ');
+  return [
+    'model.provider=local',
+    shellWord(`model.path=${model}`),
+    shellWord(`model.adapter=${result}`),
+    ...quantization,
+  ].join(' ');
 }
 
 type ModelSettings = Pick<

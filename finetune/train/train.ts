@@ -28,12 +28,14 @@ export async function train(args: TrainingArguments, context: CommandContext): P
     validation: read(config.dataset, 'validation'),
   };
   const { model, output } = config;
+  const dataset = datasetLineage(config.dataset);
+  const use = dataset.recipe === 'demonstrations' ? 'play cooking' : 'run quickstart';
   return runTraining(
     {
       command: 'train',
       output,
       unit: 'step',
-      about: { ...trainedOf(config.method), model, dataset: datasetLineage(config.dataset), config },
+      about: { ...trainedOf(config.method), model, dataset, config },
       checks: supervisedChecks,
       figures: (_, metrics) => [
         `loss ${formatLoss(trainingLoss(metrics.flatMap((one) => (one.kind === 'step' ? (one.loss ?? []) : []))))}`,
@@ -44,8 +46,7 @@ export async function train(args: TrainingArguments, context: CommandContext): P
         return { ...tuned, lowest: tuned.best };
       },
       summary: ({ best }) => ({ best: best ?? null }),
-      use: (result) =>
-        `model.provider=local ${servedAs(config.method, shownModel(model, context.cwd), result)}`,
+      use: (result) => `policyloop ${use} ${servedAs(config.method, shownModel(model, context.cwd), result)}`,
     },
     args,
     context,

@@ -110,8 +110,7 @@ function useOf(training: RecordedTraining, cwd: string): readonly (readonly [str
   const { command, folder, path, result, status } = training;
   if (status === 'running') return [];
   if (status !== 'completed') {
-    const there = folder === null || folder === cwd ? '' : `cd ${shellWord(folder)} && `;
-    return [['resume', command === null ? goOnAsBefore : `${there}${command}`]];
+    return [['resume', command === null ? goOnAsBefore : `${goTo(folder, cwd)}${command}`]];
   }
   if (result === null) return [];
   const place = shownPath(result, cwd);
@@ -130,20 +129,12 @@ function useOf(training: RecordedTraining, cwd: string): readonly (readonly [str
   ];
 }
 
-/** Command-line settings that use the result; null for a numeric policy, or if there is no result. */
-export function usedAs(
-  { folder, method, model, quantization, result, use }: RecordedTraining,
-  cwd: string,
-): string | null {
-  // Paths in `use` are relative to the folder of the command.
-  if (use !== null && folder === cwd) return use;
-  if (result === null || basename(result) === 'policy' || model === null) return null;
-  const place = shownPath(result, cwd);
-  const settings =
-    method === 'lora' || basename(result) === 'adapter'
-      ? `${shellWord(`model.path=${modelText(model, cwd)}`)} ${shellWord(`model.adapter=${place}`)}${quantization === null ? '' : ` model.quantization=${quantization}`}`
-      : shellWord(`model.path=${place}`);
-  return `model.provider=local ${settings}`;
-}
+/** The command that uses the result; null for a numeric policy, or if there is no result. */
+export const usedAs = ({ folder, use }: RecordedTraining, cwd: string): string | null =>
+  use === null ? null : `${goTo(folder, cwd)}${use}`;
+
+/** The paths in a recorded command are relative to the folder in which it ran. */
+const goTo = (folder: string | null, cwd: string): string =>
+  folder === null || folder === cwd ? '' : `cd ${shellWord(folder)} && `;
 
 const goOnAsBefore = 'run the command that started it, with the same config and output';

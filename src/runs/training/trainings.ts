@@ -20,8 +20,6 @@ export interface RecordedTraining {
   readonly model: string | null;
   /** `lora`, `full`, `scratch`, or the method of a numeric policy. */
   readonly method: string | null;
-  /** Quantization with which to serve an adapter, if any. */
-  readonly quantization: string | null;
   /** `sft`, `dpo`, `grpo`, `ppo`, … */
   readonly objective: string | null;
   /** The dataset or the environment. */
@@ -102,7 +100,6 @@ const aboutShape = z.looseObject({
     changed: z.boolean().optional().catch(undefined),
   }),
   config: z.looseObject({
-    method: z.looseObject({ quantization: z.string().optional() }).optional(),
     objective: z.looseObject({ kind: z.string() }).optional(),
     /** Present for all reinforcement learning. */
     updates: z.number().optional(),
@@ -191,7 +188,6 @@ export function trainingOf(
   isHeld: boolean,
 ): TrainingFiles {
   const config = about?.config;
-  const quantization = config?.method?.quantization;
   const steps = metrics.filter(({ kind }) => kind === 'step');
   const last = steps.at(-1);
   const isRl = metrics.some(({ kind, reward }) => kind === 'step' && reward !== undefined);
@@ -209,7 +205,6 @@ export function trainingOf(
     note: about?.outcome.message ?? (about?.outcome.ended === 'early' ? 'ended before its last step' : null),
     model: about?.base.model ?? null,
     method: about?.method ?? null,
-    quantization: quantization === 'none' ? null : (quantization ?? null),
     objective: about ? ((config?.algorithm ?? config?.objective)?.kind ?? 'sft') : null,
     on: about?.dataset.path ?? null,
     unit: config?.updates === undefined && !isRl ? 'step' : 'update',

@@ -184,7 +184,7 @@ function alarms({ about, facts }: ShownTraining): readonly Content[] {
 
 const capitalised = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
 
-function useOf({ about, facts }: ShownTraining): Content {
+function useOf({ facts }: ShownTraining): Content {
   const { best, command, folder, path, result, status, unit } = facts;
   const cwd = folder ?? path;
   if (status !== 'completed') {
@@ -195,11 +195,10 @@ function useOf({ about, facts }: ShownTraining): Content {
 ${preformatted(command)}`;
   }
   const use = usedAs(facts, cwd);
-  const isPlayed = about?.dataset.recipe === 'demonstrations' || about?.config.agent !== undefined;
   const weights =
     best === null
       ? 'the weights after the last step'
       : `the weights at ${unit} ${formatCount(best.step)}, which had the best ${best.name}`;
   return html`<p>The result${result !== null && html` (<code>${shownPath(result, cwd)}</code>)`} contains ${weights}.${use !== null && ' On the command line:'}</p>
-${use !== null && preformatted(`policyloop ${isPlayed ? 'play' : 'run'} CONFIG ${use}`)}`;
+${use !== null && preformatted(use)}`;
 }

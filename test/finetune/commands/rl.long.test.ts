@@ -1,8 +1,11 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { execute } from '../../../finetune/commands/rl.js';
 import { readLineage, trainedEnvironments } from '../../../finetune/dataset/lineage.js';
+import { loadPlayConfig } from '../../../src/agents/play-config.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { buildGraph } from '../../../src/models/local/generation/engine.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
@@ -44,15 +47,22 @@ describe('policyloop finetune rl', () => {
     const page = visibleText(readFileSync(join(folder, 'out', 'index.html'), 'utf8'));
     expect(page).toContain('Best held-out mean return');
     expect(page).toMatch(/Sample answers .* update 0 .*Prompt .* Answer .* return \d/s);
-    expect(page).toContain('policyloop play CONFIG model.provider=local model.path=');
-    expect(page).toContain('policy.act=text policy.history=1000 model.maxTokens=1');
+    expect(page).toContain('policyloop play cartpole ');
     expect(page).not.toContain('policyloop run');
     // The finished learning is only told of again, in words.
     const { context, printed } = recordingContext(folder);
     await execute({ config: 'rl.yaml', overrides: [], quiet: true, json: false }, context);
-    expect(printed.join('\n')).toMatch(
-      /run it +model\.provider=local model\.path=\S+ policy\.act=text policy\.history=1000 model\.maxTokens=1/,
-    );
+    const use = /^run it +policyloop (play cartpole .*)$/m.exec(
+      stripVTControlCharacters(printed.join('\n')),
+    )?.[1];
+    const words = execFileSync('sh', ['-c', `printf '%s\\n' ${use} episodes=3`], { encoding: 'utf8' });
+    const [, name = '', ...given] = words.trimEnd().split('\n');
+    const played = loadPlayConfig(name, given, folder);
+    expect(played.config).toMatchObject({
+      environment: { id: 'bandit' },
+      policy: { kind: 'agent', act: 'text', history: 1000, fallback: 'first' },
+      model: { provider: 'local', path: join(folder, 'out', 'model'), maxTokens: 1 },
+    });
   });
 
   it.each([['blackjack-text'], ['cartpole-text'], ['cartpole-lora', 'model=package:models/tiny-improver']])(

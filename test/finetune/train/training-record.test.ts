@@ -199,12 +199,12 @@ describe('the training page', () => {
     for (const event of rest) record.add(event);
     expect(visibleText(page(output))).toContain('running');
     mkdirSync(join(output, 'adapter'));
-    await record.end(complete);
+    const use = 'policyloop run quickstart model.provider=local model.adapter=adapter';
+    await record.end({ ...complete, use });
     const text = visibleText(page(output));
     expect(text).toContain('completed');
     expect(text).toContain('Best validation loss 0.0167 at step 120; 0.1000 at step 20');
-    expect(text).toContain('policyloop run CONFIG model.provider=local');
-    expect(text).toContain('model.adapter=adapter');
+    expect(text).toContain(use);
     expect(text).toContain('learningRate: 0.0002');
   });
 
