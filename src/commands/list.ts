@@ -12,7 +12,7 @@ export const options = (y: Argv) =>
       type: 'string',
       array: true,
       describe:
-        'Words, or filters as key=value; keys: environment, model, status, tag, name, best, confirmed, iterations, started, …',
+        'Words, or filters as key=value; keys: environment, model, status, tag, name, best, confirmed, iterations, started, … and config keys',
     })
     .option('sort', {
       ...kinds.text,
@@ -26,6 +26,7 @@ export const options = (y: Argv) =>
     .option('json', common.json)
     .example('$0 list', 'runs in buffers/ and all training runs; the runs of a sweep share a line')
     .example("$0 list environment='CartPole*' status=completed best=400..", 'filter by results')
+    .example('$0 list model.temperature=0.7.. policy.kind=mlp', 'filter by config keys')
     .example('$0 list tag=baseline --sort confirmed --limit 5', 'the best five with this tag')
     .example('$0 list --runs-dir buffers/sweep-1a2b3c4d5e', 'the individual runs of a sweep')
     .example('$0 list --runs-dir elsewhere', 'runs and training runs in another directory');
@@ -39,8 +40,9 @@ type Listed = { readonly number: number; readonly tags: readonly string[] } & (
 );
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { isStudy, linesOf, listTable, selected } = await import('../runs/listing/listing.js');
+  const { askedIn, isStudy, linesOf, listTable, selected } = await import('../runs/listing/listing.js');
   const { trainingFigures, trainingTable } = await import('../runs/training/text.js');
+  const { configKeys, withSettings } = await import('../view/run-data.js');
   const { columns, cwd, note, print } = context;
   const selection = {
     filters: args.filters ?? [],
@@ -57,14 +59,20 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
         : `${item.name}: its manifest is damaged; see policyloop show ${item.name}${inside}`,
     );
   }
-  const all = lines.flatMap((line) => line.places.map((place) => ({ ...place, line })));
+  const asked = askedIn(selection);
+  const all = lines.flatMap((line) =>
+    line.places.map((place) => ({ ...place, item: withSettings(place, place.item, asked), line })),
+  );
+  const keys = asked.length === 0 ? [] : configKeys(all).keys;
   const runs = selected(
     all.filter(({ summary }) => summary),
     selection,
+    keys,
   );
   const trainings = selected(
     all.filter(({ training }) => training),
     selection,
+    keys,
   );
   if (args.json) {
     const figures = [...runs, ...trainings].map(

@@ -17,7 +17,7 @@ export interface Found {
 /** Maximum depth of the folders to search. A plan's runs are two levels below its directory. */
 const deepest = 5;
 
-/** Finds what is in a folder and its subfolders, sorted by name; runs and training runs contain nothing more. */
+/** Finds what is in a folder and its subfolders, sorted by name. Runs contain nothing more. */
 export function foundBelow(
   path: string,
   name = '',
@@ -29,8 +29,8 @@ export function foundBelow(
   const isTrained = (has(trainingFiles.about) || has(trainingFiles.metrics)) && isTraining(path);
   const isPlan = has(planFile);
   if (has(runFiles.manifest)) return [{ kind: 'run', path, name, within }];
-  if (isTrained) return [{ kind: 'training', path, name, within }];
-  const own: readonly Found[] = isPlan ? [{ kind: 'plan', path, name, within }] : [];
+  const kind = isTrained ? 'training' : isPlan ? 'plan' : undefined;
+  const own: readonly Found[] = kind === undefined ? [] : [{ kind, path, name, within }];
   if (depth > deepest) return own;
   const inner = within ?? (isPlan && name !== '' ? name : null);
   const folders = entries

@@ -51,12 +51,10 @@ export const tagItems = action(
   },
 );
 
-/** Seconds to wait for the process of a run to end. */
-const patience = 3;
-
-/** @throws UserError if no process executes the run */
+/** Answers at once; the page shows when the run has ended. @throws UserError if no process executes the run */
 export const stopItem = action(z.strictObject({ of: z.string() }), async ({ of }, live) => {
   const { item, path } = live.place(of);
   if (isHolder(item)) throw new HttpError(400, `${of} isn't a single run or training run`);
-  return stoppedText(await stopRun(path, false, patience));
+  const unit = { run: 'iteration', play: 'game', training: item.unit }[item.kind as string];
+  return stoppedText(await stopRun(path, false, 0), unit);
 });

@@ -154,7 +154,7 @@ export class Live {
     const { keys, name } = watcher;
     const changed = items
       .filter((item) => name === undefined || item.name === name)
-      .map((item) => (keys.length === 0 ? item : withSettings(this.#known.get(item.name), item, keys)));
+      .map((item) => withSettings(this.#known.get(item.name), item, keys));
     if (whole || changed.length + removed.length > 0) send(watcher, 'items', { whole, changed, removed });
   }
 }

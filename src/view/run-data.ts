@@ -61,7 +61,7 @@ export async function readAhead(
 
 /** Adds the values of these keys to an item, except for keys that its config doesn't have. */
 export function withSettings(place: Place | undefined, item: Item, keys: readonly string[]): Item {
-  const run = place && configuredRun(place);
+  const run = keys.length === 0 ? undefined : place && configuredRun(place);
   if (run === undefined) return item;
   const settings = settingsOf(run);
   const values = keys

@@ -1,7 +1,9 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { execute as listCommand } from '../../src/commands/list.js';
+import { removableAt } from '../../src/runs/listing/remove.js';
+import { scan } from '../../src/runs/listing/scan.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { writeRun } from '../support/written-runs.js';
@@ -20,6 +22,14 @@ async function list(cwd: string, runsDir = 'buffers') {
     noted: recording.noted,
   };
 }
+
+const trainingJson = JSON.stringify({
+  method: 'lora',
+  base: { model: 'm' },
+  dataset: { path: 'data' },
+  config: {},
+  outcome: { ended: 'complete', step: 1 },
+});
 
 describe('policyloop list', () => {
   it('reads only the manifests of runs, not their other files', async () => {
@@ -67,6 +77,26 @@ describe('policyloop list', () => {
     const inside = await list(cwd, 'buffers/sweep-1');
     expect(inside.rows.map(([, name]) => name)).toEqual(['acrobot/random-01', 'cartpole/random-01']);
     expect(inside.noted).toEqual([]);
+  });
+
+  it('names training runs relative to the directory, also one inside another', async () => {
+    const cwd = temporaryDirectory();
+    for (const folder of ['tuned', 'tuned/bandit', 'tuned/deep/er']) {
+      mkdirSync(join(cwd, folder), { recursive: true });
+      writeFileSync(join(cwd, folder, 'training.json'), trainingJson);
+    }
+    expect((await list(cwd)).runs.map(({ name }) => name)).toEqual([
+      'tuned',
+      'tuned/bandit',
+      'tuned/deep/er',
+    ]);
+    const names = [...scan([{ path: cwd, prefix: '' }]).keys()];
+    expect(names).toEqual(['tuned', 'tuned/bandit', 'tuned/deep/er']);
+    expect(removableAt(join(cwd, 'tuned')).map((path) => relative(cwd, path))).toEqual([
+      'tuned/deep/er',
+      'tuned/bandit',
+      'tuned',
+    ]);
   });
 
   it('lists the other runs if a manifest is damaged', async () => {

@@ -83,6 +83,30 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     await until(`location.pathname.startsWith('/of/')`);
   });
 
+  it('says that a run with a malformed name is not found', async () => {
+    await browser.open(new URL('/of/100%', view.url).href, { width: 1440 });
+    await until(`document.querySelector('main .failure')?.textContent === 'run 100% not found'`);
+    await open(`${of('runs/growing')}#100%`);
+  });
+
+  it('shows all columns of the list at 1400 pixels', async () => {
+    const training = join(view.place, 'runs', 'training', 'metrics.jsonl');
+    appendFileSync(training, '{"kind":"evaluation","step":61,"meanReward":0.9875,"best":true}\n');
+    await open('/', { width: 1400 });
+    await until(`document.querySelector('.items').textContent.includes('held-out mean return')`);
+    const hidden = `(({ clientWidth, scrollWidth }) => scrollWidth - clientWidth)(document.querySelector('.scroll'))`;
+    expect(await browser.evaluate(hidden)).toBe(0);
+  });
+
+  it('focuses the field for tags', async () => {
+    await open('/');
+    await browser.evaluate(`document.querySelector('tbody .choose input').click()`);
+    const button = `document.querySelector('.bulk button[aria-expanded]')`;
+    await until(`!${button}.disabled`);
+    await browser.evaluate(`${button}.click()`);
+    await until(`document.activeElement.name === 'tags'`);
+  });
+
   it('filters items by field, and reports an unknown field', async () => {
     const names = `[...document.querySelectorAll('.row-link')].map((link) => link.textContent)`;
     await open('/?filter=kind%3Dtraining');

@@ -1,11 +1,22 @@
 /** What the view answers, and to whom. */
-import { appendFileSync, cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { writeSyntheticRun } from '../../bench/synthetic-run.js';
 import { shownPages } from '../../finetune/evaluate/shown-pages.js';
+import { lockRun } from '../../src/base/files/lock.js';
 import type { Item } from '../../src/runs/listing/item.js';
+import { runFiles } from '../../src/runs/reader.js';
 import { authorizationOf } from '../../src/view/admission.js';
 import { type RunningView, startView } from '../../src/view/server.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -106,7 +117,7 @@ async function told<T>(
   throw new Error('the events ended');
 }
 
-const get = async (path: string) => JSON.parse((await ask(path)).body) as never;
+const get = async <T = never>(path: string) => JSON.parse((await ask(path)).body) as T;
 
 describe('a stranger', () => {
   it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('gets a 405 response to %s', async (method) => {
@@ -308,5 +319,43 @@ describe('a run', () => {
     expect((await ask('/api/page?of=modules&iteration=1')).status).toBe(200);
     expect((await ask('/api/episode?of=modules&iteration=1')).status).toBe(422);
     expect(existsSync(mark)).toBe(false);
+  });
+});
+
+describe('a running run', () => {
+  it('is asked to stop without waiting for its end', async () => {
+    const run = writeRun(join(place, 'running'), { seed: 1, status: 'running' });
+    const release = lockRun(join(run, runFiles.lock));
+    const headers = { origin: new URL(view.url).origin, 'content-type': 'application/json' };
+    const { body, status } = await ask('/api/stop', headers, 'POST', '{"of":"running"}');
+    release();
+    expect([status, body]).toEqual([200, '{"text":"will stop after this iteration"}']);
+    expect(existsSync(join(run, 'stop.json'))).toBe(true);
+    rmSync(run, { recursive: true });
+  });
+});
+
+describe('a run that failed', () => {
+  afterEach(() => rmSync(join(place, 'failed'), { recursive: true }));
+  const message = 'the reply contains 3 of 10 numbers';
+  it.each([
+    { kind: 'no-proposals', message },
+    { kind: 'model-error', message },
+    { kind: 'environment-error', message },
+    { kind: 'no-proposals', message, limit: 'rejections' },
+  ] as const)('with the reason %j is shown, searched and tagged like any other', async (reason) => {
+    await writeSyntheticRun(join(place, 'failed'), { iterations: 2, candidates: 1, history: 5 });
+    const file = join(place, 'failed', runFiles.manifest);
+    const manifest = JSON.parse(readFileSync(file, 'utf8')) as object;
+    writeFileSync(file, JSON.stringify({ ...manifest, status: 'failed', reason }));
+    const page = await ask('/api/page?of=failed');
+    expect([page.status, page.body]).toEqual([200, expect.stringContaining(message)]);
+    for (const path of ['/api/page?of=failed&iteration=1', '/api/search?q=a&of=failed'])
+      expect((await ask(path)).status, path).toBe(200);
+    const { hits } = await get<{ hits: { of: string }[] }>('/api/search?q=rule');
+    expect(hits.map(({ of }) => of)).toContain('failed');
+    const headers = { origin: new URL(view.url).origin, 'content-type': 'application/json' };
+    const tagged = await ask('/api/tag', headers, 'POST', '{"of":["failed"],"add":["seen"]}');
+    expect([tagged.status, tagged.body]).toEqual([200, '{"text":"tagged 1 run"}']);
   });
 });

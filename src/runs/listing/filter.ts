@@ -119,5 +119,5 @@ export function unknownKey(key: string, configKeys: readonly string[]): string {
   );
   const advice = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
   if (configKeys.length === 0) return `“${key}” isn't a field.${advice} Fields: ${known.join(', ')}`;
-  return `“${key}” is neither a field nor a config key of these runs.${advice} Fields: ${known.join(', ')}; config keys: those under Columns, such as ${configKeys.includes('model.temperature') ? 'model.temperature' : (configKeys[0] ?? 'model.temperature')}`;
+  return `“${key}” is neither a field nor a config key of these runs.${advice} Fields: ${known.join(', ')}; config keys, such as ${configKeys.includes('model.temperature') ? 'model.temperature' : (configKeys[0] ?? 'model.temperature')}`;
 }

@@ -42,8 +42,10 @@ export interface Item {
   readonly tags: readonly string[];
   /** Name of the outermost item that contains this one. */
   readonly within: string | null;
-  /** Why the item can't be read, or why it has no result. */
+  /** Why the item can't be read. */
   readonly fault?: string;
+  /** Why a run that can be read has no result. */
+  readonly failure?: string;
   /** Values that the page requested, by config key. */
   readonly settings?: Readonly<Record<string, string>>;
 }

@@ -7,7 +7,7 @@ import { groupedBy } from '../../base/grouped.js';
 import { formatReturn } from '../../base/text/numbers.js';
 import { type Column, number, terminalTable, text } from '../../base/text/table.js';
 import { trainingsFolder } from '../training-files.js';
-import { compareValues, fieldOf, sorted } from './fields.js';
+import { compareValues, fieldOf, isAsked, sorted } from './fields.js';
 import { isKnown, parseFilter, unknownKey } from './filter.js';
 import { isHolder } from './item.js';
 import { type Place, type Root, scan, totalsOf, unknown } from './scan.js';
@@ -67,24 +67,36 @@ export interface Selection {
   readonly limit: number | undefined;
 }
 
-/** The places that the filters accept. @throws UserError for an invalid filter or sort key */
+/** The config keys that the selection needs the values of. */
+export const askedIn = ({ filters, sort = 'name' }: Selection): readonly string[] =>
+  [...parseFilter(filters).asked, sort].filter(isAsked);
+
+/**
+ * The places that the filters accept.
+ * @param configKeys keys in the configs; the items must have the values of those in `askedIn`
+ * @throws UserError for an invalid filter or sort key
+ */
 export function selected<T extends Place>(
   places: readonly T[],
   { filters, limit, sort }: Selection,
+  configKeys: readonly string[],
 ): readonly T[] {
-  const { accepts, problems } = parseFilter(filters, []);
+  const { accepts, problems } = parseFilter(filters, configKeys);
   if (problems[0] !== undefined) throw new UserError({ field: 'filters', message: problems[0] });
   const found = new Map(places.map((place) => [place.item, place]));
   const kept = [...found.keys()].filter(accepts);
   const shown =
-    sort === undefined ? kept.slice(-(limit ?? kept.length)) : sorted(kept, sortOf(sort)).slice(0, limit);
+    sort === undefined
+      ? kept.slice(-(limit ?? kept.length))
+      : sorted(kept, sortOf(sort, configKeys)).slice(0, limit);
   return shown.map((item) => found.get(item)!);
 }
 
 /** Numbers and times are sorted in descending order. */
-function sortOf(key: string): string {
+function sortOf(key: string, configKeys: readonly string[]): string {
   const field = fieldOf(key);
-  if (!isKnown(field, [])) throw new UserError({ field: '--sort', message: unknownKey(key, []) });
+  if (!isKnown(field, configKeys))
+    throw new UserError({ field: '--sort', message: unknownKey(key, configKeys) });
   return field.kind === 'text' ? key : `-${key}`;
 }
 
@@ -94,15 +106,15 @@ export const isStudy = ({ name, places }: Line): boolean => places[0]!.item.name
 export function listTable(lines: readonly Line[], width?: number): string {
   const rows = lines.map((line) => {
     const items = line.places.map(({ item }) => item);
-    const whole = { ...unknown, ...totalsOf(items), name: `${line.name}/`, status: '', fault: undefined };
+    const whole = { ...unknown, ...totalsOf(items), name: `${line.name}/`, status: '', failure: undefined };
     return { ...(isStudy(line) ? whole : items[0]!), number: line.number, isStudy: isStudy(line) };
   });
   const columns: readonly Column<(typeof rows)[number]>[] = [
     number('#', (row) => row.number),
     text('run', ({ name }) => name),
-    text('status', ({ done, fault, isStudy, of, status }) => {
+    text('status', ({ done, failure, isStudy, of, status }) => {
       if (isStudy) return `${done} of ${of} completed`;
-      return fault === undefined ? status : `${status}: 0 proposals accepted`;
+      return failure === undefined ? status : `${status}: 0 proposals accepted`;
     }),
     text('environment', ({ environment }) => environment),
     text('model', ({ model }) => model),

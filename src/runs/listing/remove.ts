@@ -6,7 +6,6 @@ import { isLocked } from '../../base/files/lock.js';
 import { planAt, runsBelow, trainingsBelow } from '../finder.js';
 import { readManifest, runFiles } from '../reader.js';
 import { readTraining } from '../training/trainings.js';
-import { isTraining } from '../training-files.js';
 
 /**
  * The directories to delete for a run, a training run, or a directory of runs: policyloop created each of them. Other
@@ -17,7 +16,8 @@ export function removableAt(path: string): readonly string[] {
   requireIdle(path);
   if (planAt(path) !== undefined) return [path];
   const runs = runsBelow(path);
-  const trainings = isTraining(path) ? [path] : trainingsBelow(path);
+  // A training run can be inside another one, and is deleted before it.
+  const trainings = trainingsBelow(path).toReversed();
   // A damaged record proves nothing about its directory.
   for (const run of runs) readManifest(run);
   for (const training of trainings) readTraining(training);
@@ -35,7 +35,7 @@ export function removeDirectory(path: string): void {
 
 /** @throws UserError while a process is writing to the directory or to a run in it */
 function requireIdle(path: string): void {
-  const locked = [path, ...runsBelow(path)]
+  const locked = [path, ...runsBelow(path), ...trainingsBelow(path)]
     .flatMap((folder) =>
       readdirSync(folder)
         .filter((name) => name.endsWith('.lock'))

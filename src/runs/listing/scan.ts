@@ -182,7 +182,7 @@ function runItem({ confirmed, ended, manifest, observed, status, tokens }: RunSu
     model: play === undefined || play.player === 'model' ? model : play.player,
     confirmed: confirmed?.mean ?? play?.meanReturn ?? null,
     ci95: confirmed?.ci95 ?? play?.ci95 ?? null,
-    ...(status === 'failed' && reason?.kind === 'no-proposals' && { fault: ended }),
+    ...(status === 'failed' && reason?.kind === 'no-proposals' && { failure: ended }),
     calls: usage.calls,
     cost: usage.cost ?? null,
     minutes: activeMs / 60_000,

@@ -68,8 +68,9 @@ export async function stopRuns(
   return Promise.all(running.map((path) => stopRun(path, now, seconds)));
 }
 
-export const stoppedText = ({ outcome }: Pick<Stopped, 'outcome'>): string =>
-  outcome === 'stopped' ? 'stopped' : 'will stop after its current iteration or step';
+/** @param unit what the process completes before it stops */
+export const stoppedText = ({ outcome }: Pick<Stopped, 'outcome'>, unit = 'iteration or step'): string =>
+  outcome === 'stopped' ? 'stopped' : `will stop after this ${unit}`;
 
 export const alreadyRunning = (path: string): UserError =>
   new UserError({

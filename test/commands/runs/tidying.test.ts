@@ -16,8 +16,9 @@ const common = { runsDir: 'buffers', json: true } as const;
 function workplace() {
   const cwd = temporaryDirectory();
   const at = (...path: readonly string[]) => join(cwd, 'buffers', ...path);
-  writeRun(at('a'), { seed: 1, confirmed: 30, model: 'ollama/qwen3' });
-  writeRun(at('b'), { seed: 2, confirmed: 450, status: 'failed' });
+  const episodes = (count: number) => ({ evaluation: { episodes: count } });
+  writeRun(at('a'), { seed: 1, confirmed: 30, model: 'ollama/qwen3', config: episodes(5) });
+  writeRun(at('b'), { seed: 2, confirmed: 450, status: 'failed', config: episodes(20) });
   writeRun(at('c'), { seed: 3, config: { environment: 'Acrobot-v1' }, tokens: 5000 });
   return { cwd, at };
 }
@@ -54,11 +55,16 @@ describe('policyloop list', () => {
     [['tokens=5000'], ['c']],
     [['started=2026-01..'], ['a', 'b', 'c']],
     [['started=2025..2025-12'], []],
+    [['evaluation.episodes=5'], ['a']],
+    [['evaluation.episodes=5..30', 'status=failed'], ['b']],
+    [['evaluation=*episodes 5*'], ['a']],
+    [['model.provider=rand*'], ['a', 'b', 'c']],
   ])('keeps only the runs that match %j', async (filters, kept) => {
     expect(await names({ filters })).toEqual(kept);
   });
 
   it('sorts runs by a key, and limits their number', async () => {
+    expect(await names({ sort: 'evaluation.episodes', limit: 1 })).toEqual(['b']);
     expect(await names({ sort: 'confirmed' })).toEqual(['b', 'a', 'c']);
     expect(await names({ sort: 'seed', limit: 1 })).toEqual(['c']);
     expect(await names({ sort: 'environment', limit: 1 })).toEqual(['c']);
@@ -75,7 +81,8 @@ describe('policyloop list', () => {
   });
 
   it.each([
-    [['bset=3'], /“bset” isn't a field. Did you mean best/],
+    [['bset=3'], /“bset” is neither a field nor a config key of these runs. Did you mean best/],
+    [['evaluation.episode=5'], /Did you mean evaluation.episodes/],
     [['best=high'], /must be a number/],
     [['best=1..2..3'], /range/],
     [['started=yesterday'], /must be a date/],
@@ -84,7 +91,9 @@ describe('policyloop list', () => {
   });
 
   it('refuses an unknown sort key and an invalid limit', async () => {
-    await expect(names({ sort: 'colour' })).rejects.toThrow(/--sort: “colour” isn't a field/);
+    await expect(names({ sort: 'colour' })).rejects.toThrow(
+      /--sort: “colour” is neither a field nor a config key/,
+    );
     await expect(names({ limit: 0 })).rejects.toThrow(/--limit/);
   });
 });

@@ -27,11 +27,19 @@ export interface Address {
   readonly query: URLSearchParams;
 }
 
+/** Decodes a part of a URL; returns it unchanged if it is malformed, such as `100%`. */
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 export function currentAddress(): Address {
   const { pathname, search } = location;
   const query = new URLSearchParams(search);
-  if (pathname.startsWith('/of/'))
-    return { page: 'item', name: decodeURIComponent(pathname.slice(4)), query };
+  if (pathname.startsWith('/of/')) return { page: 'item', name: decoded(pathname.slice(4)), query };
   return { page: (pathname.slice(1) || 'index') as Address['page'], name: '', query };
 }
 

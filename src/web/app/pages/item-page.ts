@@ -42,7 +42,7 @@ function WholePage({ name, query }: Props) {
     html`<${LiveTable} path=${itemAddress(name)} query=${query} within=${name} columns=${columnsOf(page?.keys)} />`;
   return html`<${ShownPage} page=${shown} problem=${problem} loading=${`Loading ${name} …`} live=${live}>
 ${page && item && html`<${LiveLine} item=${item} />`}
-${page && item && !isStudy && html`<${Stopping} item=${item} />`}
+${page && item?.status === 'running' && !isStudy && html`<${Stopping} item=${item} />`}
 <//>`;
 }
 

@@ -7,8 +7,7 @@ import { usePost } from '../base/live.js';
 export function Stopping({ item }: { readonly item: Item }) {
   const { isSending, said, send } = usePost();
   const [isSure, setSure] = useState(false);
-  const { kind, name, status } = item;
-  if (status !== 'running') return said && html`<span role="status">${said}</span>`;
+  const { kind, name } = item;
   const stop = () => {
     setSure(false);
     void send('/api/stop', { of: name });

@@ -19,6 +19,9 @@ interface Props {
   readonly clear: () => void;
 }
 
+/** Always the same function, so it runs only when the field appears. */
+const focus = (field: HTMLInputElement | null) => field?.focus();
+
 /** Maximum number of runs to name in the URL of a comparison. */
 const mostNames = 100;
 
@@ -55,7 +58,7 @@ export function BulkActions({ chosen, clear, groups, items, state, within }: Pro
 ${
   isTagging &&
   names.length > 0 &&
-  html`<form class="question" onSubmit=${tag}><label>Tags for ${what} <input type="text" name="tags" placeholder="e.g. baseline" autocomplete="off" /></label> <button type="submit" name="change" value="add">Add</button> <button type="submit" name="change" value="remove">Remove</button> ${cancel}</form>`
+  html`<form class="question" onSubmit=${tag}><label>Tags for ${what} <input type="text" name="tags" ref=${focus} placeholder="e.g. baseline" autocomplete="off" /></label> <button type="submit" name="change" value="add">Add</button> <button type="submit" name="change" value="remove">Remove</button> ${cancel}</form>`
 }
 </div>`;
 }

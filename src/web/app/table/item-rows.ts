@@ -34,7 +34,7 @@ const interval = (ends: readonly [number, number] | null | undefined) =>
   ends && html`<br /><span class="muted">${shownReturn(ends[0])} … ${shownReturn(ends[1])}</span>`;
 
 const classOf = (key: string) =>
-  key === 'started' ? 'time' : fieldOf(key).kind === 'number' ? 'number' : '';
+  key === 'started' ? 'time' : fieldOf(key).kind === 'number' ? 'number' : undefined;
 
 function cellOf(item: Item, key: string) {
   switch (key) {
@@ -73,7 +73,7 @@ interface ItemRowProps extends RowProps {
 }
 
 export function ItemRow({ columns, isChosen, isGrouped, isInside, item, toggle, within }: ItemRowProps) {
-  const { fault, kind, name, tags } = item;
+  const { failure, fault = failure, kind, name, tags } = item;
   // On a study's own page, repeating its name in every row would only waste space.
   const shortName =
     within !== undefined && name.startsWith(`${within}/`) ? name.slice(within.length + 1) : name;
