@@ -3,15 +3,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
 import { fields, isAsked } from '../runs/listing/fields.js';
 import type { Item } from '../runs/listing/item.js';
-import type { Place } from '../runs/listing/scan.js';
+import type { Place, RunPlace } from '../runs/listing/scan.js';
 import type { RunSummary } from '../runs/summary.js';
+import type { ExportedRun } from '../runs/tables/rows.js';
 import {
   type ComparedRun,
   type ConfiguredRun,
   readComparedRun,
   withConfig,
 } from '../studies/comparison/compared-runs.js';
-import { settingOf, settingsOf } from '../studies/comparison/run-groups.js';
+import { groupRuns, settingOf, settingsOf } from '../studies/comparison/run-groups.js';
 import type { ConfigKeys } from '../web/messages.js';
 
 /** Caches the results of `read` by key; undefined if the run can't be read. */
@@ -68,6 +69,23 @@ export function withSettings(place: Place | undefined, item: Item, keys: readonl
     .map((key) => [key, settingOf(settings, key)] as const)
     .filter(([, value]) => value !== '–');
   return { ...item, settings: Object.fromEntries(values) };
+}
+
+/** Runs with all settings of their configs, and with the names of their groups as in `policyloop compare`. */
+export function exportable(places: readonly RunPlace[]): readonly ExportedRun[] {
+  const { keys } = configKeys(places);
+  const tasks = groupRuns(
+    places.flatMap((place) => configuredRun(place) ?? []),
+    undefined,
+  );
+  const groups = new Map(
+    tasks.flatMap((task) => task.groups.flatMap(({ name, runs }) => runs.map(({ path }) => [path, name]))),
+  );
+  return places.map((place) => ({
+    ...place,
+    item: withSettings(place, place.item, keys),
+    group: groups.get(place.path) ?? null,
+  }));
 }
 
 /** The config keys of these runs, and which of them have different values. */

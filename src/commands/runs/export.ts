@@ -30,7 +30,8 @@ export async function execute(
   { cwd, print }: CommandContext,
 ): Promise<number> {
   const { exportEventFiles, exportRuns, selectRuns } = await import('../../runs/tables/export.js');
-  const runs = selectRuns(args.runs, { cwd, runsDir: args.runsDir });
+  const { exportable } = await import('../../view/run-data.js');
+  const runs = exportable(selectRuns(args.runs, { cwd, runsDir: args.runsDir }));
   const out = resolve(cwd, args.out);
   const areCurves = format === 'tensorboard';
   const written = areCurves ? exportEventFiles(runs, out) : await exportRuns(runs, format, out);

@@ -13,7 +13,15 @@ import { linesOf, type RunPlaces } from '../listing/listing.js';
 import { findRuns } from '../listing/names.js';
 import { type RunPlace, scan } from '../listing/scan.js';
 import { openLogs } from '../reader.js';
-import { type ColumnType, type Row, type Table, type TableName, tables } from './rows.js';
+import {
+  type ColumnType,
+  type ExportedRun,
+  type Row,
+  type Table,
+  type TableName,
+  tables,
+  withSettings,
+} from './rows.js';
 
 export interface ExportedTable {
   readonly table: TableName;
@@ -37,21 +45,22 @@ export function selectRuns(names: readonly string[], places: RunPlaces): readonl
 
 /** Writes one file per table into `directory`; replaces existing files once the new ones are complete. */
 export async function exportRuns(
-  runs: readonly RunPlace[],
+  runs: readonly ExportedRun[],
   format: 'csv' | 'parquet',
   directory: string,
 ): Promise<readonly ExportedTable[]> {
   makeDirectory(directory, '--out');
   const written: ExportedTable[] = [];
-  for (const [name, table] of Object.entries(tables)) {
+  for (const [name, own] of Object.entries(tables)) {
+    const table = name === 'runs' ? withSettings(own, runs) : own;
     const file = join(directory, `${name}.${format}`);
     const rows = await writeWhole(file, async (draft) => {
       const writer = format === 'csv' ? csvWriter(table, draft) : parquetWriter(table, draft);
       let count = 0;
       for (const run of runs) {
-        const own = [...table.rowsOf(run)];
-        count += own.length;
-        await writer.write(own);
+        const rows = [...table.rowsOf(run)];
+        count += rows.length;
+        await writer.write(rows);
       }
       await writer.finish();
       return count;

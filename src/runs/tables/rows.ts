@@ -4,6 +4,7 @@ import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
 import type { CallRecord } from '../calls.js';
 import type { GameRecord } from '../events.js';
+import { fieldOf } from '../listing/fields.js';
 import type { RunPlace } from '../listing/scan.js';
 import { structureText } from '../program-text.js';
 import { openLogs } from '../reader.js';
@@ -28,13 +29,13 @@ export type Row = Readonly<Record<string, string | number | null>>;
 
 export interface Table {
   readonly columns: readonly { readonly name: string; readonly type: ColumnType }[];
-  readonly rowsOf: (run: RunPlace) => Iterable<Row>;
+  readonly rowsOf: (run: ExportedRun) => Iterable<Row>;
 }
 
 /** @param recordsOf returns one record per row; skips broken lines */
 function table<T>(
   columns: Readonly<Record<string, Column<T>>>,
-  recordsOf: (run: RunPlace) => Iterable<T>,
+  recordsOf: (run: ExportedRun) => Iterable<T>,
 ): Table {
   const all = Object.entries(columns);
   return {
@@ -52,6 +53,12 @@ function table<T>(
 interface Placed {
   readonly iteration: number;
   readonly candidate: number;
+}
+
+/** A run to export, with the settings of its config. */
+export interface ExportedRun extends RunPlace {
+  /** Null if the config can't be read. */
+  readonly group: string | null;
 }
 
 const place = {
@@ -82,8 +89,9 @@ function faultOf({ outcome }: CallRecord): string | undefined {
 }
 
 export const tables = {
-  runs: table<RunPlace>(
+  runs: table<ExportedRun>(
     {
+      group: text(({ group }) => group),
       environment: text(({ item }) => item.environment),
       model: text(({ summary }) => summary.manifest.model),
       seed: bigint(({ item }) => item.seed),
@@ -154,5 +162,27 @@ export const tables = {
     ({ path }) => openLogs(path, true).calls,
   ),
 };
+
+/** Adds a column for each config key that varies. */
+export function withSettings({ columns, rowsOf }: Table, runs: readonly ExportedRun[]): Table {
+  const keys = [...new Set(runs.flatMap(({ item }) => Object.keys(item.settings ?? {})))].toSorted();
+  const valueOf = ({ item }: RunPlace, key: string) => fieldOf(key).of(item);
+  const added = keys
+    .filter((key) => new Set(runs.map((run) => valueOf(run, key))).size > 1)
+    .map((key) => {
+      const areNumbers = runs.every((run) => typeof (valueOf(run, key) ?? 0) === 'number');
+      return { key, name: `config.${key}`, type: areNumbers ? ('DOUBLE' as const) : ('VARCHAR' as const) };
+    });
+  return {
+    columns: [...columns, ...added],
+    *rowsOf(run) {
+      const settings = added.map(({ key, name, type }) => {
+        const value = type === 'DOUBLE' ? valueOf(run, key) : run.item.settings?.[key];
+        return [name, value ?? null] as const;
+      });
+      for (const row of rowsOf(run)) yield { ...row, ...Object.fromEntries(settings) };
+    },
+  };
+}
 
 export type TableName = keyof typeof tables;

@@ -8,10 +8,10 @@ import type { Config } from '../../config/config.js';
 import { type ComparedRun, type ConfiguredRun, shortModel, shortPath } from './compared-runs.js';
 
 /** Runs whose settings that affect results are equal, except for the seed; with `by`, runs that agree in its keys. */
-export interface RunGroup {
+export interface RunGroup<T = ComparedRun> {
   readonly name: string;
   /** From oldest to newest. */
-  readonly runs: readonly ComparedRun[];
+  readonly runs: readonly T[];
 }
 
 export interface TaskEnvironment {
@@ -20,11 +20,11 @@ export interface TaskEnvironment {
 }
 
 /** The groups of one environment; only runs of the same environment can be compared. */
-export interface TaskGroups {
+export interface TaskGroups<T = ComparedRun> {
   /** The environment's id, plus its options if the same id occurs with different options. */
   readonly name: string;
   readonly environment: TaskEnvironment;
-  readonly groups: readonly RunGroup[];
+  readonly groups: readonly RunGroup<T>[];
   readonly named: readonly string[];
 }
 
@@ -110,19 +110,19 @@ export function settingOf(settings: Settings, key: string): string {
  * @param moreOf values of keys that aren't in the config, such as tags
  * @throws UserError for a key that no run has, and for `seed`
  */
-export function groupRuns(
-  runs: readonly ComparedRun[],
+export function groupRuns<T extends ConfiguredRun>(
+  runs: readonly T[],
   by: readonly string[] | undefined,
-  moreOf: (run: ComparedRun) => readonly (readonly [string, string])[] = () => [],
-): readonly TaskGroups[] {
-  const known = remembered((run: ComparedRun) => new Map([...settingsOf(run), ...moreOf(run)]));
+  moreOf: (run: T) => readonly (readonly [string, string])[] = () => [],
+): readonly TaskGroups<T>[] {
+  const known = remembered((run: T) => new Map([...settingsOf(run), ...moreOf(run)]));
   if (by !== undefined) requireKeys(by, runs.map(known));
-  const groupOf = (run: ComparedRun) =>
+  const groupOf = (run: T) =>
     by === undefined ? materialKey(run) : JSON.stringify(by.map((key) => settingOf(known(run), key)));
   const tasks = groupedBy(runs, ({ config }) => environmentKey(config));
   // For a module, the manifest contains a short name, whereas the config contains a path.
   const names = [...tasks.values()].map(([first]) => first!.manifest.environment);
-  return [...tasks.values()].map((own, index): TaskGroups => {
+  return [...tasks.values()].map((own, index): TaskGroups<T> => {
     const { id, options } = own[0]!.config.environment;
     const alone = names.filter((other) => other === names[index]).length === 1;
     const groups = [...groupedBy(own, groupOf).values()];

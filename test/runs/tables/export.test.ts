@@ -14,6 +14,7 @@ import {
   temporaryDirectory,
 } from '../../support/experiments.js';
 import { createScriptedModel } from '../../support/scripted-model.js';
+import { writeRun } from '../../support/written-runs.js';
 
 const root = resolve(import.meta.dirname, '../../..');
 const cwd = temporaryDirectory();
@@ -65,6 +66,24 @@ describe('the rows of a table', () => {
       { run: '3', seed: 0n, status: 'completed', iterations: 30, best: 128.8, tags: '[]' },
     ]);
     expect(await rows('runs', ['faulty'])).toMatchObject([{ run: 'faulty' }]);
+  });
+
+  it('give the group of each run, and a column per config key that varies', async () => {
+    const place = temporaryDirectory();
+    const write = (name: string, seed: number, config: object) =>
+      writeRun(join(place, 'buffers', name), { seed, config });
+    write('a1', 1, { evaluation: { episodes: 5 } });
+    write('a2', 2, { evaluation: { episodes: 5 } });
+    write('b', 1, { evaluation: { episodes: 7 }, target: 100 });
+    const read = await rows('runs', ['*'], place);
+    expect(read).toMatchObject([
+      { run: 'a1', seed: 1n, 'config.evaluation.episodes': 5, 'config.target.return': null },
+      { run: 'a2', seed: 2n, 'config.evaluation.episodes': 5, 'config.target.return': null },
+      { run: 'b', seed: 1n, 'config.evaluation.episodes': 7, 'config.target.return': 100 },
+    ]);
+    const groups = read.map(({ group }) => group);
+    expect([groups[0] === groups[1], new Set(groups).size]).toEqual([true, 2]);
+    expect(Object.keys(read[0]!).filter((name) => /policy|warmup/.test(name))).toEqual([]);
   });
 
   it.each(['evaluations', 'episodes', 'calls'] as const)(
