@@ -166,18 +166,18 @@ export const tables = {
 /** Adds a column for each config key that varies. */
 export function withSettings({ columns, rowsOf }: Table, runs: readonly ExportedRun[]): Table {
   const keys = [...new Set(runs.flatMap(({ item }) => Object.keys(item.settings ?? {})))].toSorted();
-  const valueOf = ({ item }: RunPlace, key: string) => fieldOf(key).of(item);
+  const settingIn = ({ item }: RunPlace, key: string) => fieldOf(key).of(item);
   const added = keys
-    .filter((key) => new Set(runs.map((run) => valueOf(run, key))).size > 1)
+    .filter((key) => new Set(runs.map((run) => settingIn(run, key))).size > 1)
     .map((key) => {
-      const areNumbers = runs.every((run) => typeof (valueOf(run, key) ?? 0) === 'number');
+      const areNumbers = runs.every((run) => typeof (settingIn(run, key) ?? 0) === 'number');
       return { key, name: `config.${key}`, type: areNumbers ? ('DOUBLE' as const) : ('VARCHAR' as const) };
     });
   return {
     columns: [...columns, ...added],
     *rowsOf(run) {
       const settings = added.map(({ key, name, type }) => {
-        const value = type === 'DOUBLE' ? valueOf(run, key) : run.item.settings?.[key];
+        const value = type === 'DOUBLE' ? settingIn(run, key) : run.item.settings?.[key];
         return [name, value ?? null] as const;
       });
       for (const row of rowsOf(run)) yield { ...row, ...Object.fromEntries(settings) };
