@@ -18,9 +18,16 @@ export function createRunDirectory(
     readonly now: () => Date;
   },
 ): RunDirectory {
-  requireEmpty(path);
+  const lock = join(path, runFiles.lock);
+  try {
+    requireEmpty(path);
+  } catch (error) {
+    // The process that has just started this run is the reason, so name it.
+    if (isLocked(lock)) lockRun(lock)();
+    throw error;
+  }
   makeDirectory(path);
-  const release = lockRun(join(path, runFiles.lock));
+  const release = lockRun(lock);
   const { imported = [] } = content;
   try {
     begin(path, {

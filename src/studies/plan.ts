@@ -136,7 +136,13 @@ export function openPart({ directory, record }: PlanPlace): void {
   const written = readOwnJson(file);
   const text = `${JSON.stringify(record(written), null, 2)}\n`;
   // All parts write the same record.
-  if (JSON.stringify(written, null, 2) !== text.trimEnd()) replaceFile(file, text);
+  const isWritten = () => JSON.stringify(readOwnJson(file), null, 2) === text.trimEnd();
+  if (isWritten()) return;
+  try {
+    replaceFile(file, text);
+  } catch (error) {
+    if (!isWritten()) throw error;
+  }
 }
 
 /** True if the run at `path` is complete; false if its manifest can't be read. */

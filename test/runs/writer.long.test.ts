@@ -64,6 +64,11 @@ describe('a directory for a new run', () => {
     writeFileSync(join(path, 'run.lock'), '');
     expect(() => createRunDirectory(path, content)).toThrow('manifest.json.new');
     expect(filesOf(path)).toEqual(['manifest.json.new']);
+    // As for the second of two processes that start the same run of a sweep.
+    const free = join(temporaryDirectory(), 'run');
+    const { close } = createRunDirectory(free, content);
+    expect(() => createRunDirectory(free, content)).toThrow('another process is writing here');
+    expect(close).toBeDefined();
   });
 });
 

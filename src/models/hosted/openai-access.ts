@@ -65,9 +65,9 @@ function readBaseUrl({ baseUrl }: OpenAIConfig, env: CommandContext['env']): URL
   const given = baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
   const variable = baseUrl === undefined ? 'OPENAI_BASE_URL' : undefined;
   const url = readAddress(given, 'model.baseUrl', variable);
-  if (!hasSecretQuery(url)) return url;
-  const message = `${variable ?? 'this'}: ${secretQuery.message}`;
-  throw new UserError({ field: 'model.baseUrl', ...secretQuery, message });
+  if (!hasSecretPart(url)) return url;
+  const message = `${variable ?? 'this'}: ${secretPart.message}`;
+  throw new UserError({ field: 'model.baseUrl', ...secretPart, message });
 }
 
 /** Parses a server's address. @param variable the environment variable that contains it, if any */
@@ -83,12 +83,33 @@ export function readAddress(given: string, field: string, variable: string | und
   });
 }
 
-/** Whether the query of a URL may contain a secret, unlike `?api-version=…`. */
-export const hasSecretQuery = ({ searchParams }: URL): boolean =>
-  [...searchParams.keys()].some((name) => /key|token|secret|sig|code/i.test(name));
+/** Names of query parameters that may be secret, unlike `api-version`. */
+const secretName = /key|token|secret|sig|code/i;
 
-export const secretQuery = {
-  message: 'the URL appears to contain a key in its query string (?…)',
+/** How the keys of services begin. */
+const keyPrefix = /^((sk|pk|gsk|csk|hf|xai|key|nvapi|tgp|fw|ghp)[-_]|AIza|eyJ)/;
+
+/** Whether a text looks like a key; hexadecimal text may also be the id of an account. */
+const isKeyLike = (text: string): boolean =>
+  /\d/.test(text) &&
+  ((text.length >= 12 && keyPrefix.test(text)) ||
+    text.split(/[^A-Za-z\d]/).some((word) => word.length >= 20 && /[g-z]/i.test(word) && /\d/.test(word)));
+
+/** Whether a URL may contain a secret; fragments aren't sent, so they have no other use. */
+export function hasSecretPart({ hash, pathname, searchParams }: URL): boolean {
+  const parts = decoded(pathname).split('/');
+  const isAfterName = (i: number) => /^(api[-_]?)?(key|token|secret)s?$/i.test(parts[i - 1] ?? '');
+  return (
+    hash !== '' ||
+    [...searchParams.keys()].some((name) => secretName.test(name)) ||
+    parts.some(
+      (part, i) => part !== '' && (isKeyLike(part) || isAfterName(i) || /(key|token|secret)=/i.test(part)),
+    )
+  );
+}
+
+export const secretPart = {
+  message: 'the URL appears to contain a key in its path (/…), query string (?…) or fragment (#…)',
   hint: 'remove the key from the URL, and put it into the environment variable that model.apiKeyEnv names',
 } as const;
 

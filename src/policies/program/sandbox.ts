@@ -1,5 +1,6 @@
 /** Runs policies written as JavaScript programs. */
 import type { QuickJSHandle } from 'quickjs-emscripten-core';
+import { deriveSeeds } from '../../base/random/generator.js';
 import { harmlessLine } from '../../base/terminal-text.js';
 import { observationNames } from '../../environments/catalogue/observation-names.js';
 import type { Action, EnvironmentSpec, Observation } from '../../environments/environment.js';
@@ -23,6 +24,9 @@ export interface Sandbox {
    */
   build(source: string): ActingProgram;
 }
+
+/** Spawn key of a program's `Math.random`, so that its numbers say nothing about the environment's. */
+const randomStream = 0x70726f67;
 
 interface Episode {
   readonly program: Compiled;
@@ -119,10 +123,9 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   }
 
   function begin(episode: Episode): void {
-    const { program, seed } = episode;
+    const { program } = episode;
     machine.restore(program.image);
-    floats[0] = seed % 2 ** 32;
-    floats[1] = Math.floor(seed / 2 ** 32);
+    [floats[0], floats[1]] = deriveSeeds(episode.seed, [randomStream], 2) as [number, number];
     const isComplete = checked(call(start), program.lines).consume((value) => context.getNumber(value)) === 1;
     if (!isComplete) throw new ProgramFault({ reason: 'no function `act`' });
     current = episode;

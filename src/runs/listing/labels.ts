@@ -16,6 +16,7 @@ export const labelsFile = 'labels.json';
 
 const tag = z
   .string()
+  .max(64, 'a tag has at most 64 characters')
   .regex(/^[^\s,=]+$/u, 'a tag must not be empty or contain spaces, commas or equals signs');
 
 const labelsShape = z.strictObject({ tags: z.array(tag).default([]) });

@@ -106,6 +106,8 @@ describe('policyloop tag', () => {
     );
     expect(tagged.map(({ tags }) => tags)).toEqual(Array.from({ length: 3 }, () => ['good', 'paper']));
     await printedBy(cwd, (context) => tag({ ...common, run: 'b', tags: ['good'], off: true }, context));
+    const long = { ...common, run: 'b', tags: ['x'.repeat(65)], off: false };
+    await expect(printedBy(cwd, (context) => tag(long, context))).rejects.toThrow('at most 64 characters');
     const found = await printedBy(cwd, (context) => list({ ...common, filters: ['tag=good'] }, context));
     expect(found.map(({ name }) => name)).toEqual(['a', 'c']);
     expect(found[0]).toMatchObject({ tags: ['good', 'paper'] });

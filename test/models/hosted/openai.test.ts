@@ -310,6 +310,25 @@ describe('the openai provider', () => {
     }
   });
 
+  it.each([
+    'https://a.example/v1?api_key=abc',
+    'https://a.example/v1#sk-abc',
+    'https://a.example/sk-proj-a1b2c3d4e5f6/v1',
+    'https://a.example/key/abc/v1',
+    'https://a.example/v1/Zm9vYmFyMTIzNDU2Nzg5MGFi',
+    'https://a.example/bot123:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw/v1',
+    'https://a.example/v1;token=abc',
+  ])('refuses a key in the base URL %s, and accepts ids', (OPENAI_BASE_URL) => {
+    const create = () => createModel(openaiConfig(), { OPENAI_API_KEY: key, OPENAI_BASE_URL });
+    expect(create).toThrow(/appears to contain a key in its path/);
+    for (const path of [
+      'client/v4/accounts/0123456789abcdef0123456789abcdef/ai/v1',
+      'openai/deployments/Meta-Llama-3-1-8B-Instruct-2024-11-20?api-version=2024-10-21',
+      'v1/123e4567-e89b-12d3-a456-426614174000/hf-inference/gpt-4o',
+    ])
+      createModel(openaiConfig(), { OPENAI_API_KEY: key, OPENAI_BASE_URL: `https://a.example/${path}` });
+  });
+
   it('refuses an invalid base URL', () => {
     const create = () => createModel(openaiConfig(), { OPENAI_API_KEY: key, OPENAI_BASE_URL: 'my-server' });
     expect(create).toThrow(/model\.baseUrl: OPENAI_BASE_URL/);

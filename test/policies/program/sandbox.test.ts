@@ -158,6 +158,8 @@ describe('episodes', () => {
       acts(policy.forEpisode!(seed), 2000).map((action) => (action as number[])[0]!);
     expect(drawn(7)).toEqual(drawn(7));
     expect(new Set([0, 1, 2 ** 32, 2 ** 40 + 1].map((seed) => drawn(seed)[0])).size).toBe(4);
+    // A stream of its own: this is what the environment's seed itself would give.
+    expect(drawn(7)[0]).not.toBe(0.9771220751552087);
     const numbers = drawn(1);
     expect(Math.min(...numbers)).toBeGreaterThanOrEqual(0);
     expect(Math.max(...numbers)).toBeLessThan(1);
