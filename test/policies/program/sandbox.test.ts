@@ -249,3 +249,28 @@ it('a sandboxed program plays the same episodes as the same policy in native cod
       rollout(cartPole, native, { seed, maxSteps: 500 }),
     );
 });
+
+it.each([
+  ['search', '"a".repeat(250_000).indexOf("a".repeat(2500) + "b")'],
+  ['concatenation', 'for (let i = 0; i < 200; i++) new Array(100_000).fill(0).concat([1])'],
+  ['sorting', 'for (let i = 0; i < 20; i++) Array.from({ length: 20_000 }, (_, j) => -j).sort()'],
+  ['copying', 'const a = new Float64Array(500_000); for (let i = 0; i < 2000; i++) a.copyWithin(0, 1)'],
+  ['JSON', 'const s = JSON.stringify("a".repeat(500_000)); for (let i = 0; i < 500; i++) JSON.parse(s)'],
+  ['a sparse array', 'const a = []; a.length = 4e9; a.includes(1)'],
+  ['a regular expression', '/^(a+)+$/.test("a".repeat(40) + "b")'],
+])('native work counts: %s', (_, work) => {
+  expect(faultIn(`function act() { ${work}; return 0; }`).reason).toMatch(/^too much work/);
+});
+
+it('charged functions behave as native ones, and usual steps cost little', () => {
+  const text = 'You see a red apple and a table. '.repeat(40);
+  const source = `function act() {
+  const text = ${JSON.stringify(text)};
+  let found = 0;
+  for (let i = 0; i < 500; i++) found += text.includes('lamp') || text.split(' ').indexOf('lamp') >= 0 ? 1 : 0;
+  if (found !== 0 || [].concat.length !== 1 || 'a'.indexOf.name !== 'indexOf' || [3, 1].sort()[0] !== 1) throw found;
+  if ('aXbX'.replace(/x/gi, (x) => x + x) !== 'aXXbXX') throw 'replace';
+  return 1;
+}`;
+  expect(sandbox.build(source)(state)).toBe(1);
+});
