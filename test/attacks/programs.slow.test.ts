@@ -77,9 +77,7 @@ describe('a sandbox', async () => {
   });
 
   it.each(hanging)('ends a call that hangs, and is as before: %j', (source) => {
-    const started = performance.now();
     expect(() => build(source)([0.5])).toThrow('it did not return within');
-    expect(performance.now() - started).toBeLessThan(30_000);
     expect(build('function act(observation) { return observation[0] > 0.4 ? 1 : 0 }')([0.5])).toBe(1);
   });
 

@@ -186,7 +186,7 @@ const charge = (owner) => {
     if (typeof native !== 'function' || typeof key !== 'string' || (free[key] && typeof owner !== 'function')) continue;
     const weight = weights[key] ?? 1, isSearch = searches[key] === 1;
     const charged = { [key](...given) {
-      let work = sizeOf(this);
+      let work = typeof this === 'object' && !isArray(this) && !isView(this) ? this.length / 4 || 0 : sizeOf(this);
       for (let i = 0; i < given.length; i++) work += sizeOf(given[i]);
       if (isSearch && typeof this === 'string' && typeof given[0] === 'string') work += this.length / 64 * given[0].length;
       pay(work * weight);

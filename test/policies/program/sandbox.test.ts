@@ -257,6 +257,8 @@ it.each([
   ['copying', 'const a = new Float64Array(500_000); for (let i = 0; i < 2000; i++) a.copyWithin(0, 1)'],
   ['JSON', 'const s = JSON.stringify("a".repeat(500_000)); for (let i = 0; i < 500; i++) JSON.parse(s)'],
   ['a sparse array', 'const a = []; a.length = 4e9; a.includes(1)'],
+  ['an array-like object', '[].indexOf.call({ length: 2 ** 53 - 1 }, 1)'],
+  ['a conversion', 'return new Array(1e9) + ""'],
   ['a regular expression', '/^(a+)+$/.test("a".repeat(40) + "b")'],
 ])('native work counts: %s', (_, work) => {
   expect(faultIn(`function act() { ${work}; return 0; }`).reason).toMatch(/^too much work/);
