@@ -10,17 +10,25 @@ import { openPage } from '../../src/base/open-page.js';
 import { formatDuration, plural } from '../../src/base/text/numbers.js';
 import { shellWord } from '../../src/base/text/one-line.js';
 import { createProgress } from '../../src/base/text/progress.js';
+import { differences } from '../../src/runs/fingerprint.js';
 import { watchStopRequests } from '../../src/runs/stop-request.js';
 import type { Sample } from '../../src/runs/training/samples.js';
 import { finalText, type TrainingAbout, trainingOf } from '../../src/runs/training/trainings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
-import { type DatasetLineage, type Training, writeLineage, writeTraining } from '../dataset/lineage.js';
+import {
+  type DatasetLineage,
+  readLineage,
+  type Training,
+  writeLineage,
+  writeTraining,
+} from '../dataset/lineage.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 import { type Check, watchFor } from './alarms.js';
 import { type Display, showMetric } from './display.js';
 import type { Metric, TrainingEvent } from './events.js';
 import type { Ended } from './loop.js';
 import { createMeter, TrainingRecord } from './record.js';
+import { fixedSettings } from './train-config.js';
 
 export interface TrainingArguments {
   readonly config: string;
@@ -101,7 +109,8 @@ export async function runTraining<T extends Trained>(
       begun = true;
       writeTraining(output, { ...job.about, outcome: { ended: 'running', step: 0 } }, given);
     };
-    const trained = await recorded(job, record, begin, args, context).catch(async (error: unknown) => {
+    const trained = await recorded(job, record, begin, args, context).catch(async (thrown: unknown) => {
+      const error = begun ? thrown : withChangedKeys(thrown, output, job.about.config);
       const outcome = failedOutcome(error, record.metrics.at(-1)?.step ?? 0);
       await record.end({ outcome });
       if (begun) writeTraining(output, { ...job.about, outcome }, given);
@@ -148,6 +157,23 @@ const aboutAtStart = (
   // Convert to JSON and back, so that this equals the config in the file.
   config: JSON.parse(JSON.stringify(config)) as TrainingAbout['config'],
 });
+
+/** Names the settings that differ from those of the checkpoint, if a checkpoint was refused. */
+function withChangedKeys(error: unknown, output: string, config: object): unknown {
+  const isRefusal =
+    error instanceof UserError && error.problems[0]?.file === join(output, trainingFiles.checkpoint);
+  const earlier = isRefusal ? readLineage(output)?.config : undefined;
+  if (!isRefusal || earlier === undefined) return error;
+  const now = JSON.parse(JSON.stringify(fixedSettings(config))) as object;
+  const changed = differences(fixedSettings(earlier), now);
+  if (changed.length === 0) return error;
+  const text = changed.map(
+    ({ key, was, now: is }) => `${key} was ${JSON.stringify(was)} and is ${JSON.stringify(is)}`,
+  );
+  return new UserError(
+    error.problems.map((problem) => ({ ...problem, message: `${problem.message}: ${text.join('; ')}` })),
+  );
+}
 
 /** Outcome of a failed run for `training.json`. */
 function failedOutcome(error: unknown, step: number) {

@@ -167,7 +167,7 @@ describe('the record of a training run', () => {
     const file = at('tuned', 'whole', 'training.json');
     const before = readFileSync(file, 'utf8');
     await expect(learn('rl.yaml', ['output=tuned/whole', 'learningRate=0.5'])).rejects.toThrow(
-      /different settings/,
+      /different settings, data or weights: learningRate was \S+ and is 0\.5/,
     );
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
