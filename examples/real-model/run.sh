@@ -17,4 +17,4 @@ $policyloop sweep "$here/collect.yaml" environment.options.seed=1..100 --out "$w
   $policyloop finetune dataset "$work/runs" --recipe improvement --winners 4 --validation 0.02 --out "$work/dataset"
 [ -e "$work/tuned/adapter" ] || $policyloop finetune train "$here/train.yaml" "model=$model"
 $policyloop finetune evaluate --tuned "$work/tuned" --configs "$here"/tasks/*.yaml \
-  --control random hill-climb:sigma=2 --repeats "${REPEATS:-12}" --jobs 1 --out "$work/evaluation"
+  --baseline random hill-climb:sigma=2 --repeats "${REPEATS:-12}" --jobs 1 --out "$work/evaluation"

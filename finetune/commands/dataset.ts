@@ -10,6 +10,7 @@ import { fitted } from '../../src/base/text/width.js';
 import type { DatasetManifest } from '../dataset/dataset.js';
 import { recipes, rowFormats } from '../dataset/example.js';
 import type { Distribution } from '../dataset/token-statistics.js';
+import { usualExamples } from '../dataset/yield.js';
 
 export const options = (y: Argv) =>
   y
@@ -57,7 +58,7 @@ export const options = (y: Argv) =>
     })
     .option('context', {
       ...kinds.number,
-      describe: 'Context size of the model to train, in tokens; longer examples raise an alarm',
+      describe: 'Most tokens of an example; longer prompts are shortened, as by a smaller memory.tokens',
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
@@ -134,6 +135,8 @@ function described(
     { title: 'validation', ...validation },
   ];
   const runs = (split: string) => sources.filter((source) => source.split === split).length;
+  const shortened = sources.flatMap(({ historyTokens }) => historyTokens ?? []).toSorted((a, b) => a - b);
+  const { least, most } = usualExamples;
   return [
     styleText(
       'bold',
@@ -154,8 +157,23 @@ function described(
       width,
     ),
     '',
+    ...noneLines(sources),
+    ...shortened
+      .slice(0, 1)
+      .map(
+        (tokens) =>
+          `shortened   prompts of ${plural(shortened.length, 'run')}, as by memory.tokens=${tokens}`,
+      ),
+    ...(recipe === 'demonstrations' ? [] : [`usual       ${least} to ${most} examples to train on`]),
     `written     ${out}`,
   ].join('\n');
+}
+
+/** The runs without examples, and why. */
+function noneLines(sources: DatasetManifest['sources']): readonly string[] {
+  const empty = sources.flatMap(({ none, run }) => (none === undefined ? [] : [`  ${run}: ${none}`]));
+  const title = `no example from ${empty.length} of ${plural(sources.length, 'run')}:`;
+  return empty.length === 0 ? [] : [title, ...empty, ''];
 }
 
 /** Median and range, e.g. `1.2k (0.9k–2.1k)`. */

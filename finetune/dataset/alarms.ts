@@ -2,9 +2,10 @@
 import { plural } from '../../src/base/text/numbers.js';
 import type { Example, Recipe } from './example.js';
 import type { ExampleLength } from './token-statistics.js';
+import { usualExamples } from './yield.js';
 
 export interface Alarm {
-  readonly kind: 'no-positive-signal' | 'too-long' | 'empty-split' | 'leakage' | 'templates-changed';
+  readonly kind: 'few' | 'no-positive-signal' | 'too-long' | 'empty-split' | 'leakage' | 'templates-changed';
   readonly message: string;
   readonly hint: string;
 }
@@ -19,15 +20,23 @@ interface Checked {
   readonly context: number | undefined;
   /** Names of runs whose prompt templates have changed since the run or are missing. */
   readonly changedTemplates: readonly string[];
+  /** How to get more examples; undefined skips the check. */
+  readonly more: string | undefined;
 }
 
 export function findAlarms(checked: Checked): readonly Alarm[] {
-  return [noPositiveSignal, tooLong, emptySplit, leakage, templatesChanged].flatMap(
+  return [few, noPositiveSignal, tooLong, emptySplit, leakage, templatesChanged].flatMap(
     (check) => check(checked) ?? [],
   );
 }
 
 type Check = (checked: Checked) => Alarm | undefined;
+
+const few: Check = ({ more, train: { length } }) => {
+  if (more === undefined || length >= usualExamples.least) return undefined;
+  const usual = `${usualExamples.least} to ${usualExamples.most} are usual`;
+  return { kind: 'few', message: `${plural(length, 'example')} to train on; ${usual}`, hint: more };
+};
 
 const noPositiveSignal: Check = ({ recipe, train, validation }) => {
   if (recipe === 'demonstrations' || recipe === 'repair') return undefined;
@@ -54,7 +63,7 @@ const tooLong: Check = ({ recipe, train, validation, lengths, context = Number.P
   return {
     kind: 'too-long',
     message: `the context of ${context} tokens is too short for ${long.length} of ${examples.length} examples`,
-    hint: `train a model with a longer context, or ${recipe === 'demonstrations' ? 'lower --history' : 'use runs with a smaller memory.tokens or memory.best'}`,
+    hint: `train a model with a longer context, or ${recipe === 'demonstrations' ? 'lower --history' : 'exclude the runs with the longest prompts'}`,
   };
 };
 

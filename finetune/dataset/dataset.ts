@@ -10,11 +10,13 @@ import {
   heldOutGames,
   readPlay,
 } from './demonstrations.js';
-import { type Example, type Recipe, type RowFormat, withoutDuplicates } from './example.js';
-import { type RunRecipe, runRecipes } from './recipes.js';
+import { type Example, type Recipe, type RowFormat, type RunRecipe, withoutDuplicates } from './example.js';
+import { runRecipes, weightedByTask } from './recipes.js';
+import { fitPrompts } from './shorten.js';
 import { readSourceRun, type SourceRun } from './source-run.js';
 import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
 import { countBy, measureLengths, type SplitStatistics, splitStatistics } from './token-statistics.js';
+import { howToGetMore, whyNone } from './yield.js';
 
 interface RecipeOptions extends DemonstrationOptions {
   readonly recipe: Recipe;
@@ -73,12 +75,14 @@ interface Gathered {
   readonly sources: readonly ReturnType<typeof describedRun>[];
   isHeldOut(example: Example): boolean;
   readonly changedTemplates: readonly string[];
+  /** How to get more examples; undefined for games. */
+  readonly more?: string;
 }
 
 /** @throws UserError for a damaged run, an unsuitable recipe, or a name in `validation` that matches nothing */
 export async function buildDataset(runs: readonly NamedRun[], options: DatasetOptions): Promise<Dataset> {
   const { recipe, validation: plan, seed, winners, context, bestShare, history, minReturn } = options;
-  const { changedTemplates, examples, isHeldOut, sources } =
+  const { changedTemplates, examples, isHeldOut, more, sources } =
     recipe === 'demonstrations'
       ? await gatherGames(runs, options)
       : await gatherProposals(runs, recipe, options);
@@ -104,40 +108,50 @@ export async function buildDataset(runs: readonly NamedRun[], options: DatasetOp
       split: inValidation.has(source.run) && !inTraining.has(source.run) ? 'validation' : 'train',
       made: madeOf[source.run] ?? 0,
       kept: keptOf[source.run] ?? 0,
+      none: source.run in keptOf ? undefined : source.run in madeOf ? 'only duplicates' : source.none,
     })),
     duplicates: examples.length - kept.length,
     statistics: { train: splitStatistics(train, lengths), validation: splitStatistics(validation, lengths) },
-    alarms: findAlarms({ recipe, train, validation, heldOut, lengths, context, changedTemplates }),
+    alarms: findAlarms({ recipe, train, validation, heldOut, lengths, context, changedTemplates, more }),
   };
 }
 
 async function gatherProposals(
   runs: readonly NamedRun[],
   recipe: RunRecipe,
-  { seed, validation, winners }: DatasetOptions,
+  { context, seed, validation, winners }: DatasetOptions,
 ): Promise<Gathered> {
   const all: Example[] = [];
   const splitRuns: SplitRun[] = [];
+  const read: SourceRun[] = [];
   const sources: ReturnType<typeof describedRun>[] = [];
   const changedTemplates: string[] = [];
   for (const { path, name } of runs) {
-    const run = await readSourceRun(path, name);
-    requireRecipe(recipe, run);
+    const logged = await readSourceRun(path, name);
+    requireRecipe(recipe, logged);
+    const run = context === undefined ? logged : fitPrompts(logged, context);
     const { manifest, recorded } = run;
+    read.push(run);
     const examples = runRecipes[recipe](run, winners);
     for (const example of examples) all.push(example);
     splitRuns.push({ name, environment: manifest.environment, keys: dependencies(run, examples) });
-    sources.push(describedRun(run, recorded.iteration, recorded.entries.length));
-    if (run.promptSet !== manifest.prompts) changedTemplates.push(name);
+    sources.push(describedRun(run, recorded.iteration, recorded.entries.length, whyNone(recipe, run)));
+    if (run.prompts?.hash !== manifest.prompts) changedTemplates.push(name);
   }
   const heldOut = validationRuns(splitRuns, validation, seed);
-  return { examples: all, sources, changedTemplates, isHeldOut: ({ lineage }) => heldOut.has(lineage.run) };
+  return {
+    examples: recipe === 'weighted' ? weightedByTask(all, read) : all,
+    sources,
+    changedTemplates,
+    isHeldOut: ({ lineage }) => heldOut.has(lineage.run),
+    more: howToGetMore(recipe, read, all.length),
+  };
 }
 
 /** @throws UserError if the recipe doesn't suit the policies of the run */
 function requireRecipe(recipe: RunRecipe, { family, name }: SourceRun): void {
   const isProgram = programsOf(family) !== undefined;
-  const suitable = isProgram ? ['improvement', 'repair'] : ['improvement', 'weighted', 'preference'];
+  const suitable = ['improvement', 'weighted', isProgram ? 'repair' : 'preference'];
   if (suitable.includes(recipe)) return;
   throw new UserError({
     field: '--recipe',
@@ -152,7 +166,9 @@ async function gatherGames(runs: readonly NamedRun[], options: DatasetOptions): 
   const heldOut = heldOutGames(plays, options.validation, options.seed);
   return {
     examples: plays.flatMap((play) => demonstrations(play, options)),
-    sources: plays.map((play) => describedRun(play, play.played, play.games.length)),
+    sources: plays.map((play) =>
+      describedRun(play, play.played, play.games.length, 'no game was selected, or no turn named an action'),
+    ),
     changedTemplates: plays.flatMap(({ agent, manifest, name }) =>
       agent.hash === manifest.prompts ? [] : [name],
     ),
@@ -175,9 +191,10 @@ function dependencies(
 }
 
 const describedRun = (
-  { hash, manifest, name }: Pick<SourceRun, 'hash' | 'manifest' | 'name'>,
+  { hash, historyTokens, manifest, name }: Pick<SourceRun, 'hash' | 'historyTokens' | 'manifest' | 'name'>,
   iterations: number,
   evaluations: number,
+  none: string | undefined,
 ) => ({
   run: name,
   environment: manifest.environment,
@@ -188,4 +205,7 @@ const describedRun = (
   evaluations,
   hash,
   prompts: manifest.prompts,
+  historyTokens,
+  /** Why the dataset has no example of the run. */
+  none,
 });

@@ -4,6 +4,7 @@ import type { ChatMessage } from '../../src/models/language-model.js';
 
 export const recipes = ['improvement', 'weighted', 'preference', 'repair', 'demonstrations'] as const;
 export type Recipe = (typeof recipes)[number];
+export type RunRecipe = Exclude<Recipe, 'demonstrations'>;
 
 /** Identifies an evaluation and gives its score; for a demonstration, the turn, the game and the game's return. */
 interface Evaluated {

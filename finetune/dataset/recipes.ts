@@ -1,9 +1,11 @@
 /** Turns the steps of a run into examples: which proposals a model learns, and with what weight. */
+import { groupedBy } from '../../src/base/grouped.js';
 import { type CallRecord, callId, stageOf } from '../../src/runs/calls.js';
 import { programFailureText } from '../../src/runs/failure-text.js';
 import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
-import { type Example, type Imitation, type Preference, promptHash, type Recipe } from './example.js';
+import { type Example, type Imitation, type Preference, promptHash, type RunRecipe } from './example.js';
 import {
+  answerOf,
   encodingIn,
   formatAnswer,
   lineageOf,
@@ -13,8 +15,7 @@ import {
   type SourceRun,
   type Step,
 } from './source-run.js';
-
-export type RunRecipe = Exclude<Recipe, 'demonstrations'>;
+import { taskOf } from './yield.js';
 
 export const runRecipes: Readonly<
   Record<RunRecipe, (run: SourceRun, winners: number | undefined) => readonly Example[]>
@@ -38,15 +39,14 @@ function imitate(
   run: SourceRun,
   recipe: Exclude<RunRecipe, 'preference'>,
   step: Omit<Step, 'proposals'>,
-  { entry, reply }: Proposed,
-  weight = 1,
+  proposed: Proposed,
 ): Imitation {
   return {
     kind: 'imitation',
     prompt: step.prompt,
-    completion: formatAnswer(entry.parameters, encodingIn(run), run.answerForm, reasonIn(reply)),
-    weight,
-    lineage: { ...lineageOf(run, recipe, step), ...place(entry) },
+    completion: answerOf(run, proposed),
+    weight: 1,
+    lineage: { ...lineageOf(run, recipe, step), ...place(proposed.entry) },
   };
 }
 
@@ -89,19 +89,24 @@ function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Pr
 /** Largest weight, as in Peng et al. 2019, before weights are scaled to mean 1. */
 const largestWeight = 20;
 
-/**
- * Imitates all proposals except those before the first evaluation, with weights exp(A), clipped at 20 and scaled to
- * mean 1 (advantage-weighted regression, Peng et al. 2019). A is the gain over the best so far, standardized per run.
- */
+/** Imitates all proposals except those before the first evaluation; `weightedByTask` sets their weights. */
 export function weighted(run: SourceRun): readonly Imitation[] {
-  const proposals = run.steps.flatMap((step) => {
-    const { best } = step;
-    return best === undefined
-      ? []
-      : step.proposals.map((proposed) => ({ step, proposed, gain: proposed.entry.score - best }));
+  const informed = run.steps.filter(({ best }) => best !== undefined);
+  return informed.flatMap((step) =>
+    step.proposals.map((proposed) => imitate(run, 'weighted', step, proposed)),
+  );
+}
+
+/**
+ * Sets the weights to exp(A), clipped at 20 and scaled to mean 1 (advantage-weighted regression, Peng et al. 2019). A is
+ * the gain over the best that the prompt names, standardized over all runs of a task, so better proposers weigh more.
+ */
+export function weightedByTask(examples: readonly Example[], runs: readonly SourceRun[]): readonly Example[] {
+  const tasks = new Map(runs.map((run) => [run.name, taskOf(run)]));
+  return [...groupedBy(examples, ({ lineage }) => tasks.get(lineage.run)!).values()].flatMap((group) => {
+    const weights = advantageWeights(group.map(({ lineage }) => lineage.score - lineage.incumbent!));
+    return group.map((example, i) => ({ ...example, weight: weights[i]! }));
   });
-  const weights = advantageWeights(proposals.map(({ gain }) => gain));
-  return proposals.map(({ step, proposed }, i) => imitate(run, 'weighted', step, proposed, weights[i]!));
 }
 
 /** Weights with mean 1, rounded to six significant digits so that all machines write the same text. */

@@ -9,7 +9,7 @@ import type { ParameterVector } from '../../src/policies/policy.js';
 import { statedReason } from '../../src/prompting/answer/reason.js';
 import { type Encoding, encodingFor } from '../../src/prompting/notation/encoding.js';
 import { type AnswerForm, answerFormOf } from '../../src/prompting/notation/grammar.js';
-import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
+import { loadPromptSet, type PromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { loadHelpers } from '../../src/prompting/templates/rendering.js';
 import { type BufferEntry, vectorKey } from '../../src/rollout/replay-buffer.js';
 import { stageOf } from '../../src/runs/calls.js';
@@ -67,9 +67,11 @@ export interface SourceRun extends OpenedRun {
   readonly name: string;
   readonly hash: string;
   readonly answerForm: AnswerForm;
-  /** Hash of the run's prompt set as it is now; undefined if it can't be loaded. */
-  readonly promptSet: string | undefined;
+  /** The run's prompt set as it is now; undefined if it can't be loaded. */
+  readonly prompts: PromptSet | undefined;
   readonly steps: readonly Step[];
+  /** The `memory.tokens` that shortened the prompts; undefined if they are as logged. */
+  readonly historyTokens?: number | undefined;
 }
 
 export const placeKey = ({ iteration, candidate }: Pick<BufferEntry, 'iteration' | 'candidate'>) =>
@@ -92,7 +94,7 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
     name,
     hash: contentHash(path),
     answerForm: answerFormOf(languageModelOf(opened.config.model), opened.config.prompts),
-    promptSet: await currentPrompts(opened),
+    prompts: await currentPrompts(opened),
     steps: stepsOf(opened.recorded),
   };
 }
@@ -100,6 +102,10 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
 /** How the run's prompts and answers encode parameters. */
 export const encodingIn = ({ config, family }: Pick<SourceRun, 'config' | 'family'>): Encoding =>
   encodingFor(family, config.prompts.set);
+
+/** The proposal as the model would write it. */
+export const answerOf = (run: SourceRun, { entry, reply }: Proposed): string =>
+  formatAnswer(entry.parameters, encodingIn(run), run.answerForm, reasonIn(reply));
 
 export function lineageOf(
   run: SourceRun,
@@ -127,7 +133,7 @@ function contentHash(path: string): string {
   return sha256(hashes.join('\n'));
 }
 
-async function currentPrompts({ config, environment }: OpenedRun): Promise<string | undefined> {
+async function currentPrompts({ config, environment }: OpenedRun): Promise<PromptSet | undefined> {
   const { helpers } = config.prompts;
   try {
     return loadPromptSet({
@@ -138,7 +144,7 @@ async function currentPrompts({ config, environment }: OpenedRun): Promise<strin
       maxSteps: config.evaluation.maxSteps,
       ownPolicy: config.policy.kind === 'module',
       userHelpers: helpers === undefined ? undefined : await loadHelpers(helpers),
-    }).hash;
+    });
   } catch (error) {
     if (error instanceof UserError) return undefined;
     throw error;

@@ -214,7 +214,7 @@ export function usableExamples(
       field,
       value: largest(long.map(exampleLength)),
       message: `examples longer than the context of ${config.contextTokens} tokens: ${long.length} of ${examples.length}`,
-      hint: 'train a model with a longer context, or make the dataset from runs with a smaller memory.tokens or memory.best (demonstrations: with a lower --history)',
+      hint: `train a model with a longer context, or make the dataset again with --context ${config.contextTokens} (demonstrations: with a lower --history)`,
     });
   const weighted = examples.filter(({ weight, completionIds }) => weight !== 0 && completionIds.length > 0);
   if (weighted.length === 0)

@@ -3,7 +3,13 @@ import { appendFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Example } from '../../../finetune/dataset/example.js';
-import { advantageWeights, improvement, preference, weighted } from '../../../finetune/dataset/recipes.js';
+import {
+  advantageWeights,
+  improvement,
+  preference,
+  weighted as unweighted,
+  weightedByTask,
+} from '../../../finetune/dataset/recipes.js';
 import { readSourceRun, type SourceRun } from '../../../finetune/dataset/source-run.js';
 import type { LanguageModel } from '../../../src/models/language-model.js';
 import { mean } from '../../../src/statistics/descriptive.js';
@@ -15,6 +21,8 @@ const exampleRun = resolve(import.meta.dirname, '../../../buffers/example-cartpo
 
 const openai = { provider: 'openai', name: 'any', format: 'json' } as const;
 const env = { OPENAI_API_KEY: 'none' };
+
+const weighted = (run: SourceRun) => weightedByTask(unweighted(run), [run]);
 
 let groups: SourceRun;
 let table: SourceRun;
@@ -122,7 +130,7 @@ describe('improvement', () => {
 
   it('answers in JSON if the prompt asks for it', async () => {
     const run = await playedSource({ model: openai }, { model: seededModel(), env });
-    for (const { completion, prompt } of weighted(run)) {
+    for (const { completion, prompt } of unweighted(run)) {
       expect(prompt[0]!.content).toContain('"params"');
       expect(JSON.parse(completion)).toMatchObject({ reason: 'A step from the best.' });
     }

@@ -1,0 +1,46 @@
+/** How many examples runs yield: how many are usual, why a run gave none, and how to get more. */
+import { plural } from '../../src/base/text/numbers.js';
+import { shellWord } from '../../src/base/text/one-line.js';
+import { programsOf } from '../../src/policies/policy.js';
+import type { RunRecipe } from './example.js';
+import type { SourceRun } from './source-run.js';
+
+/** Numbers of training examples in docs/tutorial.md and docs/real-model.md. */
+export const usualExamples = { least: 594, most: 1648 };
+
+/** Identifies what a run improves; scores of equal tasks are comparable. */
+export const taskOf = ({ config: { environment, evaluation } }: SourceRun): string =>
+  JSON.stringify([environment, evaluation.reward, evaluation.maxSteps]);
+
+const whyUnused: Readonly<Record<RunRecipe, string>> = {
+  improvement: 'no proposal beat the best return that its prompt names',
+  weighted: 'no prompt names an earlier evaluation',
+  preference: 'no two answers to a prompt differ in score',
+  repair: 'no failed program was followed by an accepted correction',
+};
+
+/** Why the recipe made no example of the run. */
+export function whyNone(recipe: RunRecipe, { recorded: { entries, iteration }, steps }: SourceRun): string {
+  if (iteration === 0) return 'no complete iteration';
+  if (!entries.some(({ source }) => source === 'proposal')) return 'no reply was accepted';
+  return steps.length === 0
+    ? 'only revisions, tuned programs or proposals without a prompt'
+    : whyUnused[recipe];
+}
+
+/** How to get as many examples as are usual, if further runs yield as many as these did. */
+export function howToGetMore(recipe: RunRecipe, runs: readonly SourceRun[], made: number): string {
+  const proposals = runs.flatMap(({ steps }) => steps.flatMap((step) => step.proposals)).length;
+  const others = new Set(runs.map(taskOf)).size - 1;
+  const { family, name } = runs[0]!;
+  const baselines = programsOf(family) === undefined ? ['hill-climb', 'cma-es', 'gp'] : ['random', 'genetic'];
+  const perSeed = Math.max(1, made / runs.length) * baselines.length * (others + 1);
+  const first = Math.max(...runs.map(({ manifest }) => manifest.seed)) + 1;
+  const last = first + Math.max(0, Math.ceil((usualExamples.least - made) / perSeed) - 1);
+  return [
+    recipe === 'improvement' && proposals > made ? `--recipe weighted uses all ${proposals} proposals; ` : '',
+    `for more runs: policyloop sweep ${shellWord(`${name}/config.yaml`)} model.provider=${baselines.join(',')}`,
+    ` seed=${first}..${last} --out buffers/more`,
+    others > 0 ? ` (and the same for the other ${plural(others, 'task')})` : '',
+  ].join('');
+}

@@ -1,0 +1,153 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { execute } from '../../../finetune/commands/dataset.js';
+import { buildDataset, type DatasetOptions } from '../../../finetune/dataset/dataset.js';
+import { weighted } from '../../../finetune/dataset/recipes.js';
+import { fitPrompts } from '../../../finetune/dataset/shorten.js';
+import { readSourceRun } from '../../../finetune/dataset/source-run.js';
+import { estimateTokens } from '../../../src/prompting/token-estimate.js';
+import { mean } from '../../../src/statistics/descriptive.js';
+import { recordingContext, seededModel, temporaryDirectory } from '../../support/experiments.js';
+import { createScriptedModel } from '../../support/scripted-model.js';
+import { named, played } from './runs.js';
+
+const root = temporaryDirectory();
+const open = { provider: 'openai', name: 'any', format: 'text' } as const;
+const env = { OPENAI_API_KEY: 'none' };
+
+/** A model's run, two baselines' runs of the same task, and a run whose replies were all rejected. */
+let runs: { readonly path: string; readonly name: string }[];
+
+beforeAll(async () => {
+  const play = async (name: string, ...[config, options]: Parameters<typeof played>) =>
+    named(await played(config, { ...options, root, name }), name);
+  runs = [
+    await play('own', { seed: 1, model: open, iterations: 12 }, { model: seededModel(), env }),
+    await play('climb', { seed: 2, iterations: 12 }),
+    await play('random', { seed: 2, iterations: 12, model: { provider: 'random' } }),
+    await play(
+      'rejected',
+      { seed: 9, model: open, iterations: 2 },
+      { model: createScriptedModel(() => 'No.'), env },
+    ),
+  ];
+});
+
+const build = (changes: Partial<DatasetOptions> = {}) =>
+  buildDataset(runs, {
+    recipe: 'weighted',
+    validation: { kind: 'none' },
+    seed: 0,
+    ...changes,
+  });
+
+const promptTokens = (prompt: readonly { readonly content: string }[]) =>
+  prompt.reduce((sum, { content }) => sum + estimateTokens(content), 0);
+
+describe('a dataset of your own runs', () => {
+  it('has every proposal of models and baselines, written as text', async () => {
+    const { train } = await build();
+    const models = new Set(train.map(({ lineage }) => lineage.model));
+    expect(models.size).toBe(3);
+    expect(train.length).toBeGreaterThan(30);
+    for (const example of train) {
+      expect(example.prompt.map(({ role }) => role)).toEqual(['system', 'user']);
+      expect(example).toMatchObject({ completion: expect.stringMatching(/^params\[0\]: -?\d/) });
+    }
+  });
+
+  it('weighs proposals by their gain, over all runs of a task', async () => {
+    const { train } = await build();
+    const byGain = train.toSorted(
+      (a, b) => a.lineage.score - a.lineage.incumbent! - (b.lineage.score - b.lineage.incumbent!),
+    );
+    const weights = byGain.map(({ weight }) => weight);
+    expect(weights).toEqual(weights.toSorted((a, b) => a - b));
+    expect(mean(weights)).toBeCloseTo(1, 4);
+  });
+
+  it('says why a run gave no example', async () => {
+    const reasons = async (recipe: DatasetOptions['recipe']) =>
+      (await build({ recipe })).sources.flatMap(({ none, run }) => (none === undefined ? [] : [[run, none]]));
+    expect(await reasons('weighted')).toEqual([['rejected', 'no reply was accepted']]);
+    const flat = named(await played({ environment: 'MountainCar-v0' }), 'flat');
+    const { sources } = await buildDataset([flat, { ...flat, name: 'twin' }], {
+      recipe: 'weighted',
+      validation: { kind: 'none' },
+      seed: 0,
+    });
+    expect(sources.map(({ none }) => none)).toEqual([undefined, 'only duplicates']);
+    const improvement = await buildDataset([flat], {
+      recipe: 'improvement',
+      validation: { kind: 'none' },
+      seed: 0,
+    });
+    expect(improvement.sources[0]!.none).toBe('no proposal beat the best return that its prompt names');
+  });
+
+  it('says how many examples are usual, and how to get them', async () => {
+    const { alarms, train } = await build({ recipe: 'improvement' });
+    expect(alarms[0]).toMatchObject({
+      kind: 'few',
+      message: `${train.length} examples to train on; 594 to 1648 are usual`,
+    });
+    expect(alarms[0]!.hint).toMatch(
+      /^--recipe weighted uses all 3\d proposals; for more runs: policyloop sweep own\/config\.yaml model\.provider=hill-climb,cma-es,gp seed=10\.\.\d+ --out buffers\/more$/,
+    );
+  });
+
+  it('prints all of it', async () => {
+    const { context, noted, printed } = recordingContext(root);
+    const args = { runsDir: '.', validation: 'none', format: 'jsonl', seed: 0, json: false } as const;
+    await execute(
+      { ...args, runs: ['own', 'rejected'], recipe: 'weighted', out: 'data', context: 500 },
+      context,
+    );
+    const text = printed.join('\n');
+    expect(text).toContain('no example from 1 of 2 runs:\n  rejected: no reply was accepted');
+    expect(text).toMatch(/shortened {3}prompts of 1 run, as by memory\.tokens=\d+/);
+    expect(text).toContain('usual       594 to 1648 examples to train on');
+    expect(noted.join('\n')).toContain('12 examples to train on; 594 to 1648 are usual');
+  });
+});
+
+describe('prompts that are longer than the context', () => {
+  it('show fewer evaluations, as with a smaller memory.tokens', async () => {
+    const run = await readSourceRun(runs[0]!.path, 'own');
+    const lengths = weighted(run).map(
+      ({ completion, prompt }) => promptTokens(prompt) + estimateTokens(completion),
+    );
+    const context = lengths.at(-1)! - 60;
+    const fitted = fitPrompts(run, context);
+    const examples = weighted(fitted);
+    expect(examples).toHaveLength(lengths.length);
+    for (const { completion, lineage, prompt } of examples) {
+      expect(promptTokens(prompt) + estimateTokens(completion)).toBeLessThanOrEqual(context);
+      expect(lineage.promptTokens).toBeUndefined();
+      expect(lineage.history).toBeGreaterThan(0);
+    }
+    const short = await readSourceRun(
+      await played(
+        {
+          seed: 1,
+          model: open,
+          iterations: 12,
+          memory: { tokens: fitted.historyTokens },
+        },
+        { model: seededModel(), env },
+      ),
+      'short',
+    );
+    expect(fitted.steps[0]!.prompt).toEqual(short.steps[0]!.prompt);
+  });
+
+  it('stay as logged if they fit, or if their templates have changed', async () => {
+    const run = await readSourceRun(runs[1]!.path, 'climb');
+    expect(fitPrompts(run, 1e5)).toBe(run);
+    const file = join(await played({ seed: 3 }, { root, name: 'old' }), 'manifest.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/"prompts": ?"\w+"/, '"prompts":"another"'));
+    const old = await readSourceRun(join(root, 'old'), 'old');
+    expect(fitPrompts(old, 10)).toBe(old);
+  });
+});
