@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { readRegularFile } from '../../base/files/regular-file.js';
+import { harmlessLine } from '../../base/terminal-text.js';
 import { parseConfig } from '../../config/load.js';
 import { openEnvironment } from '../../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
@@ -35,9 +36,28 @@ async function openProgramFile(
   });
 }
 
-/** Removes `export`, so that an ES module can be run in the sandbox; line numbers don't change. */
+/** Names that give access to the host; a program in the sandbox finds none of them. */
+const hostNames =
+  'process global globalThis self window document require module exports Function fetch WebSocket XMLHttpRequest Worker Buffer navigator Deno Bun';
+
+/**
+ * A program as a file: below a header that names its author and hides the host's names, and without `import`. This
+ * protects from accidents only: a program can still reach `Function` as the constructor of a function.
+ */
+export function programFile(program: string, author: string): string {
+  const hidden = hostNames
+    .split(' ')
+    .filter((name) => !new RegExp(`\\b(?:const|let|class|function) ${name}\\b`).test(program));
+  return `// Written by ${harmlessLine(author)}. Read it before you import it.
+// This file is no sandbox: elsewhere than in policyloop, it has the rights of the process that imports it.
+var [${hidden.join(', ')}] = [];
+${program.replaceAll(/(?<![.\w$])import\b(?! *:)/g, 'undefined')}`;
+}
+
+/** Removes the header, and `export`, so that an ES module can be run in the sandbox; line numbers don't change. */
 export function programIn(text: string): string {
   return text
+    .replace(/^\/\/ Written by .*\n\/\/ .*\nvar \[[\w, ]+\] = \[\];/, '\n\n')
     .replaceAll(/^([ \t]*)export\s+(?:default\s+)?(?=(?:async\s+)?function\b|const\b|let\b|var\b)/gm, '$1')
     .replaceAll(/^[ \t]*export\s*(?:\{[^{}]*\}|default\s+act)[ \t]*(?:;[ \t]*)?$/gm, (list) =>
       list.replaceAll(/[^\n]/g, ''),

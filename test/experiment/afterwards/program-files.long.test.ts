@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { programIn } from '../../../src/experiment/programs/program-file.js';
+import { programFile, programIn } from '../../../src/experiment/programs/program-file.js';
 import { readShownRun } from '../../../src/runs/open-run.js';
 import { commandLine } from '../../commands/json/command-line.js';
 import { quick, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
@@ -25,8 +25,10 @@ describe('show --program', () => {
     const { iteration, candidate } = manifest.confirmations.at(-1)!;
     const source = (i: number, c: number) =>
       recorded.entries.find((one) => one.iteration === i && one.candidate === c)!.program!;
-    expect(await printed()).toBe(source(iteration, candidate));
-    expect(await printed('--iteration', '0', '--candidate', '2')).toBe(source(0, 1));
+    expect(programIn(await printed()).trimStart()).toBe(source(iteration, candidate));
+    const other = await printed('--iteration', '0', '--candidate', '2');
+    expect(other).toMatch(/^\/\/ Written by .*iteration 0, candidate 2.*\n.*no sandbox/);
+    expect(programIn(other).trimStart()).toBe(source(0, 1));
     expect(JSON.parse(await printed('--iteration', '0', '--candidate', '2', '--json'))).toMatchObject({
       iteration: 0,
       candidate: 1,
@@ -40,6 +42,19 @@ describe('show --program', () => {
     );
     await expect(printed('--iteration', '9')).rejects.toThrow('--iteration');
   });
+});
+
+it('a printed program finds nothing of the host, even if it is imported', async () => {
+  const looks = 'typeof process + typeof globalThis + typeof require + typeof Function + typeof fetch';
+  const file = programFile(
+    `export const seen = ${looks};\nexport const load = () => import('node:fs');`,
+    'm\nx',
+  );
+  writeFileSync(at('printed.mjs'), file);
+  const { load, seen } = await import(/* @vite-ignore */ at('printed.mjs'));
+  expect(seen).toBe('undefined'.repeat(5));
+  expect(load).toThrow(TypeError);
+  expect(programFile('const process = 1;', 'm')).not.toMatch(/var .*process/);
 });
 
 it('the keyword export is removed from a file, and line numbers stay the same', () => {
