@@ -120,7 +120,7 @@ export async function comparedPage(places: readonly Place[], query: URLSearchPar
     named,
     leftOut,
   });
-  const untested = comparison.tasks.map((task) => ({ ...task, differences: [], cautions: [] }));
+  const untested = comparison.tasks.map((task) => ({ ...task, differences: [], pairings: [], cautions: [] }));
   const shown = isByRun ? { ...comparison, by: null, tasks: untested } : comparison;
   return comparisonPage(shown, tasks, { hrefOf: pageAddress, isByRun, mostRuns: 200 });
 }

@@ -100,6 +100,33 @@ function differenceOf(of: Side, against: Side): Omit<GroupDifference, 'adjusted'
   };
 }
 
+/** Says which seeds pair and, for groups whose runs don't pair, how to get pairs. */
+export function pairings(
+  groups: readonly RunGroup[],
+  differences: readonly GroupDifference[],
+): readonly string[] {
+  const seeds = new Map(groups.map(({ name, runs }) => [name, [...confirmedBySeed(runs).keys()]]));
+  const texts = differences.flatMap(({ against, of, test }) => {
+    const [a, b] = [seeds.get(of)!, seeds.get(against)!];
+    const both = a.filter((seed) => b.includes(seed));
+    const shared = both.join(', ');
+    if (test === 'none' || a.length === 0 || b.length === 0) return [];
+    const cause = arePairs(both.length, a.length, b.length)
+      ? 'the settings of evaluation or confirmation differ'
+      : shared === ''
+        ? 'no seeds are shared'
+        : `only these seeds are shared: ${shared}`;
+    const text =
+      test === 'paired'
+        ? `paired by seed ${shared}`
+        : `not paired, because ${cause}; for pairs, run both with the same settings and seeds in one policyloop sweep, e.g. seed=1..10`;
+    return [{ text, pair: `${of} − ${against}` }];
+  });
+  return [...groupedBy(texts, ({ text }) => text)].map(
+    ([text, own]) => `${own.map(({ pair }) => pair).join('; ')}: ${text}`,
+  );
+}
+
 /** Runs are paired if the groups share all seeds of the smaller group, or enough seeds for a verdict. */
 const arePairs = (shared: number, a: number, b: number) =>
   shared > 0 && (shared === Math.min(a, b) || shared >= fewestForVerdict);

@@ -97,7 +97,7 @@ function taskSection(task: TaskComparison, groups: readonly RunGroup[], shown: S
   return html`${curves}
 ${pageTable(groupsOf(task), [groupColumn, ...confirmedColumns, ...effortColumns(task)])}
 <p class="note">Each area covers the first ${plural(task.horizon, 'evaluation')}; a complete run that ended early keeps its last value.</p>
-${task.differences.length > 0 && html`<h3>Differences in confirmed return</h3>${pageTable(task.differences, differenceColumns)}`}
+${task.differences.length > 0 && html`<h3>Differences in confirmed return</h3>${pageTable(task.differences, differenceColumns)}${task.pairings.map((text) => html`<p class="note">${text}.</p>`)}`}
 ${warningList(task.cautions.map((text) => `${text}.`))}`;
 }
 

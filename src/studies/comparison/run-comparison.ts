@@ -11,6 +11,7 @@ import {
   differencesOf,
   type GroupDifference,
   meanBySeed,
+  pairings,
 } from './comparability.js';
 import { type ComparedRun, commonRange } from './compared-runs.js';
 import type { RunGroup, TaskEnvironment, TaskGroups } from './run-groups.js';
@@ -123,6 +124,8 @@ export interface TaskComparison {
   readonly horizon: number;
   readonly groups: readonly GroupFigures[];
   readonly differences: readonly GroupDifference[];
+  /** Which seeds pair and, for groups whose runs don't pair, how to get pairs. */
+  readonly pairings: readonly string[];
   readonly cautions: readonly string[];
 }
 
@@ -174,6 +177,7 @@ export function compareGroups(
         horizon,
         groups: groups.map((group) => figuresOf(group, horizon, facts.target, facts.named)),
         differences: differences[i]!,
+        pairings: pairings(groups, differences[i]!),
         cautions: cautions(task, facts.by),
       };
     }),

@@ -104,6 +104,7 @@ export function comparisonTables(comparison: RunComparison, width?: number): str
     terminalTable(groupsOf(task), [groupColumn, ...confirmedColumns], width),
     terminalTable(groupsOf(task), [groupColumn, ...effortColumns(task)], width),
     ...(task.differences.length === 0 ? [] : [terminalTable(task.differences, differenceColumns, width)]),
+    ...task.pairings,
     ...task.cautions.map((text) => `${styleText('yellow', 'note')} ${text}`),
   ]);
   const targets = tasks.some(({ groups }) => groups.some(({ target }) => target !== null));
