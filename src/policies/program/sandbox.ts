@@ -25,7 +25,7 @@ export interface Sandbox {
   build(source: string): ActingProgram;
 }
 
-/** Spawn key of a program's `Math.random`, so that its numbers say nothing about the environment's. */
+/** Spawn key of a program's random numbers, so that they say nothing about the environment's. */
 const randomStream = 0x70726f67;
 
 interface Episode {
