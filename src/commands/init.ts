@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import type { Arguments } from '../base/command.js';
@@ -20,17 +20,31 @@ const uses = {
 export const options = (y: Argv) =>
   y
     .positional('kind', {
-      choices: Object.keys(uses) as ModuleKind[],
+      choices: [...(Object.keys(uses) as ModuleKind[]), 'prompts'] as const,
       demandOption: true,
-      describe: 'Kind of module',
+      describe: 'Kind of module, or a prompt set',
     })
-    .positional('file', { type: 'string', demandOption: true, describe: 'File to write' })
-    .example('$0 init environment my-env.mjs', 'a complete, working environment');
+    .positional('file', {
+      type: 'string',
+      demandOption: true,
+      describe: 'File to write, or the folder of the prompt set',
+    })
+    .example('$0 init environment my-env.mjs', 'a complete, working environment')
+    .example('$0 init prompts my-prompts', 'a copy of the prompt set `semantic`');
 
 export async function execute(
   { kind, file }: Arguments<typeof options>,
   context: CommandContext,
 ): Promise<number> {
+  const place = resolve(context.cwd, file);
+  const path = /^[./\\]|:/.test(file) ? file : `./${file}`;
+  const taken = { field: 'file', message: 'already exists', value: file, hint: 'choose another name' };
+  if (kind === 'prompts') {
+    if (isTaken(place)) throw new UserError(taken);
+    cpSync(join(packageRoot(), 'prompts', 'semantic'), place, { recursive: true });
+    context.print(`written: ${file}\nuse it in a config in the current directory:  prompts: {set: ${path}}`);
+    return 0;
+  }
   const { isModulePath, requireRunnable } = await import('../base/modules/user-module.js');
   if (!isModulePath(`./${file}`)) {
     throw new UserError({
@@ -41,15 +55,7 @@ export async function execute(
     });
   }
   requireRunnable(file, 'file');
-  const place = resolve(context.cwd, file);
-  if (isTaken(place))
-    throw new UserError({
-      field: 'file',
-      message: 'already exists',
-      value: file,
-      hint: 'choose another file name',
-    });
-  const path = /^[./\\]|:/.test(file) ? file : `./${file}`;
+  if (isTaken(place)) throw new UserError(taken);
   const template = readFileSync(join(packageRoot(), 'templates', `${kind}.js`), 'utf8');
   const named = template.replaceAll(`./${kind}.js`, () => `./${basename(file)}`);
   const text = isCommonJs(place) ? named.replace(/^export default /m, 'module.exports = ') : named;

@@ -1,8 +1,9 @@
 /** `policyloop run --dry-run` with a history: the prompt that a run would send, without a call. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { execute as init } from '../../src/commands/init.js';
 import { execute as runCommand } from '../../src/commands/run.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import {
@@ -54,6 +55,16 @@ it('a dry run with a longer history shows a later prompt, with evaluations from 
   expect(evaluations(messages)).toBe(7);
   const { messages: none } = await dryRun(workplace(), {});
   expect(evaluations(none)).toBe(0);
+});
+
+it('shows the prompt of a set that init copied, with the helpers that init wrote', async () => {
+  const cwd = workplace({ prompts: { set: './my-prompts', helpers: './helpers.mjs' } });
+  const { context } = recordingContext(cwd);
+  await init({ kind: 'prompts', file: 'my-prompts' }, context);
+  await expect(init({ kind: 'prompts', file: 'my-prompts' }, context)).rejects.toThrow('already exists');
+  await init({ kind: 'helpers', file: 'helpers.mjs' }, context);
+  appendFileSync(join(cwd, 'my-prompts', 'system.hbs'), '{{laboratory}}');
+  expect((await dryRun(cwd, {})).messages[0]!.content).toContain('Laboratory 7');
 });
 
 it('a history is refused if it is negative or lacks --dry-run', async () => {
