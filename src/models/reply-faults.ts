@@ -64,12 +64,13 @@ export function silenceWarning(
 ): string | undefined {
   if (text.trim() !== '' || finishReason === 'content-filter') return undefined;
   if (finishReason === 'length') {
-    const limit = maxTokens === undefined ? "the provider's token limit" : `all ${maxTokens} tokens`;
-    return `the model used up ${limit} before it answered, probably on thinking: raise model.maxTokens, or make it think less`;
+    const [limit, change] =
+      maxTokens === undefined ? ["the provider's token limit", 'set'] : [`all ${maxTokens} tokens`, 'raise'];
+    return `the model used up ${limit} before it answered, probably on thinking: ${change} model.maxTokens, or make it think less`;
   }
   return reasoning === undefined
-    ? `the model gave an empty reply: if it thinks, raise model.maxTokens; if the prompt is too long for the server, ${shortenPrompt}`
-    : 'the model thought, but gave no answer: raise model.maxTokens, or make it think less';
+    ? `the model gave an empty reply: if the prompt is too long for the server, ${shortenPrompt}`
+    : "the model ended its reply after its reasoning, without an answer: make it think less or, if the answer is in the reasoning, turn off the server's reasoning parser";
 }
 
 /** Maximum number of characters examined at the end of a text, and minimum number that must repeat. */

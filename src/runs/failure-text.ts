@@ -32,26 +32,24 @@ export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>>
 };
 
 /** Why a reply was rejected, or why a call failed. */
-export type FailureKind = ParseFailure['kind'] | `error: ${ModelErrorKind}`;
+export type FailureKind = ParseFailure['kind'] | ModelErrorKind | ReplyFault;
 
+/** Faults that explain why a reply has no answer. */
+const explaining = ['content-filter', 'no-text', 'loop'] as const satisfies ReplyFault[];
+
+/** @param faults those of the call: if one explains why the reply has no answer, it is the kind */
 export function failureKind(
   outcome: { readonly kind: 'accepted' } | CallRecord['outcome'],
+  faults: readonly string[],
 ): FailureKind | undefined {
-  switch (outcome.kind) {
-    case 'accepted':
-      return undefined;
-    case 'rejected':
-      return outcome.failure.kind;
-    case 'error':
-      return `error: ${outcome.error}`;
-  }
+  if (outcome.kind === 'accepted') return undefined;
+  if (outcome.kind === 'error') return outcome.error;
+  const { kind } = outcome.failure;
+  const hasNoAnswer = kind === 'missing' || kind === 'truncated';
+  return (hasNoAnswer ? explaining.find((fault) => faults.includes(fault)) : undefined) ?? kind;
 }
 
-export function failureMeaning(kind: FailureKind): string {
-  return kind.startsWith('error: ')
-    ? faultMeaning[kind.slice('error: '.length) as ModelErrorKind]
-    : rejectionMeaning[kind as ParseFailure['kind']];
-}
+export const failureMeaning = (kind: FailureKind): string => ({ ...rejectionMeaning, ...faultMeaning })[kind];
 
 const rejectionMeaning: Readonly<Record<ParseFailure['kind'], string>> = {
   missing: 'no answer in the requested format',

@@ -192,10 +192,10 @@ export function placeName(
   return `iteration ${place.iteration}${config.candidates > 1 ? `.${place.candidate + 1}` : ''}`;
 }
 
-/** Example: `12 calls, 3 failed, 45.1k tokens in (80 % cached), 2k out, cost 0.0123`. */
+/** Example: `12 calls, 3 without a reply, 45.1k tokens in (80 % cached), 2k out, cost 0.0123`. */
 export function formatUsage(usage: UsageTotals): string {
   const parts = [plural(usage.calls, 'call')];
-  if (usage.errors > 0) parts.push(`${usage.errors} failed`);
+  if (usage.errors > 0) parts.push(`${usage.errors} without a reply`);
   if (usage.retries > 0) parts.push(`${usage.retries} ${usage.retries === 1 ? 'retry' : 'retries'}`);
   if (usage.promptTokens > 0) {
     const cached = Math.round((100 * usage.cachedTokens) / usage.promptTokens);

@@ -299,7 +299,7 @@ describe('the model', () => {
       /: Found 2 of 10 parameters.* It begins: “params\[0\]: 1\.0, params\[1\]: 2\.0”/,
       /a run asks again up to 3 times/,
     ],
-    ['', /: .* It is empty\./, /raise model\.maxTokens/],
+    ['', /: .* It is empty\./, /the model gave an empty reply: if the prompt is too long/],
     [
       Array.from({ length: 10 }, (_, i) => `params[${i}]: ${90 + i}.0`).join(', '),
       /: Not within −6 to 6/,

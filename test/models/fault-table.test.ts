@@ -105,6 +105,10 @@ const inTheMiddle =
   };
 
 const filtered = 'content-filter';
+const refused = (message: string, code: string): Sent => ({
+  status: 400,
+  body: { error: { message, code } },
+});
 const failures: readonly (readonly [name: string, sent: Sent, kind: string, retried: boolean])[] = [
   ['429 without Retry-After', { status: 429, body: { error: { message: 'slow down' } } }, 'rate-limit', true],
   ['500', { status: 500, body: {} }, 'server', true],
@@ -126,41 +130,15 @@ const failures: readonly (readonly [name: string, sent: Sent, kind: string, retr
   ['JSON of another shape', { body: { choices: 'none', message: [] } }, 'malformed', true],
   ['a JSON number', { body: '7' }, 'malformed', true],
   ['null', { body: 'null' }, 'malformed', true],
-  [
-    'Azure',
-    { status: 400, body: { error: { message: 'filtered', code: 'content_filter' } } },
-    filtered,
-    false,
-  ],
+  ['Azure', refused('filtered', 'content_filter'), filtered, false],
   [
     'OpenAI',
-    {
-      status: 400,
-      body: {
-        error: {
-          message: 'Your prompt was flagged as potentially violating our usage policy',
-          code: 'invalid_prompt',
-        },
-      },
-    },
+    refused('Your prompt was flagged as potentially violating our usage policy', 'invalid_prompt'),
     filtered,
     false,
   ],
-  [
-    'DeepSeek',
-    { status: 400, body: { error: { message: 'Content Exists Risk', code: 'invalid_request_error' } } },
-    filtered,
-    false,
-  ],
-  [
-    'Alibaba',
-    {
-      status: 400,
-      body: { error: { message: 'Input may contain inappropriate content', code: 'data_inspection_failed' } },
-    },
-    filtered,
-    false,
-  ],
+  ['DeepSeek', refused('Content Exists Risk', 'invalid_request_error'), filtered, false],
+  ['Alibaba', refused('Input may contain inappropriate content', 'data_inspection_failed'), filtered, false],
   [
     'xAI',
     { status: 403, body: { code: 'no permission', error: 'Content violates usage guidelines' } },
@@ -355,12 +333,27 @@ describe('retries', () => {
 
 const phrase = 'I will now think about it again. ';
 const most = { promptTokens: expect.any(Number), completionTokens: expect.any(Number) };
+const said = (message: Json) => ({ openai: chat({ message }), ollama: ollama({ message }) });
+const calling = (given: unknown) => ({ content: null, tool_calls: [{ function: { arguments: given } }] });
+const counting = (prompt_tokens: unknown, completion_tokens: unknown) => ({
+  openai: chat({}, { prompt_tokens, completion_tokens }),
+  ollama: ollama({ prompt_eval_count: prompt_tokens, eval_count: completion_tokens }),
+});
+const nine = { prompt_tokens: 30, completion_tokens: 9 };
+const thinking = (more: Json) =>
+  chat({}, { ...nine, completion_tokens_details: { reasoning_tokens: 320 }, ...more });
 const replies: readonly (readonly [string, { openai?: Json; ollama?: Json }, Partial<Completion>])[] = [
+  ['null content', said({ content: null }), { text: '', faults: ['no-text'] }],
   [
-    'null content',
-    { openai: chat({ message: { content: null } }), ollama: ollama({ message: { content: null } }) },
-    { text: '', faults: ['no-text'] },
+    'only reasoning',
+    said({ content: '', thinking: 'Hm.' }),
+    { warnings: [expect.stringMatching(/after its reasoning, without an answer(?!.*maxTokens)/) as string] },
   ],
+  ['a tool call', said(calling({ params: [1, 2] })), { text: '{"params":[1,2]}' }],
+  ['a call in JSON', said(calling('{"params": [1, 2]}')), { text: '{"params": [1, 2]}' }],
+  ['texts', said(calling('{"why": "fast", "code": "a;\\nb;"}')), { text: 'why: fast\ncode:\na;\nb;' }],
+  ['a call after a text', said({ ...calling('{}'), content: answer }), { text: answer }],
+  ['a broken call', said({ content: '', tool_calls: [{ id: 7 }] }), { text: '', faults: ['no-text'] }],
   [
     'filtered',
     { openai: chat({ message: { content: null }, finish_reason: 'content_filter' }) },
@@ -384,66 +377,29 @@ const replies: readonly (readonly [string, { openai?: Json; ollama?: Json }, Par
     { openai: chat({}, null), ollama: ollama({ prompt_eval_count: undefined, eval_count: undefined }) },
     { faults: ['usage-missing'], usage: { unreported: most } },
   ],
-  [
-    'NaN',
-    {
-      openai: chat({}, { prompt_tokens: 'NaN', completion_tokens: -4 }),
-      ollama: ollama({ prompt_eval_count: 'NaN', eval_count: -4 }),
-    },
-    { faults: ['usage-wrong'], usage: { unreported: most } },
-  ],
-  [
-    'nothing for something',
-    {
-      openai: chat({}, { prompt_tokens: 0, completion_tokens: 0 }),
-      ollama: ollama({ prompt_eval_count: 0, eval_count: 0 }),
-    },
-    { faults: ['usage-wrong'], usage: { unreported: most } },
-  ],
+  ['NaN', counting('NaN', -4), { faults: ['usage-wrong'], usage: { unreported: most } }],
+  ['nothing for something', counting(0, 0), { faults: ['usage-wrong'], usage: { unreported: most } }],
   [
     'absurdly many',
-    { openai: chat({}, { prompt_tokens: 1e15, completion_tokens: 5 }) },
+    counting(1e15, 5),
     {
       faults: ['usage-wrong'],
-      usage: {
-        completionTokens: 5,
-        unreported: { promptTokens: expect.any(Number) as number, completionTokens: 0 },
-      },
+      usage: { completionTokens: 5, unreported: { ...most, completionTokens: 0 } },
     },
   ],
   [
     'reasoning beside the completion, in the total',
-    {
-      openai: chat(
-        {},
-        {
-          prompt_tokens: 30,
-          completion_tokens: 9,
-          total_tokens: 359,
-          completion_tokens_details: { reasoning_tokens: 320 },
-        },
-      ),
-    },
+    { openai: thinking({ total_tokens: 359 }) },
     { usage: { promptTokens: 30, completionTokens: 329, reasoningTokens: 320 } },
   ],
   [
     'more reasoning than completion',
-    {
-      openai: chat(
-        {},
-        { prompt_tokens: 30, completion_tokens: 9, completion_tokens_details: { reasoning_tokens: 320 } },
-      ),
-    },
+    { openai: thinking({}) },
     { faults: ['usage-wrong'], usage: { promptTokens: 30, completionTokens: 329, reasoningTokens: 320 } },
   ],
   [
     'more cached than read',
-    {
-      openai: chat(
-        {},
-        { prompt_tokens: 30, completion_tokens: 9, prompt_tokens_details: { cached_tokens: 99 } },
-      ),
-    },
+    { openai: chat({}, { ...nine, prompt_tokens_details: { cached_tokens: 99 } }) },
     { faults: ['usage-wrong'], usage: { promptTokens: 30, completionTokens: 9 } },
   ],
   [

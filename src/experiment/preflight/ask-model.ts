@@ -4,6 +4,7 @@ import { callSeed } from '../../base/random/seeds.js';
 import { formatCount, formatDuration, plural } from '../../base/text/numbers.js';
 import { languageMemberOf, languageModelOf, type SingleModelConfig } from '../../config/model.js';
 import { type Completion, type LanguageModel, ModelError } from '../../models/language-model.js';
+import { silenceWarning } from '../../models/reply-faults.js';
 import { encodingFor } from '../../prompting/notation/encoding.js';
 import { answerFormOf, answerGrammar } from '../../prompting/notation/grammar.js';
 import { createModel } from '../../proposers/create-model.js';
@@ -124,7 +125,7 @@ const noAnswer = (field: string, message: string): Finding => ({
 
 /** Reports an answer and, if it is a proposal, how a run would judge it. */
 function judged(
-  { finishReason, format, latencyMs, text, usage }: Completion,
+  completion: Completion,
   call: CallRecord | undefined,
   {
     corrections,
@@ -132,14 +133,22 @@ function judged(
     name,
   }: { readonly corrections: number; readonly field: string; readonly name: string },
 ): Finding {
+  const { finishReason, format, latencyMs, text, usage } = completion;
   const tokens = (count: number | undefined) => (count === undefined ? '?' : formatCount(count));
   const sizes = `${tokens(usage.promptTokens)} tokens in, ${tokens(usage.completionTokens)} out`;
   const answers = `${name} answers (${formatDuration(latencyMs)}, ${sizes}${format === undefined ? '' : `, format ${format}`})`;
   const isEmpty = text.trim() === '';
-  const longer = `raise ${field}.maxTokens: the model may use up its tokens on reasoning before it answers`;
+  const longer =
+    finishReason === 'length'
+      ? `raise ${field}.maxTokens: the model may use up its tokens on reasoning before it answers`
+      : silenceWarning(completion, undefined);
   if (call === undefined)
     return isEmpty
-      ? warning({ field, message: `${answers}, but its answer is empty`, hint: longer })
+      ? warning({
+          field,
+          message: `${answers}, but its answer is empty`,
+          ...(longer !== undefined && { hint: longer }),
+        })
       : found(field, answers);
   const { outcome } = call;
   if (outcome.kind === 'accepted') {
@@ -156,9 +165,8 @@ function judged(
     field,
     message: `${answers}, but a run would reject this reply: ${rejectionText(call, 200)}`,
     hint:
-      finishReason === 'length' || isEmpty
-        ? longer
-        : `${again}; if that doesn't help, try another prompts.set, a model.format that enforces the answer, or a larger model`,
+      longer ??
+      `${again}; if that doesn't help, try another prompts.set, a model.format that enforces the answer, or a larger model`,
   });
 }
 

@@ -1,5 +1,6 @@
 /** Reads chat completions of all servers. */
 import { z } from 'zod';
+import { jsonIn } from '../../base/files/json-depth.js';
 import type { ChatMessage, Completion, FinishReason } from '../language-model.js';
 import {
   checkUsage,
@@ -18,9 +19,13 @@ const contentPart = z.object({
   thinking: z.array(z.object({ text: z.string().optional() })).optional(),
 });
 
+/** A call of a tool; Ollama sends its arguments as an object, others as JSON. */
+const toolCall = z.object({ function: z.object({ arguments: z.unknown() }) });
+
 const messageSchema = z.object({
   content: z.union([z.string(), z.array(contentPart)]).nullish(),
   refusal: z.string().nullish(),
+  tool_calls: z.array(toolCall).nullish().catch(undefined),
   /** The fields for reasoning of DeepSeek, vLLM and llama.cpp; of OpenRouter; and of Ollama's own interface. */
   reasoning_content: z.string().nullish(),
   reasoning: z.string().nullish(),
@@ -100,11 +105,23 @@ function readChoice({
   const text =
     typeof message.content === 'string' ? message.content : parts.map((part) => part.text ?? '').join('');
   const reasoning = message.reasoning_content || message.reasoning || message.thinking || thinking.join('');
+  const called = () =>
+    (message.tool_calls ?? []).map((call) => argumentsText(call.function.arguments)).join('\n');
   return {
-    text: text === '' ? (message.refusal ?? '') : text,
+    text: text.trim() === '' ? message.refusal || called() || text : text,
     ...(reasoning !== '' && { reasoning }),
     finishReason: readFinishReason(finish_reason ?? ''),
   };
+}
+
+/** Arguments of a tool call as a reply: texts, such as programs, without JSON's escapes; otherwise as JSON. */
+function argumentsText(given: unknown): string {
+  const value = typeof given === 'string' ? (jsonIn(given) ?? given) : given;
+  if (typeof value === 'string') return value;
+  const texts = z.record(z.string(), z.string()).safeParse(value);
+  if (!texts.success) return typeof given === 'string' ? given : (JSON.stringify(given) ?? '');
+  const entries = Object.entries(texts.data);
+  return entries.map(([name, text]) => `${name}:${/\s/.test(text) ? '\n' : ' '}${text}`).join('\n');
 }
 
 /** Maps the names that OpenAI, Gemini, Zhipu and Anthropic's models send. */

@@ -4,6 +4,7 @@ import { formatDuration, formatInterval, formatReturn, plural } from '../../base
 import { number, terminalTable, text } from '../../base/text/table.js';
 import type { ParameterVector } from '../../policies/policy.js';
 import { type BufferEntry, bestEntries } from '../../rollout/replay-buffer.js';
+import { failureKind } from '../../runs/failure-text.js';
 import { type Labels, readLabels } from '../../runs/listing/labels.js';
 import type { OpenedRun } from '../../runs/open-run.js';
 import { programTitle, sourceLines } from '../../runs/program-text.js';
@@ -16,7 +17,7 @@ import {
   resultOf,
   summaryOf,
 } from '../../runs/summary.js';
-import { largest, mean, smallest } from '../../statistics/descriptive.js';
+import { largest, mean, smallest, sum } from '../../statistics/descriptive.js';
 import {
   type MemberFigures,
   memberFigures,
@@ -69,10 +70,12 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
   const hasMembers = provider === 'portfolio' || provider === 'replayed';
   const members = hasMembers ? memberFigures(proposals) : [];
   const revisions = revisionFigures(events, calls);
-  const outcomes = proposals.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome));
+  const kinds = proposals.flatMap(({ attempts }) =>
+    attempts.map(({ faults, outcome }) => failureKind(outcome, faults)),
+  );
   const failures = groupedBy(
-    outcomes.filter((outcome) => outcome.kind !== 'accepted'),
-    (outcome) => (outcome.kind === 'rejected' ? outcome.failure.kind : outcome.error),
+    kinds.filter((kind) => kind !== undefined),
+    (kind) => kind,
   );
   return {
     ...resultOf(summaryOf(path, manifest), cwd),
@@ -108,6 +111,10 @@ export function runText(run: OpenedRun, shown: Shown): string {
   const { caps, confirmed, revisions, usage } = figures;
   const { entries } = recorded;
   const scores = entries.map(({ score }) => score);
+  const failed = sum(Object.values(figures.failures));
+  const others = Object.entries(usage.faults ?? {})
+    .map(([kind, count]) => [kind, count - (figures.failures[kind] ?? 0)] as const)
+    .filter(([, count]) => count > 0);
   const range = formatInterval([smallest(scores), largest(scores)]);
   const { ended } = summaryOf(path, manifest);
   const amounts = `${figures.iterations} of ${plural(manifest.iterations.of, 'iteration')}, ${plural(entries.length, 'evaluation')}, ${formatDuration(manifest.activeMs)}`;
@@ -130,8 +137,9 @@ export function runText(run: OpenedRun, shown: Shown): string {
     ...(figures.members ?? []).map((member) => `member    ${memberText(member)}`),
     `usage     ${formatUsage(usage)}`,
     caps && `limits    ${formatCaps(caps)}`,
-    usage.faults && `faults    ${formatFaults(usage.faults)}`,
-    `failures  ${formatFaults(figures.failures) || 'none'}`,
+    `failures  ${failed === 0 ? 'none' : `${formatFaults(figures.failures)} (${failed} of ${plural(usage.calls, 'call')})`}`,
+    others.length > 0 &&
+      `faults    ${formatFaults(Object.fromEntries(others))} (no call failed because of these)`,
     figures.tags.length > 0 && `tags      ${figures.tags.join(' ')}`,
     `report    ${figures.report}`,
   ];

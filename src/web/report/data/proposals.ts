@@ -6,7 +6,7 @@ import type { LoggedEvent } from '../../../runs/events.js';
 import type { RunSummary } from '../../../runs/summary.js';
 
 /** A call without its prompt and reply, which stay on disk. `index`: position among the run's calls. */
-interface LoggedAttempt {
+export interface LoggedAttempt {
   readonly index: number;
   readonly outcome: Exclude<CallRecord['outcome'], { kind: 'accepted' }> | typeof accepted;
   readonly faults: readonly string[];

@@ -50,7 +50,9 @@ function chosen(
   const failed = proposals.filter(hasFailure);
   // The table of failures links to the latest failure of each kind.
   const latest = new Map(
-    failed.flatMap((one) => one.attempts.map(({ outcome }) => [failureKind(outcome), one] as const)),
+    failed.flatMap((one) =>
+      one.attempts.map(({ faults, outcome }) => [failureKind(outcome, faults), one] as const),
+    ),
   );
   const known = new Set([...(best ? [best] : []), ...confirmations].map(proposalId));
   const improved = proposals.filter((one) => one.improved);

@@ -12,7 +12,7 @@ import {
 import { excerpt } from '../../../base/text/one-line.js';
 import { statedReason } from '../../../prompting/answer/reason.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
-import { type CallRecord, isModelCall } from '../../../runs/calls.js';
+import { type CallRecord, faultsOf, isModelCall } from '../../../runs/calls.js';
 import { explainFailure, failureKind, failureMeaning } from '../../../runs/failure-text.js';
 import { factList } from '../../study.js';
 import { packPrompts } from '../data/prompt-store.js';
@@ -126,7 +126,7 @@ function attemptEntry(index: number, log: Log, reason: string): Content {
   const call = log.calls.get(index)!;
   const { completion } = call;
   const reply = completion?.text;
-  const kind = failureKind(call.outcome);
+  const kind = failureKind(call.outcome, faultsOf(call));
   return html`<article>
 <h3>${call.attempt === 0 ? 'First attempt' : `Correction ${call.attempt}`} <span class="chip ${kind === undefined ? 'good' : 'bad'}">${kind ?? 'accepted'}</span></h3>
 ${outcomeText(call)}
@@ -158,7 +158,7 @@ function outcomeText({ completion, outcome }: CallRecord): Content | undefined {
     case 'rejected':
       return html`<p class="failure">${explainFailure(outcome.failure)}</p>`;
     case 'error':
-      return html`<p class="failure">${failureMeaning(`error: ${outcome.error}`)}: ${outcome.message.slice(0, 2000)}</p>`;
+      return html`<p class="failure">${failureMeaning(outcome.error)}: ${outcome.message.slice(0, 2000)}</p>`;
   }
 }
 

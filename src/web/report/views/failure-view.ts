@@ -8,7 +8,7 @@ import type { ModelErrorKind } from '../../../models/language-model.js';
 import { failureKind, failureMeaning, faultMeaning, outcomeText } from '../../../runs/failure-text.js';
 import { placeName } from '../../../runs/summary.js';
 import { largest } from '../../../statistics/descriptive.js';
-import { isRejected, type LoggedProposal, onlyProposals } from '../data/proposals.js';
+import { isRejected, type LoggedAttempt, type LoggedProposal, onlyProposals } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
 /** Shows failed calls and provider faults, by kind. */
@@ -20,19 +20,25 @@ export function failureView(
   return html`${failedCalls(proposals, config, link)}${faultTable(proposals)}`;
 }
 
-/** Counts the faults of all attempts, including those that a retry resolved. */
+/** Counts the faults that aren't failures, such as those that a retry resolved. */
 function faultTable(proposals: readonly LoggedProposal[]): Content | undefined {
-  const faults = proposals.flatMap(({ attempts }) => attempts.flatMap((attempt) => attempt.faults));
+  const faults = proposals.flatMap(({ attempts }) => attempts.flatMap(otherFaults));
   const groups = mostFrequentFirst(faults, (kind) => kind);
   if (groups.length === 0) return undefined;
-  return html`<h3>Provider faults</h3>
+  return html`<h3>Other faults</h3>
 ${pageTable(groups, [
   text('kind', ({ kind }) => kind),
   number('count', ({ items }) => items.length),
   bar(({ share }) => share),
   text('meaning', ({ kind }) => faultMeaning[kind as ModelErrorKind]),
 ])}
-<p class="note">Every attempt counts, even if a retry succeeded or the reply was used despite the fault.</p>`;
+<p class="note">No call failed because of these: a retry succeeded, or the reply could be read.</p>`;
+}
+
+function otherFaults({ faults, outcome }: LoggedAttempt): readonly string[] {
+  const failure = failureKind(outcome, faults);
+  const at = failure === undefined ? -1 : faults.lastIndexOf(failure);
+  return faults.filter((_, i) => i !== at);
 }
 
 function failedCalls(
@@ -42,8 +48,8 @@ function failedCalls(
 ): Content {
   const calls = proposals.reduce((sum, proposal) => sum + proposal.attempts.length, 0);
   const failures = proposals.flatMap((proposal) =>
-    proposal.attempts.flatMap(({ outcome }) => {
-      const kind = failureKind(outcome);
+    proposal.attempts.flatMap(({ faults, outcome }) => {
+      const kind = failureKind(outcome, faults);
       return kind === undefined ? [] : { kind, outcome, proposal };
     }),
   );
