@@ -143,7 +143,7 @@ export async function openMachine(): Promise<Machine> {
 /** The features that policies need; dates, promises and proxies would only make programs harder to trust. */
 const intrinsics = {
   ...{ BaseObjects: true, Eval: true, RegExp: true, RegExpCompiler: true },
-  ...{ JSON: true, MapSet: true, TypedArrays: true },
+  ...{ JSON: true, MapSet: true, TypedArrays: true, StringNormalize: true },
 };
 
 const zeros = Buffer.alloc(page);

@@ -159,7 +159,10 @@ const seed = (low, high) => {
 };
 const random = () => ((next() >>> 5) * 67108864 + (next() >>> 6)) / 9007199254740992;`;
 
-/** Removes features that run text as code or may differ between machines, replaces `Math.random`, freezes built-ins. */
+/**
+ * Removes features that run text as code or may differ between machines, replaces `Math.random`, freezes built-ins. The
+ * properties of frozen prototypes become accessors, so that assigning a property of the same name to an object still works.
+ */
 const hardening = `
 const { isArray } = Array, { min } = Math, { fromCharCode } = String, { isView } = ArrayBuffer, { stringify } = JSON, { keys, freeze } = Object, Failure = Error;
 const NoCode = function Function() { throw new TypeError('code from text is not available'); };
@@ -169,6 +172,9 @@ for (const made of [() => 0, function* () {}])
 globalThis.Function = NoCode;
 for (const name of ['eval', 'BigInt', 'BigInt64Array', 'BigUint64Array', 'SharedArrayBuffer', 'Atomics', 'InternalError'])
   delete globalThis[name];
+
+for (const [{ prototype }, name] of [[String, 'localeCompare'], [Number, 'toLocaleString'], [Array, 'toLocaleString'], [Object.getPrototypeOf(Int8Array), 'toLocaleString']])
+  prototype[name] = () => { throw new TypeError(name + ' is not available, because it depends on the locale'); };
 
 ${seededRandom}
 Math.random = random;
@@ -205,15 +211,26 @@ const pending = [
   [][Symbol.iterator](), new Map()[Symbol.iterator](), new Set()[Symbol.iterator](), ''[Symbol.iterator](),
   'a'.matchAll(/a/g), Iterator.from({ next() {} }), [].values().map((x) => x),
 ];
+const overridable = (prototype, key, { value, enumerable }) => ({
+  get: () => value,
+  set(given) {
+    if (this === prototype) throw new TypeError("'" + String(key) + "' of a built-in prototype is read-only");
+    defineProperty(this, key, { value: given, writable: true, enumerable: true, configurable: true });
+  },
+  enumerable,
+});
 const seen = new Set();
 while (pending.length > 0) {
   const value = pending.pop();
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) continue;
   seen.add(value);
   pending.push(Object.getPrototypeOf(value));
+  const isPrototype = Object.hasOwn(value, 'constructor');
   for (const key of Reflect.ownKeys(value)) {
     const property = Object.getOwnPropertyDescriptor(value, key);
     pending.push(property.value, property.get, property.set);
+    if (property.writable && property.configurable && isPrototype)
+      defineProperty(value, key, overridable(value, key, property));
   }
   freeze(value);
 }

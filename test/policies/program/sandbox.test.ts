@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import type { Action, EnvironmentSpec, Observation, Space } from '../../../src/environments/environment.js';
@@ -275,4 +276,18 @@ it('charged functions behave as native ones, and usual steps cost little', () =>
   return 1;
 }`;
   expect(sandbox.build(source)(state)).toBe(1);
+});
+
+const ordinary = readFileSync(new URL('../../fixtures/ordinary-programs.txt', import.meta.url), 'utf8');
+it.each(ordinary.trim().split('\n'))('acts as in Node, or names what is missing: %s', (body) => {
+  const source = `const act = (o, m) => { ${body} };`;
+  try {
+    expect([0, 1]).toContain(sandbox.build(source)(state));
+  } catch (error) {
+    if (!(error instanceof ProgramFault)) throw error;
+    expect(error.failure.reason).toMatch(/not available|is not defined|not extensible/);
+    return;
+  }
+  const native = new Function(`'use strict'; ${source} return (o) => act(o, {});`)() as Policy;
+  expect(sandbox.build(source)(state)).toBe(native([...state]));
 });
