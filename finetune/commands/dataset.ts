@@ -8,9 +8,8 @@ import { formatCompact, plural } from '../../src/base/text/numbers.js';
 import { number, terminalTable, text } from '../../src/base/text/table.js';
 import { fitted } from '../../src/base/text/width.js';
 import type { DatasetManifest } from '../dataset/dataset.js';
-import { recipes, rowFormats } from '../dataset/example.js';
+import { recipes, rowFormats, usualExamples } from '../dataset/example.js';
 import type { Distribution } from '../dataset/token-statistics.js';
-import { usualExamples } from '../dataset/yield.js';
 
 export const options = (y: Argv) =>
   y

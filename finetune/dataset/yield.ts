@@ -2,11 +2,9 @@
 import { plural } from '../../src/base/text/numbers.js';
 import { shellWord } from '../../src/base/text/one-line.js';
 import { programsOf } from '../../src/policies/policy.js';
-import type { RunRecipe } from './example.js';
+import { largest } from '../../src/statistics/descriptive.js';
+import { type RunRecipe, usualExamples } from './example.js';
 import type { SourceRun } from './source-run.js';
-
-/** Numbers of training examples in docs/tutorial.md and docs/real-model.md. */
-export const usualExamples = { least: 594, most: 1648 };
 
 /** Identifies what a run improves; scores of equal tasks are comparable. */
 export const taskOf = ({ config: { environment, evaluation } }: SourceRun): string =>
@@ -35,7 +33,7 @@ export function howToGetMore(recipe: RunRecipe, runs: readonly SourceRun[], made
   const { family, name } = runs[0]!;
   const baselines = programsOf(family) === undefined ? ['hill-climb', 'cma-es', 'gp'] : ['random', 'genetic'];
   const perSeed = Math.max(1, made / runs.length) * baselines.length * (others + 1);
-  const first = Math.max(...runs.map(({ manifest }) => manifest.seed)) + 1;
+  const first = largest(runs.map(({ manifest }) => manifest.seed)) + 1;
   const last = first + Math.max(0, Math.ceil((usualExamples.least - made) / perSeed) - 1);
   return [
     recipe === 'improvement' && proposals > made ? `--recipe weighted uses all ${proposals} proposals; ` : '',
