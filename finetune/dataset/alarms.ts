@@ -1,8 +1,8 @@
 /** Checks a dataset for problems that would make training useless or its results misleading. */
 import { plural } from '../../src/base/text/numbers.js';
 import type { Example, Recipe } from './example.js';
+import { usualExamples } from './example.js';
 import type { ExampleLength } from './token-statistics.js';
-import { usualExamples } from './yield.js';
 
 export interface Alarm {
   readonly kind: 'few' | 'no-positive-signal' | 'too-long' | 'empty-split' | 'leakage' | 'templates-changed';
