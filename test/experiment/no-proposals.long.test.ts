@@ -270,7 +270,10 @@ describe('commands', () => {
       expect(listed.text).toContain('failed: 0 proposals accepted');
       const items = scan([{ path: join(cwd, 'buffers'), prefix: '' }]);
       expect([...items.values()].map(({ item }) => item)).toEqual([
-        expect.objectContaining({ status: 'failed', failure: expect.stringMatching(/^0 proposals accepted/) }),
+        expect.objectContaining({
+          status: 'failed',
+          failure: expect.stringMatching(/^0 proposals accepted/),
+        }),
       ]);
 
       const again = (overrides: readonly string[]) =>
