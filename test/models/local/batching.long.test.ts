@@ -249,7 +249,9 @@ describe('a batch', () => {
   it('reuses the cached prompts and answers of several conversations', async () => {
     const model = await open(path);
     const generator = model.generator(4);
-    const first = [1, 2, 3].map((number) => model.request(number, { eosTokens: new Set() }));
+    const first = [1, 2, 3].map((number) =>
+      model.request(number, { eosTokens: new Set(), readTogether: true }),
+    );
     const answered = await together(generator, first);
     const next = first.map((request, i) => ({
       ...request,

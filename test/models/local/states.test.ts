@@ -48,9 +48,8 @@ describe.each(recurrentFamilies)('%s', (name) => {
       expect(first).toMatchObject({ cachedTokens: 0, promptTokens: 300 });
       const answered = [...ids, ...first.answers[0]!.ids];
       const steps: [readonly number[], number][] = [
-        // A conversation goes on behind its answer, whose last token was not read.
-        [[...answered, 5, 6], answered.length - 1],
-        // The end of the prompt changed: the last whole chunk is what is kept.
+        // Only whole chunks are kept, not the end of the prompt or its answer.
+        [[...answered, 5, 6], 256],
         [[...ids.slice(0, 290), 3, 4, 5], 256],
         [ids.slice(0, 280), 256],
         [ids.slice(0, 256), 0],

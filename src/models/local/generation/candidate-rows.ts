@@ -70,9 +70,9 @@ export class CandidateRows {
     return this.#several;
   }
 
-  /** Number of tokens that fit in a row before the cache grows. */
+  /** Number of tokens that fit in a row before the cache grows; 0 if there are no rows, whatever was decoded before. */
   get capacity(): number {
-    return this.#own.capacity;
+    return this.#rows.length === 0 ? 0 : this.#own.capacity;
   }
 
   get canJoin(): boolean {
@@ -159,11 +159,12 @@ export class CandidateRows {
     this.#arrived = [];
   }
 
-  /** Adds a request's only answer to its prompt's cache, because a conversation may continue from it. */
+  /** Adds a request's only answer to its prompt's cache, if it may be read in other pieces than a prompt. */
   async #keepAnswers(): Promise<void> {
     for (const [row, { work, candidate }] of this.#rows.entries()) {
       const { candidates, held, read } = work;
-      if (candidates.length > 1 || !candidate.finished || held.tokens !== read) continue;
+      if (!work.request.readTogether || candidates.length > 1) continue;
+      if (!candidate.finished || held.tokens !== read) continue;
       const from = this.#several ? work.request.prompt.length : 0;
       const entries = await this.#own.entries(row, from);
       await held.cache.append(entries);

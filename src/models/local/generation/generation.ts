@@ -15,20 +15,18 @@ export class AbortedError extends Error {
   override readonly name = 'AbortedError';
 }
 
-/** Maximum number of prompt tokens per forward pass: enough to use the processor well, few enough to abort quickly. */
-const longestChunk = 256;
-const shortestChunk = 32;
+/**
+ * Number of prompt tokens per forward pass. Cached tokens are reused only in whole chunks, because the same tokens read
+ * in other pieces are rounded differently, which can change answers of quantised models. Chunks are longer if layers
+ * have a state, because few states are kept.
+ */
+const chunkOf = (carries: boolean): number => (carries ? 256 : 64);
+
+/** Maximum number of tokens, with padding, when several prompts are read together. */
+const mostTogether = 256;
 
 /** Maximum number of unread tokens of a prompt that is read together with others. */
 const shortPrompt = 64;
-
-/** Number of float32 attention scores to compute at a time (64 MiB); late in a long prompt, chunks become shorter. */
-const scoresAtOnce = 2 ** 24;
-
-function chunkLength(config: DecoderConfig, position: number): number {
-  const fitting = Math.floor(scoresAtOnce / (config.heads * (position + longestChunk)));
-  return Math.max(shortestChunk, Math.min(longestChunk, fitting));
-}
 
 /** Memory limit in bytes for the rows of a batch. It doesn't depend on the machine, because it affects rounding. */
 const batchBytes = 2 ** 29;
@@ -140,7 +138,7 @@ export class TextGenerator {
   #takesMore(): boolean {
     const unread = (this.#entering.length + 1) * largest([1, ...this.#entering.map(unreadTokens)]);
     const together = this.#rows.several && !this.#carries && this.#entering.every(isShort);
-    return this.#entering.length === 0 || (together && unread <= longestChunk);
+    return this.#entering.length === 0 || (together && unread <= mostTogether);
   }
 
   async #begin(work: Work): Promise<void> {
@@ -149,7 +147,8 @@ export class TextGenerator {
     const long = limit !== undefined && prompt.length + maxTokens > limit;
     try {
       // Cached tokens have no logits, so read the last token again.
-      const held = await this.#prompts.of({ conversation, system, long }, prompt.slice(0, -1));
+      const step = work.request.readTogether ? 1 : chunkOf(this.#carries);
+      const held = await this.#prompts.of({ conversation, system, long }, prompt.slice(0, -1), step);
       this.#entering.push({ ...work, held, cachedTokens: held.cache.length, candidates: [] });
     } catch (error) {
       work.reject(error);
@@ -164,7 +163,7 @@ export class TextGenerator {
     try {
       const from = prompt.length;
       hooks.onRead?.(from, ids.length);
-      const chunk = ids.slice(from, from + chunkLength(this.#config, from));
+      const chunk = ids.slice(from, from + chunkOf(this.#carries));
       const last = from + chunk.length === ids.length;
       const output = await this.#session.forward({
         ids: chunk,

@@ -47,8 +47,11 @@ export class PromptCaches {
     this.#limits = limits;
   }
 
-  /** Returns a cache with the longest prefix that `prompt` shares with a cached prompt of its kind; empty if none. */
-  async of(kind: PromptKind, prompt: readonly number[]): Promise<HeldPrompt> {
+  /**
+   * Returns a cache with the longest prefix that `prompt` shares with a cached prompt of its kind; empty if none.
+   * @param step the length of the prefix is a multiple of this
+   */
+  async of(kind: PromptKind, prompt: readonly number[], step = 1): Promise<HeldPrompt> {
     const several = this.#limits.requests > 1;
     const alike = this.#prompts.filter(
       (one) =>
@@ -59,12 +62,13 @@ export class PromptCaches {
     const found = alike
       .map((held) => ({ held, common: commonPrefix(held.tokens, prompt) }))
       .reduceRight((best, one) => (one.common > best.common ? one : best), { held: alike.at(-1), common: 0 });
+    const whole = found.common - (found.common % step);
     const held =
       found.held === undefined ||
       (several &&
         (isUnread(found.held) || found.common < Math.min(found.held.asked, found.held.tokens.length)))
-        ? await this.#copy(kind, found.held, found.common)
-        : this.#cut(found.held, found.held.kind.long === kind.long ? found.common : 0);
+        ? await this.#copy(kind, found.held, whole)
+        : this.#cut(found.held, found.held.kind.long === kind.long ? whole : 0);
     held.kind = kind;
     held.asked = prompt.length;
     this.#prompts = [...this.#prompts.filter((one) => one !== held), held];

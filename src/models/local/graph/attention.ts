@@ -62,13 +62,17 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, apart: Value
 }
 
 /**
- * Emits `apart`: g if there is only one new token, because a product of a single row reads the keys in place while
- * other products copy them. For more tokens, and always in shaders, it is 1.
+ * Emits `apart`. A product of a single row rounds differently from other products, so each token of a product must
+ * have the same number of rows, whatever the number of candidates: 1 if there is one query head per key head and one
+ * new token per row, otherwise several.
  */
 export function emitApart({ g, config: { heads, kvHeads } }: DecoderBuild, ids: Value): Value {
-  if (g.shaders) return g.integers([1]);
-  const single = g.op('Equal', [g.op('Size', [ids]), g.integers([1])]);
-  return g.op('Where', [single, g.integers([heads / kvHeads]), g.integers([1])]);
+  if (g.shaders || heads > kvHeads) return g.integers([1]);
+  const size = g.op('Shape', [ids]);
+  const [batch, tokens] = [0, 1].map((axis) =>
+    g.op('Slice', [size, g.integers([axis]), g.integers([axis + 1])]),
+  ) as [Value, Value];
+  return g.op('Where', [g.op('Equal', [tokens, g.integers([1])]), batch, g.integers([1])]);
 }
 
 export interface Places extends TokenPlaces {

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import type { Engine } from '../../../../src/models/local/generation/engine.js';
+import type { GenerateJob } from '../../../../src/models/local/generation/protocol.js';
+
+const never = { aborted: () => false };
+
+/** @param lines length of the prompt, which begins like every other one */
+export function repeatableJob(lines: number, seeds: readonly number[], end = 'Go on.'): GenerateJob {
+  const shown = Array.from({ length: lines }, (_, i) => `params[0]: ${i}.2; f(params): ${(i * 7) % 5}`);
+  return {
+    messages: [{ role: 'user', content: `${shown.join('\n')}\n${end}` }],
+    seeds,
+    maxTokens: 24,
+    sampling: { temperature: 1 },
+    sampledLogProbabilities: true,
+  };
+}
+
+/** Answers, log-probabilities included, depend on nothing but their prompt and seed. */
+export function repeats(fresh: (threads?: number) => Promise<Engine>): void {
+  const jobs = [repeatableJob(9, [1]), repeatableJob(14, [2], 'Say hello.'), repeatableJob(11, [3])];
+
+  it('gives equal answers in any order of requests', async () => {
+    const [one, other] = [await fresh(), await fresh()];
+    const inOrder = [];
+    for (const job of jobs) inOrder.push((await one.generate(job, never)).answers);
+    const reversed = [];
+    for (const job of jobs.toReversed()) reversed.push((await other.generate(job, never)).answers);
+    expect(reversed.toReversed()).toEqual(inOrder);
+    // Once more, with the prompt cached.
+    expect((await one.generate(jobs[2]!, never)).answers).toEqual(inOrder[2]);
+  });
+
+  it('gives equal answers with one thread and with two', async () => {
+    const [one, two] = [await fresh(1), await fresh(2)];
+    expect((await two.generate(jobs[1]!, never)).answers).toEqual(
+      (await one.generate(jobs[1]!, never)).answers,
+    );
+  });
+
+  it('gives an equal first candidate with 1, 3 and 8 candidates', async () => {
+    const engine = await fresh();
+    const first = async (count: number) => {
+      const seeds = Array.from({ length: count }, (_, i) => 5 + i);
+      return (await engine.generate(repeatableJob(12, seeds), never)).answers[0];
+    };
+    const alone = await first(1);
+    expect(await first(3)).toEqual(alone);
+    expect(await first(8)).toEqual(alone);
+  });
+}
