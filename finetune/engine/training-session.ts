@@ -12,6 +12,9 @@ export interface Parameter extends ParameterShape {
   readonly values: Numbers;
 }
 
+export const parameterCount = (parameters: readonly Parameter[]): number =>
+  parameters.reduce((count, { values }) => count + values.length, 0);
+
 /** Gradients by parameter name, each in the parameter's shape. */
 export type Gradients = ReadonlyMap<string, Numbers>;
 

@@ -11,7 +11,7 @@ import {
   type TrainingState,
 } from '../engine/checkpoint.js';
 import type { Sampler } from '../engine/sampler.js';
-import type { Parameter } from '../engine/training-session.js';
+import { type Parameter, parameterCount } from '../engine/training-session.js';
 import type { Evaluated, PolicyStep, TrainingEvent } from '../train/events.js';
 import { type Ended, type LoopHooks, runLoop } from '../train/loop.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
@@ -44,15 +44,13 @@ export interface OnlineLearning {
   readonly owner: CheckpointOwner;
 }
 
-export interface OnlineHooks extends Omit<LoopHooks, 'finish'> {
+export interface OnlineHooks extends LoopHooks {
   /** Receives the samples of some evaluations, each time before the evaluation's event. */
   onSamples?(step: number, samples: readonly Sample[]): void;
   /** What evaluations measure; recorded in the start event. Default: mean return. */
   readonly measured?: string | undefined;
   /** A monotonic clock in milliseconds. */
   milliseconds?(): number;
-  /** If true after an update or when a run resumes, the run ends early with a result. */
-  isSpent?(): boolean;
 }
 
 export interface OnlineOutcome {
@@ -89,6 +87,7 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
     kind: 'start',
     step: state.step,
     totalSteps,
+    parameters: parameterCount(run.parameters),
     episodes: groups * groupSize,
     ...(hooks.measured !== undefined && { measured: hooks.measured }),
     best: bestOf(state),
@@ -108,7 +107,6 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
       owner,
       step: () => playAndLearn(run, state, hooks),
       evaluate: evaluated,
-      isOver: () => state.step > 0 && hooks.isSpent?.() === true,
       progress: () => task.progress?.save(),
     },
     hooks,

@@ -31,7 +31,8 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
         `return ${formatNumber(words.relative && policyReturn !== undefined ? policyReturn : reward, 3)}`,
       ],
       line: (metric) => lineOf(metric, words),
-      train: (hooks, metrics) => learn(plan, args.finish === true, hooks, metrics, context.milliseconds),
+      limits: config.limits,
+      train: (hooks) => learn(plan, hooks, context.milliseconds),
       dataset: ({ step }) => episodesOf(config, step),
       summary: ({ best, last }) => ({
         meanReward: last?.meanReward ?? null,
@@ -51,21 +52,14 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
 
 async function learn(
   plan: PlannedLearning,
-  finish: boolean,
   hooks: SessionHooks,
-  metrics: () => readonly Metric[],
   milliseconds: () => number,
 ): Promise<OnlineOutcome & Trained> {
   const { config, decoder, method } = plan;
   const learning = await openLearning(plan);
   try {
     const outcome = await orOutOfMemory('learning', () =>
-      learnOnline(learning, {
-        ...hooks,
-        measured: wordsOf(config).measured,
-        milliseconds,
-        isSpent: () => finish || isSpent(config, metrics()),
-      }),
+      learnOnline(learning, { ...hooks, measured: wordsOf(config).measured, milliseconds }),
     );
     const { chosen, ended } = outcome;
     const lowest = chosen && { step: chosen.step, loss: -chosen.meanReward };
@@ -75,15 +69,6 @@ async function learn(
   } finally {
     await learning.close();
   }
-}
-
-function isSpent({ limits }: LearningConfig, metrics: readonly Metric[]): boolean {
-  const total = (of: (metric: Metric) => number) => metrics.reduce((sum, metric) => sum + of(metric), 0);
-  const tokens = total((metric) => (metric.kind === 'step' ? (metric.sampledTokens ?? 0) : 0));
-  return (
-    (limits.tokens !== undefined && tokens >= limits.tokens) ||
-    (limits.minutes !== undefined && total(({ seconds }) => seconds) >= 60 * limits.minutes)
-  );
 }
 
 function episodesOf(config: LearningConfig, step: number): DatasetLineage {

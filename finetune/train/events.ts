@@ -123,6 +123,8 @@ export type TrainingEvent =
       /** Number of completed steps; more than 0 if training resumes from a checkpoint. */
       readonly step: number;
       readonly totalSteps: number;
+      /** Number of trained parameters. */
+      readonly parameters: number;
       /** The splits of the dataset. */
       readonly training?: ReadSplit;
       readonly validation?: ReadSplit;

@@ -28,8 +28,8 @@ export interface LoopHooks {
   onEvent?(event: TrainingEvent): void;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;
-  /** If true, takes no further steps; the result comes from the checkpoint. */
-  readonly finish?: boolean | undefined;
+  /** If true after a step, or when training resumes, it ends early with a result. */
+  isSpent?(): boolean;
 }
 
 /** Trains from the state's step until the last step, an early end or an interruption. */
@@ -37,7 +37,10 @@ export async function runLoop(
   { state, totalSteps, ...training }: TrainingLoop,
   hooks: LoopHooks,
 ): Promise<Ended> {
-  const isOver = () => state.step >= totalSteps || hooks.finish === true || training.isOver?.() === true;
+  const isOver = () =>
+    state.step >= totalSteps ||
+    (state.step > 0 && hooks.isSpent?.() === true) ||
+    training.isOver?.() === true;
   const isDue = (every: number) => state.step % every === 0;
   let stepped = false;
   let stopped = false;

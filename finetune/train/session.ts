@@ -5,15 +5,21 @@ import process from 'node:process';
 import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
 import { messageOf, UserError } from '../../src/base/errors.js';
+import { readJsonLines } from '../../src/base/files/json-lines.js';
 import { lockRun } from '../../src/base/files/lock.js';
 import { openPage } from '../../src/base/open-page.js';
-import { formatDuration, plural } from '../../src/base/text/numbers.js';
+import { formatBytes, formatDuration, plural } from '../../src/base/text/numbers.js';
 import { shellWord } from '../../src/base/text/one-line.js';
 import { createProgress } from '../../src/base/text/progress.js';
 import { differences } from '../../src/runs/fingerprint.js';
 import { watchStopRequests } from '../../src/runs/stop-request.js';
 import type { Sample } from '../../src/runs/training/samples.js';
-import { finalText, type TrainingAbout, trainingOf } from '../../src/runs/training/trainings.js';
+import {
+  finalText,
+  secondsLeftOf,
+  type TrainingAbout,
+  trainingOf,
+} from '../../src/runs/training/trainings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import {
   type DatasetLineage,
@@ -25,7 +31,7 @@ import {
 import type { StepLoss } from '../engine/checkpoint.js';
 import { type Check, watchFor } from './alarms.js';
 import { type Display, showMetric } from './display.js';
-import type { Metric, TrainingEvent } from './events.js';
+import type { EventOf, Metric, TrainingEvent } from './events.js';
 import type { Ended } from './loop.js';
 import { createMeter, TrainingRecord } from './record.js';
 import { fixedSettings } from './train-config.js';
@@ -38,6 +44,8 @@ export interface TrainingArguments {
   readonly open?: boolean | undefined;
   /** If true, takes no further steps; the result comes from the checkpoint. */
   readonly finish?: boolean | undefined;
+  /** If true, says what would be trained, and writes nothing. */
+  readonly dryRun?: boolean | undefined;
   readonly json: boolean;
 }
 
@@ -60,6 +68,8 @@ export interface SessionHooks {
   onSamples(step: number, samples: readonly Sample[]): void;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop(): boolean;
+  /** If true after a step, or when training resumes, it ends early with a result. */
+  isSpent(): boolean;
 }
 
 interface TrainingJob<T extends Trained> extends Display {
@@ -67,8 +77,9 @@ interface TrainingJob<T extends Trained> extends Display {
   readonly output: string;
   readonly about: Omit<Training, 'outcome'>;
   readonly checks: readonly Check[];
-  /** @param metrics returns the metrics of the whole run */
-  train(hooks: SessionHooks, metrics: () => readonly Metric[]): Promise<T>;
+  /** For the whole run: minutes, and tokens sampled in updates. */
+  readonly limits?: { readonly minutes?: number | undefined; readonly tokens?: number | undefined };
+  train(hooks: SessionHooks): Promise<T>;
   /** Returns the dataset if it is known only at the end. */
   dataset?(trained: T): DatasetLineage;
   /** Additional fields of the last `--json` line for this kind of training. */
@@ -97,6 +108,7 @@ export async function runTraining<T extends Trained>(
       message: 'this training run has no checkpoint yet',
       hint: 'run it without --finish first',
     });
+  if (args.dryRun) return dryRun(job, args, context);
   const words = [shownPath(resolve(cwd, args.config), cwd), ...args.overrides].map(shellWord);
   const given = { command: [`policyloop finetune ${job.command}`, ...words].join(' '), folder: cwd };
   mkdirSync(output, { recursive: true });
@@ -143,6 +155,61 @@ export async function runTraining<T extends Trained>(
   } finally {
     release();
   }
+}
+
+/** Thrown when training would start. */
+class WouldStart extends Error {
+  readonly start: EventOf<'start'>;
+  constructor(start: EventOf<'start'>) {
+    super('would start');
+    this.start = start;
+  }
+}
+
+/** Prepares training until its start event, and prints what would be trained. */
+async function dryRun<T extends Trained>(
+  job: TrainingJob<T>,
+  args: TrainingArguments,
+  { cwd, milliseconds, now, print }: CommandContext,
+): Promise<number> {
+  const { about, output, unit } = job;
+  const onEvent = (event: TrainingEvent) => {
+    if (event.kind === 'start') throw new WouldStart(event);
+  };
+  const never = { stop: () => false, isSpent: () => false, onSamples: () => undefined };
+  const thrown: unknown = await job.train({ ...never, onEvent }).catch((error: unknown) => error);
+  if (!(thrown instanceof WouldStart)) throw withChangedKeys(thrown, output, about.config);
+  const { start } = thrown;
+  const metric = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() })(start);
+  // Gradients and the two averages of Adam; weights are in memory already.
+  const bytes = metric.rssBytes + 12 * start.parameters;
+  const earlier = readJsonLines<Metric>(join(output, trainingFiles.metrics), { repair: false }) ?? [];
+  const seconds = secondsLeftOf([...earlier.filter(({ step }) => step <= start.step), metric]);
+  const place = (path: string) => shownPath(path, cwd);
+  const { kind: _, ...counts } = start;
+  const time =
+    seconds === undefined ? `unknown; to measure it, train a few ${unit}s` : formatDuration(1000 * seconds);
+  print(
+    args.json
+      ? JSON.stringify({ ...counts, bytes, seconds: seconds ?? null, output: place(output) })
+      : [
+          job.line(metric, [metric]) ?? plural(start.totalSteps, unit),
+          `trains     ${plural(start.parameters, 'parameter')} of ${place(about.model)} (${about.method})`,
+          `memory     at least ${formatBytes(bytes)}`,
+          `time       ${time}`,
+          `output     ${place(output)}${start.step > 0 ? `, resuming after ${unit} ${start.step}` : ''}`,
+        ].join('\n'),
+  );
+  return 0;
+}
+
+function isSpent(
+  { minutes = Infinity, tokens = Infinity }: NonNullable<TrainingJob<Trained>['limits']>,
+  metrics: readonly Metric[],
+): boolean {
+  const total = (of: (metric: Metric) => number) => metrics.reduce((sum, metric) => sum + of(metric), 0);
+  const sampled = total((metric) => (metric.kind === 'step' ? (metric.sampledTokens ?? 0) : 0));
+  return sampled >= tokens || total(({ seconds }) => seconds) >= 60 * minutes;
 }
 
 const aboutAtStart = (
@@ -219,10 +286,12 @@ async function recorded<T extends Trained>(
   };
   const onSamples = (step: number, samples: readonly Sample[]) => record.addSamples(step, samples);
   try {
-    return await job.train(
-      { onEvent, onSamples, stop: () => requests.stop.finish.aborted },
-      () => record.metrics,
-    );
+    return await job.train({
+      onEvent,
+      onSamples,
+      stop: () => requests.stop.finish.aborted,
+      isSpent: () => args.finish === true || isSpent(job.limits ?? {}, record.metrics),
+    });
   } finally {
     requests.close();
     progress.close();

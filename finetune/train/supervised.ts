@@ -14,7 +14,7 @@ import {
 } from '../engine/checkpoint.js';
 import type { Objective } from '../engine/objective.js';
 import { openMuon } from '../engine/optimisers.js';
-import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
+import { orOutOfMemory, type Parameter, parameterCount } from '../engine/training-session.js';
 import { templateAlarms } from './alarms.js';
 import type { EventOf, TrainingEvent } from './events.js';
 import { type Ended, type LoopHooks, refuseNonFinite, runLoop } from './loop.js';
@@ -90,8 +90,18 @@ async function learn(
   const described = [fixedSettings(config), contentHash(config.model), ...examples];
   const owner = { identity: identityOf(described, parameters), threads };
   const state = readCheckpoint(checkpoint, parameters, owner.identity) ?? freshState(parameters);
+  const { epochs, maxSteps = Number.POSITIVE_INFINITY } = config;
+  const totalSteps = Math.min(maxSteps, epochs * stepsPerEpoch(training.length, order));
+  hooks.onEvent?.({
+    kind: 'start',
+    step: state.step,
+    totalSteps,
+    parameters: parameterCount(parameters),
+    training: readSplit(training),
+    validation: readSplit(validation),
+    ...(state.best && { best: stepLoss(state.best) }),
+  });
   mkdirSync(config.output, { recursive: true });
-  const totalSteps = stepsPerEpoch(training.length, order) * config.epochs;
   const { objective, inputs } = await learned(config, model, [training, validation]);
   const session = await openObjective(model, 'train', objective);
   const evaluator = validation.length === 0 ? undefined : await openObjective(model, 'evaluate', objective);
@@ -136,14 +146,6 @@ async function learn(
   }
 
   try {
-    hooks.onEvent?.({
-      kind: 'start',
-      step: state.step,
-      totalSteps,
-      training: readSplit(training),
-      validation: readSplit(validation),
-      ...(state.best && { best: stepLoss(state.best) }),
-    });
     for (const alarm of templateAlarms(config.model, tokenizer, data.training))
       hooks.onEvent?.({ kind: 'alarm', step: state.step, ...alarm });
     const { patience = Number.POSITIVE_INFINITY } = config;

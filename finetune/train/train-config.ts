@@ -83,6 +83,11 @@ export const languageModelSettings = (presets: Presets) => ({
     ),
 });
 
+export const trainingLimits = z.strictObject({
+  minutes: positive.optional().describe('Maximum minutes, over all sessions'),
+});
+export const limitsText = 'Limits that end training early; the result is still written';
+
 const loraSettings = (rank: number, alpha: number, modules: AdaptableModule[]) =>
   z.strictObject({
     kind: z.literal('lora').describe('Train a low-rank adapter'),
@@ -186,6 +191,8 @@ const settings = z.strictObject({
   method: trainingMethod.prefault({ kind: 'lora' }).describe('Weights to train'),
   seed: count(0).default(0).describe('Seed for the order of examples, initial values and dropout'),
   epochs: count(1).default(3).describe('Passes over the examples'),
+  maxSteps: count(1).optional().describe('Maximum number of steps (default: those of all epochs)'),
+  limits: trainingLimits.prefault({}).describe(limitsText),
   learningRateFloor: fraction
     .default(0)
     .describe('Final learning rate of the linear and cosine schedules, as a fraction of the peak'),

@@ -41,8 +41,9 @@ export async function train(args: TrainingArguments, context: CommandContext): P
         `loss ${formatLoss(trainingLoss(metrics.flatMap((one) => (one.kind === 'step' ? (one.loss ?? []) : []))))}`,
       ],
       line: (metric, metrics) => lineOf(metric, metrics, isDpo),
+      limits: config.limits,
       async train(hooks) {
-        const tuned = await fineTune(config, data, { ...hooks, finish: args.finish });
+        const tuned = await fineTune(config, data, hooks);
         return { ...tuned, lowest: tuned.best };
       },
       summary: ({ best }) => ({ best: best ?? null }),

@@ -130,6 +130,10 @@ export const trainingOptions = <T>(y: Argv<T>) =>
       type: 'boolean',
       describe: 'Write the result from the checkpoint, without further training',
     })
+    .option('dry-run', {
+      type: 'boolean',
+      describe: 'Say what would be trained, without training or writing anything',
+    })
     .option('open', { ...common.open, describe: 'Open the live page in the browser' })
     .option('quiet', common.quiet)
     .option('json', { ...flag, describe: 'Print events as JSON lines; the last line is the result' });

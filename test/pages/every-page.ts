@@ -134,7 +134,7 @@ async function training(output: string, isFinished: boolean): Promise<string> {
     milliseconds += 6000;
     record.add(measured(event));
   };
-  add({ kind: 'start', step: 0, totalSteps, training: split, validation: split });
+  add({ kind: 'start', step: 0, totalSteps, parameters: 9, training: split, validation: split });
   for (let step = 1; step <= (isFinished ? totalSteps : 90); step++) {
     const rest = { gradientNorm: 2, learningRate: 1e-4, tokens: 100 };
     add({ kind: 'step', step, totalSteps, loss: 2 / step, ...rest });

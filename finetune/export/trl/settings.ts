@@ -10,12 +10,17 @@ export interface TrlSettings {
 }
 
 /** @throws UserError for settings that TRL doesn't support */
-export function trlSettings(config: TrainConfig, trainer: 'sft' | 'dpo', validates: boolean): TrlSettings {
-  const { method, objective, optimizer } = config;
+export function trlSettings(
+  config: TrainConfig,
+  trainer: 'sft' | 'dpo',
+  examples: { readonly train: number; readonly validation: number },
+): TrlSettings {
+  const { batchExamples, epochs, maxSteps = Number.POSITIVE_INFINITY, method, objective, optimizer } = config;
+  const fewer = maxSteps < epochs * Math.ceil(examples.train / batchExamples);
   if (optimizer.kind !== 'adamw') throw unsupported('optimizer.kind', optimizer.kind, ['adamw']);
   if (method.kind === 'scratch') throw unsupported('method.kind', method.kind, ['lora', 'full']);
   return {
-    batchExamples: config.batchExamples,
+    batchExamples,
     lora: loraSettings(method),
     training: {
       output_dir: 'output',
@@ -25,7 +30,7 @@ export function trlSettings(config: TrainConfig, trainer: 'sft' | 'dpo', validat
       ...(trainer === 'sft'
         ? { completion_only_loss: true, packing: false }
         : { beta: objective.kind === 'dpo' ? objective.beta : 0.1 }),
-      num_train_epochs: config.epochs,
+      ...(fewer ? { max_steps: maxSteps } : { num_train_epochs: epochs }),
       learning_rate: config.learningRate,
       ...schedule(config),
       warmup_steps: config.warmupSteps,
@@ -40,7 +45,7 @@ export function trlSettings(config: TrainConfig, trainer: 'sft' | 'dpo', validat
       seed: config.seed,
       logging_steps: 1,
       report_to: 'none',
-      ...(validates && { eval_strategy: 'steps', eval_steps: config.evaluateEvery }),
+      ...(examples.validation > 0 && { eval_strategy: 'steps', eval_steps: config.evaluateEvery }),
       save_steps: config.checkpointEvery,
       save_total_limit: 2,
     },

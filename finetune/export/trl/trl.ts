@@ -33,7 +33,8 @@ export function writeTrl(config: TrainConfig, model: string, out: string): Writt
       value: config.dataset,
     });
   const trainer = config.objective.kind;
-  const script = trainingScript(trainer, model, trlSettings(config, trainer, validation.rows.length > 0));
+  const examples = { train: train.rows.length, validation: validation.rows.length };
+  const script = trainingScript(trainer, model, trlSettings(config, trainer, examples));
   writeWhole(out, (draft) => {
     mkdirSync(join(draft, 'data'), { recursive: true });
     for (const [split, { rows }] of Object.entries({ train, validation }))
@@ -43,7 +44,7 @@ export function writeTrl(config: TrainConfig, model: string, out: string): Writt
   });
   return {
     trainer,
-    examples: { train: train.rows.length, validation: validation.rows.length },
+    examples,
     warnings: warningsOf(config, train.weights, train.excluded + validation.excluded),
   };
 }
@@ -66,7 +67,7 @@ function rowsOf({ dataset, objective, template }: TrainConfig, split: 'train' | 
 }
 
 function warningsOf(
-  { method, patience }: TrainConfig,
+  { limits, method, patience }: TrainConfig,
   weights: readonly number[],
   excluded: number,
 ): readonly string[] {
@@ -77,6 +78,7 @@ function warningsOf(
       method.quantization !== 'none' &&
       `train.py doesn't quantize the base model (method.quantization=${method.quantization}), so use the adapter without model.quantization`,
     patience !== undefined && 'train.py runs all epochs: it has no patience',
+    limits.minutes !== undefined && 'train.py ignores limits.minutes: set the time in job.sh',
   ];
   return warnings.filter((warning) => warning !== false);
 }

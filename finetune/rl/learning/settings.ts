@@ -4,7 +4,13 @@ import { z } from 'zod';
 import type { Path } from '../../../src/base/settings/issues.js';
 import { environmentSchema } from '../../../src/environments/settings.js';
 import { advantageScales, objectiveSchema } from '../../train/objectives/settings.js';
-import { count, languageModelSettings, positive, rlMethod } from '../../train/train-config.js';
+import {
+  count,
+  languageModelSettings,
+  limitsText,
+  rlMethod,
+  trainingLimits,
+} from '../../train/train-config.js';
 
 export const environmentSetting = z
   .union([environmentSchema.shape.id, environmentSchema.pick({ id: true, options: true })])
@@ -29,15 +35,14 @@ export const templatesIn = (set = ''): readonly string[] =>
       )
     : [];
 
-const limitsSchema = z
-  .strictObject({
-    minutes: positive.optional().describe('Maximum minutes, over all sessions'),
+const limitsSchema = trainingLimits
+  .extend({
     tokens: count(1)
       .optional()
       .describe('Maximum number of tokens sampled in updates; evaluations don’t count'),
   })
   .prefault({})
-  .describe('Limits that end training early; the result is still written');
+  .describe(limitsText);
 
 /** Settings shared by agents and proposers. */
 export const learningSettings = z.strictObject({

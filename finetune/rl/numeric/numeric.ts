@@ -24,7 +24,7 @@ export async function numeric(args: TrainingArguments, context: CommandContext):
         `${episodes} episodes`,
       ],
       line: lineOf,
-      train: (hooks) => trainNumeric(config, { ...hooks, note, finish: args.finish }),
+      train: (hooks) => trainNumeric(config, { ...hooks, note }),
       dataset: ({ episodes }) => episodesOf(config, episodes),
       summary: ({ baselines, episodes, returns, steps }) => ({
         episodes,

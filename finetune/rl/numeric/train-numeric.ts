@@ -18,7 +18,7 @@ import {
   type TrainingState,
 } from '../../engine/checkpoint.js';
 import { tensorOf, writeSafetensors } from '../../engine/safetensors-writer.js';
-import { gradientNorm, type Parameter } from '../../engine/training-session.js';
+import { gradientNorm, type Parameter, parameterCount } from '../../engine/training-session.js';
 import { type LoopHooks, refuseNonFinite, runLoop } from '../../train/loop.js';
 import type { Trained } from '../../train/session.js';
 import { fixedSettings } from '../../train/train-config.js';
@@ -81,7 +81,8 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   let played: Played =
     state.progress === undefined ? { episodes: 0, steps: 0 } : (JSON.parse(state.progress) as Played);
   const isComplete = () => state.step >= updates || played.episodes >= mostEpisodes(config);
-  hooks.onEvent?.({ kind: 'start', step: state.step, totalSteps: updates });
+  const parameters = parameterCount(initial);
+  hooks.onEvent?.({ kind: 'start', step: state.step, totalSteps: updates, parameters });
   const ended = await runLoop(
     {
       state,

@@ -156,6 +156,19 @@ describe('finetune train', () => {
     expect(adapter('halfway').equals(adapter('tuned'))).toBe(true);
   });
 
+  it('a dry run says what would be trained and writes nothing; limits end a training, which resumes with higher ones', async () => {
+    const config = writeConfig('limited', 'maxSteps: 2\nlimits: {minutes: 1.0e-6}\n');
+    const recorded = recordingContext(place);
+    await trainCommand({ config, overrides: [], quiet: false, json: false, dryRun: true }, recorded.context);
+    expect(existsSync(path('limited'))).toBe(false);
+    expect(recorded.printed.join('\n')).toMatch(
+      /^2 steps over \d+ examples .*\ntrains {5}[\d\s]+ parameters of .*qwen3-fp32 \(lora\)\nmemory {5}at least \d+ MB\ntime {7}unknown.*\noutput {5}limited$/,
+    );
+    expect((await train(config)).result).toMatchObject({ ended: 'early', step: 1 });
+    writeConfig('limited', 'maxSteps: 2\nlimits: {minutes: 60}\n');
+    expect((await train(config)).result).toMatchObject({ ended: 'complete', step: 2 });
+  });
+
   it('trains on a GGUF file, which evaluation recognises as the base', async () => {
     await writeGguf(model, undefined, path('base.gguf'), 'F16');
     const config = path('over-gguf.yaml');

@@ -14,7 +14,7 @@ function session(from: number, to: number, loss: (step: number) => number): read
   const now = tickingClock();
   const common = () => ({ time: now().toISOString(), seconds: 2, rssBytes: 1e9 });
   const metrics: Metric[] = [
-    { kind: 'start', step: from, totalSteps, training: split, validation: split, ...common() },
+    { kind: 'start', step: from, totalSteps, parameters: 9, training: split, validation: split, ...common() },
   ];
   for (let step = from + 1; step <= to; step++) {
     const learningRate = 1 / step;

@@ -35,7 +35,7 @@ function step(number: number, loss = 1 / number): TrainingEvent {
 /** What happens in a session that does the steps after `from` up to `to`. */
 function events(from: number, to: number): readonly TrainingEvent[] {
   return [
-    { kind: 'start', step: from, totalSteps, training: split, validation: split },
+    { kind: 'start', step: from, totalSteps, parameters: 9, training: split, validation: split },
     ...Array.from({ length: to - from }, (_, i) => from + 1 + i).flatMap((number): TrainingEvent[] => [
       step(number),
       ...(number % intervals.evaluateEvery === 0

@@ -35,7 +35,7 @@ async function train(
   const events: TrainingEvent[] = [];
   const outcome = await trainNumeric(loadNumericConfig(file, [`output=${output}`, ...overrides]), {
     onEvent: (event) => events.push(event),
-    finish,
+    isSpent: () => finish,
     stop: () => events.filter(({ kind }) => kind === 'step').length >= stopAfter,
   });
   const policy = outcome.result === undefined ? [] : readFileSync(join(outcome.result, 'policy.safetensors'));
