@@ -27,6 +27,7 @@ export const common = {
     setupFiles: ['test/support/setup.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 120_000 } },
     maxWorkers: 2,
   },
 };

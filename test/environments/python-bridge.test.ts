@@ -336,7 +336,7 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
         );
       expect(bridge).toBeDefined();
       parent.kill('SIGKILL');
-      await expect.poll(() => existsSync(`/proc/${bridge}`), { timeout: 20_000, interval: 100 }).toBe(false);
+      await expect.poll(() => existsSync(`/proc/${bridge}`)).toBe(false);
     },
   );
 });

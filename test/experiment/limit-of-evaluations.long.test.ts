@@ -1,5 +1,4 @@
 /** A budget of evaluations: what is rejected spends none of it. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
@@ -72,26 +71,15 @@ describe('limits.evaluations', () => {
   });
 
   it.each(['finish', 'abort'] as const)('holds for a run that is resumed after %s', async (how) => {
-    const more = config;
-    const slow = () => {
-      const model = clumsy();
-      return {
-        ...model,
-        async generate(...asked: Parameters<typeof model.generate>) {
-          await delay(5);
-          return model.generate(...asked);
-        },
-      };
-    };
-    const { path } = await runExperimentFrom(more, { model: slow() });
+    const { path } = await runExperimentFrom(config, { model: clumsy() });
     const stop = new AbortController();
-    const stopped = await runExperimentFrom(more, {
-      model: slow(),
+    const stopped = await runExperimentFrom(config, {
+      model: clumsy(),
       [how]: stop.signal,
       onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === 4 && stop.abort(),
     });
     expect(readManifest(stopped.path).status).toBe('interrupted');
-    await resumeExperiment(stopped.path, { model: slow() });
+    await resumeExperiment(stopped.path, { model: clumsy() });
     expect(readManifest(stopped.path)).toMatchObject(reached);
     expect(readRunFile(stopped.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
     const answered = (run: string) =>

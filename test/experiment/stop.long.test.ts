@@ -48,9 +48,7 @@ function workplace() {
     return JSON.parse(printed.join('')) as unknown;
   };
   const done = (count: number) =>
-    expect
-      .poll(() => existsSync(path) && readManifest(path).iterations.done, { timeout: 30_000 })
-      .toBeGreaterThanOrEqual(count);
+    expect.poll(() => existsSync(path) && readManifest(path).iterations.done).toBeGreaterThanOrEqual(count);
   return { cwd, path, stopped, done };
 }
 
@@ -87,7 +85,7 @@ describe('policyloop stop', () => {
         }),
     };
     const playing = runExperimentFrom(config, { path, model: model as never });
-    await expect.poll(() => existsSync(join(path, 'underway.jsonl')), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => existsSync(join(path, 'underway.jsonl'))).toBe(true);
     await stopped({ now: true });
     await playing;
     expect(readManifest(path)).toMatchObject({ status: 'interrupted', iterations: { done: 0 } });

@@ -162,12 +162,12 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
     const later = await connected('--allow-runs');
     expect(await later.call('show_run', { run })).toMatchObject({ result: { status: 'running' } });
     expect(await later.call('stop_run', { runs: [run] })).toMatchObject({ result: [{ run }] });
-    await expect.poll(() => existsSync(join(cwd, run, 'run.lock')), { timeout: 60_000 }).toBe(false);
+    await expect.poll(() => existsSync(join(cwd, run, 'run.lock'))).toBe(false);
     expect(await later.call('resume_run', { run })).toMatchObject({ isError: false });
     expect(await later.call('stop_run', { runs: [run] })).toMatchObject({ result: [{ run }] });
-    await expect.poll(() => readManifest(join(cwd, run)).status, { timeout: 60_000 }).toBe('interrupted');
+    await expect.poll(() => readManifest(join(cwd, run)).status).toBe('interrupted');
     // The process finishes its report before it ends.
-    await expect.poll(() => existsSync(join(cwd, run, 'run.lock')), { timeout: 60_000 }).toBe(false);
+    await expect.poll(() => existsSync(join(cwd, run, 'run.lock'))).toBe(false);
     expect(await later.call('evaluate_run', { run, episodes: 5 })).toMatchObject({ result: { episodes: 5 } });
     const wrong = await later.call('run', { config: 'none.yaml' });
     expect(wrong).toMatchObject({ isError: true, text: expect.stringContaining('none.yaml') });

@@ -49,7 +49,7 @@ const atOnce = (out: string) =>
 
 it('a plan gives the same runs after it was stopped and resumed', async () => {
   const under = sweep('stopped');
-  await expect.poll(() => atOnce('stopped'), { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => atOnce('stopped')).toBe(1);
   const ended = await asked((context) => stop({ ...options, runs: ['stopped'] }, context));
   expect(ended).toEqual([{ run: 'stopped', outcome: 'stopped' }]);
   expect(await under).toMatchObject({ status: 'interrupted' });

@@ -79,7 +79,6 @@ describe('the page of a sweep', () => {
       while (!text.includes(part)) text += (await reader.read()).value ?? '';
     };
     await readUntil('event: items');
-    await new Promise((resolve) => setTimeout(resolve, 400));
     expect(text).not.toContain('event: stale');
     sweepJson((rate) => rate);
     await readUntil('event: stale\ndata: {"of":"sweep"}');

@@ -142,12 +142,15 @@ describe('propose', () => {
   });
 
   it('judges replies in candidate order, whatever order they arrive in', async () => {
-    const delays = [30, 0, 10];
+    const waiting: (() => void)[] = [];
     const scripted = createScriptedModel(() => good(1, 1));
     const model: LanguageModel = {
       id: 'slow',
       async generate(messages, options) {
-        await new Promise((resolve) => setTimeout(resolve, delays[Math.floor(options.seeds[0]! / 100)]));
+        await new Promise<void>((resolve) => {
+          if (waiting.push(resolve) < 3) return;
+          for (const each of waiting.toReversed()) setImmediate(each);
+        });
         return scripted.generate(messages, options);
       },
     };

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { render } from 'preact';
-import { expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import { html } from '../../../src/web/app/base/html.js';
 import { useAnswer } from '../../../src/web/app/base/live.js';
 import { queryOf } from '../../../src/web/app/base/words.js';
@@ -17,7 +17,9 @@ vi.stubGlobal('fetch', (address: string) => {
   });
 });
 
-const settled = (isDone: () => void) => vi.waitFor(isDone, { timeout: 4000 });
+vi.useFakeTimers();
+afterAll(() => vi.useRealTimers());
+const settled = (isDone: () => void) => vi.waitFor(isDone, { timeout: 60_000 });
 const hitIn = (of: string) => ({
   searched: 1,
   of: 1,
@@ -34,7 +36,7 @@ it('a page shows the answer to its latest request, even if an earlier one is ans
   replies.get('/api/search?q=b')!(hitIn('run-b'));
   await settled(() => expect(document.querySelector('mark')?.textContent).toBe('run-b'));
   replies.get('/api/search?q=a')!(hitIn('run-a'));
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await vi.advanceTimersByTimeAsync(120);
   expect(document.querySelector('mark')?.textContent).toBe('run-b');
   search('c');
   await settled(() => expect(replies.has('/api/search?q=c')).toBe(true));

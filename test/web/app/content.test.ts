@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 
 import { render } from 'preact';
-import { describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { type Content, childrenOf, Part, type Shown } from '../../../src/base/text/content.js';
 import { number, pageTable, text } from '../../../src/base/text/table.js';
 import { html } from '../../../src/web/app/base/html.js';
@@ -35,7 +35,10 @@ const images: Uint8Array[] = vi.hoisted(() => {
   return images;
 });
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, 120));
+vi.useFakeTimers();
+afterAll(() => vi.useRealTimers());
+/** Effects have run, which Preact delays by a frame. */
+const settled = () => vi.advanceTimersByTimeAsync(120);
 
 const shown = (content: Content) => {
   render(null, document.body);

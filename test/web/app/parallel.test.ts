@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 
 import { render } from 'preact';
-import { describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { html } from '../../../src/web/app/base/html.js';
 import { ParallelPlot } from '../../../src/web/app/chart/parallel.js';
 import { type ParallelKey, type ParallelRun, parallelPlot } from '../../../src/web/parallel.js';
@@ -78,7 +78,9 @@ describe('drawn parallel coordinates', () => {
     const svg = document.querySelector<SVGElement>('.parallel svg')!;
     return { svg, readout: () => document.querySelector('.readout')!.textContent };
   };
-  const settled = () => new Promise((resolve) => setTimeout(resolve, 30));
+  vi.useFakeTimers();
+  afterAll(() => vi.useRealTimers());
+  const settled = () => vi.advanceTimersByTimeAsync(120);
   const pointAt = (svg: Element, x: number, y: number, type = 'pointermove') =>
     svg.dispatchEvent(new MouseEvent(type, { clientX: x, clientY: y, bubbles: true }));
 
