@@ -18,11 +18,14 @@ const whyUnused: Readonly<Record<RunRecipe, string>> = {
 };
 
 /** Why the recipe made no example of the run. */
-export function whyNone(recipe: RunRecipe, { recorded: { entries, iteration }, steps }: SourceRun): string {
+export function whyNone(recipe: RunRecipe, { recorded, steps }: SourceRun): string {
+  const { calls, entries, iteration } = recorded;
   if (iteration === 0) return 'no complete iteration';
   if (!entries.some(({ source }) => source === 'proposal')) return 'no reply was accepted';
-  return steps.length === 0
-    ? 'only revisions, tuned programs or proposals without a prompt'
+  if (steps.length === 0) return 'only revisions, tuned programs or proposals without a prompt';
+  const unknown = steps.every(({ best }) => best === undefined) && ![...calls].some(({ shown }) => shown);
+  return unknown && (recipe === 'improvement' || recipe === 'weighted')
+    ? 'an earlier version logged it, without what its prompts showed; run it again'
     : whyUnused[recipe];
 }
 
