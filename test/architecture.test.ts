@@ -12,23 +12,8 @@ const modules = readModules(root, ['src', 'finetune']);
 
 /** The rooms of `src`, from the ground up: each imports only rooms before it, types included. */
 const rooms = [
-  'base',
-  'statistics',
-  'environments',
-  'policies',
-  'rollout',
-  'models',
-  'prompting',
-  'config',
-  'runs',
-  'proposers',
-  'experiment',
-  'web',
-  'studies',
-  'agents',
-  'view',
-  'mcp',
-  'commands',
+  ...'base statistics environments policies rollout models prompting config runs proposers'.split(' '),
+  ...'experiment web studies agents view mcp commands'.split(' '),
 ];
 
 /** The rooms of `finetune`, which stand on all of `src` but its commands. */

@@ -273,24 +273,20 @@ describe('the model', () => {
       reply: () => proposal,
     });
     const text = `environment: CartPole-v1\nmodel: { provider: openai, name: tiny, baseUrl: "${server.url}" }\n`;
-    try {
-      await check(text);
-      expect(server.requests).toEqual([]);
-      const { code, findings } = await check(text, { online: true });
-      expect(code).toBe(0);
-      expect(server.requests).toHaveLength(2); // once as JSON, once as text
-      expect(findings).toContainEqual({
-        level: 'ok',
-        field: 'model',
-        message: expect.stringMatching(
-          /^openai\/tiny answers \(.+, [\d,]{3,} tokens in, \d+ out, format \w+\); a run would accept the reply: 10 parameters in range$/,
-        ),
-      });
-      const prompt = JSON.stringify(server.requests[0]);
-      expect(prompt.match(/f\(params\): \d/g)!.length).toBeGreaterThanOrEqual(20);
-    } finally {
-      await server.close();
-    }
+    await check(text);
+    expect(server.requests).toEqual([]);
+    const { code, findings } = await check(text, { online: true });
+    expect(code).toBe(0);
+    expect(server.requests).toHaveLength(2); // once as JSON, once as text
+    expect(findings).toContainEqual({
+      level: 'ok',
+      field: 'model',
+      message: expect.stringMatching(
+        /^openai\/tiny answers \(.+, [\d,]{3,} tokens in, \d+ out, format \w+\); a run would accept the reply: 10 parameters in range$/,
+      ),
+    });
+    const prompt = JSON.stringify(server.requests[0]);
+    expect(prompt.match(/f\(params\): \d/g)!.length).toBeGreaterThanOrEqual(20);
   });
 
   it.each([
@@ -308,54 +304,42 @@ describe('the model', () => {
   ])('a reply that a run would reject is a warning: %s', async (reply, message, hint) => {
     const server = await startFakeOpenAI({ reply: () => reply });
     const text = `environment: CartPole-v1\nmodel: { provider: openai, name: tiny, baseUrl: "${server.url}", maxRetries: 0 }\n`;
-    try {
-      const checked = await check(text, { online: true });
-      expect(checked.code).toBe(0);
-      expect(bad(checked)).toEqual([
-        expect.objectContaining({
-          level: 'warning',
-          field: 'model',
-          message: expect.stringMatching(message),
-          hint: expect.stringMatching(hint),
-        }),
-      ]);
-      expect(bad(checked)[0]!.message).toMatch(/answers \(.*\), but a run would reject this reply/);
-    } finally {
-      await server.close();
-    }
+    const checked = await check(text, { online: true });
+    expect(checked.code).toBe(0);
+    expect(bad(checked)).toEqual([
+      expect.objectContaining({
+        level: 'warning',
+        field: 'model',
+        message: expect.stringMatching(message),
+        hint: expect.stringMatching(hint),
+      }),
+    ]);
+    expect(bad(checked)[0]!.message).toMatch(/answers \(.*\), but a run would reject this reply/);
   });
 
   it('gives an error with a hint if the server does not have it', async () => {
     const server = await startFakeOllama({ reply: () => proposal, models: ['other'] });
-    try {
-      const { code, text } = await check(
-        `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, host: "${server.url}" }\n`,
-        { online: true },
-      );
-      expect(code).toBe(2);
-      expect(text).toMatch(/^error {4}model +.*did not answer: .*ollama pull tiny/m);
-    } finally {
-      await server.close();
-    }
+    const { code, text } = await check(
+      `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, host: "${server.url}" }\n`,
+      { online: true },
+    );
+    expect(code).toBe(2);
+    expect(text).toMatch(/^error {4}model +.*did not answer: .*ollama pull tiny/m);
   });
 
   it('has its context read from a server that reports it', async () => {
     const server = await startFakeOllama({ reply: () => proposal, contextTokens: 2048 });
-    try {
-      const { findings } = await check(
-        `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, host: "${server.url}", maxTokens: 300 }\nmemory: { tokens: 24000 }\n`,
-        { online: true },
-      );
-      expect(bad({ findings } as Checked)).toEqual([
-        expect.objectContaining({
-          level: 'error',
-          message: expect.stringContaining('context has only 2048'),
-          hint: expect.stringContaining('memory.tokens=1024'),
-        }),
-      ]);
-    } finally {
-      await server.close();
-    }
+    const { findings } = await check(
+      `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, host: "${server.url}", maxTokens: 300 }\nmemory: { tokens: 24000 }\n`,
+      { online: true },
+    );
+    expect(bad({ findings } as Checked)).toEqual([
+      expect.objectContaining({
+        level: 'error',
+        message: expect.stringContaining('context has only 2048'),
+        hint: expect.stringContaining('memory.tokens=1024'),
+      }),
+    ]);
   });
 });
 
@@ -404,57 +388,44 @@ describe('a run', () => {
     const reply = () => answer.replace('1.0', (asked++ / 10).toFixed(1));
     const server = await startFakeOllama({ reply, contextTokens: 8192, strict: true });
     const later = await startFakeOllama({ reply, contextTokens: 16_384, strict: true });
-    try {
-      const { noted, out, played } = await play(server, 'iterations: 60\n');
-      expect(await played).toBe(0);
-      expect(noted.filter((text) => text.includes('context has'))).toEqual([]);
-      const memoryOf = () =>
-        (parse(readFileSync(join(out, 'config.yaml'), 'utf8')) as { memory: { tokens: number } }).memory;
-      expect(memoryOf().tokens).toBe(4096);
-      const { context } = recordingContext(dirname(out));
-      const overrides = ['iterations=62', `model.host=${later.url}`];
-      expect(await resumeRun({ ...args, run: out, overrides }, context)).toBe(0);
-      expect(memoryOf().tokens).toBe(4096);
-      expect(chats(later).length).toBeGreaterThan(0);
-      expect(readManifest(out).usage.faults).toBeUndefined();
-    } finally {
-      await server.close();
-      await later.close();
-    }
+    const { noted, out, played } = await play(server, 'iterations: 60\n');
+    expect(await played).toBe(0);
+    expect(noted.filter((text) => text.includes('context has'))).toEqual([]);
+    const memoryOf = () =>
+      (parse(readFileSync(join(out, 'config.yaml'), 'utf8')) as { memory: { tokens: number } }).memory;
+    expect(memoryOf().tokens).toBe(4096);
+    const { context } = recordingContext(dirname(out));
+    const overrides = ['iterations=62', `model.host=${later.url}`];
+    expect(await resumeRun({ ...args, run: out, overrides }, context)).toBe(0);
+    expect(memoryOf().tokens).toBe(4096);
+    expect(chats(later).length).toBeGreaterThan(0);
+    expect(readManifest(out).usage.faults).toBeUndefined();
   });
 
   it('uses one context window for all calls, and check uses the same', async () => {
     const server = await startFakeOllama({ reply: () => answer, strict: true });
-    try {
-      const { played, text } = await play(server, 'iterations: 40\ncorrections: 0\n');
-      expect(await played).toBe(0);
-      await check(text, { online: true });
-      const windows = chats(server).map(({ body }) => (body.options as { num_ctx: number }).num_ctx);
-      expect(windows.length).toBeGreaterThan(41);
-      expect(new Set(windows).size).toBe(1);
-    } finally {
-      await server.close();
-    }
+    const { played, text } = await play(server, 'iterations: 40\ncorrections: 0\n');
+    expect(await played).toBe(0);
+    await check(text, { online: true });
+    const windows = chats(server).map(({ body }) => (body.options as { num_ctx: number }).num_ctx);
+    expect(windows.length).toBeGreaterThan(41);
+    expect(new Set(windows).size).toBe(1);
   });
 
   it('ends with a hint when prompts no longer fit, and sends each such prompt once', async () => {
     let asked = 0;
     const reply = () => answer.replace('1.0', (asked++ / 10).toFixed(1));
     const server = await startFakeOllama({ reply, contextTokens: 1200, strict: true });
-    try {
-      const { played, out } = await play(
-        server,
-        'iterations: 60\nlimits: { calls: 999 }\ncorrections: 3\nmemory: { tokens: 24000 }\n',
-      );
-      expect(await played).toBe(1);
-      const { reason, usage } = readManifest(out);
-      expect(reason).toMatchObject({
-        kind: 'model-error',
-        message: expect.stringMatching(/exceeds.*memory\.tokens/),
-      });
-      expect(usage.faults).toMatchObject({ 'too-long': 3 });
-    } finally {
-      await server.close();
-    }
+    const { played, out } = await play(
+      server,
+      'iterations: 60\nlimits: { calls: 999 }\ncorrections: 3\nmemory: { tokens: 24000 }\n',
+    );
+    expect(await played).toBe(1);
+    const { reason, usage } = readManifest(out);
+    expect(reason).toMatchObject({
+      kind: 'model-error',
+      message: expect.stringMatching(/exceeds.*memory\.tokens/),
+    });
+    expect(usage.faults).toMatchObject({ 'too-long': 3 });
   });
 });

@@ -207,41 +207,20 @@ describe('policyloop', () => {
 });
 
 describe('policyloop reports', () => {
-  const cases: readonly (readonly [string, string, readonly string[], readonly RegExp[]])[] = [
-    [
-      'an unknown key',
-      config.replace('iterations', 'iteration'),
-      [],
-      [/config\.yaml:3:1/, /iteration/, /iterations/],
-    ],
-    [
-      'a wrong type',
-      config.replace('iterations: 8', 'iterations: many'),
-      [],
-      [/config\.yaml:3:13/, /iterations/, /many/],
-    ],
-    [
-      'an unknown environment',
-      config.replace('CartPole-v1', 'CartPol-v1'),
-      [],
-      [/config\.yaml:1:14/, /CartPole-v1/],
-    ],
-    [
-      'an impossible pair',
-      config.replace('CartPole-v1', 'FrozenLake-v1'),
-      ['policy.kind=linear'],
-      [/q-table/],
-    ],
-    ['a missing key', config.replace('cma-es', 'openai, name: gpt-5'), [], [/OPENAI_API_KEY/]],
-    ['a missing file', config, ['prompts.set=./nowhere'], [/nowhere/]],
-    ['a bad override', config, ['iterations'], [/iterations/, /key=value/]],
-    ['an option without its value', config, ['--run-dir'], [/run-dir/]],
-    ['an option twice', config, ['--run-dir', 'a', '--run-dir', 'b'], [/--run-dir: .*only once/]],
-  ];
-
-  it.each(cases)('%s on one screen, without a stack trace', async (_name, text, overrides, patterns) => {
-    const cwd = workplace(text);
-    const { code, stdout, stderr } = await cli(cwd, ['run', 'config.yaml', ...overrides]);
+  it.each([
+    ['an unknown key', ['iterations', 'iteration'], '', [/config\.yaml:3:1/, /iteration/, /iterations/]],
+    ['a wrong type', ['iterations: 8', 'iterations: many'], '', [/config\.yaml:3:13/, /iterations/, /many/]],
+    ['an unknown environment', ['Pole', 'Pol'], '', [/config\.yaml:1:14/, /CartPole-v1/]],
+    ['an impossible pair', ['CartPole', 'FrozenLake'], 'policy.kind=linear', [/q-table/]],
+    ['a missing key', ['cma-es', 'openai, name: gpt-5'], '', [/OPENAI_API_KEY/]],
+    ['a missing file', ['', ''], 'prompts.set=./nowhere', [/nowhere/]],
+    ['a bad override', ['', ''], 'iterations', [/iterations/, /key=value/]],
+    ['an option without its value', ['', ''], '--run-dir', [/run-dir/]],
+    ['an option twice', ['', ''], '--run-dir a --run-dir b', [/--run-dir: .*only once/]],
+  ] as const)('%s on one screen, without a stack trace', async (_name, [right, wrong], words, patterns) => {
+    const cwd = workplace(config.replace(right, wrong));
+    const more = words === '' ? [] : words.split(' ');
+    const { code, stdout, stderr } = await cli(cwd, ['run', 'config.yaml', ...more]);
     expect(code).toBe(2);
     expect(stdout).toBe('');
     for (const pattern of patterns) expect(stderr).toMatch(pattern);

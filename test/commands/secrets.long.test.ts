@@ -1,7 +1,6 @@
 /** No secret that reaches a server is ever written or printed, whatever the server makes of it. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
@@ -11,6 +10,7 @@ import { execute as runCommand } from '../../src/commands/run.js';
 import { execute as showCommand } from '../../src/commands/show.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
+import { listening } from '../support/fake-server.js';
 
 /** No part of it may be left: `canary` alone is looked for, and the login in base64. */
 const key = 'canary.0123456789-key';
@@ -63,7 +63,7 @@ function sentBy({ headers, url }: IncomingMessage): string {
 /** Every second request is answered well, the others with an echo; both in the words of either API. */
 async function startEcho() {
   const received: IncomingMessage['headers'][] = [];
-  const server = createServer((request, response) => {
+  const { port } = await listening((request, response) => {
     request.resume();
     request.on('end', () => {
       received.push(request.headers);
@@ -82,16 +82,7 @@ async function startEcho() {
       response.end(echo?.body ?? JSON.stringify(good));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    received,
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return { received, address: `127.0.0.1:${port}` };
 }
 
 const config = (model: string) => `environment: CartPole-v1
@@ -135,56 +126,52 @@ describe('a secret that a server echoes', () => {
     'never appears in files or output: $name',
     async ({ model, env, sends }) => {
       const server = await startEcho();
-      try {
-        const variables = env(server.address);
-        // The client libraries look there themselves.
-        for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
-        const cwd = temporaryDirectory();
-        writeFileSync(join(cwd, 'config.yaml'), config(model().replace('ADDRESS', server.address)));
-        const recording = recordingContext(cwd, { env: variables });
-        const runDir = join(cwd, 'runs', 'echoed');
-        for (const json of [true, false]) {
-          server.received.length = 0;
-          const path = json ? runDir : `${runDir}-2`;
-          expect(
-            await runCommand(
-              { ...args, config: join(cwd, 'config.yaml'), runDir: path, json },
-              recording.context,
-            ),
-          ).toBe(1);
-          await showCommand({ run: path, runsDir: 'runs', top: 3, json }, recording.context);
-          await listCommand({ runsDir: 'runs', json }, recording.context);
-        }
-        // What asks once, and is refused with an echo.
-        for (const json of [true, false]) {
-          await checkCommand(
-            { configs: [join(cwd, 'config.yaml')], offline: false, strict: false, json },
+      const variables = env(server.address);
+      // The client libraries look there themselves.
+      for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+      const cwd = temporaryDirectory();
+      writeFileSync(join(cwd, 'config.yaml'), config(model().replace('ADDRESS', server.address)));
+      const recording = recordingContext(cwd, { env: variables });
+      const runDir = join(cwd, 'runs', 'echoed');
+      for (const json of [true, false]) {
+        server.received.length = 0;
+        const path = json ? runDir : `${runDir}-2`;
+        expect(
+          await runCommand(
+            { ...args, config: join(cwd, 'config.yaml'), runDir: path, json },
             recording.context,
-          ).catch((error: Error) => recording.noted.push(error.message));
-        }
-
-        expect(server.received.every(({ authorization }) => authorization === sends)).toBe(true);
-        expect(readManifest(runDir).reason).toMatchObject({
-          kind: 'model-error',
-          message: expect.stringMatching(/307.*redacted/),
-        });
-        // It was tried: the calls were given back what they sent, and say so.
-        const { calls } = readRun(runDir);
-        const failed = calls.flatMap(({ outcome }) => (outcome.kind === 'error' ? [outcome] : []));
-        expect(new Set(failed.map(({ error }) => error)).size).toBeGreaterThanOrEqual(4);
-        expect(failed.filter(({ message }) => message.includes('[redacted]')).length).toBeGreaterThan(10);
-        expect(calls.some(({ completion }) => completion?.text.includes('[redacted]'))).toBe(true);
-        const files = readdirSync(runDir);
-        expect(files).toEqual(expect.arrayContaining(['calls.jsonl', 'report.html', 'config.yaml']));
-        for (const path of [runDir, `${runDir}-2`]) {
-          for (const file of readdirSync(path)) {
-            expect(readFileSync(join(path, file), 'utf8').match(forms), file).toBeNull();
-          }
-        }
-        expect([...recording.printed, ...recording.noted].join('\n').match(forms)).toBeNull();
-      } finally {
-        await server.close();
+          ),
+        ).toBe(1);
+        await showCommand({ run: path, runsDir: 'runs', top: 3, json }, recording.context);
+        await listCommand({ runsDir: 'runs', json }, recording.context);
       }
+      // What asks once, and is refused with an echo.
+      for (const json of [true, false]) {
+        await checkCommand(
+          { configs: [join(cwd, 'config.yaml')], offline: false, strict: false, json },
+          recording.context,
+        ).catch((error: Error) => recording.noted.push(error.message));
+      }
+
+      expect(server.received.every(({ authorization }) => authorization === sends)).toBe(true);
+      expect(readManifest(runDir).reason).toMatchObject({
+        kind: 'model-error',
+        message: expect.stringMatching(/307.*redacted/),
+      });
+      // It was tried: the calls were given back what they sent, and say so.
+      const { calls } = readRun(runDir);
+      const failed = calls.flatMap(({ outcome }) => (outcome.kind === 'error' ? [outcome] : []));
+      expect(new Set(failed.map(({ error }) => error)).size).toBeGreaterThanOrEqual(4);
+      expect(failed.filter(({ message }) => message.includes('[redacted]')).length).toBeGreaterThan(10);
+      expect(calls.some(({ completion }) => completion?.text.includes('[redacted]'))).toBe(true);
+      const files = readdirSync(runDir);
+      expect(files).toEqual(expect.arrayContaining(['calls.jsonl', 'report.html', 'config.yaml']));
+      for (const path of [runDir, `${runDir}-2`]) {
+        for (const file of readdirSync(path)) {
+          expect(readFileSync(join(path, file), 'utf8').match(forms), file).toBeNull();
+        }
+      }
+      expect([...recording.printed, ...recording.noted].join('\n').match(forms)).toBeNull();
     },
     30_000,
   );

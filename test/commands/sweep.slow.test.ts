@@ -67,35 +67,31 @@ it('policyloop sweep fails if a model contributes nothing, and names the run', a
   const server = await startFakeOpenAI({
     reply: ({ model }) => (model === 'mute' ? 'No idea.' : answer(asked++ % 5)),
   });
-  try {
-    const model = `{ provider: openai, name: m, baseUrl: "${server.url}" }`;
-    writeFileSync(at('mute.yaml'), short.replace('{ provider: hill-climb }', model));
-    const again = () => sweep(['model.name=mute,able', 'seed=1'], { config: at('mute.yaml'), out: 'mute' });
-    const first = await again();
-    expect(first.code).toBe(1);
-    expect(first.last()).toMatchObject({
-      status: 'failed',
-      settings: [{ runs: 0, confirmed: null }, { runs: 1 }],
-      failures: [
-        {
-          run: 'name-mute/seed-1',
-          message: expect.stringMatching(/^0 proposals accepted.*“No idea\.”$/),
-        },
-      ],
-    });
-    // Nothing is asked again: with the same settings the run would end in the same way.
-    const spent = server.requests.length;
-    expect((await again()).code).toBe(1);
-    expect(server.requests).toHaveLength(spent);
-    const { context, printed } = recordingContext(place);
-    const flags = { runsDir: 'buffers', unfinished: false, json: true };
-    await compareCommand({ runs: [at('mute')], ...flags }, context);
-    expect(JSON.parse(printed.at(-1)!)).toMatchObject({
-      leftOut: [{ reason: '0 proposals accepted (stopped after 10 rejected replies) after 3 iterations' }],
-    });
-  } finally {
-    await server.close();
-  }
+  const model = `{ provider: openai, name: m, baseUrl: "${server.url}" }`;
+  writeFileSync(at('mute.yaml'), short.replace('{ provider: hill-climb }', model));
+  const again = () => sweep(['model.name=mute,able', 'seed=1'], { config: at('mute.yaml'), out: 'mute' });
+  const first = await again();
+  expect(first.code).toBe(1);
+  expect(first.last()).toMatchObject({
+    status: 'failed',
+    settings: [{ runs: 0, confirmed: null }, { runs: 1 }],
+    failures: [
+      {
+        run: 'name-mute/seed-1',
+        message: expect.stringMatching(/^0 proposals accepted.*“No idea\.”$/),
+      },
+    ],
+  });
+  // Nothing is asked again: with the same settings the run would end in the same way.
+  const spent = server.requests.length;
+  expect((await again()).code).toBe(1);
+  expect(server.requests).toHaveLength(spent);
+  const { context, printed } = recordingContext(place);
+  const flags = { runsDir: 'buffers', unfinished: false, json: true };
+  await compareCommand({ runs: [at('mute')], ...flags }, context);
+  expect(JSON.parse(printed.at(-1)!)).toMatchObject({
+    leftOut: [{ reason: '0 proposals accepted (stopped after 10 rejected replies) after 3 iterations' }],
+  });
 });
 
 it('policyloop sweep runs every setting and seed and reports effects; 3 jobs give the same bytes', async () => {
@@ -242,7 +238,6 @@ it('the runs of a sweep share its limits', async () => {
   const more = await sweep([...limited, 'sweep.limits.calls=100'], { out: 'limited', jobs: 2 });
   expect(more.last()).toMatchObject({ status: 'completed', result: 'completed' });
   expect(more.last().usage.calls).toBe(12);
-  await server.close();
 });
 
 it('policyloop sweep notes equivalent settings, and explains how to draw whole numbers', async () => {

@@ -1,10 +1,9 @@
 /** Nothing that comes from outside controls the terminal: providers and the files of a run. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { startCommand } from '../support/command.js';
+import { listening } from '../support/fake-server.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { writeRun } from '../support/written-runs.js';
 
@@ -22,16 +21,14 @@ function requireHarmless(text: string): void {
   expect(text).not.toMatch(/^error forged/m);
 }
 
-let server: Server;
+let url: string;
 let answer: { readonly status: number; readonly type: string; readonly body: string };
 beforeAll(async () => {
-  server = createServer((_, response) => {
+  ({ url } = await listening((_, response) => {
     response.writeHead(answer.status, { 'content-type': answer.type });
     response.end(answer.body);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  }));
 });
-afterAll(() => new Promise((resolve) => server.close(resolve)));
 
 const play = async (cwd: string, args: readonly string[]) =>
   startCommand(cwd, args, { NO_COLOR: '', FORCE_COLOR: '1', OPENAI_API_KEY: 'a-key-of-tests' }).ended;
@@ -55,10 +52,9 @@ it.each([
 ])('control characters from a provider never reach the terminal: %s', async (_, given) => {
   answer = given;
   const cwd = temporaryDirectory();
-  const { port } = server.address() as AddressInfo;
   writeFileSync(
     join(cwd, 'config.yaml'),
-    `environment: CartPole-v1\nmodel: { provider: openai, name: x, baseUrl: 'http://127.0.0.1:${port}/v1', maxRetries: 0 }\niterations: 1\nwarmup: 2\nevaluation: { episodes: 1 }\ncorrections: 0\n`,
+    `environment: CartPole-v1\nmodel: { provider: openai, name: x, baseUrl: '${url}/v1', maxRetries: 0 }\niterations: 1\nwarmup: 2\nevaluation: { episodes: 1 }\ncorrections: 0\n`,
   );
   const { stderr, stdout } = await play(cwd, ['run', 'config.yaml', '--run-dir', 'run']);
   requireHarmless(stderr);

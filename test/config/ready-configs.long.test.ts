@@ -11,27 +11,9 @@ import { referenceDirectory } from '../models/local/fixture.js';
 
 const names = bundledConfigs();
 const environments = [
-  'acrobot',
-  'blackjack',
-  'cartpole',
-  'cliffwalking',
-  'frozenlake',
-  'halfcheetah',
-  'hopper',
-  'inverted-double-pendulum',
-  'inverted-pendulum',
-  'maze-3x3',
-  'maze-5x5',
-  'mountaincar',
-  'mountaincar-continuous',
-  'navigation',
-  'nim',
-  'pendulum',
-  'pong',
-  'reacher',
-  'swimmer',
-  'taxi',
-  'walker2d',
+  ...'acrobot blackjack cartpole cliffwalking frozenlake halfcheetah hopper'.split(' '),
+  ...'inverted-double-pendulum inverted-pendulum maze-3x3 maze-5x5 mountaincar'.split(' '),
+  ...'mountaincar-continuous navigation nim pendulum pong reacher swimmer taxi walker2d'.split(' '),
 ];
 const providers = ['openai', 'ollama', 'local', 'random', 'hill-climb', 'cma-es'];
 

@@ -6,7 +6,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import process from 'node:process';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { built } from '../support/built.js';
 import { startFakeOllama } from '../support/fake-ollama.js';
 import type { FakeServer } from '../support/fake-server.js';
@@ -39,7 +39,6 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(() => ollama.close());
 
 /** What a shell of the reader's would have, without keys of whoever runs the tests. */
 function environment(place: string): NodeJS.ProcessEnv {

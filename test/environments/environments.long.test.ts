@@ -22,32 +22,11 @@ for (const [name, { env, kwargs }] of variants) {
 describe('environment ids', () => {
   test('cover Gymnasium and ProPS', () => {
     expect(environmentIds()).toEqual([
-      'CartPole-v0',
-      'CartPole-v1',
-      'MountainCar-v0',
-      'MountainCarContinuous-v0',
-      'Pendulum-v1',
-      'Acrobot-v1',
-      'FrozenLake-v1',
-      'CliffWalking-v1',
-      'Taxi-v4',
-      'Blackjack-v1',
-      'HalfCheetah-v5',
-      'Hopper-v5',
-      'Walker2d-v5',
-      'Swimmer-v5',
-      'Reacher-v5',
-      'InvertedPendulum-v5',
-      'InvertedDoublePendulum-v5',
-      'Nim-v0',
-      'Pong-v0',
-      'NavigationTrack-v0',
-      'maze-sample-3x3-v0',
-      'maze-sample-5x5-v0',
-      'maze-sample-10x10-v0',
-      'maze-random-3x3-v0',
-      'maze-random-5x5-v0',
-      'maze-random-10x10-v0',
+      ...'CartPole-v0 CartPole-v1 MountainCar-v0 MountainCarContinuous-v0 Pendulum-v1 Acrobot-v1'.split(' '),
+      ...'FrozenLake-v1 CliffWalking-v1 Taxi-v4 Blackjack-v1 HalfCheetah-v5 Hopper-v5 Walker2d-v5'.split(' '),
+      ...'Swimmer-v5 Reacher-v5 InvertedPendulum-v5 InvertedDoublePendulum-v5 Nim-v0 Pong-v0'.split(' '),
+      ...'NavigationTrack-v0 maze-sample-3x3-v0 maze-sample-5x5-v0 maze-sample-10x10-v0'.split(' '),
+      ...'maze-random-3x3-v0 maze-random-5x5-v0 maze-random-10x10-v0'.split(' '),
     ]);
   });
 

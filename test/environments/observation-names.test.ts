@@ -20,15 +20,8 @@ it.each([
 });
 
 it.each([
-  'Swimmer-v5',
-  'HalfCheetah-v5',
-  'Walker2d-v5',
-  'Reacher-v5',
-  'InvertedPendulum-v5',
-  'InvertedDoublePendulum-v5',
-  'Pong-v0',
-  'NavigationTrack-v0',
-  'maze-sample-3x3-v0',
+  ...'Swimmer-v5 HalfCheetah-v5 Walker2d-v5 Reacher-v5 InvertedPendulum-v5'.split(' '),
+  ...'InvertedDoublePendulum-v5 Pong-v0 NavigationTrack-v0 maze-sample-3x3-v0'.split(' '),
 ])('observationNames names every component of %s', async (id) => {
   const environment = await makeEnvironment(id);
   const names = observationNames(environment);

@@ -12,21 +12,12 @@ async function problemsOf(id: string, options: unknown): Promise<UserError['prob
 
 describe('options', () => {
   test('have the same names as in Gymnasium', () => {
-    expect(environmentInfo('FrozenLake-v1').options).toEqual([
-      'desc',
-      'map_name',
-      'is_slippery',
-      'success_rate',
-      'reward_schedule',
-      'max_episode_steps',
-    ]);
-    expect(environmentInfo('Taxi-v4').options).toEqual([
-      'is_rainy',
-      'fickle_passenger',
-      'rainy_probability',
-      'fickle_probability',
-      'max_episode_steps',
-    ]);
+    expect(environmentInfo('FrozenLake-v1').options).toEqual(
+      'desc map_name is_slippery success_rate reward_schedule max_episode_steps'.split(' '),
+    );
+    expect(environmentInfo('Taxi-v4').options).toEqual(
+      'is_rainy fickle_passenger rainy_probability fickle_probability max_episode_steps'.split(' '),
+    );
   });
 
   test('can be written in camelCase', async () => {
@@ -79,14 +70,9 @@ describe('options', () => {
       reward_schedule: [1, 2],
       max_episode_steps: 0,
     });
-    expect(problems.map(({ field }) => field)).toEqual([
-      'nonsense',
-      'map_name',
-      'is_slippery',
-      'success_rate',
-      'reward_schedule',
-      'max_episode_steps',
-    ]);
+    expect(problems.map(({ field }) => field)).toEqual(
+      'nonsense map_name is_slippery success_rate reward_schedule max_episode_steps'.split(' '),
+    );
     expect(problems[2]).toMatchObject({ value: 'false' });
   });
 

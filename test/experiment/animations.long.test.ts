@@ -7,11 +7,11 @@ import { type DrawnEpisode, drawBounded, drawEpisode } from '../../src/experimen
 import { createPolicyFamily } from '../../src/policies/families.js';
 import { svgAnimation } from '../../src/rollout/pictures/svg-animation.js';
 import { replay } from '../../src/rollout/replay.js';
-import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import { notablePolicies, readWholeRun } from '../../src/runs/open-run.js';
 import { writeReport } from '../../src/web/report/write-report.js';
 import { elementTree } from '../rollout/pictures/xml-reader.js';
 import { quick, readRunFile, runExperimentFrom } from '../support/experiments.js';
+import { entryOf } from '../support/records.js';
 import { elementsOf, visibleText } from '../web/shown.js';
 
 const config = {
@@ -110,17 +110,8 @@ describe('every environment that can be drawn', () => {
 });
 
 describe('notablePolicies', () => {
-  const entry = (iteration: number, score: number, candidate = 0): BufferEntry => ({
-    iteration,
-    group: iteration,
-    candidate,
-    source: 'proposal',
-    parameters: [],
-    returns: [score],
-    lengths: [1],
-    score,
-  });
-  const entries = [entry(0, 3), entry(1, 1), entry(2, 9), entry(3, 8), entry(3, 1, 1)];
+  const others = [entryOf(0, 3), entryOf(1, 1), entryOf(2, 9), entryOf(3, 8)];
+  const entries = [...others, entryOf(3, 1, { candidate: 1 })];
 
   it('returns the best, the worst and the first policy', () => {
     const [first, worst, best] = entries;

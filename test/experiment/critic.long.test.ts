@@ -9,14 +9,20 @@ import { formatParameters } from '../../src/prompting/notation/grammar.js';
 import { baselineProposer } from '../../src/proposers/baseline-proposer.js';
 import { distanceOf } from '../../src/proposers/moves.js';
 import type { Proposer } from '../../src/proposers/proposer.js';
-import { tallyOf } from '../../src/runs/events.js';
+import { type RunEvent, tallyOf } from '../../src/runs/events.js';
 import { readWholeRun } from '../../src/runs/open-run.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { iterationFigures, iterationText } from '../../src/web/report/iteration-text.js';
 import { renderReport } from '../../src/web/report/run-report.js';
 import { runFigures, runText } from '../../src/web/report/run-text.js';
 import { runData } from '../../src/web/report/write-report.js';
-import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
+import {
+  quick,
+  readRunFile,
+  resumeExperiment,
+  runExperimentFrom,
+  stopAfter,
+} from '../support/experiments.js';
 import { createScriptedModel, type ScriptedCall } from '../support/scripted-model.js';
 
 const spec = { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
@@ -33,17 +39,23 @@ const isCritic = ({ messages }: Pick<ScriptedCall, 'messages'>) =>
 const shown = ({ messages }: Pick<ScriptedCall, 'messages'>) =>
   [...messages[1]!.content.split('\n')[1]!.matchAll(/: (-?[\d.]+)/g)].map(([, value]) => Number(value));
 
+/** Ten numbers by the seed of the call. */
+function drawn({ options }: Pick<ScriptedCall, 'options'>, scale: number): readonly number[] {
+  const random = createGenerator(options.seeds[0]!);
+  return Array.from({ length: 10 }, () => Number(random.uniform(-scale, scale).toFixed(1)));
+}
+
 /** Proposes by the seed of the call, and revises each parameter by as much as `size` says. */
 const reviser = (size: (call: ScriptedCall) => number) =>
   createScriptedModel((call) => {
-    const random = createGenerator(call.options.seeds[0]!);
-    const drawn = (scale: number) =>
-      Array.from({ length: 10 }, () => Number(random.uniform(-scale, scale).toFixed(1)));
-    if (!isCritic(call)) return `${formatParameters(drawn(6), spec)}\nA guess.`;
-    const steps = drawn(size(call));
+    if (!isCritic(call)) return `${formatParameters(drawn(call, 6), spec)}\nA guess.`;
+    const steps = drawn(call, size(call));
     const revision = shown(call).map((value, i) => Math.min(6, Math.max(-6, value + steps[i]!)));
     return `${formatParameters(revision, spec)}\nLess of what fails.`;
   });
+
+const resultsIn = (events: readonly RunEvent[]) =>
+  events.flatMap((event) => (event.kind === 'revised' ? event.result : []));
 
 const careful = () => reviser(() => 1.5);
 
@@ -163,11 +175,7 @@ it('a revision that repeats another proposal of its iteration is rejected', asyn
       const own = formatParameters(shown(call), spec);
       return call.messages.length > 2 ? own : proposed.find((text) => text !== own)!;
     }
-    const random = createGenerator(call.options.seeds[0]!);
-    const text = formatParameters(
-      Array.from({ length: 10 }, () => Number(random.uniform(-6, 6).toFixed(1))),
-      spec,
-    );
+    const text = formatParameters(drawn(call, 6), spec);
     proposed = [...proposed.slice(-1), text];
     return text;
   });
@@ -182,37 +190,21 @@ it('a revision that repeats another proposal of its iteration is rejected', asyn
 it('the critic may keep a proposal, and the run continues if its replies are unusable', async () => {
   const kept = await runExperimentFrom(config, { model: reviser(() => 0) });
   expect(readRun(kept.path).entries.filter(({ revises }) => revises !== undefined)).toEqual([]);
-  expect(kept.events.flatMap((event) => (event.kind === 'revised' ? event.result : []))).toEqual(
-    Array(6).fill('kept'),
-  );
+  expect(resultsIn(kept.events)).toEqual(Array(6).fill('kept'));
   const mute = createScriptedModel((call) =>
-    isCritic(call)
-      ? 'I have no idea.'
-      : formatParameters(
-          createGenerator(call.options.seeds[0]!).random() < 2
-            ? Array.from({ length: 10 }, (_, i) => ((call.options.seeds[0]! >> i) % 60) / 10)
-            : [],
-          spec,
-        ),
+    isCritic(call) ? 'I have no idea.' : formatParameters(drawn(call, 6), spec),
   );
   const { path, events } = await runExperimentFrom({ ...config, iterations: 2 }, { model: mute });
-  expect(events.flatMap((event) => (event.kind === 'revised' ? event.result : []))).toEqual([
-    'rejected',
-    'rejected',
-  ]);
+  expect(resultsIn(events)).toEqual(['rejected', 'rejected']);
   expect(readManifest(path)).toMatchObject({ status: 'completed', iterations: { done: 2 } });
 });
 
 it('a critic with its own model is billed at its own price and counts towards limits', async () => {
   const own = { provider: 'openai', name: 'judge', price: { input: 10, output: 100 } } as const;
   const more = { ...config, critic: { model: own } } satisfies ConfigInput;
-  const critic = careful();
-  const proposer = careful();
-  const { path } = await runExperimentFrom(more, {
-    model: proposer,
-    env: { OPENAI_API_KEY: 'k' },
-    critic,
-  });
+  const env = { OPENAI_API_KEY: 'k' };
+  const [critic, proposer] = [careful(), careful()];
+  const { path } = await runExperimentFrom(more, { model: proposer, env, critic });
   expect(critic.calls.every(isCritic)).toBe(true);
   expect(critic.calls).toHaveLength(6);
   expect(proposer.calls.some(isCritic)).toBe(false);
@@ -226,11 +218,7 @@ it('a critic with its own model is billed at its own price and counts towards li
   expect(readManifest(path).usage.cost).toBeCloseTo(total, 12);
 
   const capped = { ...more, limits: { calls: 5 } };
-  const limited = await runExperimentFrom(capped, {
-    model: careful(),
-    env: { OPENAI_API_KEY: 'k' },
-    critic: careful(),
-  });
+  const limited = await runExperimentFrom(capped, { model: careful(), env, critic: careful() });
   expect(readManifest(limited.path)).toMatchObject({
     reason: { kind: 'limit', limit: 'calls' },
     usage: { calls: 5 },
@@ -251,19 +239,12 @@ it('a critic can be a baseline at no cost, and works with groups', async () => {
   const critics = readRun(path).calls.filter(({ purpose }) => purpose === 'critic');
   expect(critics.length).toBeGreaterThanOrEqual(6);
   expect(critics.every(({ cost }) => cost === undefined)).toBe(true);
-  const others: readonly Partial<ConfigInput>[] = [{ candidates: 3 }];
-  for (const more of others) {
-    const whole = await runExperimentFrom({ ...config, ...more } as ConfigInput, { model: careful() });
-    expect(readRun(whole.path).entries.some(({ revises }) => revises !== undefined)).toBe(true);
-    const stop = new AbortController();
-    const half = await runExperimentFrom({ ...config, ...more } as ConfigInput, {
-      model: careful(),
-      finish: stop.signal,
-      onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === 3 && stop.abort(),
-    });
-    await resumeExperiment(half.path, { model: careful() });
-    expect(readRunFile(half.path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
-  }
+  const group = { ...config, candidates: 3 };
+  const whole = await runExperimentFrom(group, { model: careful() });
+  expect(readRun(whole.path).entries.some(({ revises }) => revises !== undefined)).toBe(true);
+  const half = await runExperimentFrom(group, { model: careful(), ...stopAfter(3) });
+  await resumeExperiment(half.path, { model: careful() });
+  expect(readRunFile(half.path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
 });
 
 it('a proposer is told task.shared only if there is a critic', async () => {
@@ -302,12 +283,7 @@ it('the critic revises proposals of a portfolio without crediting a member', asy
   expect(
     calls.filter(({ purpose }) => purpose === 'critic').every(({ member }) => member === undefined),
   ).toBe(true);
-  const stop = new AbortController();
-  const half = await runExperimentFrom(more, {
-    model: await made(),
-    finish: stop.signal,
-    onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === 3 && stop.abort(),
-  });
+  const half = await runExperimentFrom(more, { model: await made(), ...stopAfter(3) });
   await resumeExperiment(half.path, { model: await made() });
   expect(readRunFile(half.path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
 });

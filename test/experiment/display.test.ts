@@ -1,30 +1,17 @@
 /** What a person sees of a run as it goes: on terminals of several widths, and in a pipe. */
 import { describe, expect, it } from 'vitest';
-import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import type { UsageTotals } from '../../src/runs/calls.js';
 import type { Confirmation, RunEvent } from '../../src/runs/events.js';
+import { noUsage } from '../../src/runs/usage.js';
 import { createDisplay } from '../../src/studies/run-progress.js';
 import { fakeTerminal } from '../support/fake-terminal.js';
-
-const entryOf = (iteration: number, candidate: number, score: number): BufferEntry => ({
-  iteration,
-  group: iteration,
-  candidate,
-  source: iteration === 0 ? 'warm-up' : 'proposal',
-  parameters: [iteration],
-  returns: [score],
-  lengths: [10],
-  score,
-});
+import { entryOf } from '../support/records.js';
 
 const usageOf = (calls: number): UsageTotals => ({
+  ...noUsage,
   calls,
-  errors: 0,
-  retries: 0,
   promptTokens: 3000 * calls,
-  cachedTokens: 0,
   completionTokens: 100 * calls,
-  reasoningTokens: 0,
   latencyMs: 1000 * calls,
 });
 
@@ -53,11 +40,12 @@ const start = {
 
 const events: readonly RunEvent[] = [
   start,
-  ...[0, 1].map(
-    (i): RunEvent => ({ kind: 'warmup-evaluated', entry: entryOf(0, i, 9 + i), episodes: [], of: 2 }),
-  ),
+  ...[0, 1].map((candidate): RunEvent => {
+    const entry = entryOf(0, 9 + candidate, { candidate });
+    return { kind: 'warmup-evaluated', entry, episodes: [], of: 2 };
+  }),
   ...scores.flatMap((score, i): RunEvent[] => [
-    { kind: 'candidate-evaluated', entry: entryOf(i + 1, 0, score), episodes: [], improved: true },
+    { kind: 'candidate-evaluated', entry: entryOf(i + 1, score), episodes: [], improved: true },
     { kind: 'iteration-finished', iteration: i + 1, score, usage: usageOf(i + 1) },
     ...(i === 2 ? [{ kind: 'warning', message: `${'a long warning '.repeat(12)}ends here` } as const] : []),
   ]),
@@ -67,26 +55,31 @@ const events: readonly RunEvent[] = [
   { kind: 'confirmed', confirmation: confirmation('final', 4), of: 3 },
 ];
 
-/** Shows the events, one every 70 seconds; `seen` is told of the terminal after each. */
-function shown(terminal: NodeJS.WriteStream | undefined, seen: (event: RunEvent) => void = () => undefined) {
+/** A display that is shown each event a time after the one before. */
+function displayOn(terminal: NodeJS.WriteStream | undefined) {
   const noted: string[] = [];
   let milliseconds = 0;
-  const display = createDisplay(
-    {},
-    {
-      print: () => undefined,
-      note: (text) => noted.push(text),
-      terminal,
-      milliseconds: () => milliseconds,
+  const outside = { print: () => undefined, note: (text: string) => noted.push(text), terminal };
+  const display = createDisplay({}, { ...outside, milliseconds: () => milliseconds });
+  return {
+    noted,
+    close: () => display.close(),
+    show(event: RunEvent, later = 0) {
+      milliseconds += later;
+      display.show(event);
     },
-  );
+  };
+}
+
+/** Shows the events, one every 70 seconds; `seen` is told of the terminal after each. */
+function shown(terminal: NodeJS.WriteStream | undefined, seen: (event: RunEvent) => void = () => undefined) {
+  const display = displayOn(terminal);
   for (const event of events) {
-    milliseconds += 70_000;
-    display.show(event);
+    display.show(event, 70_000);
     seen(event);
   }
   display.close();
-  return noted;
+  return display.noted;
 }
 
 describe('a terminal', () => {
@@ -131,19 +124,15 @@ describe('a local model that reads a prompt', () => {
   });
 
   function shownEvery20Seconds(terminal: NodeJS.WriteStream | undefined, seen: () => void) {
-    const noted: string[] = [];
-    let milliseconds = 0;
-    const outside = { print: () => undefined, note: (text: string) => noted.push(text), terminal };
-    const display = createDisplay({}, { ...outside, milliseconds: () => milliseconds });
+    const display = displayOn(terminal);
     display.show(start);
     const first = [0, 256, 512, 1024, 1536, 2048, 2560, 3023, 3024].map(reading);
     for (const event of [...first, ended(1), reading(3000), ended(2)]) {
-      milliseconds += 20_000;
-      display.show(event);
+      display.show(event, 20_000);
       seen();
     }
     display.close();
-    return noted;
+    return display.noted;
   }
 
   it('is shown in a pipe, and the first estimate leaves out that first prompt', () => {
@@ -172,46 +161,34 @@ describe('a wait for the rate limit', () => {
 
   it('is shown on a terminal until the next event', () => {
     const { stream, lines } = fakeTerminal(80);
-    let milliseconds = 0;
-    const outside = { print: () => undefined, note: () => undefined, milliseconds: () => milliseconds };
-    const display = createDisplay({}, { ...outside, terminal: stream });
+    const display = displayOn(stream);
     display.show(start);
     display.show(waits);
     expect(lines().at(-1)).toContain('waiting for the rate limit: 48 s');
-    milliseconds = 48_000;
-    display.show({ kind: 'iteration-finished', iteration: 1, score: 3, usage: usageOf(1) });
+    display.show({ kind: 'iteration-finished', iteration: 1, score: 3, usage: usageOf(1) }, 48_000);
     expect(lines().at(-1)).not.toContain('waiting');
     display.close();
   });
 
   it('is reported in a pipe, but not every time', () => {
-    const noted: string[] = [];
-    let milliseconds = 0;
-    const outside = { print: () => undefined, note: (text: string) => noted.push(text), terminal: undefined };
-    const display = createDisplay({}, { ...outside, milliseconds: () => milliseconds });
-    display.show(start);
-    for (let i = 0; i < 12; i++) {
-      milliseconds += 2500;
-      display.show(waits);
-    }
+    const { close, noted, show } = displayOn(undefined);
+    show(start);
+    for (let i = 0; i < 12; i++) show(waits, 2500);
     expect(noted.slice(1)).toEqual(Array(3).fill('waiting for the rate limit: 48 s'));
-    display.close();
+    close();
   });
 });
 
 describe('a resumed run', () => {
   it('continues the counts of rejected proposals and better revisions', () => {
     const { stream, lines } = fakeTerminal(120);
-    let milliseconds = 0;
-    const outside = { print: () => undefined, note: () => undefined, milliseconds: () => milliseconds };
-    const display = createDisplay({}, { ...outside, terminal: stream });
+    const display = displayOn(stream);
     display.show({ ...start, resumedAt: 2, tally: { rejected: 2, revisions: 7, better: 3 } });
     display.show({ kind: 'proposal-rejected', iteration: 2, candidate: 0, failures: ['model-error'] });
     const revised = { kind: 'revised', iteration: 2, candidate: 2, revises: 1, before: 1 } as const;
     display.show({ ...revised, result: 'better', after: 2 });
     display.show({ ...revised, result: 'rejected' });
-    milliseconds = 70_000;
-    display.show({ kind: 'iteration-finished', iteration: 2, score: 3, usage: usageOf(1) });
+    display.show({ kind: 'iteration-finished', iteration: 2, score: 3, usage: usageOf(1) }, 70_000);
     expect(lines().at(-1)).toContain('3 rejected  4 of 9 revisions better');
     display.close();
   });

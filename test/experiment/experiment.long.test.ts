@@ -23,8 +23,10 @@ import {
   resumeExperiment,
   runExperimentFrom,
   seededModel,
+  stopAfter,
   temporaryDirectory,
 } from '../support/experiments.js';
+import { entryOf } from '../support/records.js';
 import { createScriptedModel } from '../support/scripted-model.js';
 
 const scripted = { ...quick, model: { provider: 'ollama', name: 'scripted' } } as const satisfies ConfigInput;
@@ -39,24 +41,10 @@ describe('the outer loop', () => {
     );
     const { events, path } = await runExperimentFrom({ ...scripted, iterations: 3, warmup: 2 }, { model });
     expect(kinds(events)).toEqual([
-      'run-started',
-      'warmup-evaluated',
-      'warmup-evaluated',
-      'call-finished',
-      'candidate-evaluated',
-      'iteration-finished',
-      'call-finished',
-      'candidate-evaluated',
-      'iteration-finished',
-      'call-finished',
-      'call-finished',
-      'candidate-evaluated',
-      'iteration-finished',
-      'confirmation-started',
-      'confirmed',
-      'confirmed',
-      'confirmed',
-      'run-finished',
+      ...'run-started warmup-evaluated warmup-evaluated call-finished candidate-evaluated'.split(' '),
+      ...'iteration-finished call-finished candidate-evaluated iteration-finished call-finished'.split(' '),
+      ...'call-finished candidate-evaluated iteration-finished confirmation-started confirmed'.split(' '),
+      ...'confirmed confirmed run-finished'.split(' '),
     ]);
     expect(readManifest(path)).toMatchObject({
       status: 'completed',
@@ -234,20 +222,16 @@ describe('a run ends', () => {
 });
 
 describe('heldFor', () => {
-  const entry = (iteration: number, score: number) =>
-    ({
-      iteration,
-      score,
-      group: 0,
-      candidate: 0,
-      source: 'proposal',
-      parameters: [],
-      returns: [],
-      lengths: [],
-    }) as const;
-
   it('counts the last iterations in a row that reached the target', () => {
-    const entries = [entry(0, 9), entry(1, 9), entry(2, 1), entry(3, 8), entry(4, 3), entry(4, 9)];
+    const scores = [
+      [0, 9],
+      [1, 9],
+      [2, 1],
+      [3, 8],
+      [4, 3],
+      [4, 9],
+    ] as const;
+    const entries = scores.map(([iteration, score]) => entryOf(iteration, score));
     expect(heldFor(entries, 8, 4)).toBe(2);
     expect(heldFor(entries, 9, 4)).toBe(1);
     expect(heldFor(entries, 10, 4)).toBe(0);
@@ -305,12 +289,7 @@ describe.each(configs)('the same seed gives the same bytes: %s', (_name, config,
   it('in a run that was interrupted and resumed', async () => {
     const whole = await runExperimentFrom(config, options());
     for (const at of [1, 5, 11]) {
-      const finish = new AbortController();
-      const part = await runExperimentFrom(config, {
-        ...options(),
-        finish: finish.signal,
-        onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === at && finish.abort(),
-      });
+      const part = await runExperimentFrom(config, { ...options(), ...stopAfter(at) });
       expect(readManifest(part.path).iterations.done).toBe(at);
       await resumeExperiment(part.path, options());
       expectSame(part.path, whole.path);

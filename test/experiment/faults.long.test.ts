@@ -37,7 +37,6 @@ describe('the first fault of each kind', () => {
       { kind: 'fault', fault: 'html', message: expect.stringContaining('HTML page') },
     ]);
     expect(order.indexOf('fault')).toBeLessThan(order.indexOf('call-finished'));
-    await server.close();
   });
 
   it('is reported for an exception in a module, with the function that threw it', async () => {

@@ -1,26 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { Usage } from '../../src/models/language-model.js';
 import { Ledger } from '../../src/proposers/budget.js';
-import type { CallRecord } from '../../src/runs/calls.js';
+import { callOf } from '../support/records.js';
 
 const message = { role: 'user', content: 'x'.repeat(400) } as const;
 const one = { messages: [message], answers: 1 } as const;
 const price = { input: 1, cachedInput: 0.1, output: 10 };
 
-function call(usage: Usage, cost?: number): CallRecord {
-  return {
-    iteration: 1,
-    candidate: 0,
-    attempt: 0,
-    purpose: 'proposal',
-    messages: [message],
-    seed: 1,
-    time: '2026-01-01T00:00:00.000Z',
-    outcome: { kind: 'accepted', parameters: [1] },
+const call = (usage: Usage, cost?: number) =>
+  callOf({
     completion: { text: '', finishReason: 'stop', usage, latencyMs: 5, retries: 1 },
     ...(cost !== undefined && { cost }),
-  };
-}
+  });
 
 const create = (limits: object, maxTokens?: number) =>
   new Ledger({ limits, price, maxTokens, usesTokens: true });

@@ -10,6 +10,7 @@ import { encodingOf } from '../../src/prompting/notation/encoding.js';
 import { freeForm } from '../../src/prompting/notation/grammar.js';
 import { type CallUsage, Ledger, type SharedBudget } from '../../src/proposers/budget.js';
 import { languageModelProposer } from '../../src/proposers/language-model.js';
+import { callOf } from '../support/records.js';
 
 const spec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
 const price = { input: 2, cachedInput: 3, output: 9 };
@@ -189,35 +190,16 @@ describe('limits', () => {
   it('count unreported usage', () => {
     const ledger = new Ledger({ limits: { tokens: 5000 }, price, maxTokens: 100, usesTokens: true });
     const unreported = { promptTokens: 300, completionTokens: mostTokensOf('params[0]: 1.0') };
-    const call = {
-      iteration: 1,
-      candidate: 0,
-      attempt: 0,
-      messages: [],
-      seed: 1,
-      time: '',
-      purpose: 'proposal',
-      outcome: { kind: 'accepted', parameters: [1] },
-      completion: {
-        text: '',
-        finishReason: 'stop',
-        usage: { unreported },
-        latencyMs: 0,
-        retries: 0,
-        faults: ['usage-missing'],
-      },
-    } as const;
-    ledger.record(call);
+    const usage = { unreported };
+    const completion = { text: '', finishReason: 'stop', usage, latencyMs: 0, retries: 0 } as const;
+    ledger.record(callOf({ completion: { ...completion, faults: ['usage-missing'] } }));
     expect(ledger.spent).toMatchObject({ calls: 1, tokens: 300 + unreported.completionTokens });
     expect(ledger.totals).toMatchObject({
       promptTokens: 0,
       unreported: 300 + unreported.completionTokens,
       faults: { 'usage-missing': 1 },
     });
-    expect(ledger.cost(call.completion.usage)).toBeCloseTo(
-      (300 * 2 + unreported.completionTokens * 9) / 1e6,
-      12,
-    );
+    expect(ledger.cost(usage)).toBeCloseTo((300 * 2 + unreported.completionTokens * 9) / 1e6, 12);
     expect(ledger.caps({ evaluations: 0, ms: 0 })).toEqual([
       { limit: 'tokens', used: 300 + unreported.completionTokens, cap: 5000 },
     ]);

@@ -14,6 +14,7 @@ import {
   recordingContext,
   resumeExperiment,
   runExperimentFrom,
+  stopAfter,
   temporaryDirectory,
 } from '../support/experiments.js';
 
@@ -85,13 +86,7 @@ test('proposals of discrete choices are valid too, with the semantic prompt set'
 
 test('an interrupted and resumed run gives the same evaluations as an uninterrupted one', async () => {
   const whole = await runExperimentFrom(experiment);
-  const finish = new AbortController();
-  const half = await runExperimentFrom(experiment, {
-    finish: finish.signal,
-    onEvent: (event) => {
-      if (event.kind === 'iteration-finished' && event.iteration === 2) finish.abort();
-    },
-  });
+  const half = await runExperimentFrom(experiment, stopAfter(2));
   expect(readRunFile(half.path, 'evaluations')).not.toBe(readRunFile(whole.path, 'evaluations'));
   // Where and how fast it runs may change within a run.
   await resumeExperiment(half.path, { overrides: ['model.threads=2', 'model.device=auto'] });

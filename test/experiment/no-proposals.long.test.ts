@@ -17,6 +17,7 @@ import {
   recordingContext,
   resumeExperiment,
   runExperimentFrom,
+  stopAfter,
   temporaryDirectory,
 } from '../support/experiments.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
@@ -91,17 +92,8 @@ describe('a run without an accepted proposal', () => {
   });
 
   it('is marked as interrupted, not failed, if the user stops it', async () => {
-    const stop = new AbortController();
-    const { path } = await runExperimentFrom(
-      { ...base, corrections: 0 },
-      {
-        model: scripted(),
-        finish: stop.signal,
-        onEvent: ({ kind }) => {
-          if (kind === 'iteration-finished') stop.abort();
-        },
-      },
-    );
+    const options = { model: scripted(), ...stopAfter(1) };
+    const { path } = await runExperimentFrom({ ...base, corrections: 0 }, options);
     expect(readManifest(path)).toMatchObject({ status: 'interrupted', reason: { kind: 'interrupted' } });
   });
 
@@ -162,25 +154,21 @@ describe('the limit of rejected replies', () => {
     const config = { ...base, corrections: 1 } as const;
     const server = await startFakeOpenAI({ reply: () => nonsense });
     const model = { provider: 'openai', name: 'fake', baseUrl: server.url } as const;
-    try {
-      const { path } = await runExperimentFrom(
-        { ...config, model },
-        { model: createModel(parseConfig({ ...config, model }).model, {}, () => Promise.resolve()) },
-      );
-      expect(readManifest(path)).toMatchObject({
-        status: 'failed',
-        iterations: { done: 5 },
-        reason: { kind: 'no-proposals', limit: 'rejections' },
-      });
-      const replayed = await runExperimentFrom({ ...config, model: { provider: 'replayed', run: path } });
-      expect(readManifest(replayed.path)).toMatchObject({
-        status: 'failed',
-        iterations: { done: 5 },
-        reason: readManifest(path).reason,
-      });
-    } finally {
-      await server.close();
-    }
+    const { path } = await runExperimentFrom(
+      { ...config, model },
+      { model: createModel(parseConfig({ ...config, model }).model, {}, () => Promise.resolve()) },
+    );
+    expect(readManifest(path)).toMatchObject({
+      status: 'failed',
+      iterations: { done: 5 },
+      reason: { kind: 'no-proposals', limit: 'rejections' },
+    });
+    const replayed = await runExperimentFrom({ ...config, model: { provider: 'replayed', run: path } });
+    expect(readManifest(replayed.path)).toMatchObject({
+      status: 'failed',
+      iterations: { done: 5 },
+      reason: readManifest(path).reason,
+    });
   });
 
   it('leads to the same calls and the same end after an interruption', async () => {
@@ -214,26 +202,22 @@ describe('a portfolio', () => {
 
   it('completes with a warning if only proposals of a baseline were accepted', async () => {
     const server = await startFakeOpenAI({ reply: () => nonsense });
-    try {
-      const [model, control] = portfolio.model.members;
-      const members = [{ ...model, baseUrl: server.url }, control] as const;
-      const { events, path } = await runExperimentFrom({
-        ...portfolio,
-        model: { ...portfolio.model, members: [...members] },
-      });
-      expect(readManifest(path).status).toBe('completed');
-      expect(events).toContainEqual({
-        kind: 'warning',
-        message: expect.stringMatching(
-          /^the language model contributed nothing: all 2 of its replies were rejected, and every accepted proposal is a baseline's; first reason: The reply/,
-        ),
-      });
-      const replayed = await runExperimentFrom({ ...portfolio, model: { provider: 'replayed', run: path } });
-      expect(readManifest(replayed.path).status).toBe('completed');
-      expect(replayed.events.filter(({ kind }) => kind === 'warning')).toHaveLength(1);
-    } finally {
-      await server.close();
-    }
+    const [model, control] = portfolio.model.members;
+    const members = [{ ...model, baseUrl: server.url }, control] as const;
+    const { events, path } = await runExperimentFrom({
+      ...portfolio,
+      model: { ...portfolio.model, members: [...members] },
+    });
+    expect(readManifest(path).status).toBe('completed');
+    expect(events).toContainEqual({
+      kind: 'warning',
+      message: expect.stringMatching(
+        /^the language model contributed nothing: all 2 of its replies were rejected, and every accepted proposal is a baseline's; first reason: The reply/,
+      ),
+    });
+    const replayed = await runExperimentFrom({ ...portfolio, model: { provider: 'replayed', run: path } });
+    expect(readManifest(replayed.path).status).toBe('completed');
+    expect(replayed.events.filter(({ kind }) => kind === 'warning')).toHaveLength(1);
   });
 });
 
@@ -242,48 +226,44 @@ describe('commands', () => {
 
   it('report that no proposal was accepted and why; run and resume exit with code 1', async () => {
     const server = await startFakeOpenAI({ reply: () => nonsense });
-    try {
-      const cwd = temporaryDirectory();
-      const config = join(cwd, 'mine.yaml');
-      const model = { provider: 'openai', name: 'fake', baseUrl: server.url };
-      writeFileSync(config, JSON.stringify({ ...quick, model }));
-      const call = async (
-        command: (context: ReturnType<typeof recordingContext>['context']) => Promise<number>,
-      ) => {
-        const { context, noted, printed } = recordingContext(cwd);
-        return { code: await command(context), text: printed.join('\n'), noted };
-      };
-      const args = { ...flags, config, overrides: [], dryRun: false, runDir: 'buffers/mine' };
-      const run = await call((context) => runCommand(args as never, context));
-      expect(run.code).toBe(1);
-      expect(run.text).toContain('0 proposals accepted (stopped after 10 rejected replies)');
-      expect(run.text).toMatch(/^because {5}The reply .* It begins: “I would lower/m);
-      expect(server.requests).toHaveLength(10);
+    const cwd = temporaryDirectory();
+    const config = join(cwd, 'mine.yaml');
+    const model = { provider: 'openai', name: 'fake', baseUrl: server.url };
+    writeFileSync(config, JSON.stringify({ ...quick, model }));
+    const call = async (
+      command: (context: ReturnType<typeof recordingContext>['context']) => Promise<number>,
+    ) => {
+      const { context, noted, printed } = recordingContext(cwd);
+      return { code: await command(context), text: printed.join('\n'), noted };
+    };
+    const args = { ...flags, config, overrides: [], dryRun: false, runDir: 'buffers/mine' };
+    const run = await call((context) => runCommand(args as never, context));
+    expect(run.code).toBe(1);
+    expect(run.text).toContain('0 proposals accepted (stopped after 10 rejected replies)');
+    expect(run.text).toMatch(/^because {5}The reply .* It begins: “I would lower/m);
+    expect(server.requests).toHaveLength(10);
 
-      const shown = await call((context) =>
-        showCommand({ run: 'mine', runsDir: 'buffers', top: 3, json: false } as never, context),
-      );
-      expect(shown.text).toMatch(/0 proposals accepted \(.*\); first reason: The reply/);
-      const listed = await call((context) =>
-        listCommand({ runsDir: 'buffers', json: false } as never, context),
-      );
-      expect(listed.text).toContain('failed: 0 proposals accepted');
-      const items = scan([{ path: join(cwd, 'buffers'), prefix: '' }]);
-      expect([...items.values()].map(({ item }) => item)).toEqual([
-        expect.objectContaining({
-          status: 'failed',
-          failure: expect.stringMatching(/^0 proposals accepted/),
-        }),
-      ]);
+    const shown = await call((context) =>
+      showCommand({ run: 'mine', runsDir: 'buffers', top: 3, json: false } as never, context),
+    );
+    expect(shown.text).toMatch(/0 proposals accepted \(.*\); first reason: The reply/);
+    const listed = await call((context) =>
+      listCommand({ runsDir: 'buffers', json: false } as never, context),
+    );
+    expect(listed.text).toContain('failed: 0 proposals accepted');
+    const items = scan([{ path: join(cwd, 'buffers'), prefix: '' }]);
+    expect([...items.values()].map(({ item }) => item)).toEqual([
+      expect.objectContaining({
+        status: 'failed',
+        failure: expect.stringMatching(/^0 proposals accepted/),
+      }),
+    ]);
 
-      const again = (overrides: readonly string[]) =>
-        call((context) => resumeCommand({ ...flags, run: 'mine', overrides } as never, context));
-      await expect(again([])).rejects.toThrow(
-        /this run has ended after \d+ iterations?: 0 proposals accepted.*start a new run with another model or prompt/s,
-      );
-      expect(server.requests).toHaveLength(10);
-    } finally {
-      await server.close();
-    }
+    const again = (overrides: readonly string[]) =>
+      call((context) => resumeCommand({ ...flags, run: 'mine', overrides } as never, context));
+    await expect(again([])).rejects.toThrow(
+      /this run has ended after \d+ iterations?: 0 proposals accepted.*start a new run with another model or prompt/s,
+    );
+    expect(server.requests).toHaveLength(10);
   });
 });

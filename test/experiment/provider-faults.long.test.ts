@@ -73,7 +73,6 @@ it('a run ends at once if the server asks to wait for a day', async () => {
   });
   const model = { provider: 'openai', name: 'm', baseUrl: server.url } as const;
   const { manifest, counts } = await run({ ...experiment, candidates: 1, model }, server);
-  await server.close();
   expect(counts.requests).toBe(1);
   expect(manifest).toMatchObject({
     status: 'failed',
@@ -92,7 +91,6 @@ it('replies without choices count no tokens', async () => {
   });
   const model = { provider: 'openai', name: 'm', baseUrl: server.url, maxTokens: 4000 } as const;
   const { manifest } = await run({ ...experiment, iterations: 2, model }, server);
-  await server.close();
   expect(manifest).toMatchObject({ status: 'failed', usage: { promptTokens: 0, completionTokens: 0 } });
   expect(manifest.usage.unreported).toBeUndefined();
 });
@@ -104,19 +102,15 @@ describe('an experiment in which 30 % of the requests fail', () => {
       reply: ({ messages, choice, seed }) => reply(messages, (seed ?? 0) + choice),
       faults: { rate: 0.3, seed: 11 },
     });
-    try {
-      const result = await run(
-        { ...experiment, model: { provider: 'openai', name: 'fake', baseUrl: server.url, maxRetries: 8 } },
-        server,
-      );
-      expectRightLedger(result);
-      for (const file of readdirSync(result.path)) {
-        expect(readFileSync(join(result.path, file), 'utf8').includes(key), file).toBe(false);
-      }
-      expect(existsSync(join(result.path, 'report.html'))).toBe(true);
-    } finally {
-      await server.close();
+    const result = await run(
+      { ...experiment, model: { provider: 'openai', name: 'fake', baseUrl: server.url, maxRetries: 8 } },
+      server,
+    );
+    expectRightLedger(result);
+    for (const file of readdirSync(result.path)) {
+      expect(readFileSync(join(result.path, file), 'utf8').includes(key), file).toBe(false);
     }
+    expect(existsSync(join(result.path, 'report.html'))).toBe(true);
   });
 
   it('continues after calls that fail for good, and counts them', async () => {
@@ -124,40 +118,32 @@ describe('an experiment in which 30 % of the requests fail', () => {
       reply: ({ messages, seed }) => reply(messages, seed ?? 0),
       faults: { rate: 0.3, seed: 13, kinds: [{ kind: 'status' }, { kind: 'drop' }] },
     });
-    try {
-      const config = {
-        ...experiment,
-        candidates: 1,
-        corrections: 0,
-        model: { provider: 'openai', name: 'fake', baseUrl: server.url, maxRetries: 0 },
-      } as const;
-      const { manifest, path } = await run(config, server);
-      expect(manifest.status).toBe('completed');
-      expect(manifest.usage.errors).toBe(server.counts.faults.status + server.counts.faults.drop);
-      const failed = readRun(path).calls.filter(({ outcome }) => outcome.kind === 'error');
-      expect(new Set(failed.map(({ outcome }) => outcome.kind === 'error' && outcome.error))).toEqual(
-        new Set(['server', 'cut']),
-      );
-    } finally {
-      await server.close();
-    }
+    const config = {
+      ...experiment,
+      candidates: 1,
+      corrections: 0,
+      model: { provider: 'openai', name: 'fake', baseUrl: server.url, maxRetries: 0 },
+    } as const;
+    const { manifest, path } = await run(config, server);
+    expect(manifest.status).toBe('completed');
+    expect(manifest.usage.errors).toBe(server.counts.faults.status + server.counts.faults.drop);
+    const failed = readRun(path).calls.filter(({ outcome }) => outcome.kind === 'error');
+    expect(new Set(failed.map(({ outcome }) => outcome.kind === 'error' && outcome.error))).toEqual(
+      new Set(['server', 'cut']),
+    );
   });
 });
 
 describe('a server that can’t be used', () => {
   it('ends the run at once and reports the error', async () => {
     const server = await startFakeOpenAI({ apiKey: 'another', reply: () => '' });
-    try {
-      const config = {
-        ...experiment,
-        model: { provider: 'openai', name: 'fake', baseUrl: server.url },
-      } as const;
-      const { manifest } = await run(config, server);
-      expect(manifest).toMatchObject({ status: 'failed', reason: { kind: 'model-error' } });
-      expect(manifest.reason?.kind === 'model-error' && manifest.reason.message).toMatch(/401/);
-      expect(server.requests).toHaveLength(1);
-    } finally {
-      await server.close();
-    }
+    const config = {
+      ...experiment,
+      model: { provider: 'openai', name: 'fake', baseUrl: server.url },
+    } as const;
+    const { manifest } = await run(config, server);
+    expect(manifest).toMatchObject({ status: 'failed', reason: { kind: 'model-error' } });
+    expect(manifest.reason?.kind === 'model-error' && manifest.reason.message).toMatch(/401/);
+    expect(server.requests).toHaveLength(1);
   });
 });

@@ -16,6 +16,7 @@ import {
   resumeExperiment,
   runExperimentFrom,
   seededModel,
+  stopAfter,
   temporaryDirectory,
 } from '../support/experiments.js';
 
@@ -121,13 +122,7 @@ describe('a replayed run', () => {
 
   it('can itself be stopped and resumed', async () => {
     const { path } = await runExperimentFrom(original, { model: unreliable(seededModel(0.3)) });
-    const finish = new AbortController();
-    const replayed = await runExperimentFrom(replayOf(path), {
-      finish: finish.signal,
-      onEvent: (event) => {
-        if (event.kind === 'iteration-finished' && event.iteration === 3) finish.abort();
-      },
-    });
+    const replayed = await runExperimentFrom(replayOf(path), stopAfter(3));
     expect(readManifest(replayed.path).iterations.done).toBe(3);
     await resumeExperiment(replayed.path);
     expectSame(replayed.path, path);

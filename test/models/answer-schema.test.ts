@@ -4,16 +4,9 @@ import { answerSchema } from '../../src/models/answer-schema.js';
 import type { ParameterSpec } from '../../src/policies/policy.js';
 import { parseParameters } from '../../src/prompting/answer/parse.js';
 import { answerGrammar } from '../../src/prompting/notation/grammar.js';
+import { lakeTable } from '../support/records.js';
 
 const float: ParameterSpec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 };
-const choices: ParameterSpec = {
-  count: 16,
-  kind: 'integer',
-  low: 0,
-  high: 3,
-  decimals: 0,
-  choices: [0, 1, 2, 3],
-};
 
 describe('answerSchema', () => {
   it('requires every property and allows no other, as strict schemas must', () => {
@@ -28,7 +21,7 @@ describe('answerSchema', () => {
         params: { minItems: 3, maxItems: 3, items: { type: 'number', minimum: -6, maximum: 6 } },
       },
     });
-    expect(answerSchema(answerGrammar(choices))).toMatchObject({
+    expect(answerSchema(answerGrammar(lakeTable))).toMatchObject({
       properties: { params: { minItems: 16, items: { type: 'integer', enum: [0, 1, 2, 3] } } },
     });
   });
@@ -44,10 +37,10 @@ describe('answerSchema', () => {
     expect(listOf(float, 120)).toBeUndefined();
     expect(listOf({ ...float, low: -0.25, high: 0.3 }, 9)).toEqual([-0.2, -0.1, 0, 0.1, 0.2, 0.3]);
     expect(listOf({ ...float, kind: 'integer', low: 2, high: 4, decimals: 0 }, 9)).toEqual([2, 3, 4]);
-    expect(listOf(choices, 0)).toEqual([0, 1, 2, 3]);
+    expect(listOf(lakeTable, 0)).toEqual([0, 1, 2, 3]);
   });
 
-  it.each([float, choices])('describes answers that the parser accepts', (spec) => {
+  it.each([float, lakeTable])('describes answers that the parser accepts', (spec) => {
     const value = fc.integer({ min: 0, max: 3 });
     fc.assert(
       fc.property(

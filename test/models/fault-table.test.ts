@@ -1,8 +1,7 @@
 /** Every way in which a provider goes wrong: what becomes of it, by its name, through the real clients. */
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { describe, expect, it } from 'vitest';
 import { type Wait, waitOnClock } from '../../src/models/hosted/retry.js';
 import {
   type Completion,
@@ -16,6 +15,7 @@ import { createModel } from '../../src/proposers/create-model.js';
 import { ask } from '../support/ask.js';
 import { startFakeOllama } from '../support/fake-ollama.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
+import { listening } from '../support/fake-server.js';
 import { messages, ollamaConfig, openaiConfig, options, recordWaits } from './model-configs.js';
 
 const answer = 'params[0]: 1.0, params[1]: 2.0';
@@ -42,15 +42,10 @@ interface Sent {
   readonly answer?: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
-const running: { close(): unknown }[] = [];
-afterEach(() => {
-  for (const server of running.splice(0)) server.close();
-});
-
 /** A server that sends these in order, the last one for ever. */
 async function serve(script: readonly Sent[]) {
   let requests = 0;
-  const server = createServer((request, response) => {
+  const { url } = await listening((request, response) => {
     request.resume();
     request.on('end', () => {
       const {
@@ -64,14 +59,6 @@ async function serve(script: readonly Sent[]) {
       response.end(typeof body === 'string' ? body : JSON.stringify(body));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  running.push({
-    close: () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return { url, requests: () => requests };
 }
 
@@ -196,7 +183,6 @@ describe.each(providers)('$name', ({ fake, good, model }) => {
 
   it('counts the same tokens and retries as the server when three calls in ten fail', async () => {
     const server = await fake({ reply: () => answer, faults: { rate: 0.3, seed: 5 } });
-    running.push(server);
     const opened = model(server.url.replace(/\/v1$/, ''), { maxRetries: 10 }, async () => {});
     const totals = { promptTokens: 0, completionTokens: 0, retries: 0 };
     for (let seed = 0; seed < 60; seed++) {

@@ -1,5 +1,6 @@
+import { expect } from 'vitest';
 import type { Wait } from '../../src/models/hosted/retry.js';
-import type { ChatMessage, GenerateOptions } from '../../src/models/language-model.js';
+import type { ChatMessage, GenerateOptions, ModelError } from '../../src/models/language-model.js';
 import type { OllamaConfig, OpenAIConfig } from '../../src/models/settings.js';
 import { answerGrammar } from '../../src/prompting/notation/grammar.js';
 
@@ -27,6 +28,13 @@ export const messages: readonly ChatMessage[] = [
 ];
 
 export const options: GenerateOptions = { grammar, seeds: [11] };
+
+/** The error that a call ends with. */
+export const failureOf = (call: Promise<unknown>): Promise<ModelError> =>
+  call.then(
+    () => expect.unreachable(),
+    (error: ModelError) => error,
+  );
 
 /** Keeps the waits that were asked for, in milliseconds, and waits for none of them. */
 export function recordWaits(): { readonly wait: Wait; readonly waits: readonly number[] } {

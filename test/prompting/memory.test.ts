@@ -2,19 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { selectHistory } from '../../src/prompting/context/history.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
+import { entryOf } from '../support/records.js';
 
-function entry(score: number, iteration = 0): BufferEntry {
-  return {
-    iteration,
-    group: iteration,
-    candidate: 0,
-    source: 'proposal',
-    parameters: [score],
-    returns: [score],
-    lengths: [1],
-    score,
-  };
-}
+const entry = (score: number, iteration = 0) => entryOf(iteration, score, { parameters: [score] });
 
 const entriesOf = (...scores: readonly number[]) => scores.map((score, i) => entry(score, i));
 const scoresOf = (entries: readonly BufferEntry[]) => entries.map(({ score }) => score);

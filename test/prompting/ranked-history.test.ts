@@ -1,20 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { rankHistory } from '../../src/prompting/context/history.js';
 import { encodingOf } from '../../src/prompting/notation/encoding.js';
-import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
+import { entryOf } from '../support/records.js';
 
 const encoding = encodingOf({ count: 1, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');
-const entry = (iteration: number, score: number): BufferEntry => ({
-  iteration,
-  group: iteration,
-  candidate: 0,
-  source: 'proposal',
-  parameters: [iteration],
-  returns: [score],
-  lengths: [1],
-  score,
-});
-const entries = [entry(1, 5), entry(2, -10), entry(3, 20), entry(4, 5)];
+const entries = [entryOf(1, 5), entryOf(2, -10), entryOf(3, 20), entryOf(4, 5)];
 const parameters = (rows: readonly { readonly parameters: string }[]) => rows.map((row) => row.parameters);
 
 describe('rankHistory', () => {
@@ -30,9 +20,9 @@ describe('rankHistory', () => {
   });
 
   it('gives 50 if all scores are equal, and nothing for an empty history', () => {
-    expect(rankHistory([entry(1, 3), entry(2, 3)], encoding, {}).best.map(({ percent }) => percent)).toEqual([
-      50, 50,
-    ]);
+    expect(
+      rankHistory([entryOf(1, 3), entryOf(2, 3)], encoding, {}).best.map(({ percent }) => percent),
+    ).toEqual([50, 50]);
     expect(rankHistory([], encoding, { best: 2 })).toEqual({ best: [], others: [] });
   });
 

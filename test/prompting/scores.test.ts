@@ -3,7 +3,7 @@ import { createGenerator } from '../../src/base/random/generator.js';
 import { createHistory } from '../../src/prompting/context/history.js';
 import { ScoreTexts, scoreTexts } from '../../src/prompting/context/scores.js';
 import { encodingOf } from '../../src/prompting/notation/encoding.js';
-import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
+import { entryOf } from '../support/records.js';
 import { situation } from './situation.js';
 
 const scales: readonly (readonly [string, (x: number) => number])[] = [
@@ -55,13 +55,8 @@ describe('scores in prompts', () => {
   });
 
   it('have two decimals if those distinguish them', () => {
-    expect([131.349, -1234.5678, 9.35, 500, 0].map(scoreTexts([131.349, -1234.5678, 9.35, 500, 0]))).toEqual([
-      '131.35',
-      '-1234.57',
-      '9.35',
-      '500.00',
-      '0.00',
-    ]);
+    const scores = [131.349, -1234.5678, 9.35, 500, 0];
+    expect(scores.map(scoreTexts(scores))).toEqual(['131.35', '-1234.57', '9.35', '500.00', '0.00']);
   });
 
   it('that are equal up to rounding errors get the same text', () => {
@@ -81,17 +76,8 @@ describe('scores in prompts', () => {
     const encoding = encodingOf(family.parameters, 'numeric');
     const memory = (await situation({ environment: 'CartPole-v1' })).config.memory;
     const history = createHistory({ encoding, memory });
-    const held = [1.00031, 1.00012, 1.000125].map(
-      (score, i): BufferEntry => ({
-        iteration: i < 2 ? 0 : 1,
-        group: i,
-        candidate: i,
-        source: 'proposal',
-        parameters: [i, 0, 0],
-        returns: [score],
-        lengths: [1],
-        score,
-      }),
+    const held = [1.00031, 1.00012, 1.000125].map((score, i) =>
+      entryOf(i < 2 ? 0 : 1, score, { candidate: i, parameters: [i, 0, 0] }),
     );
     const context = history.context({ iteration: 2, iterations: 9, held, shown: held });
     const lines = context.history.text.split('\n').map((line) => line.split('f(params): ')[1]);

@@ -9,6 +9,7 @@ import { formatParameters } from '../../src/prompting/notation/grammar.js';
 import type { Baseline, Task } from '../../src/proposers/baseline.js';
 import { createBaseline } from '../../src/proposers/create-baseline.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
+import { lakeTable } from '../support/records.js';
 
 const configs: readonly BaselineConfig[] = [
   { provider: 'random' },
@@ -20,14 +21,6 @@ const configs: readonly BaselineConfig[] = [
 ];
 
 const linear: ParameterSpec = { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 };
-const table: ParameterSpec = {
-  count: 16,
-  kind: 'integer',
-  low: 0,
-  high: 3,
-  decimals: 0,
-  choices: [0, 1, 2, 3],
-};
 
 async function propose(model: Baseline, task: Task, seed: number): Promise<ParameterVector> {
   const parameters = await model.propose(task, createGenerator(seed));
@@ -56,7 +49,7 @@ async function search(parameters: ParameterSpec, proposals: number, modelAt: (i:
 describe.each(configs)('$provider', (config) => {
   /** A Gaussian process takes its time, and fits every third proposal. */
   const few = config.provider === 'gp';
-  it.each([linear, table])('continues after a resume as if uninterrupted: %o', async (spec) => {
+  it.each([linear, lakeTable])('continues after a resume as if uninterrupted: %o', async (spec) => {
     const one = createBaseline(config);
     const uninterrupted = await search(spec, few ? 16 : 60, () => one);
     expect(await search(spec, few ? 16 : 60, () => createBaseline(config))).toEqual(uninterrupted);
@@ -66,10 +59,10 @@ describe.each(configs)('$provider', (config) => {
     const shared = createBaseline(config);
     const [a, b] = await Promise.all([
       search(linear, few ? 14 : 40, () => shared),
-      search(table, few ? 14 : 40, () => shared),
+      search(lakeTable, few ? 14 : 40, () => shared),
     ]);
     expect(a).toEqual(await search(linear, few ? 14 : 40, () => createBaseline(config)));
-    expect(b).toEqual(await search(table, few ? 14 : 40, () => createBaseline(config)));
+    expect(b).toEqual(await search(lakeTable, few ? 14 : 40, () => createBaseline(config)));
   });
 
   it('identifies its history by content, not by object identity', async () => {

@@ -6,6 +6,7 @@ import type { Baseline } from '../../src/proposers/baseline.js';
 import { createCmaEs } from '../../src/proposers/cma-es.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
 import reference from '../fixtures/cma-reference.json' with { type: 'json' };
+import { lakeTable } from '../support/records.js';
 
 type Objective = (x: ParameterVector) => number;
 
@@ -177,14 +178,7 @@ describe('the distribution', () => {
   });
 
   it('solves a table of choices', async () => {
-    const spec: ParameterSpec = {
-      count: 12,
-      kind: 'integer',
-      low: 0,
-      high: 3,
-      decimals: 0,
-      choices: [0, 1, 2, 3],
-    };
+    const spec = { ...lakeTable, count: 12 };
     const wrong: Objective = (x) => x.filter((value, i) => value !== i % 4).length;
     const history = await minimise(wrong, spec, Array<number>(12).fill(1), {
       model: createCmaEs(config({ sigma: 1 })),

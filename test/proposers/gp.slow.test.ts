@@ -12,6 +12,7 @@ import {
 import { createGp, normalScores } from '../../src/proposers/gp.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
 import recorded from '../fixtures/gp-reference.json' with { type: 'json' };
+import { lakeTable } from '../support/records.js';
 
 interface Belief {
   readonly means: readonly number[];
@@ -134,14 +135,6 @@ describe('expected improvement', () => {
 });
 
 const numbers = (count: number): ParameterSpec => ({ count, kind: 'float', low: -6, high: 6, decimals: 1 });
-const table: ParameterSpec = {
-  count: 16,
-  kind: 'integer',
-  low: 0,
-  high: 3,
-  decimals: 0,
-  choices: [0, 1, 2, 3],
-};
 
 function drawn(spec: ParameterSpec, count: number, score: (point: ParameterVector) => number): Evaluated[] {
   const random = createGenerator(5);
@@ -173,9 +166,9 @@ describe('Bayesian optimisation', () => {
   });
   it('finds most entries of a table, unlike random search', async () => {
     const equal = (point: ParameterVector) => point.filter((value, i) => value === i % 4).length;
-    const history = await searched(table, 60, equal);
+    const history = await searched(lakeTable, 60, equal);
     expect(Math.max(...history.map(({ score }) => score))).toBeGreaterThanOrEqual(14);
-    expect(Math.max(...drawn(table, 64, equal).map(({ score }) => score))).toBeLessThanOrEqual(10);
+    expect(Math.max(...drawn(lakeTable, 64, equal).map(({ score }) => score))).toBeLessThanOrEqual(10);
   });
   it('proposes only new and distinct points in a group', async () => {
     const history = drawn(numbers(2), 12, bowl);
@@ -209,7 +202,7 @@ describe('Bayesian optimisation', () => {
   it.each([
     ['one parameter', numbers(1), 9],
     ['64 parameters', numbers(64), 12],
-    ['64 entries of a table', { ...table, count: 64 }, 20],
+    ['64 entries of a table', { ...lakeTable, count: 64 }, 20],
     ['a history of 400, thinned', numbers(3), 400],
     ['no history', numbers(3), 0],
     ['one evaluation', numbers(3), 1],

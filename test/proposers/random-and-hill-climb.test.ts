@@ -4,6 +4,7 @@ import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.j
 import type { Baseline } from '../../src/proposers/baseline.js';
 import { createHillClimb, createMix, createRandomSearch } from '../../src/proposers/local-search.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
+import { lakeTable } from '../support/records.js';
 
 async function samples(
   model: Baseline,
@@ -84,14 +85,7 @@ describe('hill climbing', () => {
   });
 
   it('changes few entries of a table, and at least one', async () => {
-    const table: ParameterSpec = {
-      count: 64,
-      kind: 'integer',
-      low: 0,
-      high: 3,
-      decimals: 0,
-      choices: [0, 1, 2, 3],
-    };
+    const table = { ...lakeTable, count: 64 };
     const best = Array.from({ length: 64 }, (_, i) => i % 4);
     const points = await samples(
       createHillClimb({ provider: 'hill-climb', sigma: 1 }),

@@ -71,15 +71,8 @@ describe('examples in the documents', () => {
       join(cwd, 'written', 'c.yaml'),
       'environment: ./my-env.js\nmodel: {provider: random}\niterations: 1\n',
     );
-    const told = policyloop(
-      'run',
-      'written/c.yaml',
-      '--run-dir',
-      'buffers/written',
-      '--workers',
-      '2',
-      '--json',
-    );
+    const words = 'run written/c.yaml --run-dir buffers/written --workers 2 --json';
+    const told = policyloop(...words.split(' '));
     expect(JSON.parse(told.trim().split('\n').at(-1)!)).toMatchObject({ status: 'completed' });
   });
 });

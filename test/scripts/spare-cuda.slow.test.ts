@@ -4,11 +4,10 @@
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
+import { listening } from '../support/fake-server.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -40,7 +39,6 @@ function offer(manifest: Manifest, files: Readonly<Record<string, string>>): voi
   tarballs.set(manifest.name, { manifest, file });
 }
 
-let server: Server;
 let registry = '';
 
 beforeAll(async () => {
@@ -71,7 +69,7 @@ beforeAll(async () => {
       'https.request = https.get;',
     ].join('\n'),
   );
-  server = createServer((request, response) => {
+  ({ url: registry } = await listening((request, response) => {
     const name = decodeURIComponent(request.url!.slice(1)).replace(/\.tgz$/, '');
     const found = tarballs.get(name);
     if (found === undefined) return response.writeHead(404).end('{}');
@@ -82,11 +80,8 @@ beforeAll(async () => {
     return response
       .writeHead(200, { 'content-type': 'application/json' })
       .end(JSON.stringify({ name, 'dist-tags': { latest: manifest.version }, versions }));
-  });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  registry = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }));
 });
-afterAll(() => new Promise((closed) => server.close(closed)));
 
 function scriptsOf(folder: string): Record<string, string> {
   const names = ['install.js', 'install-utils.js', 'install-metadata.js', 'install-metadata-versions.js'];

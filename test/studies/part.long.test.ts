@@ -75,7 +75,6 @@ it('parts divide the limits of a sweep', async () => {
     .reduce((sum, run) => sum + readRun(at('limited', run)).calls.length, 0);
   // Three for each part.
   expect(calls).toBe(6);
-  await server.close();
 });
 
 it('a part gets its share of the limits, rounded down, and never none', () => {

@@ -1,7 +1,7 @@
 /** What `run` and `resume` make of an edited config, of a missing report, and of a model that never answers. */
 import { existsSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { checkConfig } from '../../src/experiment/preflight/check-config.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { resumeRun } from '../../src/studies/resume.js';
@@ -92,20 +92,9 @@ describe('a run that was killed while its report was written', () => {
 });
 
 describe('a model that never answers', { timeout: 60_000 }, () => {
-  const servers: { close(): Promise<void> }[] = [];
-  afterAll(async () => {
-    for (const server of servers) await server.close();
-  });
-
   const model = (url: string, more = '') => `model={provider: openai, name: m, baseUrl: "${url}"${more}}`;
-  const failing = async (kind: 'status' | 'silent') => {
-    const server = await startFakeOpenAI({
-      reply: () => '',
-      faults: { rate: 1, seed: 0, kinds: [{ kind }] },
-    });
-    servers.push(server);
-    return server;
-  };
+  const failing = (kind: 'status' | 'silent') =>
+    startFakeOpenAI({ reply: () => '', faults: { rate: 1, seed: 0, kinds: [{ kind }] } });
 
   it.each([1, 2])('makes a run of %i iterations fail, and fail again when resumed', async (iterations) => {
     const { url } = await failing('status');
@@ -128,7 +117,6 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
 
   it('makes a resumed run fail even if its earlier iterations were answered', async () => {
     const good = await startFakeOpenAI({ reply: ({ seed = 0 }) => goodText(seed) });
-    servers.push(good);
     expect((await run('r', [model(good.url, ', maxRetries: 0')])).code).toBe(0);
     const { url } = await failing('status');
     const resumed = await resume('r', [`model.baseUrl=${url}`, 'iterations=4']);
@@ -145,7 +133,6 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
     expect(noted[0]).toMatch(/warning.* openai\/.*nothing is listening there.*; the run starts without it/);
     expect(readManifest(at('r'))).toMatchObject({ iterations: { done: 0 }, usage: { calls: 1, retries: 1 } });
     const good = await startFakeOpenAI({ reply: ({ seed = 0 }) => goodText(seed) });
-    servers.push(good);
     expect(await resume('r', [`model.baseUrl=${good.url}`])).toMatchObject({ code: 0 });
     expect(readManifest(at('r'))).toMatchObject({ iterations: { done: 2 }, usage: { errors: 1 } });
   });
@@ -174,7 +161,6 @@ describe('a secret that occurs in a reply', () => {
     const server = await startFakeOpenAI({ reply: () => answer });
     const given = [`model={provider: openai, name: m, baseUrl: "${server.url}"}`, 'iterations=1'];
     expect((await run('r', given, { env: { OPENAI_API_KEY } })).code).toBe(0);
-    await server.close();
     const { calls, entries } = readRun(at('r'));
     expect(entries.at(-1)!.parameters).toEqual(vector.split(', ').map(Number));
     expect(calls[0]!.completion!.text).toBe(answer);

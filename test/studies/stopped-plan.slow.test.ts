@@ -1,7 +1,7 @@
 /** A plan that another process asks to stop. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { execute as stop } from '../../src/commands/runs/stop.js';
 import { execute as sweepCommand } from '../../src/commands/sweep.js';
 import { runsBelow } from '../../src/runs/finder.js';
@@ -17,7 +17,6 @@ const slowly: (Fault | undefined)[] = Array.from({ length: 500 }, () => ({
   milliseconds: 300,
 }));
 const server = await startFakeOpenAI({ reply: () => values, faults: { script: slowly } });
-afterAll(() => server.close());
 writeFileSync(
   join(place, 'pole.yaml'),
   `environment: CartPole-v1

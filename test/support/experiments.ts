@@ -60,6 +60,14 @@ export interface PlayOptions {
   readonly milliseconds?: () => number;
 }
 
+/** Options of a run that is asked to finish with an iteration. */
+export function stopAfter(iteration: number) {
+  const stop = new AbortController();
+  const onEvent = (event: RunEvent) =>
+    event.kind === 'iteration-finished' && event.iteration === iteration && stop.abort();
+  return { finish: stop.signal, onEvent };
+}
+
 async function play(assembly: Assembly, directory: RunDirectory, options: PlayOptions) {
   const events: RunEvent[] = [];
   const sink = (event: RunEvent) => {

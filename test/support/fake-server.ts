@@ -1,5 +1,11 @@
 /** What the fake model servers share: a real HTTP server on this machine that fails as it is told to, and counts. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createGenerator } from '../../src/base/random/generator.js';
 
@@ -83,7 +89,30 @@ export interface FakeServer {
   /** In the order of arrival. */
   readonly requests: readonly ReceivedRequest[];
   readonly counts: Counts;
+  /** Done by itself after the last test of a file. */
   close(): Promise<void>;
+}
+
+const running = new Set<Server>();
+
+/** A server on this machine, which ends with the file of tests that started it. */
+export async function listening(handle: RequestListener) {
+  const server = createServer(handle);
+  running.add(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { server, port, url: `http://127.0.0.1:${port}`, close: () => close(server) };
+}
+
+async function close(server: Server): Promise<void> {
+  running.delete(server);
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  await closed;
+}
+
+export async function closeServers(): Promise<void> {
+  for (const server of running) await close(server);
 }
 
 export async function startFakeServer(options: {
@@ -193,23 +222,13 @@ export async function startFakeServer(options: {
     }
   };
 
-  const server = createServer((message, response) => {
+  const { close, url } = await listening((message, response) => {
     handle(message, response).catch((error: unknown) => {
       response.writeHead(400, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: { message: String(error) } }));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
-    counts,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return { url, requests, counts, close };
 }
 
 function faultSource(plan: FaultPlan | undefined): () => Fault | undefined {

@@ -7,6 +7,8 @@ import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import { fixedSettings } from '../../src/runs/fingerprint.js';
 import type { Manifest } from '../../src/runs/manifest.js';
 import { runFiles } from '../../src/runs/reader.js';
+import { noUsage } from '../../src/runs/usage.js';
+import { entryOf } from './records.js';
 
 export interface WrittenRun {
   readonly seed: number;
@@ -73,14 +75,9 @@ export function writeRun(path: string, run: WrittenRun): string {
             },
           ],
     usage: {
+      ...noUsage,
       calls: done,
-      errors: 0,
-      retries: 0,
       promptTokens: run.tokens ?? 0,
-      cachedTokens: 0,
-      completionTokens: 0,
-      reasoningTokens: 0,
-      latencyMs: 0,
       ...(run.cost !== undefined && { cost: run.cost }),
     },
   };
@@ -88,19 +85,7 @@ export function writeRun(path: string, run: WrittenRun): string {
   const entries = scores.flatMap((score, i): BufferEntry[] => {
     if (score === null) return [];
     const first = i < warmup;
-    const iteration = first ? 0 : i - warmup + 1;
-    return [
-      {
-        iteration,
-        group: iteration,
-        candidate: first ? i : 0,
-        source: first ? 'warm-up' : 'proposal',
-        parameters: [i],
-        returns: [score],
-        lengths: [1],
-        score,
-      },
-    ];
+    return [entryOf(first ? 0 : i - warmup + 1, score, { candidate: first ? i : 0, parameters: [i] })];
   });
   writeFileSync(
     join(path, runFiles.evaluations),

@@ -1,30 +1,19 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { shownPages } from '../../finetune/evaluate/shown-pages.js';
-import { authorizationOf } from '../../src/view/admission.js';
 import { requireLocal } from '../../src/view/http.js';
-import { type RunningView, startView } from '../../src/view/server.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { type OpenedView, authorization as ofTheView, openView } from './open-view.js';
 import { requestText, sendRaw } from './raw-requests.js';
 
-const token = 'a-token-of-this-test';
-const authorization = `Authorization: ${authorizationOf(token)}`;
-let view: RunningView;
+const authorization = `Authorization: ${ofTheView}`;
+let view: OpenedView;
 let port: number;
 const unhandled: unknown[] = [];
 const collect = (error: unknown) => unhandled.push(error);
 beforeAll(async () => {
   process.on('unhandledRejection', collect);
   process.on('uncaughtException', collect);
-  view = await startView({
-    roots: [{ path: temporaryDirectory(), prefix: '' }],
-    place: 'here',
-    port: 0,
-    milliseconds: () => performance.now(),
-    note: () => undefined,
-    token,
-    pages: shownPages,
-  });
-  port = Number(new URL(view.url).port);
+  view = await openView(temporaryDirectory());
+  ({ port } = view);
 });
 afterAll(async () => {
   await view.close();

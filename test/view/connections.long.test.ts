@@ -1,12 +1,10 @@
 /** The view answers however many connections ask nothing, ask half, or leave their answers unread. */
-import { createServer, type Server } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { shownPages } from '../../finetune/evaluate/shown-pages.js';
-import { authorizationOf } from '../../src/view/admission.js';
 import { guardConnections } from '../../src/view/http.js';
-import { startView } from '../../src/view/server.js';
+import { listening } from '../support/fake-server.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { authorization, openView, token } from './open-view.js';
 
 const open: Socket[] = [];
 const ends: (() => unknown)[] = [];
@@ -35,21 +33,12 @@ const halfBody = (port: number) =>
 const unread = (port: number) => `GET /assets/app.js HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`.repeat(8);
 
 describe('the view', () => {
-  const token = 'a-token-of-this-test';
   const started = async () => {
-    const view = await startView({
-      roots: [{ path: temporaryDirectory(), prefix: '' }],
-      place: 'here',
-      port: 0,
-      milliseconds: () => performance.now(),
-      note: () => undefined,
-      token,
-      pages: shownPages,
-    });
+    const view = await openView(temporaryDirectory());
     ends.push(() => view.close());
-    return { ...view, port: Number(new URL(view.url).port) };
+    return view;
   };
-  const headers = { authorization: authorizationOf(token), connection: 'close' };
+  const headers = { authorization, connection: 'close' };
 
   it.each([
     ['nothing', () => ''],
@@ -79,11 +68,8 @@ describe('the view', () => {
 
 it('a connection waiting for its answer is not closed to make room for others', async () => {
   const answers: (() => void)[] = [];
-  const server: Server = createServer((_, response) => void answers.push(() => response.end('late')));
+  const { port, server } = await listening((_, response) => void answers.push(() => response.end('late')));
   guardConnections(server, 4);
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  ends.push(() => new Promise((done) => server.close(done)));
-  const { port } = server.address() as AddressInfo;
   const asked = Array.from({ length: 4 }, () =>
     fetch(`http://127.0.0.1:${port}/`, { headers: { connection: 'close' } }),
   );

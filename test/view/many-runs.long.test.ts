@@ -6,16 +6,14 @@ import type { Item } from '../../src/runs/listing/item.js';
 import { readLabels } from '../../src/runs/listing/labels.js';
 import { compareRuns } from '../../src/studies/comparison/compare.js';
 import type { RunComparison } from '../../src/studies/comparison/run-comparison.js';
-import { authorizationOf } from '../../src/view/admission.js';
-import { type RunningView, startView } from '../../src/view/server.js';
 import type { ConfigKeys, GroupFigures } from '../../src/web/messages.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { writeRun } from '../support/written-runs.js';
 import { chartsIn, type SentPage } from '../web/shown.js';
+import { authorization, type OpenedView, openView } from './open-view.js';
 
-const token = 'a-token-of-this-test';
 let place: string;
-let view: RunningView;
+let view: OpenedView;
 const groups = 10;
 const seeds = 20;
 
@@ -46,19 +44,11 @@ beforeAll(async () => {
   writeFileSync(join(place, 'tuned', 'training.json'), JSON.stringify(about));
   mkdirSync(join(place, 'damaged'));
   writeFileSync(join(place, 'damaged', 'manifest.json'), '{');
-  view = await startView({
-    roots: [{ path: place, prefix: '' }],
-    place: 'here',
-    port: 0,
-    milliseconds: () => performance.now(),
-    note: () => undefined,
-    token,
-    pages: { evaluation: () => undefined },
-  });
+  view = await openView(place);
 });
 afterAll(() => view?.close());
 
-const headers = { authorization: authorizationOf(token), connection: 'close' };
+const headers = { authorization, connection: 'close' };
 const ask = async (path: string) => {
   const response = await fetch(new URL(path, view.url), { headers });
   return { status: response.status, body: (await response.json()) as never };

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readLabels } from '../../src/runs/listing/labels.js';
-import { type RunningView, startView } from '../../src/view/server.js';
 import { type Browser, openBrowser } from '../support/browser.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { writeRun } from '../support/written-runs.js';
+import { type OpenedView, openView } from './open-view.js';
 import { chromium } from './viewed.js';
 
 describe.skipIf(chromium === undefined)('the view of many runs in a browser', () => {
   let place: string;
-  let view: RunningView;
+  let view: OpenedView;
   let browser: Browser;
   beforeAll(async () => {
     place = temporaryDirectory();
@@ -28,15 +28,7 @@ describe.skipIf(chromium === undefined)('the view of many runs in a browser', ()
         scores: [0.1, 0.2, 0.3],
         config: { environment: 'FrozenLake-v1', policy: { kind: 'q-table' }, memory: { best: 2 } } as never,
       });
-    view = await startView({
-      roots: [{ path: place, prefix: '' }],
-      place: 'here',
-      port: 0,
-      milliseconds: () => performance.now(),
-      note: () => undefined,
-      token: 'token',
-      pages: { evaluation: () => undefined },
-    });
+    view = await openView(place);
     browser = await openBrowser(chromium!);
     await browser.evaluate(`location.href = ${JSON.stringify(view.url)}; undefined`);
     await until(`document.querySelectorAll('.items tbody tr').length === 20`);

@@ -13,19 +13,16 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { writeSyntheticRun } from '../../bench/synthetic-run.js';
-import { shownPages } from '../../finetune/evaluate/shown-pages.js';
 import { lockRun } from '../../src/base/files/lock.js';
 import type { Item } from '../../src/runs/listing/item.js';
 import { runFiles } from '../../src/runs/reader.js';
-import { authorizationOf } from '../../src/view/admission.js';
-import { type RunningView, startView } from '../../src/view/server.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { writeRun } from '../support/written-runs.js';
 import { elementsOf, type SentPage } from '../web/shown.js';
+import { authorization, type OpenedView, openView, token } from './open-view.js';
 
-const token = 'a-token-of-this-test';
 let place: string;
-let view: RunningView;
+let view: OpenedView;
 beforeAll(async () => {
   place = temporaryDirectory();
   await writeSyntheticRun(join(place, 'a run'), { iterations: 12, candidates: 2, history: 5 });
@@ -40,15 +37,7 @@ beforeAll(async () => {
   );
   writeFileSync(join(place, 'tuned', 'training.json'), JSON.stringify(about));
   writeFileSync(join(place, 'tuned', 'index.html'), '<script>alert(1)</script>');
-  view = await startView({
-    roots: [{ path: place, prefix: '' }],
-    place: 'here',
-    port: 0,
-    milliseconds: () => performance.now(),
-    note: () => undefined,
-    token,
-    pages: shownPages,
-  });
+  view = await openView(place);
 });
 afterAll(() => view?.close());
 
@@ -59,8 +48,6 @@ const about = {
   config: {},
   outcome: { ended: 'interrupted', step: 1 },
 };
-
-const authorization = authorizationOf(token);
 
 /** By hand: `fetch` sets these headers itself. */
 const ask = (path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET', content = '') =>

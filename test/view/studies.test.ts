@@ -2,18 +2,15 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { shownPages } from '../../finetune/evaluate/shown-pages.js';
-import { authorizationOf } from '../../src/view/admission.js';
-import { type RunningView, startView } from '../../src/view/server.js';
 import { gridResult } from '../studies/sweep/sweeps.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { writeRun } from '../support/written-runs.js';
 import { elementsOf, type SentPage, visibleText } from '../web/shown.js';
+import { authorization, type OpenedView, openView, token } from './open-view.js';
 
-const token = 'a-token-of-this-test';
-const headers = { authorization: authorizationOf(token) };
+const headers = { authorization };
 let place: string;
-let view: RunningView;
+let view: OpenedView;
 
 const sweepJson = (returns: Parameters<typeof gridResult>[0]) =>
   writeFileSync(join(place, 'sweep', 'sweep.json'), JSON.stringify(gridResult(returns)));
@@ -32,15 +29,7 @@ beforeAll(async () => {
   }
   study('damaged', { version: 1, kind: 'sweep' });
   writeFileSync(join(place, 'damaged', 'sweep.json'), '{"settings":"<img src=x>"}');
-  view = await startView({
-    roots: [{ path: place, prefix: '' }],
-    place: 'here',
-    port: 0,
-    milliseconds: () => performance.now(),
-    note: () => undefined,
-    token,
-    pages: shownPages,
-  });
+  view = await openView(place);
 });
 afterAll(() => view?.close());
 

@@ -53,13 +53,8 @@ describe('number formatting', () => {
   ])('writes a duration of %d ms', (value, expected) => expect(formatDuration(value)).toBe(expected));
 
   it('writes bytes, shares, signed numbers and intervals', () => {
-    expect([0, 512, 12_345, 988e6, 1.98e9].map(formatBytes)).toEqual([
-      '0 B',
-      '512 B',
-      '12.3 kB',
-      '988 MB',
-      '1.98 GB',
-    ]);
+    const bytes = [0, 512, 12_345, 988e6, 1.98e9].map(formatBytes);
+    expect(bytes).toEqual(['0 B', '512 B', '12.3 kB', '988 MB', '1.98 GB']);
     expect([0, 0.625, 1].map(formatShare)).toEqual(['0 %', '62.5 %', '100 %']);
     expect([5.25, -5.25, 0].map((value) => formatSigned(value))).toEqual(['+5.250', '−5.250', '0.000']);
     expect(signed(formatShare)(0.5)).toBe('+50 %');

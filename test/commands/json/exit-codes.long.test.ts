@@ -79,70 +79,37 @@ beforeAll(async () => {
     await exitOf(['run', 'good.yaml', `seed=${seed}`, '--run-dir', `buffers/g${seed}`, '--quiet']);
   await exitOf(['run', 'mute.yaml', '--run-dir', 'buffers/mute', '--quiet']);
   const runs = ['g1', 'g2', 'g3'];
-  await exitOf([
-    'finetune',
-    'dataset',
-    ...runs,
-    '--recipe',
-    'weighted',
-    '--validation',
-    '0.34',
-    '--out',
-    'data',
-  ]);
+  const how = '--recipe weighted --validation 0.34 --out data';
+  await exitOf(['finetune', 'dataset', ...runs, ...how.split(' ')]);
 }, 120_000);
 
-const play = ['play', 'agents/cooking', 'episodes=2'];
-const evaluation = ['--configs', 'good.yaml', '--repeats', '1', '--quiet'];
+const play = 'play agents/cooking episodes=2';
+const throwing = 'player=model model.provider=module model.path=./broken.mjs';
+const evaluation = '--tuned hill-climb --base random --configs good.yaml --repeats 1 --quiet';
 
 /** Command lines that fail. */
-const failing: Readonly<Record<string, readonly string[]>> = {
-  run: ['run', 'mute.yaml', '--run-dir', 'buffers/f', '--quiet'],
-  resume: ['resume', 'mute', 'iterations=4', '--quiet'],
-  play: [
-    ...play,
-    'player=model',
-    'model.provider=module',
-    'model.path=./broken.mjs',
-    '--run-dir',
-    'buffers/pf',
-  ],
-  sweep: ['sweep', 'mute.yaml', 'seed=1..2', '--out', 'sf', '--quiet'],
-  'models check': ['models', 'check', 'empty'],
-  'finetune dataset': ['finetune', 'dataset', 'mute', '--recipe', 'improvement', '--out', 'none'],
-  'finetune train': [
-    'finetune',
-    'train',
-    'tune.yaml',
-    'output=wild',
-    'learningRate=1e30',
-    'epochs=8',
-    '--quiet',
-  ],
-  'finetune rl': ['finetune', 'rl', 'numeric.yaml', 'output=rf', 'algorithm.learningRate=1e300', '--quiet'],
+const failing: Readonly<Record<string, string>> = {
+  run: 'run mute.yaml --run-dir buffers/f --quiet',
+  resume: 'resume mute iterations=4 --quiet',
+  play: `${play} ${throwing} --run-dir buffers/pf`,
+  sweep: 'sweep mute.yaml seed=1..2 --out sf --quiet',
+  'models check': 'models check empty',
+  'finetune dataset': 'finetune dataset mute --recipe improvement --out none',
+  'finetune train': 'finetune train tune.yaml output=wild learningRate=1e30 epochs=8 --quiet',
+  'finetune rl': 'finetune rl numeric.yaml output=rf algorithm.learningRate=1e300 --quiet',
 };
 
 /** Command lines that a Ctrl-C ends. */
-const interruptible: Readonly<Record<string, readonly string[]>> = {
-  run: ['run', 'good.yaml', '--run-dir', 'buffers/i', '--quiet'],
-  resume: ['resume', 'g1', 'iterations=9', '--quiet'],
-  play: [...play, 'player=random', '--run-dir', 'buffers/pi'],
-  sweep: ['sweep', 'good.yaml', 'seed=1..2', '--out', 'si', '--quiet'],
-  'models pull': ['models', 'pull', 'hf:policyloop/none'],
-  'finetune evaluate': [
-    'finetune',
-    'evaluate',
-    '--tuned',
-    'hill-climb',
-    '--base',
-    'random',
-    ...evaluation,
-    '--out',
-    'ei',
-  ],
-  'finetune train': ['finetune', 'train', 'tune.yaml', 'output=ti', 'epochs=30', '--quiet'],
-  'finetune rl': ['finetune', 'rl', 'numeric.yaml', 'output=ri', '--quiet'],
-  'finetune export': ['finetune', 'export', adapter, '--to', 'merged', '--model', llama, '--out', 'mi'],
+const interruptible: Readonly<Record<string, string>> = {
+  run: 'run good.yaml --run-dir buffers/i --quiet',
+  resume: 'resume g1 iterations=9 --quiet',
+  play: `${play} player=random --run-dir buffers/pi`,
+  sweep: 'sweep good.yaml seed=1..2 --out si --quiet',
+  'models pull': 'models pull hf:policyloop/none',
+  'finetune evaluate': `finetune evaluate ${evaluation} --out ei`,
+  'finetune train': 'finetune train tune.yaml output=ti epochs=30 --quiet',
+  'finetune rl': 'finetune rl numeric.yaml output=ri --quiet',
+  'finetune export': `finetune export ${adapter} --to merged --model ${llama} --out mi`,
 };
 
 /** Codes that other tests check. */
@@ -184,11 +151,13 @@ describe('exit codes', () => {
   });
 
   it.each(Object.entries(failing))('%s: 1 for a failure', { timeout: 120_000 }, async (_, words) => {
-    expect(await exitOf(words, { env: { ...process.env, POLICYLOOP_PYTHON: './no-python' } })).toBe(1);
+    expect(
+      await exitOf(words.split(' '), { env: { ...process.env, POLICYLOOP_PYTHON: './no-python' } }),
+    ).toBe(1);
   });
 
   it.each(Object.entries(interruptible))('%s: 130 after Ctrl-C', { timeout: 120_000 }, async (_, words) => {
-    expect(await exitOf(words, interrupted)).toBe(130);
+    expect(await exitOf(words.split(' '), interrupted)).toBe(130);
   });
 
   it.each([

@@ -99,12 +99,8 @@ describe.each(Object.entries(fixtures))('the import of %s', (_name, text) => {
   it('runs for one iteration with a baseline instead of the model', async () => {
     const { config, notes } = load(
       text,
-      'model.provider=random',
-      'iterations=1',
-      'warmup=1',
-      'confirmation.candidates=0',
-      'evaluation.workers=1',
-      'evaluation.maxSteps=20',
+      ...['model.provider=random', 'iterations=1', 'warmup=1', 'confirmation.candidates=0'],
+      ...['evaluation.workers=1', 'evaluation.maxSteps=20'],
     );
     const assembly = await assemble(config, {});
     const path = `${temporaryDirectory()}/run`;

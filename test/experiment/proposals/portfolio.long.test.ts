@@ -20,6 +20,7 @@ import {
   resumeExperiment,
   runExperimentFrom,
   seededModel,
+  stopAfter,
 } from '../../support/experiments.js';
 import { visibleText } from '../../web/shown.js';
 
@@ -43,18 +44,11 @@ it('a run resumes identically after an interruption, and replays identically', a
   const made = () => withModel(config, seededModel(0.3));
   const { path } = await runExperimentFrom(config, { model: await made() });
   expect(new Set(membersIn(path)).size).toBeGreaterThan(1);
-  for (const after of [3]) {
-    const stop = new AbortController();
-    const { path: stopped } = await runExperimentFrom(config, {
-      model: await made(),
-      finish: stop.signal,
-      onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === after && stop.abort(),
-    });
-    expect(readManifest(stopped).iterations.done).toBe(after);
-    await resumeExperiment(stopped, { model: await made() });
-    expect(readRunFile(stopped, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
-    expect(membersIn(stopped)).toEqual(membersIn(path));
-  }
+  const { path: stopped } = await runExperimentFrom(config, { model: await made(), ...stopAfter(3) });
+  expect(readManifest(stopped).iterations.done).toBe(3);
+  await resumeExperiment(stopped, { model: await made() });
+  expect(readRunFile(stopped, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
+  expect(membersIn(stopped)).toEqual(membersIn(path));
   const replayed = await runExperimentFrom({ ...config, model: { provider: 'replayed', run: path } });
   expect(readRunFile(replayed.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
   expect(membersIn(replayed.path)).toEqual(membersIn(path));

@@ -68,17 +68,13 @@ describe('a new run', () => {
     ['one without a list', {}, 24_000],
   ])('derives the history limit from the context that a server reports: %s', async (_, facts, tokens) => {
     const server = await startFakeOpenAI(ofServer(facts));
-    try {
-      for (const baseUrl of [server.url, server.url.replace('/v1', '')]) {
-        const model = { provider: 'openai', name: 'tiny', baseUrl };
-        expect((await of(model, {}, undefined, asked)).memory).toMatchObject({ tokens });
-        // A dry run, say, asks no server.
-        expect((await of(model)).memory).toMatchObject({ tokens: 24_000 });
-        const stated = { memory: { tokens: 30_000 } };
-        expect((await of(model, stated, undefined, asked)).memory).toMatchObject({ tokens: 30_000 });
-      }
-    } finally {
-      await server.close();
+    for (const baseUrl of [server.url, server.url.replace('/v1', '')]) {
+      const model = { provider: 'openai', name: 'tiny', baseUrl };
+      expect((await of(model, {}, undefined, asked)).memory).toMatchObject({ tokens });
+      // A dry run, say, asks no server.
+      expect((await of(model)).memory).toMatchObject({ tokens: 24_000 });
+      const stated = { memory: { tokens: 30_000 } };
+      expect((await of(model, stated, undefined, asked)).memory).toMatchObject({ tokens: 30_000 });
     }
   });
 
@@ -90,20 +86,16 @@ describe('a new run', () => {
     [{ name: 'missing', contextTokens: 2000 }, true, 1000],
   ])('derives the history limit from the context of Ollama: %j, asked: %s', async (more, isAsked, tokens) => {
     const server = await startFakeOllama({ reply: () => '', models: ['tiny'], contextTokens: 8192 });
-    try {
-      const model = {
-        provider: 'ollama',
-        name: 'tiny',
-        host: server.url,
-        maxRetries: 0,
-        maxTokens: 100,
-        ...more,
-      };
-      const { memory } = await of(model, {}, undefined, isAsked ? asked : {});
-      expect(memory).toMatchObject({ tokens });
-    } finally {
-      await server.close();
-    }
+    const model = {
+      provider: 'ollama',
+      name: 'tiny',
+      host: server.url,
+      maxRetries: 0,
+      maxTokens: 100,
+      ...more,
+    };
+    const { memory } = await of(model, {}, undefined, isAsked ? asked : {});
+    expect(memory).toMatchObject({ tokens });
   });
 
   it('reports a missing model only once', async () => {

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { execute as evaluateCommand } from '../../../finetune/commands/evaluate.js';
 import { trainingLineage, writeLineage } from '../../../finetune/dataset/lineage.js';
 import { initialAdapter, writeAdapter } from '../../../finetune/engine/first-values.js';
@@ -42,8 +42,6 @@ function reply({ model, messages, seed = 0 }: OpenAIRequest): string {
 
 let server: FakeServer;
 const served = () => [`model.baseUrl=${server.url}`];
-
-afterAll(() => server.close());
 
 beforeAll(async () => {
   server = await startFakeOpenAI({ reply });

@@ -1,26 +1,18 @@
 /** Servers that send what nobody asked for: more answers, and JSON that is deep or large. */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readRun } from '../../../src/runs/reader.js';
 import { quick, readRunFile, runExperimentFrom } from '../../support/experiments.js';
-
-const servers: (() => void)[] = [];
-afterEach(() => {
-  for (const close of servers.splice(0)) close();
-});
+import { listening } from '../../support/fake-server.js';
 
 /** A server that answers every request with this body. */
 async function answering(body: (path: string) => string): Promise<string> {
-  const server = createServer((request, response) => {
+  const { url } = await listening((request, response) => {
     request.resume().on('end', () => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(body(request.url ?? ''));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  servers.push(() => server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return url;
 }
 
 const params = (value: number) =>

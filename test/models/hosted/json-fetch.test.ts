@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { serverError, waitIn } from '../../../src/models/hosted/json-fetch.js';
+import { listening } from '../../support/fake-server.js';
 
 describe('waitIn', () => {
   it.each([
@@ -50,52 +49,26 @@ it.each([
   ['where it is not', ''],
 ])('jsonFetch takes the same route as Node’s own fetch, %s', async (_, NODE_USE_ENV_PROXY) => {
   const serve = async (name: string) => {
-    const server = createServer((_request, response) => response.end(JSON.stringify(name))).listen(
-      0,
-      '127.0.0.1',
-    );
+    const { server, url } = await listening((_request, response) => response.end(JSON.stringify(name)));
     // Node's fetch asks for a tunnel, its http module doesn't.
     server.on('connect', (_request, socket) => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n');
       server.emit('connection', socket);
     });
-    await new Promise((resolve) => server.once('listening', resolve));
-    return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+    return url;
   };
   const [proxy, direct] = [await serve('proxy'), await serve('direct')];
-  try {
-    const module = path.join(
-      import.meta.dirname,
-      '..',
-      '..',
-      '..',
-      'src',
-      'models',
-      'hosted',
-      'json-fetch.ts',
-    );
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [
-        '--import',
-        'tsx',
-        '--input-type=module',
-        '-e',
-        program,
-        module,
-        'http://llm.corp.invalid/v1',
-        direct.url,
-      ],
-      { env: { ...process.env, NODE_USE_ENV_PROXY, HTTP_PROXY: proxy.url, NO_PROXY: '127.0.0.1' } },
-    );
-    const [theirs, ours] = JSON.parse(stdout) as string[][];
-    expect(theirs![1]).toBe('"direct"');
-    // Nodes before 22.21 know no proxies; then neither way finds the host.
-    if (Number(process.versions.node.split('.')[0]) >= 24)
-      expect(theirs![0]).toBe(NODE_USE_ENV_PROXY === '1' ? '"proxy"' : 'nothing');
-    expect(ours).toEqual(theirs);
-  } finally {
-    proxy.server.close();
-    direct.server.close();
-  }
+  const module = path.resolve(import.meta.dirname, '../../../src/models/hosted/json-fetch.ts');
+  const words = ['--import', 'tsx', '--input-type=module', '-e', program, module];
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [...words, 'http://llm.corp.invalid/v1', direct],
+    { env: { ...process.env, NODE_USE_ENV_PROXY, HTTP_PROXY: proxy, NO_PROXY: '127.0.0.1' } },
+  );
+  const [theirs, ours] = JSON.parse(stdout) as string[][];
+  expect(theirs![1]).toBe('"direct"');
+  // Nodes before 22.21 know no proxies; then neither way finds the host.
+  if (Number(process.versions.node.split('.')[0]) >= 24)
+    expect(theirs![0]).toBe(NODE_USE_ENV_PROXY === '1' ? '"proxy"' : 'nothing');
+  expect(ours).toEqual(theirs);
 });

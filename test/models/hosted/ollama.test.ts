@@ -1,27 +1,16 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readHost } from '../../../src/models/hosted/ollama.js';
-import type { ChatMessage, ModelError } from '../../../src/models/language-model.js';
+import type { ChatMessage } from '../../../src/models/language-model.js';
 import type { OllamaConfig } from '../../../src/models/settings.js';
 import { createModel } from '../../../src/proposers/create-model.js';
 import { ask } from '../../support/ask.js';
 import { startFakeOllama } from '../../support/fake-ollama.js';
-import type { FakeServer } from '../../support/fake-server.js';
-import { grammar, messages, ollamaConfig, options, recordWaits } from '../model-configs.js';
-
-const servers: FakeServer[] = [];
-afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
+import { failureOf, grammar, messages, ollamaConfig, options, recordWaits } from '../model-configs.js';
 
 async function start(given: Parameters<typeof startFakeOllama>[0], config: Partial<OllamaConfig> = {}) {
   const server = await startFakeOllama(given);
-  servers.push(server);
   return { server, model: createModel(ollamaConfig({ host: server.url, ...config }), {}) };
 }
-
-const failureOf = (call: Promise<unknown>): Promise<ModelError> =>
-  call.then(
-    () => expect.unreachable(),
-    (error: ModelError) => error,
-  );
 
 /** A prompt with so many lines of history. */
 function history(lines: number): readonly ChatMessage[] {

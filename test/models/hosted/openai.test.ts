@@ -1,17 +1,14 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/base/errors.js';
-import type { ModelError } from '../../../src/models/language-model.js';
 import type { OpenAIConfig } from '../../../src/models/settings.js';
 import { parseParameters } from '../../../src/prompting/answer/parse.js';
 import { createModel } from '../../../src/proposers/create-model.js';
 import { ask } from '../../support/ask.js';
 import { startFakeOpenAI } from '../../support/fake-openai.js';
 import { type FakeServer, startFakeServer } from '../../support/fake-server.js';
-import { grammar, messages, openaiConfig, options, recordWaits } from '../model-configs.js';
+import { failureOf, grammar, messages, openaiConfig, options, recordWaits } from '../model-configs.js';
 
 const key = 'sk-test-0123456789abcdef';
-const servers: FakeServer[] = [];
-afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
 
 async function start(
   given: Parameters<typeof startFakeOpenAI>[0],
@@ -19,7 +16,6 @@ async function start(
   environment: Record<string, string> = {},
 ) {
   const server = await startFakeOpenAI(given);
-  servers.push(server);
   return { server, model: createModel(openaiConfig({ baseUrl: server.url, ...config }), environment) };
 }
 
@@ -239,7 +235,6 @@ describe('format: auto', () => {
           ? refuses('json_schema')
           : { status: 200, body: { choices: [{ message: { content: reply() }, finish_reason: 'stop' }] } },
     });
-    servers.push(server);
     const model = createModel(openaiConfig({ baseUrl: `${server.url}/v1`, format: 'auto' }), {});
     const all = await Promise.all(
       [1, 2, 3, 4].map((seed) => ask(model, messages, { grammar, seeds: [seed] })),
@@ -256,7 +251,6 @@ describe('format: auto', () => {
 describe('a base URL without a version', () => {
   it('gets /v1 appended if it is not found', async () => {
     const server = await startFakeOpenAI({ reply: () => 'ok' });
-    servers.push(server);
     const model = createModel(openaiConfig({ baseUrl: server.url.replace('/v1', '/') }), {});
     for (let i = 0; i < 2; i++) expect((await ask(model, messages, options)).text).toBe('ok');
     const paths = server.requests.map(({ path }) => path);
@@ -269,7 +263,6 @@ describe('a base URL without a version', () => {
       empty: {},
       answer: () => ({ status: 404, body: { detail: 'Not Found' } }),
     });
-    servers.push(server);
     const call = ask(createModel(openaiConfig({ baseUrl: `${server.url}/api` }), {}), messages, options);
     await expect(call).rejects.toThrow(
       `Not Found; check model.name and model.baseUrl (tried: ${server.url}/api and ${server.url}/api/v1)`,
@@ -333,12 +326,6 @@ describe('the openai provider', () => {
     const create = () => createModel(openaiConfig(), { OPENAI_API_KEY: key, OPENAI_BASE_URL: 'my-server' });
     expect(create).toThrow(/model\.baseUrl: OPENAI_BASE_URL/);
   });
-
-  const failureOf = (call: Promise<unknown>): Promise<ModelError> =>
-    call.then(
-      () => expect.unreachable(),
-      (error: ModelError) => error,
-    );
 
   it('never shows an API key, even if the server repeats it', async () => {
     const wrong = 'private-key-of-unusual-form';

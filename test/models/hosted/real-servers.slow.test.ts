@@ -5,12 +5,12 @@
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../../src/config/config.js';
 import { parseConfig } from '../../../src/config/load.js';
-import type { AnswerFormat, ModelError, ModelErrorKind } from '../../../src/models/language-model.js';
+import type { AnswerFormat, ModelErrorKind } from '../../../src/models/language-model.js';
 import { createModel } from '../../../src/proposers/create-model.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { ask } from '../../support/ask.js';
 import { readRunFile, resumeExperiment, runExperimentFrom } from '../../support/experiments.js';
-import { grammar } from '../model-configs.js';
+import { failureOf, grammar } from '../model-configs.js';
 
 interface RealServer {
   readonly name: string;
@@ -143,7 +143,7 @@ describe.each(servers)('$name', (server) => {
     });
 
     it.each(server.refuses)('reports the error clearly: %j', async (settings, kind, says) => {
-      const error = await failureOf(modelOf(settings), 'Hello');
+      const error = await failureOn(modelOf(settings), 'Hello');
       expect(error.kind).toBe(kind);
       expect(error.message).toMatch(says);
       expect(error.message).not.toMatch(/[{[]"/);
@@ -151,15 +151,12 @@ describe.each(servers)('$name', (server) => {
 
     it.runIf(server.refusesLength)('suggests memory.tokens for a prompt that is too long', async () => {
       const window = server.provider === 'ollama' ? { contextTokens: 512 } : {};
-      const error = await failureOf(modelOf(window), 'params[0]: 1.5; '.repeat(30_000));
+      const error = await failureOn(modelOf(window), 'params[0]: 1.5; '.repeat(30_000));
       expect(error).toMatchObject({ kind: 'too-long', fatal: false });
       expect(error.message).toMatch(/memory\.tokens/);
     });
   });
 });
 
-const failureOf = (model: ReturnType<typeof createModel>, content: string): Promise<ModelError> =>
-  ask(model, [{ role: 'user', content }], { seeds: [1], grammar }).then(
-    () => expect.unreachable(),
-    (error: ModelError) => error,
-  );
+const failureOn = (model: ReturnType<typeof createModel>, content: string) =>
+  failureOf(ask(model, [{ role: 'user', content }], { seeds: [1], grammar }));

@@ -181,6 +181,5 @@ slurm: { tasks: 2 }
       code: 0,
       last: { status: 'completed', result: 'completed' },
     });
-    await server.close();
   });
 });

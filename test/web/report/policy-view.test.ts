@@ -3,20 +3,26 @@ import type { ParameterSpec, PolicyDescription } from '../../../src/policies/pol
 import { policyLines } from '../../../src/web/report/data/policy-text.js';
 import { gridMap, taskLabels } from '../../../src/web/report/data/task-labels.js';
 import { policyView } from '../../../src/web/report/views/policy-view.js';
+import { lakeTable } from '../../support/records.js';
 import { elementsOf, visibleText } from '../shown.js';
+
+type LinearDescription = Extract<PolicyDescription, { kind: 'linear' }>;
 
 const spec: ParameterSpec = { count: 0, kind: 'float', low: -10, high: 10, decimals: 1 };
 
 describe('a linear policy', () => {
+  const one = {
+    kind: 'linear',
+    bias: false,
+    observations: 2,
+    outputs: 1,
+    discrete: true,
+    firstAction: 0,
+  } as const;
+  const linear = (more: Partial<LinearDescription>): LinearDescription => ({ ...one, ...more });
+
   it('is shown as weights of observations for actions, with the bias last', () => {
-    const policy: PolicyDescription = {
-      kind: 'linear',
-      bias: true,
-      observations: 2,
-      outputs: 3,
-      discrete: true,
-      firstAction: 0,
-    };
+    const policy = linear({ bias: true, outputs: 3 });
     const labels = taskLabels('MountainCar-v0', policy);
     const shown = visibleText({
       part: policyView([1, 2, 3, 4, 5, 6, 7, 8, -9], policy, spec, labels, undefined),
@@ -25,15 +31,8 @@ describe('a linear policy', () => {
   });
 
   it('is shown as weights even if its parameters are coordinates in a subspace', () => {
-    const policy: PolicyDescription = {
-      kind: 'linear',
-      bias: false,
-      observations: 2,
-      outputs: 1,
-      discrete: false,
-      firstAction: 0,
-      projection: { seed: 4, rank: 1, scale: Math.SQRT2, basis: [[0.6], [-0.8]] },
-    };
+    const projection = { seed: 4, rank: 1, scale: Math.SQRT2, basis: [[0.6], [-0.8]] };
+    const policy = linear({ discrete: false, projection });
     const shown = visibleText({
       part: policyView([5], policy, spec, taskLabels('Own-v0', policy), undefined),
     });
@@ -42,14 +41,7 @@ describe('a linear policy', () => {
   });
 
   it('ignores names that do not fit its shape', () => {
-    const policy: PolicyDescription = {
-      kind: 'linear',
-      bias: false,
-      observations: 5,
-      outputs: 2,
-      discrete: true,
-      firstAction: 1,
-    };
+    const policy = linear({ observations: 5, outputs: 2, firstAction: 1 });
     expect(taskLabels('CartPole-v1', policy)).toEqual({
       observations: [0, 1, 2, 3, 4].map((i) => `observation[${i}]`),
       actions: ['left', 'right'],
@@ -96,20 +88,12 @@ describe('a Q-table', () => {
     states: 16,
     actions: ['0', '1', '2', '3'],
   };
-  const choices: ParameterSpec = {
-    count: 16,
-    kind: 'integer',
-    low: 0,
-    high: 3,
-    decimals: 0,
-    choices: [0, 1, 2, 3],
-  };
 
   it('of FrozenLake is shown as a map with arrows, holes and the goal', () => {
     const grid = gridMap({ id: 'FrozenLake-v1', options: {} }, 16);
     const table = Array.from({ length: 16 }, (_, s) => s % 4);
     const shown = visibleText({
-      part: policyView(table, actions, choices, taskLabels('FrozenLake-v1', actions), grid),
+      part: policyView(table, actions, lakeTable, taskLabels('FrozenLake-v1', actions), grid),
     });
     expect(shown).toContain('← start ↓ → ↑ ← hole → hole ← ↓ → hole hole ↓ → goal');
   });
@@ -138,7 +122,7 @@ describe('a Q-table', () => {
       actions: ['[-1]', '[0]', '[1]'],
       bins: [{ edges: [0] }, { edges: [-0.5, 0.5] }],
     };
-    const three: ParameterSpec = { ...choices, count: 6, high: 2, choices: [0, 1, 2] };
+    const three: ParameterSpec = { ...lakeTable, count: 6, high: 2, choices: [0, 1, 2] };
     const labels = taskLabels('MountainCarContinuous-v0', policy);
     const shown = visibleText({ part: policyView([0, 1, 2, 2, 1, 0], policy, three, labels, undefined) });
     expect(shown).toContain('< −0.5 −0.5 … 0.5 ≥ 0.5 < 0 [-1] [0] [1] ≥ 0 [1] [0] [-1]');

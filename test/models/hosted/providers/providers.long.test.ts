@@ -1,7 +1,7 @@
 /** One contract for every provider: play, caps, usage, resume, replay, and failures in words that name key and hint. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../../../../src/base/package.js';
 import type { ConfigInput } from '../../../../src/config/config.js';
 import { parseConfig } from '../../../../src/config/load.js';
@@ -11,7 +11,7 @@ import { createModel } from '../../../../src/proposers/create-model.js';
 import { readManifest, readRun } from '../../../../src/runs/reader.js';
 import { ask } from '../../../support/ask.js';
 import { readRunFile, resumeExperiment, runExperimentFrom } from '../../../support/experiments.js';
-import { type Answer, type FakeServer, startFakeServer } from '../../../support/fake-server.js';
+import { type Answer, startFakeServer } from '../../../support/fake-server.js';
 import { messages, recordWaits } from '../../model-configs.js';
 import type { Failure, FakeProvider, Json } from './provider.js';
 import * as providers from './providers.js';
@@ -21,14 +21,7 @@ const failures = JSON.parse(
   readFileSync(join(packageRoot(), 'test/fixtures/provider-failures.json'), 'utf8'),
 ) as Readonly<Record<string, Readonly<Record<string, Failure>>>>;
 
-const servers: FakeServer[] = [];
-afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
-
-async function start(answer: FakeProvider['answer']): Promise<FakeServer> {
-  const server = await startFakeServer({ faults: undefined, empty: {}, answer });
-  servers.push(server);
-  return server;
-}
+const start = (answer: FakeProvider['answer']) => startFakeServer({ faults: undefined, empty: {}, answer });
 
 const experiment = (model: ConfigInput['model']): ConfigInput => ({
   environment: 'CartPole-v1',

@@ -184,17 +184,7 @@ export const deepseek = provider({
   },
 });
 
-const known = [
-  'model',
-  'messages',
-  'max_tokens',
-  'temperature',
-  'top_p',
-  'n',
-  'stop',
-  'response_format',
-  'random_seed',
-];
+const known = 'model messages max_tokens temperature top_p n stop response_format random_seed'.split(' ');
 
 const extra = (field: string, value: unknown) => ({
   object: 'error',
@@ -392,14 +382,9 @@ export const ollama: FakeProvider = {
   },
 };
 
-const unsupported = [
-  'response_format',
-  'n',
-  'logprobs',
-  'max_completion_tokens',
-  'reasoning_effort',
-  'tool_choice',
-];
+const unsupported = 'response_format n logprobs max_completion_tokens reasoning_effort tool_choice'.split(
+  ' ',
+);
 
 /** `transformers serve`: fields that it doesn't know are refused by FastAPI. */
 export const transformersServe = provider({
