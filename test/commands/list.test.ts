@@ -6,7 +6,7 @@ import { removableAt } from '../../src/runs/listing/remove.js';
 import { scan } from '../../src/runs/listing/scan.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
-import { writeRun } from '../support/written-runs.js';
+import { writeRun, writeTraining } from '../support/written-runs.js';
 
 async function list(cwd: string, runsDir = 'buffers') {
   const recording = recordingContext(cwd);
@@ -22,14 +22,6 @@ async function list(cwd: string, runsDir = 'buffers') {
     noted: recording.noted,
   };
 }
-
-const trainingJson = JSON.stringify({
-  method: 'lora',
-  base: { model: 'm' },
-  dataset: { path: 'data' },
-  config: {},
-  outcome: { ended: 'complete', step: 1 },
-});
 
 describe('policyloop list', () => {
   it('reads only the manifests of runs, not their other files', async () => {
@@ -81,22 +73,12 @@ describe('policyloop list', () => {
 
   it('names training runs relative to the directory, also one inside another', async () => {
     const cwd = temporaryDirectory();
-    for (const folder of ['tuned', 'tuned/bandit', 'tuned/deep/er']) {
-      mkdirSync(join(cwd, folder), { recursive: true });
-      writeFileSync(join(cwd, folder, 'training.json'), trainingJson);
-    }
-    expect((await list(cwd)).runs.map(({ name }) => name)).toEqual([
-      'tuned',
-      'tuned/bandit',
-      'tuned/deep/er',
-    ]);
-    const names = [...scan([{ path: cwd, prefix: '' }]).keys()];
-    expect(names).toEqual(['tuned', 'tuned/bandit', 'tuned/deep/er']);
-    expect(removableAt(join(cwd, 'tuned')).map((path) => relative(cwd, path))).toEqual([
-      'tuned/deep/er',
-      'tuned/bandit',
-      'tuned',
-    ]);
+    const folders = ['tuned', 'tuned/bandit', 'tuned/deep/er'];
+    for (const folder of folders) writeTraining(join(cwd, folder), []);
+    expect((await list(cwd)).runs.map(({ name }) => name)).toEqual(folders);
+    expect([...scan([{ path: cwd, prefix: '' }]).keys()]).toEqual(folders);
+    const removable = removableAt(join(cwd, 'tuned')).map((path) => relative(cwd, path));
+    expect(removable).toEqual(['tuned/deep/er', 'tuned/bandit', 'tuned']);
   });
 
   it('lists the other runs if a manifest is damaged', async () => {

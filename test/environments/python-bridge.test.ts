@@ -34,6 +34,8 @@ const env = { POLICYLOOP_PYTHON: python };
 const counter = 'gymnasium:bridge_environments:Counter-v0';
 const mirror = 'gymnasium:bridge_environments:Mirror-v0';
 const linear = { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 } as const;
+const discrete = (n: number, start = 0) => ({ kind: 'discrete', n, start });
+const tuple = (...spaces: readonly object[]) => ({ kind: 'tuple', spaces });
 const opened: RemoteEnvironment[] = [];
 
 async function open(
@@ -105,40 +107,16 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
   );
 
   test.each([
-    ['discrete', { kind: 'discrete', n: 3, start: -1 }, -1],
+    ['discrete', discrete(3, -1), -1],
     [
       'box',
       { kind: 'box', low: [-1, -1, -1, -1], high: [1, 1, 1, 1], dtype: 'float32' },
       [0.5, -0.25, Math.fround(0.1), 1],
     ],
     ['integers', { kind: 'box', low: [0, 0], high: [255, 255], dtype: 'float64' }, [3, 250]],
-    [
-      'multi-discrete',
-      {
-        kind: 'tuple',
-        spaces: [
-          { kind: 'discrete', n: 2, start: 0 },
-          { kind: 'discrete', n: 3, start: 0 },
-        ],
-      },
-      [1, 2],
-    ],
-    [
-      'multi-binary',
-      { kind: 'tuple', spaces: Array(3).fill({ kind: 'discrete', n: 2, start: 0 }) },
-      [1, 0, 1],
-    ],
-    [
-      'tuple',
-      {
-        kind: 'tuple',
-        spaces: [
-          { kind: 'discrete', n: 2, start: 0 },
-          { kind: 'discrete', n: 4, start: 1 },
-        ],
-      },
-      [1, 4],
-    ],
+    ['multi-discrete', tuple(discrete(2), discrete(3)), [1, 2]],
+    ['multi-binary', tuple(discrete(2), discrete(2), discrete(2)), [1, 0, 1]],
+    ['tuple', tuple(discrete(2), discrete(4, 1)), [1, 4]],
     [
       'dict',
       { kind: 'box', low: [0, 0, 0], high: [2, Infinity, Infinity], dtype: 'float32' },

@@ -2,19 +2,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { execute as listCommand } from '../../src/commands/list.js';
-import { execute as resumeCommand } from '../../src/commands/resume.js';
-import { execute as runCommand } from '../../src/commands/run.js';
-import { execute as showCommand } from '../../src/commands/show.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { createModel } from '../../src/proposers/create-model.js';
 import { scan } from '../../src/runs/listing/scan.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
+import { commandLine } from '../commands/json/command-line.js';
 import {
   quick,
   readRunFile,
-  recordingContext,
   resumeExperiment,
   runExperimentFrom,
   stopAfter,
@@ -222,35 +218,23 @@ describe('a portfolio', () => {
 });
 
 describe('commands', () => {
-  const flags = { runsDir: 'buffers', quiet: true, json: false, slurm: false };
-
   it('report that no proposal was accepted and why; run and resume exit with code 1', async () => {
     const server = await startFakeOpenAI({ reply: () => nonsense });
     const cwd = temporaryDirectory();
-    const config = join(cwd, 'mine.yaml');
     const model = { provider: 'openai', name: 'fake', baseUrl: server.url };
-    writeFileSync(config, JSON.stringify({ ...quick, model }));
-    const call = async (
-      command: (context: ReturnType<typeof recordingContext>['context']) => Promise<number>,
-    ) => {
-      const { context, noted, printed } = recordingContext(cwd);
-      return { code: await command(context), text: printed.join('\n'), noted };
+    writeFileSync(join(cwd, 'mine.yaml'), JSON.stringify({ ...quick, model }));
+    const call = async (...words: readonly string[]) => {
+      const { code, printed } = await commandLine(cwd, words);
+      return { code, text: printed.join('\n') };
     };
-    const args = { ...flags, config, overrides: [], dryRun: false, runDir: 'buffers/mine' };
-    const run = await call((context) => runCommand(args as never, context));
+    const run = await call('run', 'mine.yaml', '--run-dir', 'buffers/mine', '--quiet');
     expect(run.code).toBe(1);
     expect(run.text).toContain('0 proposals accepted (stopped after 10 rejected replies)');
     expect(run.text).toMatch(/^because {5}The reply .* It begins: “I would lower/m);
     expect(server.requests).toHaveLength(10);
 
-    const shown = await call((context) =>
-      showCommand({ run: 'mine', runsDir: 'buffers', top: 3, json: false } as never, context),
-    );
-    expect(shown.text).toMatch(/0 proposals accepted \(.*\); first reason: The reply/);
-    const listed = await call((context) =>
-      listCommand({ runsDir: 'buffers', json: false } as never, context),
-    );
-    expect(listed.text).toContain('failed: 0 proposals accepted');
+    expect((await call('show', 'mine')).text).toMatch(/0 proposals accepted \(.*\); first reason: The reply/);
+    expect((await call('list')).text).toContain('failed: 0 proposals accepted');
     const items = scan([{ path: join(cwd, 'buffers'), prefix: '' }]);
     expect([...items.values()].map(({ item }) => item)).toEqual([
       expect.objectContaining({
@@ -259,9 +243,7 @@ describe('commands', () => {
       }),
     ]);
 
-    const again = (overrides: readonly string[]) =>
-      call((context) => resumeCommand({ ...flags, run: 'mine', overrides } as never, context));
-    await expect(again([])).rejects.toThrow(
+    await expect(call('resume', 'mine', '--quiet')).rejects.toThrow(
       /this run has ended after \d+ iterations?: 0 proposals accepted.*start a new run with another model or prompt/s,
     );
     expect(server.requests).toHaveLength(10);

@@ -203,22 +203,14 @@ describe('a changed prompt', () => {
 });
 
 describe('the run to replay', () => {
-  const file = `environment: CartPole-v1
-model: { provider: hill-climb }
-seed: 3
-candidates: 2
-iterations: 4
-warmup: 2
-evaluation: { episodes: 2, maxSteps: 50 }
-confirmation: { candidates: 1, episodes: 2 }
-`;
+  const short = { ...quick, model: { provider: 'hill-climb' }, seed: 3, candidates: 2, iterations: 4 };
   const args = { runsDir: 'buffers', quiet: true, json: false } as const;
   const replayed = ['model.provider=replayed', 'model.run=recorded/only'];
 
   async function recorded() {
     const cwd = temporaryDirectory();
     const config = join(cwd, 'config.yaml');
-    writeFileSync(config, file);
+    writeFileSync(config, JSON.stringify(short));
     const { context } = recordingContext(cwd);
     const sweep = (overrides: readonly string[], out: string) =>
       sweepCommand({ ...args, config, overrides, out, baselines: false, slurm: false }, context);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
 import { programsOf } from '../../src/policies/policy.js';
 import type { ParseFailure } from '../../src/prompting/answer/failure.js';
-import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
+import { entryOf } from '../support/records.js';
 import { situation } from './situation.js';
 
 /** Prompts as a model gets them. After a change: read them, then accept with `vitest -u`. */
@@ -66,10 +66,7 @@ const situations: Readonly<Record<string, Omit<ConfigInput, 'model'> & { readonl
   },
   'semantic-rows': { environment: 'CartPole-v1', memory: { trajectories: 'rows', rows: 4 } },
   'semantic-summary': { environment: 'MountainCar-v0', memory: { trajectories: 'summary' } },
-  'semantic-best-and-recent': {
-    environment: 'CartPole-v1',
-    memory: { best: 1, recent: 2 },
-  },
+  'semantic-best-and-recent': { environment: 'CartPole-v1', memory: { best: 1, recent: 2 } },
   'semantic-nothing-shown': { environment: 'CartPole-v1', memory: 'none' },
   'compact-linear': {
     environment: 'MountainCarContinuous-v0',
@@ -108,12 +105,10 @@ describe('golden prompts', () => {
     const policy = { kind: 'program', ...more } as const;
     const memory = { best: 4, recent: 2 };
     const { prompts, task, family, context } = await situation({ environment, policy, memory });
-    const entries = ['0', 'observation[2] > 0 ? 1 : 0'].map((action, i): BufferEntry => {
+    const entries = ['0', 'observation[2] > 0 ? 1 : 0'].map((action, i) => {
       const source = `function act(observation) {\n  return ${action};\n}`;
-      const place = { iteration: i + 1, group: i + 1, candidate: 0, source: 'proposal' } as const;
       const score = [9.25, 42.5][i]!;
-      const parameters = programsOf(family)!.add(source);
-      return { ...place, parameters, score, returns: [score], lengths: [score] };
+      return entryOf(i + 1, score, { parameters: programsOf(family)!.add(source), lengths: [score] });
     });
     const failed = { reason: "TypeError: cannot read property 'x' of undefined", line: 2 } as const;
     const shown = context(3, entries);
@@ -143,6 +138,7 @@ describe('golden prompts', () => {
     });
     const correct = ({ prompts, context }: typeof linear, failure: ParseFailure): string =>
       prompts.formatCorrection(context(4, []), failure);
+    const outside = ['-6.1', '1e9'].map((text, i) => ({ index: 3 + i, text }));
     const failures: readonly (readonly [string, typeof linear, ParseFailure])[] = [
       ['missing', linear, { kind: 'missing' }],
       ['truncated', linear, { kind: 'truncated' }],
@@ -151,19 +147,7 @@ describe('golden prompts', () => {
       ['count, unknown', linear, { kind: 'count', expected: 10, found: 12, absent: [], unknown: [10, 11] }],
       ['duplicate-index', linear, { kind: 'duplicate-index', indices: [1, 4] }],
       ['not-finite', linear, { kind: 'not-finite', values: [{ index: 2, text: 'NaN' }] }],
-      [
-        'range',
-        linear,
-        {
-          kind: 'range',
-          values: [
-            { index: 3, text: '-6.1' },
-            { index: 4, text: '1e9' },
-          ],
-          low: -6,
-          high: 6,
-        },
-      ],
+      ['range', linear, { kind: 'range', values: outside, low: -6, high: 6 }],
       ['decimals', linear, { kind: 'decimals', values: [{ index: 0, text: '1.25' }], decimals: 1 }],
       ['repeated', linear, { kind: 'repeated', iteration: 3, score: 42 }],
       ['repeated, from the warm-up', linear, { kind: 'repeated', iteration: 0, score: 9.5 }],

@@ -5,33 +5,22 @@ import { expect, it } from 'vitest';
 import { execute as sweepCommand } from '../../src/commands/sweep.js';
 import { readRun } from '../../src/runs/reader.js';
 import { partOf, shareOf } from '../../src/studies/part.js';
-import { readRunFile, recordingContext, temporaryDirectory } from '../support/experiments.js';
+import { quick, readRunFile, recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
 
 const place = temporaryDirectory();
 const at = (...parts: readonly string[]) => join(place, ...parts);
 writeFileSync(
   at('pole.yaml'),
-  `environment: CartPole-v1
-model: { provider: hill-climb }
-iterations: 3
-warmup: 2
-evaluation: { episodes: 2, maxSteps: 60 }
-confirmation: { candidates: 2, episodes: 5 }
-`,
+  JSON.stringify({ ...quick, iterations: 3, model: { provider: 'hill-climb' } }),
 );
 
 async function sweep(out: string, part: string | undefined, ...overrides: readonly string[]) {
   const { context, printed } = recordingContext(place);
   const common = { runsDir: 'buffers', baselines: false, slurm: false, quiet: true, json: true };
   const given = ['model.sigma=0.3,2', 'seed=1..2', ...overrides];
-  const args = {
-    ...common,
-    config: at('pole.yaml'),
-    overrides: given,
-    out,
-    ...(part !== undefined && { part }),
-  };
+  const only = part === undefined ? {} : { part };
+  const args = { ...common, config: at('pole.yaml'), overrides: given, out, ...only };
   const code = await sweepCommand(args, context);
   return { code, last: JSON.parse(printed.at(-1)!) as Record<string, unknown> };
 }
@@ -40,12 +29,8 @@ const runs = ['sigma-0.3/seed-1', 'sigma-2/seed-1', 'sigma-0.3/seed-2', 'sigma-2
 
 it('two parts give the same runs as the whole plan, and take over a lock from a dead machine', async () => {
   await sweep('parts', '1/2');
-  expect(runs.map((run) => existsSync(at('parts', run, 'manifest.json')))).toEqual([
-    false,
-    true,
-    false,
-    true,
-  ]);
+  const played = runs.map((run) => existsSync(at('parts', run, 'manifest.json')));
+  expect(played).toEqual([false, true, false, true]);
   // As the lock of a node that died.
   writeFileSync(at('parts', runs[1]!, 'run.lock'), '12 elsewhere 3\n');
   await sweep('parts', '1/2');

@@ -9,23 +9,14 @@ import { execute as resume } from '../../src/commands/resume.js';
 import { execute } from '../../src/commands/sweep.js';
 import { readManifest } from '../../src/runs/reader.js';
 import type { SweepResult } from '../../src/studies/sweep/sweep-result.js';
-import { recordingContext, temporaryDirectory } from '../support/experiments.js';
+import { quick, recordingContext, temporaryDirectory } from '../support/experiments.js';
 
 const place = temporaryDirectory();
 const at = (...parts: readonly string[]) => join(place, ...parts);
 const names = ['sigma-0.3/seed-1', 'sigma-1/seed-1', 'sigma-2/seed-1'];
 
 beforeAll(() =>
-  writeFileSync(
-    at('config.yaml'),
-    `environment: CartPole-v1
-model: { provider: hill-climb }
-iterations: 6
-warmup: 3
-evaluation: { episodes: 3, maxSteps: 60 }
-confirmation: { candidates: 2, episodes: 5 }
-`,
-  ),
+  writeFileSync(at('config.yaml'), JSON.stringify({ ...quick, model: { provider: 'hill-climb' } })),
 );
 
 async function sweep(out: string, jobs: number, overrides: readonly string[] = []) {

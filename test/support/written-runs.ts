@@ -93,3 +93,12 @@ export function writeRun(path: string, run: WrittenRun): string {
   );
   return path;
 }
+
+/** A training that is complete, unless `about` says otherwise. */
+export function writeTraining(path: string, metrics: readonly object[], about: object = {}): void {
+  mkdirSync(path, { recursive: true });
+  writeFileSync(join(path, 'metrics.jsonl'), metrics.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  const outcome = { ended: 'complete', step: 1 };
+  const training = { method: 'lora', base: { model: 'm' }, dataset: { path: 'data' }, config: {}, outcome };
+  writeFileSync(join(path, 'training.json'), JSON.stringify({ ...training, ...about }));
+}

@@ -8,7 +8,7 @@ import { compareRuns } from '../../src/studies/comparison/compare.js';
 import type { RunComparison } from '../../src/studies/comparison/run-comparison.js';
 import type { ConfigKeys, GroupFigures } from '../../src/web/messages.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { writeRun } from '../support/written-runs.js';
+import { writeRun, writeTraining } from '../support/written-runs.js';
 import { chartsIn, type SentPage } from '../web/shown.js';
 import { authorization, type OpenedView, openView } from './open-view.js';
 
@@ -37,11 +37,7 @@ beforeAll(async () => {
     config: { environment: 'FrozenLake-v1', policy: { kind: 'q-table' }, memory: { best: 1 } } as never,
   });
   writeFileSync(join(place, 'best-1', 'plan.json'), '{"version":1,"kind":"sweep"}');
-  mkdirSync(join(place, 'tuned'));
-  writeFileSync(join(place, 'tuned', 'metrics.jsonl'), '{"kind":"start","step":0,"totalSteps":9}\n');
-  const outcome = { ended: 'interrupted', step: 0 };
-  const about = { method: 'lora', base: { model: 'm' }, dataset: { path: 'd' }, config: {}, outcome };
-  writeFileSync(join(place, 'tuned', 'training.json'), JSON.stringify(about));
+  writeTraining(join(place, 'tuned'), [{ kind: 'start', step: 0, totalSteps: 9 }]);
   mkdirSync(join(place, 'damaged'));
   writeFileSync(join(place, 'damaged', 'manifest.json'), '{');
   view = await openView(place);

@@ -5,7 +5,7 @@ import { type Browser, openBrowser } from '../support/browser.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { writeRun } from '../support/written-runs.js';
 import { type OpenedView, openView } from './open-view.js';
-import { chromium } from './viewed.js';
+import { chromium, untilIn } from './viewed.js';
 
 describe.skipIf(chromium === undefined)('the view of many runs in a browser', () => {
   let place: string;
@@ -38,10 +38,7 @@ describe.skipIf(chromium === undefined)('the view of many runs in a browser', ()
     await view?.close();
   });
 
-  const until = async (expression: string) => {
-    while (!(await browser.evaluate<boolean>(expression).catch(() => false)))
-      await new Promise((resolve) => setTimeout(resolve, 20));
-  };
+  const until = (expression: string) => untilIn(browser)(expression);
   const texts = (selector: string) =>
     browser.evaluate<string[]>(
       `[...document.querySelectorAll(${JSON.stringify(selector)})].map((one) => one.innerText.replace(/\\s+/g, ' ').trim())`,

@@ -1,13 +1,13 @@
 /** What researchers ask of the view, each in at most three clicks from the list; skipped where no browser is installed. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeSyntheticRun } from '../../bench/synthetic-run.js';
 import { openBrowser } from '../support/browser.js';
 import { startCommand } from '../support/command.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { writeRun } from '../support/written-runs.js';
-import { chromium, type Viewed } from './viewed.js';
+import { writeRun, writeTraining } from '../support/written-runs.js';
+import { chromium, startedView, type Viewed } from './viewed.js';
 
 const most = 3;
 const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
@@ -65,40 +65,19 @@ async function project(place: string): Promise<void> {
       )
       .join(''),
   );
-  const training = join(runs, 'training');
-  mkdirSync(training);
-  writeFileSync(
-    join(training, 'training.json'),
-    JSON.stringify({
-      method: 'lora',
-      base: { model: 'small' },
-      dataset: { path: 'data' },
-      config: { seed: 1 },
-      outcome: { ended: 'complete', step: 40 },
-    }),
-  );
   const metrics = [
     { kind: 'start', step: 0, totalSteps: 40, time },
-    ...Array.from({ length: 40 }, (_, i) => ({
-      kind: 'step',
-      step: i + 1,
-      totalSteps: 40,
-      loss: 2 / (i + 1),
-      tokens: 100,
-    })),
+    ...Array.from({ length: 40 }, (_, i) => {
+      return { kind: 'step', step: i + 1, totalSteps: 40, loss: 2 / (i + 1), tokens: 100 };
+    }),
     { kind: 'validation', step: 20, loss: 0.125, best: true },
     { kind: 'validation', step: 40, loss: 0.5, best: false },
   ];
-  writeFileSync(join(training, 'metrics.jsonl'), metrics.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  writeTraining(join(runs, 'training'), metrics, { outcome: { ended: 'complete', step: 40 } });
+  const searched =
+    'sweep cartpole-numeric model.provider=hill-climb model.sigma=0.1,1 seed=1..6 iterations=6';
   const sweep = startCommand(place, [
-    ...[
-      'sweep',
-      'cartpole-numeric',
-      'model.provider=hill-climb',
-      'model.sigma=0.1,1',
-      'seed=1..6',
-      'iterations=6',
-    ],
+    ...searched.split(' '),
     ...['evaluation.episodes=5', 'confirmation={candidates: 1, episodes: 20}', '--quiet'],
   ]);
   const { code, stderr } = await sweep.ended;
@@ -122,15 +101,11 @@ describe.skipIf(chromium === undefined)('the view answers within three clicks', 
     const place = temporaryDirectory();
     await project(place);
     const browser = await openBrowser(chromium!);
-    const command = startCommand(place, ['view', '--port', '0', '--json']);
-    const line = await new Promise<string>((resolve) =>
-      command.child.stdout!.once('data', (data: Buffer) => resolve(String(data))),
-    );
-    const { url } = JSON.parse(line) as { url: string };
+    const { end, url } = await startedView(place, 'buffers');
     const until = async (expression: string) => {
-      const end = Date.now() + 8000;
+      const deadline = Date.now() + 8000;
       while (!(await browser.evaluate<boolean>(expression).catch(() => false))) {
-        if (Date.now() > end)
+        if (Date.now() > deadline)
           throw new Error(
             `never true: ${expression}; the page says: ${(await browser.evaluate<string>(`document.body.innerText`)).slice(0, 1500)}`,
           );
@@ -148,8 +123,7 @@ describe.skipIf(chromium === undefined)('the view answers within three clicks', 
       },
       async close() {
         await browser.close();
-        command.child.kill('SIGINT');
-        await command.ended;
+        await end();
       },
     };
   });

@@ -17,7 +17,7 @@ import { lockRun } from '../../src/base/files/lock.js';
 import type { Item } from '../../src/runs/listing/item.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { writeRun } from '../support/written-runs.js';
+import { writeRun, writeTraining } from '../support/written-runs.js';
 import { elementsOf, type SentPage } from '../web/shown.js';
 import { authorization, type OpenedView, openView, token } from './open-view.js';
 
@@ -30,24 +30,15 @@ beforeAll(async () => {
   writeFileSync(join(place, 'study', 'plan.json'), '{"kind":"evaluation"}');
   mkdirSync(join(place, 'damaged'));
   writeFileSync(join(place, 'damaged', 'manifest.json'), '{');
-  mkdirSync(join(place, 'tuned'));
-  writeFileSync(
-    join(place, 'tuned', 'metrics.jsonl'),
-    '{"kind":"start","step":0,"totalSteps":9}\n{"kind":"step","step":1,"loss":2}\n',
-  );
-  writeFileSync(join(place, 'tuned', 'training.json'), JSON.stringify(about));
+  const metrics = [
+    { kind: 'start', step: 0, totalSteps: 9 },
+    { kind: 'step', step: 1, loss: 2 },
+  ];
+  writeTraining(join(place, 'tuned'), metrics, { outcome: { ended: 'interrupted', step: 1 } });
   writeFileSync(join(place, 'tuned', 'index.html'), '<script>alert(1)</script>');
   view = await openView(place);
 });
 afterAll(() => view?.close());
-
-const about = {
-  method: 'lora',
-  base: { model: '/models/m' },
-  dataset: { path: 'data' },
-  config: {},
-  outcome: { ended: 'interrupted', step: 1 },
-};
 
 /** By hand: `fetch` sets these headers itself. */
 const ask = (path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET', content = '') =>

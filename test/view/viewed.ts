@@ -1,5 +1,5 @@
 /** A directory of all kinds, viewed in a real browser where one is installed. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import axe from 'axe-core';
@@ -8,7 +8,7 @@ import { writeSyntheticRun } from '../../bench/synthetic-run.js';
 import { type Browser, findChromium, openBrowser } from '../support/browser.js';
 import { startCommand } from '../support/command.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { writeRun } from '../support/written-runs.js';
+import { writeRun, writeTraining } from '../support/written-runs.js';
 import { writeHostileDirectory } from './hostile-directory.js';
 
 export const chromium = findChromium();
@@ -22,26 +22,13 @@ const hiddenParts = readFileSync(join(import.meta.dirname, '../pages/hidden-part
 
 const long = 'a-very-long-model-name:32b-instruct-q4_K_M-日本語';
 
-const about = {
-  method: 'lora',
-  base: { model: `/models/${long}` },
-  dataset: { path: 'data' },
-  config: { seed: 1 },
-  outcome: { ended: 'complete', step: 60 },
-};
-const trainingLog = (steps: number) =>
-  [
-    { kind: 'start', step: 0, totalSteps: steps, time: '2026-01-01T00:00:00.000Z' },
-    ...Array.from({ length: steps }, (_, i) => ({
-      kind: 'step',
-      step: i + 1,
-      loss: 2 / (i + 1),
-      gradientNorm: 1,
-    })),
-    { kind: 'validation', step: steps, loss: 1, best: true },
-  ]
-    .map((line) => `${JSON.stringify(line)}\n`)
-    .join('');
+const trainingLog = (steps: number) => [
+  { kind: 'start', step: 0, totalSteps: steps, time: '2026-01-01T00:00:00.000Z' },
+  ...Array.from({ length: steps }, (_, i) => {
+    return { kind: 'step', step: i + 1, loss: 2 / (i + 1), gradientNorm: 1 };
+  }),
+  { kind: 'validation', step: steps, loss: 1, best: true },
+];
 
 export interface Viewed {
   readonly place: string;
@@ -55,6 +42,24 @@ export interface Viewed {
   close(): Promise<void>;
 }
 
+/** The command `view` as a process of its own. */
+export async function startedView(place: string, folder = '.') {
+  const command = startCommand(place, ['view', folder, '--port', '0', '--json']);
+  const line = await new Promise<string>((resolve) =>
+    command.child.stdout!.once('data', (data: Buffer) => resolve(String(data))),
+  );
+  const end = async () => {
+    command.child.kill('SIGINT');
+    await command.ended;
+  };
+  return { url: (JSON.parse(line) as { url: string }).url, end };
+}
+
+export const untilIn = (browser: Browser) => async (expression: string) => {
+  while (!(await browser.evaluate<boolean>(expression).catch(() => false)))
+    await new Promise((resolve) => setTimeout(resolve, 20));
+};
+
 /** Starts the view of a new directory, and enters it as a person does who follows a link elsewhere. */
 export async function viewed(): Promise<Viewed> {
   const place = temporaryDirectory();
@@ -64,22 +69,14 @@ export async function viewed(): Promise<Viewed> {
     candidates: 1,
     history: 5,
   });
-  mkdirSync(join(place, 'runs', 'training'));
-  writeFileSync(join(place, 'runs', 'training', 'metrics.jsonl'), trainingLog(60));
-  writeFileSync(join(place, 'runs', 'training', 'training.json'), JSON.stringify(about));
+  const about = { base: { model: `/models/${long}` }, config: { seed: 1 } };
+  writeTraining(join(place, 'runs', 'training'), trainingLog(60), about);
   writeRun(join(place, 'runs', 'study', 'part', 'one'), { seed: 1, model: long });
   writeFileSync(join(place, 'runs', 'study', 'plan.json'), '{"kind":"sweep"}');
   await writeHostileDirectory(join(place, 'hostile'));
   const browser = await openBrowser(chromium!);
-  const command = startCommand(place, ['view', '.', '--port', '0', '--json']);
-  const line = await new Promise<string>((resolve) =>
-    command.child.stdout!.once('data', (data: Buffer) => resolve(String(data))),
-  );
-  const { url } = JSON.parse(line) as { url: string };
-  const until = async (expression: string) => {
-    while (!(await browser.evaluate<boolean>(expression).catch(() => false)))
-      await new Promise((resolve) => setTimeout(resolve, 20));
-  };
+  const { end, url } = await startedView(place);
+  const until = untilIn(browser);
   await browser.evaluate(`location.href = ${JSON.stringify(url)}; undefined`);
   await until(`document.querySelector('main table') !== null`);
   return {
@@ -94,8 +91,7 @@ export async function viewed(): Promise<Viewed> {
     },
     async close() {
       await browser.close();
-      command.child.kill('SIGINT');
-      await command.ended;
+      await end();
     },
   };
 }

@@ -1,11 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
+import type { ParseResult } from '../../../src/prompting/answer/failure.js';
 import { parseParameters } from '../../../src/prompting/answer/parse.js';
 import { statedReason } from '../../../src/prompting/answer/reason.js';
 import { exampleAnswer, formatParameters, formatValue } from '../../../src/prompting/notation/grammar.js';
 
 const spec: ParameterSpec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 };
+
+const failureOf = (result: ParseResult) => (result.ok ? undefined : result.failure);
 
 /** A spec, and a vector that it allows. */
 const specAndVector = fc
@@ -68,10 +71,7 @@ describe('exampleAnswer', () => {
   it('counts as an echo if a model sends it back', () => {
     fc.assert(
       fc.property(specAndVector, ([chosen]) => {
-        expect(parseParameters(exampleAnswer(chosen), chosen)).toEqual({
-          ok: false,
-          failure: { kind: 'echo' },
-        });
+        expect(failureOf(parseParameters(exampleAnswer(chosen), chosen))).toEqual({ kind: 'echo' });
       }),
     );
   });
@@ -120,67 +120,32 @@ describe('parseParameters', () => {
     expect(result).toStrictEqual({ ok: true, value: [0, 0, 1] });
   });
 
-  it.each([
-    ['params[0]: 1, params[1]: 2', { kind: 'count', expected: 3, found: 2, absent: [2], unknown: [] }],
-    [
-      'params[0]: 1, params[1]: 2, params[3]: 2',
-      { kind: 'count', expected: 3, found: 3, absent: [2], unknown: [3] },
-    ],
+  type Found = readonly (readonly [index: number, text: string])[];
+  const values = (...found: Found) => found.map(([index, text]) => ({ index, text }));
+  const count = (found: number, absent: readonly number[], unknown: readonly number[]) =>
+    ({ kind: 'count', expected: 3, found, absent, unknown }) as const;
+  const notFinite = (...found: Found) => ({
+    kind: 'not-finite',
+    values: values(...found),
+  });
+
+  it.each<readonly [string, object]>([
+    ['params[0]: 1, params[1]: 2', count(2, [2], [])],
+    ['params[0]: 1, params[1]: 2, params[3]: 2', count(3, [2], [3])],
     [
       'params[0]: 1, params[1]: -6.1, params[2]: 1e9',
-      {
-        kind: 'range',
-        values: [
-          { index: 1, text: '-6.1' },
-          { index: 2, text: '1e9' },
-        ],
-        low: -6,
-        high: 6,
-      },
+      { kind: 'range', values: values([1, '-6.1'], [2, '1e9']), low: -6, high: 6 },
     ],
     [
       'params[0]: 1, params[1]: 0.35, params[2]: 1',
-      { kind: 'decimals', values: [{ index: 1, text: '0.35' }], decimals: 1 },
+      { kind: 'decimals', values: values([1, '0.35']), decimals: 1 },
     ],
     ['params[0]: 1, params[1]: 2, params[2]: 3, params[0]: 2', { kind: 'duplicate-index', indices: [0] }],
-    [
-      'params[0]: 1, params[1]: -Infinity, params[2]: 1e999',
-      {
-        kind: 'not-finite',
-        values: [
-          { index: 1, text: '-Infinity' },
-          { index: 2, text: '1e999' },
-        ],
-      },
-    ],
-    [
-      'params[0]: 1.2.3, params[1]: 1, params[2]: 2',
-      { kind: 'not-finite', values: [{ index: 0, text: '1.2.3' }] },
-    ],
-    [
-      'params[0]: 1 + 2, params[1]: 1, params[2]: 2',
-      { kind: 'not-finite', values: [{ index: 0, text: '1 + 2' }] },
-    ],
-    [
-      'params[0]: 50 %, params[1]: 2, params[2]: 3 cm',
-      {
-        kind: 'not-finite',
-        values: [
-          { index: 0, text: '50 %' },
-          { index: 2, text: '3 cm' },
-        ],
-      },
-    ],
-    [
-      'params[0]: 1,5, params[1]: ?, params[2]: 3',
-      {
-        kind: 'not-finite',
-        values: [
-          { index: 0, text: '1,5' },
-          { index: 1, text: '?' },
-        ],
-      },
-    ],
+    ['params[0]: 1, params[1]: -Infinity, params[2]: 1e999', notFinite([1, '-Infinity'], [2, '1e999'])],
+    ['params[0]: 1.2.3, params[1]: 1, params[2]: 2', notFinite([0, '1.2.3'])],
+    ['params[0]: 1 + 2, params[1]: 1, params[2]: 2', notFinite([0, '1 + 2'])],
+    ['params[0]: 50 %, params[1]: 2, params[2]: 3 cm', notFinite([0, '50 %'], [2, '3 cm'])],
+    ['params[0]: 1,5, params[1]: ?, params[2]: 3', notFinite([0, '1,5'], [1, '?'])],
     ['', { kind: 'missing' }],
     ['What is f?', { kind: 'missing' }],
   ])('reports the failure in: %s', (reply, failure) => {
@@ -190,18 +155,14 @@ describe('parseParameters', () => {
   it('rejects a number that is not among the choices', () => {
     const choices = [1, 3];
     const table: ParameterSpec = { count: 2, kind: 'integer', low: 1, high: 3, decimals: 0, choices };
-    expect(parseParameters('params[0]: 1, params[1]: 2', table)).toEqual({
-      ok: false,
-      failure: { kind: 'range', values: [{ index: 1, text: '2' }], low: 1, high: 3, choices },
-    });
+    const failure = failureOf(parseParameters('params[0]: 1, params[1]: 2', table));
+    expect(failure).toEqual({ kind: 'range', values: values([1, '2']), low: 1, high: 3, choices });
   });
 
   it('rejects parameters evaluated before and reports their iteration and score', () => {
     const seen = (v: ParameterVector) => (v[0] === 1 ? { iteration: 4, score: 12.5 } : undefined);
-    expect(parseParameters('params[0]: 1, params[1]: 2, params[2]: 3', spec, { seen })).toEqual({
-      ok: false,
-      failure: { kind: 'repeated', iteration: 4, score: 12.5 },
-    });
+    const result = parseParameters('params[0]: 1, params[1]: 2, params[2]: 3', spec, { seen });
+    expect(failureOf(result)).toEqual({ kind: 'repeated', iteration: 4, score: 12.5 });
   });
 
   it('prefers a new answer to a quoted one that was evaluated before', () => {
@@ -220,16 +181,11 @@ describe('parseParameters', () => {
 
   it('does not trust the last number of a truncated reply', () => {
     const reply = 'params[0]: 1, params[1]: 2, params[2]: 3';
-    expect(parseParameters(reply, spec, { finishReason: 'length' })).toEqual({
-      ok: false,
-      failure: { kind: 'truncated' },
-    });
-    expect(parseParameters(`${reply}\nI ch`, spec, { finishReason: 'length' })).toEqual({
-      ok: true,
-      value: [1, 2, 3],
-    });
-    for (const cut of ['{"params": [1, 2, 3', '{"params": [1, 2, -0.'])
-      expect(parseParameters(cut, spec)).toEqual({ ok: false, failure: { kind: 'truncated' } });
+    const cut = { finishReason: 'length' } as const;
+    expect(failureOf(parseParameters(reply, spec, cut))).toEqual({ kind: 'truncated' });
+    expect(parseParameters(`${reply}\nI ch`, spec, cut)).toEqual({ ok: true, value: [1, 2, 3] });
+    for (const open of ['{"params": [1, 2, 3', '{"params": [1, 2, -0.'])
+      expect(failureOf(parseParameters(open, spec))).toEqual({ kind: 'truncated' });
   });
 
   it.each([
@@ -355,17 +311,10 @@ describe('parseParameters', () => {
 
   it('reports a reply that only quotes as an echo, and a single known set as repeated', () => {
     const seen = (v: ParameterVector) => (v[0] === 1 || v[0] === 0 ? { iteration: 4 } : undefined);
-    const [one, other] = [
-      'params[0]: 1, params[1]: 2, params[2]: 3',
-      'params[0]: 0, params[1]: 2, params[2]: 3',
-    ];
-    expect(parseParameters(`${one}\n${one}`, spec, { seen })).toMatchObject({
-      failure: { kind: 'repeated' },
-    });
-    expect(parseParameters(`${one}\n${other}`, spec, { seen })).toEqual({
-      ok: false,
-      failure: { kind: 'echo' },
-    });
+    const [one, other] = [formatParameters([1, 2, 3], spec), formatParameters([0, 2, 3], spec)];
+    const kindOf = (reply: string) => failureOf(parseParameters(reply, spec, { seen }));
+    expect(kindOf(`${one}\n${one}`)).toMatchObject({ kind: 'repeated' });
+    expect(kindOf(`${one}\n${other}`)).toEqual({ kind: 'echo' });
   });
 
   it.each([

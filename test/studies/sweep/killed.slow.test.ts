@@ -23,16 +23,8 @@ confirmation: { candidates: 2, episodes: 10 }
 /** @param killAfter complete runs, of this process; undefined plays to the end */
 async function play(out: string, jobs: number, killAfter?: number, delayMs = 0) {
   const overrides = ['model.sigma=0.1,0.5,1,2', 'seed=1..6'];
-  const started = startCommand(place, [
-    'sweep',
-    'pole.yaml',
-    ...overrides,
-    '--out',
-    out,
-    '--jobs',
-    String(jobs),
-    '--json',
-  ]);
+  const options = ['--out', out, '--jobs', String(jobs), '--json'];
+  const started = startCommand(place, ['sweep', 'pole.yaml', ...overrides, ...options]);
   let [lines, isKilled] = [0, false];
   started.child.stdout!.on('data', (chunk: Buffer) => {
     lines += chunk.toString().split('\n').length - 1;
