@@ -48,13 +48,8 @@ describe('policyloop play', () => {
     expect(lines[0]).toMatchObject({ kind: 'run-started' });
     expect(lines.filter(({ kind }) => kind === 'game-finished')).toHaveLength(20);
     const last = lines.at(-1)!;
-    expect(last).toMatchObject({
-      status: 'completed',
-      player: 'expert',
-      games: 20,
-      meanScore: 1,
-      scoreCi95: [1, 1],
-    });
+    const figures = { status: 'completed', player: 'expert', games: 20, meanScore: 1, scoreCi95: [1, 1] };
+    expect(last).toMatchObject(figures);
     expect(existsSync(join(cwd, String(last.report)))).toBe(true);
     const numbers = await playing(
       cwd,
@@ -122,13 +117,8 @@ describe('plays among the runs', () => {
     expect(plays.map(({ name }) => name)).toEqual(['expert', 'random', 'first']);
     expect(measure).toBe('score');
     expect(differences).toHaveLength(3);
-    expect(differences[0]).toMatchObject({
-      of: 'expert',
-      against: 'random',
-      test: 'paired',
-      counts: [8],
-      verdict: 'higher',
-    });
+    const expected = { of: 'expert', against: 'random', test: 'paired', counts: [8], verdict: 'higher' };
+    expect(differences[0]).toMatchObject(expected);
     expect(differences[0]!.difference).toBeCloseTo(plays[0]!.meanScore - plays[1]!.meanScore, 9);
     await compare.execute(
       { ...common, runs: [named.expert!, named.random!], unfinished: false, csv: 'it.csv' },

@@ -23,13 +23,8 @@ const meanReturn = (games: Parameters<typeof playFigures>[0]) => playFigures(gam
 describe('players without a model', () => {
   it('the expert wins every game of agents/cooking; random and first score less than half', async () => {
     const expert = await played('agents/cooking', ['player=expert', 'episodes=6']);
-    expect(playFigures(expert.games)).toMatchObject({
-      games: 6,
-      meanScore: 1,
-      won: 1,
-      lost: 0,
-      truncated: 0,
-    });
+    const expected = { games: 6, meanScore: 1, won: 1, lost: 0, truncated: 0 };
+    expect(playFigures(expert.games)).toMatchObject(expected);
     const random = await played('agents/cooking', ['player=random', 'episodes=6']);
     expect(playFigures(random.games).meanScore).toBeLessThan(0.5);
     const first = await played('agents/cooking', ['player=first', 'episodes=6']);
@@ -76,7 +71,8 @@ describe('a model', () => {
   it('plays games in parallel, with every call and turn recorded', async () => {
     const model = createScriptedModel(balance);
     const { calls, games, manifest } = await played('agents/cartpole', cartPole, model);
-    expect(games.map(({ iteration, candidate, episode }) => [iteration, candidate, episode])).toEqual([
+    const places = games.map(({ iteration, candidate, episode }) => [iteration, candidate, episode]);
+    expect(places).toEqual([
       [1, 0, 0],
       [1, 1, 1],
       [2, 0, 2],

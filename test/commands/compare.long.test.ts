@@ -128,11 +128,8 @@ describe('compare', () => {
     group('b', low, { config: { environment: 'FrozenLake-v1' } });
     group('c', low, { config: { environment: { id: 'FrozenLake-v1', options: { is_slippery: false } } } });
     const { tasks } = (await compare([at()], { by: 'model' })).parsed();
-    expect(tasks.map(({ name }) => name)).toEqual([
-      'CartPole-v1',
-      'FrozenLake-v1 {}',
-      'FrozenLake-v1 {"is_slippery":false}',
-    ]);
+    const names = tasks.map(({ name }) => name);
+    expect(names).toEqual(['CartPole-v1', 'FrozenLake-v1 {}', 'FrozenLake-v1 {"is_slippery":false}']);
     expect(tasks.map(({ groups, differences }) => [groups.length, differences.length])).toEqual(
       Array.from({ length: 3 }, () => [1, 0]),
     );
@@ -254,11 +251,8 @@ describe('compare', () => {
     });
     const result = (await compare([at()], { target: 30 })).parsed();
     const group = result.tasks[0]!.groups[0]!;
-    expect(group.runs.map(({ area }) => area)).toEqual([
-      (1 + 2 + 2 + 30 + 30 + 30) / 6,
-      (4 + 4 + 6 + 6 + 7 + 40) / 6,
-      50,
-    ]);
+    const areas = group.runs.map(({ area }) => area);
+    expect(areas).toEqual([(1 + 2 + 2 + 30 + 30 + 30) / 6, (4 + 4 + 6 + 6 + 7 + 40) / 6, 50]);
     expect(group.target).toEqual({
       return: 30,
       hold: 1,

@@ -136,12 +136,8 @@ describe('a secret that a server echoes', () => {
       for (const json of [true, false]) {
         server.received.length = 0;
         const path = json ? runDir : `${runDir}-2`;
-        expect(
-          await runCommand(
-            { ...args, config: join(cwd, 'config.yaml'), runDir: path, json },
-            recording.context,
-          ),
-        ).toBe(1);
+        const config = join(cwd, 'config.yaml');
+        expect(await runCommand({ ...args, config, runDir: path, json }, recording.context)).toBe(1);
         await showCommand({ run: path, runsDir: 'runs', top: 3, json }, recording.context);
         await listCommand({ runsDir: 'runs', json }, recording.context);
       }

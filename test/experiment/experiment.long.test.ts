@@ -60,7 +60,8 @@ describe('the outer loop', () => {
       { model: seededModel() },
     );
     const proposals = readRun(path).entries.filter(({ source }) => source === 'proposal');
-    expect(proposals.map(({ iteration, group, candidate }) => [iteration, group, candidate])).toEqual([
+    const places = proposals.map(({ iteration, group, candidate }) => [iteration, group, candidate]);
+    expect(places).toEqual([
       [1, 1, 0],
       [1, 1, 1],
       [1, 1, 2],
@@ -93,7 +94,8 @@ describe('the outer loop', () => {
       for (const seed of confirmationSeeds(0, stage, 500)) expect(used.has(seed)).toBe(false);
     }
     const confirmations = events.flatMap((event) => (event.kind === 'confirmed' ? [event.confirmation] : []));
-    expect(confirmations.map(({ stage, episodes: n }) => [stage, n])).toEqual([
+    const stages = confirmations.map(({ stage, episodes: n }) => [stage, n]);
+    expect(stages).toEqual([
       ['selection', 5],
       ['selection', 5],
       ['final', 5],
@@ -121,11 +123,8 @@ describe('the outer loop', () => {
     expect(after.slice(0, before.length).map(({ parameters }) => parameters)).toEqual(
       before.map(({ parameters }) => parameters),
     );
-    expect(after.map(({ source }) => source)).toEqual([
-      ...before.map(() => 'imported'),
-      'proposal',
-      'proposal',
-    ]);
+    const sources = after.map(({ source }) => source);
+    expect(sources).toEqual([...before.map(() => 'imported'), 'proposal', 'proposal']);
     const [old, own] = [before[0]!, after[0]!];
     const seeds = (run: string) => readRun(run).episodes.find(({ candidate }) => candidate === 0)!.seed;
     expect(seeds(path)).not.toBe(seeds(earlier.path));
@@ -368,11 +367,8 @@ describe('resuming', () => {
     await resumeExperiment(path);
     const { best, iterations, usage } = readManifest(path);
     const expected = readManifest(whole.path);
-    expect({ best, iterations, calls: usage.calls }).toEqual({
-      best: expected.best,
-      iterations: expected.iterations,
-      calls: expected.usage.calls,
-    });
+    const figures = { best: expected.best, iterations: expected.iterations, calls: expected.usage.calls };
+    expect({ best, iterations, calls: usage.calls }).toEqual(figures);
   });
 
   it('works even if the run stopped before its first evaluation', async () => {
@@ -413,11 +409,8 @@ describe('resuming', () => {
     );
     expect(readManifest(path)).toMatchObject({ status: 'interrupted', iterations: { done: 6 } });
     await resumeExperiment(path);
-    expect(readManifest(path).confirmations.map(({ stage }) => stage)).toEqual([
-      'selection',
-      'selection',
-      'final',
-    ]);
+    const stages = readManifest(path).confirmations.map(({ stage }) => stage);
+    expect(stages).toEqual(['selection', 'selection', 'final']);
   });
 
   it('with more iterations gives the same evaluations as a run that had them from the start', async () => {

@@ -63,7 +63,8 @@ describe('limits.evaluations', () => {
     const { calls, entries } = readRun(path);
     expect(entries).toHaveLength(6);
     expect(entries.filter(({ revises }) => revises !== undefined)).toHaveLength(1);
-    expect(calls.map(({ iteration, purpose }) => [iteration, purpose])).toEqual([
+    const purposes = calls.map(({ iteration, purpose }) => [iteration, purpose]);
+    expect(purposes).toEqual([
       [1, 'proposal'],
       [1, 'critic'],
       [2, 'proposal'],

@@ -80,11 +80,8 @@ describe('a run without an accepted proposal', () => {
     );
     expect(readManifest(accepting.path).status).toBe('completed');
     await resumeExperiment(accepting.path, { overrides: ['iterations=4'], model: scripted() });
-    expect(readManifest(accepting.path)).toMatchObject({
-      status: 'completed',
-      iterations: { done: 4 },
-      reason: { kind: 'iterations' },
-    });
+    const completed = { status: 'completed', iterations: { done: 4 }, reason: { kind: 'iterations' } };
+    expect(readManifest(accepting.path)).toMatchObject(completed);
   });
 
   it('is marked as interrupted, not failed, if the user stops it', async () => {
@@ -160,11 +157,8 @@ describe('the limit of rejected replies', () => {
       reason: { kind: 'no-proposals', limit: 'rejections' },
     });
     const replayed = await runExperimentFrom({ ...config, model: { provider: 'replayed', run: path } });
-    expect(readManifest(replayed.path)).toMatchObject({
-      status: 'failed',
-      iterations: { done: 5 },
-      reason: readManifest(path).reason,
-    });
+    const failed = { status: 'failed', iterations: { done: 5 }, reason: readManifest(path).reason };
+    expect(readManifest(replayed.path)).toMatchObject(failed);
   });
 
   it('leads to the same calls and the same end after an interruption', async () => {

@@ -75,11 +75,8 @@ describe('a run with programs', () => {
     expect(endless).toMatchObject({ kind: 'program', reason: expect.stringContaining('work') });
     const { calls, entries } = readRun(path);
     expect(calls.at(-1)!.messages.at(-1)!.content).toMatch(/work.*\n.*observation \[/);
-    expect(entries.at(-1)).toMatchObject({
-      iteration: 1,
-      score: 60,
-      program: expect.stringContaining('0.5 *'),
-    });
+    const expected = { iteration: 1, score: 60, program: expect.stringContaining('0.5 *') };
+    expect(entries.at(-1)).toMatchObject(expected);
     expect(readManifest(path)).toMatchObject({ status: 'completed', confirmations: expect.anything() });
   });
 

@@ -28,11 +28,8 @@ describe('a run that is killed', { timeout: 180_000 }, () => {
     const lost = calls('r').filter(({ outcome }) => outcome.kind === 'error');
     expect(lost).toMatchObject([{ seed: before[3], outcome: { error: 'aborted' } }]);
     const now = readManifest(at('r')).usage;
-    expect(now).toMatchObject({
-      calls: usage.calls + 1,
-      errors: 1,
-      completionTokens: usage.completionTokens,
-    });
+    const expected = { calls: usage.calls + 1, errors: 1, completionTokens: usage.completionTokens };
+    expect(now).toMatchObject(expected);
     expect(now.unreported).toBeGreaterThan(200);
     expect(existsSync(at('r', 'underway.jsonl'))).toBe(false);
     // A replay of it ends as it did.

@@ -235,11 +235,8 @@ describe('retries', () => {
     const { wait, waits } = recordWaits();
     const server = await serve([limited(given), { body: good }]);
     const error = await attempt(model(server.url, {}, wait));
-    expect(error).toMatchObject({
-      kind: 'quota',
-      fatal: true,
-      message: expect.stringMatching(said) as string,
-    });
+    const expected = { kind: 'quota', fatal: true, message: expect.stringMatching(said) as string };
+    expect(error).toMatchObject(expected);
     expect([waits, server.requests()]).toEqual([[], 1]);
   });
 

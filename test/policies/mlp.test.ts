@@ -122,10 +122,7 @@ describe('networks', () => {
   });
 
   it('refuse discrete observations, and suggest q-table', () => {
-    expect(refusal(network(), discrete(16), discrete(4))).toMatchObject({
-      field: 'policy.kind',
-      value: 'mlp',
-      alternatives: ['q-table'],
-    });
+    const expected = { field: 'policy.kind', value: 'mlp', alternatives: ['q-table'] };
+    expect(refusal(network(), discrete(16), discrete(4))).toMatchObject(expected);
   });
 });

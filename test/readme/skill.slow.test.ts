@@ -37,11 +37,8 @@ describe('SKILL.md', () => {
       encoding: 'utf8',
       env: { PATH: path, NO_COLOR: '1', HOME: cwd },
     });
-    expect({ command, status, stderr: status === 0 ? '' : stderr }).toEqual({
-      command,
-      status: 0,
-      stderr: '',
-    });
+    const expected = { command, status: 0, stderr: '' };
+    expect({ command, status, stderr: status === 0 ? '' : stderr }).toEqual(expected);
     for (const line of stdout.trim().split('\n')) expect(() => JSON.parse(line) as unknown).not.toThrow();
   };
 

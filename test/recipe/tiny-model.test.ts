@@ -24,13 +24,8 @@ describe('the tiny model', () => {
     expect(texts('params[0]: 0.0')).toEqual(['params[0]:', ' 0.0']);
     for (let i = 0; i < 64; i++) {
       const value = (((i * 19) % 121) / 10 - 6).toFixed(1).replace('-0.0', '0.0');
-      expect(texts(`${i} params[${i}]: ${value}, params[${i}]: ${i}`)).toEqual([
-        String(i),
-        ` params[${i}]:`,
-        ` ${value}`,
-        `, params[${i}]:`,
-        ` ${i}`,
-      ]);
+      const pieces = texts(`${i} params[${i}]: ${value}, params[${i}]: ${i}`);
+      expect(pieces).toEqual([String(i), ` params[${i}]:`, ` ${value}`, `, params[${i}]:`, ` ${i}`]);
     }
     expect(texts('tried 40 stale 3\nrecent\nbest\nnext')).toHaveLength(10);
   });

@@ -45,12 +45,7 @@ describe('comparePairs', () => {
   });
 
   it('finds no evidence between identical runs', () => {
-    expect(comparePairs(base, base)).toMatchObject({
-      difference: 0,
-      interval: [0, 0],
-      winRate: 0.5,
-      p: 1,
-    });
+    expect(comparePairs(base, base)).toMatchObject({ difference: 0, interval: [0, 0], winRate: 0.5, p: 1 });
     expect(verdictOf(base, base)).toBe('no-evidence');
   });
 

@@ -1,13 +1,9 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { execute as evaluateCommand } from '../../src/commands/evaluate.js';
-import { execute as listCommand } from '../../src/commands/list.js';
-import { execute as reportCommand } from '../../src/commands/report.js';
-import { execute as resumeCommand } from '../../src/commands/resume.js';
-import { execute as showCommand } from '../../src/commands/show.js';
 import { run, type UserEnvironment, type UserModel } from '../../src/index.js';
-import { recordingContext, temporaryDirectory } from '../support/experiments.js';
+import { commandLine } from '../commands/json/command-line.js';
+import { temporaryDirectory } from '../support/experiments.js';
 
 const root = temporaryDirectory();
 
@@ -33,8 +29,7 @@ const guessing: UserEnvironment = {
   step: (action) => ({ observation: [0], reward: -Math.abs((action as number[])[0]!), terminated: true }),
 };
 
-const context = () => recordingContext(root);
-const named = (run: string) => ({ run, runsDir: root, quiet: true, json: true });
+const call = (...words: readonly string[]) => commandLine(root, [...words, '--runs-dir', root]);
 
 describe('a run with a custom model', async () => {
   const directory = join(root, 'own-model');
@@ -56,19 +51,16 @@ describe('a run with a custom model', async () => {
   });
 
   it('works with list, show, evaluate and report', async () => {
-    const { context: outside, printed } = context();
-    await listCommand({ runsDir: root, json: false }, outside);
-    expect(printed.at(-1)).toMatch(/own-model.*mine\/constant/s);
-    expect(printed.at(-1)).not.toContain('crashed');
-    expect(await showCommand({ ...named('own-model'), top: 3 }, outside)).toBe(0);
-    expect(await evaluateCommand({ ...named('own-model'), episodes: 4 }, outside)).toBe(0);
-    expect(await reportCommand({ ...named('own-model'), open: false }, outside)).toBe(0);
+    const list = (await call('list')).printed.join();
+    expect(list).toMatch(/own-model.*mine\/constant/s);
+    expect(list).not.toContain('crashed');
+    for (const words of [['show'], ['evaluate', '--episodes', '4'], ['report']])
+      expect((await call(words[0]!, 'own-model', ...words.slice(1))).code).toBe(0);
   });
 
   it('is refused by the resume command, which explains how to resume it', async () => {
     const before = readFileSync(join(directory, 'evaluations.jsonl'), 'utf8');
-    const args = { ...named('own-model'), overrides: ['iterations=3'] };
-    await expect(resumeCommand(args, context().context)).rejects.toThrow(
+    await expect(call('resume', 'own-model', 'iterations=3')).rejects.toThrow(
       /this model was an object passed in by the program that started the run[\s\S]*call run\(config, \{model, directory\}\)/,
     );
     expect(readFileSync(join(directory, 'evaluations.jsonl'), 'utf8')).toBe(before);
@@ -95,13 +87,8 @@ describe('a run in a custom environment', async () => {
 
   it('is refused by the evaluate and resume commands', async () => {
     const message = 'was an object in the program';
-    const evaluation = evaluateCommand({ ...named('own-environment'), episodes: 4 }, context().context);
-    await expect(evaluation).rejects.toThrow(message);
-    const resumption = resumeCommand(
-      { ...named('own-environment'), overrides: ['iterations=3'] },
-      context().context,
-    );
-    await expect(resumption).rejects.toThrow(message);
+    await expect(call('evaluate', 'own-environment', '--episodes', '4')).rejects.toThrow(message);
+    await expect(call('resume', 'own-environment', 'iterations=3')).rejects.toThrow(message);
   });
 
   it('resumes with the same environment object', async () => {

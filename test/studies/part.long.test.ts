@@ -64,13 +64,8 @@ it('parts divide the limits of a sweep', async () => {
 
 it('a part gets its share of the limits, rounded down, and never none', () => {
   const limits = { calls: 7, tokens: 100, cost: 1, evaluations: 9, minutes: 3 };
-  expect(shareOf(limits, { of: 2 })).toEqual({
-    calls: 3,
-    tokens: 50,
-    cost: 0.5,
-    evaluations: 4,
-    minutes: 1.5,
-  });
+  const shares = { calls: 3, tokens: 50, cost: 0.5, evaluations: 4, minutes: 1.5 };
+  expect(shareOf(limits, { of: 2 })).toEqual(shares);
   expect(shareOf({ cost: 1 }, { of: 4 })).toMatchObject({ cost: 0.25 });
   expect(() => shareOf(limits, { of: 8 })).toThrow(
     /sweep\.limits\.calls: is divided between 8 tasks, which leaves nothing for each/,

@@ -5,7 +5,7 @@ import type { ConfigInput } from '../../src/config/config.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
 import { readManifest } from '../../src/runs/reader.js';
 import { reopenRun } from '../../src/studies/resume.js';
-import { quick, recordingContext, runExperimentFrom } from '../support/experiments.js';
+import { quick, recordingContext, runExperimentFrom, stopAfter } from '../support/experiments.js';
 import { createScriptedModel } from '../support/scripted-model.js';
 
 const nonsense = () => createScriptedModel(() => 'No idea.');
@@ -18,15 +18,8 @@ it.each<[string, ConfigInput['model']]>([
     { provider: 'portfolio', members: [{ provider: 'local', device: 'cpu' }, { provider: 'random' }] },
   ],
 ])('a reopened run keeps the defaults that were filled in at its start: %s', async (_, model) => {
-  const stop = new AbortController();
   const input: ConfigInput = { ...quick, model };
-  const { path } = await runExperimentFrom(input, {
-    model: nonsense(),
-    finish: stop.signal,
-    onEvent: ({ kind }) => {
-      if (kind === 'iteration-finished') stop.abort();
-    },
-  });
+  const { path } = await runExperimentFrom(input, { model: nonsense(), ...stopAfter(1) });
   expect(readManifest(path).status).toBe('interrupted');
   const file = join(path, 'config.yaml');
   const began = loadConfig({ file, asWritten: true }).config;

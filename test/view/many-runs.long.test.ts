@@ -123,12 +123,10 @@ describe('groups', () => {
     const compared = byCommand('memory.best');
     const [cartPole] = compared.tasks;
     expect(cartPole!.groups).toHaveLength(groups - 1);
-    for (const { confirmed, name } of cartPole!.groups)
-      expect(found[JSON.stringify(['CartPole-v1', Number(name)])]!.confirmed).toEqual({
-        count: seeds,
-        mean: confirmed!.mean,
-        interval: confirmed!.meanInterval,
-      });
+    for (const { confirmed, name } of cartPole!.groups) {
+      const expected = { count: seeds, mean: confirmed!.mean, interval: confirmed!.meanInterval };
+      expect(found[JSON.stringify(['CartPole-v1', Number(name)])]!.confirmed).toEqual(expected);
+    }
     // No run of the last group is complete, and one seed has no interval.
     expect(found['["CartPole-v1",10]']).toEqual({ observed: null, confirmed: null });
     expect(found['["FrozenLake-v1",1]']!.confirmed).toEqual({ count: 1, mean: 0.5, interval: null });

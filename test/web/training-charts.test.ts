@@ -43,11 +43,8 @@ describe('charts of a training', () => {
     }));
     const [returns, rewards, ...rest] = trainingCharts(rowsWith({ step, evaluation }), words);
     expect(returns!.marks![0]!.marks).toEqual([{ x: 2, y: 1 }]);
-    expect(series(returns!, 'held-out')).toMatchObject({
-      values: [0, 1, 1],
-      low: [-0.1, 0.9, 0.9],
-      high: [0.1, 1.1, 1.1],
-    });
+    const expected = { values: [0, 1, 1], low: [-0.1, 0.9, 0.9], high: [0.1, 1.1, 1.1] };
+    expect(series(returns!, 'held-out')).toMatchObject(expected);
     expect(series(rewards!, 'each update')).toMatchObject({ low: [0.3, 1], high: [0.7, 1] });
     expect(rewards!.bands?.label).toContain('within groups');
     expect(titles(rest)).toEqual([

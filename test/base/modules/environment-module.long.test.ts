@@ -3,21 +3,14 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/base/errors.js';
 import { packageRoot } from '../../../src/base/package.js';
-import { execute as compareCommand } from '../../../src/commands/compare.js';
-import { execute as evaluateCommand } from '../../../src/commands/evaluate.js';
-import { execute as listCommand } from '../../../src/commands/list.js';
-import { execute as reportCommand } from '../../../src/commands/report.js';
-import { execute as resumeCommand } from '../../../src/commands/resume.js';
-import { execute as runCommand } from '../../../src/commands/run.js';
-import { execute as showCommand } from '../../../src/commands/show.js';
 import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import { EnvironmentError } from '../../../src/environments/remote/remote-environment.js';
 import { rollout } from '../../../src/rollout/episode.js';
-import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+import { commandLine } from '../../commands/json/command-line.js';
+import { temporaryDirectory } from '../../support/experiments.js';
 
 const cwd = temporaryDirectory();
 const template = join(packageRoot(), 'templates', 'environment.js');
-const runArguments = { runsDir: 'buffers', dryRun: false, quiet: true, json: true };
 
 const config = `
 environment: { id: ./tasks/rail.js, options: { friction: 0.2 } }
@@ -47,10 +40,16 @@ const environmentOf = (members: string) =>
   }; } };`);
 
 async function play(name: string, overrides: readonly string[] = []) {
-  const { context, printed } = recordingContext(cwd);
-  const args = { ...runArguments, config: join(cwd, 'rail.yaml'), overrides, runDir: join('buffers', name) };
-  const code = await runCommand(args, context);
+  const options = ['--run-dir', join('buffers', name), '--quiet', '--json'];
+  const { code, printed } = await commandLine(cwd, ['run', 'rail.yaml', ...overrides, ...options]);
   return { code, result: JSON.parse(printed.at(-1)!) as Record<string, unknown> };
+}
+
+/** What a command prints that succeeds. */
+async function told(...words: readonly string[]): Promise<string> {
+  const { code, printed } = await commandLine(cwd, words);
+  expect(code).toBe(0);
+  return printed.join('\n');
 }
 
 const logs = (name: string) =>
@@ -74,31 +73,23 @@ describe('a run in an environment module', () => {
   });
 
   it('works with list, show, report, compare and evaluate, under the name of the module', async () => {
-    const { context, printed } = recordingContext(cwd);
-    expect(await listCommand({ runsDir: 'buffers', json: false }, context)).toBe(0);
-    expect(printed.join('\n')).toContain('module:cart-on-rail');
-    const args = { run: 'rail', runsDir: 'buffers', json: false };
-    expect(await showCommand({ ...args, top: 3 }, context)).toBe(0);
-    expect(printed.join('\n')).toMatch(/push left +no push +push right\nposition .*\nvelocity /);
-    expect(await reportCommand({ ...args, open: false }, context)).toBe(0);
+    expect(await told('list')).toContain('module:cart-on-rail');
+    expect(await told('show', 'rail')).toMatch(/push left +no push +push right\nposition .*\nvelocity /);
+    await told('report', 'rail');
     const report = readFileSync(join(cwd, 'buffers/rail/report.html'), 'utf8');
     expect(report).toContain('chart-figure');
     expect(report).toContain('position → push left');
-    expect(await compareCommand({ ...args, runs: ['rail'], unfinished: false }, context)).toBe(0);
-    expect(printed.at(-1)).toMatch(/^module:cart-on-rail /);
-    const evaluation = { ...args, episodes: 6, json: true };
-    expect(await evaluateCommand(evaluation, context)).toBe(0);
-    const here = printed.at(-1);
-    expect(await evaluateCommand({ ...evaluation, workers: 2 }, context)).toBe(0);
-    expect(printed.at(-1)).toBe(here);
-    expect(await evaluateCommand({ ...evaluation, picture: 'rail.svg' }, context)).toBe(0);
+    expect(await told('compare', 'rail')).toMatch(/^module:cart-on-rail /);
+    const evaluation = ['evaluate', 'rail', '--episodes', '6', '--json'];
+    expect(await told(...evaluation, '--workers', '2')).toBe(await told(...evaluation));
+    await told(...evaluation, '--picture', 'rail.svg');
     expect(readFileSync(join(cwd, 'rail.svg'), 'utf8')).toContain('cart-on-rail');
   });
 
   it('can be resumed from any directory', async () => {
-    const { context, printed } = recordingContext('/');
-    const args = { run: join(cwd, 'buffers/threads'), runsDir: 'buffers', quiet: true, json: true };
-    expect(await resumeCommand({ ...args, overrides: ['iterations=3'] }, context)).toBe(0);
+    const words = ['resume', join(cwd, 'buffers/threads'), 'iterations=3', '--quiet', '--json'];
+    const { code, printed } = await commandLine('/', words);
+    expect(code).toBe(0);
     expect(JSON.parse(printed.at(-1)!)).toMatchObject({ status: 'completed', iterations: 3 });
   });
 
@@ -113,18 +104,14 @@ describe('a run in an environment module', () => {
         reset: () => start, step: (action) => ({ observation: [0], reward: action, terminated: true }),
       }) };`,
     );
-    await play(
-      'second',
-      ['environment=./tasks/second.js'].map((text) => text.replace('./', `${cwd}/`)),
-    );
-    const { context, noted } = recordingContext(cwd);
-    const args = { run: 'second', runsDir: 'buffers', quiet: true, json: true, overrides: ['iterations=3'] };
+    await play('second', [`environment=${cwd}/tasks/second.js`]);
+    const resumed = () => told('resume', 'second', 'iterations=3', '--quiet');
     writeFileSync(helper, 'export const start = [0.6];\n');
-    await expect(resumeCommand(args, context)).rejects.toThrow(`${helper}: this module has changed`);
-    await evaluateCommand({ ...args, episodes: 3 }, context);
+    await expect(resumed()).rejects.toThrow(`${helper}: this module has changed`);
+    const { noted } = await commandLine(cwd, ['evaluate', 'second', '--episodes', '3']);
     expect(noted.join('\n')).toContain(`${helper} has changed since the run`);
     writeFileSync(helper, 'export const start = [0.5];\n');
-    expect(await resumeCommand(args, context)).toBe(0);
+    await resumed();
   });
 });
 

@@ -1,15 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { execute as evaluateCommand } from '../../../src/commands/evaluate.js';
-import { execute as reportCommand } from '../../../src/commands/report.js';
-import { execute as resumeCommand } from '../../../src/commands/resume.js';
-import { execute as runCommand } from '../../../src/commands/run.js';
-import { execute as showCommand } from '../../../src/commands/show.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../../../src/config/load.js';
 import type { BufferEntry } from '../../../src/rollout/replay-buffer.js';
 import { readRun } from '../../../src/runs/reader.js';
-import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+import { commandLine } from '../../commands/json/command-line.js';
+import { temporaryDirectory } from '../../support/experiments.js';
 
 const cwd = temporaryDirectory();
 
@@ -33,12 +29,8 @@ let runs = 0;
 async function play(changes: object, overrides: readonly string[] = []) {
   const name = `run-${++runs}`;
   writeFileSync(join(cwd, `${name}.yaml`), JSON.stringify({ ...quick, ...changes }));
-  const { context, printed } = recordingContext(cwd);
-  const shared = { runsDir: 'buffers', quiet: true, json: true, dryRun: false };
-  await runCommand(
-    { ...shared, config: join(cwd, `${name}.yaml`), overrides, runDir: join('buffers', name) },
-    context,
-  );
+  const options = ['--run-dir', join('buffers', name), '--quiet', '--json'];
+  const { printed } = await commandLine(cwd, ['run', `${name}.yaml`, ...overrides, ...options]);
   const lines = (file: string) =>
     readFileSync(join(cwd, 'buffers', name, file), 'utf8')
       .trim()
@@ -53,13 +45,13 @@ async function play(changes: object, overrides: readonly string[] = []) {
 }
 
 async function everyCommandReads(run: string) {
-  const { context, printed } = recordingContext(cwd);
-  const args = { run, runsDir: 'buffers', json: false, quiet: true };
-  expect(await showCommand({ ...args, top: 3 }, context)).toBe(0);
-  expect(await reportCommand({ ...args, open: false }, context)).toBe(0);
-  expect(await evaluateCommand({ ...args, episodes: 3 }, context)).toBe(0);
-  expect(await resumeCommand({ ...args, overrides: ['iterations=3'] }, context)).toBe(0);
-  return printed.join('\n');
+  const told: string[] = [];
+  for (const more of [['show'], ['report'], ['evaluate', '--episodes', '3'], ['resume', 'iterations=3']]) {
+    const { code, printed } = await commandLine(cwd, [more[0]!, run, ...more.slice(1)]);
+    expect(code).toBe(0);
+    told.push(...printed);
+  }
+  return told.join('\n');
 }
 
 const bang = `return {

@@ -111,21 +111,13 @@ describe('a maze', () => {
     const layout = ['+-+-+-+', '|G   S|', '+-+-+-+'];
     const maze = await makeEnvironment('maze-sample-3x3-v0', { layout });
     expect(maze.reset(0)).toEqual([2, 0]);
-    expect(maze.step(0)).toEqual({
-      observation: [2, 0],
-      reward: -0.1 / 3,
-      terminated: false,
-      truncated: false,
-    });
+    const stayed = { observation: [2, 0], reward: -0.1 / 3, terminated: false, truncated: false };
+    expect(maze.step(0)).toEqual(stayed);
     expect(maze.step(3).observation).toEqual([1, 0]);
     expect(maze.step(3)).toEqual({ observation: [0, 0], reward: 1, terminated: true, truncated: false });
     const { start } = parseMaze(layout);
-    expect([0, 1, 2, 3].map((direction) => isOpen(parseMaze(layout), start, direction))).toEqual([
-      false,
-      false,
-      false,
-      true,
-    ]);
+    const open = [0, 1, 2, 3].map((direction) => isOpen(parseMaze(layout), start, direction));
+    expect(open).toEqual([false, false, false, true]);
   });
 
   test.each([

@@ -61,11 +61,8 @@ describe.runIf(present)('compiled games', { timeout: 120_000 }, () => {
           expect(compact(String(observation))).toBe(compact(recorded.z8.text!));
           expect(world.info!()).toMatchObject({ maxScore: null, moves: null, admissible: null });
           const { score, won, lost, done } = recorded.z8;
-          expect({ won: world.info!().won, lost: world.info!().lost, terminated }).toEqual({
-            won,
-            lost,
-            terminated: done,
-          });
+          const end = { won, lost, terminated: done };
+          expect({ won: world.info!().won, lost: world.info!().lost, terminated }).toEqual(end);
           if (!terminated) expect(world.info!().score).toBe(score);
         }
       }

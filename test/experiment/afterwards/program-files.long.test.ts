@@ -29,11 +29,8 @@ describe('show --program', () => {
     const other = await printed('--iteration', '0', '--candidate', '2');
     expect(other).toMatch(/^\/\/ Written by .*iteration 0, candidate 2.*\n.*no sandbox/);
     expect(programIn(other).trimStart()).toBe(source(0, 1));
-    expect(JSON.parse(await printed('--iteration', '0', '--candidate', '2', '--json'))).toMatchObject({
-      iteration: 0,
-      candidate: 1,
-      program: source(0, 1),
-    });
+    const chosen = { iteration: 0, candidate: 1, program: source(0, 1) };
+    expect(JSON.parse(await printed('--iteration', '0', '--candidate', '2', '--json'))).toMatchObject(chosen);
   });
 
   it('rejects runs without programs and unknown iterations', async () => {

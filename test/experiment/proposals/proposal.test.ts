@@ -102,7 +102,8 @@ describe('propose', () => {
       { role: 'assistant', content: good(9, 0) },
       { role: 'user', content: 'correct this: range' },
     ]);
-    expect(calls.map(({ attempt, outcome }) => [attempt, outcome.kind])).toEqual([
+    const outcomes = calls.map(({ attempt, outcome }) => [attempt, outcome.kind]);
+    expect(outcomes).toEqual([
       [0, 'rejected'],
       [1, 'rejected'],
       [2, 'accepted'],
@@ -155,11 +156,8 @@ describe('propose', () => {
       },
     };
     const { proposals } = request(model, { candidates: 3, corrections: 0, concurrency: 3 });
-    expect((await proposals).proposals.map(({ parameters }) => parameters)).toEqual([
-      [1, 1],
-      undefined,
-      undefined,
-    ]);
+    const vectors = (await proposals).proposals.map(({ parameters }) => parameters);
+    expect(vectors).toEqual([[1, 1], undefined, undefined]);
   });
 
   it('asks again after a failed call, with the same messages', async () => {

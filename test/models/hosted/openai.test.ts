@@ -146,11 +146,8 @@ describe('a group of completions', () => {
     expect(server.requests).toHaveLength(1);
     expect(server.requests[0]?.body).toMatchObject({ n: 3, seed: 5 });
     expect(group.map(({ usage }) => usage.promptTokens ?? 0)).toEqual([server.counts.promptTokens, 0, 0]);
-    expect(group.map(({ usage }) => usage.completionTokens ?? 0)).toEqual([
-      server.counts.completionTokens,
-      0,
-      0,
-    ]);
+    const completionTokens = group.map(({ usage }) => usage.completionTokens ?? 0);
+    expect(completionTokens).toEqual([server.counts.completionTokens, 0, 0]);
   });
 
   it('is smaller if the server sends fewer choices', async () => {

@@ -48,11 +48,8 @@ describe('captions', () => {
     returns.map((total, step) => ({ frame: { view: stillView, shapes: [] }, step, return: total }));
 
   it('have the same number of decimals throughout', () => {
-    expect(captionsOf({ moments: moments([0, 1, 2]) }).map((caption) => caption.return)).toEqual([
-      '0',
-      '1',
-      '2',
-    ]);
+    const captions = captionsOf({ moments: moments([0, 1, 2]) }).map((caption) => caption.return);
+    expect(captions).toEqual(['0', '1', '2']);
     expect(captionsOf({ moments: moments([0, 1.25]) }).map((caption) => caption.return)).toEqual([
       '0.00',
       '1.25',

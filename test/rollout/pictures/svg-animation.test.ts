@@ -68,11 +68,8 @@ describe('svgAnimation', () => {
     const svg = svgAnimation(animationOf(followed(6)), 480);
     const root = elementTree(svg);
     expect(root.name).toBe('svg');
-    expect(root.attributes).toMatchObject({
-      xmlns: 'http://www.w3.org/2000/svg',
-      width: '480',
-      height: '300',
-    });
+    const expected = { xmlns: 'http://www.w3.org/2000/svg', width: '480', height: '300' };
+    expect(root.attributes).toMatchObject(expected);
     expect(new Set(all(root).map(({ name }) => name))).toEqual(
       new Set(['svg', 'title', 'style', 'rect', 'text', 'tspan', 'g', 'path', 'animate', 'animateTransform']),
     );

@@ -25,11 +25,8 @@ it('timeToTarget counts `hold` iterations in a row, and excludes the warm-up', (
   const run = { scores: [3, null, 9, 12, 11, 15], spent: [5, 8, 11, 14, 17, 20, 23] };
   expect(timeToTarget(run, { return: 10, hold: 1 })).toEqual({ reached: true, iteration: 4, evaluation: 17 });
   expect(timeToTarget(run, { return: 10, hold: 3 })).toEqual({ reached: true, iteration: 6, evaluation: 23 });
-  expect(timeToTarget(run, { return: 16, hold: 1 })).toEqual({
-    reached: false,
-    iteration: 6,
-    evaluation: 23,
-  });
+  const missed = { reached: false, iteration: 6, evaluation: 23 };
+  expect(timeToTarget(run, { return: 16, hold: 1 })).toEqual(missed);
 });
 
 it('timeToTarget counts the evaluations actually made if the run has an evaluation limit', async () => {

@@ -51,11 +51,8 @@ describe('settings', () => {
       const swept = parseSweep(undefined, texts);
       return overridesOf(settingsOf(section({ method: 'grid' }), swept.keys)[0]!, swept.fixed);
     };
-    expect(overrides('model.sigma=3', 'warmup=2', 'model={a: 1},{a: 2}')).toEqual([
-      'warmup=2',
-      'model={a: 1}',
-      'model.sigma=3',
-    ]);
+    const given = overrides('model.sigma=3', 'warmup=2', 'model={a: 1},{a: 2}');
+    expect(given).toEqual(['warmup=2', 'model={a: 1}', 'model.sigma=3']);
     expect(overrides('model.sigma=3,4', 'model={a: 1},{a: 2}')).toEqual(['model={a: 1}', 'model.sigma=3']);
     expect(overrides('model={a: 1}', 'model.sigma=3,4')).toEqual(['model={a: 1}', 'model.sigma=3']);
   });

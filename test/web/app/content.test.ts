@@ -177,7 +177,8 @@ describe('an interactive chart', () => {
     );
     await settled();
     const boxes = [...body.querySelectorAll<HTMLInputElement>('.legend input')];
-    expect(boxes.map((box) => [box.labels![0]!.textContent.trim(), box.checked])).toEqual([
+    const shownBoxes = boxes.map((box) => [box.labels![0]!.textContent.trim(), box.checked]);
+    expect(shownBoxes).toEqual([
       ['a', true],
       ['b', true],
       ['intervals', false],

@@ -2,14 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { execute as evaluateCommand } from '../../../src/commands/evaluate.js';
-import { execute as reportCommand } from '../../../src/commands/report.js';
-import { execute as exportCommand } from '../../../src/commands/runs/export.js';
-import { execute as showCommand } from '../../../src/commands/show.js';
 import { describeResult, resultOf, summaryOf } from '../../../src/runs/summary.js';
 import { episodeSvg, iterationPage, shownRunPage } from '../../../src/view/shown-run.js';
 import type { Page } from '../../../src/web/page.js';
-import { recordingContext, runExperimentFrom } from '../../support/experiments.js';
+import { commandLine } from '../../commands/json/command-line.js';
+import { runExperimentFrom } from '../../support/experiments.js';
 import { createScriptedModel } from '../../support/scripted-model.js';
 import { elementsOf, type SentPage, sentPage, visibleText } from '../shown.js';
 
@@ -59,11 +56,9 @@ function expectNoNumbers(text: string) {
       expect(text).not.toContain(written);
 }
 
-async function shown(more: Partial<Parameters<typeof showCommand>[0]> = {}): Promise<string> {
-  const { context, printed } = recordingContext(dirname(path));
-  await showCommand({ run: path, runsDir: 'buffers', top: 10, json: false, ...more } as never, context);
-  return printed.join('\n');
-}
+const told = async (command: string, ...words: readonly string[]) =>
+  (await commandLine(dirname(path), [command, path, ...words])).printed.join('\n');
+const shown = (...words: readonly string[]) => told('show', '--top', '10', ...words);
 
 const indented = (source: string, spaces: number) => source.replaceAll(/^/gm, ' '.repeat(spaces));
 
@@ -80,13 +75,13 @@ it('show prints the best program, and with an iteration the programs of that ite
   const text = await shown();
   expect(text).toContain(`program, 7 lines, 1 constant\n${indented(second, 2)}`);
   expectNoNumbers(text);
-  const { top } = JSON.parse(await shown({ json: true })) as { top: { program: string }[] };
+  const { top } = JSON.parse(await shown('--json')) as { top: { program: string }[] };
   const programs = top.map(({ program }) => program);
   expect(programs[0]).toBe(second);
   expect(programs).toContain(first);
-  const warmup = await shown({ iteration: 0 });
+  const warmup = await shown('--iteration', '0');
   expect(warmup).toMatch(/--- program, \d+ lines, \d+ constants? ---\n {2}(?:const constants|function act)/);
-  const last = await shown({ iteration: 3 });
+  const last = await shown('--iteration', '3');
   expect(last).toContain('line 1: SyntaxError');
   expect(last).toContain('The reply contains no answer in the requested format.');
   for (const one of [warmup, last]) expectNoNumbers(one);
@@ -102,9 +97,8 @@ it('a long program is cut after 60 lines', async () => {
 });
 
 it('evaluate reports which program it evaluated', async () => {
-  const { context, printed } = recordingContext(dirname(path));
-  await evaluateCommand({ run: path, runsDir: 'buffers', episodes: 2, json: true } as never, context);
-  expect(JSON.parse(printed[0]!)).toMatchObject({ program: second, episodes: 2 });
+  const evaluated = JSON.parse(await told('evaluate', '--episodes', '2', '--json'));
+  expect(evaluated).toMatchObject({ program: second, episodes: 2 });
 });
 
 function readPage(given: string | SentPage): string {
@@ -114,17 +108,14 @@ function readPage(given: string | SentPage): string {
 }
 
 it('the report has sources, changes, lineage and failures, but no parameter map', async () => {
-  const { context } = recordingContext(dirname(path));
-  await reportCommand({ run: path, runsDir: 'buffers', open: false, json: false } as never, context);
+  await told('report');
   const page = readFileSync(join(path, 'report.html'), 'utf8');
   const text = readPage(page);
   expect(text).toContain('policy program, 7 lines, 1 constant');
   expect(page).not.toContain('<img src=x');
   expect(elementsOf(page)).toContainEqual({ name: 'source-code', attributes: { source: second } });
-  expect(elementsOf(page)).toContainEqual({
-    name: 'text-difference',
-    attributes: { left: first, right: second },
-  });
+  const attributes = { left: first, right: second };
+  expect(elementsOf(page)).toContainEqual({ name: 'text-difference', attributes });
   expect(text).toContain('iteration 2: changes from iteration 1');
   expect(text).toContain("cannot read property 'x' of undefined");
   expect(text).toContain('after 1 failure Damps.');
@@ -145,10 +136,9 @@ it('the view shows sources, changes and errors, and refuses to execute programs'
 });
 
 it('tables contain the source, the structure and the constants of each program', async () => {
-  const { context } = recordingContext(dirname(path));
   const structure = structures.at(-1)!.toString(16).padStart(12, '0');
   const out = join(dirname(path), 'export');
-  await exportCommand({ runs: [path], runsDir: 'buffers', format: 'csv', out, json: true } as never, context);
+  await told('export', '--format', 'csv', '--out', out);
   const table = readFileSync(join(out, 'evaluations.csv'), 'utf8');
   expect(table).toContain(`[0.5],"${second}",${structure}`);
   expectNoNumbers(table);
