@@ -83,7 +83,7 @@ for (const [name, read] of Object.entries(readers)) {
     for (const length of [30_000, 300_000]) {
       const [half, whole] = [secondsFor(read, unit, length / 2), secondsFor(read, unit, length)];
       worst = Math.max(worst, whole);
-      if (whole < 0.5 || whole < 3 * half) continue;
+      if (whole < 0.5 || whole < 3 * half || secondsFor(read, unit, 2 * length) < 3 * whole) continue;
       process.stderr.write(
         `${name}: ${length} characters of ${JSON.stringify(unit)} take ${whole} s, half of them ${half} s\n`,
       );

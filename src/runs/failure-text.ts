@@ -61,7 +61,7 @@ const rejectionMeaning: Readonly<Record<ParseFailure['kind'], string>> = {
   repeated: 'a policy that was already evaluated',
   'too-far': 'a revision that changes too much',
   program: "a program that fails or can't be read",
-  truncated: 'the reply was cut at its token limit',
+  truncated: 'the reply ends before its answer is complete',
   echo: 'only parameters copied from the prompt, or the format example',
 };
 

@@ -92,8 +92,8 @@ const inTheMiddle =
   };
 
 const filtered = 'content-filter';
-const refused = (message: string, code: string): Sent => ({
-  status: 400,
+const refused = (message: string, code: unknown, status = 400): Sent => ({
+  status,
   body: { error: { message, code } },
 });
 const failures: readonly (readonly [name: string, sent: Sent, kind: string, retried: boolean])[] = [
@@ -107,23 +107,13 @@ const failures: readonly (readonly [name: string, sent: Sent, kind: string, retr
   ['a reset before the answer', { answer: (_, r) => r.socket?.resetAndDestroy() }, 'cut', true],
   ['JSON that breaks off', { body: '{"choices": [{"message": {"content": "par' }, 'malformed', true],
   ['no body', { body: '' }, 'malformed', true],
-  [
-    'a login page',
-    { headers: { 'content-type': 'text/html' }, body: '<HTML><title>Sign in</title>' },
-    'html',
-    true,
-  ],
+  ['a page', { headers: { 'content-type': 'text/html' }, body: '<HTML><title>Sign in' }, 'html', true],
   ['a page after a comment', { body: '<!-- proxy --><html>' }, 'html', true],
   ['JSON of another shape', { body: { choices: 'none', message: [] } }, 'malformed', true],
   ['a JSON number', { body: '7' }, 'malformed', true],
   ['null', { body: 'null' }, 'malformed', true],
   ['Azure', refused('filtered', 'content_filter'), filtered, false],
-  [
-    'OpenAI',
-    refused('Your prompt was flagged as potentially violating our usage policy', 'invalid_prompt'),
-    filtered,
-    false,
-  ],
+  ['OpenAI', refused('Your prompt was flagged as potentially violating', 'invalid_prompt'), filtered, false],
   ['DeepSeek', refused('Content Exists Risk', 'invalid_request_error'), filtered, false],
   ['Alibaba', refused('Input may contain inappropriate content', 'data_inspection_failed'), filtered, false],
   [
@@ -132,31 +122,17 @@ const failures: readonly (readonly [name: string, sent: Sent, kind: string, retr
     filtered,
     false,
   ],
-  [
-    'OpenRouter',
-    {
-      status: 403,
-      body: {
-        error: { code: 403, message: 'Your chosen model requires moderation and your input was flagged' },
-      },
-    },
-    filtered,
-    false,
-  ],
+  ['OpenRouter', refused('requires moderation and your input was flagged', 403, 403), filtered, false],
   ['legal reasons', { status: 451, body: '' }, filtered, false],
-  ['400', { status: 400, body: { error: { message: 'why' } } }, 'bad-request', false],
-  ['401', { status: 401, body: { error: { message: 'why' } } }, 'authentication', false],
-  ['402', { status: 402, body: { error: { message: 'why' } } }, 'authentication', false],
-  ['403', { status: 403, body: { error: { message: 'why' } } }, 'authentication', false],
-  ['404', { status: 404, body: { error: { message: 'why' } } }, 'not-found', false],
-  ['413', { status: 413, body: { error: { message: 'why' } } }, 'too-long', false],
-  ['422', { status: 422, body: { error: { message: 'why' } } }, 'bad-request', false],
-  [
-    'an account without quota',
-    { status: 429, body: { error: { code: 'insufficient_quota' } } },
-    'authentication',
-    false,
-  ],
+  ['no quota', { status: 429, body: { error: { code: 'insufficient_quota' } } }, 'authentication', false],
+  ...Object.entries({
+    'bad-request': [400, 422],
+    authentication: [401, 402, 403],
+    'not-found': [404],
+    'too-long': [413],
+  }).flatMap(([kind, all]) =>
+    all.map((status) => [`${status}`, refused('why', undefined, status), kind, false] as const),
+  ),
 ];
 
 describe.each(providers)('$name', ({ fake, good, model }) => {
@@ -336,6 +312,17 @@ const replies: readonly (readonly [string, { openai?: Json; ollama?: Json }, Par
   ['a call in JSON', said(calling('{"params": [1, 2]}')), { text: '{"params": [1, 2]}' }],
   ['texts', said(calling('{"why": "fast", "code": "a;\\nb;"}')), { text: 'why: fast\ncode:\na;\nb;' }],
   ['a call after a text', said({ ...calling('{}'), content: answer }), { text: answer }],
+  ['an early call', said({ function_call: { arguments: '{"params": [1]}' } }), { text: '{"params": [1]}' }],
+  [
+    'parts',
+    said({ content: [{ type: 'thinking', thinking: 'Hm.' }, 'So:', { type: 'tool_use', input: { a: 1 } }] }),
+    { reasoning: 'Hm.', text: 'So:\n{"a":1}' },
+  ],
+  [
+    'odd fields',
+    said({ content: answer, reasoning: [{ text: 'Hm.' }], refusal: false }),
+    { reasoning: 'Hm.', text: answer },
+  ],
   ['a broken call', said({ content: '', tool_calls: [{ id: 7 }] }), { text: '', faults: ['no-text'] }],
   [
     'filtered',
@@ -387,20 +374,10 @@ const replies: readonly (readonly [string, { openai?: Json; ollama?: Json }, Par
   ],
   [
     'a prompt that was cut',
-    {
-      openai: chat({}, { prompt_tokens: 2, completion_tokens: 12 }),
-      ollama: ollama({ prompt_eval_count: 2 }),
-    },
+    counting(2, 12),
     { faults: ['prompt-cut'], warnings: [expect.stringContaining('cut the prompt') as string] },
   ],
-  [
-    'longer than asked for',
-    {
-      openai: chat({}, { prompt_tokens: 30, completion_tokens: 5001 }),
-      ollama: ollama({ eval_count: 5001 }),
-    },
-    { faults: ['overlong'] },
-  ],
+  ['longer than asked for', counting(30, 5001), { faults: ['overlong'] }],
 ];
 
 describe('a reply with a fault', () => {

@@ -2,6 +2,7 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeRun } from '../support/written-runs.js';
 import { chromium, expectAllShown, of, type Viewed, viewed } from './viewed.js';
 
 describe.skipIf(chromium === undefined)('the view in a browser', () => {
@@ -92,8 +93,10 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
   it('shows all columns of the list at 1400 pixels', async () => {
     const training = join(view.place, 'runs', 'training', 'metrics.jsonl');
     appendFileSync(training, '{"kind":"evaluation","step":61,"meanReward":0.9875,"best":true}\n');
+    writeRun(join(view.place, 'runs', 'confirmed'), { seed: 1, confirmed: 123_456 });
     await open('/', { width: 1400 });
-    await until(`document.querySelector('.items').textContent.includes('held-out mean return')`);
+    const text = `document.querySelector('.items').textContent`;
+    await until(`${text}.includes('held-out mean return') && ${text}.includes('runs/confirmed')`);
     const hidden = `(({ clientWidth, scrollWidth }) => scrollWidth - clientWidth)(document.querySelector('.scroll'))`;
     expect(await browser.evaluate(hidden)).toBe(0);
   });

@@ -10,6 +10,7 @@ import type { EnvironmentSpec } from '../../environments/environment.js';
 import type { ParameterVector, PolicyFamily } from '../../policies/policy.js';
 import { programsOf } from '../../policies/policy.js';
 import { ProgramFault } from '../../policies/program/program.js';
+import { namesIn, syntaxTree } from '../../policies/program/syntax.js';
 import { openProgramPolicies } from '../../policies/program-policies.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { programFailureText } from '../../runs/failure-text.js';
@@ -45,9 +46,11 @@ const hostNames =
  * protects from accidents only: a program can still reach `Function` as the constructor of a function.
  */
 export function programFile(program: string, author: string): string {
-  const hidden = hostNames
-    .split(' ')
-    .filter((name) => !new RegExp(`\\b(?:const|let|class|function) ${name}\\b`).test(program));
+  const declared = syntaxTree(programIn(program)).body.flatMap((node) => {
+    if (node.type === 'VariableDeclaration') return node.declarations.flatMap(({ id }) => [...namesIn(id)]);
+    return 'id' in node ? node.id.name : [];
+  });
+  const hidden = hostNames.split(' ').filter((name) => !declared.includes(name));
   return `// Written by ${harmlessLine(author)}. Read it before you import it.
 // This file is no sandbox: elsewhere than in policyloop, it has the rights of the process that imports it.
 var [${hidden.join(', ')}] = [];

@@ -12,25 +12,11 @@ import {
 import { kindOf, serverError } from './json-fetch.js';
 import { TryFailure } from './retry.js';
 
-/** A content part, as sent by Mistral's reasoning models. */
-const contentPart = z.object({
-  type: z.string(),
-  text: z.string().optional(),
-  thinking: z.array(z.object({ text: z.string().optional() })).optional(),
-});
+/** A text, or a part of a message as an object. */
+const part = z.union([z.string(), z.record(z.string(), z.unknown())]);
 
-/** A call of a tool; Ollama sends its arguments as an object, others as JSON. */
-const toolCall = z.object({ function: z.object({ arguments: z.unknown() }) });
-
-const messageSchema = z.object({
-  content: z.union([z.string(), z.array(contentPart)]).nullish(),
-  refusal: z.string().nullish(),
-  tool_calls: z.array(toolCall).nullish().catch(undefined),
-  /** The fields for reasoning of DeepSeek, vLLM and llama.cpp; of OpenRouter; and of Ollama's own interface. */
-  reasoning_content: z.string().nullish(),
-  reasoning: z.string().nullish(),
-  thinking: z.string().nullish(),
-});
+/** Other fields may have any type, so that an odd one doesn't discard the reply. */
+const messageSchema = z.looseObject({ content: z.union([part, z.array(part)]).nullish() });
 
 const choiceSchema = z.object({
   message: messageSchema,
@@ -100,26 +86,45 @@ function readChoice({
   message,
   finish_reason,
 }: Choice): Pick<Completion, 'text' | 'reasoning' | 'finishReason'> {
-  const parts = typeof message.content === 'string' ? [] : (message.content ?? []);
-  const thinking = parts.flatMap((part) => part.thinking ?? []).map((part) => part.text ?? '');
-  const text =
-    typeof message.content === 'string' ? message.content : parts.map((part) => part.text ?? '').join('');
-  const reasoning = message.reasoning_content || message.reasoning || message.thinking || thinking.join('');
-  const called = () =>
-    (message.tool_calls ?? []).map((call) => argumentsText(call.function.arguments)).join('\n');
+  const parts = [message.content ?? []].flat();
+  // Mistral and Anthropic send thoughts as parts.
+  const thoughts = parts.filter(
+    (one) => typeof one === 'object' && /^(thinking|reasoning)/.test(String(one.type)),
+  );
+  const said = textIn(parts.filter((one) => !thoughts.includes(one)));
+  /** DeepSeek, vLLM and llama.cpp; OpenRouter; Ollama's own interface; LiteLLM. */
+  const { reasoning_content, reasoning, reasoning_details, thinking, thinking_blocks } = message;
+  const fields = [reasoning_content, reasoning, thinking, thoughts, reasoning_details, thinking_blocks];
+  const thought = fields.map(textIn).find((text) => text.trim() !== '');
+  const calls = [message.tool_calls, message.function_call, parts].flat().map(argumentsText);
+  const written = [said, ...calls].filter((text) => text.trim() !== '');
   return {
-    text: text.trim() === '' ? message.refusal || called() || text : text,
-    ...(reasoning !== '' && { reasoning }),
+    text: written.length > 0 ? written.join('\n') : textIn(message.refusal) || said,
+    ...(thought !== undefined && { reasoning: thought }),
     finishReason: readFinishReason(finish_reason ?? ''),
   };
 }
 
-/** Arguments of a tool call as a reply: texts, such as programs, without JSON's escapes; otherwise as JSON. */
-function argumentsText(given: unknown): string {
-  const value = typeof given === 'string' ? (jsonIn(given) ?? given) : given;
+/** The text in a field: a text, an object with one, or a list of them. */
+function textIn(given: unknown): string {
+  if (typeof given === 'string') return given;
+  if (Array.isArray(given)) return given.map(textIn).join('');
+  const { content, reasoning, refusal, summary, text, thinking, value } = record.parse(given);
+  const held = text ?? content ?? thinking ?? reasoning ?? summary ?? refusal ?? value;
+  return held === undefined ? '' : textIn(held);
+}
+
+/**
+ * Arguments of a call as a reply: texts, such as programs, without JSON's escapes; otherwise as JSON. OpenAI sends
+ * arguments as JSON or, of its custom tools, as text; Ollama as an object; Anthropic in a part of the content.
+ */
+function argumentsText(call: unknown): string {
+  const { custom, function: called = custom ?? call } = record.parse(call);
+  const { arguments: sent, input = sent } = record.parse(called);
+  const value = typeof input === 'string' ? (jsonIn(input) ?? input) : (input ?? '');
   if (typeof value === 'string') return value;
   const texts = z.record(z.string(), z.string()).safeParse(value);
-  if (!texts.success) return typeof given === 'string' ? given : (JSON.stringify(given) ?? '');
+  if (!texts.success) return typeof input === 'string' ? input : JSON.stringify(input);
   const entries = Object.entries(texts.data);
   return entries.map(([name, text]) => `${name}:${/\s/.test(text) ? '\n' : ' '}${text}`).join('\n');
 }
@@ -127,7 +132,8 @@ function argumentsText(given: unknown): string {
 /** Maps the names that OpenAI, Gemini, Zhipu and Anthropic's models send. */
 function readFinishReason(given: string): FinishReason {
   const name = given.toLowerCase();
-  if (name === 'stop' || name === 'length') return name;
+  if (name === 'stop') return name;
+  if (/length|max_(output_)?tokens/.test(name)) return 'length';
   const filtered = /content_filter|safety|prohibited|recitation|sensitive|refusal|blocklist/.test(name);
   return filtered ? 'content-filter' : 'other';
 }

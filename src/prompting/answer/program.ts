@@ -1,10 +1,11 @@
 /** Reads programs, and edits to programs, from replies. */
+import { jsonIn } from '../../base/files/json-depth.js';
 import { answerText } from '../../models/answer-text.js';
 import type { ParameterVector } from '../../policies/policy.js';
 import { applyEdits } from '../../policies/program/edits.js';
 import type { ProgramLibrary } from '../../policies/program/library.js';
 import { ProgramFault, programParameters } from '../../policies/program/program.js';
-import { isFunction, syntaxTree, topLevel } from '../../policies/program/syntax.js';
+import { isFunction, nodesIn, syntaxTree, topLevel } from '../../policies/program/syntax.js';
 import { failed, type ParseContext, type ParseResult, repeated } from './failure.js';
 
 /**
@@ -17,7 +18,7 @@ export function readProgram(
   context: ParseContext = {},
 ): ParseResult {
   const { text, unclosedThinking } = answerText(reply);
-  const { isClosed, source } = sourceIn(text);
+  const { isClosed, source } = sourceIn(text, context.finishReason === 'length');
   const isCut = unclosedThinking || (context.finishReason === 'length' && !isClosed);
   if (source === undefined) return failed({ kind: isCut ? 'truncated' : 'missing' });
   return added(asWritten(reply, source), programs, context, isCut);
@@ -70,15 +71,20 @@ function failedBy(error: unknown, isCut: boolean): ParseResult {
 const definition = /^[ \t]*(?:(?:async )?function\s+\w|(?:const|let|var)\s+\w+\s*=)/m;
 const mentionsAct = /\bact\b\s*(?:\(|=)/;
 /** Recognizes definitions in code with a syntax error. */
-const looksDefined = /\bfunction\s+act\s*\([^{;]{0,500}\{|\bact\s*=(?![=>])[^;]{0,500}?(?:=>|\bfunction\b)/;
+const looksDefined =
+  /(?:^|[;}])[ \t]*(?:export )?(?:default )?(?:(?:async )?function\s+act\s*\([^{;]{0,500}\{|(?:const |let |var )?act\s*=(?![=>])[^;]{0,500}?(?:=>|\bfunction\b))/m;
+/** A sketch replaces code by dots. */
+const sketch = /\u2026|\.{3}[ \t]*(?:[}\n]|\*\/)/;
 
-/** Whether the code defines `act`; a call of it, a comment or a signature doesn't. */
-function definesAct(code: string): boolean {
+/** Whether the code defines `act`; a call, a comment, a signature or a sketch without `return` doesn't. */
+function definesAct(code: string, mayHaveErrors = true): boolean {
   if (!mentionsAct.test(code)) return false;
   try {
-    return isFunction(topLevel(syntaxTree(code), 'act')?.value);
+    const value = topLevel(syntaxTree(code), 'act')?.value;
+    if (!isFunction(value)) return false;
+    return value.expression || [...nodesIn(value)].some(({ type }) => type === 'ReturnStatement');
   } catch {
-    return looksDefined.test(code);
+    return mayHaveErrors && looksDefined.test(code) && !sketch.test(code);
   }
 }
 
@@ -144,23 +150,34 @@ function asWritten(reply: string, source: string): string {
 export const withoutProgram = (reply: string): string =>
   withoutBlocks(reply, ({ code }) => mentionsAct.test(code) || areEdits(code)).replaceAll(editBlock, '');
 
-/** The source in a reply, and whether it ends with a closing fence or brace. */
-function sourceIn(text: string): { readonly source: string | undefined; readonly isClosed: boolean } {
+/** All texts in a JSON value. */
+const textsIn = (value: unknown): readonly string[] =>
+  typeof value === 'string' ? [value] : Object.values(value ?? {}).flatMap(textsIn);
+
+/** The source in a reply, and whether it has its closing fence or brace; one that was cut off replaces no earlier one. */
+function sourceIn(reply: string, isCut: boolean): { source: string | undefined; isClosed: boolean } {
+  // A call of a tool may be written as text.
+  const held = textsIn(jsonIn(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1)));
+  const inJson = held.findLast((one) => mentionsAct.test(one));
+  if (inJson !== undefined) return sourceIn(inJson, isCut);
+  // The closing fence may follow the last brace.
+  const text = reply.replaceAll(/\}(?=(?:```|~~~)[ \t]*$)/gm, '}\n');
   const blocks = codeBlocks(text);
   const outside = withoutBlocks(text, () => true);
-  const isOutside = blocks.length === 0 ? mentionsAct.test(outside) : definesAct(outside);
+  const isOutside = blocks.length === 0 ? mentionsAct.test(outside) : looksDefined.test(outside);
   const start = isOutside ? outside.search(definition) : -1;
-  const defining = blocks.findLast(({ code }) => definesAct(code));
+  const defining = blocks.findLast(({ code, isClosed }) => definesAct(code, isClosed || !isCut));
   if (defining !== undefined || start < 0) {
     const chosen = defining ?? blocks.findLast(({ code }) => mentionsAct.test(code)) ?? blocks.at(-1);
     return { source: chosen?.code, isClosed: chosen?.isClosed ?? false };
   }
-  // Without a code block, an explanation may follow the last brace.
-  const end = outside.lastIndexOf('}') + 1;
-  return {
-    source: withoutBlankEnds(outside.slice(start, end > start ? end : undefined)),
-    isClosed: end > start,
-  };
+  // Without a code block, an explanation may follow the program's last brace, and may contain braces of its own.
+  const [last, lastOfLine] = [/\}/g, /\}(?=[ \t]?;?$)/gm].map((brace) => {
+    const end = [...outside.matchAll(brace)].at(-1)?.index ?? -1;
+    return withoutBlankEnds(outside.slice(start, end < start ? undefined : end + 1));
+  });
+  const source = [last!, lastOfLine!].find((code) => definesAct(code, false)) ?? last!;
+  return { source, isClosed: source.endsWith('}') };
 }
 
 const withoutBlankEnds = (code: string) => code.replace(/^(?:[ \t]*\n)+/, '').trimEnd();

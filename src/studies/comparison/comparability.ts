@@ -108,7 +108,7 @@ export function pairings(
   const seeds = new Map(groups.map(({ name, runs }) => [name, [...confirmedBySeed(runs).keys()]]));
   const texts = differences.flatMap(({ against, of, test }) => {
     const [a, b] = [seeds.get(of)!, seeds.get(against)!];
-    const both = a.filter((seed) => b.includes(seed));
+    const both = a.filter((seed) => b.includes(seed)).toSorted((c, d) => Number(c) - Number(d));
     const shared = both.join(', ');
     if (test === 'none' || a.length === 0 || b.length === 0) return [];
     const cause = arePairs(both.length, a.length, b.length)

@@ -51,7 +51,7 @@ it('a printed program finds nothing of the host, even if it is imported', async 
   const { load, seen } = await import(/* @vite-ignore */ at('printed.mjs'));
   expect(seen).toBe('undefined'.repeat(5));
   expect(load).toThrow(TypeError);
-  expect(programFile('const process = 1;', 'm')).not.toMatch(/var .*process/);
+  expect(programFile('let a, { self } = {}; { const process = 1; }', 'm')).toMatch(/var (?!.*self).*process/);
 });
 
 it('the keyword export is removed from a file, and line numbers stay the same', () => {

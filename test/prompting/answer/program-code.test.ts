@@ -28,9 +28,9 @@ describe('the last block that defines `act` is the program', () => {
   const program = code('if (a > 0) return 1;');
   const fenced = (label: string, text: string, fence = '```') => `${fence}${label}\n${text}\n${fence}`;
   const block = fenced('js', program);
-  const sourceOf = (reply: string) => {
+  const sourceOf = (reply: string, finishReason: 'length' | 'stop' = 'stop') => {
     const programs = createProgramLibrary({ kind: 'discrete', n: 2 });
-    const read = readProgram(reply, programs, { finishReason: 'stop' });
+    const read = readProgram(reply, programs, { finishReason });
     return read.ok ? programs.program(read.value).source : read.failure;
   };
 
@@ -44,6 +44,10 @@ describe('the last block that defines `act` is the program', () => {
     ['text', 'action = act(observation)  # 0 or 1'],
     ['', 'act(x) => 1'],
     ['python', 'action = act(env.reset()[0], {}, {})'],
+    ['js', 'function act(observation, memory) {\n  // Scale the state first.\n  …\n}'],
+    ['js', 'function act(observation) { ... }'],
+    ['js', 'function act(observation) {\n  console.log(observation);\n  // The rest is as above.\n}'],
+    ['diff', '-function act(observation) {\n+function act(observation, memory) {'],
   ])('an example in a %s block after it: %s', (label, example) => {
     expect(sourceOf(`Here:\n\n${block}\n\nExample:\n\n${fenced(label, example)}\n`)).toBe(program);
   });
@@ -56,6 +60,11 @@ describe('the last block that defines `act` is the program', () => {
     fenced('', `Here:\n\n${block}`),
     `\`\`\`js\n${program}\n\n\`\`\`js\nact([1]);\n\`\`\`\n`,
     `${program}\n\nFor example:\n\n${fenced('js', 'const a = act([1]);')}`,
+    `Signs are enough …\n\n${program}\n\n${fenced('js', 'act([1]);')}`,
+    `${program}\n\nconsole.log(act([1], {}));\n`,
+    `${block.slice(0, -4)}\`\`\`\n`,
+    `<tool_call>{"name": "propose", "arguments": ${JSON.stringify({ program })}}</tool_call>`,
+    fenced('json', JSON.stringify({ reason: 'act(…) is short', program }, null, 2)),
   ])('an outer or forgotten fence: %#', (reply) => {
     expect(sourceOf(reply)).toBe(program);
   });
@@ -65,6 +74,12 @@ describe('the last block that defines `act` is the program', () => {
     expect(sourceOf(`${block}\nBetter:\n${fenced('js', later)}`)).toBe(later);
     const wrong = fenced('js', later.replace('return 1;', 'return (1;'));
     expect(sourceOf(`${block}\nBetter:\n${wrong}`)).toMatchObject({ kind: 'program', line: 3 });
+  });
+
+  it('an incomplete definition at the end of a cut reply replaces no complete one', () => {
+    const reply = `${block}\nBetter:\n\`\`\`js\nfunction act(observation) {\n  if (`;
+    expect(sourceOf(reply, 'length')).toBe(program);
+    expect(sourceOf(reply)).toMatchObject({ kind: 'program' });
   });
 
   it('complete edits of a cut reply are applied', () => {
