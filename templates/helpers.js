@@ -1,7 +1,8 @@
 /**
- * Helpers: functions and values for the templates of your own prompt set. Use this file in a config:
+ * Helpers: functions and values for the templates of your own prompt set, which `policyloop init prompts FOLDER` writes.
+ * Use this file in a config:
  *
- *   prompts: { set: ./my-prompts, helpers: ./helpers.js }
+ *   prompts: { set: FOLDER, helpers: ./helpers.js }
  *
  * Templates can then use {{laboratory}} or {{upper environment.id}}. Arguments are variables, numbers or quoted strings.
  */

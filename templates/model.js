@@ -1,5 +1,5 @@
 /**
- * A model answers prompts. This one slightly changes the best parameters in the history, so it works as it is.
+ * A model answers prompts. This one changes the best parameters in the history at random, so it works as it is.
  * Replace that with a call to your own model. Use this file in a config:
  *
  *   model: { provider: ./model.js }                                 or, with options,
@@ -7,7 +7,7 @@
  */
 export default {
   /** The name in lists and reports, unless the model has an `id` (default: the file name). */
-  name: 'small-steps',
+  name: 'random-steps',
 
   /** Creates the model from the config's `options`. May be async. */
   create({ step = 1 } = {}) {
@@ -19,22 +19,35 @@ export default {
        * the same answer). `options.signal` aborts the call.
        */
       async generate(messages, options) {
-        // The history has one evaluation per line: "params[0]: 1.2; params[1]: -3.0; f(params): 37.50". A request to
-        // correct an answer follows as a separate message.
-        const evaluated = messages
-          .flatMap(({ content }) => content.split('\n'))
-          .map((line) => line.split('; f(params): '))
-          .filter(([, value]) => !Number.isNaN(Number.parseFloat(value)));
+        const prompt = messages.map(({ content }) => content).join('\n');
+        // An evaluation is a line "params[0]: 1.2; params[1]: -3.0; f(params): 37.50", or in the prompt set `compact`
+        // "37 params[0]: 1.2, params[1]: -3.0".
+        const evaluated = prompt.split('\n').flatMap((line) => {
+          const [, before, parameters, after] =
+            /^([-\d.]+ )?(params\[0\]: [-\d].*?)(?:; f\(params\): (.+))?$/.exec(line) ?? [];
+          const value = Number.parseFloat(after ?? before);
+          return Number.isNaN(value) ? [] : [{ parameters, value }];
+        });
         if (evaluated.length === 0) throw new Error('the prompt shows no evaluated parameters');
-        const [best] = evaluated.reduce((a, b) =>
-          Number.parseFloat(b[1]) > Number.parseFloat(a[1]) ? b : a,
+        const best = evaluated.reduce((a, b) => (b.value > a.value ? b : a));
+        const numbers = evaluated.flatMap(({ parameters }) =>
+          parameters.match(/(?<=: )[-\d.]+/g).map(Number),
         );
+        const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
+
         let [state] = options.seeds;
         const draw = () => {
           state = (48271 * (state + 1)) % 2147483647; // Lehmer's generator, with Park and Miller's constants
-          return state / 2147483647 - 0.5;
+          return state / 2147483647;
         };
-        return best.replace(/: (-?[\d.]+)/g, (_, value) => `: ${(Number(value) + step * draw()).toFixed(1)}`);
+        draw();
+        // Large steps find better regions, and small ones refine.
+        const size = (step * (high - low)) / 2 ** (6 * draw());
+        return best.parameters.replace(/: (-?[\d.]+)/g, (_, text) => {
+          const value = Number(text) + size * (draw() - 0.5);
+          const decimals = (text.split('.')[1] ?? '').length;
+          return `: ${Math.min(high, Math.max(low, value)).toFixed(decimals)}`;
+        });
       },
     };
   },

@@ -7,20 +7,35 @@ import { UserError } from '../base/errors.js';
 import { isTaken, writeWhole } from '../base/files/draft.js';
 import type { ModuleKind } from '../base/modules/user-module.js';
 import { packageRoot } from '../base/package.js';
+import { shellWord } from '../base/text/one-line.js';
 
-/** Config line that uses a module, for each kind of module. */
-const uses = {
-  environment: (path: string) => `environment: ${path}`,
-  policy: (path: string) => `policy: {kind: ${path}}`,
-  model: (path: string) => `model: {provider: ${path}}`,
-  reward: (path: string) => `evaluation: {reward: ${path}}`,
-  helpers: (path: string) => `prompts: {set: ./my-prompts, helpers: ${path}}`,
-} as const satisfies Record<ModuleKind, (path: string) => string>;
+/** The config key that names a file, for each kind of file. */
+const keys = {
+  environment: 'environment',
+  policy: 'policy.kind',
+  model: 'model.provider',
+  reward: 'evaluation.reward',
+  helpers: 'prompts.helpers',
+  prompts: 'prompts.set',
+} as const satisfies Record<ModuleKind | 'prompts', string>;
+
+/** A config line that uses the file, and a command that runs it at once. */
+function usage(kind: keyof typeof keys, path: string): string {
+  const [section, key] = keys[kind].split('.');
+  const line = key === undefined ? `${section}: ${path}` : `${section}: {${key}: ${path}}`;
+  // The embedded model was trained on another prompt set.
+  const words = [`${keys[kind]}=${path}`, ...(kind === 'prompts' ? ['model.provider=hill-climb'] : [])];
+  return [
+    `use it in a config in the current directory:  ${line}`,
+    ...(kind === 'helpers' ? ['templates of your own prompt set can then use {{laboratory}}'] : []),
+    `run it:  policyloop run quickstart ${words.map(shellWord).join(' ')}`,
+  ].join('\n');
+}
 
 export const options = (y: Argv) =>
   y
     .positional('kind', {
-      choices: [...(Object.keys(uses) as ModuleKind[]), 'prompts'] as const,
+      choices: Object.keys(keys) as (keyof typeof keys)[],
       demandOption: true,
       describe: 'Kind of module, or a prompt set',
     })
@@ -42,7 +57,7 @@ export async function execute(
   if (kind === 'prompts') {
     if (isTaken(place)) throw new UserError(taken);
     cpSync(join(packageRoot(), 'prompts', 'semantic'), place, { recursive: true });
-    context.print(`written: ${file}\nuse it in a config in the current directory:  prompts: {set: ${path}}`);
+    context.print(`written: ${file}\n${usage(kind, path)}`);
     return 0;
   }
   const { isModulePath, requireRunnable } = await import('../base/modules/user-module.js');
@@ -60,7 +75,7 @@ export async function execute(
   const named = template.replaceAll(`./${kind}.js`, () => `./${basename(file)}`);
   const text = isCommonJs(place) ? named.replace(/^export default /m, 'module.exports = ') : named;
   writeWhole(place, (draft) => writeFileSync(draft, text));
-  context.print(`written: ${file}\nuse it in a config in the current directory:  ${uses[kind](path)}`);
+  context.print(`written: ${file}\n${usage(kind, path)}`);
   return 0;
 }
 

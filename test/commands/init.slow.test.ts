@@ -1,8 +1,11 @@
+import { execSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { execute as initCommand } from '../../src/commands/init.js';
 import { execute as runCommand } from '../../src/commands/run.js';
+import { readRun } from '../../src/runs/reader.js';
+import { built } from '../support/built.js';
 import { startCommand } from '../support/command.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 
@@ -47,6 +50,27 @@ describe.each(['commonjs', 'module', undefined])('policyloop init in a project o
       const threads = await play(cwd, 'threads', { ...config, evaluation: { episodes: 3, workers: 2 } });
       expect(alone.result.status).toBe('completed');
       expect(threads.result.best).toEqual(alone.result.best);
+    },
+  );
+
+  it
+    .skipIf(type === undefined)
+    .each(['environment', 'policy', 'model', 'reward', 'helpers', 'prompts'] as const)(
+    'prints a command that runs its %s at once and improves on the warm-up',
+    async (kind) => {
+      const cwd = project(type);
+      const printed = await init(cwd, kind, kind === 'prompts' ? 'my prompts' : `my ${kind}.js`);
+      const words = /^run it: {2}policyloop (.+)$/m.exec(printed)![1];
+      const program = `"${process.execPath}" "${built('src/cli.js')}"`;
+      execSync(`${program} ${words} --quiet --run-dir run`, { cwd, stdio: 'pipe' });
+      const best = (source: string) =>
+        Math.max(
+          ...readRun(join(cwd, 'run')).entries.flatMap((entry) =>
+            entry.source === source ? entry.score : [],
+          ),
+        );
+      // The warm-up policies of CartPole reach 9.5, those of the cart on a rail 77.
+      expect(best('proposal')).toBeGreaterThan(kind === 'environment' ? 90 : 5 * best('warm-up'));
     },
   );
 
