@@ -158,7 +158,7 @@ const textsIn = (value: unknown): readonly string[] =>
 function sourceIn(reply: string, isCut: boolean): { source: string | undefined; isClosed: boolean } {
   // A call of a tool may be written as text.
   const held = textsIn(jsonIn(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1)));
-  const inJson = held.findLast((one) => mentionsAct.test(one));
+  const inJson = held.findLast((one) => definesAct(one)) ?? held.findLast((one) => mentionsAct.test(one));
   if (inJson !== undefined) return sourceIn(inJson, isCut);
   // The closing fence may follow the last brace.
   const text = reply.replaceAll(/\}(?=(?:```|~~~)[ \t]*$)/gm, '}\n');

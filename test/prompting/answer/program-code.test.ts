@@ -64,7 +64,7 @@ describe('the last block that defines `act` is the program', () => {
     `${program}\n\nconsole.log(act([1], {}));\n`,
     `${block.slice(0, -4)}\`\`\`\n`,
     `<tool_call>{"name": "propose", "arguments": ${JSON.stringify({ program })}}</tool_call>`,
-    fenced('json', JSON.stringify({ reason: 'act(…) is short', program }, null, 2)),
+    fenced('json', JSON.stringify({ program, reason: 'act(…) is short' }, null, 2)),
   ])('an outer or forgotten fence: %#', (reply) => {
     expect(sourceOf(reply)).toBe(program);
   });
