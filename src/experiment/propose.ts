@@ -1,5 +1,5 @@
 /** Requests an iteration's candidates: builds the prompt, chooses the proposer, and makes calls within the limits. */
-import { onAbort } from '../base/abortable.js';
+import { abortable, onAbort } from '../base/abortable.js';
 import { callSeed } from '../base/random/seeds.js';
 import type { Config } from '../config/config.js';
 import { languageModelOf } from '../config/model.js';
@@ -100,7 +100,7 @@ export async function ask(
   question: Question,
 ): Promise<Proposals> {
   const { clock, config, ledger, log, progress } = experiment;
-  const { iteration, purpose = 'proposal' } = question;
+  const { check, iteration, purpose = 'proposal' } = question;
   const reader = languageModelOf(config.model);
   const deadline = deadlineOf(experiment);
   const ignore = onAbort(finish, () => sayWait(experiment, deadline?.leftMs));
@@ -110,6 +110,7 @@ export async function ask(
   try {
     return await proposer.propose({
       ...question,
+      check: check && ((...given) => abortable(check(...given), abort)),
       corrections: config.corrections,
       concurrency: reader && 'concurrency' in reader ? reader.concurrency : 1,
       seed: (candidate, attempt) => callSeed(config.seed, iteration, candidate, attempt),

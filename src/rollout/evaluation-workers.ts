@@ -78,13 +78,20 @@ export class EvaluationWorkers {
     const players = this.#running(Math.min(this.#pays(tasks.length) ? this.#threads : 1, tasks.length));
     const results: PlayedEpisode[] = Array.from({ length: tasks.length });
     let next = 0;
+    const faults: ProgramFault[] = [];
     const serve = async (player: PlayerThread): Promise<void> => {
       while (next < tasks.length) {
         const first = next;
         const left = tasks.length - first;
         next += players.length === 1 ? left : Math.ceil(left / (4 * players.length));
         const started = performance.now();
-        const episodes = await player.play(policy, tasks.slice(first, next));
+        const episodes = await player.play(policy, tasks.slice(first, next)).catch((error: unknown) => {
+          if (!(error instanceof ProgramFault)) throw error;
+          // A program that throws leaves its thread intact.
+          faults[first] = error;
+          next = tasks.length;
+          return [];
+        });
         if (player.isWarm) this.count(performance.now() - started, episodes.length);
         player.isWarm = true;
         for (const [i, episode] of episodes.entries()) results[first + i] = episode;
@@ -95,13 +102,15 @@ export class EvaluationWorkers {
       await Promise.all(players.map(serve));
     } catch (error) {
       next = tasks.length;
-      // A program that throws leaves its thread intact.
-      if (!(error instanceof ProgramFault) || players.some(({ ended }) => ended)) this.#end(players);
+      this.#end(players);
       signal?.throwIfAborted();
       throw error;
     } finally {
       endWait();
     }
+    // The fault of the first episode that failed, whichever thread was faster.
+    const [fault] = Object.values(faults);
+    if (fault !== undefined) throw fault;
     return results;
   }
 

@@ -6,8 +6,7 @@ import { startThread } from '../base/files/thread.js';
 import type { Action, Observation } from '../environments/environment.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { hangs, type ProgramFailure, ProgramFault, programSeconds } from '../policies/program/program.js';
-import { watchCalls } from '../policies/program/watch.js';
+import { type ProgramFailure, ProgramFault } from '../policies/program/program.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import type { EpisodeTask, PlayedEpisode } from './episode.js';
 
@@ -28,11 +27,6 @@ export interface WorkerPolicy {
 }
 
 export type Observations = readonly (readonly Observation[])[];
-
-export interface PlayerSetting {
-  readonly setting: WorkerSetting;
-  readonly calls: Int32Array;
-}
 
 export type PlayerRequest =
   | { readonly kind: 'play'; readonly policy: WorkerPolicy; readonly tasks: readonly EpisodeTask[] }
@@ -63,17 +57,13 @@ function receivedError(error: SentError): Error {
 
 export class PlayerThread {
   readonly #worker: Worker;
-  readonly #calls = new Int32Array(new SharedArrayBuffer(4));
-  readonly #hasPrograms: boolean;
   readonly #pending: { resolve(value: unknown): void; reject(error: Error): void }[] = [];
   #failure: Error | undefined;
   /** True after the first job, which isn't timed because it includes starting the thread. */
   isWarm = false;
 
   constructor(setting: WorkerSetting) {
-    this.#hasPrograms = setting.policy.kind === 'program';
-    const data: PlayerSetting = { setting, calls: this.#calls };
-    this.#worker = startThread(new URL('./player', import.meta.url), data);
+    this.#worker = startThread(new URL('./player', import.meta.url), setting);
     this.#worker.on('message', (reply: PlayerReply) => {
       const { resolve, reject } = this.#pending.shift()!;
       if (this.#pending.length === 0) this.#worker.unref();
@@ -117,24 +107,15 @@ export class PlayerThread {
   }
 
   #fail(message: string): void {
-    // Only a program can have stopped the thread, unless a user's module did.
-    if (this.#hasPrograms) this.end(new ProgramFault({ reason: hangs }));
-    else this.end(new EnvironmentError('died', `a thread that played episodes ended: ${message}`));
+    this.end(new EnvironmentError('died', `a thread that played episodes ended: ${message}`));
   }
 
   async #ask(request: PlayerRequest): Promise<unknown> {
     if (this.#failure !== undefined) throw this.#failure;
     this.#worker.ref();
-    const endWatch = this.#hasPrograms
-      ? watchCalls(this.#calls, programSeconds, () => this.end(new ProgramFault({ reason: hangs })))
-      : undefined;
-    try {
-      return await new Promise((resolve, reject) => {
-        this.#pending.push({ resolve, reject });
-        this.#worker.postMessage(request);
-      });
-    } finally {
-      endWatch?.();
-    }
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ resolve, reject });
+      this.#worker.postMessage(request);
+    });
   }
 }

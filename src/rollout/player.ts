@@ -3,19 +3,17 @@ import process from 'node:process';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openPolicyFamily } from '../policies/families.js';
 import { programsOf } from '../policies/policy.js';
-import { reportCalls } from '../policies/program/watch.js';
 import { actionsOf, rollout } from './episode.js';
 import {
   type PlayerReply,
   type PlayerRequest,
-  type PlayerSetting,
   sentError,
   type WorkerPolicy,
+  type WorkerSetting,
 } from './player-thread.js';
 import { makeTask } from './task.js';
 
-const { calls, setting } = workerData as PlayerSetting;
-reportCalls(calls);
+const setting = workerData as WorkerSetting;
 // Users' modules may write to the console, but standard output is for results.
 process.stdout.write = process.stderr.write.bind(process.stderr);
 

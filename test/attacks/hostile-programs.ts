@@ -47,12 +47,6 @@ const tampering = [
   ...statements,
 ];
 
-/** Bodies that take long inside the interpreter, where no limit applies: only the end of the thread ends them. */
-export const hanging = [
-  'for (;;) try { act() } catch {}',
-  'function f() { try { f() } finally { f() } } f()',
-].map((body) => inAct(body));
-
 /** Sources that are long, or not well-formed text. */
 const long = [
   ...(

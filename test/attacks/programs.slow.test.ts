@@ -4,7 +4,7 @@ import { createGenerator } from '../../src/base/random/generator.js';
 import type { Action, EnvironmentSpec, Observation } from '../../src/environments/environment.js';
 import { type ActingProgram, ProgramFault } from '../../src/policies/program/program.js';
 import { openSandbox, type Sandbox } from '../../src/policies/program/sandbox.js';
-import { hanging, hostilePrograms, openProgramAttacks } from './hostile-programs.js';
+import { hostilePrograms, openProgramAttacks } from './hostile-programs.js';
 
 describe('hostile programs', async () => {
   const attacks = await openProgramAttacks();
@@ -68,20 +68,3 @@ async function leaky(environment: EnvironmentSpec): Promise<Sandbox> {
   };
   return { build };
 }
-
-describe('a sandbox', async () => {
-  const { build } = await openSandbox({
-    id: 'test',
-    observationSpace: { kind: 'box', low: [0], high: [1] },
-    actionSpace: { kind: 'discrete', n: 2 },
-  });
-
-  it.each(hanging)('ends a call that hangs, and is as before: %j', (source) => {
-    expect(() => build(source)([0.5])).toThrow('it did not return within');
-    expect(build('function act(observation) { return observation[0] > 0.4 ? 1 : 0 }')([0.5])).toBe(1);
-  });
-
-  it('ends a call that exceeds the work limit', () => {
-    expect(() => build('function act() { for (;;); }')([0.5])).toThrow(/^too much work/);
-  });
-});

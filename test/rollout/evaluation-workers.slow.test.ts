@@ -2,7 +2,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
 import { createGenerator } from '../../src/base/random/generator.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import type { Environment } from '../../src/environments/environment.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
+import { programsOf } from '../../src/policies/policy.js';
 import type { PolicyConfig } from '../../src/policies/settings.js';
 import { type EvaluationSetting, evaluate } from '../../src/rollout/evaluation.js';
 import { createWorkers, type EvaluationWorkers } from '../../src/rollout/evaluation-workers.js';
@@ -52,6 +54,18 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     const good = bad.map(() => 0);
     expect(await evaluate(spread, good, [1, 2])).toEqual(await evaluate(here, good, [1, 2]));
     expect(workers.running).toBe(2);
+  });
+
+  test('reports the fault of the first episode that fails, whichever thread is faster', async () => {
+    const { spread, family, here } = await settings('CartPole-v1', { kind: 'program', edits: false });
+    const parameters = programsOf(family)!.add(
+      `const a = new Float64Array(1e6);
+      function act(o) { if (o[0] < 0) throw 'fast'; for (let i = 0; i < 8; i++) a.indexOf(1); throw 'slow'; }`,
+    );
+    const isFast = (seed: number) => ((here.environment as Environment).reset(seed) as number[])[0]! < 0;
+    const seeds = Array.from({ length: 40 }, (_, seed) => seed);
+    const ordered = [seeds.find((seed) => !isFast(seed))!, ...seeds.filter(isFast)];
+    await expect(evaluate(spread, parameters, ordered)).rejects.toThrow('threw "slow"');
   });
 
   test('stops its threads on an abort, in the middle of an episode, and restarts them when needed', async () => {

@@ -14,9 +14,7 @@ import {
   type QuickJSHandle,
   type QuickJSSyncVariant,
 } from 'quickjs-emscripten-core';
-import { TimeLimitError, withinTime } from '../../base/time-limit.js';
-import { programSeconds } from './program.js';
-import { isWatched } from './watch.js';
+import { fuelName, metered, mostFuel } from './meter.js';
 
 // The package's types describe its CommonJS exports, but at run time the default import is the variant itself.
 const variant = release as unknown as QuickJSSyncVariant;
@@ -29,13 +27,18 @@ const pages = 256;
  * stack, which must not run out first, because its size isn't the same everywhere.
  */
 const stackBytes = { calls: 131_072, parser: 32_768 };
-/** QuickJS asks about interrupts once in 10,000 calls and backward jumps, so this is a million of them. */
+/**
+ * QuickJS asks about interrupts once in 10,000 calls and backward jumps, so this is a million of them. Unlike the limit of
+ * work, it names the line.
+ */
 const mostInterrupts = 100;
+/** Limit of work: instructions of a program, and iterations of loops in native functions. It takes one or two seconds. */
+export const mostWork = 50_000_000;
 
 /** Copy of the memory while no code runs: the parts below and above the stack. */
 export type Image = readonly Uint8Array[];
 
-export type Limit = 'work' | 'memory' | 'stack' | 'time';
+export type Limit = 'work' | 'memory' | 'stack';
 
 /** The result of a call into QuickJS. After `limit`, `reset` the machine with `renew`. */
 export type Outcome =
@@ -46,8 +49,10 @@ export type Outcome =
 export interface Machine {
   readonly context: QuickJSContext;
   readonly memory: WebAssembly.Memory;
-  /** Calls into QuickJS within the limits. */
-  run(call: () => ReturnType<QuickJSContext['callFunction']>): Outcome;
+  /** Work of the last call: the same on every machine. */
+  readonly spent: number;
+  /** Calls into QuickJS within the limits. @param left work that may be done, if it is less than the limit */
+  run(call: () => ReturnType<QuickJSContext['callFunction']>, left?: number): Outcome;
   /** Evaluates code in strict mode, or only compiles it, within the limits. */
   evaluate(code: string, compileOnly: boolean): Outcome;
   /** Copies the state. Like `restore` and `reset`, call it only while no code runs. */
@@ -63,7 +68,7 @@ let compiled: Promise<WebAssembly.Module> | undefined;
 /** Compiles the module once per thread. */
 const wasmModule = (): Promise<WebAssembly.Module> => {
   const file = createRequire(import.meta.url).resolve('@jitl/quickjs-wasmfile-release-sync/wasm');
-  compiled ??= readFile(file).then((bytes) => WebAssembly.compile(bytes));
+  compiled ??= readFile(file).then((bytes) => WebAssembly.compile(metered(bytes)));
   return compiled;
 };
 
@@ -72,6 +77,7 @@ export async function openMachine(): Promise<Machine> {
   const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
   const bytes = new Uint8Array(memory.buffer);
   let replace = (): void => undefined;
+  let exports: WebAssembly.Exports = {};
   const quickjs = await newQuickJSWASMModuleFromVariant(
     newVariant<QuickJSSyncVariant>(variant, {
       wasmMemory: memory,
@@ -79,8 +85,8 @@ export async function openMachine(): Promise<Machine> {
         ...{ print: () => undefined, printErr: () => undefined },
         instantiateWasm(imports, receive) {
           // Forwarding lets another instance take over the memory.
-          let { exports } = new WebAssembly.Instance(module, imports);
           replace = () => ({ exports } = new WebAssembly.Instance(module, imports));
+          replace();
           const forwarded = Object.fromEntries(
             Object.keys(exports).map((name) => [
               name,
@@ -96,7 +102,8 @@ export async function openMachine(): Promise<Machine> {
   );
   const stack = widestGap(bytes);
   const runtime = quickjs.newRuntime();
-  let interrupts = 0;
+  const fuel = () => exports[fuelName] as WebAssembly.Global<'i32'>;
+  let [interrupts, spent] = [0, 0];
   runtime.setMaxStackSize(stackBytes.calls);
   runtime.setMemoryLimit((pages * page) / 2);
   runtime.setInterruptHandler(() => ++interrupts > mostInterrupts);
@@ -105,22 +112,29 @@ export async function openMachine(): Promise<Machine> {
     bytes.set(low!);
     bytes.set(high!, stack.end);
   };
-  const run: Machine['run'] = (call) => {
+  const run: Machine['run'] = (call, left = mostWork) => {
     interrupts = 0;
+    const given = Math.min(left, mostWork);
+    fuel().value = given;
     try {
-      // A thread that is watched ends if a call takes too long.
-      const result = isWatched() ? call() : withinTime(programSeconds, call);
+      const result = call();
+      spent = given - fuel().value;
       if (result.error !== undefined) return { error: result.error };
       return interrupts > mostInterrupts ? { limit: 'work' } : { value: result.value };
     } catch (error) {
-      if (error instanceof TimeLimitError) return { limit: 'time' };
+      if (fuel().value < 0) return { limit: 'work' };
       // A RangeError means that V8's stack ran out; any other error means that WebAssembly trapped.
       return { limit: error instanceof RangeError ? 'stack' : 'memory' };
+    } finally {
+      fuel().value = mostFuel;
     }
   };
   return {
     context,
     memory,
+    get spent() {
+      return spent;
+    },
     run,
     evaluate(code, compileOnly) {
       runtime.setMaxStackSize(stackBytes.parser);

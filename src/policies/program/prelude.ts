@@ -179,33 +179,7 @@ for (const [{ prototype }, name] of [[String, 'localeCompare'], [Number, 'toLoca
 ${seededRandom}
 Math.random = random;
 
-// Charges native functions for the length of their data, as iterations of a loop, which the work limit counts.
-const { apply, getOwnPropertyDescriptor, ownKeys } = Reflect, { defineProperty, getPrototypeOf } = Object;
-const sizeOf = (value) => typeof value === 'string' ? value.length / 64 : isArray(value) || isView(value) ? value.length / 4 : 0;
-const pay = (work) => { for (let i = 1; i < work; i++); };
-const searches = { __proto__: null, indexOf: 1, lastIndexOf: 1, includes: 1, split: 1, replace: 1, replaceAll: 1 };
-const weights = { __proto__: null, shift: 1 / 4, sort: 16, toSorted: 16, join: 8, toString: 8, parse: 16, stringify: 16 };
-const free = { __proto__: null, constructor: 1, push: 1, pop: 1, at: 1, charAt: 1, charCodeAt: 1, codePointAt: 1, keys: 1, values: 1, entries: 1, exec: 1, test: 1, compile: 1 };
-const charge = (owner) => {
-  for (const key of ownKeys(owner)) {
-    const { value: native, ...rest } = getOwnPropertyDescriptor(owner, key);
-    if (typeof native !== 'function' || typeof key !== 'string' || (free[key] && typeof owner !== 'function')) continue;
-    const weight = weights[key] ?? 1, isSearch = searches[key] === 1;
-    const charged = { [key](...given) {
-      let work = typeof this === 'object' && !isArray(this) && !isView(this) ? this.length / 4 || 0 : sizeOf(this);
-      for (let i = 0; i < given.length; i++) work += sizeOf(given[i]);
-      if (isSearch && typeof this === 'string' && typeof given[0] === 'string') work += this.length / 64 * given[0].length;
-      pay(work * weight);
-      const result = apply(native, this, given);
-      pay(sizeOf(result) * weight);
-      return result;
-    } }[key];
-    defineProperty(charged, 'length', { value: native.length });
-    defineProperty(owner, key, { ...rest, value: charged });
-  }
-};
-for (const owner of [Array, Array.prototype, getPrototypeOf(Float64Array.prototype), String.prototype, Object, JSON]) charge(owner);
-
+const { defineProperty } = Object;
 const pending = [
   globalThis, function* () {}, async () => 0, async function* () {}, (function* () {})(),
   [][Symbol.iterator](), new Map()[Symbol.iterator](), new Set()[Symbol.iterator](), ''[Symbol.iterator](),

@@ -38,11 +38,6 @@ export interface ActingProgram {
   readonly forEpisode: (seed: number) => (observation: Observation) => Action;
 }
 
-/** Wall time after which a call of a program is ended, in seconds. */
-export const programSeconds = 5;
-
-export const hangs = `it did not return within ${programSeconds} s`;
-
 /** Why a program can't be used. Plain data, so that it can be recorded and sent between threads. */
 export interface ProgramFailure {
   /** One line, such as `TypeError: cannot read property 'x' of undefined`. */

@@ -5,13 +5,14 @@ import { harmlessLine } from '../../base/terminal-text.js';
 import { observationNames } from '../../environments/catalogue/observation-names.js';
 import type { Action, EnvironmentSpec, Observation } from '../../environments/environment.js';
 import { programAction } from './actions.js';
-import { type Image, type Limit, type Outcome, openMachine } from './machine.js';
+import { type Image, type Limit, mostWork, type Outcome, openMachine } from './machine.js';
 import { bufferLength, firstMark, preludeSource } from './prelude.js';
-import { type ActingProgram, hangs, type ProgramFailure, ProgramFault } from './program.js';
-import { reported } from './watch.js';
+import { type ActingProgram, type ProgramFailure, ProgramFault } from './program.js';
 
 /** Longest source, in characters. */
 const mostCharacters = 20_000;
+/** Limit of work in an episode. */
+const mostEpisodeWork = 10 * mostWork;
 /** Maximum number of steps that are replayed to continue an interrupted episode; after more, its state is copied. */
 const mostReplayed = 1000;
 
@@ -35,6 +36,8 @@ interface Episode {
   history: Observation[] | undefined;
   /** The state, saved while another episode or a compilation uses the machine. */
   saved?: Image;
+  /** Work that may still be done. */
+  left: number;
   fault?: ProgramFault;
 }
 
@@ -44,10 +47,7 @@ interface Compiled {
   readonly lines: number;
 }
 
-/**
- * Opens a sandbox for programs that act in this environment. A call that takes too long, in spite of the work limit, ends
- * with a fault or, if another thread watches this one, with this thread.
- */
+/** Opens a sandbox for programs that act in this environment. */
 export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox> {
   const machine = await openMachine();
   const { context } = machine;
@@ -61,8 +61,11 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   const empty = machine.copy();
   let current: Episode | undefined;
 
-  const call = (code: QuickJSHandle, ...args: readonly QuickJSHandle[]) =>
-    machine.run(() => context.callFunction(code, context.undefined, ...args));
+  function call(code: QuickJSHandle, ...args: readonly QuickJSHandle[]): Outcome {
+    const outcome = machine.run(() => context.callFunction(code, context.undefined, ...args), current?.left);
+    if (current !== undefined) current.left -= machine.spent;
+    return outcome;
+  }
 
   /** The value of a call. @throws ProgramFault if it failed */
   function checked(outcome: Outcome, lines: number, observation?: Observation): QuickJSHandle {
@@ -75,9 +78,9 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     lines: number,
     observation?: Observation,
   ): ProgramFault {
+    current = undefined;
     const { isLimit = true, ...failure } =
       'limit' in outcome ? { reason: limits[outcome.limit] } : described(outcome.error, lines);
-    current = undefined;
     if (isLimit) machine.reset(empty, true);
     return new ProgramFault({ ...failure, ...(observation !== undefined && { observation }) });
   }
@@ -125,10 +128,11 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   function begin(episode: Episode): void {
     const { program } = episode;
     machine.restore(program.image);
+    episode.left = mostEpisodeWork;
+    current = episode;
     [floats[0], floats[1]] = deriveSeeds(episode.seed, [randomStream], 2) as [number, number];
     const isComplete = checked(call(start), program.lines).consume((value) => context.getNumber(value)) === 1;
     if (!isComplete) throw new ProgramFault({ reason: 'no function `act`' });
-    current = episode;
   }
 
   /** Makes this the current episode. */
@@ -185,19 +189,17 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   }
 
   return {
-    build: (text) =>
-      reported(() => {
-        const program = compile(text);
-        const episode = (seed: number): Episode => ({ program, seed, history: [] });
-        const first = episode(0);
-        begin(first);
-        const forEpisode = (seed: number) => {
-          const own = episode(seed);
-          return (observation: Observation) => reported(() => act(own, observation));
-        };
-        const policy = (observation: Observation) => reported(() => act(first, observation));
-        return Object.assign(policy, { forEpisode });
-      }),
+    build(text) {
+      const program = compile(text);
+      const episode = (seed: number): Episode => ({ program, seed, history: [], left: mostEpisodeWork });
+      const first = episode(0);
+      begin(first);
+      const forEpisode = (seed: number) => {
+        const own = episode(seed);
+        return (observation: Observation) => act(own, observation);
+      };
+      return Object.assign((observation: Observation) => act(first, observation), { forEpisode });
+    },
   };
 }
 
@@ -210,10 +212,9 @@ function sharedBuffer({ buffer }: WebAssembly.Memory, length: number): Float64Ar
 }
 
 const limits: Readonly<Record<Limit, string>> = {
-  work: 'too much work: more than a million calls and loop iterations at a time',
+  work: 'too much work: more than a million calls and loop iterations at a time, or as much in built-in functions',
   memory: 'out of memory',
   stack: 'stack overflow: calls or brackets are nested too deeply',
-  time: hangs,
 };
 
 /** QuickJS's messages for exceeded limits. */

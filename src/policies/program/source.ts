@@ -10,6 +10,7 @@ import {
   type FunctionNode,
   isFunction,
   lineAt,
+  nodesIn,
   numberOf,
   syntaxTree,
   topLevel,
@@ -25,6 +26,9 @@ import { fixedParts } from './tunable.js';
 export function parseProgram(source: string, actionSpace: Space): Program {
   const script = syntaxTree(source);
   const act = actOf(script, source);
+  for (const node of nodesIn(script))
+    if (isFunction(node) && node.async)
+      throw new ProgramFault({ reason: asynchronous, line: lineAt(source, node.start) });
   const declared = topLevel(script, 'constants');
   const constants =
     declared?.kind === 'const'
@@ -36,6 +40,8 @@ export function parseProgram(source: string, actionSpace: Space): Program {
     constants: constants.map(({ constant }) => constant),
   };
 }
+
+const asynchronous = 'async functions are not available';
 
 /** @returns the first 48 bits of the SHA-256 */
 const hashOf = (text: string) => createHash('sha256').update(text).digest().readUIntBE(0, 6);

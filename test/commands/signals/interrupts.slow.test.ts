@@ -11,6 +11,21 @@ const { at, evaluations, resume, run, seeds, server } = runs;
 
 describeSignal('SIGTERM', runs);
 
+it('the second Ctrl-C ends a program that is being tried out', { timeout: 180_000 }, async () => {
+  const work = 'for (let i = 0; i < 6; i++) a.indexOf(1)';
+  const text = `\`\`\`js\nconst a = new Float64Array(1e6);\nfunction act() { ${work}; return 0 }\n\`\`\``;
+  server.decide = () => ({ text });
+  const command = run('r', 'policy.kind=program', 'evaluation.episodes=200');
+  await server.received(1);
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  command.child.kill('SIGINT');
+  await command.wrote(/press Ctrl-C again/);
+  command.child.kill('SIGINT');
+  expect(await command.ended).toMatchObject({ code: 130 });
+  expect(readManifest(at('r'))).toMatchObject({ status: 'interrupted', iterations: { done: 0 } });
+  server.requests.length = 0;
+});
+
 describe('the first Ctrl-C', { timeout: 180_000 }, () => {
   it('prevents the next correction and reports the longest wait; a resume makes the correction', async () => {
     const script = ({ seed }: { seed: number }, number: number) =>

@@ -40,6 +40,7 @@ describe('parseProgram', () => {
     ['\nlet act = () => 0;', /act must be a function or a const/, 2],
     ['const act = 5;', /act must be a function/, 1],
     ['\n\nasync function act() {}', /neither async/, 3],
+    ['function act() {\n const f = async () => 1;\n return 0; }', /async functions are not available/, 2],
     [`${act('return [1];')}//${'x'.repeat(20_000)}`, /has 20\d\d\d characters; at most 20000/, undefined],
     [act(`return 1${'+1'.repeat(1000)};`), /nested too deeply/, 2],
     [act(`return ${'('.repeat(9000)}1${')'.repeat(9000)};`), /stack space/, 2],
