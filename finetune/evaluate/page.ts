@@ -16,6 +16,7 @@ import {
   warningList,
   writtenBy,
 } from '../../src/web/study.js';
+import { capitalised } from '../../src/web/training-charts.js';
 import { type Evaluation, type ExperimentResult, type GroupResult, testedIn } from './evaluation.js';
 import {
   armColumns,
@@ -71,13 +72,11 @@ function result(evaluation: Evaluation): Content {
   return html`${verdictBox(html`${main!.text}${main!.verdict !== 'nothing' && html` <span class="muted">(${main!.scope})</span>`}`, main!.verdict)}
 ${resultPlot(evaluation)}
 ${parts.map(
-  ({ scope, text }) => html`<p><b>${sentence(scope)}.</b> ${text}</p>
+  ({ scope, text }) => html`<p><b>${capitalised(scope)}.</b> ${text}</p>
 `,
 )}${trainedOn.kind === 'unknown' ? html`<p class="note">Training environments unknown: ${trainedOn.reason}.</p>` : html`<p class="note">Training environments: ${trainedOn.environments.join(', ') || 'none'}${trainedOn.kind === 'stated' ? ' (from --trained-on)' : ' (as recorded in its training.json)'}.</p>`}
 ${warningList(cautions(evaluation).map((text) => `${text}.`))}`;
 }
-
-const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function differences(evaluation: Evaluation): Content {
   const { experiments } = evaluation;
@@ -134,7 +133,7 @@ function reading({ seeds, experiments }: Evaluation): readonly Content[] {
     html`All models run the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, and the same number of proposals (fewer if a target or a limit ends a run). Runs with the same seed form a pair; incomplete pairs are excluded`,
     html`<b>Confirmed return:</b> the mean return of a run's best policy on episodes that were used neither to find it nor to choose it`,
     html`<b>Intervals</b> are 95 % intervals: symmetric studentised bootstrap (Student's t with fewer than ten runs or nearly equal returns). Wins: the share of pairs in which the first model is higher; ties count half. In simulations with ten pairs of normal, skewed and all-or-nothing returns, coverage was at least 94 %`,
-    html`<b>Verdicts</b> need at least six pairs, and cover confirmed returns only. ${verdictRule(testedIn(experiments)).map((text) => `${sentence(text)}. `)}No evidence of a difference is not evidence of no difference`,
+    html`<b>Verdicts</b> need at least six pairs, and cover confirmed returns only. ${verdictRule(testedIn(experiments)).map((text) => `${capitalised(text)}. `)}No evidence of a difference is not evidence of no difference`,
     html`<b>Improvement rate:</b> the share of requested proposals that beat everything before them in their run. It falls as a run gets better, so compare it together with the return`,
     html`<b>Valid at first:</b> the share of proposals whose first answer had the right format, even if it repeated an earlier policy. <b>Valid after corrections:</b> the share of proposals that could be evaluated, if necessary after corrections`,
   ];

@@ -11,9 +11,9 @@ import { runFiles } from '../../src/runs/reader.js';
 import {
   checkConfig,
   hashOf,
+  type PlanArguments,
   type PlanPlace,
   resultFiles,
-  type ScheduleArguments,
 } from '../../src/studies/plan.js';
 import { runPlan } from '../../src/studies/schedule.js';
 import { page } from '../../src/web/page.js';
@@ -23,24 +23,19 @@ import { evaluate } from './evaluate.js';
 import { type EvaluatedRun, type Evaluation, type RunFigures, readFigures } from './evaluation.js';
 import { evaluationPage } from './page.js';
 import { type EvaluationPlan, planEvaluation } from './plan.js';
-import { type Conclusion, cautions, conclusions, evaluationTables } from './tables.js';
+import { cautions, conclusions, evaluationTables } from './tables.js';
 
-interface EvaluationRequest extends ScheduleArguments {
+interface EvaluationRequest extends PlanArguments {
   /** A directory, `ollama:NAME`, `openai:NAME` or a baseline; see `openArms`. */
   readonly tuned: string;
   readonly base?: string | undefined;
   readonly baseline: readonly string[];
   readonly configs: readonly string[];
-  readonly overrides: readonly string[];
   /** First root seed. Default: the first config's. */
   readonly seed?: number | undefined;
   readonly repeats: number;
   /** Environment ids separated by commas, or `none`. */
   readonly trainedOn?: string | undefined;
-  /** Directory of the evaluation. Default: a directory in `runsDir`, named after the hash of the plan. */
-  readonly out?: string | undefined;
-  readonly runsDir: string;
-  readonly slurm?: boolean | undefined;
 }
 
 const files = { result: resultFiles.evaluation, page: 'index.html' } as const;
@@ -94,15 +89,6 @@ function figuresOf(path: string, read: Map<string, RunFigures>): RunFigures | nu
   return figures;
 }
 
-/** Last line of `--json` output. */
-interface EvaluationSummary extends Omit<Evaluation, 'runs'> {
-  readonly conclusions: readonly Conclusion[];
-  readonly cautions: readonly string[];
-  /** Directory of the runs. */
-  readonly out: string;
-  readonly page: string;
-}
-
 function printEvaluation(
   evaluation: Evaluation,
   directory: string,
@@ -114,7 +100,7 @@ function printEvaluation(
     const { runs: _runs, ...rest } = evaluation;
     const out = shownPath(directory, context.cwd);
     const texts = { conclusions: conclusions(evaluation), cautions: cautions(evaluation) };
-    context.print(JSON.stringify({ ...rest, ...texts, out, page } satisfies EvaluationSummary));
+    context.print(JSON.stringify({ ...rest, ...texts, out, page }));
     return;
   }
   context.print(evaluationTables(evaluation, context.columns));

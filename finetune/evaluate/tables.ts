@@ -97,7 +97,7 @@ export function evaluationTables(evaluation: Evaluation, width?: number): string
   return fitted(blocks.join('\n\n'), width);
 }
 
-export interface Conclusion {
+interface Conclusion {
   readonly scope: string;
   readonly verdict: Verdict | 'nothing';
   readonly text: string;

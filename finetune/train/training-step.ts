@@ -1,7 +1,6 @@
 /** One update: computes the gradients of all parts of a batch, then takes the optimizer step. */
 import { append } from '../../src/base/append.js';
 import { deriveSeeds } from '../../src/base/random/generator.js';
-import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import {
   byExample,
   type InputsOf,
@@ -20,7 +19,7 @@ import {
   type Schedule,
   scheduleFactor,
 } from '../engine/optimisers.js';
-import type { Trainable } from '../engine/trainable.js';
+import type { SamplerSettings } from '../engine/sampler.js';
 import { buildTrainingGraph } from '../engine/training-graph.js';
 import {
   accumulate,
@@ -34,16 +33,14 @@ import {
 import { refuseNonFinite } from './loop.js';
 import type { Part } from './packing.js';
 
-interface ObjectiveGraph {
-  readonly config: DecoderConfig;
-  readonly trainable: Trainable;
-  readonly device: string;
-  readonly threads: number;
-}
-
 /** @throws UserError if memory runs out */
 export function openObjective(
-  { config, trainable, device, threads }: ObjectiveGraph,
+  {
+    config,
+    trainable,
+    device,
+    threads,
+  }: Pick<SamplerSettings, 'config' | 'trainable' | 'device' | 'threads'>,
   purpose: 'train' | 'evaluate',
   objective: Objective,
 ): Promise<TrainingSession> {

@@ -13,7 +13,7 @@ import { describeReason } from '../runs/summary.js';
 import { comparePairs } from '../statistics/paired.js';
 import { verdicts } from '../statistics/tests.js';
 import type { GroupDifference } from '../studies/comparison/comparability.js';
-import { nothingLeft } from '../studies/comparison/compare.js';
+import { type CompareRequest, nothingLeft } from '../studies/comparison/compare.js';
 import type { LeftOut } from '../studies/comparison/run-comparison.js';
 import { differenceColumnsOf, leftOutText } from '../studies/comparison/table.js';
 import { verdictRule } from '../studies/comparison/words.js';
@@ -25,28 +25,9 @@ interface ComparedPlay extends PlayResult {
   readonly name: string;
 }
 
-/** Output of `compare --json` for sets of games. */
-interface PlayComparison {
-  readonly plays: readonly ComparedPlay[];
-  /** What the differences measure: `score` if all games have one, otherwise `return`. */
-  readonly measure: Measure;
-  /** Over games with the same seed. */
-  readonly differences: readonly GroupDifference[];
-  readonly leftOut: readonly LeftOut[];
-}
-
 type Measure = 'score' | 'return';
 
-interface Request {
-  readonly runs: readonly string[];
-  readonly runsDir: string;
-  readonly by?: unknown;
-  readonly target?: unknown;
-  readonly html?: unknown;
-  readonly csv?: string | undefined;
-  readonly unfinished: boolean;
-  readonly json: boolean;
-}
+type Request = Omit<CompareRequest, 'by'> & { readonly by?: unknown };
 
 /**
  * Compares agent runs and returns the text to print; undefined if none of the names refers to an agent run.
@@ -84,8 +65,7 @@ export function comparePlays(
   );
   if (request.csv !== undefined)
     replaceFile(resolve(cwd, request.csv), csvTable(compared, playColumns(isScored)));
-  if (request.json)
-    return JSON.stringify({ plays: compared, measure, differences, leftOut } satisfies PlayComparison);
+  if (request.json) return JSON.stringify({ plays: compared, measure, differences, leftOut });
   const texts = [compared[0]!.environment, terminalTable(compared, playColumns(isScored), columns)];
   if (differences.length > 0) {
     texts.push(terminalTable(differences, differenceColumnsOf(`${measure}, same games`), columns));

@@ -2,60 +2,47 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
-import { shownPath } from '../base/context.js';
 import { formatInterval, formatReturn, plural } from '../base/text/numbers.js';
-import type { Cap, UsageTotals } from '../runs/calls.js';
-import type { GameRecord, StopReason } from '../runs/events.js';
-import { openLogs, type RunStatus, runFiles } from '../runs/reader.js';
+import type { GameRecord } from '../runs/events.js';
+import { openLogs } from '../runs/reader.js';
 import {
   describeReason,
   formatCaps,
   formatFaults,
   formatUsage,
   headlineOf,
+  type RunResult,
+  resultOf,
   summaryOf,
 } from '../runs/summary.js';
 import { unbounded } from '../statistics/bootstrap.js';
 import { largest, mean } from '../statistics/descriptive.js';
 import { summarize } from '../statistics/paired.js';
 
-/** Last line of `--json`, and the output of `show --json`. */
-export interface PlayResult extends PlayFigures {
-  /** Path of the run directory. */
-  readonly run: string;
-  readonly status: RunStatus;
-  readonly reason?: StopReason;
+/**
+ * Last line of `--json`, and the output of `show --json`. After an error that isn't a failure of the model or
+ * environment, the line also has the field `error`.
+ */
+export interface PlayResult extends PlayFigures, Omit<RunResult, 'iterations' | 'best' | 'confirmed'> {
   readonly environment: string;
   readonly player: string;
   readonly model: string;
   /** Number of games in the config. */
   readonly of: number;
-  readonly usage: UsageTotals;
-  readonly caps?: readonly Cap[];
-  readonly report: string;
-}
-
-/** The last line of `--json` after an error that isn't a failure of the model or environment. */
-export interface FailedPlay extends Omit<PlayResult, 'status'> {
-  readonly status: 'failed';
-  readonly error: string;
 }
 
 /** @param cwd directory to which the paths in the result are relative */
 export function playResult(path: string, cwd: string): PlayResult {
-  const { manifest, status } = summaryOf(path);
+  const summary = summaryOf(path);
+  const { manifest } = summary;
+  const { best: _best, confirmed: _confirmed, iterations: _iterations, ...result } = resultOf(summary, cwd);
   return {
-    run: shownPath(path, cwd),
-    status,
-    ...(manifest.reason && { reason: manifest.reason }),
+    ...result,
     environment: manifest.environment,
     player: manifest.play?.player ?? 'model',
     model: manifest.model,
     of: manifest.iterations.of,
     ...playFigures(gamesOf(openLogs(path, true))),
-    usage: manifest.usage,
-    ...(manifest.caps && { caps: manifest.caps }),
-    report: shownPath(join(path, runFiles.report), cwd),
   };
 }
 

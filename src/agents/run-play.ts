@@ -18,22 +18,19 @@ import { alreadyRunning } from '../runs/listing/stop.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readManifest, runFiles } from '../runs/reader.js';
 import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
+import type { ScheduleArguments } from '../studies/plan.js';
 import { finishLeft } from '../studies/resume.js';
 import { located, runName } from '../studies/run.js';
 import { createDisplay } from '../studies/run-progress.js';
 import { loadPlayConfig, playYaml } from './play-config.js';
 import { playInDirectory } from './play-games.js';
 import { writePlayPage } from './play-page.js';
-import { type FailedPlay, playResult, playText } from './play-result.js';
+import { playResult, playText } from './play-result.js';
 import { type PlaySetup, playManifest, setUpPlay } from './play-setup.js';
 
-interface PlayArguments {
+interface PlayArguments extends Pick<ScheduleArguments, 'json' | 'quiet' | 'open'> {
   readonly overrides: readonly string[];
   readonly runsDir: string;
-  readonly json: boolean;
-  readonly quiet: boolean;
-  /** Whether to open the page at the end. */
-  readonly open?: boolean | undefined;
 }
 
 /** Plays the games that a config describes. @returns the exit code */
@@ -133,14 +130,8 @@ async function finish(
   try {
     await playInDirectory(setup, directory, createDisplay({ json, quiet }, context, true), context);
   } catch (error) {
-    if (json)
-      context.print(
-        JSON.stringify({
-          ...playResult(path, context.cwd),
-          status: 'failed',
-          error: messageOf(error),
-        } satisfies FailedPlay),
-      );
+    const ended = { ...playResult(path, context.cwd), status: 'failed', error: messageOf(error) };
+    if (json) context.print(JSON.stringify(ended));
     throw error;
   }
   return report(path, args, context);

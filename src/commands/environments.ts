@@ -3,6 +3,7 @@ import { type Arguments, common } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { number, terminalTable, text } from '../base/text/table.js';
 import type { Space } from '../environments/environment.js';
+import type { EnvironmentInfo } from '../environments/options.js';
 import { largest } from '../statistics/descriptive.js';
 
 export const options = (y: Argv) =>
@@ -14,29 +15,24 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-interface DescribedEnvironment {
-  readonly id: string;
+/** An environment with its spaces, options and description. */
+interface DescribedEnvironment extends Pick<EnvironmentInfo, 'id' | 'options' | 'defaults'> {
   /** How the environment differs from the requested version. */
   readonly note?: string | undefined;
   readonly observation: string;
   readonly action: string;
   /** Absent if there is no limit. */
   readonly maxSteps?: number | undefined;
-  readonly options: readonly string[];
-  readonly defaults: Readonly<Record<string, unknown>>;
   /** The description in the prompt set `semantic`. */
   readonly description: string;
 }
-
-/** Environments with their spaces, options and descriptions. */
-type Output = readonly DescribedEnvironment[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { environmentIds, textEnvironmentIds } = await import('../environments/catalogue/open.js');
   const ids = args.id === undefined ? [...environmentIds(), ...textEnvironmentIds()] : [args.id];
   const described = await Promise.all(ids.map((id) => describe(id, context)));
   if (args.json) {
-    context.print(JSON.stringify(described satisfies Output));
+    context.print(JSON.stringify(described));
   } else if (args.id === undefined) {
     context.print(
       terminalTable(

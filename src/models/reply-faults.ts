@@ -130,18 +130,18 @@ export const contextHint = (contextTokens: number) =>
   `(requested context window: ${contextTokens}; the model's own may be smaller). ` +
   `Raise model.contextTokens if it is set, or ${shortenPrompt}`;
 
-/**
- * Keeps plausible token counts, estimates the others, and reports the faults. `window`: tokens that the server
- * can read.
- */
+/** What a server was asked. */
+export interface Sent {
+  readonly messages: readonly ChatMessage[];
+  readonly maxTokens: number | undefined;
+  /** Number of tokens that the server can read, if requests can choose it. */
+  readonly window?: number;
+}
+
+/** Keeps plausible token counts, estimates the others, and reports the faults. */
 export function checkUsage(
   reported: ReportedCounts,
-  sent: {
-    readonly messages: readonly ChatMessage[];
-    readonly maxTokens: number | undefined;
-    readonly replies: readonly Reply[];
-    readonly window?: number;
-  },
+  sent: Sent & { readonly replies: readonly Reply[] },
 ): { readonly usage: Usage; readonly faults: readonly ReplyFault[]; readonly warning?: string } {
   const { messages, replies, maxTokens, window } = sent;
   const faults = new Set<ReplyFault>();

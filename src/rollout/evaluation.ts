@@ -65,11 +65,7 @@ class EpisodeTurns {
 }
 
 /** The outcome of playing one policy on a list of episode seeds. */
-export interface Evaluation {
-  readonly returns: readonly number[];
-  readonly lengths: readonly number[];
-  /** Mean return. */
-  readonly score: number;
+export interface Evaluation extends Pick<BufferEntry, 'returns' | 'lengths' | 'score'> {
   /** Trajectories of the recorded episodes. */
   readonly episodes: readonly Omit<EpisodeRecord, 'iteration' | 'candidate'>[];
 }

@@ -11,7 +11,7 @@ export interface Evaluated {
  * One evaluated candidate: a line of `evaluations.jsonl`. Contains no timestamps, so the same seed gives the
  * same bytes.
  */
-export interface BufferEntry {
+export interface BufferEntry extends Evaluated {
   /** 0 for the warm-up, then 1, 2, … */
   readonly iteration: number;
   /** Equal to `iteration`: the candidates of an iteration form a group. */
@@ -23,8 +23,7 @@ export interface BufferEntry {
   readonly by?: string;
   /** For a revision, the candidate of the same iteration that it revises. */
   readonly revises?: number;
-  readonly parameters: ParameterVector;
-  /** Source of the program with the constants of `parameters`, if policies are programs. */
+  /** Source of a program; `parameters` then holds the hash of its structure and its constants. */
   readonly program?: string;
   /** Present if the candidate was proposed by tuning the constants of a program (`policy.tune`). */
   readonly tuned?: true;
@@ -32,9 +31,10 @@ export interface BufferEntry {
   readonly returns: readonly number[];
   /** Number of steps of each episode. */
   readonly lengths: readonly number[];
-  /** Mean of `returns`. */
-  readonly score: number;
 }
+
+/** A candidate and its policy. */
+export type Candidate = Pick<BufferEntry, 'iteration' | 'candidate' | 'parameters' | 'program'>;
 
 /** All evaluations of a run, oldest first. Append-only. */
 export interface ReplayBuffer {

@@ -1,10 +1,9 @@
 import type { Action } from '../environments/environment.js';
 import type { EnvironmentFailure } from '../environments/remote/remote-environment.js';
 import type { Attempts, ModelErrorKind, ReplyFault } from '../models/language-model.js';
-import type { ParameterVector } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/failure.js';
-import type { EpisodeRecord } from '../rollout/episode.js';
-import type { BufferEntry } from '../rollout/replay-buffer.js';
+import type { Episode, EpisodeRecord } from '../rollout/episode.js';
+import type { BufferEntry, Candidate } from '../rollout/replay-buffer.js';
 import type { CallRecord, Cap, LimitName, UsageTotals } from './calls.js';
 
 export interface GameTurn {
@@ -21,7 +20,7 @@ export interface GameTurn {
 }
 
 /** A line of `episodes.jsonl` for an agent run. A game's calls have the same iteration and candidate numbers. */
-export interface GameRecord {
+export interface GameRecord extends Episode {
   /** 1-based index of the batch of concurrent games. */
   readonly iteration: number;
   readonly candidate: number;
@@ -31,11 +30,6 @@ export interface GameRecord {
   readonly turns: readonly GameTurn[];
   /** The final observation. */
   readonly last: string;
-  readonly return: number;
-  /** In steps. */
-  readonly length: number;
-  readonly terminated: boolean;
-  readonly truncated: boolean;
   /** This and the following fields are present only in text worlds. */
   readonly objective?: string;
   readonly score?: number;
@@ -48,13 +42,8 @@ export interface GameRecord {
  * A candidate's evaluation on fresh seeds. `selection`: to choose among the best few candidates. `final`: the chosen
  * candidate, on seeds that played no part in choosing it.
  */
-export interface Confirmation {
+export interface Confirmation extends Candidate {
   readonly stage: 'selection' | 'final';
-  readonly iteration: number;
-  readonly candidate: number;
-  readonly parameters: ParameterVector;
-  /** Source of a program; `parameters` then holds the hash of its structure and its constants. */
-  readonly program?: string;
   /** The candidate's score during the search. */
   readonly observed: number;
   readonly mean: number;

@@ -4,7 +4,7 @@ import { commit, version } from '../base/package.js';
 import { type EnvironmentSpec, type EnvironmentWords, recordedSpace } from '../environments/environment.js';
 import type { AnswerFormat } from '../models/language-model.js';
 import { type RecordedPolicy, recordedPolicy } from '../policies/module-policy.js';
-import type { ParameterVector } from '../policies/policy.js';
+import type { Candidate } from '../rollout/replay-buffer.js';
 import type { Cap, UsageTotals } from './calls.js';
 import type { Confirmation, StopReason } from './events.js';
 
@@ -46,20 +46,18 @@ export interface Manifest {
   /** Root seed of this run. */
   readonly seed: number;
   readonly iterations: { readonly done: number; readonly of: number };
-  readonly best?: {
-    readonly iteration: number;
-    readonly candidate: number;
-    readonly return: number;
-    readonly parameters: ParameterVector;
-    /** Source of a program; `parameters` then holds the hash of its structure and its constants. */
-    readonly program?: string;
-  };
+  readonly best?: Best;
   readonly confirmations: readonly Confirmation[];
   readonly usage: UsageTotals;
   /** How much of each limit is used. */
   readonly caps?: readonly Cap[];
   /** Present only for an agent run; `iterations` then counts games. */
   readonly play?: PlaySummary;
+}
+
+/** A candidate with its mean return. */
+export interface Best extends Candidate {
+  readonly return: number;
 }
 
 /** The part of the manifest that is the same for every run that is about to start. */

@@ -13,8 +13,8 @@ import {
 import type { ParameterSpec } from '../policies/policy.js';
 import { formatParameters } from '../prompting/notation/grammar.js';
 import { type Cap, limitText, type UsageTotals } from './calls.js';
-import { type Confirmation, finalConfirmation, type StopReason } from './events.js';
-import type { Manifest } from './manifest.js';
+import { type Confirmation, finalConfirmation } from './events.js';
+import type { Best, Manifest } from './manifest.js';
 import { programTitle, sourceLines } from './program-text.js';
 import { type RunStatus, readManifest, runFiles, statusOf } from './reader.js';
 
@@ -56,21 +56,16 @@ export function summaryOf(path: string, manifest = readManifest(path)): RunSumma
 }
 
 /** The last line of `--json` output. */
-export interface RunResult {
+export interface RunResult extends Pick<Manifest, 'reason' | 'usage' | 'caps'> {
   /** Path of the run directory. */
   readonly run: string;
   readonly status: RunStatus;
-  /** Why the run ended. */
-  readonly reason?: StopReason;
   /** Complete iterations. */
   readonly iterations: number;
   /** The highest observed mean return, which is biased upwards. */
-  readonly best: NonNullable<Manifest['best']> | null;
+  readonly best: Best | null;
   /** The chosen candidate on fresh seeds; null if not measured. */
   readonly confirmed: Confirmation | null;
-  readonly usage: UsageTotals;
-  /** How much of each limit is used. */
-  readonly caps?: readonly Cap[];
   readonly report: string;
 }
 

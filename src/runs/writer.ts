@@ -78,15 +78,14 @@ export class RunWriter implements RunDirectory {
   readonly #sent: SentRequests;
   #committing: Promise<unknown> = Promise.resolve();
 
-  constructor(run: {
-    readonly path: string;
-    readonly manifest: Manifest;
-    readonly recorded: RecordedRun;
-    /** Recorded calls that aren't in the log yet; they are appended to it. */
-    readonly unlogged?: readonly CallRecord[];
-    readonly release: () => void;
-    readonly now: () => Date;
-  }) {
+  /** @param run.unlogged recorded calls that aren't in the log yet; they are appended to it */
+  constructor(
+    run: Pick<RunDirectory, 'path' | 'manifest' | 'recorded'> & {
+      readonly unlogged?: readonly CallRecord[];
+      readonly release: () => void;
+      readonly now: () => Date;
+    },
+  ) {
     const { path, recorded, unlogged = [] } = run;
     this.path = path;
     this.#recorded = recorded;

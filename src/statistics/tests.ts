@@ -1,13 +1,10 @@
-/** Welch's and Student's t tests, the sign test, Holm's correction for multiple tests, and verdicts. */
+/** Welch's and Student's t tests, Holm's correction for multiple tests, and verdicts. */
 import type { Interval } from './bootstrap.js';
 import { largest, mean, standardDeviation } from './descriptive.js';
 import { studentQuantile975, studentTwoSided } from './distributions.js';
 
 interface MeanTest {
   readonly difference: number;
-  /** If the values have no spread: 0 for equal means, otherwise ±Infinity. */
-  readonly t: number;
-  readonly degrees: number;
   /** Two-sided p-value. */
   readonly p: number;
   /** 95% interval of the difference. */
@@ -20,50 +17,27 @@ export function welchTest(a: readonly number[], b: readonly number[]): MeanTest 
   const [va, vb] = [a, b].map((values) => standardDeviation(values) ** 2 / values.length) as [number, number];
   const degrees = (va + vb) ** 2 / (va ** 2 / (a.length - 1) + vb ** 2 / (b.length - 1));
   const scale = largest([...a.map(Math.abs), ...b.map(Math.abs)]);
-  return testOf(mean(a) - mean(b), Math.sqrt(va + vb), degrees, scale, a.length + b.length - 2);
+  return testOf(mean(a) - mean(b), Math.sqrt(va + vb), degrees, scale);
 }
 
 /** Student's t test (1908) of whether paired differences have mean 0; undefined for fewer than two differences. */
 export function pairedTest(differences: readonly number[]): MeanTest | undefined {
   if (differences.length < 2) return undefined;
-  const degrees = differences.length - 1;
   const error = standardDeviation(differences) / Math.sqrt(differences.length);
   const scale = largest(differences.map(Math.abs));
-  return testOf(mean(differences), error, degrees, scale, degrees);
+  return testOf(mean(differences), error, differences.length - 1, scale);
 }
 
-/** @param without degrees of freedom to report if the values have no spread */
-function testOf(
-  difference: number,
-  error: number,
-  degrees: number,
-  scale: number,
-  without: number,
-): MeanTest {
+function testOf(difference: number, error: number, degrees: number, scale: number): MeanTest {
   // Sums of equal values have rounding errors, which must count neither as spread nor as a difference.
   const rounding = 1e-12 * scale;
   if (error <= rounding) {
     const same = Math.abs(difference) <= rounding;
-    const t = same ? 0 : Math.sign(difference) * Number.POSITIVE_INFINITY;
-    return { difference, t, degrees: without, p: same ? 1 : 0, interval: [difference, difference] };
+    return { difference, p: same ? 1 : 0, interval: [difference, difference] };
   }
-  const t = difference / error;
   const half = studentQuantile975(degrees) * error;
   const interval = [difference - half, difference + half] as const;
-  return { difference, t, degrees, p: studentTwoSided(t, degrees), interval };
-}
-
-/** p-value of the two-sided exact sign test, ignoring ties; for binary outcomes, McNemar's exact test (1947). */
-export function signTest(wins: number, losses: number): number {
-  const pairs = wins + losses;
-  // Uses logarithms, because 0.5^1100 underflows to 0.
-  let logTerm = pairs * Math.log(0.5);
-  let tail = 0;
-  for (let k = 0; k <= Math.min(wins, losses); k++) {
-    tail += Math.exp(logTerm);
-    logTerm += Math.log((pairs - k) / (k + 1));
-  }
-  return Math.min(1, 2 * tail);
+  return { difference, p: studentTwoSided(difference / error, degrees), interval };
 }
 
 /** Holm's step-down adjusted p-values (1979), in the order of `ps`. */

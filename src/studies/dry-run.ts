@@ -6,8 +6,7 @@ import { plural } from '../base/text/numbers.js';
 import { resolvedYaml } from '../config/load.js';
 import { Prompter } from '../experiment/prompter.js';
 import type { Assembly } from '../experiment/setup/assemble.js';
-import type { ChatMessage } from '../models/language-model.js';
-import { type ParameterSpec, policiesText } from '../policies/policy.js';
+import { policiesText } from '../policies/policy.js';
 import { measure } from '../rollout/evaluation.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import type { RecordedRun } from '../runs/logs.js';
@@ -17,18 +16,6 @@ export interface DryRunArguments {
   /** Number of random policies to evaluate for the history, starting with the warm-up (default: none). */
   readonly history?: number | undefined;
   readonly json: boolean;
-}
-
-/** Output of `--dry-run --json`. */
-interface FirstPrompt {
-  /** The resolved config, in the format of `configs/schema.json`. */
-  readonly config: Readonly<Record<string, unknown>>;
-  readonly model: string;
-  /** Absent if policies are programs. */
-  readonly parameters?: ParameterSpec;
-  /** Iteration to which the prompt belongs. */
-  readonly iteration: number;
-  readonly messages: readonly ChatMessage[];
 }
 
 export async function dryRun(
@@ -45,14 +32,8 @@ export async function dryRun(
   const messages = prompter.messages(iteration);
   if (args.json) {
     const { description, parameters } = family;
-    const said = {
-      config: { ...config },
-      model: proposer.id,
-      ...(description.kind !== 'program' && { parameters }),
-      iteration,
-      messages,
-    };
-    context.print(JSON.stringify(said satisfies FirstPrompt));
+    const spec = description.kind !== 'program' && { parameters };
+    context.print(JSON.stringify({ config, model: proposer.id, ...spec, iteration, messages }));
     return 0;
   }
   context.print(resolvedYaml(config).trimEnd());

@@ -6,7 +6,7 @@ import { createProgress } from '../base/text/progress.js';
 import type { RunEvent } from '../runs/events.js';
 import { resultOf, summaryOf } from '../runs/summary.js';
 import type { Plan, PlanEntry, RunEnd, ScheduleArguments } from './plan.js';
-import { alertText, rateText, readingText, waitingText } from './run-progress.js';
+import { showTrouble } from './run-progress.js';
 
 /** Shows the overall progress of all runs, plus a line per run. */
 export function createPlanDisplay(
@@ -55,21 +55,6 @@ export function createPlanDisplay(
       const { path } = entry;
       const run = running.get(entry)!;
       switch (event.kind) {
-        case 'waiting':
-          note(`${path}: ${waitingText(event)}`);
-          break;
-        case 'rate-limited':
-          progress.pause(`${path}  ${rateText(event)}`, 1000 * event.seconds);
-          break;
-        case 'reading':
-          progress.pause(`${path}  ${readingText(event)}`, 0);
-          break;
-        case 'warning':
-          note(`${path}: ${alertText(event)}`, event.message.replaceAll(/\d+/g, '#'));
-          break;
-        case 'fault':
-          note(`${path}: ${alertText(event)}`, event.fault);
-          break;
         case 'run-started':
           run.of = event.iterations;
           break;
@@ -80,7 +65,10 @@ export function createPlanDisplay(
           update([path, `now ${returnText(event.score)}`, `best ${returnText(event.best)}`]);
           break;
         }
-        default:
+        default: {
+          const alert = (text: string, key?: string) => note(`${path}: ${text}`, key);
+          showTrouble({ alert, pause: (text, ms) => progress.pause(`${path}  ${text}`, ms) }, event);
+        }
       }
     },
     end(entry: PlanEntry, { kind, message }: RunEnd) {

@@ -66,6 +66,16 @@ export interface ScheduleArguments {
   readonly open?: boolean | undefined;
 }
 
+/** Arguments of a command that plans runs. */
+export interface PlanArguments extends ScheduleArguments {
+  readonly overrides: readonly string[];
+  /** Directory of the runs and the result. Default: one in `runsDir`, named after the hash of the plan. */
+  readonly out?: string | undefined;
+  readonly runsDir: string;
+  /** Whether to submit the runs to a cluster. */
+  readonly slurm?: boolean | undefined;
+}
+
 /** @throws UserError if runs of the config would have no confirmed returns to compare */
 export function requireConfirmation({ confirmation }: Config, file: string): void {
   if (confirmation.candidates > 0) return;

@@ -50,21 +50,31 @@ function withoutBulk(event: RunEvent): object {
   return rest;
 }
 
+/** Where trouble is shown. Alerts with the same `key` have the same to say. */
+interface Troubled extends Pick<Progress, 'pause'> {
+  alert(text: string, key?: string): void;
+}
+
 /** Shows what the model does: warnings, faults and pauses. */
-function showTrouble(progress: Progress, event: RunEvent): void {
+export function showTrouble(shown: Troubled, event: RunEvent): void {
   switch (event.kind) {
     case 'warning':
+      shown.alert(warningText(event.message), event.message.replaceAll(/\d+/g, '#'));
+      break;
     case 'fault':
-      progress.alert(alertText(event));
+      shown.alert(warningText(`first fault “${event.fault}”: ${event.message}`), event.fault);
       break;
     case 'waiting':
-      progress.alert(waitingText(event));
+      shown.alert(waitingText(event));
       break;
     case 'rate-limited':
-      progress.pause(rateText(event), 1000 * event.seconds);
+      shown.pause(
+        `waiting for the rate limit: ${formatDuration(1000 * event.seconds)}`,
+        1000 * event.seconds,
+      );
       break;
     case 'reading':
-      progress.pause(readingText(event), 0);
+      shown.pause(readingText(event), 0);
       break;
     default:
   }
@@ -214,23 +224,17 @@ const placeOf = ({ iteration }: Pick<Best, 'iteration'>) =>
 
 type Of<Kind extends RunEvent['kind']> = Extract<RunEvent, { readonly kind: Kind }>;
 
-export const alertText = (event: Of<'warning' | 'fault'>): string =>
-  warningText(event.kind === 'warning' ? event.message : `first fault “${event.fault}”: ${event.message}`);
-
 /** Describes what the run waits for after the first stop request. */
-export function waitingText({ seconds }: Of<'waiting'>): string {
+function waitingText({ seconds }: Of<'waiting'>): string {
   const most =
     seconds === undefined ? 'without a time limit' : `for at most ${formatDuration(1000 * seconds)}`;
   return `waiting for the model's answer, ${most} (press Ctrl-C again to stop now; resuming repeats the request)`;
 }
 
-export const readingText = ({ read, of }: Of<'reading'>): string =>
+const readingText = ({ read, of }: Of<'reading'>): string =>
   read < of
     ? `reading ${formatCount(of)} tokens of prompt, ${Math.floor((100 * read) / of)} % done`
     : `writing, after ${formatCount(of)} tokens of prompt`;
-
-export const rateText = ({ seconds }: Of<'rate-limited'>): string =>
-  `waiting for the rate limit: ${formatDuration(1000 * seconds)}`;
 
 function usageFigures({ usage, caps }: Of<'iteration-finished'>): string[] {
   const tokens = usage.promptTokens + usage.completionTokens;

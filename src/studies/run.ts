@@ -248,17 +248,11 @@ export async function finishRun(
     await executeRun({ assembly, directory }, createDisplay({ json, quiet }, context), context);
   } catch (error) {
     const { manifest, path } = directory;
-    const ended = { ...resultOf(summaryOf(path, manifest), context.cwd), status: 'failed' } as const;
-    if (json) context.print(JSON.stringify({ ...ended, error: messageOf(error) } satisfies FailedRun));
+    const ended = { ...resultOf(summaryOf(path, manifest), context.cwd), status: 'failed' };
+    if (json) context.print(JSON.stringify({ ...ended, error: messageOf(error) }));
     throw error;
   }
   return exitCodeOf(printResult(directory.path, assembly.family.parameters, json, context).status);
-}
-
-/** The last line of `--json` if an error aborts a run. */
-interface FailedRun extends Omit<RunResult, 'status'> {
-  readonly status: 'failed';
-  readonly error: string;
 }
 
 /** Name of a new run's directory: `<name>-<date>-<time>` in UTC; `<name>` is the config's `name`, or its file's. */

@@ -64,12 +64,6 @@ interface Reporting<Result> {
   readonly page: string;
 }
 
-/** The last line of `--json` if a later command will report the combined results. */
-interface PlanProgress extends Pick<PlanOutcome, 'status' | 'complete' | 'played'> {
-  /** Directory of the runs. */
-  readonly out: string;
-}
-
 /**
  * Executes the remaining runs of a plan and prints the results. After the first stop request, each run finishes its
  * iteration; after the second, it stops immediately. Returns the exit code.
@@ -92,8 +86,8 @@ export async function runPlan<Result>(
   const { directory } = place;
   /** Reports only the progress, because a later command will print the results. */
   const handOver = ({ complete, played, status }: PlanOutcome): number => {
-    const progress: PlanProgress = { status, complete, played, out: shownPath(directory, context.cwd) };
-    if (json) context.print(JSON.stringify(progress));
+    const out = shownPath(directory, context.cwd);
+    if (json) context.print(JSON.stringify({ status, complete, played, out }));
     return exitCodeOf(status);
   };
   if (part !== undefined) {

@@ -69,8 +69,7 @@ function groupMean(
   runs: readonly ConfiguredRun[],
   of: (run: ConfiguredRun) => number | null,
 ): GroupMean | null {
-  const found = summarizeMean([...meanBySeed(runs, of).values()], commonRange(runs));
-  return found ? { count: found.count, mean: found.mean, interval: found.meanInterval } : null;
+  return summarizeMean([...meanBySeed(runs, of).values()], commonRange(runs)) ?? null;
 }
 
 /** The groups that the query selects by `of`, `filter` and `group`, in the order of their values. */

@@ -6,24 +6,9 @@ import type { Item } from '../runs/listing/item.js';
 import type { Place, RunPlace } from '../runs/listing/scan.js';
 import type { RunSummary } from '../runs/summary.js';
 import type { ExportedRun } from '../runs/tables/rows.js';
-import {
-  type ComparedRun,
-  type ConfiguredRun,
-  readComparedRun,
-  withConfig,
-} from '../studies/comparison/compared-runs.js';
-import { groupRuns, settingOf, settingsOf } from '../studies/comparison/run-groups.js';
+import { type ConfiguredRun, readComparedRun, withConfig } from '../studies/comparison/compared-runs.js';
+import { groupRuns, remembered, settingOf, settingsOf } from '../studies/comparison/run-groups.js';
 import type { ConfigKeys } from '../web/messages.js';
-
-/** Caches the results of `read` by key; undefined if the run can't be read. */
-function remembered<K extends object, V>(read: (key: K) => V): (key: K) => V | undefined {
-  const known = new WeakMap<K, { readonly value: V | undefined }>();
-  return (key) => {
-    const found = known.get(key) ?? { value: unlessUnreadable(() => read(key)) };
-    known.set(key, found);
-    return found.value;
-  };
-}
 
 function unlessUnreadable<T>(read: () => T): T | undefined {
   try {
@@ -35,14 +20,14 @@ function unlessUnreadable<T>(read: () => T): T | undefined {
   }
 }
 
-const configured = remembered<RunSummary, ConfiguredRun>(withConfig);
+const configured = remembered((run: RunSummary) => unlessUnreadable(() => withConfig(run)));
 
 /** A run or play with its config; undefined for other items, and if the config can't be read. */
 export const configuredRun = ({ item, summary }: Place): ConfiguredRun | undefined =>
   item.kind !== 'training' && summary ? configured(summary) : undefined;
 
 /** A run with its curve; undefined if it can't be read. */
-export const comparedRun = remembered<ConfiguredRun, ComparedRun>(readComparedRun);
+export const comparedRun = remembered((run: ConfiguredRun) => unlessUnreadable(() => readComparedRun(run)));
 
 /** Number of configs to read before yielding to other requests; reading one curve takes about as long. */
 const readAtOnce = 20;

@@ -14,7 +14,7 @@ import { placeName, summaryOf } from '../runs/summary.js';
 import { largest } from '../statistics/descriptive.js';
 import { type Page, sectionsOf } from '../web/page.js';
 import { parentOf } from '../web/report/data/lineage.js';
-import { loggedProposals } from '../web/report/data/proposals.js';
+import { loggedProposals, type Place } from '../web/report/data/proposals.js';
 import { taskLabels } from '../web/report/data/task-labels.js';
 import { animationView, runPage } from '../web/report/run-report.js';
 import { proposalList } from '../web/report/views/call-log.js';
@@ -40,12 +40,8 @@ export async function shownRunPage(name: string, path: string): Promise<Page> {
     const place = html`<a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>`;
     return { entry, alt: `the ${title.toLowerCase()} policy, `, title: html`<b>${title}</b>, ${place}` };
   });
-  return runPage(
-    { ...runData(run), animations: [] },
-    {
-      linkOf: ({ iteration }) => pageAddress(name, `?iteration=${iteration}`),
-      episodes: animations(name, figures, config),
-    },
+  return runPage(runData(run), animations(name, figures, config), ({ iteration }) =>
+    pageAddress(name, `?iteration=${iteration}`),
   );
 }
 
@@ -69,14 +65,8 @@ function animations(name: string, shown: readonly Animated[], config: RunFrame['
   );
 }
 
-interface ShownIteration {
-  /** Evaluations up to and including the iteration, oldest first. */
-  readonly entries: readonly BufferEntry[];
-  /** Calls of this iteration only. */
-  readonly calls: readonly CallRecord[];
-}
-
-function readIteration(path: string, iteration: number): ShownIteration {
+/** The evaluations up to and including an iteration, oldest first, and the calls of this iteration only. */
+function readIteration(path: string, iteration: number) {
   const files = logsIn(path);
   const entries: BufferEntry[] = [];
   for (const entry of linesOf<BufferEntry>(files, 'evaluations', ignore)) {
@@ -175,11 +165,7 @@ const width = 480; // pixels
  */
 export async function episodeSvg(
   path: string,
-  {
-    candidate,
-    episode,
-    iteration,
-  }: { readonly iteration: number; readonly candidate: number; readonly episode: number },
+  { candidate, episode, iteration }: Place & { readonly episode: number },
 ): Promise<string> {
   const frame = await readShownFrame(path);
   const { config, manifest } = frame;

@@ -1,5 +1,15 @@
 /** Messages between server and browser. */
 
+/** The content of a page, which is saved to a file or sent to the live view. @template Of how content is written */
+export interface PageOf<Of> {
+  readonly title: string;
+  readonly header: Of;
+  readonly sections: readonly { readonly id: string; readonly title: string; readonly content: Of }[];
+  readonly footer: Of;
+  /** Config keys that differ between the runs of a study; the live view shows them in its table of runs. */
+  readonly keys?: readonly string[];
+}
+
 /** The config keys of all runs. */
 export interface ConfigKeys {
   readonly keys: readonly string[];
@@ -7,12 +17,10 @@ export interface ConfigKeys {
   readonly different: readonly string[];
 }
 
+/** The mean over the seeds of a group, with its 95% interval; null for one seed. */
 export interface GroupMean {
-  /** Number of seeds. */
-  readonly count: number;
   readonly mean: number;
-  /** 95% interval of the mean; null for one seed. */
-  readonly interval: readonly [number, number] | null;
+  readonly meanInterval: readonly [number, number] | null;
 }
 
 /** Statistics of the completed runs of a group, as `policyloop compare` computes them. */

@@ -2,31 +2,18 @@
 import { createHash } from 'node:crypto';
 import { packageText } from '../base/package.js';
 import { type Content, childrenOf, jsonForScript } from '../base/text/content.js';
+import type { PageOf } from './messages.js';
 import { paletteStyle } from './palette.js';
 
-export interface Section {
-  readonly id: string;
-  readonly title: string;
-  readonly content: Content;
-}
+export type Page = PageOf<Content>;
 
 /** Creates sections; omits those without content. */
 export const sectionsOf = (
   ...all: readonly (readonly [id: string, title: string, content: Content])[]
-): readonly Section[] =>
+): Page['sections'] =>
   all.flatMap(([id, title, content]) =>
     content === undefined || content === null || content === false ? [] : { id, title, content },
   );
-
-/** The content of a page, which is saved to a file or sent to the live view. */
-export interface Page {
-  readonly title: string;
-  readonly header: Content;
-  readonly sections: readonly Section[];
-  readonly footer: Content;
-  /** Config keys that differ between the runs of a study; the live view shows them in its table of runs. */
-  readonly keys?: readonly string[];
-}
 
 /** The page as the app reads it, in JSON. */
 export const pageData = ({ footer, header, sections, ...rest }: Page) => ({

@@ -36,14 +36,10 @@ export interface ParallelKey {
   readonly kind: 'list' | 'uniform' | 'loguniform';
 }
 
-export interface ParallelRun {
-  readonly group: number;
+export interface ParallelRun extends Omit<ParallelLine, 'at'> {
   /** The value of each key, as text. */
   readonly values: Readonly<Record<string, string>>;
   readonly result: number;
-  readonly note: string;
-  readonly href: string;
-  readonly link: string;
 }
 
 /** @param result title of the last axis */

@@ -211,4 +211,4 @@ function smallChart(
   };
 }
 
-const capitalised = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
+export const capitalised = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);

@@ -299,7 +299,7 @@ it('revisions appear in show, the report and iteration details, and in the estim
     const entry = entries.find((one) => one.iteration === iteration && one.candidate === candidate)!;
     expect(by).toBe(entry.revises === undefined ? undefined : 'critic');
   }
-  const page = renderReport({ ...runData(run), animations: [] });
+  const page = renderReport(runData(run));
   expect(page).toContain('"id":"revisions"');
   expect(page).toContain('["span",{"class":"chip"},"critic"]');
   expect(iterationText(iterationFigures(run, 2, undefined))).toMatch(

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
 import { mean } from '../../src/statistics/descriptive.js';
-import { holmAdjusted, pairedTest, signTest, welchTest } from '../../src/statistics/tests.js';
+import { holmAdjusted, pairedTest, welchTest } from '../../src/statistics/tests.js';
 
 /** Two examples of Welch's test: equal sizes, then 10 against 20. */
 const [a1, b1] = [
@@ -17,31 +17,14 @@ const [a2, b2] = [
   ],
 ];
 
-it('signTest is twice the smaller tail of a fair coin, also for thousands of pairs', () => {
-  expect(signTest(0, 0)).toBe(1);
-  expect(signTest(6, 0)).toBeCloseTo(2 / 64, 12);
-  expect(signTest(2, 8)).toBeCloseTo((2 * (1 + 10 + 45)) / 1024, 12);
-  expect(signTest(5, 5)).toBe(1);
-  // The normal approximation with a correction for continuity: z = 2.0.
-  expect(signTest(5000, 5201)).toBeCloseTo(0.0477, 3);
-});
-
 describe('welchTest', () => {
   // The formulas of Welch and Satterthwaite in mpmath with 30 digits.
   it.each([
-    [
-      a1,
-      b1,
-      [-2.84, -2.8667445235018, 27.867933962113, 0.0078091590021456, -4.8697304193767, -0.81026958062332],
-    ],
-    [
-      a2,
-      b2,
-      [-1.525, -1.5654335235985, 9.9047412486508, 0.14884169660533, -3.6984213253752, 0.64842132537517],
-    ],
+    [a1, b1, [-2.84, 0.0078091590021456, -4.8697304193767, -0.81026958062332]],
+    [a2, b2, [-1.525, 0.14884169660533, -3.6984213253752, 0.64842132537517]],
   ])('agrees with an exact computation', (a, b, expected) => {
-    const { difference, t, degrees, p, interval } = welchTest(a!, b!)!;
-    for (const [i, value] of [difference, t, degrees, p, ...interval].entries()) {
+    const { difference, p, interval } = welchTest(a!, b!)!;
+    for (const [i, value] of [difference, p, ...interval].entries()) {
       expect(value).toBeCloseTo(expected[i]!, 9);
     }
     const back = welchTest(b!, a!)!;
@@ -59,8 +42,7 @@ describe('welchTest', () => {
 describe('pairedTest', () => {
   it('agrees with an exact computation', () => {
     // Differences of Student's sleep data with one made negative, by the same formulas.
-    const { t, p } = pairedTest([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2])!;
-    expect(t).toBeCloseTo(1.3257101407138, 10);
+    const { p } = pairedTest([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2])!;
     expect(p).toBeCloseTo(0.21759778006845, 10);
   });
 

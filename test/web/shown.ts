@@ -3,19 +3,11 @@ import { type Content, childrenOf, type Shown } from '../../src/base/text/conten
 import type { TableData } from '../../src/base/text/table-data.js';
 import type { Chart } from '../../src/web/chart.js';
 import type { HeatMap } from '../../src/web/heat-map.js';
+import type { PageOf } from '../../src/web/messages.js';
 import { type Page, pageData } from '../../src/web/page.js';
 
 /** A page as the app gets it. */
-export interface SentPage {
-  readonly title: string;
-  readonly header: readonly Shown[];
-  readonly footer: readonly Shown[];
-  readonly sections: readonly {
-    readonly id: string;
-    readonly title: string;
-    readonly content: readonly Shown[];
-  }[];
-}
+export type SentPage = PageOf<readonly Shown[]>;
 
 const sent = <T>(value: unknown) => JSON.parse(JSON.stringify(value)) as T;
 

@@ -11,6 +11,7 @@ import type { ParameterVector } from '../../policies/policy.js';
 import { type Evaluation, evaluate } from '../../rollout/evaluation.js';
 import { svgAnimation } from '../../rollout/pictures/svg-animation.js';
 import { openTask } from '../../rollout/task.js';
+import type { Confirmation } from '../../runs/events.js';
 import { clipped } from '../../statistics/bootstrap.js';
 import {
   interquartileMean,
@@ -21,34 +22,29 @@ import {
 } from '../../statistics/descriptive.js';
 import { meanInterval95 } from '../../statistics/distributions.js';
 import { drawEpisode, openDrawable } from '../animations.js';
-import { faultsInFile, openPlayedPolicy, type PlayedPolicy } from '../programs/program-file.js';
+import {
+  faultsInFile,
+  openPlayedPolicy,
+  type PlayedPolicy,
+  type PolicyRequest,
+} from '../programs/program-file.js';
 import { closeEnvironment, workersFor } from '../setup/assemble.js';
 
-interface EvaluationRequest {
-  /** A run, or a program file. */
-  readonly run: string;
-  readonly runsDir: string;
-  /** Environment to play; required for a program file, invalid for a run. */
-  readonly environment?: string | undefined;
+interface EvaluationRequest extends PolicyRequest {
   readonly episodes: number;
   /** Root seed of the episodes (default: the run's); never yields a seed of the run's evaluations. */
   readonly seed?: number | undefined;
-  /** Defaults to the iteration of the run's best policy. */
-  readonly iteration?: number | undefined;
   readonly workers?: number | undefined;
   /** SVG file for an animation of the first episode. */
   readonly picture?: string | undefined;
 }
 
 /** Output of `evaluate --json`. */
-export interface EvaluationFigures {
+export interface EvaluationFigures
+  extends Pick<Confirmation, 'parameters' | 'program' | 'episodes' | 'mean' | 'ci95'> {
   readonly run: string;
   /** Iteration of the evaluated policy; null for a program file. */
   readonly iteration: number | null;
-  readonly episodes: number;
-  readonly mean: number;
-  /** 95% confidence interval of the mean. */
-  readonly ci95: readonly [number, number];
   readonly standardDeviation: number;
   /** Interquartile mean. */
   readonly iqm: number;
@@ -56,9 +52,6 @@ export interface EvaluationFigures {
   readonly max: number;
   /** Mean episode length, in steps. */
   readonly meanLength: number;
-  readonly parameters: ParameterVector;
-  /** Source of a program; `parameters` then holds the hash of its structure and its constants. */
-  readonly program?: string;
   readonly returns: readonly number[];
 }
 

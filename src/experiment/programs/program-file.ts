@@ -15,6 +15,7 @@ import { openProgramPolicies } from '../../policies/program-policies.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { programFailureText } from '../../runs/failure-text.js';
 import { findRun } from '../../runs/listing/names.js';
+import type { Best } from '../../runs/manifest.js';
 import { choosePolicy, type OpenedRun, readWholeRun } from '../../runs/open-run.js';
 
 /** In bytes. */
@@ -67,15 +68,8 @@ export function programIn(text: string): string {
     );
 }
 
-/** A program of a run. */
-export interface ChosenProgram {
-  readonly iteration: number;
-  /** 0-based. */
-  readonly candidate: number;
-  /** Mean return of its evaluation. */
-  readonly return: number;
-  readonly program: string;
-}
+/** A program of a run, with the mean return of its evaluation. */
+export type ChosenProgram = Required<Omit<Best, 'parameters'>>;
 
 /**
  * @param iteration defaults to the iteration of the run's best policy
@@ -124,12 +118,13 @@ export interface PlayedPolicy {
   readonly file?: string;
 }
 
-interface PolicyRequest {
+export interface PolicyRequest {
   /** A run, or a program file. */
   readonly run: string;
   readonly runsDir: string;
-  /** Required for a program file; invalid for a run. */
+  /** Environment to play; required for a program file, invalid for a run. */
   readonly environment?: string | undefined;
+  /** Defaults to the iteration of the run's best policy. */
   readonly iteration?: number | undefined;
 }
 

@@ -1,12 +1,13 @@
 /** Reads chat completions of all servers. */
 import { z } from 'zod';
 import { jsonIn } from '../../base/files/json-depth.js';
-import type { ChatMessage, Completion, FinishReason } from '../language-model.js';
+import type { Completion, FinishReason } from '../language-model.js';
 import {
   checkUsage,
   fullWarning,
   type ReportedCounts,
   replyFaults,
+  type Sent,
   silenceWarning,
 } from '../reply-faults.js';
 import { kindOf, serverError } from './json-fetch.js';
@@ -58,12 +59,7 @@ const withoutChoices = z.object({ choices: z.array(z.unknown()).max(0).nullish()
 /** One completion per choice; the first one carries the usage, latency and retries of the whole call. */
 export function completionsOf(
   response: ChatCompletion,
-  sent: {
-    readonly messages: readonly ChatMessage[];
-    readonly maxTokens: number | undefined;
-    /** The context window that was requested, if the server lets requests choose. */
-    readonly window?: number;
-  },
+  sent: Sent,
   { warnings, ...call }: Pick<Completion, 'latencyMs' | 'retries' | 'failedTries' | 'warnings'>,
 ): readonly Completion[] {
   const choices = response.choices.map(readChoice);

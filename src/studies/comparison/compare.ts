@@ -13,7 +13,7 @@ import { compareGroups, type LeftOut } from './run-comparison.js';
 import { groupRuns, identityOf } from './run-groups.js';
 import { comparisonCsv, comparisonTables } from './table.js';
 
-interface CompareRequest {
+export interface CompareRequest {
   readonly runs: readonly string[];
   readonly runsDir: string;
   readonly by: readonly string[] | undefined;

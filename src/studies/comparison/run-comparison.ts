@@ -1,7 +1,6 @@
 /** Computes the figures of each group of runs and tests the differences between them. */
 import { version } from '../../base/package.js';
 import type { TargetConfig } from '../../config/config.js';
-import type { RunStatus } from '../../runs/reader.js';
 import { bootstrapMedian95, type Interval } from '../../statistics/bootstrap.js';
 import { largest, mean, median, smallest } from '../../statistics/descriptive.js';
 import { type Summary, summarize } from '../../statistics/paired.js';
@@ -80,20 +79,14 @@ export interface TargetFigures {
 }
 
 /** A run in the output of `compare --json`. */
-interface RunFigures {
+interface RunFigures extends Pick<ComparedRun, 'status' | 'ended' | 'observed' | 'evaluations' | 'tokens'> {
   /** Path of the run directory. */
   readonly run: string;
   readonly seed: number;
-  readonly status: RunStatus;
-  /** Why it ended, in words. */
-  readonly ended: string;
   readonly confirmed: number | null;
-  readonly observed: number | null;
   /** See `GroupFigures.area`. */
   readonly area: number | null;
   readonly iterations: number;
-  readonly evaluations: number;
-  readonly tokens: number;
   readonly cost: number | null;
 }
 

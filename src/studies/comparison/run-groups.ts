@@ -52,13 +52,13 @@ const bare: ReadonlySet<string> = new Set(['model', 'prompts.set', 'name']);
 
 type Configured = Pick<ConfiguredRun, 'config' | 'manifest'>;
 
-/** Caches the settings derived from each run. */
-function remembered<T extends Configured>(derive: (run: T) => Settings): (run: T) => Settings {
-  const known = new WeakMap<T, Settings>();
+/** Caches what is derived from each run. */
+export function remembered<T extends object, V>(derive: (run: T) => V): (run: T) => V {
+  const known = new WeakMap<T, { readonly value: V }>();
   return (run) => {
-    const settings = known.get(run) ?? derive(run);
-    known.set(run, settings);
-    return settings;
+    const found = known.get(run) ?? { value: derive(run) };
+    known.set(run, found);
+    return found.value;
   };
 }
 
@@ -89,7 +89,7 @@ function flatten(value: unknown, key: string): readonly (readonly [string, strin
 
 /** The settings that define an experiment. */
 export const materialSettings = remembered(
-  (run) => new Map([...settingsOf(run)].filter(([key]) => !immaterial.test(key))),
+  (run: Configured): Settings => new Map([...settingsOf(run)].filter(([key]) => !immaterial.test(key))),
 );
 
 /** The value of a key or of a whole section; `–` if it isn't set. */

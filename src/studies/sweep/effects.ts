@@ -1,7 +1,7 @@
 /** The effects of a sweep's keys on the confirmed return. */
 import type { Interval } from '../../statistics/bootstrap.js';
 import { mean } from '../../statistics/descriptive.js';
-import { comparePairs, type Summary, summarize } from '../../statistics/paired.js';
+import { comparePairs, type PairedDifference, type Summary, summarize } from '../../statistics/paired.js';
 import { type Judged, verdicts } from '../../statistics/tests.js';
 import type { SettingFigures } from './ranking.js';
 
@@ -14,14 +14,10 @@ interface LevelMean {
 }
 
 /** The effect of a key's value compared with its first value. */
-export interface Effect extends Judged {
+export interface Effect extends Judged, Pick<PairedDifference, 'difference' | 'interval' | 'p'> {
   readonly key: string;
   readonly of: string;
   readonly against: string;
-  /** In units of the return; `interval` is 95%. */
-  readonly difference: number;
-  readonly interval: Interval | null;
-  readonly p: number | null;
 }
 
 export interface Effects {

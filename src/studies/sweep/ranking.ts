@@ -1,20 +1,13 @@
 /** Ranks the settings of a sweep, and says whether the best one is significantly better than the next. */
 
 import { formatInterval, formatReturn, formatSigned, plural } from '../../base/text/numbers.js';
-import type { BaselineName } from '../../config/baselines.js';
 import type { UsageTotals } from '../../runs/calls.js';
 import { comparePairs, type Summary } from '../../statistics/paired.js';
 import { fewestForVerdict, verdicts } from '../../statistics/tests.js';
 import { pText } from '../comparison/words.js';
-import { settingName } from './settings.js';
+import { type SweepSetting, settingName } from './settings.js';
 
-export interface SettingFigures {
-  readonly name: string;
-  readonly values: Readonly<Record<string, string>>;
-  /** The search that replaced the model, if any. */
-  readonly baseline: BaselineName | null;
-  /** Names of the baselines to compare this setting with. */
-  readonly comparedWith: readonly string[];
+export interface SettingFigures extends Omit<SweepSetting, 'config'> {
   /** Number of complete runs. */
   readonly runs: number;
   /** Confirmed returns in the order of the seeds; null if a seed has none. */

@@ -10,11 +10,12 @@ import { addUsage } from '../../runs/usage.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../statistics/descriptive.js';
 import { summarize } from '../../statistics/paired.js';
+import type { ParallelKey } from '../../web/parallel.js';
 import type { GroupDifference } from '../comparison/comparability.js';
 import { baselineDifferences } from './baselines.js';
 import { type Effects, effectsOf } from './effects.js';
 import { ranked, type SettingFigures } from './ranking.js';
-import type { SweepSetting, SweptKey } from './settings.js';
+import type { SweepSetting } from './settings.js';
 import type { Sweep } from './sweep-plan.js';
 
 /** The results in one environment. Returns of different environments can't be compared. */
@@ -40,7 +41,7 @@ export interface SweepResult {
   readonly name: string;
   readonly method: string;
   /** How the values of each key were chosen. */
-  readonly keys: readonly { readonly key: string; readonly kind: SweptKey['values']['kind'] }[];
+  readonly keys: readonly ParallelKey[];
   readonly seeds: readonly number[];
   readonly tasks: readonly SweptTask[];
   readonly usage: UsageTotals;

@@ -10,21 +10,17 @@ import { runFiles } from '../../runs/reader.js';
 import { formatUsage } from '../../runs/summary.js';
 import { page } from '../../web/page.js';
 import { inFile } from '../../web/study.js';
-import { checkConfig, resultFiles, type ScheduleArguments } from '../plan.js';
-import { type PlanOutcome, type PlanStatus, runPlan } from '../schedule.js';
+import { checkConfig, type PlanArguments, resultFiles } from '../plan.js';
+import { type PlanOutcome, runPlan } from '../schedule.js';
 import { sweepPage } from './sweep-page.js';
 import { loadPlannedSweep, sweepPlace, sweepPlan } from './sweep-plan.js';
 import { type SweepResult, sweepReader, sweepResult } from './sweep-result.js';
 import { sweepOnTerminal } from './sweep-tables.js';
 
-interface SweepArguments extends ScheduleArguments {
+interface SweepArguments extends PlanArguments {
   readonly config: string;
-  readonly overrides: readonly string[];
-  readonly out?: string | undefined;
-  readonly runsDir: string;
   /** Adds baselines with the budget of each setting. */
   readonly baselines: boolean;
-  readonly slurm?: boolean | undefined;
 }
 
 /**
@@ -54,16 +50,6 @@ function write(result: SweepResult, directory: string): SweepResult {
   return result;
 }
 
-/** The last line that `--json` prints. */
-interface SweepSummary extends Omit<SweepResult, 'status'> {
-  /** Status of this command. */
-  readonly status: PlanStatus;
-  /** Status of the whole sweep. */
-  readonly result: SweepResult['status'];
-  /** Directory of the sweep. */
-  readonly out: string;
-}
-
 function printSweep(
   result: SweepResult,
   outcome: PlanOutcome,
@@ -73,9 +59,8 @@ function printSweep(
 ): void {
   const out = shownPath(directory, context.cwd);
   if (json) {
-    const { status, ...rest } = result;
-    const summary: SweepSummary = { ...rest, status: outcome.status, result: status, out };
-    context.print(JSON.stringify(summary));
+    // `status` is this command's; `result` is the whole sweep's.
+    context.print(JSON.stringify({ ...result, status: outcome.status, result: result.status, out }));
     return;
   }
   const lines = [

@@ -1,7 +1,6 @@
 import { type Content, Part } from '../../base/text/content.js';
 import { html, preformatted } from '../../base/text/html.js';
-import { apart, formatReturn, plural } from '../../base/text/numbers.js';
-import type { Config } from '../../config/config.js';
+import { formatReturn } from '../../base/text/numbers.js';
 import { bestEntry } from '../../rollout/replay-buffer.js';
 import { placeName } from '../../runs/summary.js';
 import { type Page, page, sectionsOf } from '../page.js';
@@ -10,7 +9,7 @@ import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve } from './charts/learning-curve.js';
 import { memberFigures, revisionFigures } from './data/contributions.js';
 import { lineage } from './data/lineage.js';
-import { loggedProposals, onlyProposals, type RunData, type ShownEpisode } from './data/proposals.js';
+import { loggedProposals, onlyProposals, type RunData } from './data/proposals.js';
 import { type ShownCalls, shownCalls } from './data/shown-calls.js';
 import { type TaskLabels, taskLabels } from './data/task-labels.js';
 import { callLog } from './views/call-log.js';
@@ -25,16 +24,13 @@ import { UsageByIteration, usageView } from './views/usage-view.js';
 /**
  * Renders `report.html`: a run as a single file that opens from disk. Deterministic: the same data give the same bytes.
  */
-export const renderReport = (data: RunData): string => page(runPage(data));
+export const renderReport = (data: RunData, episodes?: Content): string => page(runPage(data, episodes));
 
 /**
- * @param live where a click on an evaluation leads (by default, to its entry in the log), and animations that replace
- * those of the data
+ * @param episodes animations of some policies
+ * @param linkOf where a click on an evaluation leads (default: to its entry in the log)
  */
-export function runPage(
-  data: RunData,
-  live?: { readonly linkOf: ShownCalls['link']; readonly episodes: Content },
-): Page {
+export function runPage(data: RunData, episodes: Content, linkOf?: ShownCalls['link']): Page {
   const { config, configYaml, events, manifest } = data;
   const usage = new UsageByIteration();
   const proposals = loggedProposals(data, (call) => usage.add(call));
@@ -47,13 +43,9 @@ export function runPage(
     sections: sectionsOf(
       ['result', 'Result', headline(data, proposals)],
       ['warnings', 'Warnings', warnings(data)],
-      ['curve', 'Learning curve', learningCurve(data, proposals, live?.linkOf ?? shown.link)],
+      ['curve', 'Learning curve', learningCurve(data, proposals, linkOf ?? shown.link)],
       ['predictions', 'Predicted returns', predictionView(proposals)],
-      [
-        'episodes',
-        'Episodes',
-        live?.episodes ?? animationView(data.animations.map((episode) => animationOf(episode, config))),
-      ],
+      ['episodes', 'Episodes', episodes],
       ['parameters', 'Parameters', !arePrograms && parameterHeatMap(data, labels)],
       ['policy', arePrograms ? 'Best program' : 'Best policy', bestPolicy(data, labels)],
       [
@@ -97,7 +89,7 @@ ${vector}`;
 }
 
 /** An animation of an episode: its picture, or its address on the server. */
-interface ShownAnimation {
+export interface ShownAnimation {
   readonly picture: { readonly svg: string } | { readonly address: string };
   readonly alt: string;
   readonly caption: Content;
@@ -109,15 +101,3 @@ export const animationView = (shown: readonly ShownAnimation[]): Content =>
     ? undefined
     : html`<div class="animations">${shown.map(({ alt, caption, picture }) => html`<figure>${new Part('episode-picture', { ...picture, alt })}<figcaption>${caption}</figcaption></figure>`)}</div>
 <p class="note">Each animation shows the first episode of its evaluation.</p>`;
-
-function animationOf(episode: ShownEpisode, config: Pick<Config, 'candidates'>): ShownAnimation {
-  const { name, score, length, recorded, svg } = episode;
-  const place = placeName(episode, config);
-  const asText = apart([episode.return, recorded, score]);
-  const outcome = `return ${asText(episode.return)} in ${plural(length, 'step')}`;
-  return {
-    picture: { svg },
-    alt: `Animation of the ${name.toLowerCase()} policy, ${place}: ${outcome}`,
-    caption: html`<b>${name}</b>, ${place}: ${outcome}; mean return of the evaluation: ${asText(score)}.${recorded !== episode.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode; the environment or policyloop may have changed since.</span>`}`,
-  };
-}

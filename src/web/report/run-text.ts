@@ -6,6 +6,7 @@ import type { ParameterVector } from '../../policies/policy.js';
 import { type BufferEntry, bestEntries } from '../../rollout/replay-buffer.js';
 import { failureKind } from '../../runs/failure-text.js';
 import { type Labels, readLabels } from '../../runs/listing/labels.js';
+import type { Best, Manifest } from '../../runs/manifest.js';
 import type { OpenedRun } from '../../runs/open-run.js';
 import { programTitle, sourceLines } from '../../runs/program-text.js';
 import {
@@ -37,22 +38,13 @@ interface Shown {
 }
 
 /** Output of `show --json` for a run. */
-export interface RunFigures extends RunResult, Labels {
-  readonly environment: string;
-  readonly model: string;
-  readonly seed: number;
-  readonly top: readonly {
-    readonly iteration: number;
-    readonly candidate: number;
-    readonly return: number;
-    readonly parameters: ParameterVector;
-    /** Source of a program; `parameters` then holds the hash of its structure and its constants. */
-    readonly program?: string;
+export interface RunFigures extends RunResult, Labels, Pick<Manifest, 'environment' | 'model' | 'seed'> {
+  readonly top: readonly (Best & {
     /** The proposer: a portfolio member or a stage; absent otherwise. */
     readonly by?: string;
     /** The weights that the parameters define; present only if the parameters are coordinates in a random subspace. */
     readonly weights?: ParameterVector;
-  }[];
+  })[];
   /** Contributions of the members of a portfolio. */
   readonly members?: readonly MemberFigures[];
   /** What revisions contributed; absent if none was requested. */

@@ -26,7 +26,7 @@ import { largest } from '../../statistics/descriptive.js';
 import { type Chart, chartFigure } from '../chart.js';
 import { type Page, sectionsOf } from '../page.js';
 import { pageHeader, tile, warningList, writtenBy } from '../study.js';
-import { type TrainingWords, trainingCharts, trainingLoss } from '../training-charts.js';
+import { capitalised, type TrainingWords, trainingCharts, trainingLoss } from '../training-charts.js';
 import { baselines, dataView, samplesView } from './views/training-view.js';
 
 export interface ShownTraining extends TrainingFiles {
@@ -181,8 +181,6 @@ function alarms({ about, facts }: ShownTraining): readonly Content[] {
       html`${when}${message}${hint !== null && html`<br /><span class="muted">${hint}</span>`}`,
   );
 }
-
-const capitalised = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
 
 function useOf({ facts }: ShownTraining): Content {
   const { best, command, folder, path, result, status, unit } = facts;

@@ -2,15 +2,17 @@ import { join } from 'node:path';
 import { UserError } from '../../base/errors.js';
 import { replaceFile } from '../../base/files/files.js';
 import { readOwnText } from '../../base/files/regular-file.js';
+import { html } from '../../base/text/html.js';
+import { apart, plural } from '../../base/text/numbers.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../../experiment/animations.js';
 import type { PolicyFamily } from '../../policies/policy.js';
 import { ProgramFault } from '../../policies/program/program.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { notablePolicies, type OpenedRun, readShownRun } from '../../runs/open-run.js';
 import { runFiles } from '../../runs/reader.js';
-import { summaryOf } from '../../runs/summary.js';
-import type { RunData, ShownEpisode } from './data/proposals.js';
-import { renderReport } from './run-report.js';
+import { placeName, summaryOf } from '../../runs/summary.js';
+import type { RunData } from './data/proposals.js';
+import { animationView, renderReport, type ShownAnimation } from './run-report.js';
 
 /**
  * Writes `report.html` for the run at `path`; returns its path.
@@ -20,11 +22,11 @@ import { renderReport } from './run-report.js';
 export async function writeReport(path: string, played?: PolicyFamily): Promise<string> {
   const report = join(path, runFiles.report);
   const run = await readShownRun(path);
-  replaceFile(report, renderReport({ ...runData(run), animations: await animationsOf(run, played) }));
+  replaceFile(report, renderReport(runData(run), animationView(await animationsOf(run, played))));
   return report;
 }
 
-export function runData(run: OpenedRun): Omit<RunData, 'animations'> {
+export function runData(run: OpenedRun): RunData {
   const { path, manifest, config, family, recorded } = run;
   return {
     ...summaryOf(path, manifest),
@@ -60,7 +62,7 @@ export function namedPolicies(
 async function animationsOf(
   run: OpenedRun,
   played: PolicyFamily | undefined,
-): Promise<readonly ShownEpisode[]> {
+): Promise<readonly ShownAnimation[]> {
   const { manifest, config, recorded } = run;
   const names = namedPolicies(recorded.entries, manifest);
   if (names.size === 0 || !(played !== undefined || isDrawnFromConfig(config))) return [];
@@ -70,18 +72,22 @@ async function animationsOf(
   const setting = { config, seed: manifest.seed, environment, family: played ?? run.family };
   const choice = { kind: 'evaluated', episode: 0 } as const;
   try {
-    const episodes = [...names].flatMap(([entry, name]): ShownEpisode | readonly [] => {
+    return [...names].flatMap(([entry, name]): ShownAnimation | readonly [] => {
       try {
         const draw = (maxFrames: number) => drawEpisode(setting, entry, choice, maxFrames);
         const { replay, recorded = replay.return, svg } = drawBounded(draw, animationWidth);
-        const { iteration, candidate, score } = entry;
-        const { length, return: replayed } = replay;
-        return { name, iteration, candidate, score, return: replayed, length, recorded, svg };
+        const place = placeName(entry, config);
+        const asText = apart([replay.return, recorded, entry.score]);
+        const outcome = `return ${asText(replay.return)} in ${plural(replay.length, 'step')}`;
+        return {
+          picture: { svg },
+          alt: `Animation of the ${name.toLowerCase()} policy, ${place}: ${outcome}`,
+          caption: html`<b>${name}</b>, ${place}: ${outcome}; mean return of the evaluation: ${asText(entry.score)}.${recorded !== replay.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode; the environment or policyloop may have changed since.</span>`}`,
+        };
       } catch (error) {
         return undrawn(error) ?? [];
       }
     });
-    return episodes;
   } finally {
     environment.close?.();
   }

@@ -146,7 +146,7 @@ it('check validates the language model in a portfolio', async () => {
 it('the report, show and iteration details name the members that proposed', async () => {
   const { path } = await runExperimentFrom(portfolio({ members: [...baselines] }, { candidates: 3 }));
   const run = await readWholeRun(path);
-  const page = renderReport({ ...runData(run), animations: [] });
+  const page = renderReport(runData(run));
   expect(page).toContain('Members');
   for (const name of ['hill-climb', 'gp', 'cma-es']) expect(visibleText(page)).toContain(`${name} `);
   const figures = memberFigures(loggedProposals(run.recorded));

@@ -196,7 +196,6 @@ export function runFixture(
     calls,
     events,
     faults: [],
-    animations: [],
   };
 }
 

@@ -153,7 +153,7 @@ describe('groups', () => {
   it('are sorted by their values, or by the means that the server computed', () => {
     const order = (sort: string) =>
       sortedGroups(groups, sort, ({ values }) =>
-        values[0] === 1 ? { observed: null, confirmed: { count: 1, mean: 50, interval: null } } : undefined,
+        values[0] === 1 ? { observed: null, confirmed: { mean: 50, meanInterval: null } } : undefined,
       ).map(({ environment, values }) => `${environment} ${values[0]}`);
     expect(order('name')).toEqual(['CartPole-v1 0.7', 'FrozenLake-v1 0.7', 'CartPole-v1 1', 'data null']);
     expect(order('-confirmed').slice(0, 2)).toEqual(['CartPole-v1 0.7', 'CartPole-v1 1']);

@@ -3,14 +3,11 @@
  * is a child of the action that needs its effect. If the player irreversibly undoes something that a step needs,
  * the quest can no longer be won.
  */
+import type { Action } from './actions.js';
 import type { Fact, Facts } from './facts.js';
 import type { FileAction, FileProposition } from './game-file.js';
 
-interface PlannedAction {
-  readonly rule: string;
-  readonly before: readonly Fact[];
-  readonly after: readonly Fact[];
-}
+type PlannedAction = Pick<Action, 'rule' | 'before' | 'after'>;
 
 /** @param reverse maps rules to the rules that undo them */
 export function makePlan(

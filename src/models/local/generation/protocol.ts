@@ -1,6 +1,6 @@
 /** Messages between the parent process and the model's process. */
 import type { Problem } from '../../../base/errors.js';
-import type { AnswerGrammar, ChatMessage, SamplingChoice } from '../../language-model.js';
+import type { ChatMessage, GenerateOptions, SamplingChoice } from '../../language-model.js';
 import type { LocalConfig } from '../settings.js';
 
 const own = ['path', 'adapter', 'device', 'quantization', 'threads', 'batch', 'contextTokens'] as const;
@@ -10,15 +10,12 @@ export const loadKeys = [...own, 'template', 'ignoreKeys'] as const;
 export type LoadSettings = Pick<LocalConfig, (typeof loadKeys)[number]>;
 
 /** A prompt, which gets one answer per seed. */
-export interface GenerateJob {
+export interface GenerateJob extends Pick<GenerateOptions, 'seeds' | 'grammar' | 'choices'> {
   readonly messages: readonly ChatMessage[];
-  readonly seeds: readonly number[];
   readonly maxTokens: number;
   /** Absent settings default to the model's recommended values. */
   readonly sampling: SamplingChoice;
   readonly sampledLogProbabilities?: boolean;
-  readonly grammar?: AnswerGrammar;
-  readonly choices?: readonly string[];
   /** A job reuses only the cached prompts of its own conversation. */
   readonly conversation?: string;
 }

@@ -1,11 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Item, isHolder } from '../../../runs/listing/item.js';
 import { html, submitted } from '../base/html.js';
-import { useLive } from '../base/live.js';
+import { useLive, usePost } from '../base/live.js';
 import { go, itemAddress, queryOf, unitOf } from '../base/words.js';
 import { LiveTable } from './index-page.js';
 import { type Page, ShownPage, usePage } from './shown-page.js';
-import { Stopping } from './stopping.js';
 
 interface Props {
   readonly name: string;
@@ -64,6 +63,21 @@ function LiveLine({ item }: { readonly item: Item }) {
 <span><b>${done}</b> of ${of} ${unitOf(item)}</span>
 <progress aria-label="progress" value=${done} max=${of || 1}></progress>
 ${kind === 'run' && html`<${IterationForm} name=${name} /> <a href=${`/search${queryOf({ of: name })}`}>Search prompts and replies</a>`}
+</div>`;
+}
+
+function Stopping({ item: { kind, name } }: { readonly item: Item }) {
+  const { isSending, said, send } = usePost();
+  const [isSure, setSure] = useState(false);
+  const stop = () => {
+    setSure(false);
+    void send('/api/stop', { of: name });
+  };
+  const button = (label: string, act: () => void) =>
+    html`<button type="button" disabled=${isSending} onClick=${act}>${label}</button>`;
+  return html`<div class="live-line" role="region" aria-label=${`Controls of this ${kind}`}>
+${isSure ? button('Confirm stop', stop) : button('Stop', () => setSure(true))}
+<span role="status">${said}</span>
 </div>`;
 }
 

@@ -2,23 +2,13 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Shown } from '../../../base/text/content.js';
+import type { PageOf } from '../../messages.js';
 import { html } from '../base/html.js';
 import { useAnswer } from '../base/live.js';
 import { draw } from '../content/draw.js';
 import { openTarget } from '../content/target.js';
 
-export interface Page {
-  readonly title: string;
-  readonly header: readonly Shown[];
-  readonly footer: readonly Shown[];
-  /** Config keys that differ between the runs of a study. */
-  readonly keys?: readonly string[];
-  readonly sections: readonly {
-    readonly id: string;
-    readonly title: string;
-    readonly content: readonly Shown[];
-  }[];
-}
+export type Page = PageOf<readonly Shown[]>;
 
 /**
  * Loads a page. Once it is shown, scrolls to the section that the URL's fragment names.

@@ -104,8 +104,8 @@ export function GroupRow({ by, columns, expand, figures, group, isChosen, isOpen
     if (key === 'status' && typeof value === 'string' && !value.endsWith(' values')) return statusMark(value);
     if (key === 'status') return statusCounts(items);
     const text = textOf(key, value);
-    if (key === 'confirmed') return html`<b>${text}</b>${interval(figures?.confirmed?.interval)}`;
-    return key === 'observed' ? html`${text}${interval(figures?.observed?.interval)}` : text;
+    if (key === 'confirmed') return html`<b>${text}</b>${interval(figures?.confirmed?.meanInterval)}`;
+    return key === 'observed' ? html`${text}${interval(figures?.observed?.meanInterval)}` : text;
   };
   return html`<tr class=${`group${isChosen ? ' chosen' : ''}`}>
 <td class="choose"><input type="checkbox" aria-label=${`select the group ${title}`} checked=${isChosen} onChange=${toggle} /></td>

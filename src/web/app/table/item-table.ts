@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { fieldOf, sorted } from '../../../runs/listing/fields.js';
 import type { Filter } from '../../../runs/listing/filter.js';
 import type { Item } from '../../../runs/listing/item.js';
-import type { ConfigKeys, GroupFigures } from '../../messages.js';
+import type { GroupFigures } from '../../messages.js';
 import { groupsOf, sortedGroups } from '../../table/groups.js';
 import { queryOfState, type TableState } from '../../table/state.js';
 import { html } from '../base/html.js';
@@ -11,21 +11,17 @@ import { useAnswer } from '../base/live.js';
 import { go, queryOf } from '../base/words.js';
 import { BulkActions } from './bulk-actions.js';
 import { GroupRow, ItemRow } from './item-rows.js';
-import { TableControls } from './table-controls.js';
+import { type Listed, TableControls } from './table-controls.js';
 
 /** Number of rows added at a time while scrolling. */
 const rowsAtOnce = 100;
 
 type Figures = Readonly<Record<string, GroupFigures>>;
 
-interface Props {
-  readonly items: readonly Item[];
-  readonly state: TableState;
+interface Props extends Listed {
   readonly filter: Filter;
   readonly path: string;
   readonly within?: string | undefined;
-  readonly known: ConfigKeys | undefined;
-  readonly loadKeys: () => void;
 }
 
 export function ItemTable({ filter, items, known, loadKeys, path, state, within }: Props) {

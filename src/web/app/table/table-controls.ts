@@ -8,14 +8,18 @@ import { type TableState, unknownKeys } from '../../table/state.js';
 import { html, type InputEvent } from '../base/html.js';
 import { KeysField } from './keys-field.js';
 
-interface Props {
-  readonly state: TableState;
-  readonly problems: readonly string[];
-  readonly shown: readonly Item[];
+/** The items of a table, and how it shows them. */
+export interface Listed {
   readonly items: readonly Item[];
-  readonly groups: readonly Group[];
+  readonly state: TableState;
   readonly known: ConfigKeys | undefined;
   readonly loadKeys: () => void;
+}
+
+interface Props extends Listed {
+  readonly problems: readonly string[];
+  readonly shown: readonly Item[];
+  readonly groups: readonly Group[];
   readonly change: (changes: Partial<TableState>) => void;
 }
 

@@ -5,7 +5,13 @@ import { apart, formatNumber, formatScore, plural } from '../../../base/text/num
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { largest, quantile, smallest, standardDeviation } from '../../../statistics/descriptive.js';
 import { type Chart, chartFigure, thinned } from '../../chart.js';
-import { isRejected, type LoggedProposal, onlyProposals, type RunData } from '../data/proposals.js';
+import {
+  isRejected,
+  type LoggedProposal,
+  onlyProposals,
+  type Place,
+  type RunData,
+} from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
 /** True if returns have at most two distinct values, such as 0 and 1; quartiles are then uninformative. */
@@ -42,16 +48,9 @@ const mostLost = 500;
 const mostStretches = 2048;
 
 /** An evaluation to draw. `best`: the highest score so far. */
-interface Point extends Spread {
-  readonly iteration: number;
-  /** 0-based index within the iteration or the warm-up. */
-  readonly candidate: number;
-  readonly score: number;
+interface Point extends Spread, Place, Pick<BufferEntry, 'score' | 'returns'> {
   readonly best: number;
-  readonly returns: readonly number[];
 }
-
-type Place = Pick<Point, 'iteration' | 'candidate'>;
 
 /** Draws each evaluation's score and spread, the best so far, failed proposals, the confirmed return and the target. */
 export function learningCurve(

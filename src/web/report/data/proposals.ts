@@ -2,7 +2,7 @@ import type { Config } from '../../../config/config.js';
 import type { ParameterSpec, PolicyDescription } from '../../../policies/policy.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { type CallRecord, faultsOf, stageOf } from '../../../runs/calls.js';
-import type { LoggedEvent } from '../../../runs/events.js';
+import type { RecordedRun } from '../../../runs/logs.js';
 import type { RunSummary } from '../../../runs/summary.js';
 
 /** A call without its prompt and reply, which stay on disk. `index`: position among the run's calls. */
@@ -12,10 +12,7 @@ export interface LoggedAttempt {
   readonly faults: readonly string[];
 }
 
-interface Place {
-  readonly iteration: number;
-  readonly candidate: number;
-}
+export type Place = Pick<BufferEntry, 'iteration' | 'candidate'>;
 
 /** A candidate of an iteration with its calls and, if it was evaluated, its evaluation. */
 export interface LoggedProposal extends Place {
@@ -94,35 +91,13 @@ export function proposalId({ iteration, candidate }: Place): string {
   return `iteration-${iteration}-${candidate}`;
 }
 
-/** Everything that a report shows about a run, read from its directory. */
-export interface RunData extends RunSummary {
+/** What a report shows about a run, except animations, read from its directory. */
+export interface RunData extends RunSummary, Pick<RecordedRun, 'entries' | 'calls' | 'events'> {
   readonly config: Config;
   /** Content of `config.yaml` in the run directory. */
   readonly configYaml: string;
   readonly parameters: ParameterSpec;
   readonly policy: PolicyDescription;
-  /** The replay buffer, oldest first. */
-  readonly entries: readonly BufferEntry[];
-  /** Every model call, oldest first; each loop over them reads from disk. */
-  readonly calls: Iterable<CallRecord>;
-  /** Every event, oldest first; each loop over them reads from disk. */
-  readonly events: Iterable<LoggedEvent>;
   /** Descriptions of unreadable parts; complete only after calls and events have been read. */
   readonly faults: readonly string[];
-  /** Animations of the best, worst and first policies; empty if nothing was drawn. */
-  readonly animations: readonly ShownEpisode[];
-}
-
-export interface ShownEpisode {
-  /** `Best`, or for example `Best and first` if both are the same policy. */
-  readonly name: string;
-  readonly iteration: number;
-  readonly candidate: number;
-  /** Mean return of the policy's evaluation. */
-  readonly score: number;
-  readonly return: number;
-  readonly length: number;
-  /** The return that the evaluation recorded; if `return` differs, the environment or policyloop has changed. */
-  readonly recorded: number;
-  readonly svg: string;
 }

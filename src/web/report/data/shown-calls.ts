@@ -3,17 +3,12 @@
  */
 import type { CallRecord } from '../../../runs/calls.js';
 import { failureKind } from '../../../runs/failure-text.js';
-import { hasFailure, type LoggedProposal, proposalId, type RunData } from './proposals.js';
+import { hasFailure, type LoggedProposal, type Place, proposalId, type RunData } from './proposals.js';
 
 const mostShown = 500;
 
 /** If there are more than `mostShown`: the number of new bests, of failures and of all proposals to show, evenly spaced. */
 const mostOfEach = 120;
-
-interface Place {
-  readonly iteration: number;
-  readonly candidate: number;
-}
 
 /** The proposals that a page shows in full. */
 export interface ShownCalls {
