@@ -1,9 +1,9 @@
 /** The result of an evaluation (`evaluation.json`), and the figures of its runs. */
 import { openLogs } from '../../src/runs/reader.js';
-import { type RunSummary, summaryOf } from '../../src/runs/summary.js';
+import { summaryOf } from '../../src/runs/summary.js';
 import type { Summary } from '../../src/statistics/paired.js';
 import type { GroupDifference } from '../../src/studies/comparison/comparability.js';
-import { readComparedRun, withConfig } from '../../src/studies/comparison/compared-runs.js';
+import { type ComparedRun, readComparedRun, withConfig } from '../../src/studies/comparison/compared-runs.js';
 import type { PlanFailure } from '../../src/studies/schedule.js';
 import { loggedProposals, onlyProposals } from '../../src/web/report/data/proposals.js';
 import type { ArmName, TrainedOn } from './arms.js';
@@ -75,17 +75,14 @@ export const testedIn = (results: readonly Result[]) =>
 export const metrics = ['confirmed', 'improvementRate', 'validFirst', 'valid'] as const;
 export type Metric = (typeof metrics)[number];
 
-export interface RunFigures extends Readonly<Record<Metric, number | null>> {
+export interface RunFigures
+  extends Readonly<Record<Metric, number | null>>,
+    Pick<ComparedRun, 'status' | 'observed' | 'stoppedEarly' | 'curve'> {
   readonly environment: string;
-  readonly status: RunSummary['status'];
   /** True if the run is complete, or if no proposal was accepted, which counts as its model's result. */
   readonly isOver: boolean;
   /** Reason for the status, as text. */
   readonly reason: string;
-  /** Highest mean return observed; optimistic, because it is the maximum of noisy returns. */
-  readonly observed: number | null;
-  /** True if a target or a limit ended the run before its last iteration. */
-  readonly stoppedEarly: boolean;
   /** Number of candidates requested. */
   readonly proposals: number;
   /** Number of candidates that got any answer from the model. */
@@ -94,8 +91,6 @@ export interface RunFigures extends Readonly<Record<Metric, number | null>> {
   readonly improvements: number;
   /** Number of first answers that were valid, but repeated an earlier policy. */
   readonly repeated: number;
-  /** Highest score so far after each evaluation of the budget. */
-  readonly curve: readonly number[];
 }
 
 /**

@@ -137,8 +137,6 @@ export function lowestLimit(...limits: readonly (number | undefined)[]): number 
 export interface ModelContext {
   /** Maximum number of tokens in prompt and answer together. */
   readonly tokens: number;
-  /** Set if the model can think before it answers. */
-  readonly thinks?: boolean;
   /** A problem that keeps the model from reading its prompts properly, and its hint. */
   readonly warning?: string;
   /** Counts the tokens of a prompt; absent if they can't be counted exactly. */

@@ -40,7 +40,7 @@ export interface PlanFailure {
 }
 
 /** `elsewhere`: other processes execute the remaining runs. */
-export type PlanStatus = 'completed' | 'interrupted' | 'failed' | 'elsewhere';
+type PlanStatus = 'completed' | 'interrupted' | 'failed' | 'elsewhere';
 
 /** The outcome of a command that executed a plan. */
 export interface PlanOutcome {

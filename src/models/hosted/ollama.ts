@@ -95,7 +95,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       }
       const tokens = lowestLimit(ownTokens, config.contextTokens);
       if (tokens === undefined) return undefined;
-      return { tokens, ...(thinks && { thinks }), ...(warning !== undefined && { warning }) };
+      return { tokens, ...(warning !== undefined && { warning }) };
     },
     async generate(messages, options) {
       const { attempts, grammar, seeds, signal } = options;
