@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import process from 'node:process';
 import type { RandomGenerator } from '../src/base/random/generator.js';
 import { readManifest, readRun } from '../src/runs/reader.js';
 import { requireSame, resultOf, starter, startScriptedServer, watch } from './killed-runs.js';
@@ -13,63 +14,79 @@ export interface Suite {
   readonly say: (line: string) => void;
 }
 
-const iterations = 40;
-const config = `environment: CartPole-v1
-model: { provider: openai, name: fake }
-iterations: ${iterations}
-candidates: 2
-warmup: 5
-evaluation: { episodes: 5, maxSteps: 200 }
+const evaluation = `evaluation: { episodes: 5, maxSteps: 200 }
 confirmation: { candidates: 2, episodes: 30 }
 `;
 
-const programs = `environment: CartPole-v1
+const runs = {
+  parameters: {
+    iterations: 40,
+    config: `environment: CartPole-v1
+model: { provider: openai, name: fake }
+candidates: 2
+warmup: 5
+${evaluation}`,
+  },
+  programs: {
+    iterations: 40,
+    config: `environment: CartPole-v1
 policy: { kind: program, tune: { by: cma-es, after: 6, evaluations: 4 } }
 model: { provider: genetic, population: 4 }
-iterations: ${iterations}
 warmup: 3
-evaluation: { episodes: 5, maxSteps: 200 }
-confirmation: { candidates: 2, episodes: 30 }
-`;
+${evaluation}`,
+  },
+  // Few numbers, and short prompts.
+  'a local model': {
+    iterations: 3,
+    config: `environment: MountainCarContinuous-v0
+model: { provider: local, path: ${process.env.POLICYLOOP_REAL_MODEL}, threads: 1 }
+prompts: { set: compact }
+memory: { best: 2, recent: 2 }
+candidates: 2
+warmup: 2
+${evaluation}`,
+  },
+};
 
 /**
  * Sends SIGKILL at uniformly drawn times, run after run, until `kills` is reached.
- * @param of runs with proposals of a server, replayed, or with tuned programs of genetic programming
+ * @param of runs with proposals of a server, replayed, with tuned programs of genetic programming, or with a real model
  * @throws Error if a run ends differently from an undisturbed one, or a completed iteration is lost
  */
 export async function killAtRandom(
   { cwd, built, random, say }: Suite,
   kills: number,
-  of: 'parameters' | 'programs',
+  of: keyof typeof runs,
 ): Promise<void> {
   const start = starter(cwd, built);
   const started = performance.now();
-  writeFileSync(join(cwd, 'config.yaml'), config);
-  writeFileSync(join(cwd, 'programs.yaml'), programs);
+  const { config, iterations } = runs[of];
+  const first = of.replaceAll(' ', '-');
+  const command = [`${first}.yaml`, `iterations=${iterations}`];
+  writeFileSync(join(cwd, `${first}.yaml`), config);
   if (of === 'parameters') {
     const server = await startScriptedServer();
     try {
-      await watch(start(['run', 'config.yaml', '--run-dir', 'recorded'], { OPENAI_BASE_URL: server.url }));
+      await watch(start(['run', ...command, '--run-dir', 'recorded'], { OPENAI_BASE_URL: server.url }));
     } finally {
       await server.close();
     }
+    command.push('model.provider=replayed', 'model.run=recorded');
   }
-  const replay =
-    of === 'programs' ? ['programs.yaml'] : ['config.yaml', 'model.provider=replayed', 'model.run=recorded'];
-  const whole = await watch(start(['run', ...replay, '--run-dir', `whole-${of}`]));
-  const expected = resultOf(join(cwd, `whole-${of}`));
+  const whole = await watch(start(['run', ...command, '--run-dir', `whole-${first}`]));
+  const expected = resultOf(join(cwd, `whole-${first}`));
 
   let done = 0;
-  let runs = 0;
+  let count = 0;
   /** Sum over all kills of the completed iterations on disk. */
   let found = 0;
   /** Number of kills by their position in the run. */
   const places = { 'in the warm-up': 0, 'between iterations': 0, 'after the last': 0 };
   while (done < kills) {
-    const name = `killed-${of}-${++runs}`;
+    const name = `killed-${first}-${++count}`;
     const path = join(cwd, name);
     let completed = 0;
-    let args = ['run', ...replay, '--run-dir', name];
+    let args = ['run', ...command, '--run-dir', name];
     for (;;) {
       const delay = done < kills ? random.uniform(0, whole.milliseconds) : Number.POSITIVE_INFINITY;
       const { killed, reported } = await watch(start(args), delay);
@@ -93,7 +110,7 @@ export async function killAtRandom(
   }
   const where = Object.entries(places).map(([place, count]) => `${count} ${place}`);
   say(
-    `${done} kills (${where.join(', ')}) of ${runs} runs in ${((performance.now() - started) / 1000).toFixed(0)} s: ` +
+    `${done} kills (${where.join(', ')}) of ${count} runs in ${((performance.now() - started) / 1000).toFixed(0)} s: ` +
       `0 of ${found} completed iterations lost; every run ended like an uninterrupted one, byte for byte`,
   );
 }

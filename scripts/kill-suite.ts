@@ -1,11 +1,12 @@
 /**
  * Kills runs without warning or makes the disk fail, resumes them, and compares the results with an undisturbed run.
- * `npm run test:kill -- --kills 200 --seed 1`: at random points, and a quarter as often in runs with programs;
+ * `npm run test:kill -- --kills 200 --seed 1`: at random points, and a quarter as often in runs with programs, and with
+ * the GGUF file that POLICYLOOP_REAL_MODEL names;
  * `npm run test:kill -- --kills 0 --boundaries all` (or a number, drawn at random): at every write, in the middle of
  * it, and with a disk that is full or read-only from then on. `--built` uses the commands in `dist/`. After a failure, the
  * directories remain for inspection.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -33,6 +34,9 @@ suite.say(suite.cwd);
 const kills = Number(values.kills);
 if (kills > 0) await killAtRandom(suite, kills, 'parameters');
 if (kills > 0) await killAtRandom(suite, Math.ceil(kills / 4), 'programs');
+if (!existsSync(process.env.POLICYLOOP_REAL_MODEL ?? ''))
+  suite.say('no runs with a local model: POLICYLOOP_REAL_MODEL names no GGUF file');
+else if (kills > 0) await killAtRandom(suite, Math.ceil(kills / 4), 'a local model');
 const boundaries = values.boundaries === 'all' ? Number.POSITIVE_INFINITY : Number(values.boundaries);
 if (boundaries > 0) await breakAtBoundaries(suite, boundaries);
 rmSync(suite.cwd, { recursive: true });

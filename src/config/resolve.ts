@@ -4,7 +4,7 @@
  */
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { withListPrice } from '../models/hosted/prices.js';
-import { withDefaultSampling } from '../models/local/default-sampling.js';
+import { withLocalDefaults } from '../models/local/default-sampling.js';
 import type { LocalConfig } from '../models/local/settings.js';
 import { defaultPolicy } from '../policies/families.js';
 import type { PolicyConfig } from '../policies/settings.js';
@@ -67,13 +67,13 @@ const shownPrograms = { best: 4, recent: 2 };
 export const historyWithin = (context: number): number => Math.min(historyTokens, Math.floor(context / 2));
 
 /**
- * Fills in the sampling settings of a new run's local models and the list prices of its hosted ones.
+ * Fills in the sampling settings and threads of a new run's local models and the list prices of its hosted ones.
  * @throws UserError if a local model doesn't exist
  */
 export function resolveModels(config: Config, env: Readonly<Record<string, string | undefined>>): Config {
   const { model } = config;
   const whole = <Model extends { readonly provider: string }>(one: Model): Model =>
-    isLocal(one) ? withDefaultSampling(one) : withListPrice(one, env);
+    isLocal(one) ? withLocalDefaults(one) : withListPrice(one, env);
   return {
     ...withStageModels(config, whole),
     model:
@@ -101,7 +101,7 @@ type Members = Extract<Config['model'], { readonly provider: 'portfolio' }>['mem
 const membersAs = (was: Members, wanted: Members): Members =>
   wanted.map((member, i) => filledInAs(was[i], member));
 
-const samplingKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;
+const localKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty', 'threads'] as const;
 
 /** Adds the settings that policyloop filled in when the run began. */
 function filledInAs<Model extends { readonly provider: string }>(
@@ -109,7 +109,7 @@ function filledInAs<Model extends { readonly provider: string }>(
   model: Model,
 ): Model {
   if (was === undefined || was.provider !== model.provider) return model;
-  if (isLocal(was) && isLocal(model)) return { ...stated(was, samplingKeys), ...model };
+  if (isLocal(was) && isLocal(model)) return { ...stated(was, localKeys), ...model };
   return 'price' in was && was.price !== undefined ? { ...model, price: was.price, ...model } : model;
 }
 

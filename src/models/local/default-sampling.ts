@@ -1,5 +1,6 @@
 import { plainSampling, type Sampling } from '../language-model.js';
-import { type LocalConfig, modelDirectory } from './settings.js';
+import { freeCores } from './cores.js';
+import { type LocalConfig, modelDirectory, sharesProcess } from './settings.js';
 import { readGenerationDefaults, samplingOf } from './weights/generation-config.js';
 import { isGguf } from './weights/gguf.js';
 
@@ -20,10 +21,14 @@ export function defaultSampling(model: Sampled): Sampling {
   return samplingOf(published, isGguf(path) ? [model, { temperature: 0.7 }] : [model]);
 }
 
-/** Adds sampling settings to the config of a new run, so that they don't change with later versions. */
-export const withDefaultSampling = <Config extends Sampled>(model: Config): Config => ({
+/**
+ * Adds to the config of a new run what may change its answers: sampling settings, which later versions may change, and
+ * the number of threads, which differs with the load of the machine. Models that share a process leave it open.
+ */
+export const withLocalDefaults = <Config extends LocalConfig>(model: Config): Config => ({
   ...model,
   ...defaultSampling(model),
+  ...(!sharesProcess(model) && { threads: model.threads ?? freeCores() }),
 });
 
 export const samplingText = ({ temperature, topP, topK, minP, repetitionPenalty }: Sampling): string =>

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { parseConfig } from '../../../src/config/load.js';
+import { withDefaultsOf } from '../../../src/config/resolve.js';
 import { assemble, type OwnParts } from '../../../src/experiment/setup/assemble.js';
 import type { ParameterVector } from '../../../src/policies/policy.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
@@ -31,6 +32,17 @@ describe('a new run', () => {
   it('stores the sampling defaults of its local model, which do not truncate the distribution', async () => {
     const config = await of({ provider: 'local', path, topK: 3 });
     expect(config.model).toMatchObject({ format: 'auto', temperature: 1, topP: 1, topK: 3, minP: 0 });
+  });
+
+  it('stores the number of threads, which a resumed run keeps, unless runs share a process', async () => {
+    const model = { provider: 'local', path };
+    expect((await of(model)).model).toHaveProperty('threads', expect.any(Number));
+    const began = await of({ ...model, threads: 7 });
+    expect(withDefaultsOf(began, parseConfig({ ...quick, model } as never)).model).toHaveProperty(
+      'threads',
+      7,
+    );
+    expect((await of({ ...model, batch: 2 })).model).not.toHaveProperty('threads', expect.any(Number));
   });
 
   it('samples free text from a GGUF model of unknown family at temperature 0.7', async () => {

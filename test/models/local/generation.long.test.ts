@@ -85,25 +85,6 @@ test('each candidate equals what its seed gives alone, however long the others a
   }
 });
 
-test('a long prompt gives the same answer however its prefill is split', async () => {
-  const long = [{ role: 'user' as const, content: 'params[0]: 1.2; '.repeat(40) }];
-  const { answers, promptTokens } = await engine.generate(
-    { ...job, messages: long, sampling: { temperature: 0 } },
-    hooks,
-  );
-  expect(promptTokens).toBeGreaterThan(256);
-  // The same tokens in other parts: the first 200 come from an earlier, shorter prompt.
-  const inTwo = await freshly(async (fresh) => {
-    await fresh.generate(
-      { ...job, messages: [{ role: 'user', content: 'params[0]: 1.2; '.repeat(22) }] },
-      hooks,
-    );
-    return fresh.generate({ ...job, messages: long, sampling: { temperature: 0 } }, hooks);
-  });
-  expect(inTwo.cachedTokens).toBeGreaterThan(100);
-  expect(inTwo.answers).toEqual(answers);
-});
-
 test('an abort ends the answer, and the prompt stays cached', async () => {
   let asked = 0;
   const aborting = { aborted: () => ++asked > 5 };

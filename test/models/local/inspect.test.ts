@@ -2,7 +2,7 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { freeCores } from '../../../src/models/local/engine/device.js';
+import { freeCores } from '../../../src/models/local/cores.js';
 import { checkModel, inspectModel } from '../../../src/models/local/engine/inspect.js';
 import { embeddedModel, modelDirectory } from '../../../src/models/local/settings.js';
 import { modelRows, modelSummary } from '../../../src/models/local/summary/model-summary.js';

@@ -14,10 +14,7 @@ export interface GenerationRequest
   /** System message. Only cached prompts with the same system message are reused. */
   readonly system?: string | undefined;
   readonly sampling: Sampling;
-  /**
-   * Allows reading this prompt in one pass with others, and after whatever is cached. This is faster, but rounding, and
-   * with quantised weights the answer, then depends on other requests.
-   */
+  /** Allows reading this prompt in one pass with others, and after whatever is cached: faster, but rounding depends on these. */
   readonly readTogether?: boolean;
   readonly eosTokens: ReadonlySet<number>;
   readonly constraint?: Constraint;

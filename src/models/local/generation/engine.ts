@@ -8,7 +8,8 @@ import {
   constraintVocabulary,
   createConstraint,
 } from '../constraint/constraint.js';
-import { chooseDevice, freeCores } from '../engine/device.js';
+import { freeCores } from '../cores.js';
+import { chooseDevice } from '../engine/device.js';
 import { openSession } from '../engine/runtime.js';
 import { readDecoderConfig } from '../families/hf-config.js';
 import { openAdapter } from '../graph/adapter.js';

@@ -47,10 +47,7 @@ export class PromptCaches {
     this.#limits = limits;
   }
 
-  /**
-   * Returns a cache with the longest prefix that `prompt` shares with a cached prompt of its kind; empty if none.
-   * @param step the length of the prefix is a multiple of this
-   */
+  /** Returns a cache with the longest prefix, in whole steps, that `prompt` shares with a cached prompt of its kind. */
   async of(kind: PromptKind, prompt: readonly number[], step = 1): Promise<HeldPrompt> {
     const several = this.#limits.requests > 1;
     const alike = this.#prompts.filter(

@@ -39,14 +39,22 @@ export interface Shapes {
   readonly apart: Value;
 }
 
-/** @param ids [B, S] */
-export function emitShapes({ g, config }: DecoderBuild, ids: Value, apart: Value = g.integers([1])): Shapes {
+/**
+ * Emits the shapes, from `ids` [B, S]. A product of a single row rounds differently from other products, so each token
+ * of a product must have the same number of rows, whatever the number of candidates. So with one query head per key
+ * head and one new token per row, the rows don't form one matrix.
+ * @param given `apart`, if it isn't that
+ */
+export function emitShapes({ g, config }: DecoderBuild, ids: Value, given?: Value): Shapes {
   const { heads, hidden, kvHeads, headDim } = config;
   const group = heads / kvHeads;
   const shape = g.op('Shape', [ids]);
   const batch = g.op('Slice', [shape, g.integers([0]), g.integers([1])]);
   const tokens = g.op('Slice', [shape, g.integers([1]), g.integers([2])]);
   const concat = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
+  const one = g.integers([1]);
+  const ofRows = () => g.op('Where', [g.op('Equal', [tokens, one]), batch, one]);
+  const apart = given ?? (g.shaders || group > 1 ? one : ofRows());
   return {
     batch,
     tokens,
@@ -59,20 +67,6 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, apart: Value
     newKeys: concat(g.integers([kvHeads]), batch, g.integers([-1, headDim])),
     apart,
   };
-}
-
-/**
- * Emits `apart`. A product of a single row rounds differently from other products, so each token of a product must
- * have the same number of rows, whatever the number of candidates: 1 if there is one query head per key head and one
- * new token per row, otherwise several.
- */
-export function emitApart({ g, config: { heads, kvHeads } }: DecoderBuild, ids: Value): Value {
-  if (g.shaders || heads > kvHeads) return g.integers([1]);
-  const size = g.op('Shape', [ids]);
-  const [batch, tokens] = [0, 1].map((axis) =>
-    g.op('Slice', [size, g.integers([axis]), g.integers([axis + 1])]),
-  ) as [Value, Value];
-  return g.op('Where', [g.op('Equal', [tokens, g.integers([1])]), batch, g.integers([1])]);
 }
 
 export interface Places extends TokenPlaces {

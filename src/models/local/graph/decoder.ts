@@ -19,7 +19,6 @@ import { longSequences } from '../weights/rope.js';
 import {
   attention,
   type CachedSegment,
-  emitApart,
   emitBias,
   emitShapes,
   mixed,
@@ -62,8 +61,7 @@ export interface DecoderOutputs {
 export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): DecoderOutputs {
   const { g, config } = build;
   const { norms, layers: prefix } = config.modules;
-  const cached = inputs.cachedPositions !== undefined;
-  const shapes = emitShapes(build, inputs.ids, cached ? emitApart(build, inputs.ids) : undefined);
+  const shapes = emitShapes(build, inputs.ids);
   const blocks = inputs.blocks && emitBlocks(build, inputs.blocks);
   const rotations = new Map<string, Rotation>();
   const biases = new Map<number | undefined, Value>();

@@ -33,7 +33,7 @@ export function createLocalModel(config: LocalConfig): LanguageModel {
 const sharedProcesses = new Map<string, { readonly process: ModelProcess; readonly users: Set<string> }>();
 let conversations = 0;
 
-/** Each model reuses only its own cached prompts, so that rounding doesn't depend on the other models. */
+/** Each model reuses only its own cached prompts, so that `cachedTokens` doesn't depend on the other models. */
 function sharingModel(id: string, config: LocalConfig): LanguageModel {
   const settings = Object.fromEntries(loadKeys.map((key) => [key, config[key]])) as unknown as LoadSettings;
   const key = JSON.stringify(settings);
