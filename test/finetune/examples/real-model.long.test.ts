@@ -1,5 +1,5 @@
 /** The configs of docs/real-model.md, as far as they go without the model. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { buildDataset } from '../../../finetune/dataset/dataset.js';
@@ -45,4 +45,7 @@ it('the configs of the real-model example refer to one another’s outputs', () 
   const script = readFileSync(join(example, 'run.sh'), 'utf8');
   for (const name of ['collect.yaml', 'dataset', 'train.yaml', 'tasks', 'evaluation'])
     expect(script).toContain(name);
+  const own = readFileSync(join(example, 'own-logs.sh'), 'utf8');
+  const named = [...own.matchAll(/[\w-]*tasks\/[\w-]+/g)].map(([path]) => `${path}.yaml`);
+  expect(named.filter((path) => existsSync(join(example, path)))).toHaveLength(5);
 });
