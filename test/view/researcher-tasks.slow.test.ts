@@ -50,6 +50,7 @@ async function project(place: string): Promise<void> {
     scores: [10, 20, null, null],
     status: 'failed',
     reason: { kind: 'no-proposals', message: 'the reply contains 3 of 10 numbers' },
+    config: { policy: { kind: 'linear' } },
   });
   await writeSyntheticRun(join(runs, 'of-this-week'), { iterations: 20, candidates: 1, history: 5 });
   asOfLanguageModel(join(runs, 'of-this-week'));
