@@ -157,15 +157,6 @@ export async function runTraining<T extends Trained>(
   }
 }
 
-/** Thrown when training would start. */
-class WouldStart extends Error {
-  readonly start: EventOf<'start'>;
-  constructor(start: EventOf<'start'>) {
-    super('would start');
-    this.start = start;
-  }
-}
-
 /** Prepares training until its start event, and prints what would be trained. */
 async function dryRun<T extends Trained>(
   job: TrainingJob<T>,
@@ -173,13 +164,15 @@ async function dryRun<T extends Trained>(
   { cwd, milliseconds, now, print }: CommandContext,
 ): Promise<number> {
   const { about, output, unit } = job;
+  const starts: EventOf<'start'>[] = [];
   const onEvent = (event: TrainingEvent) => {
-    if (event.kind === 'start') throw new WouldStart(event);
+    if (event.kind === 'start') starts.push(event);
+    throw new Error('training would start');
   };
   const never = { stop: () => false, isSpent: () => false, onSamples: () => undefined };
   const thrown: unknown = await job.train({ ...never, onEvent }).catch((error: unknown) => error);
-  if (!(thrown instanceof WouldStart)) throw withChangedKeys(thrown, output, about.config);
-  const { start } = thrown;
+  const [start] = starts;
+  if (start === undefined) throw withChangedKeys(thrown, output, about.config);
   const metric = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() })(start);
   // Gradients and the two averages of Adam; weights are in memory already.
   const bytes = metric.rssBytes + 12 * start.parameters;

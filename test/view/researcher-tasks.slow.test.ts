@@ -104,7 +104,7 @@ describe.skipIf(chromium === undefined)('the view answers within three clicks', 
     const browser = await openBrowser(chromium!);
     const { end, url } = await startedView(place, 'buffers');
     const until = async (expression: string) => {
-      const deadline = Date.now() + 8000;
+      const deadline = Date.now() + 100_000;
       while (!(await browser.evaluate<boolean>(expression).catch(() => false))) {
         if (Date.now() > deadline)
           throw new Error(

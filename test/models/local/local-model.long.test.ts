@@ -168,7 +168,7 @@ function program(body: string, home?: string): Promise<{ stdout: string }> {
 
 async function expectGone(pid: string): Promise<void> {
   expect(Number(pid)).toBeGreaterThan(0);
-  await vi.waitFor(() => expect(() => process.kill(Number(pid), 0)).toThrow(/ESRCH/), { timeout: 5000 });
+  await vi.waitFor(() => expect(() => process.kill(Number(pid), 0)).toThrow(/ESRCH/), { timeout: 120_000 });
 }
 
 test('a program with an idle model exits, ends the model process and leaves the home directory empty', async () => {
