@@ -83,11 +83,8 @@ function readChoice({
   finish_reason,
 }: Choice): Pick<Completion, 'text' | 'reasoning' | 'finishReason'> {
   const parts = [message.content ?? []].flat();
-  // Mistral and Anthropic send thoughts as parts.
-  const thoughts = parts.filter(
-    (one) => typeof one === 'object' && /^(thinking|reasoning)/.test(String(one.type)),
-  );
-  const said = textIn(parts.filter((one) => !thoughts.includes(one)));
+  const [thoughts, saying] = [true, false].map((which) => parts.filter((one) => isThought(one) === which));
+  const said = textIn(saying);
   /** DeepSeek, vLLM and llama.cpp; OpenRouter; Ollama's own interface; LiteLLM. */
   const { reasoning_content, reasoning, reasoning_details, thinking, thinking_blocks } = message;
   const fields = [reasoning_content, reasoning, thinking, thoughts, reasoning_details, thinking_blocks];
@@ -100,6 +97,10 @@ function readChoice({
     finishReason: readFinishReason(finish_reason ?? ''),
   };
 }
+
+/** Mistral and Anthropic send thoughts as parts. */
+const isThought = (one: z.output<typeof part>): boolean =>
+  typeof one === 'object' && /^(thinking|reasoning)/.test(String(one.type));
 
 /** The text in a field: a text, an object with one, or a list of them. */
 function textIn(given: unknown): string {
