@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { isDeepStrictEqual } from 'node:util';
+import { parse } from 'yaml';
 import { packageRoot } from '../src/base/package.js';
 import { createGenerator } from '../src/base/random/generator.js';
 import { formatParameters } from '../src/prompting/notation/grammar.js';
@@ -116,7 +117,8 @@ export function resultOf(path: string): Result {
     events.at(-1)!,
   ].map((event) => ('usage' in event ? { ...event, usage: undefined } : event));
   return {
-    'config.yaml': readFileSync(join(path, 'config.yaml'), 'utf8'),
+    // A resumed run writes the same settings in another order.
+    'config.yaml': parse(readFileSync(join(path, 'config.yaml'), 'utf8')),
     'evaluations.jsonl': readFileSync(join(path, 'evaluations.jsonl'), 'utf8'),
     'episodes.jsonl': readFileSync(join(path, 'episodes.jsonl'), 'utf8'),
     'manifest.json': timeless(manifest),
