@@ -124,12 +124,13 @@ describe('groups', () => {
     const [cartPole] = compared.tasks;
     expect(cartPole!.groups).toHaveLength(groups - 1);
     for (const { confirmed, name } of cartPole!.groups) {
-      const expected = { count: seeds, mean: confirmed!.mean, interval: confirmed!.meanInterval };
+      const { mean, meanInterval } = confirmed!;
+      const expected = { count: seeds, mean, meanInterval };
       expect(found[JSON.stringify(['CartPole-v1', Number(name)])]!.confirmed).toEqual(expected);
     }
     // No run of the last group is complete, and one seed has no interval.
     expect(found['["CartPole-v1",10]']).toEqual({ observed: null, confirmed: null });
-    expect(found['["FrozenLake-v1",1]']!.confirmed).toEqual({ count: 1, mean: 0.5, interval: null });
+    expect(found['["FrozenLake-v1",1]']!.confirmed).toEqual({ count: 1, mean: 0.5, meanInterval: null });
   });
 
   it('contain only runs that the filter accepts, and an invalid filter is refused', async () => {
