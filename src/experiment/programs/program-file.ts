@@ -43,7 +43,7 @@ const hostNames =
   'process global globalThis self window document require module exports Function fetch WebSocket XMLHttpRequest Worker Buffer navigator Deno Bun';
 
 /**
- * A program as a file: below a header that names its author and hides the host's names, and without `import`. This
+ * A program as a module: below a header that names its author and hides the host's names, and without `import`. This
  * protects from accidents only: a program can still reach `Function` as the constructor of a function.
  */
 export function programFile(program: string, author: string): string {
@@ -52,16 +52,19 @@ export function programFile(program: string, author: string): string {
     return 'id' in node ? node.id.name : [];
   });
   const hidden = hostNames.split(' ').filter((name) => !declared.includes(name));
+  const exported = ['act', 'constants'].filter((name) => declared.includes(name)).join(', ');
+  const ending = exported === '' || /^[ \t]*export\b/m.test(program) ? '' : `\nexport { ${exported} };`;
   return `// Written by ${harmlessLine(author)}. Read it before you import it.
 // This file is no sandbox: elsewhere than in policyloop, it has the rights of the process that imports it.
 var [${hidden.join(', ')}] = [];
-${program.replaceAll(/(?<![.\w$])import\b(?! *:)/g, 'undefined')}`;
+${program.replaceAll(/(?<![.\w$])import\b(?! *:)/g, 'undefined')}${ending}`;
 }
 
-/** Removes the header, and `export`, so that an ES module can be run in the sandbox; line numbers don't change. */
+/** Removes the header, and exports, so that an ES module can be run in the sandbox; line numbers don't change. */
 export function programIn(text: string): string {
   return text
     .replace(/^\/\/ Written by .*\n\/\/ .*\nvar \[[\w, ]+\] = \[\];/, '\n\n')
+    .replace(/\nexport \{ [\w, ]+ \};$/, '')
     .replaceAll(/^([ \t]*)export\s+(?:default\s+)?(?=(?:async\s+)?function\b|const\b|let\b|var\b)/gm, '$1')
     .replaceAll(/^[ \t]*export\s*(?:\{[^{}]*\}|default\s+act)[ \t]*(?:;[ \t]*)?$/gm, (list) =>
       list.replaceAll(/[^\n]/g, ''),

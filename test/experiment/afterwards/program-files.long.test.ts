@@ -70,6 +70,8 @@ describe('a program in a file', () => {
   it('gets the same returns as in its run', async () => {
     const { printed } = await commandLine(place, ['show', at('programs'), '--program']);
     writeFileSync(at('best.js'), printed.join('\n'));
+    writeFileSync(at('best.mjs'), printed.join('\n'));
+    expect(await import(/* @vite-ignore */ at('best.mjs'))).toMatchObject({ act: expect.any(Function) });
     const same = ['--seed', '3', '--episodes', '20', '--json'];
     const ofRun = await commandLine(place, ['evaluate', at('programs'), ...same]);
     const { iteration, returns } = await evaluated('best.js', '--seed', '3');
