@@ -65,10 +65,11 @@ export class PlayerThread {
   constructor(setting: WorkerSetting) {
     this.#worker = startThread(new URL('./player', import.meta.url), setting);
     this.#worker.on('message', (reply: PlayerReply) => {
-      const { resolve, reject } = this.#pending.shift()!;
+      const asked = this.#pending.shift();
       if (this.#pending.length === 0) this.#worker.unref();
-      if ('error' in reply) reject(receivedError(reply.error));
-      else resolve(reply.value);
+      // A thread may reply while it is ended.
+      if ('error' in reply) asked?.reject(receivedError(reply.error));
+      else asked?.resolve(reply.value);
     });
     this.#worker.on('error', ({ message }) => this.#fail(message));
     this.#worker.on('exit', (code) => this.#fail(`exit code ${code}`));
