@@ -129,7 +129,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ['environments [id]', 'List environments, or describe one', () => import('./commands/environments.js')],
       [
         'init <kind> <file>',
-        'Write a template for your own environment, policy, model, reward or prompt helpers',
+        'Write a template for your own environment, policy, model, reward or prompts',
         () => import('./commands/init.js'),
       ],
       [
