@@ -41,6 +41,7 @@ const order = [
   'prompts.set',
   'model.',
   'prompts.',
+  'policy.kind',
   'policy.',
   'memory.',
   'candidates',
@@ -92,12 +93,14 @@ export const materialSettings = remembered(
   (run: Configured): Settings => new Map([...settingsOf(run)].filter(([key]) => !immaterial.test(key))),
 );
 
+const unset = '–';
+
 /** The value of a key or of a whole section; `–` if it isn't set. */
 export function settingOf(settings: Settings, key: string): string {
   const own = settings.get(key);
   if (own !== undefined) return own;
   const inner = [...settings].filter(([name]) => name.startsWith(`${key}.`));
-  if (inner.length === 0) return '–';
+  if (inner.length === 0) return unset;
   return inner
     .map(([name, value]) => `${name.slice(key.length + 1)} ${value}`)
     .toSorted()
@@ -128,12 +131,16 @@ export function groupRuns<T extends ConfiguredRun>(
     const groups = [...groupedBy(own, groupOf).values()];
     const settings = groups.map(([first]) => (by === undefined ? materialSettings : known)(first!));
     const named = by ?? namingKeys(settings);
+    const labelled = (own: Settings) =>
+      by === undefined ? named.filter((key) => key === 'model' || settingOf(own, key) !== unset) : named;
     return {
       name: alone ? names[index]! : `${id} ${canonical(options)}`,
       environment: { id, options },
       named,
       groups: groups.map((members, i) => ({
-        name: named.map((key) => labelOf(key, settingOf(settings[i]!, key), named.length === 1)).join(', '),
+        name: labelled(settings[i]!)
+          .map((key) => labelOf(key, settingOf(settings[i]!, key), named.length === 1))
+          .join(', '),
         runs: members.toSorted((a, b) => (a.manifest.created < b.manifest.created ? -1 : 1)),
       })),
     };
