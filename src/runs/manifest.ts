@@ -8,9 +8,11 @@ import type { Candidate } from '../rollout/replay-buffer.js';
 import type { Cap, UsageTotals } from './calls.js';
 import type { Confirmation, StopReason } from './events.js';
 
-/** The specification of an environment without its id. In the file, infinite bounds are null. */
-export type RecordedSpec = Omit<EnvironmentSpec, 'id' | 'words'> &
-  Pick<EnvironmentWords, 'observationNames' | 'actionNames'>;
+/**
+ * The specification of an environment without its id. In the file, infinite bounds are null. `description` is '' if the
+ * environment has names but no description.
+ */
+export type RecordedSpec = Omit<EnvironmentSpec, 'id' | 'words'> & EnvironmentWords;
 
 /** `manifest.json`: the state of a run in one small file. */
 export interface Manifest {
@@ -28,7 +30,7 @@ export interface Manifest {
   readonly activeMs: number;
   readonly versions: { readonly policyloop: string; readonly node: string; readonly commit?: string };
   readonly environment: string;
-  /** Data needed to show the run, if its environment isn't built in. */
+  /** Data needed to show the run and to write its prompts again, if its environment isn't built in. */
   readonly spec?: RecordedSpec;
   /** Absent if the policies are built in. */
   readonly policy?: RecordedPolicy;
@@ -98,6 +100,8 @@ export const manifestShape = z.looseObject({
       observationSpace: recordedSpace,
       actionSpace: recordedSpace,
       maxSteps: z.int().optional(),
+      stepSeconds: z.number().positive().optional(),
+      description: z.string().optional(),
       observationNames: z.array(z.string()).optional(),
       actionNames: z.array(z.string()).optional(),
     })

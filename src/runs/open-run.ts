@@ -45,10 +45,7 @@ export function requireConfig(file: string): string {
 export async function readWholeRun(path: string): Promise<OpenedRun> {
   const frame = await frameOf(path, async ({ manifest, config, policy }) => {
     const { id, options } = config.environment;
-    const environment =
-      manifest.spec === undefined
-        ? await makeEnvironment(id, options)
-        : { ...manifest.spec, id: manifest.environment };
+    const environment = recordedEnvironment(manifest) ?? (await makeEnvironment(id, options));
     return { environment, family: await openPolicyFamily(policy, environment) };
   });
   const recorded = openLogs(path);
@@ -127,6 +124,11 @@ async function frameOf(
   };
 }
 
+/** The environment as recorded, if it isn't built in. Earlier versions didn't record its description. */
+function recordedEnvironment({ environment: id, spec }: Manifest): EnvironmentSpec | undefined {
+  return spec && { ...spec, id, ...(spec.description !== undefined && { words: spec }) };
+}
+
 const nothing = { kind: 'box', low: [], high: [] } as const;
 
 /** Creates the environment and policies from built-in and recorded data, without running user code. */
@@ -139,11 +141,10 @@ async function shownParts({
   const { environment: source } = config;
   const isKnown = spec !== undefined || isSelfContained(source.id);
   const environment: EnvironmentSpec =
-    spec !== undefined
-      ? { ...spec, id }
-      : isKnown
-        ? await makeEnvironment(source.id, source.options)
-        : { id, observationSpace: nothing, actionSpace: nothing };
+    recordedEnvironment(manifest) ??
+    (isKnown
+      ? await makeEnvironment(source.id, source.options)
+      : { id, observationSpace: nothing, actionSpace: nothing });
   if (recorded === undefined && isKnown && policy.kind !== 'module')
     return { environment, family: createPolicyFamily(policy, environment) };
   const count = manifest.best?.parameters?.length ?? 1;

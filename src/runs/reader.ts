@@ -85,9 +85,10 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
     });
   let content: unknown;
   try {
-    // Manifests may be untrusted, and terminals show their text. Programs are escaped later, when they are shown.
+    // Manifests may be untrusted, and terminals show their text. Programs are escaped later, when they are shown;
+    // an environment's description isn't shown.
     content = parseJson(readOwnText(file), (value, key) =>
-      typeof value === 'string' && key !== 'program' ? harmlessLines(value) : value,
+      typeof value === 'string' && key !== 'program' && key !== 'description' ? harmlessLines(value) : value,
     );
   } catch (error) {
     if (error instanceof UserError) throw error;

@@ -37,18 +37,25 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
   };
 }
 
-/** Longer lists of names aren't recorded, which keeps the manifest small. */
+/** Words with longer lists of names aren't recorded, which keeps the manifest small. */
 const mostNames = 1000;
 
-/** Records the spaces of an environment, and what their numbers mean, for readers that don't have the environment. */
-function specOf({ observationSpace, actionSpace, maxSteps, words = {} }: EnvironmentSpec): RecordedSpec {
-  const { actionNames, observationNames } = words;
+/** Records an environment for readers that don't have it. */
+function specOf({
+  observationSpace,
+  actionSpace,
+  maxSteps,
+  stepSeconds,
+  words,
+}: EnvironmentSpec): RecordedSpec {
+  const names = [words?.observationNames, words?.actionNames];
+  const isShort = names.every((list = []) => list.length <= mostNames);
   return {
     observationSpace,
     actionSpace,
     ...(maxSteps !== undefined && { maxSteps }),
-    ...(observationNames && observationNames.length <= mostNames && { observationNames }),
-    ...(actionNames && actionNames.length <= mostNames && { actionNames }),
+    ...(stepSeconds !== undefined && { stepSeconds }),
+    ...(words && isShort && { description: '', ...words }),
   };
 }
 

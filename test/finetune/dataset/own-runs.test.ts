@@ -6,6 +6,7 @@ import { buildDataset, type DatasetOptions } from '../../../finetune/dataset/dat
 import { weighted } from '../../../finetune/dataset/recipes.js';
 import { fitPrompts } from '../../../finetune/dataset/shorten.js';
 import { readSourceRun } from '../../../finetune/dataset/source-run.js';
+import { packageRoot } from '../../../src/base/package.js';
 import { estimateTokens } from '../../../src/prompting/token-estimate.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import { recordingContext, seededModel, temporaryDirectory } from '../../support/experiments.js';
@@ -132,6 +133,34 @@ describe('prompts that are longer than the context', () => {
       'short',
     );
     expect(fitted.steps[0]!.prompt).toEqual(short.steps[0]!.prompt);
+  });
+
+  const template = readFileSync(join(packageRoot(), 'templates', 'environment.js'), 'utf8');
+  const words = /description:\s+'[^']+',\s+(observationNames: .*\s+actionNames: .*)/;
+  const edited = {
+    'a description of several lines': template.replace("'A cart", String.raw`'One.\nTwo.\n\tA cart`),
+    'names only': template.replace(words, '$1'),
+    'neither description nor names': template.replace(words, ''),
+  };
+  const program = { policy: { kind: 'program' }, model: { provider: 'genetic' } } as const;
+  it.each([
+    ['a description of several lines', 'numbers', { prompts: { set: 'semantic' } }],
+    ['a description of several lines', 'programs', program],
+    ['names only', 'numbers', { prompts: { set: 'semantic' } }],
+    ['neither description nor names', 'numbers', {}],
+  ] as const)('show a module environment with %s as in the run: %s', async (kind, policy, config) => {
+    const environment = join(root, `${kind}-${policy}.mjs`.replaceAll(' ', '-'));
+    writeFileSync(environment, edited[kind]);
+    const path = await played({ environment, iterations: 8, ...config });
+    expect((await build({}, [named(path)])).alarms.map((alarm) => alarm.kind)).not.toContain(
+      'templates-changed',
+    );
+    const run = await readSourceRun(path, 'own');
+    const lengths = run.steps.map(({ prompt }) => promptTokens(prompt));
+    const fitted = fitPrompts(run, lengths.at(-1)! - 20);
+    expect(fitted.historyTokens).toBeGreaterThan(0);
+    expect(fitted.steps[0]!.prompt).toEqual(run.steps[0]!.prompt);
+    expect(fitted.steps.at(-1)!.prompt).not.toEqual(run.steps.at(-1)!.prompt);
   });
 
   it('stay as logged if they fit, or if their templates have changed', async () => {
