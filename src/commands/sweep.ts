@@ -19,6 +19,10 @@ export const options = (y: Argv) =>
       ...kinds.flag,
       describe: 'Also run baselines with the same budget, and say which differences are significant',
     })
+    .option('dry-run', {
+      type: 'boolean',
+      describe: 'List the settings and seeds, and estimate calls, tokens and cost, without running anything',
+    })
     .option('open', common.open)
     .example(
       "$0 sweep cartpole-semantic model.temperature=0.2,0.7,1 seed=1..10 'candidates=choice(1,4)'",

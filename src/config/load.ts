@@ -121,7 +121,7 @@ function refuseSweep(where: Where): never {
     ...where(['sweep'], 'key'),
     field: 'sweep',
     message: 'this config describes many runs',
-    hint: 'use policyloop sweep, or add sweep= to ignore the section',
+    hint: 'use policyloop sweep (with --dry-run for an estimate), or add sweep= to ignore the section',
   });
 }
 

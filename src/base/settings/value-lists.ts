@@ -80,7 +80,7 @@ export function refuseLists(texts: readonly string[]): void {
     throw new UserError({
       field: key,
       message: 'lists several values for one run',
-      hint: `use policyloop sweep to run each value, or put a string with a comma in quotes: '${key}="…"'`,
+      hint: `use policyloop sweep to run each value (with --dry-run for an estimate), or put a string with a comma in quotes: '${key}="…"'`,
     });
   }
 }

@@ -15,11 +15,12 @@ import type { Assembly } from '../setup/assemble.js';
 import { ledgerOf } from '../setup/open-experiment.js';
 import { type Finding, found, warning } from './findings.js';
 import { type PromptSize, promptSize } from './prompt-size.js';
-import { estimateRun } from './run-estimate.js';
+import { estimateRun, type RunEstimate } from './run-estimate.js';
 
-type Found = Finding | false | undefined;
+type Estimated = Finding & { readonly estimate?: RunEstimate };
+type Found = Estimated | false | undefined;
 
-export function preflight(assembly: Assembly, context?: ModelContext): readonly Finding[] {
+export function preflight(assembly: Assembly, context?: ModelContext): readonly Estimated[] {
   const size = promptSize(assembly, context);
   const { config, environment } = assembly;
   const {

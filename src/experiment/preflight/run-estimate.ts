@@ -15,7 +15,7 @@ interface Amount {
   readonly most: number;
 }
 
-/** Totals of a run. */
+/** Totals of a run or of several. */
 export interface RunEstimate {
   readonly calls: Amount;
   readonly promptTokens: Amount;
@@ -68,7 +68,10 @@ export function estimateRun(
   }
   if (asked.length === 0) return found('estimate', `${plural(iterations, 'iteration')}; no tokens, no cost`);
   const estimate = asked.map((one) => estimateOf(one, config.corrections, size)).reduce(sumOf);
-  const { calls, completionTokens, cost, listed, promptTokens } = estimate;
+  return { ...found('estimate', estimateText(estimate)), estimate };
+}
+
+export function estimateText({ calls, completionTokens, cost, listed, promptTokens }: RunEstimate): string {
   const both = ({ expected, most }: Amount, format: (value: number) => string) =>
     `${format(expected)} (${format(most)})`;
   const parts = [
@@ -78,7 +81,7 @@ export function estimateRun(
     ...(cost ? [`cost: ${both(cost, (value) => value.toPrecision(2))}`] : []),
   ];
   const at = listed === undefined ? '' : ` at the list prices of ${listed}`;
-  return { ...found('estimate', `about ${parts.join(', ')}${at}`), estimate };
+  return `about ${parts.join(', ')}${at}`;
 }
 
 function estimateOf(
@@ -103,7 +106,7 @@ function estimateOf(
   };
 }
 
-function sumOf(a: RunEstimate, b: RunEstimate): RunEstimate {
+export function sumOf(a: RunEstimate, b: RunEstimate): RunEstimate {
   const add = (one: Amount, other: Amount) => ({
     expected: one.expected + other.expected,
     most: one.most + other.most,

@@ -12,6 +12,7 @@ import { page } from '../../web/page.js';
 import { inFile } from '../../web/study.js';
 import { checkConfig, type PlanArguments, resultFiles } from '../plan.js';
 import { type PlanOutcome, runPlan } from '../schedule.js';
+import { dryRunSweep } from './sweep-dry-run.js';
 import { sweepPage } from './sweep-page.js';
 import { loadPlannedSweep, sweepPlace, sweepPlan } from './sweep-plan.js';
 import { type SweepResult, sweepReader, sweepResult } from './sweep-result.js';
@@ -21,6 +22,8 @@ interface SweepArguments extends PlanArguments {
   readonly config: string;
   /** Adds baselines with the budget of each setting. */
   readonly baselines: boolean;
+  /** Prints the settings and an estimate, and runs nothing. */
+  readonly dryRun?: boolean | undefined;
 }
 
 /**
@@ -34,6 +37,7 @@ export async function runSweep(args: SweepArguments, context: CommandContext): P
   for (const note of sweep.notes) context.note(note);
   for (const { name, config } of sweep.settings) await checkConfig(config, context.env, `setting ${name}`);
   const cluster = args.slurm === true ? loadSlurm({ file, overrides, cwd }) : undefined;
+  if (args.dryRun === true) return dryRunSweep(sweep, args.json, context);
   const place = sweepPlace(sweep, { cwd, out, runsDir });
   const { directory } = place;
   const read = sweepReader(directory);

@@ -1,14 +1,22 @@
 /** The parts of a sweep that play nothing: its settings, and what the keys do. */
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../../src/base/random/generator.js';
+import { execute } from '../../../src/commands/sweep.js';
 import { sweepSchema } from '../../../src/config/many-runs.js';
+import type { Finding } from '../../../src/experiment/preflight/findings.js';
+import type { RunEstimate } from '../../../src/experiment/preflight/run-estimate.js';
 import { addUsage } from '../../../src/runs/usage.js';
+import { sum } from '../../../src/statistics/descriptive.js';
 import { summarize } from '../../../src/statistics/paired.js';
 import { effectsOf } from '../../../src/studies/sweep/effects.js';
 import type { SettingFigures } from '../../../src/studies/sweep/ranking.js';
 import { ranked } from '../../../src/studies/sweep/ranking.js';
 import { overridesOf, parseSweep, settingsOf } from '../../../src/studies/sweep/settings.js';
+import { quick, recordingContext, temporaryDirectory } from '../../support/experiments.js';
+import { startFakeOpenAI } from '../../support/fake-openai.js';
 
 const section = (value: unknown) => sweepSchema.parse(value);
 const settings = (how: unknown, ...texts: readonly string[]) => {
@@ -101,6 +109,58 @@ describe('settings', () => {
     expect(() => parseSweep(undefined, ['seed=1,x'])).toThrow(/must be a list of non-negative whole numbers/);
     expect(() => parseSweep(undefined, ['slurm.tasks=2,4'])).toThrow(/slurm\.tasks: can't be varied/);
     expect(parseSweep(undefined, ['limits.calls=2,4']).keys).toHaveLength(1);
+  });
+});
+
+describe('--dry-run', () => {
+  const place = temporaryDirectory();
+  const model = { provider: 'openai', name: 'm', price: { input: 2, output: 10 } };
+
+  async function preview(overrides: readonly string[], json: boolean) {
+    const server = await startFakeOpenAI({ reply: () => '' });
+    const own = { ...quick, model: { ...model, baseUrl: server.url } };
+    writeFileSync(join(place, 'own.yaml'), JSON.stringify(own));
+    const { context, printed } = recordingContext(place);
+    const how = { runsDir: 'buffers', baselines: false, quiet: false, dryRun: true, json };
+    const code = await execute({ ...how, config: 'own.yaml', overrides }, context);
+    expect(server.requests).toEqual([]);
+    expect(readdirSync(place)).toEqual(['own.yaml']);
+    return { code, text: printed.join('\n') };
+  }
+
+  it('lists the settings and adds up the estimates of all runs, but writes and asks nothing', async () => {
+    const swept = ['memory.best=2,8', 'seed=1..3', 'sweep.limits.calls=9'];
+    const { code, text } = await preview(swept, true);
+    const { runs, seeds, settings, estimate, limits } = JSON.parse(text) as {
+      readonly settings: readonly {
+        readonly name: string;
+        readonly findings: readonly (Finding & { readonly estimate?: RunEstimate })[];
+      }[];
+      readonly estimate: RunEstimate;
+    } & Record<string, unknown>;
+    expect({ code, runs, seeds, limits }).toEqual({
+      code: 0,
+      runs: 6,
+      seeds: [1, 2, 3],
+      limits: { calls: 9 },
+    });
+    expect(settings.map(({ name }) => name)).toEqual(['best-2', 'best-8']);
+    const each = settings.flatMap(({ findings }) => findings.flatMap((finding) => finding.estimate ?? []));
+    expect(each.map(({ calls }) => calls.expected)).toEqual([6, 6]);
+    expect(estimate.calls.expected).toBe(36);
+    expect(estimate.promptTokens.most).toBeCloseTo(3 * sum(each.map((one) => one.promptTokens.most)));
+    expect(estimate.cost!.expected).toBeCloseTo(3 * sum(each.map((one) => one.cost!.expected)));
+    expect((await preview(swept, false)).text).toMatch(
+      /best-2 .*about 6 calls[\s\S]*6 runs +2 settings × 3 seeds \(1, 2, 3\): about 36 calls .*cost: .*sweep\.limits/,
+    );
+  });
+
+  it('reports mistakes, also those that only a run would meet', async () => {
+    const { code, text } = await preview(['model.maxTokens=2,500'], false);
+    expect(code).toBe(2);
+    expect(text).toMatch(/error +maxTokens-2: model\.maxTokens +an answer with 10 parameters/);
+    await expect(preview(['seed=1..3', 'sweep.limit.calls=9'], false)).rejects.toThrow(/unknown key/);
+    expect((await preview(['model={provider: gp}', 'seed=1..2'], false)).text).toMatch(/2 runs .*no cost/);
   });
 });
 
