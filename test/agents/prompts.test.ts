@@ -103,7 +103,11 @@ describe('a prompt set', () => {
   });
 
   it.each([
-    ['observation.hbs', '{{state.angel}}', /observation.hbs:1:\d+: "angel" not defined/],
+    [
+      'observation.hbs',
+      '{{state.angel}}',
+      /observation.hbs:1:\d+: unknown variable `state.angel`\n.*mean `state.angle`/,
+    ],
     ['observation.hbs', '{{#if}}', /observation.hbs:1/],
     ['ask-again.hbs', '{{> replay}}', /partial replay could not be found/],
     ['system.hbs', undefined, /the prompt set lacks system.hbs/],
@@ -113,7 +117,7 @@ describe('a prompt set', () => {
 
   it('knows only the state variables of its environment', async () => {
     await expect(mine('observation.hbs', '{{state.angle}}', 'Blackjack-v1')).rejects.toThrow(
-      '"angle" not defined',
+      'unknown variable `state.angle`',
     );
   });
 

@@ -70,6 +70,10 @@ describe('a custom prompt set', () => {
       '{{#each action.tuple.parts}}{{index}}{{else}}two actions{{/each}}',
     );
     expect(() => load({ description: join(folder, 'mine.hbs') })).toThrow(UserError);
+    writeFileSync(join(folder, 'mine.hbs'), 'The task {{environment.id}}');
+    expect(() => load({ description: join(folder, 'mine.hbs') })).toThrow(
+      /:1:12: unknown variable `environment\.id`\n.*did you mean `id`\?.* use id, stepLimit, .*facts or their parts/,
+    );
     writeFileSync(join(folder, 'mine.hbs'), 'Balance!');
     expect(load({ description: join(folder, 'mine.hbs') }).description).toBe('Balance!');
   });
@@ -105,15 +109,27 @@ describe('a custom prompt set', () => {
 
 describe('the template check', () => {
   it.each([
-    ['Iteration {{iteraton}}', 'user.hbs:1:13: "iteraton" not defined'],
-    ['{{#each environment.options}}{{nam}}{{/each}}', 'user.hbs:1:32: "nam" not defined'],
+    [
+      'Iteration {{iteraton}}',
+      'user.hbs:1:13: unknown variable `iteraton`\n  hint: did you mean `iteration`?',
+    ],
+    ['{{#each environment.options}}{{nam}}{{/each}}', 'user.hbs:1:32: unknown variable `nam`'],
+    [
+      '{{enviroment.description}}',
+      '`enviroment.description`\n  hint: did you mean `environment.description`?',
+    ],
+    ['{{description}}', 'did you mean `environment.description`? Otherwise, use environment, policy,'],
     ['{{> histroy}}', 'user.hbs: The partial histroy could not be found'],
     [
       '{{#iff best}}x{{/iff}}',
-      'user.hbs:1:1: You specified knownHelpersOnly, but used the unknown helper iff',
+      'user.hbs:1:1: unknown helper `iff`\n  hint: did you mean `if`? Otherwise, set',
     ],
-    ['{{best.score}}', 'user.hbs:1:3: "score" not defined in null'],
-    ['{{failure.missing}}', '"missing" not defined in undefined'],
+    ['{{upper best}}', 'unknown helper `upper`\n  hint: set prompts.helpers to the module that defines it'],
+    [
+      '{{best.score}}',
+      'user.hbs:1:3: `best.score` may be absent\n  hint: put variables that may be absent inside',
+    ],
+    ['{{failure.missing}}', 'unknown variable `failure.missing`\n  hint: use environment, policy,'],
     ['a\nb {{iteration', 'user.hbs:2: invalid Handlebars syntax near “a'],
     ['a\n{{#if best}}x{{/unless}}', "user.hbs:2:4: if doesn't match unless"],
   ])('rejects %s', (template, message) => {
@@ -137,11 +153,13 @@ describe('the template check', () => {
   it('reports a mistake in an included partial at its position in that partial', () => {
     mkdirSync(join(folder, 'partials'));
     writeFileSync(join(folder, 'partials', 'mine.hbs'), 'line\n{{iteratons}}');
-    expect(refusal('{{> mine}}{{> mine}}')).toMatch(/^partials\/mine\.hbs:2:3: "iteratons" not defined/);
+    expect(refusal('{{> mine}}{{> mine}}')).toMatch(
+      /^partials\/mine\.hbs:2:3: unknown variable `iteratons`\n.*mean `iterations`/,
+    );
   });
 
   it('rejects a variable in a system prompt that changes during a run', () => {
-    expect(refusal('{{iteration}}', 'system.hbs')).toContain('system.hbs:1:3: "iteration" not defined');
+    expect(refusal('{{iteration}}', 'system.hbs')).toContain('system.hbs:1:3: unknown variable `iteration`');
   });
 });
 

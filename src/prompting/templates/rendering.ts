@@ -1,7 +1,7 @@
 /** Loads, checks and renders templates. */
 import { createHash } from 'node:crypto';
 import Handlebars from 'handlebars';
-import { messageOf, UserError } from '../../base/errors.js';
+import { messageOf, nearest, UserError } from '../../base/errors.js';
 import { isRecord, loadModule } from '../../base/modules/user-module.js';
 import { readPartials, readTemplate, type Template } from './template-files.js';
 
@@ -86,7 +86,9 @@ function compile(
       try {
         return render(context, given);
       } catch (error) {
-        throw error instanceof UserError ? error : renderingError(file, error);
+        if (error instanceof UserError) throw error;
+        const names = [...namesIn(given?.data?.root ?? context), ...helpers.keys()];
+        throw renderingError({ file, source }, error, names);
       }
     };
   };
@@ -94,7 +96,7 @@ function compile(
   return templates.map(compiled);
 }
 
-function renderingError(file: string, error: unknown): UserError {
+function renderingError({ file, source }: Template, error: unknown, names: readonly string[]): UserError {
   const message = messageOf(error);
   const [, parsed, excerpt = ''] = /^Parse error on line (\d+):\n(.*)/.exec(message) ?? [];
   if (parsed !== undefined)
@@ -103,13 +105,36 @@ function renderingError(file: string, error: unknown): UserError {
       line: Number(parsed),
       message: `invalid Handlebars syntax near “${excerpt}”`,
     });
-  const { column = 0, lineNumber } = error as { readonly column?: number; readonly lineNumber?: number };
+  const { column = 0, endColumn, lineNumber } = error as Readonly<Record<string, number | undefined>>;
+  const path = source.split('\n')[(lineNumber ?? 0) - 1]?.slice(column, endColumn) ?? '';
   return new UserError({
     file,
     ...(lineNumber !== undefined && { line: lineNumber, column: column + 1 }),
-    message: message.replace(' in [object Object]', '').replace(/ - \d+:\d+$/, ''),
-    hint: 'prompts/README.md lists the variables; put those that may be absent inside {{#if …}} … {{/if}}',
+    ...explained(message.replace(/ - \d+:\d+$/, ''), path, names),
   });
+}
+
+/** @param path what the template writes at the place of the error */
+function explained(message: string, path: string, names: readonly string[]) {
+  const [, helper] = /unknown helper (\S+)/.exec(message) ?? [];
+  const name = helper ?? path;
+  const shallowFirst = names.toSorted((a, b) => a.split('.').length - b.split('.').length);
+  const same = shallowFirst.find((one) => name.endsWith(`.${one}`) || one.endsWith(`.${name}`));
+  const near = same ?? nearest(name, helper ? ['if', 'unless', 'each', 'with', ...names] : names);
+  const meant = near === undefined ? '' : `did you mean \`${near}\`? Otherwise, `;
+  const other = `use ${names.filter((one) => !one.includes('.')).join(', ')} or their parts (prompts/README.md)`;
+  const hint = meant + (helper ? 'set prompts.helpers to the module that defines it' : other);
+  if (helper ?? / not defined in (?!null)/.test(message))
+    return { message: `unknown ${helper ? 'helper' : 'variable'} \`${name}\``, hint };
+  return {
+    message: message.replace(/.* not defined in null/, `\`${path}\` may be absent`),
+    hint: 'put variables that may be absent inside {{#if …}} … {{/if}}; prompts/README.md lists all',
+  };
+}
+
+function namesIn(value: unknown, path = ''): readonly string[] {
+  if (!isRecord(value) || Array.isArray(value)) return [];
+  return Object.entries(value).flatMap(([key, part]) => [path + key, ...namesIn(part, `${path}${key}.`)]);
 }
 
 /** Loads the user's helpers. @throws UserError naming the file and the problem */
