@@ -95,10 +95,11 @@ export function openConfig(
   }
   const is = ready ?? kindIn(content) ?? kind;
   if (is !== kind) {
+    const near = ready && nearestFile(name, cwd);
     throw new UserError({
       file: path,
       message: `this is ${configKinds[is].title}, not ${configKinds[kind].title}`,
-      hint: `use ${configKinds[is].command} ${name}`,
+      hint: `${near === undefined ? '' : `did you mean \`${near}\`? Otherwise, `}use ${configKinds[is].command} ${name}`,
     });
   }
   return { content, place, path, folder: dirname(resolve(cwd, path)), stem: stemOf(path) };
@@ -125,11 +126,8 @@ function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: R
   }
   const bundled = bundledConfigs(kind);
   const stem = stemOf(name);
-  const neighbour = nearest(basename(name), yamlFilesIn(resolve(cwd, dirname(name))));
   const near =
-    neighbour === undefined
-      ? (bundled.find((config) => basename(config) === stem) ?? nearest(stem, bundled))
-      : join(dirname(name), neighbour);
+    nearestFile(name, cwd) ?? bundled.find((config) => basename(config) === stem) ?? nearest(stem, bundled);
   throw new UserError({
     file: name,
     message: 'no such file or bundled config',
@@ -141,9 +139,12 @@ function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: R
   });
 }
 
-function yamlFilesIn(folder: string): readonly string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder).filter((file) => /\.ya?ml$/.test(file));
+/** The path of the config with the most similar name in the same folder. */
+function nearestFile(name: string, cwd: string): string | undefined {
+  const folder = resolve(cwd, dirname(name));
+  const files = existsSync(folder) ? readdirSync(folder).filter((file) => /\.ya?ml$/.test(file)) : [];
+  const near = nearest(basename(name), files);
+  return near && join(dirname(name), near);
 }
 
 /** The file; undefined if it doesn't exist. */

@@ -80,6 +80,13 @@ describe('a config of the wrong kind', () => {
     });
   });
 
+  it('that is a bundled one may be meant as a file in the working directory', () => {
+    const { folder } = written(samples.experiment, 'cartpole.yaml');
+    expect(() => loaders.experiment('cartpole', [], folder)).toThrow(
+      'hint: did you mean `cartpole.yaml`? Otherwise, use policyloop play cartpole',
+    );
+  });
+
   it('is recognised as RL training even without a model, if it names an algorithm', () => {
     const { file } = written('environment: CartPole-v1\nalgorithm: { kind: ppo }\n');
     expect(refusal(() => loaders.experiment(file)).message).toContain(`use policyloop finetune rl ${file}`);
