@@ -194,7 +194,11 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
       {},
       /NameNotFound[\s\S]*hint: correct the id, or add the module that registers it/,
     ],
-    ['gymnasium:no_such_module:X-v0', {}, /No module named 'no_such_module'/],
+    [
+      'gymnasium:no_such_module:X-v0',
+      {},
+      /python\S* lacks a Python module: .*No module named 'no_such_module'[\s\S]*set environment\.python or POLICYLOOP_PYTHON to another/,
+    ],
   ])('%s %j is refused when it is opened', async (id, options, message) => {
     await expect(open(id, options)).rejects.toMatchObject({
       name: 'UserError',

@@ -141,8 +141,8 @@ export async function openPythonEnvironment(
   const refusals: Refusals = ({ kind, message, details }) => {
     if (kind === 'import') {
       return {
-        message: `a Python module is missing: ${message}`,
-        hint: `run ${python} -m pip install "gymnasium[all]", or set environment.modules to the folder of ${details}.py`,
+        message: `${python} lacks a Python module: ${message}`,
+        hint: `run ${python} -m pip install "gymnasium[all]", set environment.python or POLICYLOOP_PYTHON to another interpreter, or, for a module of your own, set environment.modules to the folder of ${details}.py`,
       };
     }
     if (kind === 'space') {

@@ -106,7 +106,7 @@ export async function openTextWorldExpress(
   const refusals: Refusals = ({ kind, message }) => {
     if (kind === 'import')
       return {
-        message: `a Python module is missing: ${message}`,
+        message: `${python} lacks a Python module: ${message}`,
         hint: `run ${python} -m pip install textworld-express (it also needs Java), or set environment.python or POLICYLOOP_PYTHON to another interpreter`,
       };
     if (kind === 'java')
