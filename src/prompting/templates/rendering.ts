@@ -127,7 +127,7 @@ function explained(message: string, path: string, names: readonly string[]) {
   if (helper ?? / not defined in (?!null)/.test(message))
     return { message: `unknown ${helper ? 'helper' : 'variable'} \`${name}\``, hint };
   return {
-    message: message.replace(/.* not defined in null/, `\`${path}\` may be absent`),
+    message: message.endsWith(' not defined in null') ? `\`${path}\` may be absent` : message,
     hint: 'put variables that may be absent inside {{#if …}} … {{/if}}; prompts/README.md lists all',
   };
 }
