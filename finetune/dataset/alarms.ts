@@ -1,7 +1,6 @@
 /** Checks a dataset for problems that would make training useless or its results misleading. */
 import { plural } from '../../src/base/text/numbers.js';
-import type { Example, Recipe } from './example.js';
-import { usualExamples } from './example.js';
+import { type Example, type Recipe, usualExamples } from './example.js';
 import type { ExampleLength } from './token-statistics.js';
 
 export interface Alarm {

@@ -2,6 +2,7 @@
 import type { Content } from '../../src/base/text/content.js';
 import { html } from '../../src/base/text/html.js';
 import { formatReturn, formatShare, formatSigned, plural } from '../../src/base/text/numbers.js';
+import { capitalised } from '../../src/base/text/one-line.js';
 import { estimate, number, pageTable, text } from '../../src/base/text/table.js';
 import { verdictRule } from '../../src/studies/comparison/words.js';
 import { type Page, sectionsOf } from '../../src/web/page.js';
@@ -16,7 +17,6 @@ import {
   warningList,
   writtenBy,
 } from '../../src/web/study.js';
-import { capitalised } from '../../src/web/training-charts.js';
 import { type Evaluation, type ExperimentResult, type GroupResult, testedIn } from './evaluation.js';
 import {
   armColumns,

@@ -1,5 +1,6 @@
 /** The charts of a training run. */
 import { formatCount, formatNumber, formatReturn, plural } from '../base/text/numbers.js';
+import { capitalised } from '../base/text/one-line.js';
 import { mean } from '../statistics/descriptive.js';
 import { type Axis, type Chart, type Series, thinned } from './chart.js';
 
@@ -210,5 +211,3 @@ function smallChart(
       limit !== undefined && { levels: [{ y: limit, label: `clipped to ${formatNumber(limit)}` }] }),
   };
 }
-
-export const capitalised = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);

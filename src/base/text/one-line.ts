@@ -29,5 +29,8 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
+/** The text with a capital first letter. */
+export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** The start of a text, on one line of at most 200 characters. */
 export const excerpt = (text: string): string => text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200);

@@ -13,6 +13,7 @@ import {
   formatNumber,
   formatTime,
 } from '../../base/text/numbers.js';
+import { capitalised } from '../../base/text/one-line.js';
 import { type RecordedSample, readSamples } from '../../runs/training/samples.js';
 import { notEvaluated, usedAs } from '../../runs/training/text.js';
 import {
@@ -26,7 +27,7 @@ import { largest } from '../../statistics/descriptive.js';
 import { type Chart, chartFigure } from '../chart.js';
 import { type Page, sectionsOf } from '../page.js';
 import { pageHeader, tile, warningList, writtenBy } from '../study.js';
-import { capitalised, type TrainingWords, trainingCharts, trainingLoss } from '../training-charts.js';
+import { type TrainingWords, trainingCharts, trainingLoss } from '../training-charts.js';
 import { baselines, dataView, samplesView } from './views/training-view.js';
 
 export interface ShownTraining extends TrainingFiles {

@@ -41,8 +41,8 @@ export interface Shapes {
 
 /**
  * Emits the shapes, from `ids` [B, S]. A product of a single row rounds differently from other products, so each token
- * of a product must have the same number of rows, whatever the number of candidates. So with one query head per key
- * head and one new token per row, the rows don't form one matrix.
+ * needs the same number of rows for one candidate and for several. So with one query head per key head and one new
+ * token per row, the rows don't form one matrix.
  * @param given `apart`, if it isn't that
  */
 export function emitShapes({ g, config }: DecoderBuild, ids: Value, given?: Value): Shapes {
