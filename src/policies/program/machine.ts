@@ -32,7 +32,7 @@ const stackBytes = { calls: 131_072, parser: 32_768 };
  * work, it names the line.
  */
 const mostInterrupts = 100;
-/** Limit of work: instructions of a program, and iterations of loops in native functions. It takes one or two seconds. */
+/** Limit of work: instructions of a program, and iterations of loops in native functions. It takes half a second to two. */
 export const mostWork = 50_000_000;
 
 /** Copy of the memory while no code runs: the parts below and above the stack. */
