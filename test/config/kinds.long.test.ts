@@ -140,7 +140,7 @@ describe('every kind of config', () => {
     const { method } = loadTrainConfig(file, ['method.kind=full'], '', (text) => notes.push(text));
     expect(method).toEqual({ kind: 'full' });
     expect(notes).toEqual([
-      "method.kind=full: ignored method.rank from the file, because full doesn't use it",
+      "method.kind=full: ignored method.rank from the file, because full doesn't accept it",
     ]);
   });
 

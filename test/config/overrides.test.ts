@@ -81,7 +81,7 @@ describe('a change of provider or kind', () => {
     const { config, notes } = load('model.provider=random');
     expect(config.model).toEqual({ provider: 'random' });
     expect(notes).toEqual([
-      "model.provider=random: ignored model.name, model.think, model.temperature, model.price from the file, because random doesn't use them",
+      "model.provider=random: ignored model.name, model.think, model.temperature, model.price from the file, because random doesn't accept them",
     ]);
   });
 
@@ -89,7 +89,17 @@ describe('a change of provider or kind', () => {
     const { config, notes } = load('model.provider=openai');
     expect(config.model).toMatchObject({ provider: 'openai', name: 'qwen3:8b', temperature: 0.7 });
     expect(notes).toEqual([
-      "model.provider=openai: ignored model.think from the file, because openai doesn't use it",
+      "model.provider=openai: ignored model.think from the file, because openai doesn't accept it",
+    ]);
+  });
+
+  it('drops values that the new one refuses, in any section', () => {
+    const text = `{environment: CartPole-v1, model: {provider: random}, critic: {model: {provider: local, temperature: 4, format: constrained}}}`;
+    const overrides = ['critic.model.provider=ollama', 'critic.model.name=m'];
+    const { config, notes } = loadConfig({ file: 'my.yaml', overrides, readFile: () => text });
+    expect(config.critic).toMatchObject({ model: { provider: 'ollama', name: 'm', format: 'auto' } });
+    expect(notes).toEqual([
+      "critic.model.provider=ollama: ignored critic.model.temperature, critic.model.format from the file, because ollama doesn't accept them",
     ]);
   });
 
@@ -97,7 +107,7 @@ describe('a change of provider or kind', () => {
     const { config, notes } = load('policy.kind=linear');
     expect(config.policy).toEqual({ kind: 'linear', bias: true, low: -3, high: 6, decimals: 1 });
     expect(notes).toEqual([
-      "policy.kind=linear: ignored policy.form, policy.discretize from the file, because linear doesn't use them",
+      "policy.kind=linear: ignored policy.form, policy.discretize from the file, because linear doesn't accept them",
     ]);
   });
 

@@ -1,14 +1,13 @@
 import { type Problem, UserError } from '../errors.js';
-import { fieldName, oneScreen, type Path, printable } from './issues.js';
+import { fieldName, oneScreen, type Path, printable, schemaProblems } from './issues.js';
 import {
   declaredChild,
   discriminatorOf,
   isMapping,
-  keysOf,
+  nodeAt,
   type SchemaNode,
   type SettingsKind,
   valueAt,
-  variantFor,
   variantsOf,
 } from './schema.js';
 import { parseSource } from './yaml-source.js';
@@ -31,12 +30,12 @@ export interface Overridden {
   readonly notes: readonly string[];
 }
 
-type Kind = Pick<SettingsKind<unknown>, 'json' | 'example' | 'longForm' | 'expand'>;
+type Kind = Pick<SettingsKind<unknown>, 'schema' | 'json' | 'example' | 'longForm' | 'expand'>;
 
 /**
  * Applies `key=value` overrides, in order. A shorthand on the path (`warmup: 20` before `warmup.from=…`) is
- * expanded first. If an override selects another variant, fields from the file that this variant doesn't have
- * are removed, with a note.
+ * expanded first. If an override selects another variant, fields from the file that this variant refuses are
+ * removed, with a note.
  * @throws UserError naming overrides that are malformed
  */
 export function applyOverrides(
@@ -57,7 +56,7 @@ export function applyOverrides(
   }
   if (problems.length > 0) throw new UserError(oneScreen(problems));
   const expanded = kind.expand?.(changed) ?? changed;
-  const notes = dropForeignFields(content, expanded, overrides, kind.json);
+  const notes = dropForeignFields(content, expanded, overrides, kind);
   return { content: expanded, overrides, notes };
 }
 
@@ -102,33 +101,35 @@ export const startsWith = (path: Path, start: Path): boolean =>
   start.length <= path.length && start.every((key, i) => String(path[i]) === String(key));
 
 /**
- * Removes from `changed` the file's fields that don't exist in the new variant selected by an override, such as
- * a new `model.provider`.
+ * Removes from `changed` the file's fields that the new variant selected by an override, such as a new
+ * `model.provider`, lacks or whose values it refuses.
  */
 function dropForeignFields(
   content: Record<string, unknown>,
   changed: Record<string, unknown>,
   overrides: readonly Override[],
-  root: SchemaNode,
+  { json, schema }: Kind,
 ): readonly string[] {
   const notes: string[] = [];
   for (const { path, text } of overrides) {
-    const [section = '', key = ''] = path;
-    const node = root.properties?.[section];
-    const [was, now] = [content[section], changed[section]];
-    const chooses = path.length === 2 && node !== undefined && discriminatorOf(node) === key;
+    const [section, key = ''] = [path.slice(0, -1), path.at(-1)];
+    const node = nodeAt(json, section, changed);
+    const [was, now] = [valueAt(section, content), valueAt(section, changed)];
+    const chooses = node !== undefined && discriminatorOf(node) === key;
     if (!chooses || !isMapping(was) || !isMapping(now) || was[key] === now[key]) continue;
-    const variant = variantFor(node, now);
-    const isForeign = (name: string) =>
-      !keysOf(variant).includes(name) && overrideOf([section, name], overrides) === undefined;
-    const foreign =
-      variant === undefined
-        ? []
-        : Object.keys(now).filter((name) => Object.hasOwn(was, name) && isForeign(name));
+    const refused = schemaProblems(schema.safeParse(changed).error?.issues ?? [], json, changed)
+      .filter((problem) => startsWith(problem.path, section))
+      .map((problem) => problem.path[section.length]);
+    const foreign = Object.keys(now).filter(
+      (name) =>
+        Object.hasOwn(was, name) &&
+        refused.includes(name) &&
+        overrideOf([...section, name], overrides) === undefined,
+    );
     if (foreign.length === 0) continue;
     for (const name of foreign) delete now[name];
     notes.push(
-      `${text}: ignored ${foreign.map((name) => `${section}.${name}`).join(', ')} from the file, because ${String(now[key])} doesn't use ${foreign.length === 1 ? 'it' : 'them'}`,
+      `${text}: ignored ${foreign.map((name) => [...section, name].join('.')).join(', ')} from the file, because ${String(now[key])} doesn't accept ${foreign.length === 1 ? 'it' : 'them'}`,
     );
   }
   return notes;
