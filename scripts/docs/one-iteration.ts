@@ -74,7 +74,7 @@ ${fenced(user!.content)}
 
 ## 2. The reply
 
-The model generates ${completion!.usage.completionTokens} tokens. \`format: constrained\` allows only tokens that fit the answer format:
+The model generates ${completion!.usage.completionTokens} tokens. Tokens that don't fit the answer format are masked:
 
 ${fenced(completion!.text)}
 
