@@ -63,7 +63,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ['list [filters..]', 'List runs and training runs', () => import('./commands/list.js')],
       [
         'show <run>',
-        'Show a run: learning curve, best evaluations, best policy, usage',
+        'Show a run: learning curve, best evaluations, best policy or program, usage',
         () => import('./commands/show.js'),
       ],
       [
@@ -88,7 +88,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ['report <run>', "Regenerate a run's report.html", () => import('./commands/report.js')],
       [
         'export <runs..>',
-        "Export runs, evaluations, episodes and calls as CSV or Parquet, or a run's program as code",
+        'Export runs, evaluations, episodes and calls as CSV or Parquet',
         () => import('./commands/runs/export.js'),
       ],
     ],

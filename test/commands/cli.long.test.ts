@@ -195,6 +195,7 @@ describe('policyloop', () => {
       /did you mean check\?\n.*policyloop models --help/,
     );
     expect((await cli(cwd, ['run', '--help'])).stdout).toContain('policyloop run <config> [overrides..]');
+    expect((await cli(cwd, ['export', '--help'])).stdout).not.toContain('program');
     expect((await cli(cwd, ['environments'])).stdout).toMatch(/^CartPole-v1 +Box\(4\) +Discrete\(2\) +500$/m);
     const lake = (await cli(cwd, ['environments', 'FrozenLake-v1'])).stdout;
     expect(lake).toMatch(/is_slippery +true\n/);
