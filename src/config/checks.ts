@@ -44,8 +44,11 @@ function programProblems(config: Config): readonly Found[] {
   const wrongSets = isProgram ? /^(numeric|compact)$/ : /^programs(-\w+)?$/;
   const [are, other] = isProgram ? ['programs', 'numbers'] : ['numbers', 'programs'];
   const sets = [
-    ['prompts.set', prompts.set] as const,
-    ...stagesOf(config).map((stage) => [`${stage.name}.prompts`, stage.prompts] as const),
+    ['prompts.set', prompts.set, isProgram ? 'programs' : 'semantic'] as const,
+    ...stagesOf(config).map(
+      ({ name, prompts: value }) =>
+        [`${name}.prompts`, value, isProgram ? `programs-${name}` : name] as const,
+    ),
   ];
   const found: readonly Found[] = [
     ...proposers.map(
@@ -60,12 +63,12 @@ function programProblems(config: Config): readonly Found[] {
         },
     ),
     ...sets.map(
-      ([field, value]) =>
+      ([field, value, fit]) =>
         wrongSets.test(value) && {
           field,
           value,
           message: `asks for ${other}, but the policies are ${are}`,
-          hint: 'choose another set, or change policy.kind',
+          hint: `set ${field}=${fit}, or change policy.kind`,
         },
     ),
   ];

@@ -12,7 +12,7 @@ import { memorySchema, promptsSchema } from '../prompting/settings.js';
 import { evaluationSchema } from '../rollout/settings.js';
 import { limitsSchema } from './limits.js';
 import { slurmSchema, sweepSchema } from './many-runs.js';
-import { membersOf, modelSchema } from './model.js';
+import { isBaseline, membersOf, modelSchema } from './model.js';
 import { stageNames, stageSections, stagesForPrograms, stagesOf } from './stages.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -176,11 +176,16 @@ export const experimentKind: SettingsKind<ParsedConfig> = {
   },
 };
 
-/** Replaces defaults that apply only to parameters. */
+/** Replaces defaults that apply only to parameters and, if no model reads the prompts, any set for parameters. */
 const withProgramPrompts = ({ prompts, ...config }: ParsedConfig) => ({
-  prompts: { ...prompts, set: prompts.set === 'semantic' ? 'programs' : prompts.set },
+  prompts: { ...prompts, set: setsToReplace(config).includes(prompts.set) ? 'programs' : prompts.set },
   ...stagesForPrograms(config),
 });
+
+const setsToReplace = ({ model }: Pick<ParsedConfig, 'model'>): readonly string[] =>
+  membersOf(model).every((member) => isBaseline(member.config))
+    ? ['semantic', 'numeric', 'compact']
+    : ['semantic'];
 
 export function resolveConfig(parsed: ParsedConfig): Config {
   const { $schema: _schema, sweep: _sweep, slurm: _slurm, ...config } = parsed;

@@ -8,14 +8,14 @@ import { promptSize } from '../../../src/experiment/preflight/prompt-size.js';
 import { assemble, closeEnvironment } from '../../../src/experiment/setup/assemble.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
+const config: ConfigInput = {
+  environment: 'CartPole-v1',
+  policy: { kind: 'program' },
+  model: { provider: 'openai', name: 'gpt-x', maxTokens: 2000 },
+};
+
 async function made(more: Partial<ConfigInput> = {}) {
-  const config: ConfigInput = {
-    environment: 'CartPole-v1',
-    policy: { kind: 'program' },
-    model: { provider: 'openai', name: 'gpt-x', maxTokens: 2000 },
-    ...more,
-  };
-  const assembly = await assemble(parseConfig(config), { OPENAI_API_KEY: 'k' });
+  const assembly = await assemble(parseConfig({ ...config, ...more }), { OPENAI_API_KEY: 'k' });
   try {
     return { findings: preflight(assembly), size: promptSize(assembly) };
   } finally {
@@ -29,6 +29,15 @@ test('for programs, no finding mentions parameters, and the size of the last pro
   expect(findings.map(({ message }) => message).join('\n')).not.toMatch(/params\[|[0-9] parameters/);
   // By default, a prompt shows six programs.
   expect(size.last).toBeGreaterThan(6 * size.entry);
+});
+
+test('a set for parameters is replaced if a baseline writes programs, and refused if a model does', () => {
+  const prompts = { set: 'numeric' };
+  const model = { provider: 'genetic' } as const;
+  expect(parseConfig({ ...config, model, prompts }).prompts.set).toBe('programs');
+  expect(() => parseConfig({ ...config, prompts })).toThrow(
+    /hint: set prompts\.set=programs, or change policy/,
+  );
 });
 
 test('for programs, a finding reports a prompt that never shows how to write one', async () => {
