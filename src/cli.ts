@@ -15,7 +15,16 @@ import { fromHome, requireShortNames } from './base/files/regular-file.js';
 import { overridesApart } from './base/overrides-apart.js';
 import { version } from './base/package.js';
 import { forStream } from './base/terminal-text.js';
-import { commands, completions, declaredOptions, greeting, namedCommand, overview } from './commands.js';
+import {
+  commands,
+  completions,
+  declaredOptions,
+  greeting,
+  misused,
+  namedCommand,
+  overview,
+  takesOverrides,
+} from './commands.js';
 import { EnvironmentError } from './environments/remote/remote-environment.js';
 
 markOutputsUntilExit();
@@ -197,54 +206,6 @@ function requireNames(argv: Readonly<Record<string, unknown>>): true {
   return true;
 }
 
-/** Whether the command accepts `key=value`. */
-const takesOverrides = ([signature]: ListedCommand): boolean => /\[overrides|<configs/.test(signature);
-
-/** The error for an invalid command line; its hint points to the help of the command or group. */
-function misused(message: string): UserError {
-  const named = namedCommand(words);
-  if (named === undefined)
-    return new UserError({ message, hint: 'run policyloop --help to list the commands' });
-  const { command, path } = named;
-  if (command === undefined)
-    return new UserError({ message, hint: `run policyloop ${path} --help to list its commands` });
-  // Users often write --iterations 50 instead of iterations=50.
-  const option = /^unknown arguments?: ([^\s,]+)/.exec(message)?.[1];
-  const word = option === undefined ? undefined : words.find((one) => one.startsWith(`--${option}`));
-  if (word !== undefined && takesOverrides(command)) {
-    const [key, value = 'VALUE'] = word.slice(2).split('=');
-    return new UserError({
-      message,
-      hint: `for a config key, write ${key}=${value} without dashes; policyloop ${path} --help lists the options`,
-    });
-  }
-  const usage = ['policyloop', path, ...command[0].split(' ').slice(1)].join(' ');
-  return new UserError({
-    message: `${message}; usage: ${usage}`,
-    hint: `run policyloop ${path} --help for its arguments and options`,
-  });
-}
-
-const both = (text: string) => ({ one: text, other: text });
-
-/** Replaces the most common messages of yargs; messages with a count have two forms. */
-const messages: Readonly<Record<string, string | { one: string; other: string }>> = {
-  'Not enough non-option arguments: got %s, need at least %s': {
-    one: '%s argument given, at least %s needed',
-    other: '%s arguments given, at least %s needed',
-  },
-  'Too many non-option arguments: got %s, maximum of %s': {
-    one: '%s argument given, at most %s allowed',
-    other: '%s arguments given, at most %s allowed',
-  },
-  'Missing argument value: %s': both('this option needs a value: --%s'),
-  'Missing required argument: %s': both('missing: --%s'),
-  'Unknown argument: %s': { one: 'unknown argument: %s', other: 'unknown arguments: %s' },
-  'Unknown command: %s': both('unknown command: %s'),
-  'Not enough arguments following: %s': 'this option needs a value: --%s',
-  'Did you mean %s?': 'unknown command; did you mean %s?',
-};
-
 function addCommand(y: Argv, [signature, describe, load]: ListedCommand): Argv {
   return y.command(
     signature,
@@ -268,7 +229,7 @@ const home = /^(--?[\w-]+=)?((?:~|\$HOME|\$\{HOME\})(?:\/.*)?)$/s;
  * consumes it.
  */
 async function readArguments(): Promise<readonly string[]> {
-  const command = namedCommand(words)?.command;
+  const command = namedCommand(words).command;
   const args = words.map((word) =>
     word.replace(
       home,
@@ -319,19 +280,18 @@ async function main(): Promise<void> {
       yargs(await readArguments()),
     )
     .scriptName('policyloop')
-    .updateStrings(messages as Record<string, string>)
+    .locale('en')
     .demandCommand(1, 'no command')
     .completion('completion', 'Print a completion script for bash and zsh, or for fish (completion fish)')
     .check(requireOnce)
     .check(requireNames)
     .strict()
-    .recommendCommands()
     .version(version())
     .help()
     .alias('h', 'help')
     .wrap(Math.min(100, process.stdout.columns || 100))
     .fail((message, error) => {
-      throw error ?? misused(message);
+      throw error ?? Object.assign(new Error(message), { name: 'YError' });
     })
     .parseAsync();
 }
@@ -340,6 +300,7 @@ try {
   await main();
 } catch (error) {
   // yargs throws its own errors for the options of a command that is already loaded.
-  const known = error instanceof Error && error.name === 'YError' ? misused(error.message) : error;
+  const known =
+    error instanceof Error && error.name === 'YError' ? await misused(error.message, words) : error;
   process.exitCode = report(known);
 }

@@ -3,6 +3,7 @@ import yargs from 'yargs';
 import { finetuneCommands } from '../finetune/cli.js';
 import { type Arguments, common, type ListedCommand } from './base/command.js';
 import type { CommandContext } from './base/context.js';
+import { nearest, UserError } from './base/errors.js';
 import type { DeclaredOptions } from './base/overrides-apart.js';
 import type { ConfigKindName } from './config/file.js';
 import type { Loaded } from './mcp/serve-mcp.js';
@@ -146,13 +147,13 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
   ],
 ];
 
+const nameOf = (signature: string) => signature.split(' ')[0]!;
+
 export const commands = sections.flatMap(([, listed]) => listed);
 
 export function overview(): string {
   const blocks = sections.map(([heading, listed]) => {
-    const lines = listed.map(
-      ([signature, describe]) => `  ${signature.split(' ')[0]!.padEnd(14)}${describe}`,
-    );
+    const lines = listed.map(([signature, describe]) => `  ${nameOf(signature).padEnd(14)}${describe}`);
     return [`${heading}:`, ...lines].join('\n');
   });
   return [
@@ -176,7 +177,7 @@ export const greeting = `policyloop: a language model reads the replay buffer an
 
 /** Loads a command, such as `models check`, with the defaults of its arguments. */
 export async function loadTool(words: string): Promise<Loaded> {
-  const listed = namedCommand(words.split(' '))!.command!;
+  const listed = namedCommand(words.split(' ')).command!;
   const { boolean, default: defaults } = await declaredOptions(listed);
   const flags = boolean.map((name) => [name, false] as const);
   return {
@@ -189,18 +190,84 @@ export async function loadTool(words: string): Promise<Loaded> {
 
 const camelCase = (name: string) => name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** The command or group named by the first words; `path` contains these words. */
-export function namedCommand([first, second]: readonly string[]):
-  | { readonly path: string; readonly command: ListedCommand | undefined }
-  | undefined {
-  const isNamed = (word: string | undefined) => (listed: readonly [string, ...unknown[]]) =>
-    listed[0].split(' ')[0] === word;
-  const found = commands.find(isNamed(first));
-  if (first === undefined || found === undefined) return undefined;
-  const [signature, describe, load] = found;
-  if (typeof load === 'function') return { path: first, command: [signature, describe, load] };
-  const command = load.find(isNamed(second));
-  return { path: command ? `${first} ${second}` : first, command };
+/** All commands by their paths, e.g. `run` and `models check`; for a group's own path, undefined. */
+const byPath: ReadonlyMap<string, ListedCommand | undefined> = new Map(
+  commands.flatMap(([signature, describe, load]): (readonly [string, ListedCommand | undefined])[] =>
+    typeof load === 'function'
+      ? [[nameOf(signature), [signature, describe, load]]]
+      : [[signature, undefined], ...load.map((own) => [`${signature} ${nameOf(own[0])}`, own] as const)],
+  ),
+);
+
+/** The command or group named by the first words; `path` contains these words, and is empty if there is none. */
+export function namedCommand([first = '', second]: readonly string[]) {
+  const path = byPath.has(`${first} ${second}`) ? `${first} ${second}` : byPath.has(first) ? first : '';
+  return { path, command: byPath.get(path) };
+}
+
+/** Whether the command accepts `key=value`. */
+export const takesOverrides = ([signature]: ListedCommand): boolean => /\[overrides|<configs/.test(signature);
+
+/** The path of the most similar command, e.g. `finetune train` for `trian`. */
+function nearestCommand(typed: string): string | undefined {
+  const paths = [...byPath.keys()];
+  const near = nearest(typed, [...paths, ...paths.map((path) => path.split(' ').at(-1)!)]);
+  return paths.find((path) => path === near || path.endsWith(` ${near}`));
+}
+
+/** The first example of a command that contains a word, otherwise its first one. */
+async function exampleOf([, , load]: ListedCommand, word = ''): Promise<string> {
+  const help = await (await load())
+    .options(yargs([]).scriptName('policyloop').locale('en').wrap(null))
+    .getHelp();
+  const examples = help.slice(help.indexOf('Examples:')).split('\n').slice(1);
+  return (examples.find((line) => line.includes(word)) ?? examples[0]!).trim().split(/ {2,}/)[0]!;
+}
+
+/**
+ * The error for an invalid command line; its hint says what to write instead.
+ * @param message by yargs
+ */
+export async function misused(message: string, words: readonly string[]): Promise<UserError> {
+  const { command, path } = namedCommand(words);
+  const see = ['see policyloop', path, '--help'].filter((part) => part !== '').join(' ');
+  const error = (problem: string, instead: string, near?: string) =>
+    new UserError({
+      message: problem,
+      hint: near === undefined ? `${instead}${see}` : `did you mean ${near}? Otherwise, ${see}`,
+    });
+  if (command === undefined) {
+    const typed = words.slice(0, path === '' ? 1 : 2).join(' ');
+    const isUnknown = typed !== path && !/(^| )-/.test(typed);
+    return isUnknown ? error(`unknown command: ${typed}`, '', nearestCommand(typed)) : error(message, '');
+  }
+  const [, ...places] = command[0].split(' ');
+  const known = [...(await optionsOf(command)), 'help', 'version'];
+  const optionIn = (word: string) => /^--(?:no-)?(\w[^=]*)/.exec(word)?.[1] ?? 'help';
+  const unknown = words.find((word) => !known.map(camelCase).includes(camelCase(optionIn(word))));
+  const [key, value = 'VALUE'] = unknown?.slice(2).split('=') ?? [];
+  const problem = message
+    .replace(/^Not enough .* got (\d).*/, (_, given: string) => `missing: ${places[Number(given)]}`)
+    .replace(/^Not enough arguments following: /, 'this option needs a value: --')
+    .replace(
+      /^Missing required arguments?: (.*)/,
+      (_, all: string) => `missing: --${all.replaceAll(', ', ', --')}`,
+    )
+    .replace(/^Unknown argument/, 'unknown argument');
+  // Users often write --iterations 50 instead of iterations=50.
+  const instead =
+    key !== undefined && takesOverrides(command)
+      ? `for a config key, write ${key}=${value} without dashes; `
+      : `write, for example, ${await exampleOf(command, key ?? words.at(-1))}; `;
+  const usage = ['usage: policyloop', path, ...places].join(' ');
+  const near = unknown && nearest(optionIn(unknown), known);
+  return error(`${key ? `unknown option: --${key}` : problem}; ${usage}`, instead, near && `--${near}`);
+}
+
+/** The names of a command's options, without its positional arguments. */
+async function optionsOf(command: ListedCommand): Promise<readonly string[]> {
+  const places = command[0].split(' ').map((place) => place.replaceAll(/[^\w-]/g, ''));
+  return Object.keys((await declaredOptions(command)).key).filter((option) => !places.includes(option));
 }
 
 export async function declaredOptions([, , load]: ListedCommand): Promise<DeclaredOptions> {
@@ -225,18 +292,14 @@ export async function completions(words: readonly string[], cwd: string): Promis
   const current = words.at(-1) ?? '';
   const begun = (all: readonly string[]) => all.filter((text) => text.startsWith(current));
   const namesOf = (listed: readonly (readonly [string, ...unknown[]])[]) =>
-    listed.map(([signature]) => signature.split(' ')[0]!);
-  if (words.length < 2) return begun([...namesOf(commands), 'completion']);
+    begun(listed.map(([signature]) => nameOf(signature)));
+  if (words.length < 2) return namesOf([...commands, ['completion']]);
   const group = commands.find(([name]) => name === words[0])?.[2];
-  if (typeof group === 'object' && words.length < 3) return begun(namesOf(group));
-  const command = namedCommand(words)?.command;
+  if (typeof group === 'object' && words.length < 3) return namesOf(group);
+  const command = namedCommand(words).command;
   if (command === undefined) return [];
   const [name, ...places] = command[0].split(' ');
-  if (current.startsWith('-')) {
-    const { key } = await declaredOptions(command);
-    const isPlace = (option: string) => places.some((place) => place.replaceAll(/[^\w-]/g, '') === option);
-    return begun(Object.keys(key).flatMap((option) => (isPlace(option) ? [] : [`--${option}`])));
-  }
+  if (current.startsWith('-')) return begun((await optionsOf(command)).map((option) => `--${option}`));
   const before = words.slice(typeof group === 'object' ? 2 : 1, -1);
   const at = before.filter((word, i) => !word.startsWith('-') && !before[i - 1]?.startsWith('--')).length;
   const place = places[at] ?? (places.at(-1)?.includes('..') ? places.at(-1) : undefined);

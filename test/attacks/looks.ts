@@ -62,7 +62,7 @@ function commandLooks(cwd: string, names: readonly string[]): readonly Look[] {
       return { text: [...printed, ...noted, ...written, messageOf(error ?? '')].join('\n'), error };
     },
   });
-  if (namedCommand(['show'])?.command === undefined) throw new Error('there is no command show');
+  if (namedCommand(['show']).command === undefined) throw new Error('there is no command show');
   const json = [true, false].map((one) => ({ json: one }));
   return [
     ...json.map((form) => command('list', form)),

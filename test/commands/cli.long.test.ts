@@ -22,7 +22,7 @@ function cli(
 ): Promise<Ended> {
   const child = spawn(process.execPath, [built('src/cli.js'), ...args], {
     cwd,
-    env: { PATH: process.env.PATH, NO_COLOR: '1', HOME: join(cwd, 'home') },
+    env: { PATH: process.env.PATH, NO_COLOR: '1', HOME: join(cwd, 'home'), LC_ALL: 'de_DE' },
   });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk: Buffer) => {
@@ -192,7 +192,7 @@ describe('policyloop', () => {
     for (const [name] of commands) expect(stdout).toMatch(new RegExp(`^  ${name.split(' ')[0]} `, 'm'));
     expect((await cli(cwd, ['run'])).stderr).toContain('usage: policyloop run <config> [overrides..]');
     expect((await cli(cwd, ['models', 'chek'])).stderr).toMatch(
-      /did you mean check\?\n.*policyloop models --help/,
+      /did you mean models check\?.*policyloop models --help/,
     );
     expect((await cli(cwd, ['run', '--help'])).stdout).toContain('policyloop run <config> [overrides..]');
     expect((await cli(cwd, ['export', '--help'])).stdout).not.toContain('program');
@@ -244,16 +244,18 @@ describe('policyloop reports', () => {
     expect(stderr).toContain("own.mjs:3: can't be imported: Unexpected token ';'");
   });
 
-  it('an unknown command and an unknown option', async () => {
-    const cwd = temporaryDirectory();
-    const command = await cli(cwd, ['rnu']);
-    expect(command.code).toBe(2);
-    expect(command.stderr).toMatch(/run/);
-    const option = await cli(cwd, ['list', '--colour']);
-    expect(option.code).toBe(2);
-    expect(option.stderr).toMatch(/colour/);
-    const key = await cli(cwd, ['run', 'quickstart', '--model.seed=3']);
-    expect(key.code).toBe(2);
-    expect(key.stderr).toContain('for a config key, write model.seed=3 without dashes');
+  it.each([
+    ['trian quickstart', /unknown command: trian\n.*did you mean finetune train\?.* policyloop --help/],
+    ['frobnicate a --b', /unknown command: frobnicate\n.*see policyloop --help/],
+    ['run quickstart --dry-rnu', /unknown option: --dry-rnu;.*\n.*did you mean --dry-run\?/],
+    ['run quickstart --model.seed=3', /for a config key, write model\.seed=3 without dashes/],
+    ['list --tag X', /unknown option: --tag;.*\n.*write, for example, policyloop list tag=baseline /],
+    ['tag --remove x', /unknown option: --remove;.*\n.*policyloop tag cartpole baseline --off/],
+    ['init environment', /missing: <file>;.*\n.*policyloop init environment my-env\.mjs/],
+    ['finetune export x', /missing: --to, --out; usage: policyloop finetune export <source>/],
+  ])('%s, and what to write instead', async (line, message) => {
+    const { code, stderr } = await cli(temporaryDirectory(), line.split(' '));
+    expect(code).toBe(2);
+    expect(stderr).toMatch(message);
   });
 });

@@ -66,7 +66,7 @@ async function problemOf(
   cwd: string,
 ): Promise<string | undefined> {
   if (given[0]?.startsWith('-') || given[0] === 'completion') return undefined;
-  const named = namedCommand(given)?.command;
+  const named = namedCommand(given).command;
   if (named === undefined) return 'no such command';
   const declared = await declaredOptions(named);
   const isGroup = Array.isArray(commands.find(([name]) => name === given[0])?.[2]);
@@ -179,7 +179,7 @@ async function problemsInText(page: string): Promise<readonly string[]> {
   const problems: string[] = [];
   for (const [, code] of text.matchAll(/`policyloop ([^`\n]+)`/g)) {
     const words = code!.replaceAll('…', '').split(/\s+/);
-    const named = namedCommand(words)?.command;
+    const named = namedCommand(words).command;
     const isGroup = commands.some(([name, , load]) => name === words[0] && typeof load !== 'function');
     if (named === undefined) {
       if (!(isGroup && words.length < 3) && !/^(--|completion|<|COMMAND)/.test(words[0]!))

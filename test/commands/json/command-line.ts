@@ -11,7 +11,7 @@ export async function commandLine(
   words: readonly string[],
   changes: Partial<CommandContext> = {},
 ) {
-  const named = namedCommand(words)!.command!;
+  const named = namedCommand(words).command!;
   const [signature, describe, load] = named;
   const own = words.slice(words[0] === signature.split(' ')[0] ? 0 : 1);
   const { execute, options } = await load();
