@@ -3,7 +3,7 @@
 import { basename, extname, resolve } from 'node:path';
 import { withWorkers } from '../base/command.js';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
-import { formatProblem, messageOf, UserError } from '../base/errors.js';
+import { FailedWork, formatProblem, messageOf, UserError } from '../base/errors.js';
 import { claimDirectory, plainName } from '../base/files/files.js';
 import { warningText } from '../base/text/progress.js';
 import { fitted } from '../base/text/width.js';
@@ -101,7 +101,7 @@ export async function located<T>(
   try {
     return await work();
   } catch (error) {
-    throw error instanceof UserError ? locate(error) : error;
+    throw error instanceof UserError && !(error instanceof FailedWork) ? locate(error) : error;
   }
 }
 
@@ -210,15 +210,21 @@ export async function beginRun(
   return { assembly, directory: startRun(assembly, place(), context, notes) };
 }
 
+/** @throws FailedWork if nothing answers at a model's address, before anything is written or played */
 export async function openModel(assembly: Assembly, { note, stop }: Outside): Promise<void> {
-  await makeRoom(assembly, stop?.finish, ({ message }) =>
-    note(
-      warningText(`${message}; the run starts without it, and fails if it doesn’t answer after the warm-up`),
-    ),
-  );
-  for (const model of languageModelsOf(assembly)) {
-    const description = await model.open?.();
-    if (description !== undefined) note(description);
+  try {
+    await makeRoom(assembly, stop?.finish, ({ kind, message }) => {
+      if (kind === 'network')
+        throw new FailedWork({ message, hint: 'start the server, then repeat the command' });
+      note(warningText(`${message}; the run fails if the model still doesn’t answer after the warm-up`));
+    });
+    for (const model of languageModelsOf(assembly)) {
+      const description = await model.open?.();
+      if (description !== undefined) note(description);
+    }
+  } catch (error) {
+    await closeEnvironment(assembly);
+    throw error;
   }
 }
 

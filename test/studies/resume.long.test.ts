@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { FailedWork } from '../../src/base/errors.js';
 import { checkConfig } from '../../src/experiment/preflight/check-config.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { resumeRun } from '../../src/studies/resume.js';
@@ -123,18 +124,22 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
     expect(resumed.code).toBe(1);
   });
 
-  it('ends a run at once if nothing is listening, and the run resumes once a server is up', async () => {
+  it('stops a run before it writes anything if nothing is listening, and resumes a run once a server is up', async () => {
+    const good = await startFakeOpenAI({ reply: ({ seed = 0 }) => goodText(seed) });
     const gone = await startFakeOpenAI({ reply: () => '' });
     await gone.close();
-    const noted: string[] = [];
-    const { code, text } = await run('r', [model(gone.url)], { note: (line) => noted.push(line) });
-    expect(code).toBe(1);
-    expect(text).toMatch(/nothing is listening there \(after 1 retry\)/);
-    expect(noted[0]).toMatch(/warning.* openai\/.*nothing is listening there.*; the run starts without it/);
-    expect(readManifest(at('r'))).toMatchObject({ iterations: { done: 0 }, usage: { calls: 1, retries: 1 } });
-    const good = await startFakeOpenAI({ reply: ({ seed = 0 }) => goodText(seed) });
-    expect(await resume('r', [`model.baseUrl=${good.url}`])).toMatchObject({ code: 0 });
-    expect(readManifest(at('r'))).toMatchObject({ iterations: { done: 2 }, usage: { errors: 1 } });
+    const refusal = /^openai\/m: no answer from .*: nothing is listening there\n.*hint: start the server/;
+    await expect(run('r', [model(gone.url)])).rejects.toThrow(FailedWork);
+    const critic = `critic={model: {provider: openai, name: m, baseUrl: "${gone.url}"}}`;
+    await expect(run('r', [model(good.url), critic])).rejects.toThrow(refusal);
+    expect(existsSync(at('r'))).toBe(false);
+    expect(await run('r', [model(good.url)])).toMatchObject({ code: 0 });
+    const before = readFileSync(at('r/manifest.json'), 'utf8');
+    const more = 'iterations=4';
+    await expect(resume('r', [model(gone.url), more])).rejects.toThrow(refusal);
+    expect(readFileSync(at('r/manifest.json'), 'utf8')).toBe(before);
+    expect(await resume('r', [model(good.url), more])).toMatchObject({ code: 0 });
+    expect(readManifest(at('r'))).toMatchObject({ iterations: { done: 4 }, usage: { errors: 0 } });
   });
 
   it('is the first finding of check', async () => {

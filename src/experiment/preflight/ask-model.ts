@@ -18,25 +18,27 @@ import { Prompter } from '../prompter.js';
 import { readingOf } from '../propose.js';
 import { type Assembly, languageModelsOf } from '../setup/assemble.js';
 import { ledgerOf } from '../setup/open-experiment.js';
-import { contextOf } from '../setup/open-models.js';
 import { type Finding, found, warning } from './findings.js';
 import { madeUpWarmUp, promptSize } from './prompt-size.js';
 
 /**
  * Tells each model how long its prompts can become, so that servers load it only once, with enough context.
- * @param onFailure called if the proposing model's server doesn't answer
+ * @param onFailure called if a model's server doesn't answer
  */
 export async function makeRoom(
   assembly: Assembly,
   signal: AbortSignal | undefined,
   onFailure: (error: ModelError) => void,
 ): Promise<void> {
-  const models = languageModelsOf(assembly).filter(({ expect }) => expect !== undefined);
-  if (models.length > 0) {
-    const { bound } = promptSize(assembly);
-    for (const model of models) model.expect?.(bound);
+  const models = languageModelsOf(assembly);
+  const { bound } = models.some(({ expect }) => expect !== undefined) ? promptSize(assembly) : { bound: 0 };
+  for (const model of models) {
+    model.expect?.(bound);
+    await model.context?.(signal).catch((error: unknown) => {
+      if (!(error instanceof ModelError)) throw error;
+      onFailure(error);
+    });
   }
-  await contextOf(assembly.config.model, assembly.proposer.model, true, signal, onFailure);
 }
 
 const probe = {

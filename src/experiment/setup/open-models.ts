@@ -75,14 +75,13 @@ export async function openModel(
 
 /**
  * The context length of a section's language model. Queries its server unless `ask` is false. If the query
- * fails, calls `onFailure` and returns only what the config states: the first real request will report the error.
+ * fails, returns only what the config states: the first real request will report the error.
  */
 export async function contextOf(
   section: ModelConfig,
   model: LanguageModel | undefined,
   ask: boolean,
   signal?: AbortSignal,
-  onFailure?: (error: ModelError) => void,
 ): Promise<ModelContext | undefined> {
   const config = languageModelOf(section);
   const tokens = config?.provider === 'ollama' ? config.contextTokens : undefined;
@@ -91,9 +90,8 @@ export async function contextOf(
   try {
     return await model?.context?.(signal);
   } catch (error) {
-    if (!(error instanceof ModelError)) throw error;
-    onFailure?.(error);
-    return stated;
+    if (error instanceof ModelError) return stated;
+    throw error;
   }
 }
 
