@@ -19,6 +19,9 @@ const aliases: Readonly<Record<string, string>> = {
 
 const anyServer = '{provider: openai, baseUrl: https://…/v1, apiKeyEnv: VARIABLE_WITH_THE_KEY, name: …}';
 
+/** The part of a model's name that only one provider's names have: a vendor, or the colon before a tag of Ollama's. */
+const vendor = /^(?:claude|deepseek|gemini|gpt|grok|mistral)|(?<=^[^/:]{0,200}):/;
+
 const plain = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
 interface Wrong {
@@ -39,12 +42,14 @@ function hintFor({ input, options }: Wrong): string | undefined {
   const found = written ?? nearest(provider, [...names, ...known]);
   if (found === undefined) return `for a server that implements OpenAI's API, write \`${anyServer}\``;
   if (written === undefined && known.includes(found)) return undefined;
-  const { model } = parse(packageText(`configs/providers/${found}.yaml`)) as { model: { baseUrl?: string } };
+  const { model } = parse(packageText(`configs/providers/${found}.yaml`)) as {
+    model: { baseUrl?: string; name?: string };
+  };
   const section = {
     ...model,
     ...(model.baseUrl !== undefined && { baseUrl: model.baseUrl.split('?')[0] }),
     ...(rest.length > 0 && { name: rest.join('/') }),
-    ...(typeof name === 'string' && { name }),
+    ...(typeof name === 'string' && model.name?.includes(vendor.exec(name)?.[0] ?? '') && { name }),
   };
   const yaml = stringify(section, { collectionStyle: 'flow', lineWidth: 0, flowCollectionPadding: false });
   return `write \`${yaml.trim()}\`, as in the bundled config providers/${found}`;

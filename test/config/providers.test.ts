@@ -24,6 +24,10 @@ const gemini = /generativelanguage[^`]*name: gemini-pro/;
 test.each([
   ['{provider: anthropic}', anthropic],
   ['{provider: Claude, name: claude-opus}', /api\.anthropic\.com[^`]*name: claude-opus/],
+  ['{provider: anthropic, name: "qwen3:8b"}', /name: claude-sonnet/],
+  ['{provider: gemini, name: "phi4:14b"}', /name: gemini-/],
+  ['{provider: anthropic, name: gpt-5-mini}', /name: claude-sonnet/],
+  ['{provider: Groq, name: llama-3.3-70b-versatile}', /name: llama-3\.3-70b-versatile/],
   ['{provider: google_genai, name: gemini-pro}', gemini],
   ['google/gemini-pro', gemini],
   ['anthropic', anthropic],
