@@ -51,28 +51,24 @@ test('models check describes a model as JSON', async () => {
   expect(int4).toBeLessThan(int8);
 });
 
+const written = (file: string, text: string) => (directory: string) =>
+  writeFileSync(join(directory, file), text);
+
 test('missing files and unsupported features are reported, with exit code 1', async () => {
   const cases: readonly (readonly [(directory: string) => void, RegExp])[] = [
     [(d) => rmSync(join(d, 'tokenizer.json')), /tokenizer\.json: this file is missing[\s\S]*hint: /],
-    [
-      (d) => rmSync(join(d, 'chat_template.jinja')),
-      /has no chat template[\s\S]*hint: use the instruction-tuned/,
-    ],
+    [(d) => rmSync(join(d, 'chat_template.jinja')), /has no chat template[\s\S]*use the instruction-tuned/],
     [(d) => rmSync(join(d, 'model.safetensors')), /safetensors/],
+    [written('generation_config.json', '{"top_k": "many"}'), /generation_config\.json: top_k/],
     [
-      (d) => writeFileSync(join(d, 'generation_config.json'), '{"top_k": "many"}'),
-      /generation_config\.json: top_k/,
-    ],
-    [
-      (d) => writeFileSync(join(d, 'config.json'), '{"model_type": "mamba"}'),
+      written('config.json', '{"model_type": "mamba"}'),
       /model_type: this architecture is not supported[\s\S]*one of: llama, mistral, qwen2, qwen3/,
     ],
     [
-      (d) =>
-        writeFileSync(
-          join(d, 'chat_template.jinja'),
-          "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}",
-        ),
+      written(
+        'chat_template.jinja',
+        "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}",
+      ),
       /refuses system messages[\s\S]*hint: /,
     ],
   ];
@@ -83,6 +79,10 @@ test('missing files and unsupported features are reported, with exit code 1', as
     expect(code).toBe(1);
   }
   expect((await check(join(temporaryDirectory(), 'nowhere'))).text).toMatch(/there is no such directory/);
+  const folder = temporaryDirectory();
+  expect((await check(folder)).text).toMatch(/has no config\.json, and contains no GGUF file or model/);
+  written('one.gguf', '')(folder);
+  expect((await check(folder)).text).toMatch(/has no config\.json\n.*\n *expected: .*one\.gguf/);
 });
 
 test('tied and untied embeddings need the same memory', () => {

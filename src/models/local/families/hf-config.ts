@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
@@ -32,13 +32,20 @@ export function readDecoderConfig(directory: string, ignoredKeys: readonly strin
   if (isGguf(directory)) return readGgufConfig(openGguf(directory), ignoredKeys);
   const file = path.join(directory, 'config.json');
   const raw = readJson(file);
-  if (raw === undefined)
+  if (raw === undefined) {
+    const isFolder = existsSync(path.join(directory, path.sep));
+    const inside = isFolder ? readdirSync(directory).map((name) => path.join(directory, name)) : [];
+    const models = inside.filter((one) => isGguf(one) || existsSync(path.join(one, 'config.json')));
     throw new UserError({
       field: 'model.path',
       value: directory,
-      message: existsSync(directory) ? 'this directory has no config.json' : 'there is no such directory',
+      message: isFolder
+        ? `this directory has no config.json${models.length === 0 ? ', and contains no GGUF file or model' : ''}`
+        : 'there is no such directory',
+      alternatives: models,
       hint: 'use the directory of a Hugging Face model, with config.json, tokenizer.json and model.safetensors, or a GGUF file',
     });
+  }
   const config = parseDecoderConfig(withoutKeys(raw, ignoredKeys), file);
   return config.tied && storesOwnHead(directory, config.modules) ? { ...config, tied: false } : config;
 }
