@@ -159,6 +159,7 @@ const overrides: readonly Case[] = [
   ['name the key that an incomplete section lacks', file, 'target.hold=3'],
   ['report an override that conflicts with the file', file, 'target={return: 5, hold: 999}'],
   ['report keys of Object.prototype as unknown', file, '__proto__.x=1', 'environment.options.__proto__.x=1'],
+  ['name the command for several runs', file, 'repeats=3'],
   ['report several bad overrides at once', file, 'iterations', 'memory.bset=3', 'seed=1'],
 ];
 

@@ -116,12 +116,15 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
   return absolute(parseSettings(kind, content, where), source.folder, options.cwd ?? '');
 }
 
-function refuseSweep(where: Where): never {
+/** Refuses keys for several runs of a config. */
+function refuseManyRuns(input: Readonly<Record<string, unknown>>, where: Where): void {
+  const field = Object.keys(input).find((key) => /^(sweep|repeats?|repetitions|trials|runs)$/.test(key));
+  if (field === undefined) return;
   throw new UserError({
-    ...where(['sweep'], 'key'),
-    field: 'sweep',
+    ...where([field], 'key'),
+    field,
     message: 'this config describes many runs',
-    hint: 'use policyloop sweep (with --dry-run for an estimate), or add sweep= to ignore the section',
+    hint: `use policyloop sweep${field === 'sweep' ? '' : ' CONFIG seed=1..3'} (with --dry-run for an estimate), or add ${field}= to ignore it`,
   });
 }
 
@@ -179,7 +182,7 @@ function inSchemaOrder(config: Readonly<Record<string, unknown>>): Record<string
 
 function validated(input: unknown, where: Where = () => ({})): Config {
   refuseOtherPolicies(input, where);
-  if (isMapping(input) && input.sweep !== undefined) refuseSweep(where);
+  if (isMapping(input)) refuseManyRuns(input, where);
   const config = resolveConfig(parseSettings(experimentKind, input, where));
   const problems = checkConfig(config);
   if (problems.length === 0) return config;
