@@ -12,7 +12,7 @@ import { type CommandContext, exitCodeOfError, exitCodes } from './base/context.
 import { hideSecrets, secretsIn, UserError } from './base/errors.js';
 import { markOutputsUntilExit } from './base/files/draft.js';
 import { fromHome, requireShortNames } from './base/files/regular-file.js';
-import { overridesApart } from './base/overrides-apart.js';
+import { type DeclaredOptions, overridesApart } from './base/overrides-apart.js';
 import { version } from './base/package.js';
 import { forStream } from './base/terminal-text.js';
 import {
@@ -162,34 +162,28 @@ function report(error: unknown): number {
   return exitCodeOfError(error);
 }
 
-function systemHint(code: string | undefined): string {
-  switch (code) {
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return 'free some disk space, then repeat the command (for a run: policyloop resume)';
-    case 'EACCES':
-    case 'EPERM':
-    case 'EROFS':
-      return 'check the permissions, or use another directory';
-    case 'ENAMETOOLONG':
-      return 'use a shorter name';
-    case 'ENOENT':
-      return 'check that this path exists, then repeat the command';
-    default:
-      return 'check this file or directory, then repeat the command (for a run: policyloop resume)';
-  }
-}
+const noSpace = 'free some disk space, then repeat the command (for a run: policyloop resume)';
+const noPermission = 'check the permissions, or use another directory';
 
-/** yargs also stores the option `--many-words` as `manyWords`. */
-const kebabCase = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+const systemHints: Readonly<Record<string, string>> = {
+  ENOSPC: noSpace,
+  EDQUOT: noSpace,
+  EACCES: noPermission,
+  EPERM: noPermission,
+  EROFS: noPermission,
+  ENAMETOOLONG: 'use a shorter name',
+  ENOENT: 'check that this path exists, then repeat the command',
+};
+
+const systemHint = (code = ''): string =>
+  systemHints[code] ?? 'check this file or directory, then repeat the command (for a run: policyloop resume)';
 
 /** @throws UserError if an option that isn't a list is given twice */
 function requireOnce(argv: Readonly<Record<string, unknown>>, options: unknown): true {
   // yargs passes the command's options, but its types don't describe them.
-  const { array: lists = [] } = options as { readonly array?: readonly string[] };
-  const twice = Object.keys(argv).find(
-    (key) => key.length > 1 && !lists.includes(kebabCase(key)) && Array.isArray(argv[key]),
-  );
+  const { array, key } = options as DeclaredOptions;
+  const isTwice = (name: string) => name.length > 1 && !array.includes(name) && Array.isArray(argv[name]);
+  const twice = Object.keys(key).find(isTwice);
   if (twice !== undefined)
     throw new UserError({ field: `--${twice}`, message: 'this option can be given only once' });
   return true;

@@ -177,15 +177,11 @@ export const experimentKind: SettingsKind<ParsedConfig> = {
 };
 
 /** Replaces defaults that apply only to parameters and, if no model reads the prompts, any set for parameters. */
-const withProgramPrompts = ({ prompts, ...config }: ParsedConfig) => ({
-  prompts: { ...prompts, set: setsToReplace(config).includes(prompts.set) ? 'programs' : prompts.set },
-  ...stagesForPrograms(config),
-});
-
-const setsToReplace = ({ model }: Pick<ParsedConfig, 'model'>): readonly string[] =>
-  membersOf(model).every((member) => isBaseline(member.config))
-    ? ['semantic', 'numeric', 'compact']
-    : ['semantic'];
+function withProgramPrompts({ prompts, ...config }: ParsedConfig) {
+  const isUnread = membersOf(config.model).every((member) => isBaseline(member.config));
+  const isReplaced = (isUnread ? /^(semantic|numeric|compact)$/ : /^semantic$/).test(prompts.set);
+  return { prompts: { ...prompts, ...(isReplaced && { set: 'programs' }) }, ...stagesForPrograms(config) };
+}
 
 export function resolveConfig(parsed: ParsedConfig): Config {
   const { $schema: _schema, sweep: _sweep, slurm: _slurm, ...config } = parsed;

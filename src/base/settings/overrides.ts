@@ -119,13 +119,10 @@ function dropForeignFields(
     if (!chooses || !isMapping(was) || !isMapping(now) || was[key] === now[key]) continue;
     const refused = schemaProblems(schema.safeParse(changed).error?.issues ?? [], json, changed)
       .filter((problem) => startsWith(problem.path, section))
-      .map((problem) => problem.path[section.length]);
-    const foreign = Object.keys(now).filter(
-      (name) =>
-        Object.hasOwn(was, name) &&
-        refused.includes(name) &&
-        overrideOf([...section, name], overrides) === undefined,
-    );
+      .map((problem) => String(problem.path[section.length]));
+    const isFromFile = (name: string) =>
+      Object.hasOwn(was, name) && overrideOf([...section, name], overrides) === undefined;
+    const foreign = [...new Set(refused)].filter(isFromFile);
     if (foreign.length === 0) continue;
     for (const name of foreign) delete now[name];
     notes.push(

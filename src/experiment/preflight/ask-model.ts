@@ -30,10 +30,8 @@ export async function makeRoom(
   signal: AbortSignal | undefined,
   onFailure: (error: ModelError) => void,
 ): Promise<void> {
-  const models = languageModelsOf(assembly);
-  const { bound } = models.some(({ expect }) => expect !== undefined) ? promptSize(assembly) : { bound: 0 };
-  for (const model of models) {
-    model.expect?.(bound);
+  for (const model of languageModelsOf(assembly)) {
+    model.expect?.(promptSize(assembly).bound);
     await model.context?.(signal).catch((error: unknown) => {
       if (!(error instanceof ModelError)) throw error;
       onFailure(error);
