@@ -22,33 +22,22 @@ function requireHarmless(text: string): void {
 }
 
 let url: string;
-let answer: { readonly status: number; readonly type: string; readonly body: string };
+let answer: { readonly status: number; readonly body: unknown };
 beforeAll(async () => {
   ({ url } = await listening((_, response) => {
-    response.writeHead(answer.status, { 'content-type': answer.type });
-    response.end(answer.body);
+    response.writeHead(answer.status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer.body));
   }));
 });
 
 const play = async (cwd: string, args: readonly string[]) =>
   startCommand(cwd, args, { NO_COLOR: '', FORCE_COLOR: '1', OPENAI_API_KEY: 'a-key-of-tests' }).ended;
 
+const choices = [{ message: { content: attack }, finish_reason: attack }];
+
 it.each([
-  [
-    'an error',
-    { status: 400, type: 'application/json', body: JSON.stringify({ error: { message: attack } }) },
-  ],
-  [
-    'a finish reason',
-    {
-      status: 200,
-      type: 'application/json',
-      body: JSON.stringify({
-        choices: [{ message: { content: attack }, finish_reason: attack }],
-        model: attack,
-      }),
-    },
-  ],
+  ['an error', { status: 400, body: { error: { message: attack } } }],
+  ['a finish reason', { status: 200, body: { choices, model: attack } }],
 ])('control characters from a provider never reach the terminal: %s', async (_, given) => {
   answer = given;
   const cwd = temporaryDirectory();
@@ -72,25 +61,11 @@ it('control characters in a manifest never reach the terminal', async () => {
   const run = writeRun(join(cwd, 'buffers', 'a'), { seed: 1, confirmed: 30 });
   const file = join(run, 'manifest.json');
   const manifest = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
-  writeFileSync(
-    file,
-    JSON.stringify({
-      ...manifest,
-      run: attack,
-      environment: attack,
-      model: attack,
-      status: 'failed',
-      reason: { kind: 'model-error', message: attack },
-    }),
-  );
-  for (const args of [
-    ['list'],
-    ['list', '--json'],
-    ['show', 'a'],
-    ['compare', 'a'],
-    ['compare', 'a', '--unfinished'],
-  ]) {
-    const { stderr, stdout } = await play(cwd, args);
+  const reason = { kind: 'model-error', message: attack };
+  const changed = { run: attack, environment: attack, model: attack, status: 'failed', reason };
+  writeFileSync(file, JSON.stringify({ ...manifest, ...changed }));
+  for (const line of ['list', 'list --json', 'show a', 'compare a', 'compare a --unfinished']) {
+    const { stderr, stdout } = await play(cwd, line.split(' '));
     requireHarmless(stderr);
     requireHarmless(stdout);
   }

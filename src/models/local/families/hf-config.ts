@@ -36,12 +36,11 @@ export function readDecoderConfig(directory: string, ignoredKeys: readonly strin
     const isFolder = existsSync(path.join(directory, path.sep));
     const inside = isFolder ? readdirSync(directory).map((name) => path.join(directory, name)) : [];
     const models = inside.filter((one) => isGguf(one) || existsSync(path.join(one, 'config.json')));
+    const lack = `no config.json${models.length === 0 ? ', and contains no GGUF file or model' : ''}`;
     throw new UserError({
       field: 'model.path',
       value: directory,
-      message: isFolder
-        ? `this directory has no config.json${models.length === 0 ? ', and contains no GGUF file or model' : ''}`
-        : 'there is no such directory',
+      message: isFolder ? `this directory has ${lack}` : 'there is no such directory',
       alternatives: models,
       hint: 'use the directory of a Hugging Face model, with config.json, tokenizer.json and model.safetensors, or a GGUF file',
     });
