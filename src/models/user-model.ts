@@ -92,7 +92,7 @@ export function checkedModel(made: object, name: string, file?: string): Languag
       });
     },
     ...(open && { open: () => open.call(made) }),
-    ...(context && { context: () => context.call(made) }),
+    ...(context && { context: async () => context.call(made) }),
     // The calling program closes a model that it passes as an object.
     ...(close && file !== undefined && { close: () => close.call(made) }),
   };

@@ -40,14 +40,11 @@ describe('the first fault of each kind', () => {
   });
 
   it('is reported for an exception in a module, with the function that threw it', async () => {
-    const broken = checkedModel(
-      {
-        generate: () => {
-          throw new Error('Reduce of empty array');
-        },
-      },
-      'module/mine',
-    );
+    const generate = () => {
+      throw new Error('Reduce of empty array');
+    };
+    const broken = checkedModel({ generate, context: () => undefined }, 'module/mine');
+    await expect(broken.context?.().catch(() => 'failed')).resolves.toBeUndefined();
     const { events } = await runExperimentFrom(
       { ...quick, model: { provider: 'ollama', name: 'x' } },
       { model: broken },
