@@ -19,7 +19,8 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-export const finishing = 'writing a checkpoint; the same command resumes from it';
+export const finishing =
+  'finishing this step, then writing a checkpoint from which the same command resumes (Ctrl-C again drops the step)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { train } = await import('../train/train.js');

@@ -28,6 +28,10 @@ export interface LoopHooks {
   onEvent?(event: TrainingEvent): void;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;
+  /** Abandons a step or evaluation that hasn't changed anything yet; the run writes a checkpoint and ends. */
+  readonly abort?: AbortSignal | undefined;
+  /** Receives how many of the examples of a step or evaluation have been read. */
+  onRead?(read: number, of: number): void;
   /** If true after a step, or when training resumes, it ends early with a result. */
   isSpent?(): boolean;
 }
@@ -45,11 +49,20 @@ export async function runLoop(
   let stepped = false;
   let stopped = false;
   const report = (event: TrainingEvent | undefined) => event && hooks.onEvent?.(event);
-  for (;;) {
-    if (state.evaluated < state.step && (isOver() || (isDue(training.evaluateEvery) && !stopped))) {
-      report(await training.evaluate());
-      state.evaluated = state.step;
+  const isDone = async (work: () => Promise<TrainingEvent | undefined>) => {
+    try {
+      report(await work());
+      return true;
+    } catch (error) {
+      if (error !== hooks.abort?.reason) throw error;
+      stopped = true;
+      return false;
     }
+  };
+  for (;;) {
+    const isEvaluated = isOver() || (isDue(training.evaluateEvery) && !stopped);
+    if (state.evaluated < state.step && isEvaluated && (await isDone(training.evaluate)))
+      state.evaluated = state.step;
     const ends = state.evaluated === state.step && isOver();
     if (stopped || (stepped && (ends || isDue(training.checkpointEvery)))) {
       state.progress = training.progress?.();
@@ -58,9 +71,8 @@ export async function runLoop(
     }
     if (ends) return state.step < totalSteps ? 'early' : 'complete';
     if (stopped) return 'interrupted';
-    report(await training.step());
-    stepped = true;
-    stopped = hooks.stop?.() === true;
+    if (await isDone(training.step)) stepped = true;
+    stopped ||= hooks.stop?.() === true;
   }
 }
 

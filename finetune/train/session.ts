@@ -68,6 +68,8 @@ export interface SessionHooks {
   onSamples(step: number, samples: readonly Sample[]): void;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop(): boolean;
+  readonly abort?: AbortSignal;
+  onRead?(read: number, of: number): void;
   /** If true after a step, or when training resumes, it ends early with a result. */
   isSpent(): boolean;
 }
@@ -283,6 +285,8 @@ async function recorded<T extends Trained>(
       onEvent,
       onSamples,
       stop: () => requests.stop.finish.aborted,
+      abort: requests.stop.abort,
+      onRead: (read, of) => progress.pause(`${read} of ${plural(of, 'example')} read`, 0),
       isSpent: () => args.finish === true || isSpent(job.limits ?? {}, record.metrics),
     });
   } finally {

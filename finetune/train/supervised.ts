@@ -128,7 +128,7 @@ async function learn(
   async function step(): Promise<TrainingEvent> {
     const chosen = batchOf(state.step);
     const parts = layOut(chosen, order);
-    const { examples: _, ...figures } = await takeStep(session, state, parts, inputs(parts), settings);
+    const { examples: _, ...figures } = await takeStep(session, state, parts, inputs(parts), settings, hooks);
     state.step++;
     return { kind: 'step', step: state.step, totalSteps, ...figures, tokens: tokensOf(chosen) };
   }
@@ -136,7 +136,7 @@ async function learn(
   async function evaluate(): Promise<TrainingEvent | undefined> {
     if (evaluator === undefined) return undefined;
     const { step } = state;
-    const { loss } = await readParts(evaluator, state.parameters, heldOut, inputs(heldOut));
+    const { loss } = await readParts(evaluator, state.parameters, heldOut, inputs(heldOut), hooks);
     refuseNonFinite(step, { 'validation loss': loss });
     const best = keepBest(state, loss, false);
     state.evaluationsWithoutGain = best ? 0 : state.evaluationsWithoutGain + 1;

@@ -1,4 +1,5 @@
 /** One update: computes the gradients of all parts of a batch, then takes the optimizer step. */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { append } from '../../src/base/append.js';
 import { deriveSeeds } from '../../src/base/random/generator.js';
 import {
@@ -30,7 +31,7 @@ import {
   type Parameter,
   type TrainingSession,
 } from '../engine/training-session.js';
-import { refuseNonFinite } from './loop.js';
+import { type LoopHooks, refuseNonFinite } from './loop.js';
 import type { Part } from './packing.js';
 
 /** @throws UserError if memory runs out */
@@ -67,7 +68,7 @@ export interface StepSettings {
 
 /**
  * Takes one optimizer step on a batch, and updates the state in place. Dropout masks depend on the seed and the step.
- * @throws FailedWork if the loss or the gradients aren't finite
+ * @throws FailedWork if the loss or the gradients aren't finite; the signal's reason if aborted, before any change
  */
 export async function takeStep<E extends TokenSequence>(
   session: TrainingSession,
@@ -75,9 +76,11 @@ export async function takeStep<E extends TokenSequence>(
   parts: readonly Part<E>[],
   inputsOf: InputsOf<E>,
   { adamw, maxGradientNorm, muon, schedule, seed, ...settings }: StepSettings,
+  hooks: ReadHooks = {},
 ) {
   const seeds = deriveSeeds(seed, [1, state.optimizerSteps], parts.length);
-  const { loss, gradients, examples } = await readParts(session, state.parameters, parts, inputsOf, seeds);
+  const { parameters } = state;
+  const { loss, gradients, examples } = await readParts(session, parameters, parts, inputsOf, hooks, seeds);
   const norm = gradientNorm(gradients);
   refuseNonFinite(state.optimizerSteps + 1, { loss, 'gradient norm': norm });
   const learningRate = settings.learningRate * scheduleFactor(schedule, state.optimizerSteps);
@@ -96,18 +99,29 @@ export async function takeStep<E extends TokenSequence>(
   return { loss, gradientNorm: norm, learningRate, examples };
 }
 
-/** @param seeds dropout seeds, one per part; not needed for an evaluation session */
+type ReadHooks = Pick<LoopHooks, 'abort' | 'onRead'>;
+
+/**
+ * Between parts, which can take long, signals and displays have their turn.
+ * @param seeds dropout seeds, one per part; not needed for an evaluation session
+ * @throws the signal's reason if aborted
+ */
 export async function readParts<E extends TokenSequence>(
   session: TrainingSession,
   parameters: readonly Parameter[],
   parts: readonly Part<E>[],
   inputsOf: InputsOf<E>,
+  { abort, onRead }: ReadHooks = {},
   seeds: readonly number[] = [],
 ): Promise<ReadParts<E>> {
   let loss = 0;
   let gradients: Gradients | undefined;
   const examples: ReadExample<E>[] = [];
+  const of = parts.flat(2).length;
   for (const [index, part] of parts.entries()) {
+    onRead?.(examples.length, of);
+    await yieldToEventLoop();
+    abort?.throwIfAborted();
     const result = await session.run(parameters, makeBatch(part, inputsOf), seeds[index] ?? 0);
     loss += result.loss;
     gradients = accumulate(gradients, result.gradients);

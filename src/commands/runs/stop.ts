@@ -32,7 +32,12 @@ export async function execute(args: Args, { cwd, print }: CommandContext): Promi
   print(
     args.json
       ? JSON.stringify(shown)
-      : shown.map(({ run, outcome }) => `${run}  ${stoppedText({ outcome })}`).join('\n'),
+      : shown
+          .map(
+            ({ run, outcome }) =>
+              `${run}  ${stoppedText({ outcome }, now ? undefined : 'iteration or step')}`,
+          )
+          .join('\n'),
   );
   return 0;
 }

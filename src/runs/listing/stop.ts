@@ -68,9 +68,9 @@ export async function stopRuns(
   return Promise.all(running.map((path) => stopRun(path, now, seconds)));
 }
 
-/** @param unit what the process completes before it stops */
-export const stoppedText = ({ outcome }: Pick<Stopped, 'outcome'>, unit = 'iteration or step'): string =>
-  outcome === 'stopped' ? 'stopped' : `will stop after this ${unit}`;
+/** @param unit what the process completes before it stops; nothing if it stops now */
+export const stoppedText = ({ outcome }: Pick<Stopped, 'outcome'>, unit?: string): string =>
+  outcome === 'stopped' ? 'stopped' : unit ? `will stop after this ${unit}` : 'is stopping';
 
 export const alreadyRunning = (path: string): UserError =>
   new UserError({

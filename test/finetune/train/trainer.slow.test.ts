@@ -88,15 +88,18 @@ describe('training an adapter', () => {
     expect(readAdapter(outcome.result!).scaling.rank).toBe(4);
   });
 
-  it('resumes bit for bit after an interruption', async () => {
+  it.each(['after', 'within'])('resumes bit for bit after an interruption %s a step', async (when) => {
     const whole = recorded();
-    const uninterrupted = await tune('whole', { threads: 2 }, whole);
+    const uninterrupted = await tune(`whole-${when}`, { threads: 2 }, whole);
     const first = recorded();
+    const abort = new AbortController();
+    const onRead = (read: number) => lossesOf(first.events).length === 3 && read > 0 && abort.abort();
     const stop = () => lossesOf(first.events).length === 3;
-    const stopped = await tune('resumed', { threads: 2 }, { ...first, stop });
+    const hooks = when === 'after' ? { stop } : { abort: abort.signal, onRead };
+    const stopped = await tune(`resumed-${when}`, { threads: 2 }, { ...first, ...hooks });
     expect(stopped).toMatchObject({ ended: 'interrupted', step: 3, result: undefined });
     const second = recorded();
-    const resumed = await tune('resumed', { threads: 2 }, second);
+    const resumed = await tune(`resumed-${when}`, { threads: 2 }, second);
     expect([...lossesOf(first.events), ...lossesOf(second.events)]).toEqual(lossesOf(whole.events));
     expect(resumed.best).toEqual(uninterrupted.best);
     expect(adapterValues(resumed.result!)).toEqual(adapterValues(uninterrupted.result!));
