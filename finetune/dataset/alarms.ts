@@ -1,5 +1,6 @@
 /** Checks a dataset for problems that would make training useless or its results misleading. */
-import { plural } from '../../src/base/text/numbers.js';
+import { formatCount, plural } from '../../src/base/text/numbers.js';
+import { largest, smallest } from '../../src/statistics/descriptive.js';
 import { type Example, type Recipe, usualExamples } from './example.js';
 import type { ExampleLength } from './token-statistics.js';
 
@@ -53,16 +54,18 @@ const noPositiveSignal: Check = ({ recipe, train, validation }) => {
 };
 
 const tooLong: Check = ({ recipe, train, validation, lengths, context = Number.POSITIVE_INFINITY }) => {
-  const examples = [...train, ...validation];
-  const long = examples.filter((example) => {
+  const needed = [...train, ...validation].map((example) => {
     const { prompt, completion } = lengths.get(example)!;
-    return prompt + completion > context;
+    return prompt + completion;
   });
+  const long = needed.filter((tokens) => tokens > context);
   if (long.length === 0) return undefined;
+  const [least, most] = [smallest(needed), largest(needed)].map((tokens) => `about ${formatCount(tokens)}`);
+  const some = long.length < needed.length ? ', or exclude the runs with the longest prompts' : '';
   return {
     kind: 'too-long',
-    message: `the context of ${context} tokens is too short for ${long.length} of ${examples.length} examples`,
-    hint: `train a model with a longer context, or ${recipe === 'demonstrations' ? 'lower --history' : 'exclude the runs with the longest prompts'}`,
+    message: `the context of ${context} tokens is too short for ${long.length} of ${needed.length} examples: the shortest needs ${least} tokens, the longest ${most}`,
+    hint: `train a model with a longer context${recipe === 'demonstrations' ? ', or lower --history' : some}`,
   };
 };
 

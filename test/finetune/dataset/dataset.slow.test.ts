@@ -5,6 +5,7 @@ import { buildDataset, type Dataset, type DatasetOptions } from '../../../finetu
 import { sha256 } from '../../../finetune/dataset/example.js';
 import { measureLengths } from '../../../finetune/dataset/token-statistics.js';
 import { writeDataset } from '../../../finetune/dataset/write-dataset.js';
+import { formatCount } from '../../../src/base/text/numbers.js';
 import { estimateTokens } from '../../../src/prompting/token-estimate.js';
 import { seededModel, temporaryDirectory } from '../../support/experiments.js';
 import { jsonLines, named, played } from './runs.js';
@@ -108,12 +109,17 @@ describe('alarms', () => {
 
   it('report examples that are longer than the context even with a single evaluation', async () => {
     const dataset = await build();
-    const lengths = measureLengths([...dataset.train, ...dataset.validation]);
-    const needs = [...lengths.values()].map(({ prompt, completion }) => prompt + completion);
-    const shortest = Math.min(...needs);
+    const needsOf = ({ train, validation }: Dataset) =>
+      [...measureLengths([...train, ...validation]).values()].map(
+        ({ prompt, completion }) => prompt + completion,
+      );
+    const shortest = Math.min(...needsOf(dataset));
     const checked = await build({ context: Math.floor(shortest / 2) });
     expect(alarms(checked)).toEqual(['too-long']);
-    expect(checked.alarms.at(-1)!.message).toContain(`${needs.length} of `);
+    const { hint, message } = checked.alarms.at(-1)!;
+    const [least, most] = [Math.min, Math.max].map((pick) => formatCount(pick(...needsOf(checked))));
+    expect(message).toContain(`the shortest needs about ${least} tokens, the longest about ${most}`);
+    expect(hint).not.toContain('exclude');
     expect(alarms(await build({ context: shortest }))).toEqual([]);
   });
 
