@@ -33,14 +33,21 @@ export async function makeModelDirectory<T>(
   });
 }
 
-/** @throws UserError for a GGUF file, because the output reuses files of a model directory */
-export function requireModelDirectory(model: string): void {
+/**
+ * @param method of training; undefined for exports
+ * @throws UserError for a GGUF file, because the output reuses files of a model directory
+ */
+export function requireModelDirectory(model: string, method?: string): void {
   if (!isGguf(model)) return;
+  const [needs, other] =
+    method === undefined
+      ? ['this needs', '']
+      : [`method.kind=${method} needs`, 'set method.kind=lora, which accepts a GGUF file, or '];
   throw new UserError({
     field: 'model',
     value: model,
-    message: 'this is a GGUF file, but a model directory is required (config.json, safetensors weights)',
-    hint: 'use the Hugging Face directory of the same model, e.g. hf:ORG/NAME after `policyloop models pull hf:ORG/NAME`',
+    message: `this is a GGUF file, but ${needs} a model directory (config.json, safetensors weights)`,
+    hint: `${other}use the Hugging Face directory of the same model, e.g. hf:ORG/NAME after \`policyloop models pull hf:ORG/NAME\``,
   });
 }
 

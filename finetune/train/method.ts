@@ -88,7 +88,7 @@ export interface PlannedModel {
 export function planModel({ ignoreKeys, model, output, ...config }: ModelSettings): PlannedModel {
   const decoder = readDecoderConfig(model, ignoreKeys);
   requireGradients(decoder);
-  const method = methodOn(decoder, config.method);
+  const method = methodOn(decoder, config.method, model);
   const checkpoint = path.join(output, trainingFiles.checkpoint);
   refuseOtherModel({ model, method, output }, checkpoint);
   const threads = config.threads ?? checkpointThreads(checkpoint) ?? freeCores();
@@ -109,9 +109,10 @@ export async function openModel(
   return { ...first, config, device, threads, tokenizer, eosTokens };
 }
 
-/** @throws UserError for GPT-2 if all weights are trained, and for an adapter that can't be continued with these settings */
-function methodOn(config: DecoderConfig, settings: MethodSettings): Method {
+/** @throws UserError for GPT-2 or a GGUF file if all weights are trained, and for an adapter that can't be continued */
+function methodOn(config: DecoderConfig, settings: MethodSettings, model: string): Method {
   if (settings.kind !== 'lora') {
+    requireModelDirectory(model, settings.kind);
     if (config.architecture !== 'gpt2') return settings;
     throw new UserError({
       field: 'method.kind',
@@ -204,10 +205,8 @@ function firstParameters(
       return { trainable, parameters: parameters.map(valuesOf(openAdapter(adapter, config))) };
     }
     case 'full':
-      requireModelDirectory(model);
       return { trainable: { kind: 'all' }, parameters: storedModel(config, openWeights(model)) };
     case 'scratch':
-      requireModelDirectory(model);
       return { trainable: { kind: 'all' }, parameters: randomModel(config, initializerRange(model), seed) };
   }
 }

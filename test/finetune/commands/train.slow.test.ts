@@ -174,6 +174,11 @@ describe('finetune train', () => {
     const config = path('over-gguf.yaml');
     const text = 'model: base.gguf\ndataset: data\noutput: over-gguf\nepochs: 1\nthreads: 1\n';
     writeFileSync(config, text);
+    const { context } = recordingContext(place);
+    const whole = { config, overrides: ['method.kind=full'], quiet: true, json: true };
+    await expect(trainCommand(whole, context)).rejects.toThrow(
+      /method\.kind=full needs a model directory[\s\S]*hint: set method\.kind=lora, which accepts a GGUF/,
+    );
     expect((await train(config)).code).toBe(0);
     const arms = openArms(undefined, path('over-gguf'), [], place);
     const [base, tuned] = arms;
