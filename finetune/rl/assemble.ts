@@ -4,7 +4,7 @@ import { hashModules } from '../../src/base/modules/sources.js';
 import { isModulePath } from '../../src/base/modules/user-module.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { contentHash } from '../dataset/lineage.js';
-import { identityOf } from '../engine/checkpoint.js';
+import { identityOf, type TrainingState } from '../engine/checkpoint.js';
 import { openSampler } from '../engine/sampler.js';
 import { elementCount, type Trainable, trainedParameters } from '../engine/trainable.js';
 import type { Parameter } from '../engine/training-session.js';
@@ -16,7 +16,13 @@ import { openAgentTask } from './agent-task.js';
 import { openSessions, readsReference } from './improvement.js';
 import type { RlTask } from './learning/episode.js';
 import { templatesIn } from './learning/settings.js';
-import type { OnlineLearning, OnlineSettings } from './online.js';
+import {
+  type OnlineHooks,
+  type OnlineLearning,
+  type OnlineSettings,
+  type PreparedLearning,
+  startLearning,
+} from './online.js';
 import { ownFiles } from './proposer/proposer-config.js';
 import { openProposerTask } from './proposer/proposer-task.js';
 import { answeringOf, isProposer, type LearningConfig } from './rl-config.js';
@@ -45,11 +51,11 @@ export type OpenedTrainer = Omit<OnlineLearning, 'task'> & {
 
 export type OpenedLearning = OpenedTrainer & OnlineLearning;
 
-/** @throws UserError if the model or environment can't be used, or memory runs out */
-export async function openLearning(plan: PlannedLearning): Promise<OpenedLearning> {
+/** @throws UserError if the model, environment or checkpoint can't be used, or memory runs out */
+export async function openLearning(plan: PlannedLearning, hooks: OnlineHooks = {}): Promise<OpenedLearning> {
   const task = await openTask(plan);
   try {
-    const trainer = await openTrainer(plan);
+    const trainer = await openTrainer(plan, (prepared) => startLearning(prepared, hooks));
     const close = async () => {
       await task.close();
       await trainer.close();
@@ -67,11 +73,20 @@ function openTask({ config, env }: PlannedLearning): Promise<RlTask> {
   return openAgentTask(config, episodes);
 }
 
-/** @throws UserError if the model can't be used, or memory runs out */
-export async function openTrainer(plan: PlannedLearning): Promise<OpenedTrainer> {
+/**
+ * @param start called before the model is loaded into its sessions, which takes much longer
+ * @throws UserError if the model can't be used, or memory runs out
+ */
+export async function openTrainer(
+  plan: PlannedLearning,
+  start: (prepared: PreparedLearning) => TrainingState,
+): Promise<OpenedTrainer> {
   const { config, decoder, objective, checkpoint, threads } = plan;
   const model = await openModel(plan, config);
   const parameters = [...model.parameters, ...ownParameters(objective, decoder)];
+  const settings = settingsOf(config);
+  const owner = { identity: identityOf(identityParts(config), parameters), threads };
+  const state = start({ checkpoint, owner, parameters, settings });
   const sampler = await openSampler({ ...model, ...answeringOf(config) });
   const kl = readsReference(config.objective);
   const isRead = config.epochs * config.minibatches > 1 || kl || config.objective.kind === 'ppo';
@@ -85,8 +100,9 @@ export async function openTrainer(plan: PlannedLearning): Promise<OpenedTrainer>
     sessions,
     close: async () => void (await Promise.all([sampler.close(), sessions.close()])),
     reference: kl ? parameters.map((one) => ({ ...one, values: one.values.slice() })) : undefined,
-    settings: settingsOf(config),
-    owner: { identity: identityOf(identityParts(config), parameters), threads },
+    settings,
+    state,
+    owner,
   };
 }
 

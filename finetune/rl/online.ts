@@ -40,9 +40,13 @@ export interface OnlineLearning {
   /** Parameters of the reference for the KL penalty; undefined if there is none. */
   readonly reference: readonly Parameter[] | undefined;
   readonly settings: OnlineSettings;
+  /** State at the start or, if training resumes, that of the checkpoint. */
+  readonly state: TrainingState;
   readonly checkpoint: string;
   readonly owner: CheckpointOwner;
 }
+
+export type PreparedLearning = Pick<OnlineLearning, 'checkpoint' | 'owner' | 'parameters' | 'settings'>;
 
 export interface OnlineHooks extends LoopHooks {
   /** Receives the samples of some evaluations, each time before the evaluation's event. */
@@ -67,14 +71,29 @@ export interface OnlineOutcome {
 /** First spawn keys of the random streams. */
 const streams = { starts: 10, samples: 11, permutation: 12, heldOutStarts: 13, heldOutSamples: 14 } as const;
 
-/**
- * Trains, resuming from the checkpoint if it exists.
- * @throws UserError if training diverges, or the checkpoint belongs to another run
- */
+/** Reads the checkpoint if it exists, and reports the start. @throws UserError if it belongs to another run */
+export function startLearning(
+  { checkpoint, owner, parameters, settings }: PreparedLearning,
+  hooks: OnlineHooks,
+): TrainingState {
+  const { groups, groupSize, updates: totalSteps } = settings;
+  const state = readCheckpoint(checkpoint, parameters, owner.identity) ?? freshState(parameters);
+  hooks.onEvent?.({
+    kind: 'start',
+    step: state.step,
+    totalSteps,
+    parameters: parameterCount(parameters),
+    episodes: groups * groupSize,
+    ...(hooks.measured !== undefined && { measured: hooks.measured }),
+    best: bestOf(state),
+  });
+  return state;
+}
+
+/** Trains until the last update or a limit. @throws UserError if training diverges */
 export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}): Promise<OnlineOutcome> {
-  const { checkpoint, owner, settings, task } = run;
-  const { checkpointEvery, evaluation, groups, groupSize, updates: totalSteps } = settings;
-  const state = readCheckpoint(checkpoint, run.parameters, owner.identity) ?? freshState(run.parameters);
+  const { checkpoint, owner, settings, state, task } = run;
+  const { checkpointEvery, evaluation, updates: totalSteps } = settings;
   if (state.progress !== undefined) await task.progress?.restore(state.progress);
   const report = (event: TrainingEvent) => hooks.onEvent?.(event);
   let last: Evaluated | undefined;
@@ -83,15 +102,6 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
     last = measured;
     return { kind: 'evaluation', ...measured, episodes, best };
   };
-  report({
-    kind: 'start',
-    step: state.step,
-    totalSteps,
-    parameters: parameterCount(run.parameters),
-    episodes: groups * groupSize,
-    ...(hooks.measured !== undefined && { measured: hooks.measured }),
-    best: bestOf(state),
-  });
   if (state.step === 0) {
     for (const baseline of (await task.baselines?.()) ?? [])
       report({ kind: 'baseline', step: 0, ...baseline });

@@ -56,11 +56,10 @@ async function learn(
   milliseconds: () => number,
 ): Promise<OnlineOutcome & Trained> {
   const { config, decoder, method } = plan;
-  const learning = await openLearning(plan);
+  const all = { ...hooks, measured: wordsOf(config).measured, milliseconds };
+  const learning = await orOutOfMemory('loading the model', () => openLearning(plan, all));
   try {
-    const outcome = await orOutOfMemory('learning', () =>
-      learnOnline(learning, { ...hooks, measured: wordsOf(config).measured, milliseconds }),
-    );
+    const outcome = await orOutOfMemory('learning', () => learnOnline(learning, all));
     const { chosen, ended } = outcome;
     const lowest = chosen && { step: chosen.step, loss: -chosen.meanReward };
     if (ended === 'interrupted') return { ...outcome, lowest, result: undefined };

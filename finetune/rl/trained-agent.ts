@@ -7,7 +7,7 @@ import { parseSettings } from '../../src/base/settings/settings.js';
 import type { Action, Observation } from '../../src/environments/environment.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
-import { freshState, type TrainingState } from '../engine/checkpoint.js';
+import { freshState } from '../engine/checkpoint.js';
 import type { SampledReply } from '../engine/sampler.js';
 import { writeResult } from '../train/method.js';
 import { modelParameters, type OpenedTrainer, openTrainer, planLearning } from './assemble.js';
@@ -95,14 +95,14 @@ export async function openTrainedAgent<A extends Action>(
     environment: { id: 'custom', options: {} },
     output: resolve(cwd, 'tuned', 'agent'),
   };
-  return new TrainedAgent(functions, config, await openTrainer(planLearning(config)));
+  const trainer = await openTrainer(planLearning(config), ({ parameters }) => freshState(parameters));
+  return new TrainedAgent(functions, config, trainer);
 }
 
 export class TrainedAgent<A extends Action = Action> {
   readonly #functions: AgentFunctions<A>;
   readonly #config: RlConfig;
   readonly #trainer: OpenedTrainer;
-  readonly #state: TrainingState;
   #turns: (Exchange<SampledReply> & { reward: number; valid: boolean })[] = [];
   #batch: Episode[] = [];
   #episodes = 0;
@@ -111,7 +111,6 @@ export class TrainedAgent<A extends Action = Action> {
     this.#functions = functions;
     this.#config = config;
     this.#trainer = trainer;
-    this.#state = freshState(trainer.parameters);
     trainer.sampler.refresh(trainer.parameters);
   }
 
@@ -167,9 +166,9 @@ export class TrainedAgent<A extends Action = Action> {
     const groups = this.#batch.map((one) => [one]);
     this.#batch = [];
     // PPO never shuffles returns, so the seed of the shuffling doesn't matter.
-    const learned = await learnFrom(this.#trainer, this.#state, groups, 0);
-    this.#trainer.sampler.refresh(this.#state.parameters);
-    return { ...ended, update: { number: this.#state.step, ...learned } };
+    const learned = await learnFrom(this.#trainer, this.#trainer.state, groups, 0);
+    this.#trainer.sampler.refresh(this.#trainer.state.parameters);
+    return { ...ended, update: { number: this.#trainer.state.step, ...learned } };
   }
 
   /**
@@ -179,7 +178,7 @@ export class TrainedAgent<A extends Action = Action> {
    */
   save(output: string): Promise<string> {
     const { decoder, method } = planLearning({ ...this.#config, output });
-    const parameters = modelParameters(decoder, this.#trainer.trainable, this.#state.parameters);
+    const parameters = modelParameters(decoder, this.#trainer.trainable, this.#trainer.state.parameters);
     return writeResult({ model: this.#config.model, method, output }, parameters);
   }
 

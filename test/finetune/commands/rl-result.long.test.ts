@@ -1,12 +1,13 @@
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { execute as exportCommand } from '../../../finetune/commands/export.js';
 import { execute as rlCommand } from '../../../finetune/commands/rl.js';
 import { lockRun } from '../../../src/base/files/lock.js';
 import { execute as listCommand } from '../../../src/commands/list.js';
 import { execute as runCommand } from '../../../src/commands/run.js';
 import { execute as showCommand } from '../../../src/commands/show.js';
+import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { tinyConfig } from '../rl/tiny-learning.js';
@@ -163,6 +164,14 @@ describe('list and show', () => {
 });
 
 describe('the record of a training run', () => {
+  it('needs no session in a dry run, which takes seconds with a large model', async () => {
+    const create = vi.spyOn(ort.InferenceSession, 'create');
+    expect(await learn('rl.yaml', ['output=tuned/planned'], {}, { dryRun: true })).toBe(0);
+    expect(create).not.toHaveBeenCalled();
+    create.mockRestore();
+    expect(existsSync(at('tuned', 'planned'))).toBe(false);
+  });
+
   it('stays unchanged if other settings are rejected for the same output', async () => {
     const file = at('tuned', 'whole', 'training.json');
     const before = readFileSync(file, 'utf8');

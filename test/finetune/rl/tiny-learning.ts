@@ -44,18 +44,19 @@ export async function learnt(
   hooks: OnlineHooks = {},
   change: (learning: OpenedLearning) => OpenedLearning = (learning) => learning,
 ): Promise<Learnt> {
-  const learning = await openLearning(planLearning(config));
   const events: TrainingEvent[] = [];
   const samples: (readonly [number, readonly Sample[]])[] = [];
+  const all: OnlineHooks = {
+    ...hooks,
+    onSamples: (step, said) => samples.push([step, said]),
+    onEvent(event) {
+      events.push(event);
+      hooks.onEvent?.(event);
+    },
+  };
+  const learning = await openLearning(planLearning(config), all);
   try {
-    const outcome = await learnOnline(change(learning), {
-      ...hooks,
-      onSamples: (step, said) => samples.push([step, said]),
-      onEvent(event) {
-        events.push(event);
-        hooks.onEvent?.(event);
-      },
-    });
+    const outcome = await learnOnline(change(learning), all);
     return { ...outcome, events, samples, steps: events.filter(isPolicyStep) };
   } finally {
     await learning.close();

@@ -69,9 +69,10 @@ async function learnt(
   } = {},
 ) {
   const events: TrainingEvent[] = [];
-  const learning = await openLearning(planLearning(configIn(folder, changes)));
+  const all: OnlineHooks = { ...hooks, onEvent: (event) => events.push(event) };
+  const learning = await openLearning(planLearning(configIn(folder, changes)), all);
   try {
-    const outcome = await learnOnline(change(learning), { ...hooks, onEvent: (event) => events.push(event) });
+    const outcome = await learnOnline(change(learning), all);
     const steps = events.filter(isPolicyStep);
     return { ...outcome, events, steps };
   } finally {
