@@ -142,8 +142,8 @@ describe('budgets', () => {
     return Object.values(node).reduce<number>((sum, child) => sum + propertiesIn(child), own);
   };
 
-  it('79,000 lines in src and finetune', () => {
-    expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(79_000);
+  it('79,600 lines in src and finetune', () => {
+    expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(79_600);
   });
 
   it('50,000 lines of tests', () => {
@@ -171,8 +171,8 @@ describe('budgets', () => {
       : load.map(([part, ...rest]) => [`${signature} ${part}`, ...rest] as const),
   );
 
-  it('26 commands', () => {
-    expect(single.length).toBeLessThanOrEqual(26);
+  it('27 commands', () => {
+    expect(single.length).toBeLessThanOrEqual(27);
   });
 
   it.each(single)(

@@ -1,9 +1,9 @@
 /** Finds programs that behave alike. */
-import { createHash } from 'node:crypto';
 import type { Observation } from '../environments/environment.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { EpisodeRecord } from './episode.js';
-import { actionsOn, type EvaluationSetting, evaluate } from './evaluation.js';
+import { actionsOn, type EvaluationSetting } from './evaluation.js';
+import { played } from './played.js';
 import { vectorKey } from './replay-buffer.js';
 
 /** Maximum number of recorded observations on which programs are compared. */
@@ -51,15 +51,10 @@ export class BehaviourTest {
   /** A hash of the actions that the program takes in episodes with these seeds. @throws ProgramFault */
   playing(parameters: ParameterVector, seeds: readonly number[]): Promise<string> {
     const key = `${vectorKey(parameters)} ${seeds}`;
-    const played = this.#played.get(key) ?? this.#digest(parameters, seeds);
-    this.#played.set(key, played);
-    return played;
-  }
-
-  async #digest(parameters: ParameterVector, seeds: readonly number[]): Promise<string> {
-    const { episodes } = await evaluate({ ...this.#setting, record: 'all' }, parameters, seeds);
-    const actions = JSON.stringify(episodes.map((episode) => episode.actions));
-    return createHash('sha256').update(actions).digest('base64');
+    const digest =
+      this.#played.get(key) ?? played(this.#setting, parameters, seeds).then(({ actions }) => actions);
+    this.#played.set(key, digest);
+    return digest;
   }
 
   async #chosen(parameters: ParameterVector): Promise<string | undefined> {

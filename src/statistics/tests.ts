@@ -1,6 +1,7 @@
-/** Welch's and Student's t tests, Holm's correction for multiple tests, and verdicts. */
+/** Welch's and Student's t tests, a permutation test, Holm's correction for multiple tests, and verdicts. */
+import type { RandomGenerator } from '../base/random/generator.js';
 import type { Interval } from './bootstrap.js';
-import { largest, mean, standardDeviation } from './descriptive.js';
+import { largest, mean, standardDeviation, sum } from './descriptive.js';
 import { studentQuantile975, studentTwoSided } from './distributions.js';
 
 interface MeanTest {
@@ -40,6 +41,40 @@ function testOf(difference: number, error: number, degrees: number, scale: numbe
   return { difference, p: studentTwoSided(difference / error, degrees), interval };
 }
 
+/** A permutation test ends after this many permutations that are at least as extreme as the observation. */
+const enoughExtremes = 20;
+
+/**
+ * Two-sided p-value of the hypothesis that two samples have one distribution, from the difference of their means over
+ * random permutations. Valid for any distribution. Ends early if p is large (Besag & Clifford 1991).
+ * @param most maximum number of permutations; p is at least 1 / (most + 1)
+ */
+export function permutationTest(
+  a: readonly number[],
+  b: readonly number[],
+  random: RandomGenerator,
+  most: number,
+): number {
+  const pooled = Float64Array.from([...a, ...b]);
+  const total = sum([...a, ...b]);
+  const differenceOf = (first: number) => Math.abs(first / a.length - (total - first) / b.length);
+  const observed = differenceOf(sum(a)) - 1e-12 * largest([...a, ...b].map(Math.abs));
+  let extremes = 0;
+  for (let drawn = 1; drawn <= most; drawn++) {
+    let first = 0;
+    for (let i = 0; i < a.length; i++) {
+      const j = i + Math.floor(random.random() * (pooled.length - i));
+      const value = pooled[j]!;
+      pooled[j] = pooled[i]!;
+      pooled[i] = value;
+      first += value;
+    }
+    if (differenceOf(first) >= observed) extremes++;
+    if (extremes === enoughExtremes) return extremes / drawn;
+  }
+  return (extremes + 1) / (most + 1);
+}
+
 /** Holm's step-down adjusted p-values (1979), in the order of `ps`. */
 export function holmAdjusted(ps: readonly number[]): readonly number[] {
   const order = ps.map((_, i) => i).toSorted((i, j) => ps[i]! - ps[j]!);
@@ -57,7 +92,7 @@ export type Verdict = 'higher' | 'lower' | 'no-evidence' | 'too-few';
 /** Minimum number of pairs or values per group: five differences of equal methods have the same sign in 6% of cases. */
 export const fewestForVerdict = 6;
 
-const significance = 0.05;
+export const significance = 0.05;
 
 export interface Tested {
   /** 95% interval, not corrected for multiple tests; null if there are too few values to compute it. */
