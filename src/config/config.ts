@@ -97,6 +97,12 @@ export const configSchema = z.strictObject({
     .describe(
       'Maximum number of retries per candidate, after replies that are invalid or repeat an earlier policy',
     ),
+  repeats: z
+    .enum(['parameters', 'behaviour'])
+    .optional()
+    .describe(
+      'Proposals of models that repeat an earlier policy and are rejected: those with equal parameters, or also those that choose the same actions, on recorded observations of the warm-up and then in the episodes of the evaluation (default: `behaviour` if actions are discrete; always for programs)',
+    ),
   ...stageSections,
   target: abbreviated(z.number(), shorthands.target, targetSchema)
     .optional()

@@ -30,6 +30,7 @@ const config = {
   ...quick,
   model: { provider: 'ollama', name: 'scripted', price: { input: 1, output: 4 } },
   critic: {},
+  repeats: 'parameters',
 } as const satisfies ConfigInput;
 
 const isCritic = ({ messages }: Pick<ScriptedCall, 'messages'>) =>

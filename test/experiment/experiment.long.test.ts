@@ -39,7 +39,8 @@ describe('the outer loop', () => {
     const model = createScriptedModel((_call, index) =>
       index === 2 ? 'I am not sure.' : `params[0]: ${index / 10}, ${ones}`,
     );
-    const { events, path } = await runExperimentFrom({ ...scripted, iterations: 3, warmup: 2 }, { model });
+    const config = { ...scripted, iterations: 3, warmup: 2, repeats: 'parameters' } as const;
+    const { events, path } = await runExperimentFrom(config, { model });
     expect(kinds(events)).toEqual([
       ...'run-started warmup-evaluated warmup-evaluated call-finished candidate-evaluated'.split(' '),
       ...'iteration-finished call-finished candidate-evaluated iteration-finished call-finished'.split(' '),

@@ -57,7 +57,7 @@ describe('limits.evaluations', () => {
   it('skips the critic if a revision would exceed the limit', async () => {
     const model = seededModel();
     const { path } = await runExperimentFrom(
-      { ...config, critic: { distance: 1 }, limits: { evaluations: 6 } },
+      { ...config, critic: { distance: 1 }, limits: { evaluations: 6 }, repeats: 'parameters' },
       { model },
     );
     const { calls, entries } = readRun(path);

@@ -22,6 +22,7 @@ import {
 
 const original = {
   ...quick,
+  repeats: 'parameters',
   model: {
     provider: 'ollama',
     name: 'scripted',
