@@ -2,8 +2,7 @@ import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
-import { UserError } from '../base/errors.js';
-import { openPage } from '../base/open-page.js';
+import { openPage, requirePage } from '../base/open-page.js';
 
 export const options = (y: Argv) =>
   y
@@ -12,18 +11,19 @@ export const options = (y: Argv) =>
       array: true,
       demandOption: true,
       describe:
-        "Runs, directories of runs, or another system's evaluations: a .csv or .jsonl file with parameters, and return or returns",
+        "Runs, directories of runs, or another system's evaluations: a .csv or .jsonl file with the columns parameters, and returns (or return, their mean)",
     })
     .option('environment', { ...kinds.text, describe: 'Environment of a file, as in a config' })
     .option('policy', {
       ...kinds.text,
-      describe: "Policies of a file, as in a config, e.g. linear or '{kind: linear, bias: false}'",
+      describe:
+        "Policies of a file, as in a config: linear (row-major, with a bias per action), '{kind: linear, bias: false}', … (default: the environment's)",
     })
     .option('runs-dir', common.runsDir)
     .option('episodes', {
       ...kinds.number,
-      default: 100,
-      describe: 'Fresh episodes per policy; the figures come from as many others',
+      default: 20,
+      describe: 'Fresh episodes per policy; figures and verdicts come from ten times as many others',
     })
     .option('seed', { ...kinds.number, default: 0, describe: 'Seed of the fresh episodes and the searches' })
     .option('searches', {
@@ -32,13 +32,13 @@ export const options = (y: Argv) =>
       describe: 'Repeats of random search and the Gaussian process with as many evaluations; 0 for none',
     })
     .option('html', { ...kinds.text, describe: 'Write a page with curves to this file' })
-    .option('open', { ...common.open, describe: 'Open the page in a browser' })
+    .option('open', common.open)
     .option('quiet', common.quiet)
     .option('json', { ...kinds.flag, describe: 'Print a JSON line per run or file' })
     .example('$0 audit cartpole', 'are the bests of a run luck?')
     .example(
       '$0 audit theirs.csv --environment MountainCar-v0 --policy linear --html audit.html',
-      "another system's run: columns parameters and returns",
+      "another system's evaluations",
     );
 
 type Args = Arguments<typeof options>;
@@ -47,12 +47,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   requireCount('--episodes', args.episodes, 2);
   requireCount('--seed', args.seed, 0);
   requireCount('--searches', args.searches, 0);
-  if (args.open && args.html === undefined)
-    throw new UserError({
-      field: '--open',
-      message: 'there is no page to open',
-      hint: 'add --html FILE to write one',
-    });
+  requirePage(args, context.cwd);
   const { runAudit } = await import('../studies/audit/run-audit.js');
   context.print(await runAudit(args, context));
   if (args.open) await openPage(resolve(context.cwd, args.html!), context);

@@ -10,9 +10,6 @@ export interface Played {
   readonly actions: string;
 }
 
-/** Number of episodes whose trajectories are held in memory at a time. */
-const together = 20;
-
 /** Plays one episode per seed. @throws ProgramFault; EnvironmentError; the signal's reason if aborted */
 export async function played(
   setting: EvaluationSetting,
@@ -20,13 +17,7 @@ export async function played(
   seeds: readonly number[],
   signal?: AbortSignal,
 ): Promise<Played> {
-  const returns: number[] = [];
-  const hash = createHash('sha256');
-  for (let first = 0; first < seeds.length; first += together) {
-    const own = seeds.slice(first, first + together);
-    const evaluation = await evaluate({ ...setting, record: 'all' }, parameters, own, signal);
-    returns.push(...evaluation.returns);
-    for (const { actions } of evaluation.episodes) hash.update(`${JSON.stringify(actions)}\n`);
-  }
-  return { returns, actions: hash.digest('base64') };
+  const { episodes, returns } = await evaluate({ ...setting, record: 'all' }, parameters, seeds, signal);
+  const actions = JSON.stringify(episodes.map((episode) => episode.actions));
+  return { returns, actions: createHash('sha256').update(actions).digest('base64') };
 }

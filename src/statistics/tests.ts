@@ -41,12 +41,12 @@ function testOf(difference: number, error: number, degrees: number, scale: numbe
   return { difference, p: studentTwoSided(difference / error, degrees), interval };
 }
 
-/** A permutation test ends after this many permutations that are at least as extreme as the observation. */
+/** A permutation test ends after this many permutations that are at least as extreme as the samples. */
 const enoughExtremes = 20;
 
 /**
  * Two-sided p-value of the hypothesis that two samples have one distribution, from the difference of their means over
- * random permutations. Valid for any distribution. Ends early if p is large (Besag & Clifford 1991).
+ * random permutations. Ends early if p is large (Besag & Clifford 1991).
  * @param most maximum number of permutations; p is at least 1 / (most + 1)
  */
 export function permutationTest(
@@ -55,21 +55,18 @@ export function permutationTest(
   random: RandomGenerator,
   most: number,
 ): number {
-  const pooled = Float64Array.from([...a, ...b]);
-  const total = sum([...a, ...b]);
+  const pooled = [...a, ...b];
+  const total = sum(pooled);
   const differenceOf = (first: number) => Math.abs(first / a.length - (total - first) / b.length);
-  const observed = differenceOf(sum(a)) - 1e-12 * largest([...a, ...b].map(Math.abs));
+  // The same values in another order can have another sum.
+  const observed = differenceOf(sum(a)) - 1e-12 * largest(pooled.map(Math.abs));
   let extremes = 0;
   for (let drawn = 1; drawn <= most; drawn++) {
-    let first = 0;
     for (let i = 0; i < a.length; i++) {
-      const j = i + Math.floor(random.random() * (pooled.length - i));
-      const value = pooled[j]!;
-      pooled[j] = pooled[i]!;
-      pooled[i] = value;
-      first += value;
+      const j = random.integers(i, pooled.length);
+      [pooled[i], pooled[j]] = [pooled[j]!, pooled[i]!];
     }
-    if (differenceOf(first) >= observed) extremes++;
+    if (differenceOf(sum(pooled.slice(0, a.length))) >= observed) extremes++;
     if (extremes === enoughExtremes) return extremes / drawn;
   }
   return (extremes + 1) / (most + 1);

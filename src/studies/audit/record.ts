@@ -1,8 +1,9 @@
 /** Reads evaluations that another system recorded: CSV or JSON Lines with parameters and returns. */
-import { readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { CsvError, parse } from 'csv-parse/sync';
-import { type Problem, UserError } from '../../base/errors.js';
+import { messageOf, type Problem, UserError } from '../../base/errors.js';
 import { parseJson } from '../../base/files/json-depth.js';
+import { readRegularFile } from '../../base/files/regular-file.js';
 import { isMapping } from '../../base/settings/schema.js';
 import type { ParameterVector } from '../../policies/policy.js';
 import { mean } from '../../statistics/descriptive.js';
@@ -16,7 +17,7 @@ export interface RecordedEvaluation {
   readonly returns: readonly number[];
   /** Mean return. */
   readonly score: number;
-  /** 1-based line of the file. */
+  /** 1-based line of a file. */
   readonly line?: number;
 }
 
@@ -28,38 +29,43 @@ export interface Recorded {
   readonly start?: Pick<RecordedEvaluation, 'returns' | 'score'> | undefined;
 }
 
-export const isRecordFile = (name: string): boolean => /\.(csv|jsonl|ndjson)$/i.test(name);
-
-/** Columns that name a row, the first that is there. */
-const labels = ['episode', 'iteration', 'step', 'evaluation', 'trial', 'generation'];
-
 interface Row {
   readonly line: number;
+  /** The line that names the values. */
+  readonly header: number;
   readonly values: Readonly<Record<string, unknown>>;
 }
+
+const largestRecord = 128 * 2 ** 20; // bytes
 
 /**
  * @param file name for error messages
  * @throws UserError that names the line if a column is missing or a value isn't a number; if there are no evaluations
  */
-export function readRecord(path: string, file = path): Recorded {
-  const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
-  const rows = /\.csv$/i.test(file) ? csvRows(file, text) : jsonRows(file, text);
-  const evaluations: RecordedEvaluation[] = [];
-  let unknown = 0;
-  let start: Recorded['start'];
-  for (const row of rows) {
-    const evaluation = evaluationIn(file, row);
-    if (evaluation.parameters.length > 0) evaluations.push(evaluation);
-    else {
-      unknown++;
-      if (evaluations.length === 0 && (start === undefined || evaluation.score > start.score))
-        start = evaluation;
-    }
-  }
-  if (evaluations.length > 0) return { evaluations, unknown, start };
-  throw new UserError({ file, message: 'there is no evaluation with parameters in this file' });
+export function readRecord(path: string, file: string): Recorded {
+  const [ending] = /\.(csv|jsonl)$/i.exec(file) ?? [];
+  if (ending === undefined)
+    throw new UserError({ file, message: 'must end in .csv or .jsonl', hint: 'rename or convert the file' });
+  if (!existsSync(path))
+    throw new UserError({ file, message: 'there is no such file', hint: 'check its path' });
+  const text = readRegularFile(path, largestRecord)
+    .toString('utf8')
+    .replace(/^\uFEFF/, '');
+  const rows = ending.toLowerCase() === '.csv' ? csvRows(file, text) : jsonRows(file, text);
+  const read = rows.map((row) => evaluationIn(file, row));
+  const first = read.findIndex(({ parameters }) => parameters.length > 0);
+  if (first < 0)
+    throw new UserError({
+      file,
+      message: 'there is no evaluation with parameters in this file',
+      hint: 'write one per line, with the columns parameters and returns',
+    });
+  const evaluations = read.filter(({ parameters }) => parameters.length > 0);
+  const [start] = read.slice(0, first).toSorted((a, b) => b.score - a.score);
+  return { evaluations, unknown: read.length - evaluations.length, start };
 }
+
+const repair = 'repair this line, or write the file again';
 
 function csvRows(file: string, text: string): readonly Row[] {
   try {
@@ -68,79 +74,78 @@ function csvRows(file: string, text: string): readonly Row[] {
       info: true,
       skip_empty_lines: true,
       trim: true,
-      delimiter: delimiterOf(text),
+      // The separator of the header.
+      delimiter: /[,;\t]/.exec(text.split('\n', 1)[0]!)?.[0] ?? ',',
     }) as readonly { readonly record: Record<string, string>; readonly info: { readonly lines: number } }[];
-    return records.map(({ record, info }) => ({ line: info.lines, values: record }));
+    return records.map(({ record, info }) => ({ line: info.lines, header: 1, values: record }));
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const { lines } = error as CsvError & { readonly lines?: number };
-    throw new UserError({ file, ...(lines !== undefined && { line: lines }), message: error.message });
+    throw new UserError({ file, ...(lines && { line: lines }), message: error.message, hint: repair });
   }
 }
 
-/** The separator of the header: a comma, a semicolon or a tab. */
-const delimiterOf = (text: string): string => /[,;\t]/.exec(text.split('\n', 1)[0]!)?.[0] ?? ',';
-
 const jsonRows = (file: string, text: string): readonly Row[] =>
-  text.split('\n').flatMap((line, i): readonly Row[] => {
-    if (line.trim() === '') return [];
-    const place = { file, line: i + 1 };
+  text.split('\n').flatMap((written, i): readonly Row[] => {
+    if (written.trim() === '') return [];
+    const line = i + 1;
+    const problem = (message: string) =>
+      new UserError({ file, line, message, value: written.slice(0, 80), hint: repair });
     let values: unknown;
     try {
-      values = parseJson(line);
+      values = parseJson(written);
     } catch (error) {
-      throw new UserError({ ...place, message: `this line is no JSON: ${(error as Error).message}` });
+      throw problem(`is not valid JSON: ${messageOf(error)}`);
     }
-    if (isMapping(values)) return [{ line: i + 1, values }];
-    throw new UserError({
-      ...place,
-      message: 'must be an object with parameters and returns',
-      value: values,
-    });
+    if (isMapping(values)) return [{ line, header: line, values }];
+    throw problem('must be an object with parameters and returns');
   });
 
 /** A row without parameters has an empty vector. */
-function evaluationIn(file: string, { line, values }: Row): RecordedEvaluation {
-  const place = { file, line };
-  const columns = Object.keys(values);
-  const missing = (field: string, message: string) =>
-    new UserError({
-      ...place,
+function evaluationIn(file: string, { header, line, values }: Row): RecordedEvaluation {
+  const field = 'return' in values && !('returns' in values) ? 'return' : 'returns';
+  for (const needed of ['parameters', field])
+    if (!(needed in values))
+      throw new UserError({
+        file,
+        line: header,
+        message: `there is no column ${needed}${needed === 'returns' ? ' (or return, for their mean)' : ''}`,
+        value: Object.keys(values).join(', '),
+        hint: `rename a column to ${needed}, or add it`,
+      });
+  const parameters = numbersIn(values.parameters, { file, line, field: 'parameters' });
+  const returns = numbersIn(values[field], { file, line, field });
+  if (returns.length === 0)
+    throw new UserError({
+      file,
+      line,
       field,
-      message,
-      alternatives: columns,
-      hint: 'rename the column, or write one',
+      message: 'there is no number',
+      hint: 'add it, or delete the row',
     });
-  if (!('parameters' in values)) throw missing('parameters', 'there is no column with the parameters');
-  const field = 'returns' in values ? 'returns' : 'return';
-  if (!(field in values))
-    throw missing('returns', 'there is no column with the returns, or their mean (return)');
-  const parameters = numbersIn(values.parameters, { ...place, field: 'parameters' });
-  const returns = numbersIn(values[field], { ...place, field });
-  if (returns.length === 0) throw new UserError({ ...place, field, message: 'there is no number' });
-  const label = labels.find((name) => typeof values[name] === 'string' || typeof values[name] === 'number');
-  const score = mean(returns);
+  const [label] = Object.entries(values).filter(([name]) => /^(episode|iteration|step|trial)$/.test(name));
   return {
-    name: label === undefined ? `line ${line}` : `${label} ${values[label]}`,
+    name: label === undefined ? `line ${line}` : label.join(' '),
     parameters,
     returns: field === 'returns' ? returns : [],
-    score,
+    score: mean(returns),
     line,
   };
 }
 
-/** Largest number of values in a cell. */
 const mostNumbers = 100_000;
+/** Squares of larger numbers overflow. */
+const largestNumber = 1e150;
 
 /** Numbers in a list, or in text: separated by spaces, commas or semicolons, and `-200*20` for twenty times −200. */
 function numbersIn(value: unknown, place: Pick<Problem, 'file' | 'line' | 'field'>): readonly number[] {
   const items =
     typeof value === 'string' ? value.split(/[\s,;[\]()]+/).filter((item) => item !== '') : [value].flat();
-  const numbers = items.flatMap((item) => {
+  return items.flatMap((item) => {
     const [text = '', times = '1'] = typeof item === 'string' ? item.split('*') : [item];
-    const [number, count] = [typeof text === 'string' ? Number(text) : text, Number(times)];
-    const isUsable = typeof number === 'number' && Number.isFinite(number) && text !== '';
-    if (isUsable && Number.isInteger(count) && count > 0 && count <= mostNumbers)
+    const [number, count] = [typeof text === 'string' && text !== '' ? Number(text) : text, Number(times)];
+    const isCount = Number.isInteger(count) && count > 0 && count * items.length <= mostNumbers;
+    if (typeof number === 'number' && Math.abs(number) <= largestNumber && isCount)
       return new Array<number>(count).fill(number);
     throw new UserError({
       ...place,
@@ -149,6 +154,4 @@ function numbersIn(value: unknown, place: Pick<Problem, 'file' | 'line' | 'field
       hint: 'for a value that repeats, write -200*20',
     });
   });
-  if (numbers.length <= mostNumbers) return numbers;
-  throw new UserError({ ...place, message: `has more than ${mostNumbers} values`, value: numbers.length });
 }

@@ -3,16 +3,22 @@ import { resolve } from 'node:path';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { replaceFile } from '../../base/files/files.js';
 import { groupedBy } from '../../base/grouped.js';
-import { createProgress } from '../../base/text/progress.js';
+import { createProgress, type Progress } from '../../base/text/progress.js';
+import { returnRange } from '../../environments/catalogue/known-bounds.js';
+import { faultsInFile } from '../../experiment/programs/program-file.js';
+import { closeEnvironment, workersFor } from '../../experiment/setup/assemble.js';
+import { vectorKey } from '../../rollout/replay-buffer.js';
+import { openTask } from '../../rollout/task.js';
+import { largest } from '../../statistics/descriptive.js';
 import { page } from '../../web/page.js';
-import { type Audit, audit } from './audit.js';
+import { type Audit, audit, freshSeeds } from './audit.js';
 import { auditPage } from './page.js';
-import { type AuditResult, type Searched, searches, searchOnce } from './searches.js';
-import { type FoundSource, findSources, type SourceRequest } from './source.js';
+import { type AuditResult, searchAgain } from './searches.js';
+import { readSources, type Source, type SourceRequest } from './source.js';
 import { auditText } from './text.js';
 
 interface AuditRequest extends SourceRequest {
-  /** Number of fresh episodes to choose by, and of others to measure with. */
+  /** Number of fresh episodes per policy. */
   readonly episodes: number;
   /** Root seed of the fresh episodes and of the searches. */
   readonly seed: number;
@@ -26,78 +32,62 @@ interface AuditRequest extends SourceRequest {
 /** Returns the text to print. @throws UserError for bad input; nothing is written then */
 export async function runAudit(request: AuditRequest, context: CommandContext): Promise<string> {
   const { html, json, quiet } = request;
-  const found = await findSources(request, context);
+  const sources = await readSources(request, context);
   const progress = createProgress({ quiet: quiet || json }, context);
   const results: AuditResult[] = [];
   try {
-    for (const own of groupedBy(found, ({ task }) => task).values()) {
-      const audits: Audit[] = [];
-      for (const source of own) audits.push(await audited(source, request, context, progress));
-      const made = await searched(own, request, context, progress);
-      for (const one of audits)
-        results.push({ ...one, searches: made.filter(({ evaluations }) => evaluations === one.evaluations) });
-    }
+    for (const own of groupedBy(sources, ({ task }) => task).values())
+      for (const result of await auditTask(own, request, context, progress)) results.push(result);
   } finally {
     progress.close();
   }
-  if (html !== undefined) replaceFile(resolve(context.cwd, html), page(auditPage(results)));
+  const file = html === undefined ? undefined : resolve(context.cwd, html);
+  if (file !== undefined) replaceFile(file, page(auditPage(results)));
   if (json) return results.map((result) => JSON.stringify(result)).join('\n');
-  const written =
-    html === undefined ? '' : `\n\npage        ${shownPath(resolve(context.cwd, html), context.cwd)}`;
-  return auditText(results, context.columns) + written;
+  return (
+    auditText(results, context.columns) +
+    (file === undefined ? '' : `\n\npage        ${shownPath(file, context.cwd)}`)
+  );
 }
 
-type Shows = ReturnType<typeof createProgress>;
-
-async function audited(
-  source: FoundSource,
-  { episodes, seed }: AuditRequest,
+/** Audits sources that have the same environment and policies. */
+async function auditTask(
+  sources: readonly Source[],
+  { episodes, searches, seed }: AuditRequest,
   { env, stop }: CommandContext,
-  progress: Shows,
-): Promise<Audit> {
-  const opened = await source.open({ env });
-  progress.begin({ label: `${source.name}: policy`, total: source.policies });
+  progress: Progress,
+): Promise<readonly AuditResult[]> {
+  const { config, family } = sources[0]!;
+  const { evaluation } = config;
+  const environment = await openTask(config.environment, evaluation.reward, env, 1);
+  const workers = workersFor(config);
+  const setting = { environment, family, workers, maxSteps: evaluation.maxSteps, record: 'none' } as const;
+  const range = returnRange(config.environment, evaluation);
+  const signal = stop.finish;
   try {
-    const onPlayed = (policies: number) => progress.update(policies);
-    return await audit(opened, { episodes, seed, signal: stop.abort, onPlayed });
-  } finally {
-    await opened.close();
-  }
-}
-
-/** Repeats each search, once for all sources of a task, and reads off what it had found after each number of evaluations. */
-async function searched(
-  sources: readonly FoundSource[],
-  { episodes, searches: repeats, seed }: AuditRequest,
-  { env, stop }: CommandContext,
-  progress: Shows,
-): Promise<readonly Searched[]> {
-  const [first] = sources;
-  if (first === undefined || repeats === 0 || first.config.policy.kind === 'program') return [];
-  const budgets = [...new Set(sources.map(({ evaluations }) => evaluations))].toSorted((a, b) => a - b);
-  const each = budgets.at(-1)!;
-  const opened = await first.open({ env });
-  const rows: Searched[] = [];
-  try {
-    for (const search of searches) {
-      progress.begin({ label: `${search}: evaluation`, total: repeats * each });
-      let done = 0;
-      const returns: (readonly number[])[] = [];
-      for (let repeat = 0; repeat < repeats; repeat++)
-        returns.push(
-          await searchOnce(opened.setting, search, budgets, {
-            seed: seed + repeat,
-            audit: { seed, episodes },
-            episodes: first.episodes,
-            signal: stop.abort,
-            onEvaluated: () => progress.update(++done),
-          }),
-        );
-      for (const [i, evaluations] of budgets.entries())
-        rows.push({ search, evaluations, returns: returns.map((own) => own[i]!) });
+    const audits: Audit[] = [];
+    for (const source of sources) {
+      const total = new Set(source.evaluations.map(({ parameters }) => vectorKey(parameters))).size;
+      progress.begin({ label: `${source.name}: policy`, total });
+      const onPlayed = (policies: number) => progress.update(policies);
+      const options = { episodes, seed, range, signal, onPlayed };
+      audits.push(await faultsInFile(source.name, () => audit(source, setting, options)));
     }
-    return rows;
+    const counts = sources.flatMap((source) => source.evaluations.map(({ returns }) => returns.length));
+    const made = await searchAgain(setting, new Set(audits.map(({ evaluations }) => evaluations)), {
+      repeats: config.policy.kind === 'program' ? 0 : searches,
+      seed,
+      episodes: largest(counts) || evaluation.episodes,
+      highest: range[1],
+      measuring: freshSeeds(seed, episodes).measuring,
+      signal,
+      progress,
+    });
+    return audits.map((one) => ({
+      ...one,
+      searches: made.filter(({ evaluations }) => evaluations === one.evaluations),
+    }));
   } finally {
-    await opened.close();
+    await closeEnvironment({ environment, workers });
   }
 }

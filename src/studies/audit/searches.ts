@@ -1,14 +1,15 @@
 /** What searches without a model reach with as many evaluations as a record. */
 import { createGenerator } from '../../base/random/generator.js';
 import { callSeed, evaluationSeeds, warmupGenerator } from '../../base/random/seeds.js';
+import type { Progress } from '../../base/text/progress.js';
 import type { BaselineName } from '../../config/baselines.js';
 import { createBaseline } from '../../proposers/create-baseline.js';
 import { type EvaluationSetting, evaluate } from '../../rollout/evaluation.js';
-import type { Evaluated } from '../../rollout/replay-buffer.js';
-import { mean } from '../../statistics/descriptive.js';
-import { type Audit, freshSeeds } from './audit.js';
+import { bestEntry, type Evaluated } from '../../rollout/replay-buffer.js';
+import { largest } from '../../statistics/descriptive.js';
+import type { Audit } from './audit.js';
 
-export const searches = ['random', 'gp'] as const satisfies readonly BaselineName[];
+const searches = ['random', 'gp'] as const satisfies readonly BaselineName[];
 
 /** The means of the policies that repeats of a search chose, in fresh episodes. */
 export interface Searched {
@@ -27,49 +28,56 @@ export interface AuditResult extends Audit {
 const warmup = 20;
 
 interface SearchOptions {
-  /** Root seed of the search; the fresh episodes have the audit's. */
+  readonly repeats: number;
+  /** Seed of the first repeat. */
   readonly seed: number;
-  readonly audit: { readonly seed: number; readonly episodes: number };
   /** Episodes per evaluation. */
   readonly episodes: number;
+  /** Highest possible return, at which a search ends. */
+  readonly highest: number;
+  /** Seeds of the episodes that measure what was found. */
+  readonly measuring: readonly number[];
   readonly signal: AbortSignal;
-  readonly onEvaluated: () => void;
+  readonly progress: Pick<Progress, 'begin' | 'update'>;
 }
 
-/**
- * Searches once, and measures the policy with the best score after each of the given numbers of evaluations.
- * @param budgets ascending
- * @returns the mean return of each in fresh episodes
- */
-export async function searchOnce(
+/** Repeats each search, and measures the best policies after each of these numbers of evaluations. */
+export async function searchAgain(
   setting: EvaluationSetting,
-  provider: Searched['search'],
-  budgets: readonly number[],
-  { audit, episodes, onEvaluated, seed, signal }: SearchOptions,
-): Promise<readonly number[]> {
+  budgets: ReadonlySet<number>,
+  { episodes, highest, measuring, progress, repeats, seed: first, signal }: SearchOptions,
+): Promise<readonly Searched[]> {
   const { parameters: spec, initial } = setting.family;
-  const baseline = createBaseline({ provider });
-  const seeds = evaluationSeeds(seed, episodes);
-  const random = warmupGenerator(seed);
-  const history: Evaluated[] = [];
-  const found: number[] = [];
-  let best: Evaluated | undefined;
-  for (const budget of budgets) {
-    while (history.length < budget) {
-      const task = { parameters: spec, history, warmup };
-      const parameters =
-        history.length < warmup
-          ? initial(random)
-          : await baseline.propose(task, createGenerator(callSeed(seed, history.length, 0, 0)));
-      const { score } = await evaluate(setting, parameters, seeds, signal);
-      const evaluated = { parameters, score };
-      history.push(evaluated);
-      if (best === undefined || score > best.score) best = evaluated;
-      onEvaluated();
+  const most = largest(budgets);
+  const rows: Searched[] = [];
+  for (const search of repeats > 0 ? searches : []) {
+    progress.begin({ label: `${search}: evaluation`, total: repeats * most });
+    const histories: Evaluated[][] = [];
+    for (let repeat = 0; repeat < repeats; repeat++) {
+      const seed = first + repeat;
+      const seeds = evaluationSeeds(seed, episodes);
+      const random = warmupGenerator(seed);
+      const { propose } = createBaseline({ provider: search });
+      const history: Evaluated[] = [];
+      for (let done = 0; done < most && !(done > 0 && history.at(-1)!.score >= highest); done++) {
+        const task = { parameters: spec, history, warmup };
+        const parameters =
+          done < warmup ? initial(random) : await propose(task, createGenerator(callSeed(seed, done, 0, 0)));
+        const { score } = await evaluate(setting, parameters, seeds, signal);
+        history.push({ parameters, score });
+        progress.update(repeat * most + done + 1);
+      }
+      progress.update((repeat + 1) * most);
+      histories.push(history);
     }
-    const { measuring } = freshSeeds(audit.seed, audit.episodes);
-    const { returns } = await evaluate(setting, best!.parameters, measuring, signal);
-    found.push(mean(returns));
+    for (const evaluations of budgets) {
+      const returns: number[] = [];
+      for (const history of histories) {
+        const { parameters } = bestEntry(history.slice(0, evaluations))!;
+        returns.push((await evaluate(setting, parameters, measuring, signal)).score);
+      }
+      rows.push({ search, evaluations, returns });
+    }
   }
-  return found;
+  return rows;
 }

@@ -1,7 +1,8 @@
 /** An audit as tables, and in words. */
 import { styleText } from 'node:util';
+import type { Content } from '../../base/text/content.js';
 import { formatReturn, formatSigned, plural } from '../../base/text/numbers.js';
-import { type Column, estimate, number, terminalTable, text } from '../../base/text/table.js';
+import { type Column, estimate, number, pageTable, terminalTable, text } from '../../base/text/table.js';
 import { fitted } from '../../base/text/width.js';
 import { baselineLabel } from '../../config/baselines.js';
 import { mean } from '../../statistics/descriptive.js';
@@ -27,83 +28,99 @@ export const sourceColumns: readonly Column<Audit>[] = [
   number('confirmed', ({ improvements }) => improvements.confirmed),
 ];
 
-export const improvementColumns: readonly Column<Improvement>[] = [
-  text('new best', ({ at }) => at),
+const means: readonly Column<Pick<Improvement, 'recorded' | 'fresh'>>[] = [
   number('recorded', ({ recorded }) => recorded, { format: formatReturn }),
   number('true mean', ({ fresh }) => fresh, { format: formatReturn }),
+];
+
+const holm: Column<Pick<Improvement, 'adjusted'>> = number('p (Holm)', ({ adjusted }) => adjusted, {
+  format: pText,
+});
+
+const improvementColumns: readonly Column<Improvement>[] = [
+  text('new best', ({ at }) => at),
+  ...means,
   text('compared with', ({ before }) => before ?? 'recorded before'),
   estimate('difference', ({ difference, interval }) => ({ value: difference, interval }), {
     format: formatSigned,
   }),
-  number('p (Holm)', ({ adjusted }) => adjusted, { format: pText }),
+  holm,
   text('verdict', ({ verdict }) => verdictCell({ verdict })),
 ];
 
-export const unreproducedColumns: readonly Column<Unreproduced>[] = [
+const unreproducedColumns: readonly Column<Unreproduced>[] = [
   text('evaluation', ({ at }) => at),
-  number('recorded', ({ recorded }) => recorded, { format: formatReturn }),
-  number('true mean', ({ fresh }) => fresh, { format: formatReturn }),
-  number('p (Holm)', ({ adjusted }) => adjusted, { format: pText }),
+  ...means,
+  holm,
 ];
 
-/** Fewer values give no interval of their mean. */
-const fewest = 3;
-
-export const searchColumns: readonly Column<Searched>[] = [
+const searchColumns: readonly Column<Searched>[] = [
   text('search', ({ search }) => baselineLabel(search)),
   number('evaluations', ({ evaluations }) => evaluations),
   number('repeats', ({ returns }) => returns.length),
   estimate('true mean of its best', ({ returns }) => ({
     value: mean(returns),
-    interval: returns.length < fewest ? null : meanInterval95(returns),
+    interval: returns.length < 3 ? null : meanInterval95(returns),
   })),
 ];
 
+const table = <Row>(title: string, rows: readonly Row[], columns: readonly Column<Row>[]) => ({
+  title,
+  count: rows.length,
+  /** The first ten rows. */
+  terminal: (width?: number): string => terminalTable(rows.slice(0, 10), columns, width),
+  page: (): Content => pageTable(rows, columns, { tall: true }),
+});
+
+/** The tables of an audit that have rows. */
+export const tablesOf = ({ improvements, reproduced, searches }: AuditResult) =>
+  [
+    table('New bests', improvements.list, improvementColumns),
+    table('Not reproduced', reproduced.not, unreproducedColumns),
+    table('Searches with as many evaluations', searches, searchColumns),
+  ].filter(({ count }) => count > 0);
+
 /** What an audit found, in a few sentences. */
 export function conclusionOf({ fresh, improvements, optimism, recorded, reproduced }: Audit): string {
-  const high = optimism >= 0 ? 'higher' : 'lower';
-  const bests =
-    improvements.recorded === 0
+  const { confirmed, recorded: bests } = improvements;
+  return [
+    `The best recorded mean (${formatReturn(recorded.best)}, ${recorded.at}) is ${formatReturn(Math.abs(optimism))} ${optimism < 0 ? 'lower' : 'higher'} than the policy's mean in fresh episodes (${formatReturn(fresh.ofRecordedBest)}).`,
+    bests === 0
       ? 'There is no new best after the first evaluation.'
-      : `Of ${plural(improvements.recorded, 'new best')}, ${improvements.confirmed} ${improvements.confirmed === 1 ? 'is' : 'are'} better than every new best before.`;
-  const odd =
-    reproduced.not.length === 0
-      ? ''
-      : ` ${plural(reproduced.not.length, 'recorded mean')} can't come from this environment and policy by chance.`;
-  return `The best recorded mean (${formatReturn(recorded.best)}, ${recorded.at}) is ${formatReturn(Math.abs(optimism))} ${high} than the policy's mean in fresh episodes (${formatReturn(fresh.ofRecordedBest)}). ${bests} The best policy (${formatReturn(fresh.best)}) was first evaluated at ${fresh.bestAt}.${odd}`;
+      : `Of ${plural(bests, 'new best')}, ${confirmed} ${confirmed === 1 ? 'is' : 'are'} better than every new best before.`,
+    `The best policy (${formatReturn(fresh.best)}) was first evaluated at ${fresh.bestAt}.`,
+    reproduced.not.length > 0 &&
+      `Chance doesn't explain ${plural(reproduced.not.length, 'recorded mean')}: this environment and policy don't give them.`,
+  ]
+    .filter(Boolean)
+    .join(' ');
 }
 
 /** @param width see `CommandContext` */
 export function auditText(results: readonly AuditResult[], width?: number): string {
+  const [{ episodes, measuring }] = results as [AuditResult];
   const environments = [...new Set(results.map(({ environment }) => environment))].join(', ');
-  const blocks = [
-    `${styleText('bold', environments)}  ${styleText('dim', `${plural(results[0]!.episodes, 'fresh episode')} per policy, and as many others for the figures`)}`,
-    terminalTable(results, sourceColumns, width),
-  ];
-  for (const result of results) {
-    const { improvements, name, reproduced, searches, unknown } = result;
-    if (results.length > 1) blocks.push(styleText('bold', name));
-    if (improvements.list.length > 0)
-      blocks.push(terminalTable(improvements.list, improvementColumns, width));
-    if (reproduced.not.length > 0)
-      blocks.push(
-        `not reproduced:\n${terminalTable(reproduced.not.slice(0, mostListed), unreproducedColumns, width)}${more(reproduced.not.length)}`,
-      );
-    if (searches.length > 0) blocks.push(terminalTable(searches, searchColumns, width));
-    if (unknown > 0)
-      blocks.push(
-        `${styleText('yellow', 'note')} ${plural(unknown, 'evaluation')} without parameters left out`,
-      );
-    blocks.push(styleText('bold', conclusionOf(result)));
-  }
-  blocks.push(styleText('dim', reading.join('\n')));
-  return fitted(blocks.join('\n\n'), width);
+  const blocks = results.flatMap((result) => [
+    ...(results.length > 1 ? [styleText('bold', result.name)] : []),
+    ...tablesOf(result).map(
+      (one) =>
+        `${one.title}\n${one.terminal(width)}${one.count > 10 ? `\n… and ${one.count - 10} more (--json or --html lists them)` : ''}`,
+    ),
+    ...(result.unknown > 0
+      ? [`${styleText('yellow', 'note')} ${plural(result.unknown, 'evaluation')} without parameters left out`]
+      : []),
+    styleText('bold', conclusionOf(result)),
+  ]);
+  return fitted(
+    [
+      `${styleText('bold', environments)}  ${styleText('dim', `${plural(episodes, 'fresh episode')} per policy, ${measuring} others for the figures`)}`,
+      terminalTable(results, sourceColumns, width),
+      ...blocks,
+      styleText('dim', reading.join('\n')),
+    ].join('\n\n'),
+    width,
+  );
 }
-
-const mostListed = 10;
-
-const more = (count: number) =>
-  count > mostListed ? `\n… and ${count - mostListed} more (--json lists all)` : '';
 
 /** Explanations of the columns. */
 export const reading: readonly string[] = [
