@@ -17,7 +17,7 @@ export const options = (y: Argv) =>
     .option('policy', {
       ...kinds.text,
       describe:
-        "Policies of a file, as in a config: linear (row-major, with a bias per action), '{kind: linear, bias: false}', … (default: the environment's)",
+        "Policies of a file, as in a config: linear (a weight per action for each observation, then the biases), '{kind: linear, bias: false}', …",
     })
     .option('runs-dir', common.runsDir)
     .option('episodes', {

@@ -12,10 +12,9 @@ import { openTask } from '../../rollout/task.js';
 import { largest } from '../../statistics/descriptive.js';
 import { page } from '../../web/page.js';
 import { type Audit, audit, freshSeeds } from './audit.js';
-import { auditPage } from './page.js';
+import { auditPage, auditText } from './report.js';
 import { type AuditResult, searchAgain } from './searches.js';
 import { readSources, type Source, type SourceRequest } from './source.js';
-import { auditText } from './text.js';
 
 interface AuditRequest extends SourceRequest {
   /** Number of fresh episodes per policy. */
@@ -78,7 +77,7 @@ async function auditTask(
       repeats: config.policy.kind === 'program' ? 0 : searches,
       seed,
       episodes: largest(counts) || evaluation.episodes,
-      highest: range[1],
+      range,
       measuring: freshSeeds(seed, episodes).measuring,
       signal,
       progress,

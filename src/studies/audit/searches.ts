@@ -6,7 +6,9 @@ import type { BaselineName } from '../../config/baselines.js';
 import { createBaseline } from '../../proposers/create-baseline.js';
 import { type EvaluationSetting, evaluate } from '../../rollout/evaluation.js';
 import { bestEntry, type Evaluated } from '../../rollout/replay-buffer.js';
-import { largest } from '../../statistics/descriptive.js';
+import { clipped, type Interval } from '../../statistics/bootstrap.js';
+import { largest, mean } from '../../statistics/descriptive.js';
+import { meanInterval95 } from '../../statistics/distributions.js';
 import type { Audit } from './audit.js';
 
 const searches = ['random', 'gp'] as const satisfies readonly BaselineName[];
@@ -17,6 +19,9 @@ export interface Searched {
   /** Number of evaluations of each repeat. */
   readonly evaluations: number;
   readonly returns: readonly number[];
+  readonly mean: number;
+  /** 95% interval of the mean; null for fewer than three repeats. */
+  readonly interval: Interval | null;
 }
 
 /** An audit with the searches that had as many evaluations; a line of `audit --json`. */
@@ -33,8 +38,8 @@ interface SearchOptions {
   readonly seed: number;
   /** Episodes per evaluation. */
   readonly episodes: number;
-  /** Highest possible return, at which a search ends. */
-  readonly highest: number;
+  /** Range of possible returns; a search ends within 1% of its upper end. */
+  readonly range: Interval;
   /** Seeds of the episodes that measure what was found. */
   readonly measuring: readonly number[];
   readonly signal: AbortSignal;
@@ -45,10 +50,12 @@ interface SearchOptions {
 export async function searchAgain(
   setting: EvaluationSetting,
   budgets: ReadonlySet<number>,
-  { episodes, highest, measuring, progress, repeats, seed: first, signal }: SearchOptions,
+  { episodes, measuring, progress, range, repeats, seed: first, signal }: SearchOptions,
 ): Promise<readonly Searched[]> {
   const { parameters: spec, initial } = setting.family;
   const most = largest(budgets);
+  const [low, high] = range;
+  const enough = Number.isFinite(high - low) ? high - 0.01 * (high - low) : high;
   const rows: Searched[] = [];
   for (const search of repeats > 0 ? searches : []) {
     progress.begin({ label: `${search}: evaluation`, total: repeats * most });
@@ -59,7 +66,7 @@ export async function searchAgain(
       const random = warmupGenerator(seed);
       const { propose } = createBaseline({ provider: search });
       const history: Evaluated[] = [];
-      for (let done = 0; done < most && !(done > 0 && history.at(-1)!.score >= highest); done++) {
+      for (let done = 0; done < most && !history.some(({ score }) => score >= enough); done++) {
         const task = { parameters: spec, history, warmup };
         const parameters =
           done < warmup ? initial(random) : await propose(task, createGenerator(callSeed(seed, done, 0, 0)));
@@ -67,7 +74,7 @@ export async function searchAgain(
         history.push({ parameters, score });
         progress.update(repeat * most + done + 1);
       }
-      progress.update((repeat + 1) * most);
+      if (history.length < most) progress.update((repeat + 1) * most);
       histories.push(history);
     }
     for (const evaluations of budgets) {
@@ -76,7 +83,9 @@ export async function searchAgain(
         const { parameters } = bestEntry(history.slice(0, evaluations))!;
         returns.push((await evaluate(setting, parameters, measuring, signal)).score);
       }
-      rows.push({ search, evaluations, returns });
+      const centre = mean(returns);
+      const interval = returns.length < 3 ? null : clipped(meanInterval95(returns), range, centre);
+      rows.push({ search, evaluations, returns, mean: centre, interval });
     }
   }
   return rows;
