@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { changingProblems, messageOf, type Problem, UserError } from '../../base/errors.js';
 import { plural } from '../../base/text/numbers.js';
+import { warningText } from '../../base/text/progress.js';
 import { parseConfig } from '../../config/load.js';
 import { resolve as resolved } from '../../config/resolve.js';
 import { openPolicyFamily } from '../../policies/families.js';
@@ -31,10 +32,13 @@ export interface Source extends Recorded, Pick<OpenedRun, 'config' | 'family'> {
   readonly task: string;
 }
 
-/** @throws UserError for an unknown run or file, or a record that is damaged or lacks an environment */
+/**
+ * Leaves out unusable runs in directories, with a note.
+ * @throws UserError for an unknown or unusable run or file, or a record without an environment
+ */
 export async function readSources(
   request: SourceRequest,
-  { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
+  { cwd, env, note }: Pick<CommandContext, 'cwd' | 'env' | 'note'>,
 ): Promise<readonly Source[]> {
   const { runsDir, sources } = request;
   const isRecord = (name: string) =>
@@ -47,9 +51,19 @@ export async function readSources(
       const recorded = readRecord(resolve(cwd, name), name);
       requireVectors(name, recorded, policies!);
       read.push({ ...recorded, ...policies!, name, task: 'record' });
-    } else for (const path of findRuns([name], { cwd, runsDir })) read.push(await ofRun(path, cwd));
+      continue;
+    }
+    const paths = findRuns([name], { cwd, runsDir });
+    for (const path of paths) {
+      const run = await ofRun(path, cwd).catch((error: unknown) => {
+        if (paths.length === 1 || !(error instanceof UserError)) throw error;
+        note(warningText(`${shownPath(path, cwd)} left out: ${error.problems[0]!.message}`));
+      });
+      if (run !== undefined) read.push(run);
+    }
   }
-  return read;
+  if (read.length > 0) return read;
+  throw new UserError({ value: sources.join(' '), message: 'none of these runs can be audited' });
 }
 
 async function ofRun(path: string, cwd: string): Promise<Source> {

@@ -8,6 +8,7 @@ import { runFiles } from '../../../src/runs/reader.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import type { Judged } from '../../../src/statistics/tests.js';
 import { recordingContext, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
+import { writeRun } from '../../support/written-runs.js';
 
 /** One step; action 0 gives 1, action 1 gives 2, and both give the same noise. */
 const steps = `export default { name: 'steps', options: { noise: 0 }, create: ({ noise = 0 }) => {
@@ -109,7 +110,6 @@ describe('an audit', () => {
     const honest = JSON.parse(await printedBy(cwd, { sources: ['lucky'] }));
     expect(honest).toMatchObject({ evaluations: 40, behaviours: 2, reproduced: { tested: 40, not: [] } });
     expect(honest.improvements.list.filter((one: Judged) => one.verdict === 'lower')).toEqual([]);
-
     const file = join(path, runFiles.evaluations);
     const entries = readJsonLines<BufferEntry>(file, { repair: false })!;
     const worst = entries.findLast(({ parameters: [a, b] }) => a! > b!)!;
@@ -117,6 +117,7 @@ describe('an audit', () => {
     const planted = entries.map((one) => (one === worst ? { ...one, returns, score: mean(returns) } : one));
     writeFileSync(file, planted.map((one) => `${JSON.stringify(one)}\n`).join(''));
     const at = `iteration ${worst.iteration}`;
+    writeRun(join(cwd, 'buffers', 'empty'), { seed: 0, scores: [null, null, null] });
     const exposed = JSON.parse(await printedBy(cwd, { sources: ['buffers'] }));
     expect(exposed).toMatchObject({ recorded: { at }, reproduced: { not: [{ at }] } });
     expect(exposed.improvements.list.at(-1)).toMatchObject({ at, verdict: 'lower' });
