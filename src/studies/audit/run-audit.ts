@@ -74,6 +74,7 @@ async function auditTask(
     }
     const counts = sources.flatMap((source) => source.evaluations.map(({ returns }) => returns.length));
     const made = await searchAgain(setting, new Set(audits.map(({ evaluations }) => evaluations)), {
+      searches: ['random', 'gp'],
       repeats: config.policy.kind === 'program' ? 0 : searches,
       seed,
       episodes: largest(counts) || evaluation.episodes,

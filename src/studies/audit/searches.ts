@@ -11,11 +11,11 @@ import { largest, mean } from '../../statistics/descriptive.js';
 import { meanInterval95 } from '../../statistics/distributions.js';
 import type { Audit } from './audit.js';
 
-const searches = ['random', 'gp'] as const satisfies readonly BaselineName[];
+type Search = Exclude<BaselineName, 'genetic'>;
 
 /** The means of the policies that repeats of a search chose, in fresh episodes. */
 export interface Searched {
-  readonly search: (typeof searches)[number];
+  readonly search: Search;
   /** Number of evaluations of each repeat. */
   readonly evaluations: number;
   readonly returns: readonly number[];
@@ -33,6 +33,7 @@ export interface AuditResult extends Audit {
 const warmup = 20;
 
 interface SearchOptions {
+  readonly searches: readonly Search[];
   readonly repeats: number;
   /** Seed of the first repeat. */
   readonly seed: number;
@@ -50,7 +51,7 @@ interface SearchOptions {
 export async function searchAgain(
   setting: EvaluationSetting,
   budgets: ReadonlySet<number>,
-  { episodes, measuring, progress, range, repeats, seed: first, signal }: SearchOptions,
+  { episodes, measuring, progress, range, repeats, searches, seed: first, signal }: SearchOptions,
 ): Promise<readonly Searched[]> {
   const { parameters: spec, initial } = setting.family;
   const most = largest(budgets);
