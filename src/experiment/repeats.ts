@@ -4,9 +4,18 @@ import { evaluationSeeds } from '../base/random/seeds.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
 import { programsOf } from '../policies/policy.js';
 import type { Check } from '../proposers/proposer.js';
+import type { Earlier } from '../rollout/behaviour-test.js';
 import { entriesBefore } from '../rollout/replay-buffer.js';
 import type { Experiment } from './parts.js';
 import { programFailure } from './programs.js';
+
+/** Episodes in which policies are compared, those of an evaluation; @param iteration for `fresh` ones */
+export function comparedSeeds({ config, setting }: Experiment, iteration?: number): readonly number[] {
+  const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
+  const seeds = evaluationSeeds(config.seed, config.evaluation.episodes, fresh);
+  // Episodes of remote environments are slow, so play only one.
+  return isRemote(setting.environment) ? seeds.slice(0, 1) : seeds;
+}
 
 /**
  * The check of an iteration's proposals (`repeats: behaviour`). It plays the episodes of the evaluation, which then plays
@@ -17,17 +26,17 @@ export function checkIn(experiment: Experiment, iteration: number): Check | unde
   const { behaviour, buffer, config, setting } = experiment;
   if (config.repeats !== 'behaviour') return undefined;
   const programs = programsOf(setting.family);
-  const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
-  const all = evaluationSeeds(config.seed, config.evaluation.episodes, fresh);
-  // Episodes of remote environments are slow, so play only one.
-  const seeds = isRemote(setting.environment) ? all.slice(0, 1) : all;
+  const seeds = comparedSeeds(experiment, iteration);
   const check: Check = async (parameters, beside, by) => {
     if (programs === undefined && by !== 'model') return undefined;
     const known = entriesBefore(buffer.entries, iteration);
     const failure = programs && (await programFailure(experiment, programs, known, [parameters, by], seeds));
-    if (failure !== undefined || by === 'tuning') return failure;
-    const others = beside.map((own) => ({ parameters: own, iteration }));
-    const same = await behaviour.alike(parameters, known, others, seeds);
+    if (failure !== undefined || by === 'tuning' || !behaviour.isReady) return failure;
+    const others: readonly Earlier[] = [
+      ...(await behaviour.similar(parameters, known)),
+      ...beside.map((own) => ({ parameters: own, iteration })),
+    ];
+    const same = await behaviour.alike(parameters, others, seeds);
     if (same === undefined) return undefined;
     const { iteration: at, score } = same;
     const seen = { iteration: at, ...(score !== undefined && { score }) };

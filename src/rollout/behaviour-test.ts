@@ -68,28 +68,36 @@ export class BehaviourTest {
     return result;
   }
 
+  /** False as long as no observations are recorded on which policies can be told apart quickly. */
+  get isReady(): boolean {
+    return this.#observations > 0;
+  }
+
   /**
-   * The first earlier policy that acts like this one, on the recorded observations and in episodes with these seeds.
-   * @param entries all evaluations so far, oldest first; a later call may only add some @param beside other policies
-   * @throws ProgramFault if this policy fails
+   * The evaluations that chose the same actions on the recorded observations, oldest first.
+   * @param entries all evaluations so far; a later call may only add some
    */
-  async alike(
-    parameters: ParameterVector,
-    entries: readonly Earlier[],
-    beside: readonly Earlier[],
-    seeds: readonly number[],
-  ): Promise<Earlier | undefined> {
-    const own = await this.actions(parameters);
-    if (own === undefined) return undefined;
+  async similar(parameters: ParameterVector, entries: readonly Earlier[]): Promise<readonly Earlier[]> {
     while (this.#indexed < entries.length) {
       const entry = entries[this.#indexed++]!;
       const actions = await this.actions(entry.parameters).catch(ifFailed);
       this.#byActions.set(actions, [...(this.#byActions.get(actions) ?? []), entry]);
     }
-    for (const one of [...(this.#byActions.get(own) ?? []), ...beside]) {
+    return this.#byActions.get(await this.actions(parameters)) ?? [];
+  }
+
+  /** The first of other policies that acts like this one, on the recorded observations and in episodes with these seeds. */
+  async alike<Other extends Earlier>(
+    parameters: ParameterVector,
+    others: readonly Other[],
+    seeds: readonly number[],
+  ): Promise<Other | undefined> {
+    const own = await this.actions(parameters).catch(ifFailed);
+    for (const one of others) {
       if ((await this.actions(one.parameters).catch(ifFailed)) !== own) continue;
-      const its = await this.play(one.parameters, seeds).catch(ifFailed);
-      if (its?.actions === (await this.play(parameters, seeds)).actions) return one;
+      const mine = await this.play(parameters, seeds).catch(ifFailed);
+      if (mine === undefined) return undefined;
+      if ((await this.play(one.parameters, seeds).catch(ifFailed))?.actions === mine.actions) return one;
     }
     return undefined;
   }

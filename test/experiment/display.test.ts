@@ -49,7 +49,7 @@ const events: readonly RunEvent[] = [
     { kind: 'iteration-finished', iteration: i + 1, score, usage: usageOf(i + 1) },
     ...(i === 2 ? [{ kind: 'warning', message: `${'a long warning '.repeat(12)}ends here` } as const] : []),
   ]),
-  { kind: 'confirmation-started', candidates: 2, episodesEach: 100, of: 3 },
+  { kind: 'confirmation-started', candidates: 2, episodesEach: 100, budget: 300, of: 3 },
   { kind: 'confirmed', confirmation: confirmation('selection', 4), of: 3 },
   { kind: 'confirmed', confirmation: confirmation('selection', 2), of: 3 },
   { kind: 'confirmed', confirmation: confirmation('final', 4), of: 3 },
@@ -198,7 +198,7 @@ describe('a run in a pipe', () => {
   it('reports the confirmation and its progress', () => {
     const noted = shown(undefined);
     expect(noted.slice(-4)).toEqual([
-      'confirming the best 2 policies, then the chosen one, on 100 unseen episodes each',
+      'comparing the 2 policies that may be the best in at most 300 unseen episodes, then confirming the chosen one on 100 unseen episodes',
       'confirmation 1/3  mean 454.0  95 % interval 440.0 … 460.0  iteration 4  2 min 20 s left',
       'confirmation 2/3  mean 452.0  95 % interval 440.0 … 460.0  iteration 2  1 min 10 s left',
       'confirmation 3/3  confirmed 454.0  95 % interval 440.0 … 460.0  iteration 4',

@@ -44,8 +44,8 @@ describe('the outer loop', () => {
     expect(kinds(events)).toEqual([
       ...'run-started warmup-evaluated warmup-evaluated call-finished candidate-evaluated'.split(' '),
       ...'iteration-finished call-finished candidate-evaluated iteration-finished call-finished'.split(' '),
-      ...'call-finished candidate-evaluated iteration-finished confirmation-started confirmed'.split(' '),
-      ...'confirmed confirmed run-finished'.split(' '),
+      ...'call-finished candidate-evaluated iteration-finished noise-measured'.split(' '),
+      ...'confirmation-started confirmed confirmed confirmed run-finished'.split(' '),
     ]);
     expect(readManifest(path)).toMatchObject({
       status: 'completed',
@@ -84,10 +84,8 @@ describe('the outer loop', () => {
   });
 
   it('evaluates all candidates on the same episodes and confirms on unseen ones', async () => {
-    const { path, events } = await runExperimentFrom(
-      { ...scripted, record: 'all' },
-      { model: seededModel() },
-    );
+    const config = { ...scripted, evaluation: { episodes: 3, maxSteps: 9 }, record: 'all' } as const;
+    const { path, events } = await runExperimentFrom(config, { model: seededModel() });
     const { episodes } = readRun(path);
     const used = new Set(episodes.map(({ seed }) => seed));
     expect([...used]).toEqual(evaluationSeeds(0, 3));
@@ -96,11 +94,7 @@ describe('the outer loop', () => {
     }
     const confirmations = events.flatMap((event) => (event.kind === 'confirmed' ? [event.confirmation] : []));
     const stages = confirmations.map(({ stage, episodes: n }) => [stage, n]);
-    expect(stages).toEqual([
-      ['selection', 5],
-      ['selection', 5],
-      ['final', 5],
-    ]);
+    expect(stages.map(String)).toEqual(['selection,7', 'selection,7', 'final,5']);
   });
 
   it('uses new episodes in every iteration with evaluation.seeds: fresh', async () => {
@@ -403,15 +397,22 @@ describe('resuming', () => {
   });
 
   it('completes confirmations that an abort cut short', async () => {
-    const abort = new AbortController();
-    const { path } = await runExperimentFrom(
-      { ...quick, model: { provider: 'random' } },
-      { abort: abort.signal, onEvent: (event) => event.kind === 'confirmed' && abort.abort() },
-    );
-    expect(readManifest(path)).toMatchObject({ status: 'interrupted', iterations: { done: 6 } });
-    await resumeExperiment(path);
-    const stages = readManifest(path).confirmations.map(({ stage }) => stage);
-    expect(stages).toEqual(['selection', 'selection', 'final']);
+    const confirmation = { candidates: 4, episodes: 6 };
+    const config = { ...quick, confirmation, evaluation: { episodes: 2, maxSteps: 9 }, iterations: 20 };
+    const given = { ...config, model: { provider: 'random' } } as const;
+    const whole = readManifest((await runExperimentFrom(given)).path);
+    const stages = whole.confirmations.map(({ stage, episodes }) => `${stage} ${episodes}`);
+    expect(stages).toEqual(['selection 2', 'selection 2', 'selection 6', 'selection 6', 'final 6']);
+    for (const at of [1, 3, 4]) {
+      const abort = new AbortController();
+      let seen = 0;
+      const onEvent = ({ kind }: RunEvent) => kind === 'confirmed' && ++seen === at && abort.abort();
+      const { path } = await runExperimentFrom(given, { abort: abort.signal, onEvent });
+      expect(readManifest(path)).toMatchObject({ status: 'interrupted', iterations: { done: 20 } });
+      await resumeExperiment(path);
+      const { confirmations, noise } = readManifest(path);
+      expect({ confirmations, noise }).toEqual({ confirmations: whole.confirmations, noise: whole.noise });
+    }
   });
 
   it('with more iterations gives the same evaluations as a run that had them from the start', async () => {

@@ -40,25 +40,14 @@ it('rejects a table only if no visited state tells it from an earlier one', asyn
   for (const n of [0, 1]) expect(times).toContain(n);
 });
 
-it.each(['behaviour', 'parameters'] as const)('of a vector and its double (repeats: %s)', async (repeats) => {
-  const gains = [0, 0, 0, 0, 0, 0, 0, 0, 1, 2];
-  const script = [
-    gains,
-    gains.map((gain) => 2 * gain),
-    gains.map((gain) => gain && -gain),
-    gains.map((gain) => gain && -2 * gain),
-  ];
-  const scripted = createScriptedModel(script.map(answer));
-  const config = {
-    ...quick,
-    model,
-    iterations: 2,
-    corrections: 1,
-    ...(repeats === 'parameters' && { repeats }),
-  };
+const gains = [0, 0, 0, 0, 0, 0, 0, 0, 1, 2];
+const scaled = [1, 2, -1, -2].map((factor) => gains.map((gain) => gain && factor * gain));
+
+it('of a vector and its double, which the correction explains', async () => {
+  const scripted = createScriptedModel(scaled.map(answer));
+  const config = { ...quick, model, iterations: 2, corrections: 1 };
   const { path } = await runExperimentFrom(config, { model: scripted });
   const [, second] = readRun(path).calls.map(({ outcome }) => outcome);
-  if (repeats === 'parameters') return expect(second).toMatchObject({ kind: 'accepted' });
   const { score } = readRun(path).entries.at(-2)!;
   const failure = { kind: 'repeated', iteration: 1, score, same: 'actions', episodes: 3 } as const;
   expect(second).toEqual({ kind: 'rejected', failure });
@@ -68,7 +57,18 @@ it.each(['behaviour', 'parameters'] as const)('of a vector and its double (repea
   expect(scripted.calls[2]!.messages.at(-1)!.content).toContain(
     `play like those of iteration 1, f(params) = ${score.toFixed(2)}: in 3 episodes, they choose the same actions.`,
   );
-  expect(readRun(path).entries.at(-1)).toMatchObject({ iteration: 2, parameters: script[2] });
+  expect(readRun(path).entries.at(-1)).toMatchObject({ iteration: 2, parameters: scaled[2] });
+});
+
+it('is accepted with repeats: parameters, but the confirmation compares only policies that act differently', async () => {
+  const evaluation = { episodes: 3, maxSteps: 9 };
+  const more = { evaluation, confirmation: { candidates: 9, episodes: 50 }, repeats: 'parameters' } as const;
+  const config = { ...quick, ...more, model, iterations: 4, warmup: 1, corrections: 0 };
+  const { path } = await runExperimentFrom(config, { model: createScriptedModel(scaled.map(answer)) });
+  expect(readRun(path).entries).toHaveLength(5);
+  const compared = readManifest(path).confirmations.filter(({ stage }) => stage === 'selection');
+  expect(compared.length).toBeGreaterThan(1);
+  for (const { iteration } of compared) expect([0, 1, 3]).toContain(iteration);
 });
 
 it.each(['common', 'fresh'] as const)(
