@@ -84,7 +84,7 @@ const tablesOf = ({ improvements, reproduced, searches }: AuditResult) =>
 function conclusionOf({ fresh, improvements, optimism, recorded, reproduced }: Audit): string {
   const { confirmed, recorded: bests } = improvements;
   return [
-    `The best recorded mean (${formatReturn(recorded.best)}, ${recorded.at}) is ${formatReturn(Math.abs(optimism))} ${optimism < 0 ? 'lower' : 'higher'} than the policy’s mean in fresh episodes (${formatReturn(fresh.ofRecordedBest)}).`,
+    `The best recorded mean (${formatReturn(recorded.best)}, ${recorded.at}) ${optimism === 0 ? 'equals' : `is ${formatReturn(Math.abs(optimism))} ${optimism < 0 ? 'lower' : 'higher'} than`} the policy’s mean in fresh episodes (${formatReturn(fresh.ofRecordedBest)}).`,
     bests === 0
       ? 'There is no new best after the first evaluation.'
       : `Of ${plural(bests, 'new best')}, ${confirmed} ${confirmed === 1 ? 'is' : 'are'} better than every new best before.`,
