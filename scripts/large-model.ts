@@ -26,7 +26,7 @@ const { signal } = new AbortController();
 const print = (row: object) => process.stdout.write(`${JSON.stringify({ environment, ...row })}\n`);
 const sources = await readSources(
   { environment, policy: 'linear', runsDir: '', sources: files },
-  { cwd: process.cwd(), env: process.env },
+  { cwd: process.cwd(), env: process.env, note: () => undefined },
 );
 const [first] = sources;
 if (first === undefined) throw new Error('no file');
