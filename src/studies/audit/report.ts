@@ -81,7 +81,7 @@ const tablesOf = ({ improvements, reproduced, searches }: AuditResult) =>
   ].filter(({ count }) => count > 0);
 
 /** What an audit found, in a few sentences. */
-function conclusionOf({ fresh, improvements, optimism, recorded, reproduced }: Audit): string {
+function conclusionOf({ fresh, improvements, optimism, recorded, reproduced, unknown }: Audit): string {
   const { confirmed, recorded: bests } = improvements;
   return [
     `The best recorded mean (${formatReturn(recorded.best)}, ${recorded.at}) ${optimism === 0 ? 'equals' : `is ${formatReturn(Math.abs(optimism))} ${optimism < 0 ? 'lower' : 'higher'} than`} the policy’s mean in fresh episodes (${formatReturn(fresh.ofRecordedBest)}).`,
@@ -91,6 +91,8 @@ function conclusionOf({ fresh, improvements, optimism, recorded, reproduced }: A
     `The best policy (${formatReturn(fresh.best)}) was first evaluated at ${fresh.bestAt}.`,
     reproduced.not.length > 0 &&
       `Chance doesn’t explain ${plural(reproduced.not.length, 'recorded mean')}: these policies don’t give them in this environment.`,
+    unknown > 0 &&
+      `${plural(unknown, 'evaluation')} without parameters ${unknown === 1 ? 'is' : 'are'} left out.`,
   ]
     .filter(Boolean)
     .join(' ');
@@ -106,9 +108,6 @@ export function auditText(results: readonly AuditResult[], width?: number): stri
       (one) =>
         `${one.title}\n${one.terminal(width)}${one.count > 10 ? `\n… and ${one.count - 10} more (--json or --html lists them)` : ''}`,
     ),
-    ...(result.unknown > 0
-      ? [`${styleText('yellow', 'note')} ${plural(result.unknown, 'evaluation')} without parameters left out`]
-      : []),
     styleText('bold', conclusionOf(result)),
   ]);
   return fitted(
