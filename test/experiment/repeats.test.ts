@@ -68,6 +68,8 @@ it('is accepted with repeats: parameters, but the confirmation compares only pol
   expect(readRun(path).entries).toHaveLength(5);
   const compared = readManifest(path).confirmations.filter(({ stage }) => stage === 'selection');
   expect(compared.length).toBeGreaterThan(1);
+  expect(readManifest(path).noise).toMatchObject({ floor: expect.any(Number), episodes: 3 });
+  expect(readRunFile(path, 'report')).toContain('"label":"noise floor (');
   for (const { iteration } of compared) expect([0, 1, 3]).toContain(iteration);
 });
 
