@@ -119,7 +119,7 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
 
 /** Example: `12.3: means of 20 episodes that differ by less may differ by luck; a lead of 3.1 takes 315 episodes to confirm`. */
 export function noiseText({ episodes, floor, lead, needed }: Noise): string {
-  if (floor === 0) return 'none: the best policies differ equally in every episode';
+  if (floor === 0) return 'none: in every episode, the best policies differ by the same amount';
   const asText = apart([floor, lead]);
   const ahead =
     needed === undefined
