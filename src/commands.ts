@@ -86,6 +86,11 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         "Evaluate a run's best policy, or a program, on fresh seeds",
         () => import('./commands/evaluate.js'),
       ],
+      [
+        'audit <sources..>',
+        'Play the policies of runs or records again: which bests are real, and which are luck?',
+        () => import('./commands/audit.js'),
+      ],
       ['report <run>', "Regenerate a run's report.html", () => import('./commands/report.js')],
       [
         'export <runs..>',

@@ -142,12 +142,12 @@ describe('budgets', () => {
     return Object.values(node).reduce<number>((sum, child) => sum + propertiesIn(child), own);
   };
 
-  it('79,000 lines in src and finetune', () => {
-    expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(79_000);
+  it('79,600 lines in src and finetune', () => {
+    expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(79_600);
   });
 
-  it('50,000 lines of tests', () => {
-    expect(linesOf(['test'], /\.ts$/)).toBeLessThanOrEqual(50_000);
+  it('50,150 lines of tests', () => {
+    expect(linesOf(['test'], /\.ts$/)).toBeLessThanOrEqual(50_150);
   });
 
   it('7,000 lines in scripts and bench, without the recorded rows', () => {
@@ -171,8 +171,8 @@ describe('budgets', () => {
       : load.map(([part, ...rest]) => [`${signature} ${part}`, ...rest] as const),
   );
 
-  it('26 commands', () => {
-    expect(single.length).toBeLessThanOrEqual(26);
+  it('27 commands', () => {
+    expect(single.length).toBeLessThanOrEqual(27);
   });
 
   it.each(single)(

@@ -3,7 +3,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import { openPage } from '../base/open-page.js';
+import { openPage, requirePage } from '../base/open-page.js';
 
 export const options = (y: Argv) =>
   y
@@ -45,12 +45,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   if (args.target !== undefined && !Number.isFinite(args.target)) {
     throw new UserError({ field: '--target', message: 'must be a number', value: args.target });
   }
-  if (args.open && args.html === undefined)
-    throw new UserError({
-      field: '--open',
-      message: 'there is no page to open',
-      hint: 'add --html FILE to write one',
-    });
+  requirePage(args, context.cwd);
   const by = args.by === undefined ? undefined : keysOf(args.by);
   const { comparePlays } = await import('../agents/compare-plays.js');
   const plays = comparePlays(args, context);

@@ -37,7 +37,7 @@ function policyProblems(policy: PolicyConfig | undefined): readonly Found[] {
 
 /** Finds baselines and prompts that don't fit the kind of policy, and settings that programs don't support. */
 function programProblems(config: Config): readonly Found[] {
-  const { model, policy, prompts, warmup } = config;
+  const { model, policy, prompts, repeats, warmup } = config;
   const isProgram = policy?.kind === 'program';
   const proposers = [...membersOf(model), ...stageMembersOf(config)];
   const fitting = isProgram ? ['random', 'genetic'] : ['random', 'hill-climb', 'cma-es', 'gp', 'mix'];
@@ -92,6 +92,12 @@ function programProblems(config: Config): readonly Found[] {
         message: 'needs a first program to change, but there is no warm-up',
         hint: 'set warmup to 1 or more',
       },
+    repeats === 'parameters' && {
+      field: 'repeats',
+      value: repeats,
+      message: 'compares numbers, but the policies are programs, which are compared by their behaviour',
+      hint: 'remove repeats',
+    },
     warmup.from !== undefined && {
       field: 'warmup.from',
       message: "can't be combined with policy.kind: program yet",

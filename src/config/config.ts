@@ -36,8 +36,16 @@ const warmupSchema = z
   }));
 
 const confirmationSchema = z.strictObject({
-  candidates: count(0).default(3).describe('Number of top policies to evaluate again at the end; 0: none'),
-  episodes: count(2).default(100).describe('Episodes per evaluation, on fresh seeds'),
+  candidates: count(0)
+    .default(6)
+    .describe(
+      'Maximum number of policies that are compared on fresh seeds at the end: those that act differently and are within the noise floor of the best; 1: only the best is confirmed; 0: none',
+    ),
+  episodes: count(2)
+    .default(100)
+    .describe(
+      'Episodes of the final figure, on other fresh seeds; the comparison plays at most 3 times as many in all',
+    ),
 });
 
 const targetSchema = z.strictObject({
@@ -96,6 +104,12 @@ export const configSchema = z.strictObject({
     .default(3)
     .describe(
       'Maximum number of retries per candidate, after replies that are invalid or repeat an earlier policy',
+    ),
+  repeats: z
+    .enum(['parameters', 'behaviour'])
+    .optional()
+    .describe(
+      'Proposals of models that repeat an earlier policy and are rejected: those with equal parameters, or also those that choose the same actions, on recorded observations of the warm-up and then in the episodes of the evaluation (default: `behaviour` if actions are discrete; always for programs)',
     ),
   ...stageSections,
   target: abbreviated(z.number(), shorthands.target, targetSchema)

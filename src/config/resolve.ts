@@ -30,7 +30,14 @@ export const resolve = (config: Config, facts: Facts): ResolvedConfig =>
     ...config,
     policy: config.policy ?? defaultPolicy(facts.environment),
     memory: memoryOf(config, facts),
+    repeats: repeatsOf(config, facts.environment),
   });
+
+/** Continuous actions are hardly ever equal; programs can be written in endless ways. */
+const repeatsOf = ({ policy, repeats }: Config, { actionSpace }: EnvironmentSpec): Config['repeats'] =>
+  policy?.kind === 'program'
+    ? 'behaviour'
+    : (repeats ?? (actionSpace.kind === 'discrete' ? 'behaviour' : 'parameters'));
 
 function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
@@ -87,6 +94,7 @@ export function resolveModels(config: Config, env: Readonly<Record<string, strin
 export function withDefaultsOf(was: Config, wanted: Config): Config {
   const { memory, model } = wanted;
   return {
+    ...stated(was, ['policy', 'repeats']),
     ...withStageModels(wanted, (own, name) => filledInAs(was[name]?.model, own)),
     memory: { ...stated(was.memory, ['tokens', 'best', 'recent']), ...memory },
     model:

@@ -1,29 +1,19 @@
-/** Evaluates policies: those of the warm-up, the candidates of an iteration, and finally the best ones. */
+/** Evaluates policies: those of the warm-up, and the candidates of an iteration. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { confirmationSeeds, evaluationSeeds, warmupGenerator } from '../base/random/seeds.js';
-import type { Config, ConfirmationConfig } from '../config/config.js';
-import { returnRange } from '../environments/catalogue/known-bounds.js';
+import { evaluationSeeds, warmupGenerator } from '../base/random/seeds.js';
+import type { Config } from '../config/config.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
 import { ProgramFault } from '../policies/program/program.js';
 import { remembered } from '../prompting/context/history.js';
 import type { Task } from '../proposers/baseline.js';
 import type { Proposal } from '../proposers/proposer.js';
-import {
-  type EvaluationSetting,
-  evaluate,
-  isRecorded,
-  type Measured,
-  measure,
-} from '../rollout/evaluation.js';
-import { type BufferEntry, bestEntries, vectorKey } from '../rollout/replay-buffer.js';
-import type { Confirmation, StopReason } from '../runs/events.js';
+import { type EvaluationSetting, isRecorded, type Measured, measure } from '../rollout/evaluation.js';
+import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
+import type { StopReason } from '../runs/events.js';
 import { programFailureText } from '../runs/failure-text.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import { placeName } from '../runs/summary.js';
-import { clipped, type Interval } from '../statistics/bootstrap.js';
-import { mean } from '../statistics/descriptive.js';
-import { meanInterval95 } from '../statistics/distributions.js';
 import type { Experiment } from './parts.js';
 import { claimEvaluations } from './stopping.js';
 
@@ -123,7 +113,7 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
     const place = { iteration: 0, group: 0, candidate, source } as const;
     const { entry, episodes } = await measure(setting, parameters, seeds, place, stop.abort);
     const measured = { entry: withProgram(experiment, entry), episodes };
-    experiment.behaviour?.observe(episodes);
+    experiment.behaviour.observe(episodes);
     buffer.append([measured.entry]);
     experiment.prompter.keepTrajectories(measured.episodes);
     log.emit({ kind: 'warmup-evaluated', ...measured, of: policies.length });
@@ -149,76 +139,4 @@ export function randomPolicies(
     drawn.add(vectorKey(parameters));
     return parameters;
   });
-}
-
-/** Selects the best of the top candidates on fresh seeds (if there are several), then measures it on other ones. */
-export async function confirmBest(
-  experiment: Experiment,
-  { candidates, episodes }: ConfirmationConfig,
-  signal: AbortSignal,
-): Promise<Confirmation | undefined> {
-  const {
-    buffer,
-    config,
-    log: { emit, warn },
-    setting,
-  } = experiment;
-  const range = returnRange(config.environment, config.evaluation);
-  const finalists = bestEntries(buffer.entries, candidates);
-  const of = finalists.length === 1 ? 1 : finalists.length + 1;
-  if (finalists.length === 0) return undefined;
-  const measured = async (entry: BufferEntry, stage: Confirmation['stage']) => {
-    const seeds = confirmationSeeds(config.seed, stage, episodes);
-    const confirmation = await confirm({ setting, range }, entry, seeds, stage, signal);
-    if (typeof confirmation === 'string')
-      warn(`the program of ${placeName(entry, config)} failed during confirmation: ${confirmation}`);
-    else if (confirmation !== undefined) emit({ kind: 'confirmed', confirmation, of });
-    return confirmation;
-  };
-  emit({ kind: 'confirmation-started', candidates: finalists.length, episodesEach: episodes, of });
-  const ranked: { readonly entry: BufferEntry; readonly mean: number }[] = [];
-  for (const entry of finalists) {
-    if (finalists.length === 1) ranked.push({ entry, mean: entry.score });
-    else {
-      await yieldToEventLoop();
-      const selection = await measured(entry, 'selection');
-      if (selection === undefined) return undefined;
-      if (typeof selection !== 'string') ranked.push({ entry, mean: selection.mean });
-    }
-  }
-  for (const { entry } of ranked.toSorted((a, b) => b.mean - a.mean)) {
-    const confirmation = await measured(entry, 'final');
-    if (typeof confirmation !== 'string') return confirmation;
-  }
-  return undefined;
-}
-
-/** Returns undefined if aborted, or a message if the program failed. */
-async function confirm(
-  { range, setting }: { readonly setting: EvaluationSetting; readonly range: Interval },
-  entry: BufferEntry,
-  seeds: readonly number[],
-  stage: Confirmation['stage'],
-  signal: AbortSignal,
-): Promise<Confirmation | string | undefined> {
-  const evaluation = evaluate({ ...setting, record: 'none' }, entry.parameters, seeds, signal);
-  const played = await evaluation.catch((error: unknown) => {
-    if (signal.aborted) return undefined;
-    if (error instanceof ProgramFault) return programFailureText(error.failure);
-    throw error;
-  });
-  if (played === undefined || typeof played === 'string') return played;
-  const { returns } = played;
-  const centre = mean(returns);
-  return {
-    stage,
-    iteration: entry.iteration,
-    candidate: entry.candidate,
-    parameters: entry.parameters,
-    ...(entry.program !== undefined && { program: entry.program }),
-    observed: entry.score,
-    mean: centre,
-    ci95: clipped(meanInterval95(returns), range, centre),
-    episodes: returns.length,
-  };
 }

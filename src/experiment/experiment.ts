@@ -11,7 +11,8 @@ import type { CallRecord, UsageTotals } from '../runs/calls.js';
 import type { Confirmation, StopReason } from '../runs/events.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import { largest } from '../statistics/descriptive.js';
-import { confirmBest, evaluateCandidate, recordCandidate, warmUp } from './evaluate.js';
+import { confirmBest, measureNoise } from './confirm.js';
+import { evaluateCandidate, recordCandidate, warmUp } from './evaluate.js';
 import type { Experiment } from './parts.js';
 import { proposeCandidates } from './propose.js';
 import { capsIn, endOrClaim, failureOf, noContribution, statusAfter, warnOfUnusedModel } from './stopping.js';
@@ -73,6 +74,7 @@ const patience = 3;
 async function search(experiment: Experiment, stop: StopRequests): Promise<StopReason> {
   let unanswered = 0;
   let end = (await warmUp(experiment, stop)) ?? endOrClaim(experiment, stop);
+  if (end === undefined && experiment.progress.completed === 0) await measureNoise(experiment, stop.abort);
   while (end === undefined) {
     const iteration = experiment.progress.completed + 1;
     const proposed = await proposeCandidates(experiment, iteration, stop);

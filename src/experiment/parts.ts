@@ -17,8 +17,8 @@ export interface Experiment {
   readonly setting: EvaluationSetting;
   readonly proposer: Proposer;
   readonly prompter: Prompter;
-  /** Finds programs that behave like earlier ones; undefined for other policies. */
-  readonly behaviour: BehaviourTest | undefined;
+  /** Finds policies that act alike. */
+  readonly behaviour: BehaviourTest;
   readonly stages: readonly Stage[];
   /** Parameters from an earlier run, evaluated first. */
   readonly imported: readonly ParameterVector[];

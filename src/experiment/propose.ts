@@ -15,7 +15,8 @@ import { type CallRecord, hasReached, isModelCall, stageOf } from '../runs/calls
 import type { StopRequests } from '../runs/stop-request.js';
 import { searchTask } from './evaluate.js';
 import type { Experiment, Progress } from './parts.js';
-import { trialIn, tuningFor } from './programs.js';
+import { tuningFor } from './programs.js';
+import { checkIn } from './repeats.js';
 import { deadlineOf, rejectionsLeft } from './stopping.js';
 
 /** @throws ModelError if retrying can't help or the calls are aborted */
@@ -37,7 +38,7 @@ export function proposeCandidates(
       shared: model.provider === 'portfolio' || stages.length > 0,
     },
     seen: (parameters) => buffer.find(parameters),
-    check: trialIn(experiment, iteration),
+    check: checkIn(experiment, iteration),
     ...readingOf({
       family: setting.family,
       encoding: encodingFor(setting.family, prompts.set),

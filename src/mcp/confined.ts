@@ -33,7 +33,7 @@ export const confinedId = z
 const sections = /^(?:limits|warmup\.policies|confirmation|memory)(?:\.\w+)*$/;
 const keys = new Set(
   [
-    'name seed iterations candidates corrections target warmup record',
+    'name seed iterations candidates corrections repeats target warmup record',
     'evaluation.episodes evaluation.maxSteps evaluation.workers',
     'model.provider model.temperature model.topP model.maxTokens model.sigma prompts.set',
   ].flatMap((line) => line.split(' ')),

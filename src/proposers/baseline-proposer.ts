@@ -120,7 +120,7 @@ async function judged(
 ): Promise<CallRecord> {
   const { caller, check, iteration, member, programOf, prompt, purpose, seed } = request;
   const seen = seenBeside(request, accepted)(parameters);
-  const failure = seen ? repeated(seen) : await check?.(parameters, accepted, tuned === true);
+  const failure = seen ? repeated(seen) : await check?.(parameters, accepted, tuned ? 'tuning' : 'baseline');
   const program = programOf?.(parameters);
   return {
     iteration,

@@ -221,7 +221,7 @@ async function judged(
   if (call.completion === undefined) return call;
   const outcome = outcomeOf(request, call.completion, beside);
   if (outcome.kind !== 'accepted') return { ...call, outcome };
-  const failure = await request.check?.(outcome.parameters, beside, false);
+  const failure = await request.check?.(outcome.parameters, beside, 'model');
   return { ...call, outcome: failure === undefined ? outcome : { kind: 'rejected', failure } };
 }
 

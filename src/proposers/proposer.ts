@@ -65,11 +65,14 @@ export interface ProposalRequest {
   readonly mostRejected?: number;
 }
 
-/** @param beside the iteration's other proposals @param isTuned whether the parameters come from tuning a program */
+/** Who proposes; `tuning`: a search over the constants of a program. */
+export type By = 'model' | 'baseline' | 'tuning';
+
+/** @param beside the iteration's other proposals */
 export type Check = (
   parameters: ParameterVector,
   beside: readonly ParameterVector[],
-  isTuned: boolean,
+  by: By,
 ) => Promise<ParseFailure | undefined>;
 
 /** One candidate's calls, in order, and the parameters of the last one if it was accepted. */

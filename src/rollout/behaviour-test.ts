@@ -1,25 +1,36 @@
-/** Finds programs that behave alike. */
+/** Finds policies that act alike. */
 import { createHash } from 'node:crypto';
 import type { Observation } from '../environments/environment.js';
 import type { ParameterVector } from '../policies/policy.js';
+import { ProgramFault } from '../policies/program/program.js';
 import type { EpisodeRecord } from './episode.js';
-import { actionsOn, type EvaluationSetting, evaluate } from './evaluation.js';
-import { vectorKey } from './replay-buffer.js';
+import { actionsOn, type EvaluationSetting } from './evaluation.js';
+import { type Played, played } from './played.js';
+import type { BufferEntry } from './replay-buffer.js';
 
-/** Maximum number of recorded observations on which programs are compared. */
+/** Maximum number of recorded observations on which policies are compared. */
 const mostObservations = 1000;
 
+/** A policy to compare with; no score: it isn't evaluated yet. */
+export type Earlier = Pick<BufferEntry, 'iteration' | 'parameters'> & { readonly score?: number };
+
 /**
- * Compares programs by the actions that they choose: first on observations recorded during the warm-up, which is quick,
- * then in episodes of their own. Programs behave alike if they agree in both tests; the first isn't enough, because the
+ * Compares policies by the actions that they choose: first on observations recorded during the warm-up, which is quick,
+ * then in episodes of their own. Policies act alike if they agree in both tests; the first isn't enough, because the
  * warm-up visits few states.
  */
 export class BehaviourTest {
   readonly #setting: EvaluationSetting;
   readonly #episodes: (readonly Observation[])[] = [];
   #observations = 0;
-  readonly #actions = new Map<string, Promise<string | undefined>>();
-  readonly #played = new Map<string, Promise<string>>();
+  readonly #actions = new WeakMap<ParameterVector, Promise<string | undefined>>();
+  readonly #played = new WeakMap<
+    ParameterVector,
+    { readonly key: string; readonly result: Promise<Played> }
+  >();
+  /** The evaluations of the run by their actions on the recorded observations. */
+  readonly #byActions = new Map<string | undefined, Earlier[]>();
+  #indexed = 0;
 
   /** @param recorded episodes that a resumed run has already recorded */
   constructor(setting: EvaluationSetting, recorded: Iterable<EpisodeRecord>) {
@@ -40,30 +51,65 @@ export class BehaviourTest {
     }
   }
 
-  /** The program's actions on the warm-up's observations, as JSON; undefined if there are none. @throws ProgramFault */
+  /** Hash of the policy's actions on the recorded observations; undefined if there are none. @throws ProgramFault */
   actions(parameters: ParameterVector): Promise<string | undefined> {
-    const key = vectorKey(parameters);
-    const actions = this.#actions.get(key) ?? this.#chosen(parameters);
-    this.#actions.set(key, actions);
+    const actions = this.#actions.get(parameters) ?? this.#chosen(parameters);
+    this.#actions.set(parameters, actions);
     return actions;
   }
 
-  /** A hash of the actions that the program takes in episodes with these seeds. @throws ProgramFault */
-  playing(parameters: ParameterVector, seeds: readonly number[]): Promise<string> {
-    const key = `${vectorKey(parameters)} ${seeds}`;
-    const played = this.#played.get(key) ?? this.#digest(parameters, seeds);
-    this.#played.set(key, played);
-    return played;
+  /** Plays one episode per seed; keeps the last result of each policy. @throws ProgramFault */
+  play(parameters: ParameterVector, seeds: readonly number[]): Promise<Played> {
+    const key = seeds.join();
+    const known = this.#played.get(parameters);
+    if (known?.key === key) return known.result;
+    const result = played(this.#setting, parameters, seeds);
+    this.#played.set(parameters, { key, result });
+    return result;
   }
 
-  async #digest(parameters: ParameterVector, seeds: readonly number[]): Promise<string> {
-    const { episodes } = await evaluate({ ...this.#setting, record: 'all' }, parameters, seeds);
-    const actions = JSON.stringify(episodes.map((episode) => episode.actions));
-    return createHash('sha256').update(actions).digest('base64');
+  /** False as long as no observations are recorded on which policies can be told apart quickly. */
+  get isReady(): boolean {
+    return this.#observations > 0;
+  }
+
+  /**
+   * The evaluations that chose the same actions on the recorded observations, oldest first.
+   * @param entries all evaluations so far; a later call may only add some
+   */
+  async similar(parameters: ParameterVector, entries: readonly Earlier[]): Promise<readonly Earlier[]> {
+    while (this.#indexed < entries.length) {
+      const entry = entries[this.#indexed++]!;
+      const actions = await this.actions(entry.parameters).catch(ifFailed);
+      this.#byActions.set(actions, [...(this.#byActions.get(actions) ?? []), entry]);
+    }
+    return this.#byActions.get(await this.actions(parameters)) ?? [];
+  }
+
+  /** The first of other policies that acts like this one, on the recorded observations and in episodes with these seeds. */
+  async alike<Other extends Earlier>(
+    parameters: ParameterVector,
+    others: readonly Other[],
+    seeds: readonly number[],
+  ): Promise<Other | undefined> {
+    const own = await this.actions(parameters).catch(ifFailed);
+    for (const one of others) {
+      if ((await this.actions(one.parameters).catch(ifFailed)) !== own) continue;
+      const mine = await this.play(parameters, seeds).catch(ifFailed);
+      if (mine === undefined) return undefined;
+      if ((await this.play(one.parameters, seeds).catch(ifFailed))?.actions === mine.actions) return one;
+    }
+    return undefined;
   }
 
   async #chosen(parameters: ParameterVector): Promise<string | undefined> {
     if (this.#observations === 0) return undefined;
-    return JSON.stringify(await actionsOn(this.#setting, parameters, this.#episodes));
+    const actions = await actionsOn(this.#setting, parameters, this.#episodes);
+    return createHash('sha256').update(JSON.stringify(actions)).digest('base64');
   }
+}
+
+/** A program that fails acts like no other; even an accepted one can fail on fresh seeds. */
+function ifFailed(error: unknown): undefined {
+  if (!(error instanceof ProgramFault)) throw error;
 }

@@ -80,8 +80,8 @@ export function entriesBefore(entries: readonly BufferEntry[], iteration: number
 }
 
 /** The entry with the highest score, the earliest if tied. */
-export function bestEntry(entries: readonly BufferEntry[]): BufferEntry | undefined {
-  let best: BufferEntry | undefined;
+export function bestEntry<T extends Evaluated>(entries: readonly T[]): T | undefined {
+  let best: T | undefined;
   for (const entry of entries) if (best === undefined || entry.score > best.score) best = entry;
   return best;
 }

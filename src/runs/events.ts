@@ -52,6 +52,21 @@ export interface Confirmation extends Candidate {
   readonly episodes: number;
 }
 
+/** Episodes that the comparison of the best few policies may play: as many as three evaluations of the winner. */
+export const selectionBudget = (episodes: number): number => 3 * episodes;
+
+/** How far the means of two equal policies may lie apart. */
+export interface Noise {
+  /** Two equal policies differ by more than this in 5 % of evaluations; 0 if returns don't vary. */
+  readonly floor: number;
+  /** Episodes per evaluation. */
+  readonly episodes: number;
+  /** By how much the best policy is ahead of the best other one that acts differently. */
+  readonly lead: number;
+  /** Number of episodes for which the lead is above the floor; absent if there is no lead. */
+  readonly needed?: number;
+}
+
 /** The confirmation that counts as the result of a run. */
 export function finalConfirmation(confirmations: readonly Confirmation[]): Confirmation | undefined {
   return confirmations.find(({ stage }) => stage === 'final');
@@ -171,11 +186,16 @@ export type RunEvent =
   | { readonly kind: 'rate-limited'; readonly seconds: number }
   /** A local model has read this many tokens of a prompt, and writes once it has read all; shown, but not logged. */
   | { readonly kind: 'reading'; readonly read: number; readonly of: number }
-  /** `of` is the number of evaluations: 1 for a single candidate, otherwise one more than `candidates`. */
+  /** After the warm-up, and before the confirmation. */
+  | { readonly kind: 'noise-measured'; readonly noise: Noise }
+  /** `of` is the number of results: 1 for a single candidate, otherwise one more than `candidates`. */
   | {
       readonly kind: 'confirmation-started';
       readonly candidates: number;
+      /** Episodes of the final figure. */
       readonly episodesEach: number;
+      /** The most episodes in which the candidates are compared. */
+      readonly budget: number;
       readonly of: number;
     }
   | { readonly kind: 'confirmed'; readonly confirmation: Confirmation; readonly of: number }

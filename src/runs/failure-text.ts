@@ -32,7 +32,7 @@ export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>>
 };
 
 /** Why a reply was rejected, or why a call failed. */
-export type FailureKind = ParseFailure['kind'] | ModelErrorKind | ReplyFault;
+export type FailureKind = ParseFailure['kind'] | 'plays-alike' | ModelErrorKind | ReplyFault;
 
 /** Faults that explain why a reply has no answer. */
 const explaining = ['content-filter', 'no-text', 'loop'] as const satisfies ReplyFault[];
@@ -44,14 +44,16 @@ export function failureKind(
 ): FailureKind | undefined {
   if (outcome.kind === 'accepted') return undefined;
   if (outcome.kind === 'error') return outcome.error;
-  const { kind } = outcome.failure;
+  const { failure } = outcome;
+  if (failure.kind === 'repeated' && failure.same === 'actions') return 'plays-alike';
+  const { kind } = failure;
   const hasNoAnswer = kind === 'missing' || kind === 'truncated';
   return (hasNoAnswer ? explaining.find((fault) => faults.includes(fault)) : undefined) ?? kind;
 }
 
 export const failureMeaning = (kind: FailureKind): string => ({ ...rejectionMeaning, ...faultMeaning })[kind];
 
-const rejectionMeaning: Readonly<Record<ParseFailure['kind'], string>> = {
+const rejectionMeaning: Readonly<Record<ParseFailure['kind'] | 'plays-alike', string>> = {
   missing: 'no answer in the requested format',
   count: 'missing or extra indices',
   range: 'a value outside the range or not among the choices',
@@ -59,6 +61,7 @@ const rejectionMeaning: Readonly<Record<ParseFailure['kind'], string>> = {
   'duplicate-index': 'an index given twice with different values',
   'not-finite': "a value that isn't a finite number",
   repeated: 'a policy that was already evaluated',
+  'plays-alike': 'a policy that chooses the same actions as one that was already evaluated',
   'too-far': 'a revision that changes too much',
   program: "a program that fails or can't be read",
   truncated: 'the reply ends before its answer is complete',
@@ -105,10 +108,13 @@ export function explainFailure(failure: ParseFailure): string {
     case 'too-far':
       return `The size of the change is ${formatNumber(failure.distance, 3)}; at most ${formatNumber(failure.most, 3)} is allowed.`;
     case 'repeated': {
-      const where = failure.iteration === undefined ? 'before' : `in iteration ${failure.iteration}`;
+      const { episodes, iteration, same } = failure;
+      const where = iteration === 0 ? 'the warm-up' : `iteration ${iteration}`;
       const score = failure.score === undefined ? '' : `, with score ${formatNumber(failure.score)}`;
-      const what = sameText[failure.same ?? 'parameters'];
-      return `${what} evaluated ${where}${score}.`;
+      if (same === 'actions')
+        return `Plays like ${where}${score}: in ${plural(episodes ?? 0, 'episode')} it chooses the same actions.`;
+      const what = same ? 'The program differs only in its constants from one' : 'This policy was';
+      return `${what} evaluated ${iteration === undefined ? 'before' : `in ${where}`}${score}.`;
     }
     case 'program':
       return `The program can't be used: ${programFailureText(failure)}`;
@@ -120,12 +126,6 @@ export function explainFailure(failure: ParseFailure): string {
       return unreachable(failure);
   }
 }
-
-const sameText = {
-  parameters: 'This policy was',
-  actions: 'The program chooses the same actions as one',
-  structure: 'The program differs only in its constants from one',
-} as const;
 
 /** Example: `line 3: TypeError: x is not a function (observation [0.1, 0.2])`. */
 export function programFailureText({ line, observation, reason }: ProgramFailure): string {

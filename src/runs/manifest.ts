@@ -6,7 +6,7 @@ import type { AnswerFormat } from '../models/language-model.js';
 import { type RecordedPolicy, recordedPolicy } from '../policies/module-policy.js';
 import type { Candidate } from '../rollout/replay-buffer.js';
 import type { Cap, UsageTotals } from './calls.js';
-import type { Confirmation, StopReason } from './events.js';
+import type { Confirmation, Noise, StopReason } from './events.js';
 
 /**
  * The specification of an environment without its id. In the file, infinite bounds are null. `description` is '' if the
@@ -50,6 +50,8 @@ export interface Manifest {
   readonly iterations: { readonly done: number; readonly of: number };
   readonly best?: Best;
   readonly confirmations: readonly Confirmation[];
+  /** Measured after the warm-up, and again at the end. */
+  readonly noise?: Noise;
   readonly usage: UsageTotals;
   /** How much of each limit is used. */
   readonly caps?: readonly Cap[];
@@ -117,5 +119,6 @@ export const manifestShape = z.looseObject({
   confirmations: z.array(
     z.looseObject({ stage: z.string(), mean: z.number(), ci95: z.tuple([z.number(), z.number()]) }),
   ),
+  noise: z.looseObject({ floor: z.number(), episodes: z.number(), lead: z.number() }).optional(),
   usage: z.looseObject({ calls: z.number(), promptTokens: z.number(), completionTokens: z.number() }),
 });

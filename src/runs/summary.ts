@@ -13,7 +13,7 @@ import {
 import type { ParameterSpec } from '../policies/policy.js';
 import { formatParameters } from '../prompting/notation/grammar.js';
 import { type Cap, limitText, type UsageTotals } from './calls.js';
-import { type Confirmation, finalConfirmation } from './events.js';
+import { type Confirmation, finalConfirmation, type Noise } from './events.js';
 import type { Best, Manifest } from './manifest.js';
 import { programTitle, sourceLines } from './program-text.js';
 import { type RunStatus, readManifest, runFiles, statusOf } from './reader.js';
@@ -56,7 +56,7 @@ export function summaryOf(path: string, manifest = readManifest(path)): RunSumma
 }
 
 /** The last line of `--json` output. */
-export interface RunResult extends Pick<Manifest, 'reason' | 'usage' | 'caps'> {
+export interface RunResult extends Pick<Manifest, 'reason' | 'noise' | 'usage' | 'caps'> {
   /** Path of the run directory. */
   readonly run: string;
   readonly status: RunStatus;
@@ -77,6 +77,7 @@ export function resultOf({ path, manifest, status, confirmed }: RunSummary, cwd:
     iterations: manifest.iterations.done,
     best: manifest.best ?? null,
     confirmed,
+    ...(manifest.noise && { noise: manifest.noise }),
     usage: manifest.usage,
     ...(manifest.caps && { caps: manifest.caps }),
     report: shownPath(join(path, runFiles.report), cwd),
@@ -97,6 +98,7 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
       ? 'confirmed   –  (not confirmed)'
       : `confirmed   ${asText(confirmed.mean)}  95 % interval ${formatInterval(confirmed.ci95)} over ${plural(confirmed.episodes, 'unseen episode')}, ${place(confirmed)}`,
   );
+  if (result.noise !== undefined) lines.push(`noise floor ${noiseText(result.noise)}`);
   const policy = confirmed ?? best;
   if (policy?.program !== undefined)
     append(lines, [
@@ -113,6 +115,19 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
     `report      ${result.report}`,
   ]);
   return lines.join('\n');
+}
+
+/** Example: `12.3: means of 20 episodes that differ by less may differ by luck; a lead of 3.1 takes 315 episodes to confirm`. */
+export function noiseText({ episodes, floor, lead, needed }: Noise): string {
+  if (floor === 0) return 'none: in every episode, the best policies differ by the same amount';
+  const asText = apart([floor, lead]);
+  const ahead =
+    needed === undefined
+      ? 'no policy is ahead'
+      : lead > floor
+        ? `the lead of ${asText(lead)} is more than luck`
+        : `the lead of ${asText(lead)} takes ${plural(needed, 'episode')} to confirm`;
+  return `${asText(floor)}: means of ${plural(episodes, 'episode')} that differ by less may differ by luck; ${ahead}`;
 }
 
 export function describeReason(end: Pick<RunResult, 'reason' | 'status'>): string {

@@ -1,6 +1,7 @@
-/** Welch's and Student's t tests, Holm's correction for multiple tests, and verdicts. */
+/** Welch's and Student's t tests, a permutation test, Holm's correction for multiple tests, and verdicts. */
+import type { RandomGenerator } from '../base/random/generator.js';
 import type { Interval } from './bootstrap.js';
-import { largest, mean, standardDeviation } from './descriptive.js';
+import { largest, mean, standardDeviation, sum } from './descriptive.js';
 import { studentQuantile975, studentTwoSided } from './distributions.js';
 
 interface MeanTest {
@@ -40,6 +41,38 @@ function testOf(difference: number, error: number, degrees: number, scale: numbe
   return { difference, p: studentTwoSided(difference / error, degrees), interval };
 }
 
+/** A permutation test ends after this many permutations that are at least as extreme as the samples. */
+const enoughExtremes = 20;
+
+/**
+ * p-value of the hypothesis that two samples have one distribution, from the difference of their means over random
+ * permutations: twice that of the nearer tail. Ends early if p is large (Besag & Clifford 1991).
+ * @param most maximum number of permutations; p is at least 2 / (most + 1)
+ */
+export function permutationTest(
+  a: readonly number[],
+  b: readonly number[],
+  random: RandomGenerator,
+  most: number,
+): number {
+  const pooled = [...a, ...b];
+  const total = sum(pooled);
+  const sign = Math.sign(mean(a) - mean(b));
+  const differenceOf = (first: number) => sign * (first / a.length - (total - first) / b.length);
+  // The same values in another order can have another sum.
+  const observed = differenceOf(sum(a)) - 1e-12 * largest(pooled.map(Math.abs));
+  let extremes = 0;
+  for (let drawn = 1; drawn <= most; drawn++) {
+    for (let i = 0; i < a.length; i++) {
+      const j = random.integers(i, pooled.length);
+      [pooled[i], pooled[j]] = [pooled[j]!, pooled[i]!];
+    }
+    if (differenceOf(sum(pooled.slice(0, a.length))) >= observed) extremes++;
+    if (extremes === enoughExtremes) return Math.min(1, (2 * extremes) / drawn);
+  }
+  return Math.min(1, (2 * (extremes + 1)) / (most + 1));
+}
+
 /** Holm's step-down adjusted p-values (1979), in the order of `ps`. */
 export function holmAdjusted(ps: readonly number[]): readonly number[] {
   const order = ps.map((_, i) => i).toSorted((i, j) => ps[i]! - ps[j]!);
@@ -57,7 +90,7 @@ export type Verdict = 'higher' | 'lower' | 'no-evidence' | 'too-few';
 /** Minimum number of pairs or values per group: five differences of equal methods have the same sign in 6% of cases. */
 export const fewestForVerdict = 6;
 
-const significance = 0.05;
+export const significance = 0.05;
 
 export interface Tested {
   /** 95% interval, not corrected for multiple tests; null if there are too few values to compute it. */

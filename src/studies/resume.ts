@@ -71,7 +71,7 @@ export async function reopenRun(
 ): Promise<ReadyRun | string> {
   const file = join(path, runFiles.config);
   const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
-  const config = withDefaultsOf(was, { ...wanted, policy: wanted.policy ?? was.policy });
+  const config = withDefaultsOf(was, wanted);
   refuseDifferences(was, config);
   if (shared === undefined) requireOwnLimits(path);
   const manifest = readManifest(path);

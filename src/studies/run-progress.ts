@@ -11,7 +11,7 @@ import {
 } from '../base/text/numbers.js';
 import { createProgress, type Progress, type ProgressMode, warningText } from '../base/text/progress.js';
 import { type RunEvent, tallyOf } from '../runs/events.js';
-import { formatCaps } from '../runs/summary.js';
+import { formatCaps, noiseText } from '../runs/summary.js';
 import { mean } from '../statistics/descriptive.js';
 
 /** Where the progress of a run is shown. */
@@ -194,12 +194,16 @@ function runShown(progress: Progress): (event: RunEvent) => void {
         }
         progress.update(completed, [...figures(event.score), ...usageFigures(event)]);
         break;
+      case 'noise-measured':
+        progress.say(`noise floor ${noiseText(event.noise)}`);
+        break;
       case 'confirmation-started': {
-        const on = `on ${plural(event.episodesEach, 'unseen episode')}`;
+        const { budget, candidates, episodesEach } = event;
+        const on = `on ${plural(episodesEach, 'unseen episode')}`;
         progress.say(
-          event.candidates === 1
+          candidates === 1
             ? `confirming the best policy ${on}`
-            : `confirming the best ${event.candidates} policies, then the chosen one, ${on} each`,
+            : `comparing the ${candidates} policies that may be the best in at most ${plural(budget, 'unseen episode')}, then confirming the chosen one ${on}`,
         );
         progress.begin({ label: 'confirmation', total: event.of, lineEvery: 0 });
         break;

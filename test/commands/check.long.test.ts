@@ -262,7 +262,7 @@ describe('the length of prompts', () => {
     const { findings } = await check('environment: CartPole-v1\nmodel: { provider: random }\n');
     expect(findings.at(-1)).toMatchObject({
       field: 'estimate',
-      message: '100 iterations; no tokens, no cost',
+      message: '100 iterations; no tokens, no cost; confirmed in at most 400 episodes',
     });
   });
 });
@@ -367,7 +367,7 @@ describe('a run', () => {
   });
 
   const quick =
-    'environment: CartPole-v1\nwarmup: 1\nevaluation: { episodes: 1, maxSteps: 20 }\nconfirmation: { candidates: 0 }\n';
+    'environment: CartPole-v1\nwarmup: 1\nevaluation: { episodes: 1, maxSteps: 20 }\nconfirmation: { candidates: 0 }\nrepeats: parameters\n';
   const answer = Array.from({ length: 10 }, (_, i) => `params[${i}]: 1.0`).join(', ');
   type Server = Awaited<ReturnType<typeof startFakeOllama>>;
   const chats = ({ requests }: Server) => requests.filter(({ path }) => path === '/api/chat');

@@ -41,7 +41,7 @@ describe('a two-line config', () => {
       limits: {},
       warmup: { policies: 20 },
       evaluation: { episodes: 20, seeds: 'common', maxSteps: 1000, workers: 'auto' },
-      confirmation: { candidates: 3, episodes: 100 },
+      confirmation: { candidates: 6, episodes: 100 },
       memory: { trajectories: 'none', rows: 10 },
       prompts: { set: 'semantic' },
       record: 'first',

@@ -30,6 +30,7 @@ const config = {
   ...quick,
   model: { provider: 'ollama', name: 'scripted', price: { input: 1, output: 4 } },
   critic: {},
+  repeats: 'parameters',
 } as const satisfies ConfigInput;
 
 const isCritic = ({ messages }: Pick<ScriptedCall, 'messages'>) =>
@@ -182,9 +183,8 @@ it('a revision that repeats another proposal of its iteration is rejected', asyn
   const more = { ...config, candidates: 2, iterations: 2, critic: { distance: 1 } };
   const { path } = await runExperimentFrom(more, { model });
   const critics = readRun(path).calls.filter(({ purpose }) => purpose === 'critic');
-  expect(
-    critics.map(({ outcome }) => (outcome.kind === 'rejected' ? outcome.failure.kind : outcome.kind)),
-  ).toEqual(['repeated', 'accepted', 'repeated', 'accepted']);
+  const kinds = critics.map(({ outcome }) => ('failure' in outcome ? outcome.failure.kind : outcome.kind));
+  expect(kinds).toEqual(['repeated', 'accepted', 'repeated', 'accepted']);
 });
 
 it('the critic may keep a proposal, and the run continues if its replies are unusable', async () => {
@@ -231,10 +231,7 @@ it('a critic with its own model is billed at its own price and counts towards li
 });
 
 it('a critic can be a baseline at no cost, and works with groups', async () => {
-  const control = {
-    ...config,
-    critic: { model: { provider: 'hill-climb', sigma: 0.5 } },
-  } satisfies ConfigInput;
+  const control = { ...config, critic: { model: { provider: 'hill-climb', sigma: 0.5 } } } as const;
   const { path } = await runExperimentFrom(control, { model: careful() });
   const critics = readRun(path).calls.filter(({ purpose }) => purpose === 'critic');
   expect(critics.length).toBeGreaterThanOrEqual(6);
@@ -251,17 +248,12 @@ it('a proposer is told task.shared only if there is a critic', async () => {
   const told = async (critic: ConfigInput['critic']) => {
     const shared: (boolean | undefined)[] = [];
     const random = baselineProposer({ provider: 'random' });
-    const model: Proposer = {
-      ...random,
-      propose(request) {
-        shared.push(request.task.shared);
-        return random.propose(request);
-      },
+    const propose: Proposer['propose'] = (request) => {
+      shared.push(request.task.shared);
+      return random.propose(request);
     };
-    await runExperimentFrom(
-      { ...quick, model: { provider: 'random' }, ...(critic && { critic }) },
-      { model },
-    );
+    const given = { ...quick, model: { provider: 'random' }, ...(critic && { critic }) } as const;
+    await runExperimentFrom(given, { model: { ...random, propose } });
     return new Set(shared);
   };
   expect(await told({ model: { provider: 'hill-climb' } })).toEqual(new Set([true]));
@@ -269,20 +261,15 @@ it('a proposer is told task.shared only if there is a critic', async () => {
 });
 
 it('the critic revises proposals of a portfolio without crediting a member', async () => {
-  const members = [config.model, { provider: 'hill-climb' }] as const;
-  const more = {
-    ...config,
-    candidates: 2,
-    model: { provider: 'portfolio', members: [...members] },
-  } satisfies ConfigInput;
+  const members = [config.model, { provider: 'hill-climb' } as const];
+  const more = { ...config, candidates: 2, model: { provider: 'portfolio', members } } satisfies ConfigInput;
   const made = async () => (await assemble(parseConfig(more), {}, undefined, { model: careful() })).proposer;
   const whole = await runExperimentFrom(more, { model: await made() });
   const { calls, entries } = readRun(whole.path);
   const revisions = entries.filter(({ revises }) => revises !== undefined);
   expect(revisions.length).toBeGreaterThan(3);
-  expect(
-    calls.filter(({ purpose }) => purpose === 'critic').every(({ member }) => member === undefined),
-  ).toBe(true);
+  const critics = calls.filter(({ purpose }) => purpose === 'critic');
+  expect(critics.every(({ member }) => member === undefined)).toBe(true);
   const half = await runExperimentFrom(more, { model: await made(), ...stopAfter(3) });
   await resumeExperiment(half.path, { model: await made() });
   expect(readRunFile(half.path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));

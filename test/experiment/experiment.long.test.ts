@@ -13,7 +13,7 @@ import { confirmationSeeds, evaluationSeeds } from '../../src/base/random/seeds.
 import { baselineNames } from '../../src/config/baselines.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { heldFor } from '../../src/experiment/stopping.js';
-import { ModelError } from '../../src/models/language-model.js';
+import { type LanguageModel, ModelError } from '../../src/models/language-model.js';
 import type { CallRecord } from '../../src/runs/calls.js';
 import type { RunEvent } from '../../src/runs/events.js';
 import { readManifest, readRun, statusOf } from '../../src/runs/reader.js';
@@ -32,6 +32,8 @@ import { createScriptedModel } from '../support/scripted-model.js';
 const scripted = { ...quick, model: { provider: 'ollama', name: 'scripted' } } as const satisfies ConfigInput;
 const kinds = (events: readonly RunEvent[]) => events.map(({ kind }) => kind);
 const calls = (path: string): readonly CallRecord[] => readRun(path).calls;
+const play = (more: Partial<ConfigInput> = {}, model: LanguageModel = seededModel()) =>
+  runExperimentFrom({ ...scripted, ...more }, { model });
 
 describe('the outer loop', () => {
   it('warms up, then proposes, evaluates and records, then confirms', async () => {
@@ -39,12 +41,13 @@ describe('the outer loop', () => {
     const model = createScriptedModel((_call, index) =>
       index === 2 ? 'I am not sure.' : `params[0]: ${index / 10}, ${ones}`,
     );
-    const { events, path } = await runExperimentFrom({ ...scripted, iterations: 3, warmup: 2 }, { model });
+    const config = { ...scripted, iterations: 3, warmup: 2, repeats: 'parameters' } as const;
+    const { events, path } = await runExperimentFrom(config, { model });
     expect(kinds(events)).toEqual([
       ...'run-started warmup-evaluated warmup-evaluated call-finished candidate-evaluated'.split(' '),
       ...'iteration-finished call-finished candidate-evaluated iteration-finished call-finished'.split(' '),
-      ...'call-finished candidate-evaluated iteration-finished confirmation-started confirmed'.split(' '),
-      ...'confirmed confirmed run-finished'.split(' '),
+      ...'call-finished candidate-evaluated iteration-finished noise-measured'.split(' '),
+      ...'confirmation-started confirmed confirmed confirmed run-finished'.split(' '),
     ]);
     expect(readManifest(path)).toMatchObject({
       status: 'completed',
@@ -55,38 +58,23 @@ describe('the outer loop', () => {
   });
 
   it('records every candidate of a group', async () => {
-    const { path } = await runExperimentFrom(
-      { ...scripted, candidates: 3, iterations: 2 },
-      { model: seededModel() },
-    );
+    const { path } = await play({ candidates: 3, iterations: 2 });
     const proposals = readRun(path).entries.filter(({ source }) => source === 'proposal');
     const places = proposals.map(({ iteration, group, candidate }) => [iteration, group, candidate]);
-    expect(places).toEqual([
-      [1, 1, 0],
-      [1, 1, 1],
-      [1, 1, 2],
-      [2, 2, 0],
-      [2, 2, 1],
-      [2, 2, 2],
-    ]);
+    expect(places.map(String)).toEqual(['1,1,0', '1,1,1', '1,1,2', '2,2,0', '2,2,1', '2,2,2']);
   });
 
   it('evaluates nothing for a proposal that is still invalid after corrections', async () => {
     const model = createScriptedModel(() => 'no');
-    const { events, path } = await runExperimentFrom(
-      { ...scripted, iterations: 2, corrections: 1 },
-      { model },
-    );
+    const { events, path } = await play({ iterations: 2, corrections: 1 }, model);
     expect(kinds(events).filter((kind) => kind === 'proposal-rejected')).toHaveLength(2);
     expect(readRun(path).entries.every(({ source }) => source === 'warm-up')).toBe(true);
     expect(readManifest(path).iterations.done).toBe(2);
   });
 
   it('evaluates all candidates on the same episodes and confirms on unseen ones', async () => {
-    const { path, events } = await runExperimentFrom(
-      { ...scripted, record: 'all' },
-      { model: seededModel() },
-    );
+    const config = { ...scripted, evaluation: { episodes: 3, maxSteps: 9 }, record: 'all' } as const;
+    const { path, events } = await runExperimentFrom(config, { model: seededModel() });
     const { episodes } = readRun(path);
     const used = new Set(episodes.map(({ seed }) => seed));
     expect([...used]).toEqual(evaluationSeeds(0, 3));
@@ -95,19 +83,12 @@ describe('the outer loop', () => {
     }
     const confirmations = events.flatMap((event) => (event.kind === 'confirmed' ? [event.confirmation] : []));
     const stages = confirmations.map(({ stage, episodes: n }) => [stage, n]);
-    expect(stages).toEqual([
-      ['selection', 5],
-      ['selection', 5],
-      ['final', 5],
-    ]);
+    expect(stages.map(String)).toEqual(['selection,7', 'selection,7', 'final,5']);
   });
 
   it('uses new episodes in every iteration with evaluation.seeds: fresh', async () => {
     const evaluation = { ...quick.evaluation, seeds: 'fresh' } as const;
-    const { path } = await runExperimentFrom(
-      { ...scripted, evaluation, record: 'all' },
-      { model: seededModel() },
-    );
+    const { path } = await play({ evaluation, record: 'all' });
     const { episodes } = readRun(path);
     const seeds = (iteration: number) =>
       episodes.filter((e) => e.iteration === iteration).map(({ seed }) => seed);
@@ -139,43 +120,30 @@ describe('the outer loop', () => {
 
 describe('a run ends', () => {
   it('when the target has been held for enough iterations', async () => {
-    const config = { ...scripted, iterations: 50, target: { return: 8, hold: 3 } };
-    const { path } = await runExperimentFrom(config, { model: seededModel() });
-    expect(readManifest(path)).toMatchObject({
-      reason: { kind: 'target', return: 8 },
-      iterations: { done: 3 },
-    });
+    const { path } = await play({ iterations: 50, target: { return: 8, hold: 3 } });
+    const reason = { kind: 'target', return: 8 };
+    expect(readManifest(path)).toMatchObject({ reason, iterations: { done: 3 } });
   });
 
   it('at a limit on calls, before the call that would exceed it', async () => {
     const model = seededModel(0.5);
-    const { path } = await runExperimentFrom(
-      { ...scripted, iterations: 50, limits: { calls: 9 } },
-      { model },
-    );
+    const { path } = await play({ iterations: 50, limits: { calls: 9 } }, model);
     expect(model.calls.length).toBeLessThanOrEqual(9);
-    expect(readManifest(path)).toMatchObject({
-      status: 'completed',
-      reason: { kind: 'limit', limit: 'calls' },
-    });
+    const reason = { kind: 'limit', limit: 'calls' };
+    expect(readManifest(path)).toMatchObject({ status: 'completed', reason });
   });
 
   it('at a limit on minutes', async () => {
     // The test's clock ticks a second whenever it is looked at.
-    const { path } = await runExperimentFrom(
-      { ...scripted, iterations: 5000, limits: { minutes: 1 } },
-      { model: seededModel() },
-    );
+    const { path } = await play({ iterations: 5000, limits: { minutes: 1 } });
     const { reason, iterations } = readManifest(path);
     expect(reason).toEqual({ kind: 'limit', limit: 'minutes' });
     expect(iterations.done).toBeLessThan(60);
   });
 
   it('at once on a permanent model error, and can be resumed', async () => {
-    const model = createScriptedModel([
-      new ModelError('authentication', 'bad key', { retries: 0, latencyMs: 1 }),
-    ]);
-    const { path } = await runExperimentFrom(scripted, { model });
+    const error = new ModelError('authentication', 'bad key', { retries: 0, latencyMs: 1 });
+    const { path } = await play({}, createScriptedModel([error]));
     expect(readManifest(path)).toMatchObject({
       status: 'failed',
       reason: { kind: 'model-error', message: 'bad key' },
@@ -188,12 +156,10 @@ describe('a run ends', () => {
 
   it('after three iterations in a row without any answer', async () => {
     const model = createScriptedModel(() => new ModelError('server', 'down', { retries: 4, latencyMs: 1 }));
-    const { path } = await runExperimentFrom({ ...scripted, corrections: 0 }, { model });
+    const { path } = await play({ corrections: 0 }, model);
     expect(model.calls).toHaveLength(3);
-    expect(readManifest(path)).toMatchObject({
-      status: 'failed',
-      reason: { kind: 'model-error', message: 'down' },
-    });
+    const reason = { kind: 'model-error', message: 'down' };
+    expect(readManifest(path)).toMatchObject({ status: 'failed', reason });
   });
 
   it('after the current iteration on a finish signal, at once on an abort signal', async () => {
@@ -222,51 +188,28 @@ describe('a run ends', () => {
 
 describe('heldFor', () => {
   it('counts the last iterations in a row that reached the target', () => {
-    const scores = [
-      [0, 9],
-      [1, 9],
-      [2, 1],
-      [3, 8],
-      [4, 3],
-      [4, 9],
-    ] as const;
-    const entries = scores.map(([iteration, score]) => entryOf(iteration, score));
+    const scores = [9, 9, 1, 8, 3].map((score, iteration) => entryOf(iteration, score));
+    const entries = [...scores, entryOf(4, 9)];
     expect(heldFor(entries, 8, 4)).toBe(2);
     expect(heldFor(entries, 9, 4)).toBe(1);
     expect(heldFor(entries, 10, 4)).toBe(0);
   });
 });
 
-const configs: readonly (readonly [
-  string,
-  ConfigInput,
-  (() => ReturnType<typeof seededModel>) | undefined,
-])[] = [
+const climb = { ...quick, iterations: 12, model: { provider: 'hill-climb' } } as const;
+const clumsy = () => seededModel(0.4);
+const configs: readonly (readonly [string, ConfigInput, (() => LanguageModel) | undefined])[] = [
   // Genetic programming is slower; programs.slow.test.ts has it.
   ...baselineNames
     .filter((provider) => provider !== 'genetic')
-    .map((provider) => [provider, { ...quick, iterations: 12, model: { provider } }, undefined] as const),
-  ['scripted model', { ...scripted, iterations: 24 }, () => seededModel(0.4)],
-  [
-    'hill climbing, groups',
-    {
-      ...quick,
-      iterations: 12,
-      candidates: 4,
-      model: { provider: 'hill-climb' },
-      memory: { best: 3, recent: 2 },
-    },
-    undefined,
-  ],
-  ['scripted model, groups', { ...scripted, iterations: 12, candidates: 3 }, () => seededModel(0.4)],
+    .map((provider) => [provider, { ...climb, model: { provider } }, undefined] as const),
+  ['scripted model', { ...scripted, iterations: 24 }, clumsy],
+  ['hill climbing, groups', { ...climb, candidates: 4, memory: { best: 3, recent: 2 } }, undefined],
+  ['scripted model, groups', { ...scripted, iterations: 12, candidates: 3 }, clumsy],
   [
     'scripted model, trajectories',
-    {
-      ...scripted,
-      iterations: 12,
-      memory: { best: 3, recent: 2, trajectories: 'rows' },
-    },
-    () => seededModel(0.4),
+    { ...scripted, iterations: 12, memory: { best: 3, recent: 2, trajectories: 'rows' } },
+    clumsy,
   ],
 ];
 
@@ -356,14 +299,9 @@ describe('resuming', () => {
     const whole = await runExperimentFrom(config);
     const path = join(temporaryDirectory(), 'run');
     cpSync(whole.path, path, { recursive: true });
-    const stale = {
-      ...readManifest(path),
-      status: 'running',
-      iterations: { done: 1, of: 6 },
-      confirmations: [],
-    };
-    const { best: _best, reason: _reason, ...rest } = stale;
-    writeFileSync(join(path, 'manifest.json'), JSON.stringify(rest));
+    const { best: _best, reason: _reason, ...rest } = readManifest(path);
+    const stale = { ...rest, status: 'running', iterations: { done: 1, of: 6 }, confirmations: [] };
+    writeFileSync(join(path, 'manifest.json'), JSON.stringify(stale));
     await resumeExperiment(path);
     const { best, iterations, usage } = readManifest(path);
     const expected = readManifest(whole.path);
@@ -374,10 +312,8 @@ describe('resuming', () => {
   it('works even if the run stopped before its first evaluation', async () => {
     const abort = new AbortController();
     abort.abort();
-    const { path } = await runExperimentFrom(
-      { ...quick, model: { provider: 'random' } },
-      { abort: abort.signal },
-    );
+    const config = { ...quick, model: { provider: 'random' } } as const;
+    const { path } = await runExperimentFrom(config, { abort: abort.signal });
     expect(existsSync(join(path, 'evaluations.jsonl'))).toBe(false);
     await resumeExperiment(path);
     expect(readManifest(path)).toMatchObject({ status: 'completed', iterations: { done: 6 } });
@@ -402,15 +338,22 @@ describe('resuming', () => {
   });
 
   it('completes confirmations that an abort cut short', async () => {
-    const abort = new AbortController();
-    const { path } = await runExperimentFrom(
-      { ...quick, model: { provider: 'random' } },
-      { abort: abort.signal, onEvent: (event) => event.kind === 'confirmed' && abort.abort() },
-    );
-    expect(readManifest(path)).toMatchObject({ status: 'interrupted', iterations: { done: 6 } });
-    await resumeExperiment(path);
-    const stages = readManifest(path).confirmations.map(({ stage }) => stage);
-    expect(stages).toEqual(['selection', 'selection', 'final']);
+    const confirmation = { candidates: 4, episodes: 6 };
+    const config = { ...quick, confirmation, evaluation: { episodes: 2, maxSteps: 9 }, iterations: 20 };
+    const given = { ...config, model: { provider: 'random' } } as const;
+    const whole = readManifest((await runExperimentFrom(given)).path);
+    const stages = whole.confirmations.map(({ stage, episodes }) => `${stage} ${episodes}`);
+    expect(stages).toEqual(['selection 2', 'selection 2', 'selection 6', 'selection 6', 'final 6']);
+    for (const at of [1, 3, 4]) {
+      const abort = new AbortController();
+      let seen = 0;
+      const onEvent = ({ kind }: RunEvent) => kind === 'confirmed' && ++seen === at && abort.abort();
+      const { path } = await runExperimentFrom(given, { abort: abort.signal, onEvent });
+      expect(readManifest(path)).toMatchObject({ status: 'interrupted', iterations: { done: 20 } });
+      await resumeExperiment(path);
+      const { confirmations, noise } = readManifest(path);
+      expect({ confirmations, noise }).toEqual({ confirmations: whole.confirmations, noise: whole.noise });
+    }
   });
 
   it('with more iterations gives the same evaluations as a run that had them from the start', async () => {
@@ -424,10 +367,7 @@ describe('resuming', () => {
   it('rejects a log that is damaged in the middle, and names the file and line', async () => {
     const { path } = await runExperimentFrom(scripted, { model: seededModel() });
     const lines = readRunFile(path, 'evaluations').split('\n');
-    writeFileSync(
-      join(path, 'evaluations.jsonl'),
-      [...lines.slice(0, 2), '{"torn', ...lines.slice(2)].join('\n'),
-    );
+    writeFileSync(join(path, 'evaluations.jsonl'), lines.toSpliced(2, 0, '{"torn').join('\n'));
     await expect(resumeExperiment(path)).rejects.toThrow('evaluations.jsonl:3: this line is not valid JSON');
     appendFileSync(join(path, 'events.jsonl'), '');
     expect(readFileSync(join(path, 'evaluations.jsonl'), 'utf8')).toContain('{"torn');

@@ -56,10 +56,8 @@ describe('limits.evaluations', () => {
 
   it('skips the critic if a revision would exceed the limit', async () => {
     const model = seededModel();
-    const { path } = await runExperimentFrom(
-      { ...config, critic: { distance: 1 }, limits: { evaluations: 6 } },
-      { model },
-    );
+    const more = { critic: { distance: 1 }, limits: { evaluations: 6 }, repeats: 'parameters' } as const;
+    const { path } = await runExperimentFrom({ ...config, ...more }, { model });
     const { calls, entries } = readRun(path);
     expect(entries).toHaveLength(6);
     expect(entries.filter(({ revises }) => revises !== undefined)).toHaveLength(1);

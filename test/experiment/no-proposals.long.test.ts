@@ -23,23 +23,19 @@ const nonsense =
   'I would lower the first weight and raise the third one, then look at what happens to the pole.';
 const answerOf = (value: number) =>
   Array.from({ length: 10 }, (_, i) => `params[${i}]: ${(value + i / 10).toFixed(1)}`).join(', ');
-const base = {
-  ...quick,
-  model: { provider: 'ollama', name: 'fake' },
-} as const satisfies ConfigInput;
+const base = { ...quick, model: { provider: 'ollama', name: 'fake' } } as const satisfies ConfigInput;
 
 /** A model that says nonsense but for some calls, by their number from 0. */
 const scripted = (accepted: (call: number) => boolean = () => false) =>
   createScriptedModel((_, call) => (accepted(call) ? answerOf(call % 5) : nonsense));
 
+const play = (more: Partial<ConfigInput> = {}, model = scripted()) =>
+  runExperimentFrom({ ...base, ...more }, { model });
 const outcomes = (path: string) => readRun(path).calls.map(({ outcome }) => outcome.kind);
 
 describe('a run without an accepted proposal', () => {
   it('fails after its last iteration and reports the first reason', async () => {
-    const { events, path } = await runExperimentFrom(
-      { ...base, iterations: 2, corrections: 1 },
-      { model: scripted() },
-    );
+    const { events, path } = await play({ iterations: 2, corrections: 1 });
     const manifest = readManifest(path);
     expect(manifest).toMatchObject({ status: 'failed', iterations: { done: 2, of: 2 }, confirmations: [] });
     expect(manifest.reason).toEqual({
@@ -55,29 +51,20 @@ describe('a run without an accepted proposal', () => {
   });
 
   it('also fails when it reaches a limit', async () => {
-    const { path } = await runExperimentFrom(
-      { ...base, corrections: 1, limits: { calls: 3 } },
-      { model: scripted() },
-    );
-    expect(readManifest(path)).toMatchObject({
-      status: 'failed',
-      reason: { kind: 'no-proposals', limit: 'calls' },
-    });
+    const { path } = await play({ corrections: 1, limits: { calls: 3 } });
+    const reason = { kind: 'no-proposals', limit: 'calls' };
+    expect(readManifest(path)).toMatchObject({ status: 'failed', reason });
   });
 
   it('reports that a reply is empty', async () => {
-    const { path } = await runExperimentFrom(
-      { ...base, iterations: 1, corrections: 0 },
-      { model: createScriptedModel(() => ({ text: '', finishReason: 'length' })) },
-    );
+    const model = createScriptedModel(() => ({ text: '', finishReason: 'length' }));
+    const { path } = await play({ iterations: 1, corrections: 0 }, model);
     expect(readManifest(path).reason).toMatchObject({ message: expect.stringMatching(/It is empty\.$/) });
   });
 
   it('is not considered failed if the process before a resume accepted one', async () => {
-    const accepting = await runExperimentFrom(
-      { ...base, iterations: 2, corrections: 0 },
-      { model: scripted((call) => call === 0) },
-    );
+    const model = scripted((call) => call === 0);
+    const accepting = await play({ iterations: 2, corrections: 0 }, model);
     expect(readManifest(accepting.path).status).toBe('completed');
     await resumeExperiment(accepting.path, { overrides: ['iterations=4'], model: scripted() });
     const completed = { status: 'completed', iterations: { done: 4 }, reason: { kind: 'iterations' } };
@@ -96,14 +83,9 @@ describe('a run without an accepted proposal', () => {
   });
 
   it('can be resumed with more iterations and then completes', async () => {
-    const { path } = await runExperimentFrom(
-      { ...base, iterations: 2, corrections: 0 },
-      { model: scripted() },
-    );
-    const { events } = await resumeExperiment(path, {
-      overrides: ['iterations=3'],
-      model: scripted(() => true),
-    });
+    const { path } = await play({ iterations: 2, corrections: 0 });
+    const more = { overrides: ['iterations=3'], model: scripted(() => true) };
+    const { events } = await resumeExperiment(path, more);
     expect(readManifest(path)).toMatchObject({ status: 'completed', iterations: { done: 3 } });
     expect(events.some(({ kind }) => kind === 'confirmed')).toBe(true);
   });
@@ -131,14 +113,13 @@ describe('the limit of rejected replies', () => {
 
   it('counts the replies of all candidates of an iteration', async () => {
     const model = scripted();
-    const config = { ...base, candidates: 4 };
-    const { path } = await runExperimentFrom(config, { model });
+    const { path } = await play({ candidates: 4 }, model);
     // Those in flight can't be stopped.
     expect(model.calls.length).toBeLessThanOrEqual(13);
     expect(readManifest(path)).toMatchObject({ iterations: { done: 1 }, status: 'failed' });
-    const rescued = await runExperimentFrom(
-      { ...config, iterations: 1 },
-      { model: scripted((call) => call === 9) },
+    const rescued = await play(
+      { candidates: 4, iterations: 1 },
+      scripted((call) => call === 9),
     );
     expect(readManifest(rescued.path)).toMatchObject({ status: 'completed', reason: { kind: 'iterations' } });
   });

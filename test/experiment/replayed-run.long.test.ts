@@ -22,11 +22,8 @@ import {
 
 const original = {
   ...quick,
-  model: {
-    provider: 'ollama',
-    name: 'scripted',
-    price: { input: 1, cachedInput: 0.1, output: 4 },
-  },
+  repeats: 'parameters',
+  model: { provider: 'ollama', name: 'scripted', price: { input: 1, cachedInput: 0.1, output: 4 } },
 } as const satisfies ConfigInput;
 
 const replayOf = (run: string, more: object = {}) =>
@@ -66,10 +63,8 @@ function expectSame(replayed: string, recorded: string): void {
 
 describe('a replayed run', () => {
   it('uses the same answer format as the recorded one', async () => {
-    const { path } = await runExperimentFrom(
-      { ...original, model: { ...original.model, format: 'json' } },
-      { model: seededModel(0) },
-    );
+    const json = { ...original, model: { ...original.model, format: 'json' } } as const;
+    const { path } = await runExperimentFrom(json, { model: seededModel(0) });
     expect(readRun(path).calls[0]!.messages[0]!.content).toContain('"params": [<number>');
     expectSame((await runExperimentFrom(replayOf(path))).path, path);
   });
@@ -80,14 +75,10 @@ describe('a replayed run', () => {
     ['stopped by a cap', { limits: { tokens: 30_000 } }],
     ['showing trajectories', { memory: { best: 2, recent: 2, trajectories: 'rows' } }],
   ])('%s equals the recorded one, including errors, usage and cost', async (_, more) => {
-    const { path } = await runExperimentFrom(
-      { ...original, ...more },
-      { model: unreliable(seededModel(0.3)) },
-    );
-    const { calls } = readRun(path);
-    expect(new Set(calls.map(({ outcome }) => outcome.kind))).toEqual(
-      new Set(['accepted', 'rejected', 'error']),
-    );
+    const model = unreliable(seededModel(0.3));
+    const { path } = await runExperimentFrom({ ...original, ...more }, { model });
+    const kinds = readRun(path).calls.map(({ outcome }) => outcome.kind);
+    expect(new Set(kinds)).toEqual(new Set(['accepted', 'rejected', 'error']));
     const replayed = await runExperimentFrom(replayOf(path, more));
     expectSame(replayed.path, path);
     expect(timeless(replayed.path)).toEqual(timeless(path));
@@ -129,9 +120,8 @@ describe('a replayed run', () => {
   });
 
   it('fails where the recorded run failed', async () => {
-    const { path } = await runExperimentFrom(original, {
-      model: unreliable(seededModel(0.3), 'authentication'),
-    });
+    const model = unreliable(seededModel(0.3), 'authentication');
+    const { path } = await runExperimentFrom(original, { model });
     expect(readManifest(path).reason).toEqual({ kind: 'model-error', message: 'HTTP 429' });
     expectSame((await runExperimentFrom(replayOf(path))).path, path);
   });
@@ -164,9 +154,8 @@ describe('a changed prompt', () => {
   it('ends the replay at the first affected call, and the error shows the difference', async () => {
     const { path } = await runExperimentFrom({ ...original, seed: 2 }, { model: seededModel(0.5) });
     const first = readRun(path).calls.find(({ attempt }) => attempt > 0)!;
-    const replayed = await runExperimentFrom(
-      replayOf(path, { seed: 2, prompts: { set: changedTemplates() } }),
-    );
+    const prompts = { set: changedTemplates() };
+    const replayed = await runExperimentFrom(replayOf(path, { seed: 2, prompts }));
     const { reason, iterations } = readManifest(replayed.path);
     expect(iterations.done).toBe(first.iteration - 1);
     const message = reason?.kind === 'model-error' ? reason.message : '';
@@ -192,9 +181,8 @@ describe('a changed prompt', () => {
 
   it('is reported if an evaluation has a different result', async () => {
     const { path } = await runExperimentFrom(original, { model: seededModel() });
-    const replayed = await runExperimentFrom(
-      replayOf(path, { evaluation: { ...quick.evaluation, maxSteps: 20 } }),
-    );
+    const changed = { evaluation: { ...quick.evaluation, maxSteps: 20 } };
+    const replayed = await runExperimentFrom(replayOf(path, changed));
     const { reason } = readManifest(replayed.path);
     expect(reason?.kind === 'model-error' && reason.message).toMatch(
       /^iteration 1, candidate 0, attempt 0: .*Message \d \(\w+\), line \d+: recorded “/,

@@ -116,7 +116,7 @@ describe('golden prompts', () => {
       { kind: 'program', ...failed, observation: [0.02, 0, 0.03, -0.1] },
       { kind: 'missing' },
       { kind: 'truncated' },
-      { kind: 'repeated', iteration: 2, score: 42.5, same: 'actions' },
+      { kind: 'repeated', iteration: 2, score: 42.5, same: 'actions', episodes: 20 },
       { kind: 'repeated', iteration: 2, score: 42.5, same: 'structure' },
     ];
     const text = [
@@ -153,6 +153,12 @@ describe('golden prompts', () => {
       ['repeated, from the warm-up', linear, { kind: 'repeated', iteration: 0, score: 9.5 }],
       ['repeated, in the same group', linear, { kind: 'repeated', iteration: 4 }],
       ['repeated, source unknown', linear, { kind: 'repeated' }],
+      ['plays alike', linear, { kind: 'repeated', iteration: 12, score: 42, same: 'actions', episodes: 20 }],
+      [
+        'plays like one of the same group',
+        linear,
+        { kind: 'repeated', iteration: 4, same: 'actions', episodes: 1 },
+      ],
       [
         'choices, as JSON',
         table,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
 import { mean } from '../../src/statistics/descriptive.js';
-import { holmAdjusted, pairedTest, welchTest } from '../../src/statistics/tests.js';
+import { holmAdjusted, pairedTest, permutationTest, welchTest } from '../../src/statistics/tests.js';
 
 /** Two examples of Welch's test: equal sizes, then 10 against 20. */
 const [a1, b1] = [
@@ -51,6 +51,15 @@ describe('pairedTest', () => {
     expect(pairedTest([2, 2, 2])!.p).toBe(0);
     expect(pairedTest([1])).toBeUndefined();
   });
+});
+
+it('permutationTest agrees with the share of permutations, and counts at most as many as given', () => {
+  const p = (a: readonly number[], b: readonly number[], most: number) =>
+    permutationTest(a, b, createGenerator(1), most);
+  // 2 of the 20 ways to choose three of six are as extreme.
+  expect(p([1, 1, 1], [2, 2, 2], 1000)).toBeCloseTo(0.1, 1);
+  expect(p([0.1, 0.1], [0.1, 0.1, 0.1], 1000)).toBe(1);
+  expect(p(Array(12).fill(0), Array(12).fill(1), 99)).toBe(0.02);
 });
 
 describe('holmAdjusted', () => {

@@ -1,9 +1,11 @@
 /** Estimates the calls, tokens and cost of a run. */
 
 import { formatCompact, plural } from '../../base/text/numbers.js';
+import type { ConfirmationConfig } from '../../config/config.js';
 import { languageModelOf, membersOf } from '../../config/model.js';
 import { budgetOf, evaluationsOf, stagesOf, timesOf } from '../../config/stages.js';
 import type { PriceConfig } from '../../models/settings.js';
+import { selectionBudget } from '../../runs/events.js';
 import { sum } from '../../statistics/descriptive.js';
 import type { Assembly } from '../setup/assemble.js';
 import { type Finding, found } from './findings.js';
@@ -66,9 +68,17 @@ export function estimateRun(
     if (reader !== undefined)
       asked.push({ reader, calls, prompts: calls, share: allowed, tokens: size.last });
   }
-  if (asked.length === 0) return found('estimate', `${plural(iterations, 'iteration')}; no tokens, no cost`);
+  const end = confirmationText(config.confirmation);
+  if (asked.length === 0)
+    return found('estimate', `${plural(iterations, 'iteration')}; no tokens, no cost${end}`);
   const estimate = asked.map((one) => estimateOf(one, config.corrections, size)).reduce(sumOf);
-  return { ...found('estimate', estimateText(estimate)), estimate };
+  return { ...found('estimate', `${estimateText(estimate)}${end}`), estimate };
+}
+
+function confirmationText({ candidates, episodes }: ConfirmationConfig): string {
+  if (candidates === 0) return '';
+  const most = episodes + (candidates === 1 ? 0 : selectionBudget(episodes));
+  return `; confirmed in at most ${plural(most, 'episode')}`;
 }
 
 export function estimateText({ calls, completionTokens, cost, listed, promptTokens }: RunEstimate): string {

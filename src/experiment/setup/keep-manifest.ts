@@ -55,6 +55,9 @@ export function keepManifest(directory: RunDirectory, event: RunEvent, activeMs:
         activeMs,
       });
       break;
+    case 'noise-measured':
+      directory.update({ noise: event.noise });
+      break;
     case 'confirmed':
       directory.update({ confirmations: [...manifest.confirmations, event.confirmation] });
       break;

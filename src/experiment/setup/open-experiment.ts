@@ -106,7 +106,7 @@ export function experimentIn(
     setting,
     proposer,
     prompter: new Prompter({ ...assembly, buffer, recorded }),
-    behaviour: programs && new BehaviourTest(setting, recorded.episodes),
+    behaviour: new BehaviourTest(setting, recorded.episodes),
     stages: assembly.stages.flatMap((stage) => stage.open(assembly) ?? []),
     imported: assembly.imported,
     buffer,

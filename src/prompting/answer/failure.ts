@@ -33,8 +33,10 @@ export type ParseResult =
 export type SeenParameters = {
   readonly iteration?: number;
   readonly score?: number;
-  /** What a program shares with the earlier one if the two aren't identical. */
+  /** What it shares with the earlier policy if the two aren't identical; `structure` only for programs. */
   readonly same?: 'actions' | 'structure';
+  /** Number of episodes in which the two choose the same actions. */
+  readonly episodes?: number;
 };
 
 export interface ParseContext {

@@ -1,3 +1,4 @@
+import { plural } from '../../base/text/numbers.js';
 import type { IndexedText, ParseFailure, SeenParameters } from '../answer/failure.js';
 import type { FailureContext } from './prompt-context.js';
 import { type ScoreText, scoreText as textOfScore } from './scores.js';
@@ -70,7 +71,7 @@ function stated(failure: ParseFailure, scoreText: ScoreText): Partial<FailureCon
       return {
         repeated: {
           ...seenText(failure, scoreText),
-          sameActions: failure.same === 'actions',
+          sameActions: failure.same === 'actions' ? plural(failure.episodes ?? 0, 'episode') : null,
           sameStructure: failure.same === 'structure',
         },
       };

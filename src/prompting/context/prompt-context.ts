@@ -134,7 +134,9 @@ const seenSchema = z.strictObject({
 });
 
 const repeatedSchema = seenSchema.extend({
-  sameActions: flag('True if the program is written differently but chooses the same actions'),
+  sameActions: maybeText(
+    'Set if the policy isn’t the same but chooses the same actions: in which episodes, e.g. `20 episodes`',
+  ),
   sameStructure: flag('True if the program differs only in its constants'),
 });
 

@@ -20,7 +20,14 @@ function repeating(asked: (SamplingChoice | undefined)[]) {
 const local = { provider: 'local', path: referenceDirectory('qwen3-fp32'), contextTokens: 400 } as const;
 const play = async (model: object) => {
   const asked: (SamplingChoice | undefined)[] = [];
-  const config = { ...quick, iterations: 2, memory: { recent: 1 }, model: { ...local, ...model } };
+  const repeats = 'parameters';
+  const config = {
+    ...quick,
+    iterations: 2,
+    memory: { recent: 1 },
+    model: { ...local, ...model },
+    repeats,
+  } as const;
   const { path } = await runExperimentFrom(config, { model: repeating(asked) });
   return { asked, kinds: readRun(path).calls.map(({ outcome }) => outcome.kind) };
 };

@@ -238,7 +238,7 @@ describe('preference', () => {
     const run = await playedSource({ candidates: 3, iterations: 8 }, { model: moody });
     const stated = (iteration: number, candidate: number) =>
       callsOf(run.path)
-        .find((call) => call.iteration === iteration && call.candidate === candidate)!
+        .findLast((call) => call.iteration === iteration && call.candidate === candidate)!
         .completion!.text.includes('step');
     const found = preference(run);
     for (const { chosen, rejected, lineage } of found) {

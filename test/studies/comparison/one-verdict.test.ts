@@ -10,6 +10,7 @@ import { conclusions, evaluationTables } from '../../../finetune/evaluate/tables
 import { type BaselineName, baselineArm } from '../../../src/config/baselines.js';
 import { parseConfig } from '../../../src/config/load.js';
 import { findRuns } from '../../../src/runs/listing/names.js';
+import type { GroupDifference } from '../../../src/studies/comparison/comparability.js';
 import { readComparedRuns } from '../../../src/studies/comparison/compared-runs.js';
 import { renderComparisonPage } from '../../../src/studies/comparison/page.js';
 import { compareGroups } from '../../../src/studies/comparison/run-comparison.js';
@@ -68,19 +69,7 @@ function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
     { kind: 'stated', environments: [] },
   );
 
-  const figures = ({
-    p,
-    adjusted,
-    verdict,
-  }: {
-    p: number | null;
-    adjusted: number | null;
-    verdict: string;
-  }) => ({
-    p,
-    adjusted,
-    verdict,
-  });
+  const figures = ({ p, adjusted, verdict }: GroupDifference) => ({ p, adjusted, verdict });
   const isTuned = ({ of, against }: { of: string; against: string }) =>
     of === 'hill-climb' && against === 'random';
   return {
@@ -143,14 +132,9 @@ describe('the verdict on the same pairs of runs', () => {
 
   it('is `too few` for five pairs', () => {
     const five = (values: readonly number[]) => values.slice(0, 5);
-    const {
-      texts: _texts,
-      sentence,
-      ...verdicts
-    } = told({ base: five(base), tuned: five(base.map((v) => v + 9)) });
-    for (const verdict of Object.values(verdicts)) {
+    const { compare, evaluate, sentence } = told({ base: five(base), tuned: five(base.map((v) => v + 9)) });
+    for (const verdict of [compare, evaluate])
       expect(verdict).toEqual({ p: null, adjusted: null, verdict: 'too-few' });
-    }
     expect(sentence).toMatch(/^Too few for a verdict: tuned − base is \+9\.000 .* at least 6 pairs/);
   });
 });

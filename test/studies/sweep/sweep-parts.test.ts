@@ -26,18 +26,10 @@ const settings = (how: unknown, ...texts: readonly string[]) => {
 
 describe('settings', () => {
   it('of a grid cover every combination, and are named after their values', () => {
-    const found = settings(
-      { method: 'grid' },
-      'model.temperature=0.2,1',
-      'memory.best=choice(4,8)',
-      'seed=1..3',
-    );
-    expect(found.map(({ name }) => name)).toEqual([
-      'temperature-0.2_best-4',
-      'temperature-0.2_best-8',
-      'temperature-1_best-4',
-      'temperature-1_best-8',
-    ]);
+    const keys = ['model.temperature=0.2,1', 'memory.best=choice(4,8)', 'seed=1..3'];
+    const found = settings({ method: 'grid' }, ...keys);
+    const names = ['0.2_best-4', '0.2_best-8', '1_best-4', '1_best-8'].map((end) => `temperature-${end}`);
+    expect(found.map(({ name }) => name)).toEqual(names);
     expect(found[1]!.values).toEqual({ 'model.temperature': '0.2', 'memory.best': '8' });
   });
 
@@ -138,12 +130,7 @@ describe('--dry-run', () => {
       }[];
       readonly estimate: RunEstimate;
     } & Record<string, unknown>;
-    expect({ code, runs, seeds, limits }).toEqual({
-      code: 0,
-      runs: 6,
-      seeds: [1, 2, 3],
-      limits: { calls: 9 },
-    });
+    expect([code, runs, seeds, limits]).toEqual([0, 6, [1, 2, 3], { calls: 9 }]);
     expect(settings.map(({ name }) => name)).toEqual(['best-2', 'best-8']);
     const each = settings.flatMap(({ findings }) => findings.flatMap((finding) => finding.estimate ?? []));
     expect(each.map(({ calls }) => calls.expected)).toEqual([6, 6]);
@@ -197,11 +184,8 @@ describe('effects', () => {
   };
 
   it('are found in a grid despite noise shared by its settings', () => {
-    const found = effectsOf(
-      keys,
-      grid((first, second) => (first === '2' ? 7 : 0) + (second === 'z' ? -3 : 0)),
-      [-1e3, 1e3],
-    )!;
+    const all = grid((first, second) => (first === '2' ? 7 : 0) + (second === 'z' ? -3 : 0));
+    const found = effectsOf(keys, all, [-1e3, 1e3])!;
     expect(found).toMatchObject({ count: seeds });
     const [first, y, z] = found.main;
     expect(first).toMatchObject({ key: 'a', of: '2', against: '1', verdict: 'higher' });
@@ -219,12 +203,7 @@ describe('effects', () => {
     const found = effectsOf(keys, holed, [-1e3, 1e3])!;
     expect(found.count).toBe(1);
     expect(found.main[0]).toMatchObject({ interval: null, verdict: 'too-few' });
-    expect(
-      effectsOf(
-        keys,
-        holed.map((one) => ({ ...one, returns: [null] })),
-        [-1, 1],
-      ),
-    ).toBeNull();
+    const none = holed.map((one) => ({ ...one, returns: [null] }));
+    expect(effectsOf(keys, none, [-1, 1])).toBeNull();
   });
 });

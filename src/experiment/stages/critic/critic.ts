@@ -16,9 +16,9 @@ import type { Revision, StopReason } from '../../../runs/events.js';
 import type { StopRequests } from '../../../runs/stop-request.js';
 import { evaluateCandidate, recordCandidate, searchTask } from '../../evaluate.js';
 import type { Experiment, Stage } from '../../parts.js';
-import { trialIn } from '../../programs.js';
 import { shownOf } from '../../prompter.js';
 import { ask, readingOf } from '../../propose.js';
+import { checkIn } from '../../repeats.js';
 import { evaluationsLeft } from '../../stopping.js';
 import { type CriticPrompter, mostChange } from './prompter.js';
 
@@ -112,8 +112,8 @@ async function revise(
 }
 
 /**
- * Rejects revisions that repeat known parameters (except those of the revised proposal) or change too much, and programs
- * that act like earlier ones or this iteration's.
+ * Rejects revisions that repeat known parameters (except those of the revised proposal) or change too much, and those
+ * that act like earlier policies or this iteration's.
  */
 function refusals(
   experiment: Experiment,
@@ -122,17 +122,17 @@ function refusals(
   measured: readonly Measured[],
 ): Pick<ProposalRequest, 'check' | 'seen'> {
   const { buffer, setting } = experiment;
-  const tried = trialIn(experiment, best.iteration);
+  const check = checkIn(experiment, best.iteration);
   const beside = measured.map(({ entry }) => entry.parameters);
   const spec = setting.family.parameters;
   const most = mostChange(share, spec);
   const isUnchanged = (parameters: ParameterVector) => vectorKey(parameters) === vectorKey(best.parameters);
   return {
     seen: (parameters) => (isUnchanged(parameters) ? undefined : buffer.find(parameters)),
-    async check(parameters) {
+    async check(parameters, _, by) {
       const distance = distanceOf(parameters, best.parameters, spec);
       if (distance > most) return { kind: 'too-far', distance, most };
-      return isUnchanged(parameters) ? undefined : tried?.(parameters, beside, false);
+      return isUnchanged(parameters) ? undefined : check?.(parameters, beside, by);
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Content } from '../../../base/text/content.js';
 import { html } from '../../../base/text/html.js';
 import { apart, formatNumber, formatScore, plural } from '../../../base/text/numbers.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
+import { noiseText } from '../../../runs/summary.js';
 import { largest, quantile, smallest, standardDeviation } from '../../../statistics/descriptive.js';
 import { type Chart, chartFigure, thinned } from '../../chart.js';
 import {
@@ -58,7 +59,8 @@ export function learningCurve(
   proposals: readonly LoggedProposal[],
   link: ShownCalls['link'],
 ): Content {
-  const { config, confirmed, entries } = data;
+  const { config, confirmed, entries, manifest } = data;
+  const { noise } = manifest;
   if (entries.length === 0) return html`<p class="empty">No evaluations.</p>`;
   const binary = isBinary(entries);
   let [warmup, best] = [0, Number.NEGATIVE_INFINITY];
@@ -117,6 +119,10 @@ export function learningCurve(
         colour: '--accent',
         width: 2,
         values: points.map(({ best: highest }) => highest),
+        ...(noise && {
+          low: points.map(({ best: highest }) => highest - noise.floor),
+          high: points.map(({ best: highest }) => highest),
+        }),
       },
     ],
     marks: [
@@ -130,6 +136,7 @@ export function learningCurve(
         marks: confirmed ? [{ x: place(confirmed), y: confirmed.mean, interval: confirmed.ci95 }] : [],
       },
     ].filter(({ marks }) => marks.length > 0),
+    ...(noise && { bands: { label: `noise floor (${formatNumber(noise.floor, 3)})` } }),
     ...(target && { levels: [{ y: target.return, label: `target ${formatNumber(target.return)}` }] }),
     ...(hasWarmup && { shades: [[0, 1] as const] }),
     notes: points.map(noteOf),
@@ -137,7 +144,8 @@ export function learningCurve(
     hint: 'Hover over an evaluation for details; click to open its log; drag to zoom, double-click to reset.',
   };
   const spread = binary ? 'the standard error of the mean' : 'quartiles (bar) and range (line) over episodes';
-  return chartFigure(chart, episodes > 1 ? html`Evaluations with ${spread}.` : undefined);
+  const caption = html`Evaluations with ${spread}.${noise && ` Noise floor ${noiseText(noise)}.`}`;
+  return chartFigure(chart, episodes > 1 ? caption : undefined);
 }
 
 /** Places candidates on the iteration axis: evenly spaced between their iteration and the next. */

@@ -129,7 +129,7 @@ export function confirmationTable(
     estimate('unseen', ({ mean, ci95 }) => ({ value: mean, interval: ci95 })),
     number('episodes', ({ episodes }) => episodes),
   ])}
-<p class="note">${confirmations.some(({ stage }) => stage === 'selection') ? 'The best candidates were compared on unseen episodes; the winner was then evaluated on further unseen episodes.' : 'The best candidate was evaluated on unseen episodes.'}</p></div>`;
+<p class="note">${confirmations.some(({ stage }) => stage === 'selection') ? 'The candidates within the noise floor of the best were compared on unseen episodes, the better half of each round on more; the winner was then evaluated on further unseen episodes.' : 'The best candidate was evaluated on unseen episodes.'}</p></div>`;
 }
 
 /** Lists the run's distinct warnings with their counts, commands from other processes, and unreadable parts. */

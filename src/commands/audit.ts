@@ -1,0 +1,55 @@
+import { resolve } from 'node:path';
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../base/command.js';
+import { type CommandContext, requireCount } from '../base/context.js';
+import { openPage, requirePage } from '../base/open-page.js';
+
+export const options = (y: Argv) =>
+  y
+    .positional('sources', {
+      type: 'string',
+      array: true,
+      demandOption: true,
+      describe:
+        "Runs, directories of runs, or another system's evaluations: a .csv or .jsonl file with the columns parameters, and returns (or return, their mean)",
+    })
+    .option('environment', { ...kinds.text, describe: 'Environment of a file, as in a config' })
+    .option('policy', {
+      ...kinds.text,
+      describe:
+        "Policies of a file, as in a config: linear (a weight per action for each observation, then the biases), '{kind: linear, bias: false}', …",
+    })
+    .option('runs-dir', common.runsDir)
+    .option('episodes', {
+      ...kinds.number,
+      default: 20,
+      describe: 'Fresh episodes per policy; figures and verdicts come from ten times as many others',
+    })
+    .option('seed', { ...kinds.number, default: 0, describe: 'Seed of the fresh episodes and the searches' })
+    .option('searches', {
+      ...kinds.number,
+      default: 3,
+      describe: 'Repeats of random search and the Gaussian process with as many evaluations; 0 for none',
+    })
+    .option('html', { ...kinds.text, describe: 'Write a page with curves to this file' })
+    .option('open', common.open)
+    .option('quiet', common.quiet)
+    .option('json', { ...kinds.flag, describe: 'Print a JSON line per run or file' })
+    .example('$0 audit cartpole', 'are the bests of a run luck?')
+    .example(
+      '$0 audit theirs.csv --environment MountainCar-v0 --policy linear --html audit.html',
+      "another system's evaluations",
+    );
+
+type Args = Arguments<typeof options>;
+
+export async function execute(args: Args, context: CommandContext): Promise<number> {
+  requireCount('--episodes', args.episodes, 2);
+  requireCount('--seed', args.seed, 0);
+  requireCount('--searches', args.searches, 0);
+  requirePage(args, context.cwd);
+  const { runAudit } = await import('../studies/audit/run-audit.js');
+  context.print(await runAudit(args, context));
+  if (args.open) await openPage(resolve(context.cwd, args.html!), context);
+  return 0;
+}

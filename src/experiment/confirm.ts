@@ -1,0 +1,123 @@
+/** Confirms the best policy: compares those that luck may have ranked on fresh seeds, then measures the winner on others. */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { confirmationSeeds } from '../base/random/seeds.js';
+import type { ConfirmationConfig } from '../config/config.js';
+import { returnRange } from '../environments/catalogue/known-bounds.js';
+import { ProgramFault } from '../policies/program/program.js';
+import { evaluate } from '../rollout/evaluation.js';
+import { type BufferEntry, bestEntries } from '../rollout/replay-buffer.js';
+import { type Confirmation, type Noise, selectionBudget } from '../runs/events.js';
+import { programFailureText } from '../runs/failure-text.js';
+import { placeName } from '../runs/summary.js';
+import { clipped } from '../statistics/bootstrap.js';
+import { mean } from '../statistics/descriptive.js';
+import { meanInterval95 } from '../statistics/distributions.js';
+import { halve, mostWithin } from '../statistics/halving.js';
+import { episodesToConfirm, noiseFloor, spreadOf } from '../statistics/noise-floor.js';
+import type { Experiment } from './parts.js';
+import { comparedSeeds } from './repeats.js';
+
+/** Number of best policies from whose returns the noise floor is estimated. */
+const nearBest = 5;
+
+/**
+ * Measures and reports the noise floor.
+ * @returns the best policies that act differently, best first, at most `count`, and how far they may lie apart by luck
+ * @throws the signal's reason if aborted
+ */
+export async function measureNoise(experiment: Experiment, signal: AbortSignal, count = nearBest) {
+  const { behaviour, buffer, config, log } = experiment;
+  const { episodes, seeds } = config.evaluation;
+  const found: BufferEntry[] = [];
+  for (const entry of bestEntries(buffer.entries, Number.POSITIVE_INFINITY)) {
+    if (found.length >= Math.max(count, nearBest)) break;
+    signal.throwIfAborted();
+    const same = await behaviour.alike(entry.parameters, found, comparedSeeds(experiment));
+    if (same === undefined) found.push(entry);
+  }
+  const near = found.slice(0, nearBest);
+  const spread = spreadOf(
+    near.map(({ returns }) => returns),
+    seeds === 'common',
+  );
+  if (spread === undefined) return { best: found.slice(0, count), floor: Number.POSITIVE_INFINITY };
+  const floor = noiseFloor(spread, episodes);
+  const lead = near[0]!.score - near[1]!.score;
+  const needed = episodesToConfirm(lead, spread);
+  const noise: Noise = { floor, episodes, lead, ...(Number.isFinite(needed) && { needed }) };
+  log.emit({ kind: 'noise-measured', noise });
+  return { best: found.slice(0, count), floor };
+}
+
+/** @returns undefined if there is nothing to confirm, every program fails, or the signal aborts */
+export async function confirmBest(
+  experiment: Experiment,
+  given: ConfirmationConfig,
+  signal: AbortSignal,
+): Promise<Confirmation | undefined> {
+  try {
+    return await confirmed(experiment, given, signal);
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  }
+}
+
+async function confirmed(
+  experiment: Experiment,
+  { candidates, episodes }: ConfirmationConfig,
+  signal: AbortSignal,
+): Promise<Confirmation | undefined> {
+  const { buffer, config, log, setting } = experiment;
+  const range = returnRange(config.environment, config.evaluation);
+  const budget = selectionBudget(episodes);
+  const most = mostWithin(budget, candidates);
+  const { best, floor } = await measureNoise(experiment, signal, most);
+  if (most === 0 || buffer.entries.length === 0) return undefined;
+  const finalists = best.filter(({ score }) => best[0]!.score - score <= floor);
+  const of = finalists.length === 1 ? 1 : finalists.length + 1;
+  log.emit({
+    kind: 'confirmation-started',
+    candidates: finalists.length,
+    episodesEach: episodes,
+    budget,
+    of,
+  });
+  const report = (entry: BufferEntry, stage: Confirmation['stage'], returns: readonly number[]) => {
+    const centre = mean(returns);
+    const { candidate, iteration, parameters, program, score } = entry;
+    const confirmation: Confirmation = {
+      ...{ stage, iteration, candidate, parameters },
+      ...(program !== undefined && { program }),
+      ...{ observed: score, mean: centre },
+      ci95: clipped(meanInterval95(returns), range, centre),
+      episodes: returns.length,
+    };
+    log.emit({ kind: 'confirmed', confirmation, of });
+    return confirmation;
+  };
+  /** Undefined if the program fails. */
+  const returnsOf = async (entry: BufferEntry, seeds: readonly number[]) => {
+    await yieldToEventLoop();
+    try {
+      return (await evaluate({ ...setting, record: 'none' }, entry.parameters, seeds, signal)).returns;
+    } catch (error) {
+      if (!(error instanceof ProgramFault)) throw error;
+      const reason = programFailureText(error.failure);
+      log.warn(`the program of ${placeName(entry, config)} failed during confirmation: ${reason}`);
+      return undefined;
+    }
+  };
+  const seeds = confirmationSeeds(config.seed, 'selection', budget);
+  const ranked = await halve(
+    finalists,
+    budget,
+    (entry, first, count) => returnsOf(entry, seeds.slice(first, first + count)),
+    (entry, returns) => report(entry, 'selection', returns),
+  );
+  for (const entry of ranked) {
+    const returns = await returnsOf(entry, confirmationSeeds(config.seed, 'final', episodes));
+    if (returns !== undefined) return report(entry, 'final', returns);
+  }
+  return undefined;
+}

@@ -1,0 +1,48 @@
+/** Rejects proposals that act like earlier policies, and programs that fail, before they count as evaluations. */
+import pLimit from 'p-limit';
+import { evaluationSeeds } from '../base/random/seeds.js';
+import { isRemote } from '../environments/remote/remote-environment.js';
+import { programsOf } from '../policies/policy.js';
+import type { Check } from '../proposers/proposer.js';
+import type { Earlier } from '../rollout/behaviour-test.js';
+import { entriesBefore } from '../rollout/replay-buffer.js';
+import type { Experiment } from './parts.js';
+import { programFailure } from './programs.js';
+
+/** Episodes in which policies are compared, those of an evaluation; @param iteration for `fresh` ones */
+export function comparedSeeds({ config, setting }: Experiment, iteration?: number): readonly number[] {
+  const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
+  const seeds = evaluationSeeds(config.seed, config.evaluation.episodes, fresh);
+  // Episodes of remote environments are slow, so play only one.
+  return isRemote(setting.environment) ? seeds.slice(0, 1) : seeds;
+}
+
+/**
+ * The check of an iteration's proposals (`repeats: behaviour`). It plays the episodes of the evaluation, which then plays
+ * them again and counts; of a vector only if an earlier one chose the same actions on recorded observations. A search
+ * over vectors isn't checked: it learns from a repeat's score where returns are flat, and a generation needs all members.
+ */
+export function checkIn(experiment: Experiment, iteration: number): Check | undefined {
+  const { behaviour, buffer, config, setting } = experiment;
+  if (config.repeats !== 'behaviour') return undefined;
+  const programs = programsOf(setting.family);
+  const seeds = comparedSeeds(experiment, iteration);
+  const check: Check = async (parameters, beside, by) => {
+    if (programs === undefined && by !== 'model') return undefined;
+    const known = entriesBefore(buffer.entries, iteration);
+    const failure = programs && (await programFailure(experiment, programs, known, [parameters, by], seeds));
+    if (failure !== undefined || by === 'tuning' || !behaviour.isReady) return failure;
+    const others: readonly Earlier[] = [
+      ...(await behaviour.similar(parameters, known)),
+      ...beside.map((own) => ({ parameters: own, iteration })),
+    ];
+    const same = await behaviour.alike(parameters, others, seeds);
+    if (same === undefined) return undefined;
+    const { iteration: at, score } = same;
+    const seen = { iteration: at, ...(score !== undefined && { score }) };
+    return { kind: 'repeated', ...seen, same: 'actions', episodes: seeds.length };
+  };
+  // Proposals that arrive together are checked in turn, because they play in one environment.
+  const turn = pLimit(1);
+  return (...given) => turn(check, ...given);
+}

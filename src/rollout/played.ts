@@ -1,0 +1,23 @@
+/** How a policy acts in episodes: what they return, and a fingerprint of its actions. */
+import { createHash } from 'node:crypto';
+import type { ParameterVector } from '../policies/policy.js';
+import { type EvaluationSetting, evaluate } from './evaluation.js';
+
+export interface Played {
+  /** Undiscounted return of each episode. */
+  readonly returns: readonly number[];
+  /** A hash of all actions: equal for policies that chose the same actions in every step of these episodes. */
+  readonly actions: string;
+}
+
+/** Plays one episode per seed. @throws ProgramFault; EnvironmentError; the signal's reason if aborted */
+export async function played(
+  setting: EvaluationSetting,
+  parameters: ParameterVector,
+  seeds: readonly number[],
+  signal?: AbortSignal,
+): Promise<Played> {
+  const { episodes, returns } = await evaluate({ ...setting, record: 'all' }, parameters, seeds, signal);
+  const actions = JSON.stringify(episodes.map((episode) => episode.actions));
+  return { returns, actions: createHash('sha256').update(actions).digest('base64') };
+}

@@ -1,0 +1,43 @@
+import { mean } from './descriptive.js';
+
+const roundsFor = (count: number) => Math.ceil(Math.log2(count));
+
+/** The largest number of competitors that a budget allows: each plays at least two episodes per round. */
+export const mostWithin = (budget: number, most: number): number => {
+  let count = most;
+  while (count > 1 && 2 * count * roundsFor(count) > budget) count--;
+  return count;
+};
+
+/**
+ * Sequential halving (Z. Karnin et al., “Almost Optimal Exploration in Multi-Armed Bandits”, ICML 2013), but a competitor
+ * is judged by all its returns so far. Each round has an equal share of the budget; the better half stays.
+ * @param play plays further episodes of a competitor, the same for all in a round; undefined: it drops out
+ * @param onOut receives a competitor that has played its last episode
+ * @returns the competitors with returns, best first
+ */
+export async function halve<T>(
+  all: readonly T[],
+  budget: number,
+  play: (one: T, first: number, count: number) => Promise<readonly number[] | undefined>,
+  onOut: (one: T, returns: readonly number[]) => void = () => undefined,
+): Promise<readonly T[]> {
+  const rounds = roundsFor(all.length);
+  let left = all.map((one) => ({ one, returns: [] as readonly number[] }));
+  const ranked: T[] = [];
+  for (let round = 0, first = 0; round < rounds && left.length > 1; round++) {
+    const count = Math.floor(budget / rounds / left.length);
+    const played: typeof left = [];
+    for (const { one, returns } of left) {
+      const own = await play(one, first, count);
+      if (own !== undefined) played.push({ one, returns: [...returns, ...own] });
+    }
+    first += count;
+    played.sort((a, b) => mean(b.returns) - mean(a.returns));
+    left = played.splice(0, Math.ceil(left.length / 2)) as typeof left;
+    for (const { one, returns } of played) onOut(one, returns);
+    ranked.unshift(...played.map(({ one }) => one));
+  }
+  for (const { one, returns } of left) if (returns.length > 0) onOut(one, returns);
+  return [...left.map(({ one }) => one), ...ranked];
+}

@@ -1,0 +1,37 @@
+/** How large a difference between two mean returns must be to be more than luck. */
+import { mean, standardDeviation } from './descriptive.js';
+import { studentQuantile975 } from './distributions.js';
+
+/** How the difference between the returns of two policies varies from episode to episode. */
+export interface Spread {
+  /** Its standard deviation; 0 if the episodes of each pair differ by a constant. */
+  readonly deviation: number;
+  /** Degrees of freedom of the estimate. */
+  readonly degrees: number;
+}
+
+/**
+ * Estimated from the best policy and some others that act differently; undefined for fewer than two episodes or policies.
+ * Pools the variances of the differences to the best one or, if the episodes differ (`paired: false`), of the returns.
+ * @param evaluations returns of the same number of episodes each, best policy first
+ */
+export function spreadOf(evaluations: readonly (readonly number[])[], paired: boolean): Spread | undefined {
+  const [best = [], ...others] = evaluations;
+  if (best.length < 2 || others.length === 0) return undefined;
+  const lists = paired ? others.map((own) => own.map((value, i) => value - best[i]!)) : evaluations;
+  const variance = mean(lists.map((list) => standardDeviation(list) ** 2));
+  return {
+    deviation: Math.sqrt(paired ? variance : 2 * variance),
+    degrees: lists.length * (best.length - 1),
+  };
+}
+
+/** The 95% noise floor: two equal policies differ by more than this in 5% of comparisons over so many episodes. */
+export const noiseFloor = ({ degrees, deviation }: Spread, episodes: number): number =>
+  (studentQuantile975(degrees) * deviation) / Math.sqrt(episodes);
+
+/** Number of episodes for which a difference exceeds the noise floor; infinite if it is 0. */
+export function episodesToConfirm(difference: number, { degrees, deviation }: Spread): number {
+  if (deviation === 0) return difference > 0 ? 1 : Number.POSITIVE_INFINITY;
+  return Math.ceil(((studentQuantile975(degrees) * deviation) / difference) ** 2);
+}

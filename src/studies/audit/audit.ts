@@ -1,0 +1,196 @@
+/**
+ * Scores the policies of a record again, in fresh episodes that all of them share, and says what the record's best
+ * policies and improvements are worth there.
+ */
+import { createGenerator } from '../../base/random/generator.js';
+import { confirmationSeeds } from '../../base/random/seeds.js';
+import type { ParameterVector } from '../../policies/policy.js';
+import { type EvaluationSetting, evaluate } from '../../rollout/evaluation.js';
+import { type Played, played } from '../../rollout/played.js';
+import { vectorKey } from '../../rollout/replay-buffer.js';
+import { clipped, type Interval } from '../../statistics/bootstrap.js';
+import { mean } from '../../statistics/descriptive.js';
+import { meanInterval95 } from '../../statistics/distributions.js';
+import { comparePairs, type PairedDifference } from '../../statistics/paired.js';
+import {
+  fewestForVerdict,
+  holmAdjusted,
+  type Judged,
+  permutationTest,
+  significance,
+  verdicts,
+  welchTest,
+} from '../../statistics/tests.js';
+import type { Recorded, RecordedEvaluation } from './record.js';
+
+/** A new best of the record, compared with the best of the new bests before it. */
+export interface Improvement extends Pick<PairedDifference, 'difference' | 'interval' | 'p'>, Judged {
+  readonly at: string;
+  /** Recorded mean return. */
+  readonly recorded: number;
+  /** Mean return in fresh episodes. */
+  readonly fresh: number;
+  /** The new best before it that is best in fresh episodes; null for recorded returns without a policy. */
+  readonly before: string | null;
+}
+
+/** A recorded mean return that this environment doesn't reproduce within its noise. */
+export interface Unreproduced extends Pick<Improvement, 'at' | 'recorded' | 'fresh'> {
+  /** p-value of a permutation test, after Holm's correction. */
+  readonly adjusted: number;
+}
+
+export type Audit = Awaited<ReturnType<typeof audit>>;
+
+interface AuditOptions {
+  readonly episodes: number;
+  readonly seed: number;
+  /** Range of possible returns. */
+  readonly range: Interval;
+  readonly signal: AbortSignal;
+  /** Called after each policy, with the number played so far. */
+  readonly onPlayed?: (policies: number) => void;
+}
+
+/** Number of episodes that measure the best policies, per episode that chooses them. */
+const measuringShare = 10;
+
+/** Seeds of fresh episodes: some to choose by, others to measure with. */
+export function freshSeeds(seed: number, episodes: number) {
+  const seeds = confirmationSeeds(seed, 'inspection', (1 + measuringShare) * episodes);
+  return { choosing: seeds.slice(0, episodes), measuring: seeds.slice(episodes) };
+}
+
+/** A policy with its returns in fresh episodes, and the evaluation that first had it. */
+interface Scored extends Played {
+  readonly parameters: ParameterVector;
+  readonly at: string;
+  readonly mean: number;
+}
+
+/** @throws like `evaluate` */
+export async function audit(
+  { evaluations, name, start, unknown }: Recorded & { readonly name: string },
+  setting: EvaluationSetting,
+  { episodes, onPlayed, range, seed, signal }: AuditOptions,
+) {
+  const { choosing, measuring } = freshSeeds(seed, episodes);
+  const scored = new Map<string, Scored>();
+  for (const { name: at, parameters } of evaluations) {
+    const key = vectorKey(parameters);
+    if (scored.has(key)) continue;
+    const own = await played(setting, parameters, choosing, signal);
+    scored.set(key, { ...own, parameters, at, mean: mean(own.returns) });
+    onPlayed?.(scored.size);
+  }
+  const policyOf = ({ parameters }: RecordedEvaluation) => scored.get(vectorKey(parameters))!;
+  const measured = new Map<Scored, readonly number[]>();
+  const measure = async (policy: Scored) => {
+    const returns =
+      measured.get(policy) ?? (await evaluate(setting, policy.parameters, measuring, signal)).returns;
+    measured.set(policy, returns);
+    return returns;
+  };
+
+  const [first] = evaluations;
+  let [record, best, leader] = [first!, policyOf(first!), policyOf(first!)];
+  const curves = { recorded: [] as number[], fresh: [] as number[], best: [] as number[] };
+  const compared: Omit<Improvement, keyof Judged>[] = [];
+  for (const evaluation of evaluations) {
+    const policy = policyOf(evaluation);
+    if (policy.mean > best.mean) best = policy;
+    const isNew = evaluation.score > record.score;
+    if (isNew) record = evaluation;
+    const returns = await measure(policyOf(record));
+    const [recorded, fresh] = [record.score, mean(returns)];
+    curves.recorded.push(recorded);
+    curves.fresh.push(fresh);
+    curves.best.push(mean(await measure(best)));
+    const place = { at: evaluation.name, recorded, fresh };
+    if (isNew) {
+      const { difference, interval, p } = comparePairs(returns, await measure(leader), range)!;
+      compared.push({ ...place, before: leader.at, difference, interval, p });
+      if (policy.mean > leader.mean) leader = policy;
+    } else if (evaluation === first && start !== undefined && recorded > start.score)
+      compared.push({ ...place, before: null, ...unpaired(returns, start) });
+  }
+  const list = verdicts(compared);
+
+  const figures = async (policy: Scored) => {
+    const returns = await measure(policy);
+    const centre = mean(returns);
+    return [centre, clipped(meanInterval95(returns), range, centre)] as const;
+  };
+  const [ofBest, bestInterval] = await figures(best);
+  const [ofRecordedBest, ofRecordedBestInterval] = await figures(policyOf(record));
+  const returnsOf = (evaluation: RecordedEvaluation) => {
+    const policy = policyOf(evaluation);
+    return [...policy.returns, ...(measured.get(policy) ?? [])];
+  };
+  return {
+    name,
+    environment: setting.environment.id,
+    /** Number of evaluations with known parameters. */
+    evaluations: evaluations.length,
+    /** Number of recorded evaluations without parameters, which are left out. */
+    unknown,
+    /** Number of distinct parameter vectors. */
+    policies: scored.size,
+    /** Number of policies that differ in at least one action of the fresh episodes. */
+    behaviours: new Set([...scored.values()].map(({ actions }) => actions)).size,
+    /** Number of fresh episodes per policy, which choose; `measuring` others give the figures and verdicts. */
+    episodes,
+    measuring: measuring.length,
+    recorded: { best: record.score, at: record.name },
+    /** Mean returns in fresh episodes: of the best policy, and of the policy with the best recorded mean. */
+    fresh: { best: ofBest, bestInterval, bestAt: best.at, ofRecordedBest, ofRecordedBestInterval },
+    /** The best recorded mean minus the mean of its policy in fresh episodes. */
+    optimism: record.score - ofRecordedBest,
+    improvements: {
+      /** Number of new bests; the first evaluation is one only if something is recorded before it. */
+      recorded: list.length,
+      /** How many of them are better than every new best before, after Holm's correction. */
+      confirmed: list.filter(({ verdict }) => verdict === 'higher').length,
+      list,
+    },
+    reproduced: reproduction(evaluations, returnsOf, seed),
+    /** After each evaluation: the best recorded mean, that policy's mean in fresh episodes, and the best policy's. */
+    curves,
+  };
+}
+
+/** The difference to recorded returns, whose policy is unknown; without a test if only their mean is recorded. */
+function unpaired(returns: readonly number[], start: Pick<RecordedEvaluation, 'returns' | 'score'>) {
+  const enough = start.returns.length >= fewestForVerdict && returns.length >= fewestForVerdict;
+  const test = enough ? welchTest(returns, start.returns) : undefined;
+  return {
+    difference: mean(returns) - start.score,
+    interval: test?.interval ?? null,
+    p: test?.p ?? null,
+  };
+}
+
+/** A new best that is lower accuses a record as well; both together accuse at most 5% of records without luck. */
+const level = significance / 2;
+
+/** Tests for each recorded mean whether its episodes and the fresh ones can have one distribution of returns. */
+function reproduction(
+  evaluations: readonly RecordedEvaluation[],
+  returnsOf: (evaluation: RecordedEvaluation) => readonly number[],
+  seed: number,
+) {
+  const tested = evaluations.filter(({ returns }) => returns.length > 0);
+  const random = createGenerator(seed);
+  // Enough that the smallest possible p-value remains significant after the correction.
+  const most = Math.ceil((4 * tested.length) / level);
+  const adjusted = holmAdjusted(
+    tested.map((one) => permutationTest(one.returns, returnsOf(one), random, most)),
+  );
+  const not = tested.flatMap((one, i): readonly Unreproduced[] =>
+    adjusted[i]! < level
+      ? [{ at: one.name, recorded: one.score, fresh: mean(returnsOf(one)), adjusted: adjusted[i]! }]
+      : [],
+  );
+  /** Number of recorded means that could be tested, which needs the return of each episode. */
+  return { tested: tested.length, not };
+}

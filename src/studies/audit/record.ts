@@ -1,0 +1,157 @@
+/** Reads evaluations that another system recorded: CSV or JSON Lines with parameters and returns. */
+import { existsSync } from 'node:fs';
+import { CsvError, parse } from 'csv-parse/sync';
+import { messageOf, type Problem, UserError } from '../../base/errors.js';
+import { parseJson } from '../../base/files/json-depth.js';
+import { readRegularFile } from '../../base/files/regular-file.js';
+import { isMapping } from '../../base/settings/schema.js';
+import type { ParameterVector } from '../../policies/policy.js';
+import { mean } from '../../statistics/descriptive.js';
+
+/** An evaluation as its system recorded it. */
+export interface RecordedEvaluation {
+  /** Where it is in the record, e.g. `episode 12`. */
+  readonly name: string;
+  readonly parameters: ParameterVector;
+  /** Return of each episode; empty if only their mean is recorded. */
+  readonly returns: readonly number[];
+  /** Mean return. */
+  readonly score: number;
+  /** 1-based line of a file. */
+  readonly line?: number;
+}
+
+export interface Recorded {
+  readonly evaluations: readonly RecordedEvaluation[];
+  /** Number of rows with returns but without parameters, which can't be played again. */
+  readonly unknown: number;
+  /** The best of these rows before the first evaluation, such as a warm-up: what the first new best has to beat. */
+  readonly start?: Pick<RecordedEvaluation, 'returns' | 'score'> | undefined;
+}
+
+interface Row {
+  readonly line: number;
+  /** The line that names the values. */
+  readonly header: number;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+const largestRecord = 128 * 2 ** 20; // bytes
+
+/**
+ * @param file name for error messages
+ * @throws UserError that names the line if a column is missing or a value isn't a number; if there are no evaluations
+ */
+export function readRecord(path: string, file: string): Recorded {
+  const [ending] = /\.(csv|jsonl)$/i.exec(file) ?? [];
+  if (ending === undefined)
+    throw new UserError({ file, message: 'must end in .csv or .jsonl', hint: 'rename or convert the file' });
+  if (!existsSync(path))
+    throw new UserError({ file, message: 'there is no such file', hint: 'check its path' });
+  const text = readRegularFile(path, largestRecord)
+    .toString('utf8')
+    .replace(/^\uFEFF/, '');
+  const rows = ending.toLowerCase() === '.csv' ? csvRows(file, text) : jsonRows(file, text);
+  const read = rows.map((row) => evaluationIn(file, row));
+  const first = read.findIndex(({ parameters }) => parameters.length > 0);
+  if (first < 0)
+    throw new UserError({
+      file,
+      message: 'there is no evaluation with parameters in this file',
+      hint: 'write one per line, with the columns parameters and returns',
+    });
+  const evaluations = read.filter(({ parameters }) => parameters.length > 0);
+  const [start] = read.slice(0, first).toSorted((a, b) => b.score - a.score);
+  return { evaluations, unknown: read.length - evaluations.length, start };
+}
+
+const repair = 'repair this line, or write the file again';
+
+function csvRows(file: string, text: string): readonly Row[] {
+  try {
+    const records = parse(text, {
+      columns: (names: readonly string[]) => names.map((name) => name.trim()),
+      info: true,
+      skip_empty_lines: true,
+      trim: true,
+      // The separator of the header.
+      delimiter: /[,;\t]/.exec(text.split('\n', 1)[0]!)?.[0] ?? ',',
+    }) as readonly { readonly record: Record<string, string>; readonly info: { readonly lines: number } }[];
+    return records.map(({ record, info }) => ({ line: info.lines, header: 1, values: record }));
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const { lines } = error as CsvError & { readonly lines?: number };
+    throw new UserError({ file, ...(lines && { line: lines }), message: error.message, hint: repair });
+  }
+}
+
+const jsonRows = (file: string, text: string): readonly Row[] =>
+  text.split('\n').flatMap((written, i): readonly Row[] => {
+    if (written.trim() === '') return [];
+    const line = i + 1;
+    const problem = (message: string) =>
+      new UserError({ file, line, message, value: written.slice(0, 80), hint: repair });
+    let values: unknown;
+    try {
+      values = parseJson(written);
+    } catch (error) {
+      throw problem(`is not valid JSON: ${messageOf(error)}`);
+    }
+    if (isMapping(values)) return [{ line, header: line, values }];
+    throw problem('must be an object with parameters and returns');
+  });
+
+/** A row without parameters has an empty vector. */
+function evaluationIn(file: string, { header, line, values }: Row): RecordedEvaluation {
+  const field = 'return' in values && !('returns' in values) ? 'return' : 'returns';
+  for (const needed of ['parameters', field])
+    if (!(needed in values))
+      throw new UserError({
+        file,
+        line: header,
+        message: `there is no column ${needed}${needed === 'returns' ? ' (or return, for their mean)' : ''}`,
+        value: Object.keys(values).join(', '),
+        hint: `rename a column to ${needed}, or add it`,
+      });
+  const parameters = numbersIn(values.parameters, { file, line, field: 'parameters' });
+  const returns = numbersIn(values[field], { file, line, field });
+  if (returns.length === 0)
+    throw new UserError({
+      file,
+      line,
+      field,
+      message: 'there is no number',
+      hint: 'add it, or delete the row',
+    });
+  const [label] = Object.entries(values).filter(([name]) => /^(episode|iteration|step|trial)$/.test(name));
+  return {
+    name: label === undefined ? `line ${line}` : label.join(' '),
+    parameters,
+    returns: field === 'returns' ? returns : [],
+    score: mean(returns),
+    line,
+  };
+}
+
+const mostNumbers = 100_000;
+/** Squares of larger numbers overflow. */
+const largestNumber = 1e150;
+
+/** Numbers in a list, or in text: separated by spaces, commas or semicolons, and `-200*20` for twenty times −200. */
+function numbersIn(value: unknown, place: Pick<Problem, 'file' | 'line' | 'field'>): readonly number[] {
+  const items =
+    typeof value === 'string' ? value.split(/[\s,;[\]()]+/).filter((item) => item !== '') : [value].flat();
+  return items.flatMap((item) => {
+    const [text = '', times = '1'] = typeof item === 'string' ? item.split('*') : [item];
+    const [number, count] = [typeof text === 'string' && text !== '' ? Number(text) : text, Number(times)];
+    const isCount = Number.isInteger(count) && count > 0 && count * items.length <= mostNumbers;
+    if (typeof number === 'number' && Math.abs(number) <= largestNumber && isCount)
+      return new Array<number>(count).fill(number);
+    throw new UserError({
+      ...place,
+      message: 'must be numbers, separated by spaces or commas',
+      value: item,
+      hint: 'for a value that repeats, write -200*20',
+    });
+  });
+}

@@ -1,0 +1,177 @@
+/** An audit as tables, in words, and as a page. */
+import { styleText } from 'node:util';
+import { version } from '../../base/package.js';
+import type { Content } from '../../base/text/content.js';
+import { html } from '../../base/text/html.js';
+import { formatReturn, formatSigned, plural } from '../../base/text/numbers.js';
+import { type Column, estimate, number, pageTable, terminalTable, text } from '../../base/text/table.js';
+import { fitted } from '../../base/text/width.js';
+import { baselineLabel } from '../../config/baselines.js';
+import { fewestForVerdict } from '../../statistics/tests.js';
+import { chartFigure } from '../../web/chart.js';
+import { type Page, sectionsOf } from '../../web/page.js';
+import { howToRead, pageHeader, readingList, verdictBox, writtenBy } from '../../web/study.js';
+import { pText, verdictCell } from '../comparison/words.js';
+import type { Audit, Improvement, Unreproduced } from './audit.js';
+import type { AuditResult, Searched } from './searches.js';
+
+const sourceColumns: readonly Column<Audit>[] = [
+  text('record', ({ name }) => name),
+  number('evaluations', ({ evaluations }) => evaluations),
+  number('policies', ({ policies }) => policies),
+  number('behaviours', ({ behaviours }) => behaviours),
+  number('recorded best', ({ recorded }) => recorded.best, { format: formatReturn }),
+  estimate('its true mean', ({ fresh }) => ({
+    value: fresh.ofRecordedBest,
+    interval: fresh.ofRecordedBestInterval,
+  })),
+  estimate('true best', ({ fresh }) => ({ value: fresh.best, interval: fresh.bestInterval })),
+  text('first proposed', ({ fresh }) => fresh.bestAt),
+  number('new bests', ({ improvements }) => improvements.recorded),
+  number('confirmed', ({ improvements }) => improvements.confirmed),
+];
+
+const means: readonly Column<Pick<Improvement, 'recorded' | 'fresh'>>[] = [
+  number('recorded', ({ recorded }) => recorded, { format: formatReturn }),
+  number('true mean', ({ fresh }) => fresh, { format: formatReturn }),
+];
+
+const holm: Column<Pick<Improvement, 'adjusted'>> = number('p (Holm)', ({ adjusted }) => adjusted, {
+  format: pText,
+});
+
+const improvementColumns: readonly Column<Improvement>[] = [
+  text('new best', ({ at }) => at),
+  ...means,
+  text('compared with', ({ before }) => before ?? 'recorded before'),
+  estimate('difference', ({ difference, interval }) => ({ value: difference, interval }), {
+    format: formatSigned,
+  }),
+  holm,
+  text('verdict', ({ verdict }) => verdictCell({ verdict })),
+];
+
+const unreproducedColumns: readonly Column<Unreproduced>[] = [
+  text('evaluation', ({ at }) => at),
+  ...means,
+  holm,
+];
+
+const searchColumns: readonly Column<Searched>[] = [
+  text('search', ({ search }) => baselineLabel(search)),
+  number('evaluations', ({ evaluations }) => evaluations),
+  number('repeats', ({ returns }) => returns.length),
+  estimate('true mean of its best', ({ interval, mean }) => ({ value: mean, interval })),
+];
+
+const table = <Row>(title: string, rows: readonly Row[], columns: readonly Column<Row>[]) => ({
+  title,
+  count: rows.length,
+  /** The first ten rows. */
+  terminal: (width?: number): string => terminalTable(rows.slice(0, 10), columns, width),
+  page: (): Content => pageTable(rows, columns, { tall: true }),
+});
+
+/** The tables of an audit that have rows. */
+const tablesOf = ({ improvements, reproduced, searches }: AuditResult) =>
+  [
+    table('New bests', improvements.list, improvementColumns),
+    table('Not reproduced', reproduced.not, unreproducedColumns),
+    table('Searches with as many evaluations', searches, searchColumns),
+  ].filter(({ count }) => count > 0);
+
+/** What an audit found, in a few sentences. */
+function conclusionOf({ fresh, improvements, optimism, recorded, reproduced, unknown }: Audit): string {
+  const { confirmed, recorded: bests } = improvements;
+  return [
+    `The best recorded mean (${formatReturn(recorded.best)}, ${recorded.at}) ${optimism === 0 ? 'equals' : `is ${formatReturn(Math.abs(optimism))} ${optimism < 0 ? 'lower' : 'higher'} than`} the policy’s mean in fresh episodes (${formatReturn(fresh.ofRecordedBest)}).`,
+    bests === 0
+      ? 'There is no new best after the first evaluation.'
+      : `Of ${plural(bests, 'new best')}, ${confirmed} ${confirmed === 1 ? 'is' : 'are'} better than every new best before.`,
+    `The best policy (${formatReturn(fresh.best)}) was first evaluated at ${fresh.bestAt}.`,
+    reproduced.not.length > 0 &&
+      `Chance doesn’t explain ${plural(reproduced.not.length, 'recorded mean')}: these policies don’t give them in this environment.`,
+    unknown > 0 &&
+      `${plural(unknown, 'evaluation')} without parameters ${unknown === 1 ? 'is' : 'are'} left out.`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+/** @param width see `CommandContext` */
+export function auditText(results: readonly AuditResult[], width?: number): string {
+  const [{ episodes, measuring }] = results as [AuditResult];
+  const environments = [...new Set(results.map(({ environment }) => environment))].join(', ');
+  const blocks = results.flatMap((result) => [
+    ...(results.length > 1 ? [styleText('bold', result.name)] : []),
+    ...tablesOf(result).map(
+      (one) =>
+        `${one.title}\n${one.terminal(width)}${one.count > 10 ? `\n… and ${one.count - 10} more (--json or --html lists them)` : ''}`,
+    ),
+    styleText('bold', conclusionOf(result)),
+  ]);
+  return fitted(
+    [
+      `${styleText('bold', environments)}  ${styleText('dim', `${plural(episodes, 'fresh episode')} per policy, ${measuring} others for the figures`)}`,
+      terminalTable(results, sourceColumns, width),
+      ...blocks,
+      styleText('dim', reading.join('\n')),
+    ].join('\n\n'),
+    width,
+  );
+}
+
+/** Explanations of the columns. */
+const reading: readonly string[] = [
+  'behaviours: policies that differ in at least one action of the fresh episodes; policies with equal actions are one behaviour',
+  'true mean: mean return in fresh episodes, which all policies share; some choose the best policies, others give the figures, so that choosing can’t flatter them',
+  `new bests: evaluations that the record has as its best so far; one is confirmed if its policy is higher than every new best before it, by paired differences and after Holm’s correction for all of them (at least ${fewestForVerdict} episodes)`,
+  'not reproduced: recorded means that differ from the fresh episodes by more than chance allows (permutation test, Holm’s correction for all evaluations)',
+];
+
+export function auditPage(results: readonly AuditResult[]): Page {
+  const names = results.map(({ name }) => name).join(', ');
+  const [only] = results;
+  return {
+    title: `Audit: ${names}`,
+    header: pageHeader({
+      kicker: 'audit',
+      title: [...new Set(results.map(({ environment }) => environment))].join(', '),
+      state: `${results.length === 1 ? names : plural(results.length, 'record')}, ${plural(only!.episodes, 'fresh episode')} per policy, ${only!.measuring} others for the figures`,
+      verdict: results.length === 1 && verdictBox(conclusionOf(only!)),
+    }),
+    sections: sectionsOf(
+      ['result', 'Result', pageTable(results, sourceColumns, { tall: true })],
+      ...results.map(
+        (result, i) =>
+          [
+            `record-${i + 1}`,
+            result.name,
+            html`${results.length > 1 && html`<p>${conclusionOf(result)}</p>`}
+${curves(result)}
+${tablesOf(result).map((table) => html`<h3>${table.title}</h3>${table.page()}`)}`,
+          ] as const,
+      ),
+      ['reading', howToRead, readingList(reading)],
+    ),
+    footer: writtenBy(version()),
+  };
+}
+
+function curves({ curves: { best, fresh, recorded }, evaluations }: AuditResult): Content {
+  const line = { draw: 'steps', width: 2 } as const;
+  return chartFigure(
+    {
+      label: `Best policy so far over ${plural(evaluations, 'evaluation')}: its recorded mean, its true mean, and the true mean of the best policy.`,
+      x: { title: 'Evaluation', kind: 'whole' },
+      y: { title: 'Mean return' },
+      at: recorded.map((_, i) => i + 1),
+      series: [
+        { ...line, label: 'recorded best', colour: '--arm-1', values: recorded },
+        { ...line, label: 'true mean of the recorded best', colour: '--arm-0', values: fresh },
+        { ...line, label: 'true mean of the best policy', colour: '--good', isDashed: true, values: best },
+      ],
+    },
+    html`The gap between the first two lines is luck. The dashed line is what a search without noise would have kept.`,
+  );
+}

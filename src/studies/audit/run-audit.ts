@@ -1,0 +1,93 @@
+/** `policyloop audit`: plays the policies of runs and records again, and prints what is left of their results. */
+import { resolve } from 'node:path';
+import { type CommandContext, shownPath } from '../../base/context.js';
+import { replaceFile } from '../../base/files/files.js';
+import { groupedBy } from '../../base/grouped.js';
+import { createProgress, type Progress } from '../../base/text/progress.js';
+import { returnRange } from '../../environments/catalogue/known-bounds.js';
+import { faultsInFile } from '../../experiment/programs/program-file.js';
+import { closeEnvironment, workersFor } from '../../experiment/setup/assemble.js';
+import { vectorKey } from '../../rollout/replay-buffer.js';
+import { openTask } from '../../rollout/task.js';
+import { largest } from '../../statistics/descriptive.js';
+import { page } from '../../web/page.js';
+import { type Audit, audit, freshSeeds } from './audit.js';
+import { auditPage, auditText } from './report.js';
+import { type AuditResult, searchAgain } from './searches.js';
+import { readSources, type Source, type SourceRequest } from './source.js';
+
+interface AuditRequest extends SourceRequest {
+  /** Number of fresh episodes per policy. */
+  readonly episodes: number;
+  /** Root seed of the fresh episodes and of the searches. */
+  readonly seed: number;
+  /** Number of repeats of each search; 0 for none. */
+  readonly searches: number;
+  readonly html?: string | undefined;
+  readonly json: boolean;
+  readonly quiet: boolean;
+}
+
+/** Returns the text to print. @throws UserError for bad input; nothing is written then */
+export async function runAudit(request: AuditRequest, context: CommandContext): Promise<string> {
+  const { html, json, quiet } = request;
+  const sources = await readSources(request, context);
+  const progress = createProgress({ quiet: quiet || json }, context);
+  const results: AuditResult[] = [];
+  try {
+    for (const own of groupedBy(sources, ({ task }) => task).values())
+      for (const result of await auditTask(own, request, context, progress)) results.push(result);
+  } finally {
+    progress.close();
+  }
+  const file = html === undefined ? undefined : resolve(context.cwd, html);
+  if (file !== undefined) replaceFile(file, page(auditPage(results)));
+  if (json) return results.map((result) => JSON.stringify(result)).join('\n');
+  return (
+    auditText(results, context.columns) +
+    (file === undefined ? '' : `\n\npage        ${shownPath(file, context.cwd)}`)
+  );
+}
+
+/** Audits sources that have the same environment and policies. */
+async function auditTask(
+  sources: readonly Source[],
+  { episodes, searches, seed }: AuditRequest,
+  { env, stop }: CommandContext,
+  progress: Progress,
+): Promise<readonly AuditResult[]> {
+  const { config, family } = sources[0]!;
+  const { evaluation } = config;
+  const environment = await openTask(config.environment, evaluation.reward, env, 1);
+  const workers = workersFor(config);
+  const setting = { environment, family, workers, maxSteps: evaluation.maxSteps, record: 'none' } as const;
+  const range = returnRange(config.environment, evaluation);
+  const signal = stop.finish;
+  try {
+    const audits: Audit[] = [];
+    for (const source of sources) {
+      const total = new Set(source.evaluations.map(({ parameters }) => vectorKey(parameters))).size;
+      progress.begin({ label: `${source.name}: policy`, total });
+      const onPlayed = (policies: number) => progress.update(policies);
+      const options = { episodes, seed, range, signal, onPlayed };
+      audits.push(await faultsInFile(source.name, () => audit(source, setting, options)));
+    }
+    const counts = sources.flatMap((source) => source.evaluations.map(({ returns }) => returns.length));
+    const made = await searchAgain(setting, new Set(audits.map(({ evaluations }) => evaluations)), {
+      searches: ['random', 'gp'],
+      repeats: config.policy.kind === 'program' ? 0 : searches,
+      seed,
+      episodes: largest(counts) || evaluation.episodes,
+      range,
+      measuring: freshSeeds(seed, episodes).measuring,
+      signal,
+      progress,
+    });
+    return audits.map((one) => ({
+      ...one,
+      searches: made.filter(({ evaluations }) => evaluations === one.evaluations),
+    }));
+  } finally {
+    await closeEnvironment({ environment, workers });
+  }
+}

@@ -1,0 +1,93 @@
+/** What searches without a model reach with as many evaluations as a record. */
+import { createGenerator } from '../../base/random/generator.js';
+import { callSeed, evaluationSeeds, warmupGenerator } from '../../base/random/seeds.js';
+import type { Progress } from '../../base/text/progress.js';
+import type { BaselineName } from '../../config/baselines.js';
+import { createBaseline } from '../../proposers/create-baseline.js';
+import { type EvaluationSetting, evaluate } from '../../rollout/evaluation.js';
+import { bestEntry, type Evaluated } from '../../rollout/replay-buffer.js';
+import { clipped, type Interval } from '../../statistics/bootstrap.js';
+import { largest, mean } from '../../statistics/descriptive.js';
+import { meanInterval95 } from '../../statistics/distributions.js';
+import type { Audit } from './audit.js';
+
+type Search = Exclude<BaselineName, 'genetic'>;
+
+/** The means of the policies that repeats of a search chose, in fresh episodes. */
+export interface Searched {
+  readonly search: Search;
+  /** Number of evaluations of each repeat. */
+  readonly evaluations: number;
+  readonly returns: readonly number[];
+  readonly mean: number;
+  /** 95% interval of the mean; null for fewer than three repeats. */
+  readonly interval: Interval | null;
+}
+
+/** An audit with the searches that had as many evaluations; a line of `audit --json`. */
+export interface AuditResult extends Audit {
+  readonly searches: readonly Searched[];
+}
+
+/** Number of random policies with which a search begins, as in a run. */
+const warmup = 20;
+
+interface SearchOptions {
+  readonly searches: readonly Search[];
+  readonly repeats: number;
+  /** Seed of the first repeat. */
+  readonly seed: number;
+  /** Episodes per evaluation. */
+  readonly episodes: number;
+  /** Range of possible returns; a search ends within 1% of its upper end. */
+  readonly range: Interval;
+  /** Seeds of the episodes that measure what was found. */
+  readonly measuring: readonly number[];
+  readonly signal: AbortSignal;
+  readonly progress: Pick<Progress, 'begin' | 'update'>;
+}
+
+/** Repeats each search, and measures the best policies after each of these numbers of evaluations. */
+export async function searchAgain(
+  setting: EvaluationSetting,
+  budgets: ReadonlySet<number>,
+  { episodes, measuring, progress, range, repeats, searches, seed: first, signal }: SearchOptions,
+): Promise<readonly Searched[]> {
+  const { parameters: spec, initial } = setting.family;
+  const most = largest(budgets);
+  const [low, high] = range;
+  const enough = Number.isFinite(high - low) ? high - 0.01 * (high - low) : high;
+  const rows: Searched[] = [];
+  for (const search of repeats > 0 ? searches : []) {
+    progress.begin({ label: `${search}: evaluation`, total: repeats * most });
+    const histories: Evaluated[][] = [];
+    for (let repeat = 0; repeat < repeats; repeat++) {
+      const seed = first + repeat;
+      const seeds = evaluationSeeds(seed, episodes);
+      const random = warmupGenerator(seed);
+      const { propose } = createBaseline({ provider: search });
+      const history: Evaluated[] = [];
+      for (let done = 0; done < most && !history.some(({ score }) => score >= enough); done++) {
+        const task = { parameters: spec, history, warmup };
+        const parameters =
+          done < warmup ? initial(random) : await propose(task, createGenerator(callSeed(seed, done, 0, 0)));
+        const { score } = await evaluate(setting, parameters, seeds, signal);
+        history.push({ parameters, score });
+        progress.update(repeat * most + done + 1);
+      }
+      if (history.length < most) progress.update((repeat + 1) * most);
+      histories.push(history);
+    }
+    for (const evaluations of budgets) {
+      const returns: number[] = [];
+      for (const history of histories) {
+        const { parameters } = bestEntry(history.slice(0, evaluations))!;
+        returns.push((await evaluate(setting, parameters, measuring, signal)).score);
+      }
+      const centre = mean(returns);
+      const interval = returns.length < 3 ? null : clipped(meanInterval95(returns), range, centre);
+      rows.push({ search, evaluations, returns, mean: centre, interval });
+    }
+  }
+  return rows;
+}

@@ -1,0 +1,148 @@
+/** Reads what an audit plays: runs, and records of other systems. */
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parse } from 'yaml';
+import { type CommandContext, shownPath } from '../../base/context.js';
+import { changingProblems, messageOf, type Problem, UserError } from '../../base/errors.js';
+import { plural } from '../../base/text/numbers.js';
+import { warningText } from '../../base/text/progress.js';
+import { parseConfig } from '../../config/load.js';
+import { resolve as resolved } from '../../config/resolve.js';
+import { openPolicyFamily } from '../../policies/families.js';
+import { programsOf } from '../../policies/policy.js';
+import { openTask } from '../../rollout/task.js';
+import { findRuns } from '../../runs/listing/names.js';
+import { type OpenedRun, readWholeRun } from '../../runs/open-run.js';
+import { placeName } from '../../runs/summary.js';
+import { type Recorded, readRecord } from './record.js';
+
+export interface SourceRequest {
+  /** Runs, directories of runs, and records in .csv or .jsonl files. */
+  readonly sources: readonly string[];
+  readonly runsDir: string;
+  /** Environment and policy of the records, as in a config. */
+  readonly environment?: string | undefined;
+  readonly policy?: string | undefined;
+}
+
+export interface Source extends Recorded, Pick<OpenedRun, 'config' | 'family'> {
+  /** Path of the run or file, for display. */
+  readonly name: string;
+  /** Equal for sources with the same episodes and policies, which share searches. */
+  readonly task: string;
+}
+
+/**
+ * Leaves out unusable runs in directories, with a note.
+ * @throws UserError for an unknown or unusable run or file, or a record without an environment
+ */
+export async function readSources(
+  request: SourceRequest,
+  { cwd, env, note }: Pick<CommandContext, 'cwd' | 'env' | 'note'>,
+): Promise<readonly Source[]> {
+  const { runsDir, sources } = request;
+  const isRecord = (name: string) =>
+    /\.(csv|jsonl)$/i.test(name) ||
+    statSync(resolve(cwd, name), { throwIfNoEntry: false })?.isFile() === true;
+  const policies = sources.some(isRecord) ? await policiesOf(request, cwd, env) : refuseOptions(request);
+  const read: Source[] = [];
+  for (const name of sources) {
+    if (isRecord(name)) {
+      const recorded = readRecord(resolve(cwd, name), name);
+      requireVectors(name, recorded, policies!);
+      read.push({ ...recorded, ...policies!, name, task: 'record' });
+      continue;
+    }
+    const paths = findRuns([name], { cwd, runsDir });
+    for (const path of paths) {
+      const run = await ofRun(path, cwd).catch((error: unknown) => {
+        if (paths.length === 1 || !(error instanceof UserError)) throw error;
+        note(warningText(`${shownPath(path, cwd)} left out: ${error.problems[0]!.message}`));
+      });
+      if (run !== undefined) read.push(run);
+    }
+  }
+  if (read.length > 0) return read;
+  throw new UserError({ value: sources.join(' '), message: 'none of these runs can be audited' });
+}
+
+async function ofRun(path: string, cwd: string): Promise<Source> {
+  const name = shownPath(path, cwd);
+  const { config, family, recorded } = await readWholeRun(path);
+  const evaluations = recorded.entries.map((entry) => ({ ...entry, name: placeName(entry, config) }));
+  if (evaluations.length === 0) throw new UserError({ value: name, message: 'this run has no evaluation' });
+  const { environment, evaluation, policy } = config;
+  const own = programsOf(family) === undefined ? '' : name;
+  const task = JSON.stringify([environment, policy, evaluation, own]);
+  return { evaluations, unknown: 0, config, family, name, task };
+}
+
+function refuseOptions({ environment, policy }: SourceRequest): undefined {
+  if (environment === undefined && policy === undefined) return undefined;
+  throw new UserError({
+    field: environment === undefined ? '--policy' : '--environment',
+    value: environment ?? policy,
+    message: 'can only be used with a record in a file; a run knows its own',
+  });
+}
+
+/** The policies that the options name, for all records. */
+async function policiesOf(
+  { environment, policy }: SourceRequest,
+  cwd: string,
+  env: CommandContext['env'],
+): Promise<Pick<Source, 'config' | 'family'>> {
+  if (environment === undefined)
+    throw new UserError({
+      field: '--environment',
+      message: 'a record needs the environment in which it was made',
+      hint: 'add one, such as --environment CartPole-v1; list them with policyloop environments',
+    });
+  const kind = policy && inYaml('--policy', policy);
+  const given = {
+    environment: inYaml('--environment', environment),
+    policy: typeof kind === 'string' ? { kind } : kind,
+    model: { provider: 'random' },
+  };
+  const asOption = ({ field, ...problem }: Problem): Problem => ({
+    ...problem,
+    ...(field !== undefined && { field: `--${field}` }),
+  });
+  return changingProblems(async () => {
+    const config = parseConfig(given, cwd);
+    const task = await openTask(config.environment, undefined, env, 1);
+    await task.close?.();
+    const { policy: own } = resolved(config, { environment: task });
+    return { config: { ...config, policy: own }, family: await openPolicyFamily(own, task) };
+  }, asOption);
+}
+
+function inYaml(field: string, text: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new UserError({ field, value: text, message: messageOf(error).split('\n', 1)[0]! });
+  }
+}
+
+/** @throws UserError for the first vector that isn't one of these policies */
+function requireVectors(
+  file: string,
+  { evaluations }: Recorded,
+  { config, family }: Pick<Source, 'config' | 'family'>,
+): void {
+  const { choices, count } = family.parameters;
+  for (const { line, parameters } of evaluations) {
+    const wrong = choices && parameters.find((value) => !choices.includes(value));
+    if (parameters.length === count && wrong === undefined) continue;
+    const has = wrong === undefined ? plural(parameters.length, 'parameter') : String(wrong);
+    throw new UserError({
+      file,
+      line: line!,
+      field: 'parameters',
+      value: parameters.join(' '),
+      message: `has ${has}, but a ${config.policy.kind} policy for ${config.environment.id} has ${count}${choices ? ` of ${choices.join(', ')}` : ''}`,
+      hint: "choose the record's policies with --policy, e.g. --policy '{kind: linear, bias: false}'",
+    });
+  }
+}

@@ -1,0 +1,82 @@
+import { expect, it } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
+import { mean } from '../../src/statistics/descriptive.js';
+import { halve, mostWithin } from '../../src/statistics/halving.js';
+import { episodesToConfirm, noiseFloor, spreadOf } from '../../src/statistics/noise-floor.js';
+
+it.each([
+  ['common', true],
+  ['fresh', false],
+] as const)('equal policies differ by more than the noise floor in 5 %% of cases (%s seeds)', (_, paired) => {
+  const random = createGenerator(1);
+  let above = 0;
+  for (let round = 0; round < 2000; round++) {
+    const shared = Array.from({ length: 20 }, () => 5 * random.normal());
+    const returns = () => shared.map((value) => (paired ? value : 5 * random.normal()) + random.normal());
+    const spread = spreadOf([returns(), returns(), returns(), returns()], paired)!;
+    if (Math.abs(mean(returns()) - mean(returns())) > noiseFloor(spread, 20)) above++;
+  }
+  expect(above / 2000).toBeGreaterThan(0.035);
+  expect(above / 2000).toBeLessThan(0.065);
+});
+
+it('needs as many episodes as make the floor as small as the lead, and is 0 without spread', () => {
+  const spread = spreadOf(
+    [
+      [1, 5, 3, 9],
+      [2, 2, 4, 8],
+    ],
+    true,
+  )!;
+  const needed = episodesToConfirm(0.7, spread);
+  expect(noiseFloor(spread, needed)).toBeLessThanOrEqual(0.7);
+  expect(noiseFloor(spread, needed - 1)).toBeGreaterThan(0.7);
+  const flat = spreadOf(
+    [
+      [3, 4],
+      [1, 2],
+      [1, 2],
+    ],
+    true,
+  )!;
+  expect([noiseFloor(flat, 2), episodesToConfirm(2, flat), episodesToConfirm(0, flat)]).toEqual([
+    0,
+    1,
+    Infinity,
+  ]);
+  expect(spreadOf([[1, 2]], true)).toBeUndefined();
+  expect(spreadOf([[1], [2]], true)).toBeUndefined();
+});
+
+it('halves within the budget, on the same episodes for all, and ranks those that drop out last', async () => {
+  for (const count of [1, 2, 3, 5, 6, 8]) {
+    const played = new Map<number, number[]>();
+    const out: number[] = [];
+    const ranked = await halve(
+      Array.from({ length: count }, (_, i) => i),
+      300,
+      async (one, first, episodes) => {
+        played.set(one, [...(played.get(one) ?? []), first, episodes]);
+        return one === 4 ? undefined : Array.from({ length: episodes }, (_, i) => one + ((first + i) % 3));
+      },
+      (one) => out.push(one),
+    );
+    const places = Array.from({ length: count }, (_, i) => count - 1 - i).filter((one) => one !== 4);
+    expect(ranked).toEqual(places);
+    expect(out).toEqual(count === 1 ? [] : expect.arrayContaining(places));
+    let total = 0;
+    for (const own of played.values()) {
+      expect(played.get(places[0]!)!.slice(0, own.length)).toEqual(own);
+      for (let i = 1; i < own.length; i += 2) total += own[i]!;
+    }
+    expect(total).toBeLessThanOrEqual(300);
+    expect(total).toBeGreaterThan(count === 1 ? -1 : 200);
+  }
+  expect([
+    mostWithin(300, 6),
+    mostWithin(15, 6),
+    mostWithin(6, 6),
+    mostWithin(6, 1),
+    mostWithin(6, 0),
+  ]).toEqual([6, 3, 2, 1, 0]);
+});
