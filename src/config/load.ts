@@ -118,7 +118,9 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
 
 /** Refuses keys for several runs of a config. */
 function refuseManyRuns(input: Readonly<Record<string, unknown>>, where: Where): void {
-  const field = Object.keys(input).find((key) => /^(sweep|repeats?|repetitions|trials|runs)$/.test(key));
+  const isOfMany = (key: string) =>
+    /^(sweep|repeat|repetitions|trials|runs)$/.test(key) || (key === 'repeats' && Number(input[key]) > 0);
+  const field = Object.keys(input).find(isOfMany);
   if (field === undefined) return;
   throw new UserError({
     ...where([field], 'key'),
