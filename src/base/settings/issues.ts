@@ -89,21 +89,29 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   const key = String(path.at(-1));
   const parentPath = path.slice(0, -1);
   const parent = nodeAt(root, parentPath, content);
-  const keys = keysOf(parent && variantFor(parent, valueAt(parentPath, content))).filter(
-    (name) => name !== '$schema',
-  );
-  const same = keys.find((name) => plain(name) === plain(key));
+  const variant = parent && variantFor(parent, valueAt(parentPath, content));
+  const keys = keysOf(variant).filter((name) => name !== '$schema');
+  const { properties } = variant ?? {};
+  const alias = keys.find((name) => properties?.[name]?.aliases?.some((one) => plain(one) === plain(key)));
+  const same = alias ?? keys.find((name) => plain(name) === plain(key));
   const near = same ?? nearest(key, keys);
+  const meaning = alias === undefined ? '' : ` (${properties?.[alias]?.description})`;
+  const field = fieldName(path);
   const places = same === undefined ? placesOf(key, root).slice(0, 4) : [];
-  const candidates = [...(near === undefined ? [] : [`\`${near}\``]), ...places];
+  const own = places.find((place) => place.startsWith(`\`${field}\` (`));
+  const candidates = [...(near === undefined ? [] : [`\`${near}\`${meaning}`]), ...places];
+  const hint =
+    own === undefined
+      ? candidates.length > 0 && `did you mean ${listed(candidates)}?`
+      : `this key belongs to ${own.slice(field.length + 4, -1)}`;
   return {
     path,
     aim: 'key',
     problem: {
-      field: fieldName(path),
+      field,
       message: 'unknown key',
       ...(listKeys && { alternatives: keys }),
-      ...(candidates.length > 0 && { hint: `did you mean ${listed(candidates)}?` }),
+      ...(hint && { hint }),
     },
   };
 }

@@ -30,6 +30,8 @@ export interface SchemaNode {
   readonly examples?: readonly unknown[];
   /** Another field with the same keys; its section documents them. */
   readonly like?: string;
+  /** What users write instead of this key. */
+  readonly aliases?: readonly string[];
 }
 
 /** A kind of settings, such as an experiment config, with everything needed to load a file. */
