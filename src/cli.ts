@@ -140,8 +140,8 @@ async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Pro
 
 /** Aborts pending work, and exits if something doesn't stop in time, such as a step of user code. */
 function endNow(): void {
-  finish.abort();
   abort.abort();
+  finish.abort();
   setTimeout(() => {
     context.note("pending work didn't stop in time; exiting anyway");
     process.exit(exitCodes.interrupted);

@@ -6,7 +6,7 @@ import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
 import { messageOf, UserError } from '../../src/base/errors.js';
 import { readJsonLines } from '../../src/base/files/json-lines.js';
-import { lockRun } from '../../src/base/files/lock.js';
+import { isLocked, lockRun } from '../../src/base/files/lock.js';
 import { openPage } from '../../src/base/open-page.js';
 import { formatBytes, formatDuration, plural } from '../../src/base/text/numbers.js';
 import { shellWord } from '../../src/base/text/one-line.js';
@@ -108,7 +108,9 @@ export async function runTraining<T extends Trained>(
       field: '--finish',
       value: checkpoint,
       message: 'this training run has no checkpoint yet',
-      hint: 'run it without --finish first',
+      hint: isLocked(join(output, trainingFiles.lock))
+        ? 'it is still running; wait for its first checkpoint, or stop it with Ctrl-C'
+        : 'run it without --finish first',
     });
   if (args.dryRun) return dryRun(job, args, context);
   const words = [shownPath(resolve(cwd, args.config), cwd), ...args.overrides].map(shellWord);

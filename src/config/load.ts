@@ -1,8 +1,14 @@
 import { resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { type Problem, UserError } from '../base/errors.js';
-import { oneScreen, type Path } from '../base/settings/issues.js';
-import { isMapping, type SettingsKind, valueAt } from '../base/settings/schema.js';
+import { oneScreen, type Path, unknownKey } from '../base/settings/issues.js';
+import {
+  declaredChild,
+  isMapping,
+  type SchemaNode,
+  type SettingsKind,
+  valueAt,
+} from '../base/settings/schema.js';
 import {
   overlaid,
   parseSettings,
@@ -116,16 +122,25 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
   return absolute(parseSettings(kind, content, where), source.folder, options.cwd ?? '');
 }
 
+/** What to write instead of a key that experiments lack, maybe empty; undefined for their keys. */
+export function wrongKeyHint(key: string): string | undefined {
+  const [path, root] = [key.split('.'), experimentKind.json];
+  const node = path.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);
+  return node ? undefined : (manyRunsHint(key) ?? unknownKey(path, root, {}, false).problem.hint ?? '');
+}
+
+/** Which command to use for a key for several runs of a config; undefined for other keys. */
+const manyRunsHint = (key: string): string | undefined =>
+  /^(sweep|repeats?|repetitions|trials|runs)$/.test(key)
+    ? `use policyloop sweep${key === 'sweep' ? '' : ' CONFIG seed=1..3'} (with --dry-run for an estimate)`
+    : undefined;
+
 /** Refuses keys for several runs of a config. */
 function refuseManyRuns(input: Readonly<Record<string, unknown>>, where: Where): void {
-  const field = Object.keys(input).find((key) => /^(sweep|repeats?|repetitions|trials|runs)$/.test(key));
+  const field = Object.keys(input).find((key) => manyRunsHint(key) !== undefined);
   if (field === undefined) return;
-  throw new UserError({
-    ...where([field], 'key'),
-    field,
-    message: 'this config describes many runs',
-    hint: `use policyloop sweep${field === 'sweep' ? '' : ' CONFIG seed=1..3'} (with --dry-run for an estimate), or add ${field}= to ignore it`,
-  });
+  const hint = `${manyRunsHint(field)}, or add ${field}= to ignore it`;
+  throw new UserError({ ...where([field], 'key'), field, message: 'this config describes many runs', hint });
 }
 
 /** Sets the folder in which Python looks for the module of `gymnasium:module:Env-v0`: by default, the config's folder. */

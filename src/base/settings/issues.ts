@@ -85,7 +85,7 @@ function discriminatorNode(union: SchemaNode): SchemaNode {
  * Suggests the closest key of the same object, and other sections that have a key of this name.
  * @param listKeys true to list the object's keys, too
  */
-function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: boolean): FieldProblem {
+export function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: boolean): FieldProblem {
   const key = String(path.at(-1));
   const parentPath = path.slice(0, -1);
   const parent = nodeAt(root, parentPath, content);
