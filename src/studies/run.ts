@@ -214,8 +214,9 @@ export async function beginRun(
 export async function openModel(assembly: Assembly, { note, stop }: Outside): Promise<void> {
   try {
     await makeRoom(assembly, stop?.finish, ({ kind, message }) => {
-      if (kind === 'network')
-        throw new FailedWork({ message, hint: 'start the server, then repeat the command' });
+      const isHere = /\/\/(127\.|\[::1\]|localhost)/.test(message);
+      const repair = isHere ? 'start the server' : 'check the address and your network';
+      if (kind === 'network') throw new FailedWork({ message, hint: `${repair}, then repeat the command` });
       note(warningText(`${message}; the run fails if the model still doesn’t answer after the warm-up`));
     });
     for (const model of languageModelsOf(assembly)) {

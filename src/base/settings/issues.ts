@@ -177,6 +177,8 @@ function hintFor(path: Path, node: SchemaNode, value: unknown): string | undefin
   if (discriminator !== undefined && typeof value === 'string') {
     return `write \`${String(path.at(-1))}: {${discriminator}: ${printable(value)}, …}\``;
   }
+  const isAddress = variantsOf(node).some(({ format }) => format === 'uri') && typeof value === 'string';
+  if (isAddress && !value.includes('//')) return `write http://${value}`;
   const types = variantsOf(node).map((variant) => variant.type);
   const isNumeric = typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value));
   if (isNumeric && (types.includes('number') || types.includes('integer'))) return 'remove the quotes';
