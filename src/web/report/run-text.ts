@@ -71,6 +71,8 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
   );
   return {
     ...resultOf(summaryOf(path, manifest), cwd),
+    // The manifest is written later than the logs.
+    iterations: Math.max(manifest.iterations.done, recorded.iteration),
     ...readLabels(path),
     environment: manifest.environment,
     model: manifest.model,

@@ -53,7 +53,7 @@ export function describeSignal(
       await server.received(2);
       command.child.kill(signal);
       expect(await command.ended).toMatchObject({ code: 130 });
-      for (const name of ['only/seed-1', 'only/seed-2']) {
+      for (const name of ['config/seed-1', 'config/seed-2']) {
         expect(readManifest(at('g', name)).status).toBe('interrupted');
         expect(existsSync(at('g', name, 'run.lock'))).toBe(false);
       }
