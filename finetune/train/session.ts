@@ -178,12 +178,12 @@ async function dryRun<T extends Trained>(
   const [start] = starts;
   if (start === undefined) throw withChangedKeys(thrown, output, about.config);
   const metric = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() })(start);
+  const { kind: _, sessionBytes, ...counts } = start;
   // Gradients and the two averages of Adam; weights are in memory already.
-  const bytes = metric.rssBytes + 12 * start.parameters;
+  const bytes = metric.rssBytes + 12 * start.parameters + (sessionBytes ?? 0);
   const earlier = readJsonLines<Metric>(join(output, trainingFiles.metrics), { repair: false }) ?? [];
   const seconds = secondsLeftOf([...earlier.filter(({ step }) => step <= start.step), metric]);
   const place = (path: string) => shownPath(path, cwd);
-  const { kind: _, ...counts } = start;
   const time =
     seconds === undefined ? `unknown; to measure it, train a few ${unit}s` : formatDuration(1000 * seconds);
   print(
@@ -192,7 +192,7 @@ async function dryRun<T extends Trained>(
       : [
           job.line(metric, [metric]) ?? plural(start.totalSteps, unit),
           `trains     ${plural(start.parameters, 'parameter')} of ${place(about.model)} (${about.method})`,
-          `memory     at least ${formatBytes(bytes)}`,
+          `memory     ${sessionBytes === undefined ? 'at least' : 'about'} ${formatBytes(bytes)}`,
           `time       ${time}`,
           `output     ${place(output)}${start.step > 0 ? `, resuming after ${unit} ${start.step}` : ''}`,
         ].join('\n'),
