@@ -139,6 +139,13 @@ describe('policyloop', () => {
     expect(lastJson(resumed.stdout)).toMatchObject({ iterations: lines });
   });
 
+  it('a dry run ends at the first Ctrl-C, even in work that never returns', async () => {
+    const cwd = workplace();
+    writeFileSync(join(cwd, 'endless.mjs'), 'process.stderr.write("reading"); for (;;);\n');
+    const args = ['run', 'config.yaml', 'environment=./endless.mjs', '--dry-run'];
+    expect(await cli(cwd, args, (_, kill) => kill())).toMatchObject({ code: null, stderr: 'reading' });
+  });
+
   it('refuses to resume with a changed experiment, and names the key', async () => {
     const cwd = workplace();
     await cli(cwd, ['run', 'config.yaml', '--run-dir', 'r', '--quiet']);
