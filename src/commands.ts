@@ -208,18 +208,11 @@ export function namedCommand([first = '', second]: readonly string[]) {
 /** Whether the command accepts `key=value`. */
 export const takesOverrides = ([signature]: ListedCommand): boolean => /\[overrides|<configs/.test(signature);
 
-/** What shells call some commands. */
-const synonyms: Readonly<Record<string, string>> = {
-  rm: 'remove',
-  del: 'remove',
-  delete: 'remove',
-  ls: 'list',
-};
-
 /** The path of the most similar command, e.g. `finetune train` for `trian`. */
 function nearestCommand(typed: string): string | undefined {
   const paths = [...byPath.keys()];
-  const near = synonyms[typed] ?? nearest(typed, [...paths, ...paths.map((path) => path.split(' ').at(-1)!)]);
+  const word = /^(rm|del|delete)$/.test(typed) ? 'remove' : typed;
+  const near = nearest(word, [...paths, ...paths.map((path) => path.split(' ').at(-1)!)]);
   return paths.find((path) => path === near || path.endsWith(` ${near}`));
 }
 
@@ -266,17 +259,14 @@ export async function misused(message: string, words: readonly string[]): Promis
   // Users often write --iterations 50 instead of iterations=50.
   const isKey = key !== undefined && takesOverrides(command);
   const isExperiment = !/^(play|finetune)/.test(path);
-  const wrong = isKey && isExperiment ? (await import('./config/load.js')).wrongKeyHint(key) : undefined;
+  const wrong = isKey && isExperiment ? (await import('./config/load.js')).hintForKey(key) : undefined;
   const asKey = isKey && (wrong ?? `for a config key, write ${key}=${value} without dashes`);
   const instead = asKey || `write, for example, ${await exampleOf(command, key ?? words.at(-1))}`;
   const usage = ['usage: policyloop', path, ...places].join(' ');
   const option = unknown && nearest(optionIn(unknown), known);
   const near = option ? `--${option}` : given && nearest(given, choices.split(/[", ]+/));
-  return error(
-    `${key ? `unknown option: --${key}` : problem}; ${usage}`,
-    `${instead}; `.replace('?;', '? Otherwise,'),
-    near,
-  );
+  const hint = `${instead}; `.replace('?;', '? Otherwise,');
+  return error(`${key ? `unknown option: --${key}` : problem}; ${usage}`, hint, near);
 }
 
 /** The names of a command's options, without its positional arguments. */

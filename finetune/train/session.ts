@@ -105,9 +105,7 @@ export async function runTraining<T extends Trained>(
   const checkpoint = join(output, trainingFiles.checkpoint);
   if (args.finish && !existsSync(checkpoint))
     throw new UserError({
-      field: '--finish',
-      value: checkpoint,
-      message: 'this training run has no checkpoint yet',
+      ...{ field: '--finish', value: checkpoint, message: 'this training run has no checkpoint yet' },
       hint: isLocked(join(output, trainingFiles.lock))
         ? 'it is still running; wait for its first checkpoint, or stop it with Ctrl-C'
         : 'run it without --finish first',

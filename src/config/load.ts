@@ -1,14 +1,8 @@
 import { resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { type Problem, UserError } from '../base/errors.js';
-import { oneScreen, type Path, unknownKey } from '../base/settings/issues.js';
-import {
-  declaredChild,
-  isMapping,
-  type SchemaNode,
-  type SettingsKind,
-  valueAt,
-} from '../base/settings/schema.js';
+import { oneScreen, type Path, wrongKeyHint } from '../base/settings/issues.js';
+import { isMapping, type SettingsKind, valueAt } from '../base/settings/schema.js';
 import {
   overlaid,
   parseSettings,
@@ -122,12 +116,8 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
   return absolute(parseSettings(kind, content, where), source.folder, options.cwd ?? '');
 }
 
-/** What to write instead of a key that experiments lack, maybe empty; undefined for their keys. */
-export function wrongKeyHint(key: string): string | undefined {
-  const [path, root] = [key.split('.'), experimentKind.json];
-  const node = path.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);
-  return node ? undefined : (manyRunsHint(key) ?? unknownKey(path, root, {}, false).problem.hint ?? '');
-}
+/** What to write instead of a key that experiments lack, maybe empty; undefined for their own keys. */
+export const hintForKey = (key: string) => manyRunsHint(key) ?? wrongKeyHint(key, experimentKind.json);
 
 /** Which command to use for a key for several runs of a config; undefined for other keys. */
 const manyRunsHint = (key: string): string | undefined =>

@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import type { z } from 'zod';
 import { nearest, type Problem, redactAddresses } from '../errors.js';
 import {
+  declaredChild,
   discriminatorOf,
   expectation,
   keysOf,
@@ -85,7 +86,7 @@ function discriminatorNode(union: SchemaNode): SchemaNode {
  * Suggests the closest key of the same object, and other sections that have a key of this name.
  * @param listKeys true to list the object's keys, too
  */
-export function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: boolean): FieldProblem {
+function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: boolean): FieldProblem {
   const key = String(path.at(-1));
   const parentPath = path.slice(0, -1);
   const parent = nodeAt(root, parentPath, content);
@@ -104,16 +105,15 @@ export function unknownKey(path: Path, root: SchemaNode, content: unknown, listK
     own === undefined
       ? candidates.length > 0 && `did you mean ${listed(candidates)}?`
       : `this key belongs to ${own.slice(field.length + 4, -1)}`;
-  return {
-    path,
-    aim: 'key',
-    problem: {
-      field,
-      message: 'unknown key',
-      ...(listKeys && { alternatives: keys }),
-      ...(hint && { hint }),
-    },
-  };
+  const more = { ...(listKeys && { alternatives: keys }), ...(hint && { hint }) };
+  return { path, aim: 'key', problem: { field, message: 'unknown key', ...more } };
+}
+
+/** What to write instead of a key that settings lack, maybe empty; undefined for their own keys. */
+export function wrongKeyHint(key: string, root: SchemaNode): string | undefined {
+  const path = key.split('.');
+  const node = path.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);
+  return node === undefined ? (unknownKey(path, root, {}, false).problem.hint ?? '') : undefined;
 }
 
 /** Lists where a key of this name exists: `evaluation.episodes`, `model.population (provider: cma-es or genetic)`. */

@@ -66,12 +66,11 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
     attempts.map(({ faults, outcome }) => failureKind(outcome, faults)),
   );
   const failures = groupedBy(
-    kinds.filter((kind) => kind !== undefined),
+    kinds.filter((kind) => kind !== undefined && kind !== 'aborted'),
     (kind) => kind,
   );
   return {
     ...resultOf(summaryOf(path, manifest), cwd),
-    // The manifest is written later than the logs.
     iterations: Math.max(manifest.iterations.done, recorded.iteration),
     ...readLabels(path),
     environment: manifest.environment,

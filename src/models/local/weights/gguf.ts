@@ -23,26 +23,19 @@ export const isGguf = (model: string): boolean =>
   /\.gguf$/i.test(model) || (statSync(model, { throwIfNoEntry: false })?.isFile() ?? false);
 
 /** The error for a path without a model; lists the models in that directory, or in its parent if there is none. */
-export function noModel(wanted: string): UserError {
-  const [exists, folder] = [existsSync(wanted), path.dirname(wanted)];
-  const shown = exists ? wanted : folder;
+export function noModel(value: string): UserError {
+  const [exists, folder, name] = [existsSync(value), path.dirname(value), path.basename(value)];
+  const shown = exists ? value : folder;
   const isFolder = existsSync(path.join(shown, path.sep));
-  const inside = isFolder ? readdirSync(shown).map((name) => path.join(shown, name)) : [];
+  const inside = isFolder ? readdirSync(shown).map((one) => path.join(shown, one)) : [];
   const models = inside.filter((one) => isGguf(one) || existsSync(path.join(one, 'config.json')));
   const lack = `no config.json${models.length === 0 ? ', and contains no GGUF file or model' : ''}`;
+  const kind = isGguf(value) ? 'file' : 'directory';
+  const message = exists ? `this directory has ${lack}` : `there is no such ${kind}`;
   const isHub = !existsSync(folder) && existsSync(path.dirname(folder));
-  const instead = isHub
-    ? `hf:${path.basename(folder)}/${path.basename(wanted)} for one on Hugging Face, or `
-    : '';
-  return new UserError({
-    field: 'model.path',
-    value: wanted,
-    message: exists
-      ? `this directory has ${lack}`
-      : `there is no such ${isGguf(wanted) ? 'file' : 'directory'}`,
-    alternatives: models,
-    hint: `use ${instead}the directory of a Hugging Face model, with config.json, tokenizer.json and model.safetensors, or a GGUF file`,
-  });
+  const hub = isHub ? `hf:${path.basename(folder)}/${name} for one on Hugging Face, or ` : '';
+  const hint = `use ${hub}the directory of a Hugging Face model, with config.json, tokenizer.json and model.safetensors, or a GGUF file`;
+  return new UserError({ field: 'model.path', value, message, alternatives: models, hint });
 }
 
 const most = { tensors: 100_000, pairs: 20_000, elements: 8_000_000, text: 1 << 26, head: 1 << 29 } as const;

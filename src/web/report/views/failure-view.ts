@@ -8,13 +8,7 @@ import type { ModelErrorKind } from '../../../models/language-model.js';
 import { failureKind, failureMeaning, faultMeaning, outcomeText } from '../../../runs/failure-text.js';
 import { placeName } from '../../../runs/summary.js';
 import { largest } from '../../../statistics/descriptive.js';
-import {
-  isFailed,
-  isRejected,
-  type LoggedAttempt,
-  type LoggedProposal,
-  onlyProposals,
-} from '../data/proposals.js';
+import { isRejected, type LoggedAttempt, type LoggedProposal, onlyProposals } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
 /** Shows failed calls and provider faults, by kind. */
@@ -54,9 +48,9 @@ function failedCalls(
 ): Content {
   const calls = proposals.reduce((sum, proposal) => sum + proposal.attempts.length, 0);
   const failures = proposals.flatMap((proposal) =>
-    proposal.attempts.filter(isFailed).flatMap(({ faults, outcome }) => {
+    proposal.attempts.flatMap(({ faults, outcome }) => {
       const kind = failureKind(outcome, faults);
-      return kind === undefined ? [] : { kind, outcome, proposal };
+      return kind === undefined || kind === 'aborted' ? [] : { kind, outcome, proposal };
     }),
   );
   if (failures.length === 0)
