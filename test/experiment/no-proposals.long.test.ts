@@ -23,10 +23,7 @@ const nonsense =
   'I would lower the first weight and raise the third one, then look at what happens to the pole.';
 const answerOf = (value: number) =>
   Array.from({ length: 10 }, (_, i) => `params[${i}]: ${(value + i / 10).toFixed(1)}`).join(', ');
-const base = {
-  ...quick,
-  model: { provider: 'ollama', name: 'fake' },
-} as const satisfies ConfigInput;
+const base = { ...quick, model: { provider: 'ollama', name: 'fake' } } as const satisfies ConfigInput;
 
 /** A model that says nonsense but for some calls, by their number from 0. */
 const scripted = (accepted: (call: number) => boolean = () => false) =>
@@ -231,10 +228,7 @@ describe('commands', () => {
     expect((await call('list')).text).toContain('failed: 0 proposals accepted');
     const items = scan([{ path: join(cwd, 'buffers'), prefix: '' }]);
     expect([...items.values()].map(({ item }) => item)).toEqual([
-      expect.objectContaining({
-        status: 'failed',
-        failure: expect.stringMatching(/^0 proposals accepted/),
-      }),
+      expect.objectContaining({ status: 'failed', failure: expect.stringMatching(/^0 proposals accepted/) }),
     ]);
 
     await expect(call('resume', 'mine', '--quiet')).rejects.toThrow(

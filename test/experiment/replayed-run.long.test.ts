@@ -22,11 +22,7 @@ import {
 
 const original = {
   ...quick,
-  model: {
-    provider: 'ollama',
-    name: 'scripted',
-    price: { input: 1, cachedInput: 0.1, output: 4 },
-  },
+  model: { provider: 'ollama', name: 'scripted', price: { input: 1, cachedInput: 0.1, output: 4 } },
 } as const satisfies ConfigInput;
 
 const replayOf = (run: string, more: object = {}) =>

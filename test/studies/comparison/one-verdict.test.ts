@@ -76,11 +76,7 @@ function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
     p: number | null;
     adjusted: number | null;
     verdict: string;
-  }) => ({
-    p,
-    adjusted,
-    verdict,
-  });
+  }) => ({ p, adjusted, verdict });
   const isTuned = ({ of, against }: { of: string; against: string }) =>
     of === 'hill-climb' && against === 'random';
   return {
