@@ -121,7 +121,7 @@ export async function comparedPage(places: readonly Place[], query: URLSearchPar
   });
   const untested = comparison.tasks.map((task) => ({ ...task, differences: [], pairings: [], cautions: [] }));
   const shown = isByRun ? { ...comparison, by: null, tasks: untested } : comparison;
-  return comparisonPage(shown, tasks, { hrefOf: pageAddress, isByRun, mostRuns: 200 });
+  return comparisonPage(shown, tasks, { linkOf: pageAddress, isByRun, mostRuns: 200 });
 }
 
 /** Values of the keys that aren't part of a config, such as `run` or `status`. */

@@ -11,7 +11,7 @@ import { type BaselineName, baselineArm } from '../../../src/config/baselines.js
 import { parseConfig } from '../../../src/config/load.js';
 import { findRuns } from '../../../src/runs/listing/names.js';
 import { readComparedRuns } from '../../../src/studies/comparison/compared-runs.js';
-import { renderComparisonPage } from '../../../src/studies/comparison/page.js';
+import { comparisonPage } from '../../../src/studies/comparison/page.js';
 import { compareGroups } from '../../../src/studies/comparison/run-comparison.js';
 import { groupRuns } from '../../../src/studies/comparison/run-groups.js';
 import { comparisonTables } from '../../../src/studies/comparison/table.js';
@@ -87,7 +87,7 @@ function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
     sentence: conclusions(evaluation)[0]!.text,
     texts: {
       compare: comparisonTables(comparison),
-      'page of compare': visibleText(renderComparisonPage(comparison, tasks, (path) => path)),
+      'page of compare': visibleText(page(comparisonPage(comparison, tasks, inFile))),
       evaluate: evaluationTables(evaluation),
       'page of evaluate': visibleText(page(evaluationPage(evaluation, inFile))),
     },
