@@ -1,5 +1,4 @@
 /** Defines the config of an agent run. */
-import { basename, extname } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { jsonSchemaOf, type SettingsKind } from '../base/settings/schema.js';
@@ -103,8 +102,6 @@ export const playKind: SettingsKind<Written> = {
 
 export interface LoadedPlay {
   readonly config: PlayConfig;
-  /** Name of the config file without its extension. */
-  readonly stem: string;
   readonly notes: readonly string[];
   readonly locate: Settings['locate'];
 }
@@ -132,7 +129,6 @@ export function loadPlayConfig(
       ...config,
       environment: typeof environment === 'string' ? { id: environment, options: {} } : environment,
     },
-    stem: basename(source.path, extname(source.path)),
     notes: read.notes,
     locate: read.locate,
   };
