@@ -134,7 +134,7 @@ export function pairings(
 const arePairs = (shared: number, a: number, b: number) =>
   shared > 0 && (shared === Math.min(a, b) || shared >= fewestForVerdict);
 
-export const confirmedBySeed = (runs: readonly ComparedRun[]) =>
+export const confirmedBySeed = (runs: readonly ConfiguredRun[]) =>
   meanBySeed(runs, ({ confirmed }) => confirmed?.mean ?? null);
 
 /** Averages runs with the same seed: they share warm-up and episodes, so they count as one observation. */
