@@ -1,7 +1,7 @@
 /** Defines the config of an agent run. */
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { jsonSchemaOf, type SettingsKind } from '../base/settings/schema.js';
+import { settingsKind } from '../base/settings/schema.js';
 import { overlaid, parseSettings, type Settings, withoutUnknownKeys } from '../base/settings/settings.js';
 import { nameSchema, withModules } from '../config/config.js';
 import { openConfig } from '../config/file.js';
@@ -90,15 +90,12 @@ const schema = settings.superRefine(({ model, player }, context) => {
     });
 });
 
-export const playKind: SettingsKind<Written> = {
+export const playKind = settingsKind<Written>({
   schema,
-  get json() {
-    return jsonSchemaOf(schema);
-  },
   example: 'episodes=20 or player=random',
   expand: withModules,
   longForm: (path, value) => (path.length === 1 && path[0] === 'environment' ? { id: value } : undefined),
-};
+});
 
 export interface LoadedPlay {
   readonly config: PlayConfig;

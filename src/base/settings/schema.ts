@@ -66,6 +66,14 @@ export function jsonSchemaOf(schema: z.ZodType): SchemaNode {
   return node;
 }
 
+/** A kind of settings with the JSON Schema of its schema, translated when it is first used. */
+export const settingsKind = <Output>(kind: Omit<SettingsKind<Output>, 'json'>): SettingsKind<Output> => ({
+  ...kind,
+  get json() {
+    return jsonSchemaOf(kind.schema);
+  },
+});
+
 /** The alternatives of a union; any other node is its own only alternative. */
 export function variantsOf(node: SchemaNode): readonly SchemaNode[] {
   return node.anyOf ?? node.oneOf ?? [node];

@@ -7,8 +7,7 @@ export type TheirConfig = Readonly<Record<string, unknown>>;
 /** The result of importing one key. `key` is a dotted path in the imported config, `to` lists paths in ours. */
 export type ImportNote = {
   readonly key: string;
-} & /** Same meaning here; `to` is empty if the key has no effect or matches our behaviour anyway. */
-(
+} /** Same meaning here; `to` is empty if the key has no effect or matches our behaviour anyway. */ & (
   | { readonly kind: 'carried'; readonly to: readonly string[] }
   /** Imported with a change: corrected, or with a slightly different meaning here. */
   | { readonly kind: 'changed'; readonly to: readonly string[]; readonly reason: string }
