@@ -114,9 +114,10 @@ const closingMs = 4000;
 /**
  * For commands with `finishing`, the first Ctrl-C lets them finish and the second aborts them. SIGTERM (from `timeout`,
  * systemd, Docker, Slurm) and SIGHUP (from a closed terminal) abort them immediately, because a SIGKILL may follow.
+ * A dry run has nothing to finish, so any signal kills it, even while it reads a model.
  */
 async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Promise<void> {
-  const { finishing } = command;
+  const finishing = 'dryRun' in args && args.dryRun === true ? undefined : command.finishing;
   if (finishing !== undefined) {
     process.on('SIGINT', () => {
       if (finish.signal.aborted) endNow();
@@ -140,8 +141,8 @@ async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Pro
 
 /** Aborts pending work, and exits if something doesn't stop in time, such as a step of user code. */
 function endNow(): void {
-  finish.abort();
   abort.abort();
+  finish.abort();
   setTimeout(() => {
     context.note("pending work didn't stop in time; exiting anyway");
     process.exit(exitCodes.interrupted);

@@ -216,7 +216,8 @@ export const takesOverrides = ([signature]: ListedCommand): boolean => /\[overri
 /** The path of the most similar command, e.g. `finetune train` for `trian`. */
 function nearestCommand(typed: string): string | undefined {
   const paths = [...byPath.keys()];
-  const near = nearest(typed, [...paths, ...paths.map((path) => path.split(' ').at(-1)!)]);
+  const word = /^(rm|del|delete)$/.test(typed) ? 'remove' : typed;
+  const near = nearest(word, [...paths, ...paths.map((path) => path.split(' ').at(-1)!)]);
   return paths.find((path) => path === near || path.endsWith(` ${near}`));
 }
 
@@ -251,6 +252,7 @@ export async function misused(message: string, words: readonly string[]): Promis
   const optionIn = (word: string) => /^--(?:no-)?(\w[^=]*)/.exec(word)?.[1] ?? 'help';
   const unknown = words.find((word) => !known.map(camelCase).includes(camelCase(optionIn(word))));
   const [key, value = 'VALUE'] = unknown?.slice(2).split('=') ?? [];
+  const [, given, choices = ''] = /Given: "(.*)", Choices: (.*)/.exec(message) ?? [];
   const problem = message
     .replace(/^Not enough .* got (\d).*/, (_, given: string) => `missing: ${places[Number(given)]}`)
     .replace(/^Not enough arguments following: /, 'this option needs a value: --')
@@ -260,13 +262,16 @@ export async function misused(message: string, words: readonly string[]): Promis
     )
     .replace(/^Unknown argument/, 'unknown argument');
   // Users often write --iterations 50 instead of iterations=50.
-  const instead =
-    key !== undefined && takesOverrides(command)
-      ? `for a config key, write ${key}=${value} without dashes; `
-      : `write, for example, ${await exampleOf(command, key ?? words.at(-1))}; `;
+  const isKey = key !== undefined && takesOverrides(command);
+  const isExperiment = !/^(play|finetune)/.test(path);
+  const wrong = isKey && isExperiment ? (await import('./config/load.js')).hintForKey(key) : undefined;
+  const asKey = isKey && (wrong ?? `for a config key, write ${key}=${value} without dashes`);
+  const instead = asKey || `write, for example, ${await exampleOf(command, key ?? words.at(-1))}`;
   const usage = ['usage: policyloop', path, ...places].join(' ');
-  const near = unknown && nearest(optionIn(unknown), known);
-  return error(`${key ? `unknown option: --${key}` : problem}; ${usage}`, instead, near && `--${near}`);
+  const option = unknown && nearest(optionIn(unknown), known);
+  const near = option ? `--${option}` : given && nearest(given, choices.split(/[", ]+/));
+  const hint = `${instead}; `.replace('?;', '? Otherwise,');
+  return error(`${key ? `unknown option: --${key}` : problem}; ${usage}`, hint, near);
 }
 
 /** The names of a command's options, without its positional arguments. */

@@ -43,6 +43,11 @@ const keys: readonly Case[] = [
     'suggest the camelCase form of a snake_case key',
     'environment: CartPole-v1\nmodel: {provider: openai, name: m, base_url: http://x}',
   ],
+  ['name the key of a local model', 'environment: CartPole-v1\nmodel: {provider: local, name: q.gguf}'],
+  [
+    'say that a key is named, not written',
+    'environment: CartPole-v1\nmodel: {provider: openai, name: m, apiKey: sk-1}',
+  ],
   ['report keys of Object.prototype as unknown', `${valid}constructor: 1\n__proto__: {x: 1}`],
   ['list missing required keys with an example', 'seed: 1'],
   [

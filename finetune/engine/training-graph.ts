@@ -1,12 +1,7 @@
 /** Builds the graph of a training step from the decoder that is also used for generation. */
 import type { Blocks } from '../../src/models/local/graph/blocks.js';
 import { buildDecoder, headInput, headLogits } from '../../src/models/local/graph/decoder.js';
-import {
-  type BuiltGraph,
-  GraphBuilder,
-  type Precision,
-  type Value,
-} from '../../src/models/local/graph/graph.js';
+import { GraphBuilder, type Precision, type Value } from '../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { longSequences } from '../../src/models/local/weights/rope.js';
 import { droppedValues, gradients, keepingProducts } from './autodiff.js';
@@ -43,9 +38,9 @@ export function allParameters({
  * - `allowed`: int32 [C, K], if the objective is constrained
  * - the objective's inputs, each [C], every trained parameter by name, and random numbers if dropout is on
  * Outputs: `loss`, `logp` [C], the objective's outputs [C] and, for training, `grad.<parameter>`. Only
- * selected rows reach the head.
+ * selected rows reach the head. Also returns the graph before the backward pass, which recomputes the values in `cheap`.
  */
-export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph {
+export function buildTrainingGraph(settings: TrainingGraphSettings) {
   const { config, trainable, objective, precision, purpose, device } = settings;
   const g = new GraphBuilder(device);
   const kept = new Set<Value>();
@@ -70,6 +65,7 @@ export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph 
   const { loss, outputs = {} } = objective.build(
     tokenValues(g, precision, { logp, hidden, entropy }, constants),
   );
+  const forward = g.outline('forward');
   if (purpose === 'train') {
     const trained = allParameters(settings);
     const names = trained.map(({ name }) => name);
@@ -79,7 +75,7 @@ export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph 
   g.output('loss', loss, precision, []);
   g.output('logp', logp, precision, ['C']);
   for (const [name, value] of Object.entries(outputs)) g.output(name, value, precision, ['C']);
-  return g.build(purpose, ids);
+  return { ...g.build(purpose, ids), forward, cheap };
 }
 
 /** Adds the inputs that describe the attention blocks; also returns the inverse of each gather. */

@@ -3,9 +3,9 @@ import { version } from '../../src/base/package.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { type Interval, unbounded } from '../../src/statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
-import { comparePairs, summarizeMean } from '../../src/statistics/paired.js';
-import { verdicts } from '../../src/statistics/tests.js';
-import type { GroupDifference } from '../../src/studies/comparison/comparability.js';
+import { summarizeMean } from '../../src/statistics/paired.js';
+import { judge } from '../../src/statistics/tests.js';
+import { pairedDifference } from '../../src/studies/comparison/comparability.js';
 import type { Arm, TrainedOn } from './arms.js';
 import {
   type ArmSummaries,
@@ -115,22 +115,15 @@ function scaled(run: Measured, range: readonly [number, number] | null): Measure
   return { ...run, confirmed: high > low ? (run.confirmed - low) / (high - low) : 0.5 };
 }
 
-type Difference = Omit<GroupDifference, 'adjusted' | 'verdict' | 'difference'> & {
-  readonly difference: number;
-};
-
 /** @param returns the range of possible returns */
-function compared(
-  arms: readonly Arm[],
-  returns: Interval,
-  runsOf: RunsOf,
-): { readonly arms: Readonly<Record<string, ArmSummaries>>; readonly differences: readonly Difference[] } {
+function compared(arms: readonly Arm[], returns: Interval, runsOf: RunsOf) {
   const names = arms.map(({ name }) => name);
   const order = ['tuned' as const, ...names.filter((name) => name !== 'tuned')];
   const valuesOf = (arm: Arm['name'], metric: Metric) => runsOf(arm).map((run) => run?.[metric] ?? null);
+  const returnsOf = (arm: Arm['name']) => valuesOf(arm, 'confirmed');
   return {
     arms: Object.fromEntries(
-      names.map((name) => [
+      names.map((name): [string, ArmSummaries] => [
         name,
         forMetrics((metric) => {
           const values = valuesOf(name, metric).filter((value) => value !== null);
@@ -139,25 +132,17 @@ function compared(
       ]),
     ),
     differences: order.flatMap((of, i) =>
-      order.slice(i + 1).flatMap((against): readonly Difference[] => {
-        const found = comparePairs(valuesOf(of, 'confirmed'), valuesOf(against, 'confirmed'), returns);
-        if (found === undefined) return [];
-        const { pairs, difference, interval, winRate, p } = found;
-        return [{ of, against, test: 'paired', counts: [pairs], difference, interval, winRate, p }];
-      }),
+      order
+        .slice(i + 1)
+        .flatMap((against) => pairedDifference({ of, against }, returnsOf(of), returnsOf(against), returns)),
     ),
   };
 }
 
 /** Adds verdicts to the differences, corrected for multiple tests across all results. */
-function judged<R extends { readonly differences: readonly Difference[] }>(results: readonly R[]) {
-  const distinct = [...new Set(results.flatMap(({ differences }) => differences))];
-  const found = verdicts(distinct);
-  const verdictOf = new Map(distinct.map((difference, i) => [difference, found[i]!]));
-  return results.map((result) => ({
-    ...result,
-    differences: result.differences.map((difference) => verdictOf.get(difference)!),
-  }));
+function judged<R extends Pick<ReturnType<typeof compared>, 'differences'>>(results: readonly R[]) {
+  const found = judge(results.map(({ differences }) => differences));
+  return results.map((result, i) => ({ ...result, differences: found[i]! }));
 }
 
 function forMetrics<T>(of: (metric: Metric) => T): Readonly<Record<Metric, T>> {

@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type CommandContext, shownPath } from '../../src/base/context.js';
-import { UserError } from '../../src/base/errors.js';
 import { replaceFile } from '../../src/base/files/files.js';
 import { withoutOverrides } from '../../src/base/overrides-apart.js';
 import { loadSlurm } from '../../src/config/load.js';
@@ -13,6 +12,7 @@ import {
   hashOf,
   type PlanArguments,
   type PlanPlace,
+  refuseDirectory,
   resultFiles,
 } from '../../src/studies/plan.js';
 import { runPlan } from '../../src/studies/schedule.js';
@@ -126,7 +126,7 @@ function evaluationPlace(directory: string, plan: EvaluationPlan): PlanPlace {
   const record = (written: unknown) => {
     if (written !== undefined && (written as { readonly hash?: unknown } | null)?.hash !== hash) {
       const message = 'contains an evaluation with different models, weights, configs, overrides or seeds';
-      throw new UserError({ field: '--out', message, value: directory, hint: 'choose another directory' });
+      refuseDirectory('evaluation', directory, message);
     }
     const arms = plan.arms.map(({ name, label, hash: weights }) => ({ name, label, weights }));
     return { version: 1, kind: 'evaluation', hash, arms, seeds: plan.seeds, experiments: plan.experiments };

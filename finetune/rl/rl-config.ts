@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { ways } from '../../src/agents/reading.js';
 import { agentShape, fallbacks } from '../../src/agents/settings.js';
-import { isMapping, jsonSchemaOf, type SettingsKind } from '../../src/base/settings/schema.js';
+import { isMapping, settingsKind } from '../../src/base/settings/schema.js';
 import { shellWord } from '../../src/base/text/one-line.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { sum } from '../../src/statistics/descriptive.js';
@@ -104,14 +104,11 @@ export type RlConfig = Omit<Written, 'environment'> & {
 /** The config as written, before defaults are applied. */
 export type RlInput = z.input<typeof settings>;
 
-export const rlKind: SettingsKind<Written> = {
+export const rlKind = settingsKind<Written>({
   schema,
-  get json() {
-    return jsonSchemaOf(schema);
-  },
   example: 'updates=20 or reward.shuffle=true',
   longForm: environmentLongForm,
-};
+});
 
 /** @throws UserError that lists every problem with its location, value, alternatives and hint */
 export function loadRlConfig(...source: ConfigSource): RlConfig {

@@ -125,6 +125,8 @@ export type TrainingEvent =
       readonly totalSteps: number;
       /** Number of trained parameters. */
       readonly parameters: number;
+      /** Estimated memory of the sessions and the largest step; supervised training only. */
+      readonly sessionBytes?: number;
       /** The splits of the dataset. */
       readonly training?: ReadSplit;
       readonly validation?: ReadSplit;

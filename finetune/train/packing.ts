@@ -224,14 +224,14 @@ export function usableExamples(
   return weighted;
 }
 
-const validationGroup = 64;
+/** Examples in a group of the validation; a group is read in parts, like a step. */
+export const validationGroup = 64;
 
-export function validationParts(examples: readonly TokenExample[], settings: OrderSettings): readonly Part[] {
-  const grouped = { ...settings, batchExamples: validationGroup };
-  return planEpoch(unitsOf(examples, settings), grouped, 0).flatMap((step) =>
+/** The parts of all steps of the first epoch. */
+export const epochParts = (examples: readonly TokenExample[], settings: OrderSettings): readonly Part[] =>
+  planEpoch(unitsOf(examples, settings), settings, 0).flatMap((step) =>
     layOut(
       step.map((index) => examples[index]!),
       settings,
     ),
   );
-}

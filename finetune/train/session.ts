@@ -6,7 +6,7 @@ import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
 import { messageOf, UserError } from '../../src/base/errors.js';
 import { readJsonLines } from '../../src/base/files/json-lines.js';
-import { lockRun } from '../../src/base/files/lock.js';
+import { isLocked, lockRun } from '../../src/base/files/lock.js';
 import { openPage } from '../../src/base/open-page.js';
 import { formatBytes, formatDuration, plural } from '../../src/base/text/numbers.js';
 import { shellWord } from '../../src/base/text/one-line.js';
@@ -105,10 +105,10 @@ export async function runTraining<T extends Trained>(
   const checkpoint = join(output, trainingFiles.checkpoint);
   if (args.finish && !existsSync(checkpoint))
     throw new UserError({
-      field: '--finish',
-      value: checkpoint,
-      message: 'this training run has no checkpoint yet',
-      hint: 'run it without --finish first',
+      ...{ field: '--finish', value: checkpoint, message: 'this training run has no checkpoint yet' },
+      hint: isLocked(join(output, trainingFiles.lock))
+        ? 'it is still running; wait for its first checkpoint, or stop it with Ctrl-C'
+        : 'run it without --finish first',
     });
   if (args.dryRun) return dryRun(job, args, context);
   const words = [shownPath(resolve(cwd, args.config), cwd), ...args.overrides].map(shellWord);
@@ -176,12 +176,12 @@ async function dryRun<T extends Trained>(
   const [start] = starts;
   if (start === undefined) throw withChangedKeys(thrown, output, about.config);
   const metric = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() })(start);
+  const { kind: _, sessionBytes, ...counts } = start;
   // Gradients and the two averages of Adam; weights are in memory already.
-  const bytes = metric.rssBytes + 12 * start.parameters;
+  const bytes = metric.rssBytes + 12 * start.parameters + (sessionBytes ?? 0);
   const earlier = readJsonLines<Metric>(join(output, trainingFiles.metrics), { repair: false }) ?? [];
   const seconds = secondsLeftOf([...earlier.filter(({ step }) => step <= start.step), metric]);
   const place = (path: string) => shownPath(path, cwd);
-  const { kind: _, ...counts } = start;
   const time =
     seconds === undefined ? `unknown; to measure it, train a few ${unit}s` : formatDuration(1000 * seconds);
   print(
@@ -190,7 +190,7 @@ async function dryRun<T extends Trained>(
       : [
           job.line(metric, [metric]) ?? plural(start.totalSteps, unit),
           `trains     ${plural(start.parameters, 'parameter')} of ${place(about.model)} (${about.method})`,
-          `memory     at least ${formatBytes(bytes)}`,
+          `memory     ${sessionBytes === undefined ? 'at least' : 'about'} ${formatBytes(bytes)}`,
           `time       ${time}`,
           `output     ${place(output)}${start.step > 0 ? `, resuming after ${unit} ${start.step}` : ''}`,
         ].join('\n'),

@@ -1,9 +1,10 @@
 /** Supervised training: a model learns the answers of a dataset, or to prefer the better answers of pairs. */
 import { mkdirSync } from 'node:fs';
 import { isSampled, type Sample } from '../../src/runs/training/samples.js';
+import { firstLargest } from '../../src/statistics/descriptive.js';
 import { contentHash } from '../dataset/lineage.js';
 import { type Conversation, endOfAnswer, renderExample } from '../dataset/read-dataset.js';
-import { exampleLength, type InputsOf, type TokenExample } from '../engine/batch.js';
+import { exampleLength, type InputsOf, makeBatch, type TokenExample } from '../engine/batch.js';
 import {
   bestParameters,
   freshState,
@@ -12,8 +13,10 @@ import {
   readCheckpoint,
   type StepLoss,
 } from '../engine/checkpoint.js';
+import { sessionBytes } from '../engine/memory.js';
 import type { Objective } from '../engine/objective.js';
 import { openMuon } from '../engine/optimisers.js';
+import { buildTrainingGraph } from '../engine/training-graph.js';
 import { orOutOfMemory, type Parameter, parameterCount } from '../engine/training-session.js';
 import { templateAlarms } from './alarms.js';
 import type { EventOf, TrainingEvent } from './events.js';
@@ -22,15 +25,17 @@ import { openModel, planModel, writeResult } from './method.js';
 import { type Compared, dpo, dpoInputs, sft, sftInputs } from './objectives/answers.js';
 import { likelihood } from './objectives/terms.js';
 import {
+  epochParts,
   joinedExamples,
   layOut,
   type OrderSettings,
   type Part,
+  placesOf,
   planEpoch,
   stepsPerEpoch,
   unitsOf,
   usableExamples,
-  validationParts,
+  validationGroup,
 } from './packing.js';
 import { chosenSamples, openSamples } from './samples.js';
 import { fixedSettings, type TrainConfig } from './train-config.js';
@@ -92,11 +97,13 @@ async function learn(
   const state = readCheckpoint(checkpoint, parameters, owner.identity) ?? freshState(parameters);
   const { epochs, maxSteps = Number.POSITIVE_INFINITY } = config;
   const totalSteps = Math.min(maxSteps, epochs * stepsPerEpoch(training.length, order));
+  const heldOut = epochParts(validation, { ...order, batchExamples: validationGroup });
   hooks.onEvent?.({
     kind: 'start',
     step: state.step,
     totalSteps,
     parameters: parameterCount(parameters),
+    sessionBytes: bytesOf(model, epochParts(training, order), heldOut),
     training: readSplit(training),
     validation: readSplit(validation),
     ...(state.best && { best: stepLoss(state.best) }),
@@ -111,7 +118,6 @@ async function learn(
       : undefined;
   const prompts = chosenSamples(data.validation, config);
   const samples = prompts.length === 0 ? undefined : openSamples(model, prompts);
-  const heldOut = validationParts(validation, order);
   const batchOf = batches(training, order);
   const settings = {
     ...config,
@@ -157,6 +163,16 @@ async function learn(
   } finally {
     await Promise.all([session, evaluator, muon, samples].map((one) => one?.close()));
   }
+}
+
+/** Estimated bytes of all sessions, given the parts of an epoch and of the validation. */
+function bytesOf({ config, device, trainable }: OpenedModel, ...splits: (readonly Part[])[]): number {
+  const settings = { config, trainable, objective: sft, precision: 'float32', purpose: 'train' } as const;
+  const [step, evaluation] = splits.map((parts) => {
+    const largest = parts[firstLargest(parts.map(placesOf))];
+    return largest && makeBatch(largest, () => ({ weights: 1 }));
+  });
+  return sessionBytes(buildTrainingGraph({ ...settings, device }), config, step!, evaluation);
 }
 
 /** Pairs stay together, so that a step compares their answers. */

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
-import { jsonSchemaOf, type SettingsKind } from '../../src/base/settings/schema.js';
+import { type SettingsKind, settingsKind } from '../../src/base/settings/schema.js';
 import { overlaid, parseSettings, type Settings } from '../../src/base/settings/settings.js';
 import { openConfig } from '../../src/config/file.js';
 import { type AdaptableModule, adaptableModules } from '../../src/models/local/graph/adapter.js';
@@ -241,13 +241,10 @@ export const trainConfigSchema = settings
 
 export type TrainConfig = z.output<typeof trainConfigSchema> & { readonly output: string };
 
-export const trainingKind: SettingsKind<z.output<typeof trainConfigSchema>> = {
+export const trainingKind = settingsKind<z.output<typeof trainConfigSchema>>({
   schema: trainConfigSchema,
-  get json() {
-    return jsonSchemaOf(trainConfigSchema);
-  },
   example: 'epochs=1 or method.rank=16',
-};
+});
 
 /** Settings that a resumed training may change. The contents of the model and the dataset are compared, not their paths. */
 const changeable = new Set(

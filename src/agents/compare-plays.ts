@@ -10,9 +10,8 @@ import type { GameRecord } from '../runs/events.js';
 import { findRuns } from '../runs/listing/names.js';
 import { openLogs, runFiles } from '../runs/reader.js';
 import { describeReason } from '../runs/summary.js';
-import { comparePairs } from '../statistics/paired.js';
 import { verdicts } from '../statistics/tests.js';
-import type { GroupDifference } from '../studies/comparison/comparability.js';
+import { type GroupDifference, pairedDifference } from '../studies/comparison/comparability.js';
 import { type CompareRequest, nothingLeft } from '../studies/comparison/compare.js';
 import type { LeftOut } from '../studies/comparison/run-comparison.js';
 import { differenceColumnsOf, leftOutText } from '../studies/comparison/table.js';
@@ -140,12 +139,11 @@ function differencesOf(
     all.slice(i + 1).flatMap(({ games: others, name: against }) => {
       const values = new Map(others.map((game) => [game.seed, game[measure]!]));
       const shared = games.filter(({ seed }) => values.has(seed));
-      const difference = comparePairs(
+      return pairedDifference(
+        { of, against },
         shared.map((game) => game[measure]!),
         shared.map(({ seed }) => values.get(seed)!),
       );
-      if (difference === undefined) return [];
-      return [{ ...difference, of, against, test: 'paired' as const, counts: [difference.pairs] }];
     }),
   );
   return verdicts(found);

@@ -1,8 +1,7 @@
 /** Defines the config of an agent run. */
-import { basename, extname } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { jsonSchemaOf, type SettingsKind } from '../base/settings/schema.js';
+import { settingsKind } from '../base/settings/schema.js';
 import { overlaid, parseSettings, type Settings, withoutUnknownKeys } from '../base/settings/settings.js';
 import { nameSchema, withModules } from '../config/config.js';
 import { openConfig } from '../config/file.js';
@@ -91,20 +90,15 @@ const schema = settings.superRefine(({ model, player }, context) => {
     });
 });
 
-export const playKind: SettingsKind<Written> = {
+export const playKind = settingsKind<Written>({
   schema,
-  get json() {
-    return jsonSchemaOf(schema);
-  },
   example: 'episodes=20 or player=random',
   expand: withModules,
   longForm: (path, value) => (path.length === 1 && path[0] === 'environment' ? { id: value } : undefined),
-};
+});
 
 export interface LoadedPlay {
   readonly config: PlayConfig;
-  /** Name of the config file without its extension. */
-  readonly stem: string;
   readonly notes: readonly string[];
   readonly locate: Settings['locate'];
 }
@@ -132,7 +126,6 @@ export function loadPlayConfig(
       ...config,
       environment: typeof environment === 'string' ? { id: environment, options: {} } : environment,
     },
-    stem: basename(source.path, extname(source.path)),
     notes: read.notes,
     locate: read.locate,
   };

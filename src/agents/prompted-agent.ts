@@ -167,10 +167,7 @@ const vector = maybe('Form of an action, if it consists of numbers', {
   example: text('Example of an action: zeros, separated by commas'),
 });
 
-const common = {
-  json: flag('True if the reply must be a JSON object'),
-  vector,
-};
+const common = { json: flag('True if the reply must be a JSON object'), vector };
 
 /** Variables of `system.hbs`, in addition to the environment's `facts`. */
 export const systemSchema = z.strictObject({

@@ -1,9 +1,9 @@
 /** Plays the games of a config in a run directory, and resumes interrupted agent runs. */
 
-import { basename, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
-import { claimDirectory, replaceFile } from '../base/files/files.js';
+import { replaceFile } from '../base/files/files.js';
 import { isLocked } from '../base/files/lock.js';
 import { openPage } from '../base/open-page.js';
 import { plural } from '../base/text/numbers.js';
@@ -11,7 +11,7 @@ import { fitted } from '../base/text/width.js';
 import { withListPrice } from '../models/hosted/prices.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
 import { limitField, limitText } from '../runs/calls.js';
-import { createRunDirectory } from '../runs/create.js';
+import { createRunDirectory, newRunPath } from '../runs/create.js';
 import { refuseDifferences, requireSame } from '../runs/fingerprint.js';
 import { findRun } from '../runs/listing/names.js';
 import { alreadyRunning } from '../runs/listing/stop.js';
@@ -20,7 +20,7 @@ import { readManifest, runFiles } from '../runs/reader.js';
 import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
 import type { ScheduleArguments } from '../studies/plan.js';
 import { finishLeft } from '../studies/resume.js';
-import { located, runName } from '../studies/run.js';
+import { located } from '../studies/run.js';
 import { createDisplay } from '../studies/run-progress.js';
 import { loadPlayConfig, playYaml } from './play-config.js';
 import { playInDirectory } from './play-games.js';
@@ -41,18 +41,14 @@ export async function playConfig(
   },
   context: CommandContext,
 ): Promise<number> {
-  const { config: file, overrides, runDir, runsDir } = args;
-  const loaded = loadPlayConfig(file, overrides, context.cwd);
+  const loaded = loadPlayConfig(args.config, args.overrides, context.cwd);
   for (const note of loaded.notes) context.note(note);
   return located(loaded, async () => {
     const { model } = loaded.config;
     const config = { ...loaded.config, ...(model && { model: withListPrice(model, context.env) }) };
     const setup = await setUpPlay(config, context.env);
     await openModel(setup, context);
-    const place =
-      runDir === undefined
-        ? claimDirectory(resolve(context.cwd, runsDir), runName(config, `${loaded.stem}.yaml`, context.now()))
-        : resolve(context.cwd, runDir);
+    const place = newRunPath(args, args.config, context, config.name);
     const directory = createRunDirectory(place, {
       configYaml: playYaml(config),
       manifest: playManifest(setup, basename(place), context.now()),

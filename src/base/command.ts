@@ -73,10 +73,7 @@ export const common = {
   },
   runDir: { ...text, describe: 'Directory of this run (default: a new one in --runs-dir)' },
   runsDir: { ...text, default: 'buffers', describe: 'Directory for runs' },
-  out: {
-    ...text,
-    describe: 'Directory for the runs and the result (default: a fixed one in --runs-dir)',
-  },
+  out: { ...text, describe: 'Directory for the runs and the result (default: a fixed one in --runs-dir)' },
   workers: {
     ...number,
     describe: "Threads that play episodes, or processes for gymnasium: environments (default: the config's)",
@@ -86,10 +83,7 @@ export const common = {
     type: 'boolean',
     describe: 'Submit the runs to Slurm; repeat the command to see their progress and results',
   },
-  part: {
-    ...text,
-    describe: 'Start only this part of the runs, e.g. 0/4 to 3/4 for four parts',
-  },
+  part: { ...text, describe: 'Start only this part of the runs, e.g. 0/4 to 3/4 for four parts' },
   wait: { ...number, default: 10, describe: 'Seconds to wait for the command to take effect' },
   open: { type: 'boolean', describe: 'Open the page in the browser' },
   quiet: { ...flag, describe: 'Hide progress' },

@@ -86,12 +86,7 @@ export const defaultBaseline = (name: BaselineName): BaselineConfig =>
 /** @throws UserError if the baseline is unknown */
 export function requireBaseline(field: string, name: string): BaselineName {
   if (isBaselineName(name)) return name;
-  throw new UserError({
-    field,
-    message: 'unknown baseline',
-    value: name,
-    alternatives: [...baselineNames],
-  });
+  throw new UserError({ field, message: 'unknown baseline', value: name, alternatives: [...baselineNames] });
 }
 
 /** The arm of a study that runs a baseline with its default settings. */

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { longestPart } from '../base/files/regular-file.js';
 import { isModulePath } from '../base/modules/user-module.js';
-import { isMapping, jsonSchemaOf, type SettingsKind } from '../base/settings/schema.js';
+import { isMapping, settingsKind } from '../base/settings/schema.js';
 import { environmentSchema } from '../environments/settings.js';
 import { policySchema } from '../policies/families.js';
 import { memorySchema, promptsSchema } from '../prompting/settings.js';
@@ -174,11 +174,8 @@ function withModule(section: Record<string, unknown>, key: 'kind' | 'provider'):
   return typeof name === 'string' && isModulePath(name) ? { [key]: 'module', ...rest, path: name } : section;
 }
 
-export const experimentKind: SettingsKind<ParsedConfig> = {
+export const experimentKind = settingsKind<ParsedConfig>({
   schema: configSchema,
-  get json() {
-    return jsonSchemaOf(configSchema);
-  },
   example: 'iterations=50 or model.name=qwen3:8b',
   expand: withModules,
   longForm(path, value) {
@@ -188,7 +185,7 @@ export const experimentKind: SettingsKind<ParsedConfig> = {
       value,
     );
   },
-};
+});
 
 /** Replaces defaults that apply only to parameters and, if no model reads the prompts, any set for parameters. */
 function withProgramPrompts({ prompts, ...config }: ParsedConfig) {

@@ -1,7 +1,8 @@
 /** Finds and reads configs of every kind, by path or by the name of a bundled one. */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve, sep } from 'node:path';
 import { messageOf, nearest, UserError } from '../base/errors.js';
+import { nearestFile } from '../base/files/files.js';
 import { readRegularFile } from '../base/files/regular-file.js';
 import { packageRoot } from '../base/package.js';
 import { isMapping, valueAt } from '../base/settings/schema.js';
@@ -95,7 +96,7 @@ export function openConfig(
   }
   const is = ready ?? kindIn(content) ?? kind;
   if (is !== kind) {
-    const near = ready && nearestFile(name, cwd);
+    const near = ready && nearestFile(name, cwd, /\.ya?ml$/);
     throw new UserError({
       file: path,
       message: `this is ${configKinds[is].title}, not ${configKinds[kind].title}`,
@@ -127,7 +128,9 @@ function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: R
   const bundled = bundledConfigs(kind);
   const stem = stemOf(name);
   const near =
-    nearestFile(name, cwd) ?? bundled.find((config) => basename(config) === stem) ?? nearest(stem, bundled);
+    nearestFile(name, cwd, /\.ya?ml$/) ??
+    bundled.find((config) => basename(config) === stem) ??
+    nearest(stem, bundled);
   throw new UserError({
     file: name,
     message: 'no such file or bundled config',
@@ -137,14 +140,6 @@ function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: R
         ? 'pass the path of a YAML file, or one of these names'
         : `did you mean \`${near}\`?`,
   });
-}
-
-/** The path of the config with the most similar name in the same folder. */
-function nearestFile(name: string, cwd: string): string | undefined {
-  const folder = resolve(cwd, dirname(name));
-  const files = existsSync(folder) ? readdirSync(folder).filter((file) => /\.ya?ml$/.test(file)) : [];
-  const near = nearest(basename(name), files);
-  return near && join(dirname(name), near);
 }
 
 /** The file; undefined if it doesn't exist. */

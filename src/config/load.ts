@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { type Problem, UserError } from '../base/errors.js';
-import { oneScreen, type Path } from '../base/settings/issues.js';
+import { oneScreen, type Path, wrongKeyHint } from '../base/settings/issues.js';
 import { isMapping, type SettingsKind, valueAt } from '../base/settings/schema.js';
 import {
   overlaid,
@@ -116,18 +116,23 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
   return absolute(parseSettings(kind, content, where), source.folder, options.cwd ?? '');
 }
 
+/** What to write instead of a key that experiments lack, maybe empty; undefined for their own keys. */
+export const hintForKey = (key: string) => manyRunsHint(key) ?? wrongKeyHint(key, experimentKind.json);
+
+/** Which command to use for a key for several runs of a config; undefined for other keys. */
+const manyRunsHint = (key: string): string | undefined =>
+  /^(sweep|repeats?|repetitions|trials|runs)$/.test(key)
+    ? `use policyloop sweep${key === 'sweep' ? '' : ' CONFIG seed=1..3'} (with --dry-run for an estimate)`
+    : undefined;
+
 /** Refuses keys for several runs of a config. */
 function refuseManyRuns(input: Readonly<Record<string, unknown>>, where: Where): void {
-  const isOfMany = (key: string) =>
-    /^(sweep|repeat|repetitions|trials|runs)$/.test(key) || (key === 'repeats' && Number(input[key]) > 0);
+  // `repeats: behaviour` is a setting of one run.
+  const isOfMany = (key: string) => manyRunsHint(key) !== undefined && typeof input[key] !== 'string';
   const field = Object.keys(input).find(isOfMany);
   if (field === undefined) return;
-  throw new UserError({
-    ...where([field], 'key'),
-    field,
-    message: 'this config describes many runs',
-    hint: `use policyloop sweep${field === 'sweep' ? '' : ' CONFIG seed=1..3'} (with --dry-run for an estimate), or add ${field}= to ignore it`,
-  });
+  const hint = `${manyRunsHint(field)}, or add ${field}= to ignore it`;
+  throw new UserError({ ...where([field], 'key'), field, message: 'this config describes many runs', hint });
 }
 
 /** Sets the folder in which Python looks for the module of `gymnasium:module:Env-v0`: by default, the config's folder. */

@@ -1,6 +1,6 @@
 /** The sections `sweep` and `slurm`: the values to try, and the cluster resources to use. */
 import { z } from 'zod';
-import { jsonSchemaOf, type SettingsKind } from '../base/settings/schema.js';
+import { settingsKind } from '../base/settings/schema.js';
 import { limitsSchema } from './limits.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -59,14 +59,13 @@ export const slurmSchema = z.strictObject({
 
 export type SlurmConfig = z.output<typeof slurmSchema>;
 
-/** Settings of a single section, which is read before the configs of the runs exist. */
-function sectionKind<Shape extends z.ZodRawShape>(
-  shape: Shape,
-  example: string,
-): SettingsKind<z.output<z.ZodObject<Shape>>> {
-  const schema = z.strictObject(shape) as unknown as z.ZodObject<Shape>;
-  return { schema, json: jsonSchemaOf(schema), example };
-}
+/** The settings of a single section, which is read before the configs of the runs exist; so are those of `slurmKind`. */
+export const sweepKind = settingsKind({
+  schema: z.strictObject({ sweep: sweepSchema }),
+  example: 'sweep.method=random',
+});
 
-export const sweepKind = sectionKind({ sweep: sweepSchema }, 'sweep.method=random');
-export const slurmKind = sectionKind({ slurm: slurmSchema }, 'slurm.partition=short');
+export const slurmKind = settingsKind({
+  schema: z.strictObject({ slurm: slurmSchema }),
+  example: 'slurm.partition=short',
+});

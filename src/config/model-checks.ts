@@ -47,7 +47,7 @@ function secretProblems(model: SingleModelConfig, field: string): readonly Found
       return [
         addressProblem(`${field}.baseUrl`, model.baseUrl, 'OPENAI_BASE_URL'),
         // Any other string may be the key itself, so don't show it.
-        !/^[A-Za-z_]\w*$/.test(model.apiKeyEnv) && {
+        /^\d|\W|(?:^|_)(?=[A-Z0-9]*[a-z])(?=[A-Za-z]*\d)[^_]{16}/.test(model.apiKeyEnv) && {
           field: `${field}.apiKeyEnv`,
           message: 'this is not the name of an environment variable',
           hint: 'put the key into an environment variable, and use the name of that variable here',

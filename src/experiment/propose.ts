@@ -104,7 +104,7 @@ export async function ask(
   const { check, iteration, purpose = 'proposal' } = question;
   const reader = languageModelOf(config.model);
   const deadline = deadlineOf(experiment);
-  const ignore = onAbort(finish, () => sayWait(experiment, deadline?.leftMs));
+  const ignore = onAbort(finish, () => !abort.aborted && sayWait(experiment, deadline?.leftMs));
   const earlier = experiment.earlier.filter(
     (call) => call.iteration === iteration && stageOf(call) === purpose,
   );

@@ -11,12 +11,12 @@ import {
   rmSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, extname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import { claimDirectory, plainName } from '../base/files/files.js';
+import { newRunPath } from '../runs/create.js';
 import { findRun } from '../runs/listing/names.js';
 import { readManifest, runFiles, statusOf } from '../runs/reader.js';
 
@@ -37,9 +37,7 @@ export async function launchRun(
   runsDir: string,
   outside: Outside,
 ): Promise<Launched> {
-  const [day, time] = outside.now().toISOString().replaceAll(/[-:]/g, '').split(/[T.]/);
-  const stem = plainName(basename(config, extname(config)), 'run');
-  const path = claimDirectory(resolve(outside.cwd, runsDir), `${stem}-${day}-${time}`);
+  const path = newRunPath({ runsDir }, config, outside);
   // Other tools accept the run as soon as this file exists.
   const isBegun = () => existsSync(join(path, runFiles.manifest));
   try {

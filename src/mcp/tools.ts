@@ -131,10 +131,7 @@ export const tools: readonly Tool[] = [
     command: 'stop',
     reads: false,
     description: 'Stops runs after their current iteration; resume_run can continue them',
-    input: z.strictObject({
-      runs,
-      now: z.boolean().optional().describe('Abort pending calls'),
-    }),
+    input: z.strictObject({ runs, now: z.boolean().optional().describe('Abort pending calls') }),
   },
   {
     name: 'evaluate_run',

@@ -67,10 +67,10 @@ export const openaiSchema = z.strictObject({
     httpUrl.optional(),
   ),
   apiKeyEnv: about(
-    'Environment variable that contains the key; a server on this machine needs no key',
+    'Name of the environment variable that contains the key; a server on this machine needs no key',
     text.default('OPENAI_API_KEY'),
     // Users may put the key itself here, so messages must not show it.
-    { writeOnly: true },
+    { writeOnly: true, aliases: ['apiKey', 'key', 'token'] },
   ),
   maxTokens: count(1).optional().describe("Maximum tokens per completion (default: the provider's)"),
   reasoningEffort: about(

@@ -17,9 +17,7 @@ const binsSchema = z.union([
       'Number of bins of equal width; values outside the range fall into the outermost ones',
     ),
   }),
-  z.strictObject({
-    edges: z.array(z.number()).describe('Inner edges, ascending; n edges make n + 1 bins'),
-  }),
+  z.strictObject({ edges: z.array(z.number()).describe('Inner edges, ascending; n edges make n + 1 bins') }),
 ]);
 
 const projectionSchema = z.strictObject({

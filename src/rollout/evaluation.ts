@@ -92,10 +92,7 @@ export async function evaluate(
   seeds: readonly number[],
   signal?: AbortSignal,
 ): Promise<Evaluation> {
-  const tasks = seeds.map((seed, i) => ({
-    seed,
-    record: isRecorded(i, setting),
-  }));
+  const tasks = seeds.map((seed, i) => ({ seed, record: isRecorded(i, setting) }));
   signal?.throwIfAborted();
   const played = await abortable(play(setting, parameters, tasks, signal), signal);
   for (const [i, episode] of played.entries()) requireUsable(episode.return, setting, seeds[i]!);

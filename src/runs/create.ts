@@ -1,12 +1,28 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, extname, join, resolve } from 'node:path';
+import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import { makeDirectory, replaceFile } from '../base/files/files.js';
+import { claimDirectory, makeDirectory, plainName, replaceFile } from '../base/files/files.js';
 import { isLocked, lockRun } from '../base/files/lock.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { Manifest } from './manifest.js';
 import { nothingRecorded, runFiles } from './reader.js';
 import { type RunDirectory, RunWriter } from './writer.js';
+
+/**
+ * The directory of a new run: `runDir` or, created in `runsDir`, `<name>-<date>-<time>` in UTC.
+ * @param name the config's `name` (default: the name of its file)
+ */
+export function newRunPath(
+  { runDir, runsDir }: { readonly runDir?: string | undefined; readonly runsDir: string },
+  file: string,
+  { cwd, now }: Pick<CommandContext, 'cwd' | 'now'>,
+  name = plainName(basename(file, extname(file)), 'run'),
+): string {
+  if (runDir !== undefined) return resolve(cwd, runDir);
+  const [date, time] = now().toISOString().replaceAll(/[-:]/g, '').split(/[T.]/);
+  return claimDirectory(resolve(cwd, runsDir), `${name}-${date}-${time}`);
+}
 
 /** @throws UserError if the directory is locked or not empty; files left by an interrupted start don't count */
 export function createRunDirectory(

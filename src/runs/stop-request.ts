@@ -41,8 +41,8 @@ export function watchStopRequests(
   const look = () => {
     if (!existsSync(fileOf(directory))) return;
     const request = unlessRefused(() => requestShape.safeParse(readOwnJson(fileOf(directory))).data);
-    own.finish.abort();
     if (request?.now === true) own.abort.abort();
+    own.finish.abort();
   };
   if (isShared) look();
   else dropStopRequest(directory);

@@ -24,7 +24,7 @@ export async function halve<T>(
 ): Promise<readonly T[]> {
   const rounds = roundsFor(all.length);
   let left = all.map((one) => ({ one, returns: [] as readonly number[] }));
-  const ranked: T[] = [];
+  let ranked: readonly T[] = [];
   for (let round = 0, first = 0; round < rounds && left.length > 1; round++) {
     const count = Math.floor(budget / rounds / left.length);
     const played: typeof left = [];
@@ -34,9 +34,9 @@ export async function halve<T>(
     }
     first += count;
     played.sort((a, b) => mean(b.returns) - mean(a.returns));
-    left = played.splice(0, Math.ceil(left.length / 2)) as typeof left;
+    left = played.splice(0, Math.ceil(left.length / 2));
     for (const { one, returns } of played) onOut(one, returns);
-    ranked.unshift(...played.map(({ one }) => one));
+    ranked = [...played.map(({ one }) => one), ...ranked];
   }
   for (const { one, returns } of left) if (returns.length > 0) onOut(one, returns);
   return [...left.map(({ one }) => one), ...ranked];

@@ -120,6 +120,13 @@ export function verdicts<T extends Tested>(together: readonly T[]): readonly (T 
   });
 }
 
+/** Judges the differences of several results together; a difference that is part of several results counts once. */
+export function judge<T extends Tested>(results: readonly (readonly T[])[]) {
+  const distinct = [...new Set(results.flat())];
+  const judged = new Map(verdicts(distinct).map((difference, i) => [distinct[i]!, difference]));
+  return results.map((own) => own.map((difference) => judged.get(difference)!));
+}
+
 function verdict(interval: Interval | null, adjusted: number | null): Verdict {
   if (interval === null || adjusted === null) return 'too-few';
   if (adjusted >= significance) return 'no-evidence';

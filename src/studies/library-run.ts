@@ -4,18 +4,18 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import { claimDirectory } from '../base/files/files.js';
 import type { Config, ConfigInput } from '../config/config.js';
 import { loadConfig, parseConfig } from '../config/load.js';
 import { checkedEnvironment, type UserEnvironment } from '../environments/catalogue/module-environment.js';
 import { customPrefix } from '../environments/catalogue/open.js';
 import { assemble, type OwnParts } from '../experiment/setup/assemble.js';
 import { checkedModel, type UserModel } from '../models/user-model.js';
+import { newRunPath } from '../runs/create.js';
 import type { RunEvent } from '../runs/events.js';
 import { runFiles } from '../runs/reader.js';
 import { type RunResult, resultOf, summaryOf } from '../runs/summary.js';
 import { reopenRun } from './resume.js';
-import { beginRun, executeRun, runName } from './run.js';
+import { beginRun, executeRun } from './run.js';
 
 export interface RunOptions {
   /** Replaces the config's model. The run doesn't close it. */
@@ -50,19 +50,16 @@ export async function runLibrary(
 ): Promise<RunOutcome> {
   const own = ownParts(options);
   const config = configOf(given, own, outside.cwd);
-  const claim = () =>
-    claimDirectory(
-      resolve(outside.cwd, options.runsDir ?? 'buffers'),
-      runName(config, typeof given === 'string' ? given : 'run', outside.now()),
-    );
-  const chosen = options.directory === undefined ? undefined : resolve(outside.cwd, options.directory);
+  const { directory: runDir, runsDir = 'buffers' } = options;
+  const file = typeof given === 'string' ? given : 'run';
+  const chosen = runDir === undefined ? undefined : resolve(outside.cwd, runDir);
   const isThere = chosen !== undefined && existsSync(join(chosen, runFiles.manifest));
   const signal = options.signal ?? new AbortController().signal;
   const run = isThere
     ? await reopenRun(chosen, config, outside, { own })
     : await beginRun(
         await assemble(config, outside.env, undefined, { ...own, ask: signal }),
-        () => chosen ?? claim(),
+        () => newRunPath({ runDir, runsDir }, file, outside, config.name),
         outside,
       );
   // Nothing is left to do in a complete run.

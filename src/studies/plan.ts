@@ -48,10 +48,7 @@ export interface RunEnd {
 }
 
 /** File names of the results of studies. */
-export const resultFiles = {
-  evaluation: 'evaluation.json',
-  sweep: 'sweep.json',
-} as const;
+export const resultFiles = { evaluation: 'evaluation.json', sweep: 'sweep.json' } as const;
 
 /** Options that control how runs are executed and shown. */
 export interface ScheduleArguments {

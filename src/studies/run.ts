@@ -1,13 +1,11 @@
 /** Starts a run. `policyloop run` comes here first; the loop is `experiment/experiment.ts`. */
 
-import { basename, extname, resolve } from 'node:path';
+import { basename } from 'node:path';
 import { withWorkers } from '../base/command.js';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { FailedWork, formatProblem, messageOf, UserError } from '../base/errors.js';
-import { claimDirectory, plainName } from '../base/files/files.js';
 import { warningText } from '../base/text/progress.js';
 import { fitted } from '../base/text/width.js';
-import type { Config } from '../config/config.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
 import { runExperiment } from '../experiment/experiment.js';
 import { makeRoom } from '../experiment/preflight/ask-model.js';
@@ -18,7 +16,7 @@ import { catchUp, keepManifest } from '../experiment/setup/keep-manifest.js';
 import { experimentIn, newManifest } from '../experiment/setup/open-experiment.js';
 import { contextOf } from '../experiment/setup/open-models.js';
 import type { ParameterSpec } from '../policies/policy.js';
-import { createRunDirectory } from '../runs/create.js';
+import { createRunDirectory, newRunPath } from '../runs/create.js';
 import type { RunEvent } from '../runs/events.js';
 import { watchStopRequests } from '../runs/stop-request.js';
 import { describeResult, type RunResult, resultOf, summaryOf } from '../runs/summary.js';
@@ -62,13 +60,7 @@ export async function runConfig(
         await closeEnvironment(assembly);
       }
     }
-    const place = () =>
-      args.runDir === undefined
-        ? claimDirectory(
-            resolve(context.cwd, args.runsDir),
-            runName(assembly.config, args.config, context.now()),
-          )
-        : resolve(context.cwd, args.runDir);
+    const place = () => newRunPath(args, args.config, context, assembly.config.name);
     // Notes from importing the config, to be stored in the run.
     const notes = loaded.imported === undefined ? [] : loaded.notes;
     return finishRun(await beginRun(assembly, place, context, notes), args, context);
@@ -214,8 +206,9 @@ export async function beginRun(
 export async function openModel(assembly: Assembly, { note, stop }: Outside): Promise<void> {
   try {
     await makeRoom(assembly, stop?.finish, ({ kind, message }) => {
-      if (kind === 'network')
-        throw new FailedWork({ message, hint: 'start the server, then repeat the command' });
+      const isHere = /\/\/(127\.|\[::1\]|localhost)/.test(message);
+      const repair = isHere ? 'start the server' : 'check the address and your network';
+      if (kind === 'network') throw new FailedWork({ message, hint: `${repair}, then repeat the command` });
       note(warningText(`${message}; the run fails if the model still doesn’t answer after the warm-up`));
     });
     for (const model of languageModelsOf(assembly)) {
@@ -259,11 +252,4 @@ export async function finishRun(
     throw error;
   }
   return exitCodeOf(printResult(directory.path, assembly.family.parameters, json, context).status);
-}
-
-/** Name of a new run's directory: `<name>-<date>-<time>` in UTC; `<name>` is the config's `name`, or its file's. */
-export function runName(config: Pick<Config, 'name'>, file: string, now: Date): string {
-  const stem = config.name ?? plainName(basename(file, extname(file)), 'run');
-  const [date, time] = now.toISOString().split('T') as [string, string];
-  return `${stem}-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`;
 }

@@ -5,13 +5,13 @@ import { parseFilter } from '../runs/listing/filter.js';
 import type { Item } from '../runs/listing/item.js';
 import { isBelow, type Place } from '../runs/listing/scan.js';
 import { summarizeMean } from '../statistics/paired.js';
-import { meanBySeed } from '../studies/comparison/comparability.js';
+import { confirmedBySeed, meanBySeed } from '../studies/comparison/comparability.js';
 import { nothingLeft, selected } from '../studies/comparison/compare.js';
-import { type ConfiguredRun, commonRange } from '../studies/comparison/compared-runs.js';
+import { commonRange } from '../studies/comparison/compared-runs.js';
 import { comparisonPage } from '../studies/comparison/page.js';
 import { compareGroups } from '../studies/comparison/run-comparison.js';
 import { groupRuns } from '../studies/comparison/run-groups.js';
-import type { GroupFigures, GroupMean } from '../web/messages.js';
+import type { GroupFigures } from '../web/messages.js';
 import type { Page } from '../web/page.js';
 import { type Group, groupsOf, sortedGroups } from '../web/table/groups.js';
 import { mostCompared, stateOf } from '../web/table/state.js';
@@ -33,8 +33,9 @@ function namedPlaces(places: readonly Place[], query: URLSearchParams): readonly
   return [...new Set(named)];
 }
 
-/** Groups the items that match the query's filter. */
-function filteredGroups(places: readonly Place[], query: URLSearchParams): readonly Group[] {
+/** Groups the items that the query's `of` and filter select. */
+function filteredGroups(all: readonly Place[], query: URLSearchParams): readonly Group[] {
+  const places = namedPlaces(all, query);
   const { by, filter } = stateOf(query);
   const { keys } = configKeys(places);
   const { accepts, asked, problems } = parseFilter(filter, keys);
@@ -51,43 +52,32 @@ export function groupFigures(
 ): Readonly<Record<string, GroupFigures>> {
   const byName = new Map(places.map((place) => [place.item.name, place]));
   return Object.fromEntries(
-    filteredGroups(namedPlaces(places, query), query).map(({ id, items }) => {
+    filteredGroups(places, query).map(({ id, items }) => {
       const runs = items.flatMap(({ name }) => configuredRun(byName.get(name)!) ?? []);
       const { kept } = selected(runs, false, (path) => path);
+      const meanOver = (bySeed: ReadonlyMap<string, number>) =>
+        summarizeMean([...bySeed.values()], commonRange(kept)) ?? null;
       return [
         id,
         {
-          observed: groupMean(kept, ({ observed }) => observed),
-          confirmed: groupMean(kept, ({ confirmed }) => confirmed?.mean ?? null),
+          observed: meanOver(meanBySeed(kept, ({ observed }) => observed)),
+          confirmed: meanOver(confirmedBySeed(kept)),
         },
       ];
     }),
   );
 }
 
-function groupMean(
-  runs: readonly ConfiguredRun[],
-  of: (run: ConfiguredRun) => number | null,
-): GroupMean | null {
-  return summarizeMean([...meanBySeed(runs, of).values()], commonRange(runs)) ?? null;
-}
-
-/** The groups that the query selects by `of`, `filter` and `group`, in the order of their values. */
-function chosenGroups(places: readonly Place[], query: URLSearchParams): readonly Group[] {
-  const groups = filteredGroups(namedPlaces(places, query), query);
-  const ids = query.getAll('group');
-  const chosen = ids.length === 0 ? groups : groups.filter(({ id }) => ids.includes(id));
-  return sortedGroups(chosen, 'name', () => undefined);
-}
-
 /**
- * Compares runs. Without keys in the query, up to `mostCompared` items are compared one by one (`run`), and more are
+ * Compares the runs that the query selects by `of`, `filter` and `group`, in the order of their groups. Without keys, up to `mostCompared` items are compared one by one (`run`), and more are
  * grouped by their configs without the seed (`config`).
  * @throws HttpError if the query is invalid; UserError if there is nothing to compare
  */
 export async function comparedPage(places: readonly Place[], query: URLSearchParams): Promise<Page> {
   await readAhead(places);
-  const items = chosenGroups(places, query).flatMap((group) => group.items);
+  const ids = query.getAll('group');
+  const groups = filteredGroups(places, query).filter(({ id }) => ids.length === 0 || ids.includes(id));
+  const items = sortedGroups(groups, 'name', () => undefined).flatMap((group) => group.items);
   const known = new Map(places.map((place) => [place.item.name, place]));
   const chosen = items.map((item) => ({ ...known.get(item.name)!, item }));
   const given = stateOf(query).by;
@@ -113,15 +103,10 @@ export async function comparedPage(places: readonly Place[], query: URLSearchPar
   if (readable.length === 0) throw nothingLeft(leftOut, runs.length === 0);
   const keys = by.join() === 'config' ? undefined : by;
   const tasks = groupRuns(readable, keys, ({ path }) => valuesOf(itemOf.get(path)!, by));
-  const comparison = compareGroups(tasks, {
-    by: keys,
-    target: undefined,
-    named,
-    leftOut,
-  });
+  const comparison = compareGroups(tasks, { by: keys, target: undefined, named, leftOut });
   const untested = comparison.tasks.map((task) => ({ ...task, differences: [], pairings: [], cautions: [] }));
   const shown = isByRun ? { ...comparison, by: null, tasks: untested } : comparison;
-  return comparisonPage(shown, tasks, { hrefOf: pageAddress, isByRun, mostRuns: 200 });
+  return comparisonPage(shown, tasks, { linkOf: pageAddress, isByRun, mostRuns: 200 });
 }
 
 /** Values of the keys that aren't part of a config, such as `run` or `status`. */

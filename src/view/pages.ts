@@ -16,9 +16,9 @@ import { trainingPageOf } from '../web/report/training-page.js';
 import { pageHeader, type Shown } from '../web/study.js';
 import { pageAddress, shownRunPage } from './shown-run.js';
 
-/** Pages that other modules build; undefined if they don't recognise the directory. */
+/** Pages that other modules build from the recorded result of a study. */
 export interface GivenPages {
-  readonly evaluation: (path: string, shown: Shown) => Page | undefined;
+  readonly evaluation: (recorded: unknown, shown: Shown) => Page;
 }
 
 /** @throws UserError if files are damaged */
@@ -35,9 +35,10 @@ export async function pageOf(place: Place, given: GivenPages): Promise<Page> {
       return trainingPageOf(path);
     default:
       return studyPage(place, () => {
-        if (kind === 'evaluation') return given.evaluation(path, shown);
         const recorded = readOwnJson(join(path, resultFiles[kind]));
-        return recorded === undefined ? undefined : sweepPage(recorded as SweepResult, shown);
+        if (recorded === undefined) return undefined;
+        if (kind === 'evaluation') return given.evaluation(recorded, shown);
+        return sweepPage(recorded as SweepResult, shown);
       });
   }
 }

@@ -73,10 +73,7 @@ const common = {
   'content-security-policy': contentPolicy,
 } as const;
 
-const actions: Readonly<Record<string, Action>> = {
-  '/api/stop': stopItem,
-  '/api/tag': tagItems,
-};
+const actions: Readonly<Record<string, Action>> = { '/api/stop': stopItem, '/api/tag': tagItems };
 
 async function answer(
   request: IncomingMessage,

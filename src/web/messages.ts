@@ -18,16 +18,13 @@ export interface ConfigKeys {
 }
 
 /** The mean over the seeds of a group, with its 95% interval; null for one seed. */
-export interface GroupMean {
+interface GroupMean {
   readonly mean: number;
   readonly meanInterval: readonly [number, number] | null;
 }
 
 /** Statistics of the completed runs of a group, as `policyloop compare` computes them. */
-export interface GroupFigures {
-  readonly observed: GroupMean | null;
-  readonly confirmed: GroupMean | null;
-}
+export type GroupFigures = Readonly<Record<'observed' | 'confirmed', GroupMean | null>>;
 
 export interface Hit {
   readonly of: string;

@@ -13,12 +13,10 @@ export interface Shown {
   readonly status?: Item['status'];
 }
 
-/** Turns a path below the page's directory into a relative link, encoded so that it can't become `javascript:`. */
-export const relativeLink = (path: string): string =>
-  `./${path.split('/').map(encodeURIComponent).join('/')}`;
-
-/** For a file in the study's directory. */
-export const inFile: Shown = { linkOf: (run) => relativeLink(`${run}/${runFiles.report}`) };
+/** For a file in the study's directory. Its links are relative, and encoded so that none can become `javascript:`. */
+export const inFile: Shown = {
+  linkOf: (run) => `./${run.split('/').map(encodeURIComponent).join('/')}/${runFiles.report}`,
+};
 
 /** The header of a page. Facts without a value are omitted. */
 export function pageHeader({

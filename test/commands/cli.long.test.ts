@@ -139,6 +139,13 @@ describe('policyloop', () => {
     expect(lastJson(resumed.stdout)).toMatchObject({ iterations: lines });
   });
 
+  it('a dry run ends at the first Ctrl-C, even in work that never returns', async () => {
+    const cwd = workplace();
+    writeFileSync(join(cwd, 'endless.mjs'), 'process.stderr.write("reading"); for (;;);\n');
+    const args = ['run', 'config.yaml', 'environment=./endless.mjs', '--dry-run'];
+    expect(await cli(cwd, args, (_, kill) => kill())).toMatchObject({ code: null, stderr: 'reading' });
+  });
+
   it('refuses to resume with a changed experiment, and names the key', async () => {
     const cwd = workplace();
     await cli(cwd, ['run', 'config.yaml', '--run-dir', 'r', '--quiet']);
@@ -242,7 +249,12 @@ describe('policyloop reports', () => {
     ['trian quickstart', /unknown command: trian\n.*did you mean finetune train\?.* policyloop --help/],
     ['frobnicate a --b', /unknown command: frobnicate\n.*see policyloop --help/],
     ['run quickstart --dry-rnu', /unknown option: --dry-rnu;.*\n.*did you mean --dry-run\?/],
-    ['run quickstart --model.seed=3', /for a config key, write model\.seed=3 without dashes/],
+    ['run quickstart --model.topP=1', /for a config key, write model\.topP=1 without dashes/],
+    ['run quickstart --temperature 1', /did you mean `model\.temperature`.*\? Otherwise, see/],
+    ['run quickstart --repeats 3', /hint: use policyloop sweep CONFIG seed=1\.\.3 .*; see/],
+    ['run quickstart --out x', /hint: write, for example, policyloop run quickstart; see/],
+    ['init env x.mjs', /did you mean environment\?/],
+    ['rm latest', /did you mean remove\?/],
     ['list --tag X', /unknown option: --tag;.*\n.*write, for example, policyloop list tag=baseline /],
     ['tag --remove x', /unknown option: --remove;.*\n.*policyloop tag cartpole baseline --off/],
     ['init environment', /missing: <file>;.*\n.*policyloop init environment my-env\.mjs/],

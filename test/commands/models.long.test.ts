@@ -78,11 +78,16 @@ test('missing files and unsupported features are reported, with exit code 1', as
     expect(text).toMatch(/^verdict +can't be run as it is$/m);
     expect(code).toBe(1);
   }
-  expect((await check(join(temporaryDirectory(), 'nowhere'))).text).toMatch(/there is no such directory/);
   const folder = temporaryDirectory();
+  expect((await check(join(folder, 'Qwen', 'Qwen3-4B'))).text).toMatch(
+    /no such dir.*\n.*\n.* hf:Qwen\/Qwen3-4B /,
+  );
   expect((await check(folder)).text).toMatch(/has no config\.json, and contains no GGUF file or model/);
   written('one.gguf', '')(folder);
   expect((await check(folder)).text).toMatch(/has no config\.json\n.*\n *expected: .*one\.gguf/);
+  expect((await check(join(folder, 'on.gguf'))).text).toMatch(
+    /there is no such file\n.*\n *expected: .*one\.gguf/,
+  );
 });
 
 test('tied and untied embeddings need the same memory', () => {

@@ -117,7 +117,7 @@ test('parallel runs share one process and give the same results as sequential on
     };
     const flags = { baselines: false, slurm: false, quiet: true, json: false };
     expect(await sweepCommand({ ...args, ...flags }, context)).toBe(0);
-    const runs = [1, 2, 3].map((seed) => join(cwd, out, 'only', `seed-${seed}`));
+    const runs = [1, 2, 3].map((seed) => join(cwd, out, 'config', `seed-${seed}`));
     return {
       evaluations: runs.map((run) => readRunFile(run, 'evaluations')),
       usage: runs.map((run) => callsOf(run).map(({ completion }) => completion?.usage)),

@@ -212,10 +212,7 @@ describe('commands', () => {
     expect((await call('list')).text).toContain('failed: 0 proposals accepted');
     const items = scan([{ path: join(cwd, 'buffers'), prefix: '' }]);
     expect([...items.values()].map(({ item }) => item)).toEqual([
-      expect.objectContaining({
-        status: 'failed',
-        failure: expect.stringMatching(/^0 proposals accepted/),
-      }),
+      expect.objectContaining({ status: 'failed', failure: expect.stringMatching(/^0 proposals accepted/) }),
     ]);
 
     await expect(call('resume', 'mine', '--quiet')).rejects.toThrow(

@@ -193,7 +193,7 @@ describe('a changed prompt', () => {
 describe('the run to replay', () => {
   const short = { ...quick, model: { provider: 'hill-climb' }, seed: 3, candidates: 2, iterations: 4 };
   const args = { runsDir: 'buffers', quiet: true, json: false } as const;
-  const replayed = ['model.provider=replayed', 'model.run=recorded/only'];
+  const replayed = ['model.provider=replayed', 'model.run=recorded/config'];
 
   async function recorded() {
     const cwd = temporaryDirectory();
@@ -212,9 +212,12 @@ describe('the run to replay', () => {
     const { cwd, sweep, run, context } = await recorded();
     expect(await sweep([...replayed, 'seed=3..5'], 'again')).toBe(0);
     for (const seed of [3, 4, 5])
-      expectSame(join(cwd, 'again', 'only', `seed-${seed}`), join(cwd, 'recorded', 'only', `seed-${seed}`));
+      expectSame(
+        join(cwd, 'again', 'config', `seed-${seed}`),
+        join(cwd, 'recorded', 'config', `seed-${seed}`),
+      );
     expect(await run([...replayed, 'seed=4'], 'second')).toBe(0);
-    expectSame(join(cwd, 'second'), join(cwd, 'recorded', 'only', 'seed-4'));
+    expectSame(join(cwd, 'second'), join(cwd, 'recorded', 'config', 'seed-4'));
     await expect(
       resumeCommand(
         { run: join(cwd, 'second'), overrides: [], runsDir: 'buffers', quiet: true, json: false },
@@ -226,7 +229,7 @@ describe('the run to replay', () => {
   it('must have the seed of the config', async () => {
     const { run } = await recorded();
     await expect(run([...replayed, 'seed=6'], 'a')).rejects.toThrow(/model\.run: .*seed 6/);
-    const alone = ['model.provider=replayed', 'model.run=recorded/only/seed-3'];
+    const alone = ['model.provider=replayed', 'model.run=recorded/config/seed-3'];
     await expect(run([...alone, 'seed=9'], 'c')).rejects.toThrow(/seed=3/);
   });
 

@@ -12,7 +12,7 @@ import { baselineArm } from '../../src/config/baselines.js';
 import { parseConfig } from '../../src/config/load.js';
 import { sampleOf } from '../../src/runs/training/samples.js';
 import { readComparedRuns } from '../../src/studies/comparison/compared-runs.js';
-import { renderComparisonPage } from '../../src/studies/comparison/page.js';
+import { comparisonPage } from '../../src/studies/comparison/page.js';
 import { compareGroups } from '../../src/studies/comparison/run-comparison.js';
 import { groupRuns } from '../../src/studies/comparison/run-groups.js';
 import { sweepPage } from '../../src/studies/sweep/sweep-page.js';
@@ -77,7 +77,7 @@ function comparison(place: string): string {
   const groups = groupRuns(runs, ['model']);
   const leftOut = [{ run: `buffers/${long}/repeat-7`, reason: 'crashed after 3 iterations' }];
   const facts = { by: ['model'], target: undefined, leftOut, named: (path: string) => path };
-  return renderComparisonPage(compareGroups(groups, facts), groups, (path) => path);
+  return page(comparisonPage(compareGroups(groups, facts), groups, inFile));
 }
 
 function evaluation(place: string): string {

@@ -7,13 +7,11 @@ import { box, withSpaces } from '../support/fixed-environment.js';
 const linear = { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 } as const;
 
 /** A number of weights, and a rank of at most that. */
-const shapes = fc.integer({ min: 1, max: 60 }).chain((weights) =>
-  fc.record({
-    weights: fc.constant(weights),
-    rank: fc.integer({ min: 1, max: weights }),
-    seed: fc.nat(),
-  }),
-);
+const shapes = fc
+  .integer({ min: 1, max: 60 })
+  .chain((weights) =>
+    fc.record({ weights: fc.constant(weights), rank: fc.integer({ min: 1, max: weights }), seed: fc.nat() }),
+  );
 
 const dot = (a: readonly number[], b: readonly number[]) => a.reduce((sum, x, i) => sum + x * b[i]!, 0);
 /** Largest entry of |BᵀB − I|. */

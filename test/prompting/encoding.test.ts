@@ -70,10 +70,7 @@ describe('an encoded answer', () => {
   const encoding = encodingOf(box(-1, 1, 2), 'compact');
 
   it('is decoded to parameters', () => {
-    expect(encoding.read('params[0]: 6.0, params[1]: -0.3')).toEqual({
-      ok: true,
-      value: [1, -0.05],
-    });
+    expect(encoding.read('params[0]: 6.0, params[1]: -0.3')).toEqual({ ok: true, value: [1, -0.05] });
   });
 
   it('is rejected outside the encoded range or with too many decimals', () => {

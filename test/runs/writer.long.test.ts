@@ -54,12 +54,7 @@ describe('a directory for a new run', () => {
     const path = join(temporaryDirectory(), 'run');
     // In the way of the manifest.
     mkdirSync(join(path, 'manifest.json.new'), { recursive: true });
-    const content = {
-      configYaml: '',
-      manifest: readManifest(other),
-      imported: [],
-      now: () => new Date(0),
-    };
+    const content = { configYaml: '', manifest: readManifest(other), imported: [], now: () => new Date(0) };
     expect(() => createRunDirectory(path, content)).toThrow('this directory is not empty');
     writeFileSync(join(path, 'run.lock'), '');
     expect(() => createRunDirectory(path, content)).toThrow('manifest.json.new');

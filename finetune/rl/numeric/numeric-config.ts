@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { jsonSchemaOf, type SettingsKind } from '../../../src/base/settings/schema.js';
+import { settingsKind } from '../../../src/base/settings/schema.js';
 import { baselineNames } from '../../../src/config/baselines.js';
 import { openConfig } from '../../../src/config/file.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
@@ -113,14 +113,11 @@ export type NumericConfig = Omit<Written, 'environment'> & {
   readonly environment: EnvironmentSetting;
 };
 
-export const numericKind: SettingsKind<Written> = {
+export const numericKind = settingsKind<Written>({
   schema: settings,
-  get json() {
-    return jsonSchemaOf(settings);
-  },
   example: 'updates=20 or seed=1',
   longForm: environmentLongForm,
-};
+});
 
 export function policyText(policy: NumericConfig['policy']): string {
   const widths = policy.hidden.join('-');

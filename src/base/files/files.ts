@@ -13,11 +13,11 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, isAbsolute, join, parse } from 'node:path';
+import { basename, dirname, isAbsolute, join, parse, resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import type { z } from 'zod';
-import { messageOf, UserError } from '../errors.js';
+import { messageOf, nearest, UserError } from '../errors.js';
 import { matches } from '../pattern.js';
 import { parseJson } from './json-depth.js';
 import { withPath } from './json-lines.js';
@@ -163,6 +163,14 @@ export function readJson(file: string, links: Links = 'follow'): unknown {
 
 /** Like `readJson`, but for a file of a run, study or training run, which must not be a link. */
 export const readOwnJson = (file: string): unknown => readJson(file, 'refuse');
+
+/** The path of the file with the most similar name in the same folder, among those with such a name. */
+export function nearestFile(name: string, cwd: string, wanted: RegExp): string | undefined {
+  const folder = resolve(cwd, dirname(name));
+  const files = existsSync(folder) ? readdirSync(folder).filter((file) => wanted.test(file)) : [];
+  const near = nearest(basename(name), files);
+  return near && name.slice(0, -basename(name).length) + near;
+}
 
 /**
  * Validates a value with a schema.

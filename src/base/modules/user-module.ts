@@ -5,6 +5,7 @@ import { basename, extname, resolve } from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { messageOf, type Problem, UserError } from '../errors.js';
+import { nearestFile } from '../files/files.js';
 import { isPathOf } from '../settings/settings.js';
 
 export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward' | 'helpers';
@@ -52,11 +53,12 @@ export async function loadModule(path: string, kind: ModuleKind, field: string):
   const file = resolve(path);
   const shape = `write export default { name: '…', create(options) { return … } }, or run policyloop init ${kind}`;
   if (!existsSync(file) || !statSync(file).isFile()) {
+    const near = nearestFile(path, '', /\.[cm]?[jt]s$/);
     throw new UserError({
       field,
       message: 'there is no such module',
       value: path,
-      hint: `pass the path of a JavaScript or TypeScript file; to create one, run policyloop init ${kind} ${basename(path)}`,
+      hint: `${near === undefined ? '' : `did you mean ${near}? Otherwise, `}pass the path of a JavaScript or TypeScript file; to create one, run policyloop init ${kind} ${basename(path)}`,
     });
   }
   requireRunnable(file, field);

@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import type { z } from 'zod';
 import { nearest, type Problem, redactAddresses } from '../errors.js';
 import {
+  declaredChild,
   discriminatorOf,
   expectation,
   keysOf,
@@ -89,23 +90,30 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   const key = String(path.at(-1));
   const parentPath = path.slice(0, -1);
   const parent = nodeAt(root, parentPath, content);
-  const keys = keysOf(parent && variantFor(parent, valueAt(parentPath, content))).filter(
-    (name) => name !== '$schema',
-  );
-  const same = keys.find((name) => plain(name) === plain(key));
+  const variant = parent && variantFor(parent, valueAt(parentPath, content));
+  const keys = keysOf(variant).filter((name) => name !== '$schema');
+  const { properties } = variant ?? {};
+  const alias = keys.find((name) => properties?.[name]?.aliases?.some((one) => plain(one) === plain(key)));
+  const same = alias ?? keys.find((name) => plain(name) === plain(key));
   const near = same ?? nearest(key, keys);
+  const meaning = alias === undefined ? '' : ` (${properties?.[alias]?.description})`;
+  const field = fieldName(path);
   const places = same === undefined ? placesOf(key, root).slice(0, 4) : [];
-  const candidates = [...(near === undefined ? [] : [`\`${near}\``]), ...places];
-  return {
-    path,
-    aim: 'key',
-    problem: {
-      field: fieldName(path),
-      message: 'unknown key',
-      ...(listKeys && { alternatives: keys }),
-      ...(candidates.length > 0 && { hint: `did you mean ${listed(candidates)}?` }),
-    },
-  };
+  const own = places.find((place) => place.startsWith(`\`${field}\` (`));
+  const candidates = [...(near === undefined ? [] : [`\`${near}\`${meaning}`]), ...places];
+  const hint =
+    own === undefined
+      ? candidates.length > 0 && `did you mean ${listed(candidates)}?`
+      : `this key belongs to ${own.slice(field.length + 4, -1)}`;
+  const more = { ...(listKeys && { alternatives: keys }), ...(hint && { hint }) };
+  return { path, aim: 'key', problem: { field, message: 'unknown key', ...more } };
+}
+
+/** What to write instead of a key that settings lack, maybe empty; undefined for their own keys. */
+export function wrongKeyHint(key: string, root: SchemaNode): string | undefined {
+  const path = key.split('.');
+  const node = path.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);
+  return node === undefined ? (unknownKey(path, root, {}, false).problem.hint ?? '') : undefined;
 }
 
 /** Lists where a key of this name exists: `evaluation.episodes`, `model.population (provider: cma-es or genetic)`. */
@@ -169,6 +177,8 @@ function hintFor(path: Path, node: SchemaNode, value: unknown): string | undefin
   if (discriminator !== undefined && typeof value === 'string') {
     return `write \`${String(path.at(-1))}: {${discriminator}: ${printable(value)}, …}\``;
   }
+  const isAddress = variantsOf(node).some(({ format }) => format === 'uri') && typeof value === 'string';
+  if (isAddress && !value.includes('//')) return `write http://${value}`;
   const types = variantsOf(node).map((variant) => variant.type);
   const isNumeric = typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value));
   if (isNumeric && (types.includes('number') || types.includes('integer'))) return 'remove the quotes';

@@ -30,6 +30,8 @@ export interface SchemaNode {
   readonly examples?: readonly unknown[];
   /** Another field with the same keys; its section documents them. */
   readonly like?: string;
+  /** What users write instead of this key. */
+  readonly aliases?: readonly string[];
 }
 
 /** A kind of settings, such as an experiment config, with everything needed to load a file. */
@@ -63,6 +65,14 @@ export function jsonSchemaOf(schema: z.ZodType): SchemaNode {
   translated.set(schema, node);
   return node;
 }
+
+/** A kind of settings with the JSON Schema of its schema, translated when it is first used. */
+export const settingsKind = <Output>(kind: Omit<SettingsKind<Output>, 'json'>): SettingsKind<Output> => ({
+  ...kind,
+  get json() {
+    return jsonSchemaOf(kind.schema);
+  },
+});
 
 /** The alternatives of a union; any other node is its own only alternative. */
 export function variantsOf(node: SchemaNode): readonly SchemaNode[] {

@@ -5,17 +5,14 @@ import { isMapping } from '../../base/settings/schema.js';
 export type TheirConfig = Readonly<Record<string, unknown>>;
 
 /** The result of importing one key. `key` is a dotted path in the imported config, `to` lists paths in ours. */
-export type ImportNote =
-  /** Same meaning here; `to` is empty if the key has no effect or matches our behaviour anyway. */
-  | { readonly kind: 'carried'; readonly key: string; readonly to: readonly string[] }
+export type ImportNote = {
+  readonly key: string;
+} /** Same meaning here; `to` is empty if the key has no effect or matches our behaviour anyway. */ & (
+  | { readonly kind: 'carried'; readonly to: readonly string[] }
   /** Imported with a change: corrected, or with a slightly different meaning here. */
-  | {
-      readonly kind: 'changed';
-      readonly key: string;
-      readonly to: readonly string[];
-      readonly reason: string;
-    }
-  | { readonly kind: 'dropped'; readonly key: string; readonly reason: string };
+  | { readonly kind: 'changed'; readonly to: readonly string[]; readonly reason: string }
+  | { readonly kind: 'dropped'; readonly reason: string }
+);
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -26,13 +23,12 @@ export interface Draft {
   readonly notes: ImportNote[];
 }
 
-/** Sets fields with the same meaning as `key`. */
-export function carry(draft: Draft, key: string, fields: Fields = {}): void {
-  draft.notes.push({ kind: 'carried', key, to: assign(draft, fields) });
-}
-
-export function change(draft: Draft, key: string, reason: string, fields: Fields = {}): void {
-  draft.notes.push({ kind: 'changed', key, to: assign(draft, fields), reason });
+/** Sets fields with the same meaning as `key` or, with a reason, a changed one. */
+export function carry(draft: Draft, key: string, fields: Fields = {}, reason?: string): void {
+  const to = assign(draft, fields);
+  draft.notes.push(
+    reason === undefined ? { kind: 'carried', key, to } : { kind: 'changed', key, to, reason },
+  );
 }
 
 export function drop(draft: Draft, key: string, reason: string): void {
@@ -82,14 +78,13 @@ export const templateOf = ({ theirs }: Draft): string => String(given(theirs, 'l
 export function nameFrom(draft: Draft): void {
   const parts = String(given(draft.theirs, 'logdir') ?? '').split(/[\\/]/);
   const name = plainName(parts.findLast((part) => part !== '') ?? '', '');
-  if (name !== '')
-    change(draft, 'logdir', 'its last part becomes the name; runs are in --runs-dir', { name });
+  if (name !== '') carry(draft, 'logdir', { name }, 'its last part becomes the name; runs are in --runs-dir');
 }
 
 /** Our prompt sets replace their Jinja templates. */
 export function setPrompts(draft: Draft, set: 'numeric' | 'semantic'): void {
-  const [key, template, fields] = ['llm_si_template_name', templateOf(draft), { 'prompts.set': set }];
-  if (template === 'num_optim_semantics.j2')
-    change(draft, key, `${template} does not exist; the set ${set} replaces the templates`, fields);
-  else if (template !== '') carry(draft, key, fields);
+  const template = templateOf(draft);
+  const isAbsent = template === 'num_optim_semantics.j2';
+  const reason = isAbsent ? `${template} does not exist; the set ${set} replaces the templates` : undefined;
+  if (template !== '') carry(draft, 'llm_si_template_name', { 'prompts.set': set }, reason);
 }

@@ -2,7 +2,7 @@ import { UserError, unlessRefused } from '../../base/errors.js';
 import { isMapping } from '../../base/settings/schema.js';
 import { environmentIds, environmentInfo, isRemoteId } from '../../environments/catalogue/open.js';
 import { replacementFor } from '../../environments/catalogue/versions.js';
-import { carry, change, type Draft, drop, given, isOn, type TheirConfig } from './draft.js';
+import { carry, type Draft, drop, given, isOn, type TheirConfig } from './draft.js';
 
 export interface EnvironmentChoice {
   readonly id: string;
@@ -89,8 +89,5 @@ export function importOptions(draft: Draft, id: string): void {
 export const observesStates = (id: string): boolean =>
   /^(FrozenLake|CliffWalking|Taxi|Blackjack|Nim|maze)/.test(id);
 
-export function importEnvironment(draft: Draft, { id, reason }: EnvironmentChoice): void {
-  const fields = { 'environment.id': id };
-  if (reason === undefined) carry(draft, 'gym_env_name', fields);
-  else change(draft, 'gym_env_name', reason, fields);
-}
+export const importEnvironment = (draft: Draft, { id, reason }: EnvironmentChoice): void =>
+  carry(draft, 'gym_env_name', { 'environment.id': id }, reason);

@@ -5,7 +5,6 @@ import {
   assign,
   carry,
   carryAll,
-  change,
   type Draft,
   given,
   isOn,
@@ -46,7 +45,7 @@ export function importFinetune(draft: Draft): void {
     carry(draft, 'continuous', { 'policy.kind': policy });
   if (policy === 'linear' && runner?.optimum !== undefined) {
     const reason = `in the original, the prompts of this task state an optimum of ${runner.optimum}`;
-    change(draft, 'task', reason, { 'prompts.optimum': runner.optimum });
+    carry(draft, 'task', { 'prompts.optimum': runner.optimum }, reason);
   }
   carryAll(draft, {
     num_episodes: 'iterations',
@@ -55,10 +54,9 @@ export function importFinetune(draft: Draft): void {
     step_size: 'prompts.stepSize',
   });
   const warmup = given(theirs, 'warmup_episodes');
+  const policies = { 'warmup.policies': typeof warmup === 'number' ? warmup + 1 : warmup };
   if (warmup !== undefined)
-    change(draft, 'warmup_episodes', 'and the untrained policy, which the original also evaluates', {
-      'warmup.policies': typeof warmup === 'number' ? warmup + 1 : warmup,
-    });
+    carry(draft, 'warmup_episodes', policies, 'and the untrained policy, which the original also evaluates');
   const rank = given(theirs, 'rank');
   if (rank !== undefined && policy === 'q-table')
     throw new UserError({
@@ -88,10 +86,8 @@ function promptsOf(template: string): 'numeric' | 'semantic' | undefined {
 /** Divides continuous observations and actions into the bins of a table. */
 function importTable(draft: Draft, id: string): void {
   const observed = binsOf(draft.theirs, id);
-  for (const key of observed?.keys ?? [])
-    change(draft, key, 'equal bins, counted from 0; the original never uses one of its bins', {
-      'policy.discretize': observed!.bins,
-    });
+  const reason = 'equal bins, counted from 0; the original never uses one of its bins';
+  for (const key of observed?.keys ?? []) carry(draft, key, { 'policy.discretize': observed!.bins }, reason);
   const acted = actionsOf(draft.theirs, id);
   if (acted !== undefined) carry(draft, acted.key, { 'policy.actions': acted.actions });
 }
@@ -102,17 +98,19 @@ function importMemory(draft: Draft): void {
   const isOlder = templateOf(draft) !== '' && promptsOf(templateOf(draft)) === undefined;
   const use = given(theirs, 'use_replay_buffer');
   if (use !== undefined && !isOn(use)) {
-    change(draft, 'use_replay_buffer', 'the prompt shows no evaluations', { memory: 'none' });
+    carry(draft, 'use_replay_buffer', { memory: 'none' }, 'the prompt shows no evaluations');
     return;
   }
   const key = isOlder ? 'max_traj_count' : 'max_traj_length';
   const recent = given(theirs, key);
   if (recent === undefined) return;
-  change(draft, key, 'the prompt shows this many of the latest evaluations; no episode is truncated', {
+  const shown = {
     'memory.recent': recent,
     ...(isOlder && { 'memory.trajectories': 'rows' }),
     ...wholeHistory,
-  });
+  };
+  const reason = 'the prompt shows this many of the latest evaluations; no episode is truncated';
+  carry(draft, key, shown, reason);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { UserError } from '../../base/errors.js';
-import { carry, change, type Draft, type Fields, given, type TheirConfig } from './draft.js';
+import { carry, type Draft, type Fields, given, type TheirConfig } from './draft.js';
 
 /** Our `model` fields, with a note for the user if the choice needs explaining. */
 interface ModelChoice extends Fields {
@@ -12,8 +12,7 @@ export function importModel(draft: Draft): void {
   if (choice === undefined) return;
   const { reason, ...fields } = choice;
   const paths = Object.fromEntries(Object.entries(fields).map(([key, value]) => [`model.${key}`, value]));
-  if (reason === undefined) carry(draft, 'llm_model_name', paths);
-  else change(draft, 'llm_model_name', reason, paths);
+  carry(draft, 'llm_model_name', paths, reason);
   if (given(draft.theirs, 'model_type') !== undefined)
     carry(draft, 'model_type', { 'model.provider': fields.provider });
   if (fields.adapter !== undefined) carry(draft, 'base_model', { 'model.path': fields.path });

@@ -3,7 +3,6 @@ import {
   assign,
   carry,
   carryAll,
-  change,
   type Draft,
   drop,
   given,
@@ -52,8 +51,7 @@ export function importProps(draft: Draft): void {
   };
   assign(draft, { ...kinds, ...wholeHistory });
   const reason = `${task} isn't one of the paper's tasks, so it is imported as a ${policy} policy with ${prompts} prompts`;
-  if (known) carry(draft, 'task', kinds);
-  else if (task !== '') change(draft, 'task', reason, kinds);
+  if (task !== '') carry(draft, 'task', kinds, known ? undefined : reason);
   importEnvironment(draft, environment);
   importOptions(draft, environment.id);
   importModel(draft);
@@ -105,7 +103,7 @@ function importTrajectories(draft: Draft, policy: string, prompts: string): void
     if (include !== undefined) carry(draft, 'include_trajectories', { 'memory.trajectories': 'rows' });
   } else if (isOn(given(theirs, 'summary'))) {
     const reason = 'computed from the first episode, not written by a model';
-    change(draft, 'summary', reason, { 'memory.trajectories': 'summary' });
+    carry(draft, 'summary', { 'memory.trajectories': 'summary' }, reason);
   }
 }
 
@@ -118,10 +116,10 @@ function importContext(draft: Draft): void {
   // In Ollama, negative numbers mean no limit.
   const maxTokens = typeof asked === 'number' && asked > 0 ? asked : Math.min(4096, half ?? 4096);
   if (asked !== undefined) carry(draft, 'ollama_num_predict', { 'model.maxTokens': maxTokens });
-  if (context !== undefined)
-    change(draft, 'ollama_num_ctx', 'the history gets half of it', {
-      'model.contextTokens': context,
-      'model.maxTokens': half && maxTokens,
-      'memory.tokens': half,
-    });
+  const limits = {
+    'model.contextTokens': context,
+    'model.maxTokens': half && maxTokens,
+    'memory.tokens': half,
+  };
+  if (context !== undefined) carry(draft, 'ollama_num_ctx', limits, 'the history gets half of it');
 }

@@ -162,10 +162,8 @@ class UserTask implements Task {
 
   step(action: Action): TaskStep {
     const step: unknown = this.#call('step', () => this.#made.step(action));
-    if (!isRecord(step) || 'then' in step) {
-      const returned = isRecord(step) ? 'a promise, but steps must be synchronous' : shown(step);
-      throw this.#invalid(`step returned ${returned}`, '{observation, reward, terminated}');
-    }
+    if (!isRecord(step))
+      throw this.#invalid(`step returned ${shown(step)}`, '{observation, reward, terminated}');
     const { observation, reward, terminated, truncated = false } = step;
     if (!Number.isFinite(reward))
       throw this.#invalid(`the reward of a step is ${shown(reward)}`, 'a finite number');
@@ -203,8 +201,14 @@ class UserTask implements Task {
 
   #call<T>(member: string, call: () => T): T {
     try {
-      return call();
+      const result = call();
+      if (!isRecord(result) || !('then' in result)) return result;
+      throw this.#invalid(
+        `${member} returned a promise`,
+        'a value, because it must be synchronous, not async',
+      );
     } catch (error) {
+      if (error instanceof EnvironmentError) throw error;
       const { line } = this.#file === undefined ? {} : thrownIn(this.#file, error);
       const place = line === undefined ? this.#origin : `${this.#origin}:${line}`;
       throw new EnvironmentError('raised', `${place}: ${member} threw: ${messageOf(error)}`);

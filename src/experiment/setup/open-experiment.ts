@@ -140,11 +140,7 @@ export function ledgerOf({
   countedStages,
   sharedBudget,
 }: Pick<Assembly, 'config' | 'counted' | 'countedStages' | 'sharedBudget'>): Ledger {
-  return new Ledger({
-    ...countedModels(counted, countedStages),
-    limits: config.limits,
-    sharedBudget,
-  });
+  return new Ledger({ ...countedModels(counted, countedStages), limits: config.limits, sharedBudget });
 }
 
 /** @param earlier the run's log so far; its warnings aren't repeated */

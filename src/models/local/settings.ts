@@ -67,7 +67,7 @@ export const localSchema = z.strictObject({
   path: about(
     'Hugging Face directory (docs/local-models.md lists the families) or GGUF file; `hf:ORG/NAME[:FILE.gguf]` in the Hugging Face cache; `package:PATH` in this package (default: the embedded model)',
     z.string().default(embeddedModel),
-    { format: 'path' },
+    { format: 'path', aliases: ['name', 'model', 'file'] },
   ),
   adapter: about("Directory of a LoRA adapter for that model, in PEFT's format", z.string().optional(), {
     format: 'path',

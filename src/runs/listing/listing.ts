@@ -118,7 +118,9 @@ export function listTable(lines: readonly Line[], width?: number): string {
     }),
     text('environment', ({ environment }) => environment),
     text('model', ({ model }) => model),
-    number('iterations', (row) => (row.isStudy ? null : `${row.done}/${row.of}`)),
+    number('iterations', ({ done, isStudy, of, status }) =>
+      isStudy ? null : `${status === 'crashed' ? '≥' : ''}${done}/${of}`,
+    ),
     number('observed', ({ observed }) => observed, { format: formatReturn }),
     number('confirmed', ({ confirmed }) => confirmed, { format: formatReturn }),
     text('started (UTC)', ({ started }) => started?.slice(0, 16).replace('T', ' ')),

@@ -6,6 +6,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { nearest, UserError } from '../../base/errors.js';
 import { foldersMatching, isPattern } from '../../base/files/files.js';
+import { shellWord } from '../../base/text/one-line.js';
 import { foundBelow, runsBelow } from '../finder.js';
 import { noRun, runFiles } from '../reader.js';
 import { isTraining, trainingFiles } from '../training-files.js';
@@ -245,6 +246,8 @@ function missing(name: string, places: RunPlaces): UserError {
     message: isPattern(name) ? 'no run matches this pattern' : 'there is no such run',
     value: name,
     alternatives: shown.slice(0, mostCandidates),
-    hint: 'list your runs with policyloop list',
+    hint: name.includes('=')
+      ? `only policyloop list accepts filters; pass the numbers that \`policyloop list ${shellWord(name)}\` prints`
+      : 'list your runs with policyloop list',
   });
 }

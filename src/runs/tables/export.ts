@@ -98,11 +98,7 @@ function parquetWriter({ columns }: Table, file: string): TableWriter {
     schema: [
       { name: 'schema', num_children: columns.length },
       ...columns.map(
-        ({ name, type }): SchemaElement => ({
-          name,
-          ...parquetTypes[type],
-          repetition_type: 'OPTIONAL',
-        }),
+        ({ name, type }): SchemaElement => ({ name, ...parquetTypes[type], repetition_type: 'OPTIONAL' }),
       ),
     ],
     createdBy: `policyloop ${version()}`,

@@ -5,7 +5,7 @@ import { isBaselineName } from '../../config/baselines.js';
 import { clipped, differenceRange, type Interval } from '../../statistics/bootstrap.js';
 import { mean } from '../../statistics/descriptive.js';
 import { comparePairs } from '../../statistics/paired.js';
-import { fewestForVerdict, type Tested, type Verdict, verdicts, welchTest } from '../../statistics/tests.js';
+import { fewestForVerdict, judge, type Tested, type Verdict, welchTest } from '../../statistics/tests.js';
 import { type ComparedRun, type ConfiguredRun, commonRange } from './compared-runs.js';
 import { materialSettings, type RunGroup, settingOf, type TaskGroups } from './run-groups.js';
 
@@ -42,13 +42,20 @@ export function differencesOf(
     const sides = groups.map(sideOf);
     return sides.flatMap((of, i) => sides.slice(0, i).map((against) => differenceOf(of, against)));
   });
-  const judged = verdicts(found.flat()).values();
-  return found.map((own) =>
-    own.map(() => {
-      const difference = judged.next().value!;
-      return difference.test === 'none' ? { ...difference, verdict: 'not-comparable' } : difference;
-    }),
+  return judge(found).map((own) =>
+    own.map((one) => (one.test === 'none' ? { ...one, verdict: 'not-comparable' } : one)),
   );
+}
+
+/** The difference between two groups whose values form pairs, see `comparePairs`; empty if there are no pairs. */
+export function pairedDifference(
+  { of, against }: Pick<GroupDifference, 'of' | 'against'>,
+  ...values: Parameters<typeof comparePairs>
+) {
+  const found = comparePairs(...values);
+  if (found === undefined) return [];
+  const { pairs, winInterval: _, ...measured } = found;
+  return [{ of, against, test: 'paired' as const, counts: [pairs], ...measured }];
 }
 
 /** What the comparison with another group needs of a group. */
@@ -82,12 +89,8 @@ function differenceOf(of: Side, against: Side): Omit<GroupDifference, 'adjusted'
   const seeds = [...a.keys()].filter((seed) => b.has(seed));
   const isSameSetting = of.episodes.every((values, i) => isShared(values, against.episodes[i]!));
   if (isSameSetting && arePairs(seeds.length, a.size, b.size)) {
-    const { difference, interval, p, winRate } = comparePairs(
-      seeds.map((seed) => a.get(seed)!),
-      seeds.map((seed) => b.get(seed)!),
-      range,
-    )!;
-    return { ...untested, test: 'paired', counts: [seeds.length], difference, interval, winRate, p };
+    const values = [a, b].map((own) => seeds.map((seed) => own.get(seed)!));
+    return pairedDifference(untested, values[0]!, values[1]!, range)[0]!;
   }
   const [left, right] = [[...a.values()], [...b.values()]];
   const test = welchTest(left, right);
@@ -131,7 +134,7 @@ export function pairings(
 const arePairs = (shared: number, a: number, b: number) =>
   shared > 0 && (shared === Math.min(a, b) || shared >= fewestForVerdict);
 
-export const confirmedBySeed = (runs: readonly ComparedRun[]) =>
+export const confirmedBySeed = (runs: readonly ConfiguredRun[]) =>
   meanBySeed(runs, ({ confirmed }) => confirmed?.mean ?? null);
 
 /** Averages runs with the same seed: they share warm-up and episodes, so they count as one observation. */

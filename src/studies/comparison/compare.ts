@@ -7,8 +7,10 @@ import { replaceFile } from '../../base/files/files.js';
 import { plural } from '../../base/text/numbers.js';
 import { findRuns } from '../../runs/listing/names.js';
 import { headlineOf } from '../../runs/summary.js';
+import { page } from '../../web/page.js';
+import { inFile } from '../../web/study.js';
 import { type ConfiguredRun, readComparedRuns } from './compared-runs.js';
-import { renderComparisonPage } from './page.js';
+import { comparisonPage } from './page.js';
 import { compareGroups, type LeftOut } from './run-comparison.js';
 import { groupRuns, identityOf } from './run-groups.js';
 import { comparisonCsv, comparisonTables } from './table.js';
@@ -41,13 +43,13 @@ export function compareRuns(
   const tasks = groupRuns(kept, by);
   const comparison = compareGroups(tasks, { by, target, leftOut, named });
   if (csv !== undefined) replaceFile(resolve(cwd, csv), comparisonCsv(comparison));
-  const page = html === undefined ? undefined : resolve(cwd, html);
-  if (page !== undefined) {
-    const link = (run: string) => relative(dirname(page), resolve(cwd, run));
-    replaceFile(page, renderComparisonPage(comparison, tasks, link));
+  const file = html === undefined ? undefined : resolve(cwd, html);
+  if (file !== undefined) {
+    const linkOf = (run: string) => inFile.linkOf(relative(dirname(file), resolve(cwd, run)));
+    replaceFile(file, page(comparisonPage(comparison, tasks, { linkOf })));
   }
   if (json) return JSON.stringify(comparison);
-  return comparisonTables(comparison, columns) + (page === undefined ? '' : `\n\npage        ${named(page)}`);
+  return comparisonTables(comparison, columns) + (file === undefined ? '' : `\n\npage        ${named(file)}`);
 }
 
 /** Keeps one run per config and seed, because a second one isn't independent; by default, only completed runs. */

@@ -1,18 +1,17 @@
-/** A comparison as a self-contained HTML page. */
+/** The page of a comparison. */
 
 import type { Content } from '../../base/text/content.js';
 import { html } from '../../base/text/html.js';
 import { formatCompact, formatReturn, plural } from '../../base/text/numbers.js';
 import { number, pageTable, text } from '../../base/text/table.js';
-import { runFiles } from '../../runs/reader.js';
 import { largest } from '../../statistics/descriptive.js';
-import { type Page, page, sectionsOf } from '../../web/page.js';
+import { type Page, sectionsOf } from '../../web/page.js';
 import { armCurves } from '../../web/report/charts/arm-curves.js';
 import {
   howToRead,
   pageHeader,
   readingList,
-  relativeLink,
+  type Shown,
   verdictBox,
   warningList,
   writtenBy,
@@ -26,31 +25,16 @@ import { conclusionOf, reading, verdictRule } from './words.js';
 /** Maximum number of points drawn per learning curve. */
 const mostPoints = 400;
 
-/**
- * @param groups the groups that `comparison` compares, in the same order
- * @param link converts a run's name in the comparison to a link from the page
- */
-export const renderComparisonPage = (
-  comparison: RunComparison,
-  groups: readonly TaskGroups[],
-  link: (run: string) => string,
-): string =>
-  page(
-    comparisonPage(comparison, groups, {
-      hrefOf: (run) => relativeLink(link(`${run}/${runFiles.report}`)),
-    }),
-  );
-
-interface Shown {
-  /** Returns the link to the page of a run, given its name in the comparison. */
-  readonly hrefOf: (run: string) => string;
+/** `linkOf` takes a run's name in the comparison. */
+interface View extends Shown {
   /** Maximum number of runs to list per environment; default: all. */
   readonly mostRuns?: number;
   /** True if each group is a single run, so nothing can be tested. */
   readonly isByRun?: boolean;
 }
 
-export function comparisonPage(comparison: RunComparison, groups: readonly TaskGroups[], shown: Shown): Page {
+/** @param groups the groups that `comparison` compares, in the same order */
+export function comparisonPage(comparison: RunComparison, groups: readonly TaskGroups[], shown: View): Page {
   const { tasks, leftOut, policyloop, tested } = comparison;
   const runs = groups.reduce(
     (sum, task) => sum + task.groups.reduce((own, { runs }) => own + runs.length, 0),
@@ -90,7 +74,7 @@ export function comparisonPage(comparison: RunComparison, groups: readonly TaskG
   };
 }
 
-function taskSection(task: TaskComparison, groups: readonly RunGroup[], shown: Shown): Content {
+function taskSection(task: TaskComparison, groups: readonly RunGroup[], shown: View): Content {
   const curves = learningCurves(task, groups, shown);
   if (shown.isByRun)
     return html`${curves}<p class="note">Single runs differ by chance. To test differences, compare groups of runs with different seeds.</p>`;
@@ -101,7 +85,7 @@ ${task.differences.length > 0 && html`<h3>Differences in confirmed return</h3>${
 ${warningList(task.cautions.map((text) => `${text}.`))}`;
 }
 
-function learningCurves(task: TaskComparison, groups: readonly RunGroup[], { isByRun }: Shown): Content {
+function learningCurves(task: TaskComparison, groups: readonly RunGroup[], { isByRun }: View): Content {
   const longest = largest([0, ...groups.flatMap(({ runs }) => runs.map(({ curve }) => curve.length))]);
   const step = Math.max(1, Math.ceil(longest / mostPoints));
   const sampled = ({ curve }: ComparedRun) => curve.filter((_, i) => (i + 1) % step === 0);
@@ -158,13 +142,13 @@ function settingsTable(tasks: readonly TaskGroups[], ignored: RegExp): Content |
   );
 }
 
-function runTable(task: TaskComparison, { hrefOf, isByRun, mostRuns = Infinity }: Shown): Content {
+function runTable(task: TaskComparison, { isByRun, linkOf, mostRuns = Infinity }: View): Content {
   const rows = task.groups.flatMap(({ name, runs }) => runs.map((figures) => ({ ...figures, group: name })));
   const table = pageTable(
     rows.slice(0, mostRuns),
     [
       ...(isByRun ? [] : [text<(typeof rows)[number]>(task.name, ({ group }) => group, { grouped: true })]),
-      text('run', ({ run }) => ({ text: run, href: hrefOf(run) })),
+      text('run', ({ run }) => ({ text: run, href: linkOf(run) })),
       number('seed', ({ seed }) => String(seed)),
       text('ended', ({ ended }) => ended),
       number('confirmed', ({ confirmed }) => confirmed, { strong: true, format: formatReturn }),

@@ -1,4 +1,5 @@
 /** Computes the figures of each group of runs and tests the differences between them. */
+import { isDeepStrictEqual } from 'node:util';
 import { version } from '../../base/package.js';
 import type { TargetConfig } from '../../config/config.js';
 import { bootstrapMedian95, type Interval } from '../../statistics/bootstrap.js';
@@ -30,7 +31,7 @@ export interface TimeToTarget {
  */
 export function timeToTarget(
   { scores, spent }: Pick<ComparedRun, 'scores' | 'spent'>,
-  target: Pick<TargetConfig, 'return' | 'hold'>,
+  target: TargetConfig,
 ): TimeToTarget {
   let held = 0;
   const reachedAt = scores.findIndex((score) => {
@@ -65,10 +66,7 @@ interface ConfirmedSummary extends Summary {
 }
 
 /** How many runs reached the target, and when; the other runs are right-censored where they ended. */
-export interface TargetFigures {
-  readonly return: number;
-  /** Number of consecutive iterations that must reach the target. */
-  readonly hold: number;
+export interface TargetFigures extends TargetConfig {
   readonly reached: number;
   readonly of: number;
   /** Kaplan–Meier median over all runs; null if the estimated share of runs that reach the target stays below half. */
@@ -246,11 +244,7 @@ function targetFigures(runs: readonly ComparedRun[], given: number | undefined):
 }
 
 /** The target that all configs share; undefined if they have none or differ. */
-function commonTarget(runs: readonly ComparedRun[]) {
-  const first = runs[0]?.config.target;
-  if (first === undefined) return undefined;
-  const same = runs.every(
-    ({ config: { target } }) => target?.return === first.return && target.hold === first.hold,
-  );
-  return same ? { return: first.return, hold: first.hold } : undefined;
+function commonTarget(runs: readonly ComparedRun[]): TargetConfig | undefined {
+  const target = runs[0]?.config.target;
+  return runs.every(({ config }) => isDeepStrictEqual(config.target, target)) ? target : undefined;
 }

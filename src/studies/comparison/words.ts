@@ -20,10 +20,7 @@ type Counted = Pick<GroupDifference, 'counts' | 'test'>;
 /** The verdict as a cell of a table. @param found has no `test` if it counts neither pairs nor runs */
 export const verdictCell = (
   found: Pick<GroupDifference, 'verdict'> & Partial<Pick<GroupDifference, 'test' | 'reason'>>,
-) => ({
-  text: verdictText(found),
-  mark: `chip ${verdictChips[found.verdict]}`,
-});
+) => ({ text: verdictText(found), mark: `chip ${verdictChips[found.verdict]}` });
 
 function verdictText({ verdict, test, reason }: Parameters<typeof verdictCell>[0]): string {
   switch (verdict) {

@@ -5,9 +5,8 @@ import type { ConfigInput } from '../../config/config.js';
 import { parseConfig } from '../../config/load.js';
 import { evaluationsOf } from '../../config/stages.js';
 import type { Interval } from '../../statistics/bootstrap.js';
-import { comparePairs } from '../../statistics/paired.js';
-import { verdicts } from '../../statistics/tests.js';
-import type { GroupDifference } from '../comparison/comparability.js';
+import { judge } from '../../statistics/tests.js';
+import { type GroupDifference, pairedDifference } from '../comparison/comparability.js';
 import type { SettingFigures } from './ranking.js';
 import { type SweepSetting, settingName, settingOf } from './settings.js';
 
@@ -44,18 +43,15 @@ export function baselinesFor({ config, values }: SweepSetting): readonly SweepSe
 export function baselineDifferences(
   tasks: readonly { readonly settings: readonly SettingFigures[]; readonly range: Interval }[],
 ): readonly (readonly GroupDifference[])[] {
-  const found = tasks.map(({ range, settings }) =>
-    settings.flatMap((of) =>
-      of.comparedWith.flatMap((name) => {
-        const { baseline, returns } = settings.find((one) => one.name === name)!;
-        const difference = comparePairs(of.returns, returns, range);
-        if (difference === undefined) return [];
-        const named = { of: settingName(of), against: baselineLabel(baseline!) };
-        return { ...difference, ...named, test: 'paired', counts: [difference.pairs] } as const;
-      }),
+  return judge(
+    tasks.map(({ range, settings }) =>
+      settings.flatMap((of) =>
+        of.comparedWith.flatMap((name) => {
+          const { baseline, returns } = settings.find((one) => one.name === name)!;
+          const named = { of: settingName(of), against: baselineLabel(baseline!) };
+          return pairedDifference(named, of.returns, returns, range);
+        }),
+      ),
     ),
   );
-  const judged = verdicts(found.flat());
-  let next = 0;
-  return found.map((own) => own.map(() => judged[next++]!));
 }

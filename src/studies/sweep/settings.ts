@@ -181,7 +181,7 @@ export function overridesOf({ values }: Setting, fixed: readonly string[]): read
  */
 function nameOf(values: Setting['values']): string {
   const keys = Object.keys(values);
-  if (keys.length === 0) return 'only';
+  if (keys.length === 0) return 'config';
   const short = (key: string) => key.slice(key.lastIndexOf('.') + 1);
   const isUnique = (key: string) => keys.filter((other) => short(other) === short(key)).length === 1;
   const parts = Object.entries(values).map(

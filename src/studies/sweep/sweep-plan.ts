@@ -5,7 +5,14 @@ import { plainName } from '../../base/files/files.js';
 import { plural } from '../../base/text/numbers.js';
 import { loadConfig, loadSweep } from '../../config/load.js';
 import { type SweepConfig, sweepSchema } from '../../config/many-runs.js';
-import { hashOf, type Plan, type PlanPlace, refuseDirectory, requireConfirmation } from '../plan.js';
+import {
+  hashOf,
+  type Plan,
+  type PlanArguments,
+  type PlanPlace,
+  refuseDirectory,
+  requireConfirmation,
+} from '../plan.js';
 import { baselinesFor } from './baselines.js';
 import { overridesOf, parseSweep, type SweepSetting, type SweptKey, settingsOf } from './settings.js';
 
@@ -121,19 +128,13 @@ const hashesOf = (settings: readonly SweepSetting[]): SettingHashes =>
 /** The directory of a sweep. The same command finds it again, and later commands can add settings to it. */
 export function sweepPlace(
   { how: { limits }, name, settings }: Sweep,
-  {
-    cwd,
-    out,
-    runsDir,
-  }: { readonly cwd: string; readonly out?: string | undefined; readonly runsDir: string },
+  { out, runsDir }: Pick<PlanArguments, 'out' | 'runsDir'>,
+  cwd: string,
 ): PlanPlace {
   const hashes = hashesOf(settings);
   const directory = resolve(cwd, out ?? join(runsDir, `sweep-${name}-${hashOf(hashes).slice(0, 10)}`));
   const record = (written: unknown) => {
-    const there = (written ?? { kind: 'sweep' }) as {
-      readonly kind?: unknown;
-      readonly settings?: SettingHashes;
-    };
+    const there = (written ?? { kind: 'sweep' }) as { kind?: unknown; settings?: SettingHashes };
     const before = there.settings ?? {};
     const other = Object.entries(hashes).find(([one, hash]) => (before[one] ?? hash) !== hash);
     if (other !== undefined)

@@ -8,10 +8,11 @@ import type { UsageTotals } from '../../runs/calls.js';
 import { type RunSummary, summaryOf } from '../../runs/summary.js';
 import { addUsage } from '../../runs/usage.js';
 import type { Interval } from '../../statistics/bootstrap.js';
-import { largest, mean, smallest } from '../../statistics/descriptive.js';
+import { mean } from '../../statistics/descriptive.js';
 import { summarize } from '../../statistics/paired.js';
 import type { ParallelKey } from '../../web/parallel.js';
 import type { GroupDifference } from '../comparison/comparability.js';
+import { commonRange } from '../comparison/compared-runs.js';
 import { baselineDifferences } from './baselines.js';
 import { type Effects, effectsOf } from './effects.js';
 import { ranked, type SettingFigures } from './ranking.js';
@@ -69,12 +70,6 @@ function isDone(run: RunSummary | undefined): run is RunSummary {
   return run?.status === 'completed' && !(reason?.kind === 'limit' && reason.limit.startsWith('sweep.'));
 }
 
-/** Range of an episode's return over settings, whose environments may have different options. */
-function rangeOf(settings: readonly SweepSetting[]): Interval {
-  const ranges = settings.map(({ config }) => returnRange(config.environment, config.evaluation));
-  return [smallest(ranges.map(([low]) => low)), largest(ranges.map(([, high]) => high))];
-}
-
 export function sweepResult(
   { how, keys, name, seeds, settings }: Sweep,
   failures: SweepResult['failures'],
@@ -84,7 +79,10 @@ export function sweepResult(
   const all = settings.map((setting) => ({ setting, runs: seeds.map((seed) => read(setting, seed)) }));
   const runs = all.flatMap((one) => one.runs);
   const tasks = [...groupedBy(all, ({ setting }) => setting.config.environment.id)].map(([id, own]) => {
-    const range = rangeOf(own.map(({ setting }) => setting));
+    // The settings' environments may have different options.
+    const range = commonRange(
+      own.map(({ setting: { config } }) => ({ range: returnRange(config.environment, config.evaluation) })),
+    );
     const environment = own.flatMap((one) => one.runs).find((run) => run)?.manifest.environment ?? id;
     return { environment, range, settings: own.map((one) => figuresOf(one.setting, one.runs, range)) };
   });

@@ -31,14 +31,14 @@ interface SweepArguments extends PlanArguments {
  * @throws UserError if a setting can't run; no run has started by then
  */
 export async function runSweep(args: SweepArguments, context: CommandContext): Promise<number> {
-  const { baselines, config: file, out, overrides, runsDir } = args;
+  const { baselines, config: file, overrides } = args;
   const { cwd } = context;
   const sweep = loadPlannedSweep(file, overrides, baselines, cwd);
   for (const note of sweep.notes) context.note(note);
   for (const { name, config } of sweep.settings) await checkConfig(config, context.env, `setting ${name}`);
   const cluster = args.slurm === true ? loadSlurm({ file, overrides, cwd }) : undefined;
   if (args.dryRun === true) return dryRunSweep(sweep, args.json, context);
-  const place = sweepPlace(sweep, { cwd, out, runsDir });
+  const place = sweepPlace(sweep, args, cwd);
   const { directory } = place;
   const read = sweepReader(directory);
   return runPlan(sweepPlan(sweep), place, { ...args, cluster }, context, {

@@ -67,11 +67,12 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
     attempts.map(({ faults, outcome }) => failureKind(outcome, faults)),
   );
   const failures = groupedBy(
-    kinds.filter((kind) => kind !== undefined),
+    kinds.filter((kind) => kind !== undefined && kind !== 'aborted'),
     (kind) => kind,
   );
   return {
     ...resultOf(summaryOf(path, manifest), cwd),
+    iterations: Math.max(manifest.iterations.done, recorded.iteration),
     ...readLabels(path),
     environment: manifest.environment,
     model: manifest.model,

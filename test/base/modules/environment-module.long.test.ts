@@ -156,6 +156,7 @@ describe('an error names an invalid module and its problem', () => {
 
   it('a missing file', async () => {
     await expect(makeEnvironment('./nowhere.js')).rejects.toThrow('there is no such module');
+    await expect(makeEnvironment('./scripts/generat.js')).rejects.toThrow('mean ./scripts/generate.ts?');
     await expect(makeEnvironment('nowhere.js')).rejects.toThrow('with a slash: ./nowhere.js');
   });
 });
@@ -163,6 +164,7 @@ describe('an error names an invalid module and its problem', () => {
 describe('an invalid reset or step result throws an error that names the file and the problem', () => {
   it.each([
     ['reset: () => [NaN]', 'the observation from reset is [ NaN ]'],
+    ['reset: async () => [0]', 'reset returned a promise'],
     ['step: async () => ({})', 'step returned a promise'],
     ['step: () => ({ observation: [0], terminated: true })', 'the reward of a step is undefined'],
     ['step() { throw new Error("fell") }', 'step threw: fell'],

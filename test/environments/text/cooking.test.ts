@@ -60,10 +60,7 @@ describe('every game', () => {
 
 describe('the checks report', () => {
   /** A world of one room with a bell: whoever rings twice has won. */
-  const bell = (change: Partial<Bell>) => ({
-    maxSteps: 5,
-    game: () => Object.assign(new Bell(), change),
-  });
+  const bell = (change: Partial<Bell>) => ({ maxSteps: 5, game: () => Object.assign(new Bell(), change) });
 
   it.each([
     ['nothing where nothing is wrong', {}, undefined],

@@ -64,9 +64,7 @@ describe('propose', () => {
   it('accepts a valid answer at the first attempt', async () => {
     const model = createScriptedModel([good(1, -2)]);
     const { calls, proposals } = request(model);
-    expect(await proposals).toMatchObject({
-      proposals: [{ candidate: 0, parameters: [1, -2] }],
-    });
+    expect(await proposals).toMatchObject({ proposals: [{ candidate: 0, parameters: [1, -2] }] });
     expect(model.calls[0]).toMatchObject({ messages: prompt, options: { seeds: [0] } });
     expect(calls).toMatchObject([
       { iteration: 7, candidate: 0, attempt: 0, seed: 0, outcome: { kind: 'accepted' } },

@@ -4,6 +4,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { type FineTuningHooks, fineTune } from '../../../finetune/train/supervised.js';
 import { UserError } from '../../../src/base/errors.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
+import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { tuning } from '../train/tuning.js';
@@ -79,4 +80,20 @@ it('running out of memory outside the runtime is reported too', async () => {
     throw new RangeError('Array buffer allocation failed');
   };
   expect(await failure(tune('outside', 64, { stop }))).toMatch(/out of memory while training/);
+});
+
+it('a dry run estimates the memory from the largest part of a step', async () => {
+  const estimate = async (batchTokens: number) => {
+    let bytes = 0;
+    const onEvent: FineTuningHooks['onEvent'] = (event) => {
+      if (event.kind === 'start') bytes = event.sessionBytes!;
+      throw new RangeError('Array buffer allocation failed');
+    };
+    await failure(tune('planned', batchTokens, { onEvent }));
+    return bytes;
+  };
+  const [one, four] = [await estimate(1), await estimate(1000)];
+  const { hidden, layers } = readDecoderConfig(referenceDirectory('qwen3-fp32'));
+  // Of three more examples of at least ten tokens, the residual stream before and after each attention is kept.
+  expect(four - one).toBeGreaterThan(3 * 10 * 2 * layers.length * hidden * 4);
 });

@@ -18,12 +18,7 @@ const settings = {
 } as const;
 
 const messages = readReference('llama3-rope-bf16').messages;
-const job: GenerateJob = {
-  messages,
-  seeds: [1],
-  maxTokens: 20,
-  sampling: { temperature: 1 },
-};
+const job: GenerateJob = { messages, seeds: [1], maxTokens: 20, sampling: { temperature: 1 } };
 const grown = [...messages, { role: 'user' as const, content: 'params[0]: 2.0; f(params): 13' }];
 
 /** Cached prompts are reused in whole chunks. */

@@ -46,12 +46,7 @@ function modelProcess(): ModelProcess {
   return model;
 }
 
-const job: GenerateJob = {
-  messages,
-  seeds: [1],
-  maxTokens: 12,
-  sampling: { temperature: 1 },
-};
+const job: GenerateJob = { messages, seeds: [1], maxTokens: 12, sampling: { temperature: 1 } };
 
 test('greedy text from the model process equals the reference', async () => {
   const model = localModel({ temperature: 0, maxTokens: 24 });

@@ -124,10 +124,7 @@ describe('parseParameters', () => {
   const values = (...found: Found) => found.map(([index, text]) => ({ index, text }));
   const count = (found: number, absent: readonly number[], unknown: readonly number[]) =>
     ({ kind: 'count', expected: 3, found, absent, unknown }) as const;
-  const notFinite = (...found: Found) => ({
-    kind: 'not-finite',
-    values: values(...found),
-  });
+  const notFinite = (...found: Found) => ({ kind: 'not-finite', values: values(...found) });
 
   it.each<readonly [string, object]>([
     ['params[0]: 1, params[1]: 2', count(2, [2], [])],

@@ -41,7 +41,7 @@ it('findRuns gives each run once, in the order of the given names', () => {
 it('findRuns explains why a name matches no run', () => {
   expect(() => find('none-*')).toThrow(UserError);
   expect(() => find('none-*')).toThrow(/no run matches this pattern/);
-  expect(() => find('none')).toThrow(/no such run/);
+  expect(() => find('status=none')).toThrow(/no such run[\s\S]*hint: only policyloop list accepts filters/);
   expect(() => find(at('no-run'))).toThrow(/contains no run/);
 });
 

@@ -12,7 +12,7 @@ import { parseConfig } from '../../../src/config/load.js';
 import { findRuns } from '../../../src/runs/listing/names.js';
 import type { GroupDifference } from '../../../src/studies/comparison/comparability.js';
 import { readComparedRuns } from '../../../src/studies/comparison/compared-runs.js';
-import { renderComparisonPage } from '../../../src/studies/comparison/page.js';
+import { comparisonPage } from '../../../src/studies/comparison/page.js';
 import { compareGroups } from '../../../src/studies/comparison/run-comparison.js';
 import { groupRuns } from '../../../src/studies/comparison/run-groups.js';
 import { comparisonTables } from '../../../src/studies/comparison/table.js';
@@ -80,7 +80,7 @@ function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
     sentence: conclusions(evaluation)[0]!.text,
     texts: {
       compare: comparisonTables(comparison),
-      'page of compare': visibleText(renderComparisonPage(comparison, tasks, (path) => path)),
+      'page of compare': visibleText(page(comparisonPage(comparison, tasks, inFile))),
       evaluate: evaluationTables(evaluation),
       'page of evaluate': visibleText(page(evaluationPage(evaluation, inFile))),
     },

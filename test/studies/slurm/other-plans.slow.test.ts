@@ -90,7 +90,7 @@ describe('--slurm', () => {
     expect(evaluationsIn('seeds')).toEqual(evaluationsIn('alone'));
     const asked = () => /--array=(\S*)/.exec(readFileSync(at('seeds', 'slurm', 'job.sh'), 'utf8'))![1];
     expect(asked()).toBe('0-2');
-    rmSync(at('seeds', 'only', 'seed-2'), { recursive: true });
+    rmSync(at('seeds', 'config', 'seed-2'), { recursive: true });
     expect(await handsOver('seeds', [...words, 'seeds'])).toMatchObject({ status: 'completed' });
     expect(asked()).toBe('1');
     expect(evaluationsIn('seeds')).toEqual(evaluationsIn('alone'));

@@ -143,7 +143,7 @@ describe('the verdicts on baselines', () => {
   };
   const task = (model: readonly number[], ...others: readonly (readonly number[])[]) => {
     const comparedWith = others.map((_, i) => `b${i}`);
-    const own = { ...figures('only', {}, model), comparedWith };
+    const own = { ...figures('config', {}, model), comparedWith };
     const baselines = others.map((returns, i) => ({
       ...figures(`b${i}`, {}, returns),
       baseline: 'random' as const,

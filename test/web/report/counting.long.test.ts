@@ -55,6 +55,16 @@ it('a lost proposal counts once, whatever other calls were made', () => {
   ).toEqual([2]);
 });
 
+it('an aborted call is no failure', () => {
+  const [first, ...others] = fixture.calls;
+  const outcome = { kind: 'error', error: 'aborted', message: 'aborted', retries: 0, latencyMs: 0 } as const;
+  const calls = [{ ...first!, outcome }, ...others];
+  const entries = fixture.entries.filter(({ iteration }) => iteration !== 1);
+  expect(loggedProposals({ calls, entries }).filter(isRejected)).toEqual([]);
+  const text = visibleText(renderReport({ ...fixture, calls, entries })).replaceAll('\u202f', '');
+  expect(text).toContain('Failed calls 0 of 4');
+});
+
 it('a run records the purpose of every call, and its figures count only proposals', async () => {
   const model = seededModel(0.4);
   const { path } = await runExperimentFrom(

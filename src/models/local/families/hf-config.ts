@@ -1,4 +1,3 @@
-import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
@@ -12,7 +11,7 @@ import {
   llamaModules,
 } from '../weights/decoder-config.js';
 import { tokenIds } from '../weights/generation-config.js';
-import { type GgufFile, isGguf, openGguf } from '../weights/gguf.js';
+import { type GgufFile, isGguf, noModel, openGguf } from '../weights/gguf.js';
 import { ggufArchitecture, ggufConfig, ropeDivisors } from '../weights/gguf-config.js';
 import { ggufFamilies } from '../weights/gguf-families.js';
 import { type Rope, readRope, rotaryWidth, unsupported } from '../weights/rope.js';
@@ -32,19 +31,7 @@ export function readDecoderConfig(directory: string, ignoredKeys: readonly strin
   if (isGguf(directory)) return readGgufConfig(openGguf(directory), ignoredKeys);
   const file = path.join(directory, 'config.json');
   const raw = readJson(file);
-  if (raw === undefined) {
-    const isFolder = existsSync(path.join(directory, path.sep));
-    const inside = isFolder ? readdirSync(directory).map((name) => path.join(directory, name)) : [];
-    const models = inside.filter((one) => isGguf(one) || existsSync(path.join(one, 'config.json')));
-    const lack = `no config.json${models.length === 0 ? ', and contains no GGUF file or model' : ''}`;
-    throw new UserError({
-      field: 'model.path',
-      value: directory,
-      message: isFolder ? `this directory has ${lack}` : 'there is no such directory',
-      alternatives: models,
-      hint: 'use the directory of a Hugging Face model, with config.json, tokenizer.json and model.safetensors, or a GGUF file',
-    });
-  }
+  if (raw === undefined) throw noModel(directory);
   const config = parseDecoderConfig(withoutKeys(raw, ignoredKeys), file);
   return config.tied && storesOwnHead(directory, config.modules) ? { ...config, tied: false } : config;
 }

@@ -61,10 +61,7 @@ export function openTokenizer(
   const bytes = tokenBytes(json, tokens, file);
   const render = (messages: readonly ChatMessage[]) =>
     template.render(
-      messages.map(({ content, role }) => ({
-        role,
-        content: control.shield(content, role === 'assistant'),
-      })),
+      messages.map(({ content, role }) => ({ role, content: control.shield(content, role === 'assistant') })),
     );
   const eosText = tokenText(config.eos_token);
   return {

@@ -1,5 +1,5 @@
 /** Reads headers of GGUF files (versions 2 and 3, little-endian). Files are untrusted, so lengths are checked first. */
-import { closeSync, existsSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
 import { openRegularFile, readBytes } from '../../../base/files/regular-file.js';
@@ -22,6 +22,22 @@ export interface GgufFile {
 export const isGguf = (model: string): boolean =>
   /\.gguf$/i.test(model) || (statSync(model, { throwIfNoEntry: false })?.isFile() ?? false);
 
+/** The error for a path without a model; lists the models in that directory, or in its parent if there is none. */
+export function noModel(value: string): UserError {
+  const [exists, folder, name] = [existsSync(value), path.dirname(value), path.basename(value)];
+  const shown = exists ? value : folder;
+  const isFolder = existsSync(path.join(shown, path.sep));
+  const inside = isFolder ? readdirSync(shown).map((one) => path.join(shown, one)) : [];
+  const models = inside.filter((one) => isGguf(one) || existsSync(path.join(one, 'config.json')));
+  const lack = `no config.json${models.length === 0 ? ', and contains no GGUF file or model' : ''}`;
+  const kind = isGguf(value) ? 'file' : 'directory';
+  const message = exists ? `this directory has ${lack}` : `there is no such ${kind}`;
+  const isHub = !existsSync(folder) && existsSync(path.dirname(folder));
+  const hub = isHub ? `hf:${path.basename(folder)}/${name} for one on Hugging Face, or ` : '';
+  const hint = `use ${hub}the directory of a Hugging Face model, with config.json, tokenizer.json and model.safetensors, or a GGUF file`;
+  return new UserError({ field: 'model.path', value, message, alternatives: models, hint });
+}
+
 const most = { tensors: 100_000, pairs: 20_000, elements: 8_000_000, text: 1 << 26, head: 1 << 29 } as const;
 
 /** Headers of the files read most recently, kept because several parts of a program read the same file. */
@@ -30,8 +46,7 @@ const openedAtMost = 4;
 
 /** Reads the header of a file and of its other parts, if it is split. @throws UserError if they can't be used */
 export function openGguf(file: string): GgufFile {
-  if (!existsSync(file))
-    throw new UserError({ field: 'model.path', value: file, message: 'there is no such file' });
+  if (!existsSync(file)) throw noModel(file);
   const stat = statSync(file);
   if (!stat.isFile())
     throw new UserError({ field: 'model.path', value: file, message: 'is not a regular file' });

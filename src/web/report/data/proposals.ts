@@ -76,12 +76,13 @@ export function loggedProposals(
 export const onlyProposals = (logged: readonly LoggedProposal[]): readonly LoggedProposal[] =>
   logged.filter(({ purpose }) => purpose === 'proposal');
 
-/** True if the proposal was not evaluated and none of its calls was accepted. */
-export function isRejected(proposal: LoggedProposal): boolean {
-  return (
-    proposal.entry === undefined && proposal.attempts.every(({ outcome }) => outcome.kind !== 'accepted')
-  );
-}
+/** True for a call that failed or whose reply was rejected; an aborted call is neither. */
+export const isFailed = ({ outcome }: Pick<LoggedAttempt, 'outcome'>): boolean =>
+  outcome.kind !== 'accepted' && !(outcome.kind === 'error' && outcome.error === 'aborted');
+
+/** True if the proposal was not evaluated, and all of its calls failed. */
+export const isRejected = ({ attempts, entry }: LoggedProposal): boolean =>
+  entry === undefined && attempts.every(isFailed);
 
 export function hasFailure({ attempts }: LoggedProposal): boolean {
   return attempts.some(({ outcome }) => outcome.kind !== 'accepted');

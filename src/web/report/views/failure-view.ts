@@ -50,7 +50,7 @@ function failedCalls(
   const failures = proposals.flatMap((proposal) =>
     proposal.attempts.flatMap(({ faults, outcome }) => {
       const kind = failureKind(outcome, faults);
-      return kind === undefined ? [] : { kind, outcome, proposal };
+      return kind === undefined || kind === 'aborted' ? [] : { kind, outcome, proposal };
     }),
   );
   if (failures.length === 0)

@@ -22,6 +22,7 @@ import { programTitle } from '../../../runs/program-text.js';
 import { endText, placeName } from '../../../runs/summary.js';
 import { factList, pageHeader, resultTile, tile, warningList } from '../../study.js';
 import {
+  isFailed,
   isRejected,
   type LoggedProposal,
   onlyProposals,
@@ -75,8 +76,8 @@ export function headline(data: RunData, proposals: readonly LoggedProposal[]): C
   const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
   const asked = onlyProposals(proposals);
   const rejected = asked.filter(isRejected).length;
-  const outcomes = proposals.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome.kind));
-  const failedCalls = outcomes.filter((kind) => kind !== 'accepted').length;
+  const attempts = proposals.flatMap((proposal) => proposal.attempts);
+  const failedCalls = attempts.filter(isFailed).length;
   const { usage } = manifest;
   return html`<dl class="headline main">
 ${
@@ -98,7 +99,7 @@ ${best && tile('Best observed mean return', apart([best.score, confirmed?.mean])
 <dl class="headline">
 ${tile('Iterations', formatCount(manifest.iterations.done), `of ${formatCount(manifest.iterations.of)}`)}
 ${tile('Evaluations', formatCount(entries.length), warmup > 0 ? `${formatCount(warmup)} in the warm-up` : 'no warm-up')}
-${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(outcomes.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; every proposal succeeded' : `; ${plural(rejected, 'proposal')} lost`}`)}
+${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(attempts.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; every proposal succeeded' : `; ${plural(rejected, 'proposal')} lost`}`)}
 ${usage.promptTokens + usage.completionTokens > 0 && tile('Tokens', formatCompact(usage.promptTokens + usage.completionTokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
 ${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
 ${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} in model calls` : 'no model calls')}
