@@ -128,7 +128,8 @@ const manyRunsHint = (key: string): string | undefined =>
 /** Refuses keys for several runs of a config. */
 function refuseManyRuns(input: Readonly<Record<string, unknown>>, where: Where): void {
   // `repeats: behaviour` is a setting of one run.
-  const isOfMany = (key: string) => manyRunsHint(key) !== undefined && typeof input[key] !== 'string';
+  const isOfMany = (key: string) =>
+    manyRunsHint(key) !== undefined && (key !== 'repeats' || Number(input[key]) > 0);
   const field = Object.keys(input).find(isOfMany);
   if (field === undefined) return;
   const hint = `${manyRunsHint(field)}, or add ${field}= to ignore it`;
