@@ -77,9 +77,9 @@ type Output = { readonly out: string } & DatasetManifest;
 
 /** Makes a training dataset from runs. @returns exit code 1 if there is nothing to train on */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { bestShare, recipe, format, winners, context: window } = args;
+  const { bestShare, recipe, format, context: window } = args;
   requireCount('--seed', args.seed, 0);
-  requireCount('--winners', winners, 1);
+  requireCount('--winners', args.winners, 1);
   requireCount('--context', window, 1);
   requireCount('--history', args.history, 0);
   if (bestShare !== undefined && !(bestShare > 0 && bestShare <= 1))
@@ -91,27 +91,15 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { findRuns } = await import('../../src/runs/listing/names.js');
   const { buildDataset } = await import('../dataset/dataset.js');
   const { parseValidation } = await import('../dataset/split.js');
-  const { requireExportable, requireNewDirectory, writeDataset } = await import(
-    '../dataset/write-dataset.js'
-  );
-  requireExportable(recipe, format);
+  const files = await import('../dataset/write-dataset.js');
+  files.requireExportable(recipe, format);
   const out = resolve(context.cwd, args.out);
-  requireNewDirectory(out);
+  files.requireNewDirectory(out);
   const paths = findRuns(args.runs, { cwd: context.cwd, runsDir: args.runsDir }).toSorted();
-  const dataset = await buildDataset(
-    paths.map((path) => ({ path, name: shownPath(path, context.cwd) })),
-    {
-      recipe,
-      validation: parseValidation(args.validation),
-      seed: args.seed,
-      winners,
-      context: window,
-      minReturn: args.minReturn,
-      bestShare,
-      history: args.history,
-    },
-  );
-  const manifest = writeDataset(dataset, format, out);
+  const runs = paths.map((path) => ({ path, name: shownPath(path, context.cwd) }));
+  const validation = parseValidation(args.validation);
+  const dataset = await buildDataset(runs, { ...args, validation, context: window });
+  const manifest = files.writeDataset(dataset, format, out);
   context.print(
     args.json
       ? JSON.stringify({ out: shownPath(out, context.cwd), ...manifest } satisfies Output)
@@ -157,12 +145,9 @@ function described(
     ),
     '',
     ...noneLines(sources),
-    ...shortened
-      .slice(0, 1)
-      .map(
-        (tokens) =>
-          `shortened   prompts of ${plural(shortened.length, 'run')}, as by memory.tokens=${tokens}`,
-      ),
+    ...shortened.slice(0, 1).map((tokens) => {
+      return `shortened   prompts of ${plural(shortened.length, 'run')}, as by memory.tokens=${tokens}`;
+    }),
     ...(recipe === 'demonstrations' ? [] : [`usual       ${least} to ${most} examples to train on`]),
     `written     ${out}`,
   ].join('\n');

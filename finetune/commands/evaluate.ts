@@ -18,10 +18,7 @@ export const options = (y: Argv) =>
         describe:
           'Model to evaluate: a directory (of an adapter, model or training run), a GGUF file, ollama:NAME, openai:NAME, or a baseline',
       })
-      .option('base', {
-        ...kinds.text,
-        describe: "Model to compare with (default: the tuned model's base)",
-      })
+      .option('base', { ...kinds.text, describe: "Model to compare with (default: the tuned model's base)" })
       .option('configs', {
         ...kinds.text,
         array: true,

@@ -33,20 +33,15 @@ export async function makeModelDirectory<T>(
   });
 }
 
-/**
- * @param method of training; undefined for exports
- * @throws UserError for a GGUF file, because the output reuses files of a model directory
- */
+/** @throws UserError for a GGUF file, because the output of training and export reuses files of a model directory */
 export function requireModelDirectory(model: string, method?: string): void {
   if (!isGguf(model)) return;
-  const [needs, other] =
-    method === undefined
-      ? ['this needs', '']
-      : [`method.kind=${method} needs`, 'set method.kind=lora, which accepts a GGUF file, or '];
+  const needing = method === undefined ? 'this' : `method.kind=${method}`;
+  const other = method === undefined ? '' : 'set method.kind=lora, which accepts a GGUF file, or ';
   throw new UserError({
     field: 'model',
     value: model,
-    message: `this is a GGUF file, but ${needs} a model directory (config.json, safetensors weights)`,
+    message: `this is a GGUF file, but ${needing} needs a model directory (config.json, safetensors weights)`,
     hint: `${other}use the Hugging Face directory of the same model, e.g. hf:ORG/NAME after \`policyloop models pull hf:ORG/NAME\``,
   });
 }

@@ -111,10 +111,7 @@ function runTable({ runs, seeds }: Evaluation, { linkOf }: Shown): Content {
   return pageTable(
     runs,
     [
-      text('run', ({ path, figures }) => ({
-        text: path,
-        ...(figures !== null && { href: linkOf(path) }),
-      })),
+      text('run', ({ path, figures }) => ({ text: path, ...(figures !== null && { href: linkOf(path) }) })),
       number('seed', ({ repeat }) => String(seeds[repeat]!)),
       text('status', ({ figures }) => figures?.reason ?? 'not started'),
       number('confirmed', ({ figures }) => figures?.confirmed, { format: formatReturn, strong: true }),

@@ -45,27 +45,19 @@ export async function runEvaluation(args: EvaluationRequest, context: CommandCon
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
   const arms = openArms(args.base, args.tuned, args.baseline, context.cwd);
   const given = withoutOverrides(args.configs);
-  const plan = planEvaluation({
-    arms,
-    files: given.files,
-    overrides: [...given.overrides, ...args.overrides],
-    seed: args.seed,
-    repeats: args.repeats,
-    cwd: context.cwd,
-  });
+  const overrides = [...given.overrides, ...args.overrides];
+  const { repeats, seed } = args;
+  const plan = planEvaluation({ arms, files: given.files, overrides, seed, repeats, cwd: context.cwd });
   for (const { name, configs } of plan.experiments)
     for (const config of Object.values(configs)) await checkConfig(config, context.env, `experiment ${name}`);
   const known = trainedOn(arms.find(({ name }) => name === 'tuned')!, stated);
   for (const note of plan.notes ?? []) context.note(note);
   if (known.kind === 'unknown') context.note(`training environments unknown: ${known.reason}`);
 
-  const directory = resolve(
-    context.cwd,
-    args.out ?? join(args.runsDir, `evaluate-${planHash(plan).slice(0, 10)}`),
-  );
+  const out = args.out ?? join(args.runsDir, `evaluate-${planHash(plan).slice(0, 10)}`);
+  const directory = resolve(context.cwd, out);
   const read = new Map<string, RunFigures>();
   const place = evaluationPlace(directory, plan);
-  const overrides = [...given.overrides, ...args.overrides];
   const cluster = args.slurm ? loadSlurm({ file: given.files[0]!, overrides, cwd: context.cwd }) : undefined;
   return runPlan(plan, place, { ...args, cluster }, context, {
     write: (failures) => {

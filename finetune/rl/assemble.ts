@@ -4,7 +4,7 @@ import { hashModules } from '../../src/base/modules/sources.js';
 import { isModulePath } from '../../src/base/modules/user-module.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { contentHash } from '../dataset/lineage.js';
-import { identityOf, type TrainingState } from '../engine/checkpoint.js';
+import { freshState, identityOf } from '../engine/checkpoint.js';
 import { openSampler } from '../engine/sampler.js';
 import { elementCount, type Trainable, trainedParameters } from '../engine/trainable.js';
 import type { Parameter } from '../engine/training-session.js';
@@ -16,13 +16,7 @@ import { openAgentTask } from './agent-task.js';
 import { openSessions, readsReference } from './improvement.js';
 import type { RlTask } from './learning/episode.js';
 import { templatesIn } from './learning/settings.js';
-import {
-  type OnlineHooks,
-  type OnlineLearning,
-  type OnlineSettings,
-  type PreparedLearning,
-  startLearning,
-} from './online.js';
+import { type OnlineHooks, type OnlineLearning, type OnlineSettings, startLearning } from './online.js';
 import { ownFiles } from './proposer/proposer-config.js';
 import { openProposerTask } from './proposer/proposer-task.js';
 import { answeringOf, isProposer, type LearningConfig } from './rl-config.js';
@@ -55,7 +49,7 @@ export type OpenedLearning = OpenedTrainer & OnlineLearning;
 export async function openLearning(plan: PlannedLearning, hooks: OnlineHooks = {}): Promise<OpenedLearning> {
   const task = await openTask(plan);
   try {
-    const trainer = await openTrainer(plan, (prepared) => startLearning(prepared, hooks));
+    const trainer = await openTrainer(plan, hooks);
     const close = async () => {
       await task.close();
       await trainer.close();
@@ -73,36 +67,28 @@ function openTask({ config, env }: PlannedLearning): Promise<RlTask> {
   return openAgentTask(config, episodes);
 }
 
-/**
- * @param start called before the model is loaded into its sessions, which takes much longer
- * @throws UserError if the model can't be used, or memory runs out
- */
-export async function openTrainer(
-  plan: PlannedLearning,
-  start: (prepared: PreparedLearning) => TrainingState,
-): Promise<OpenedTrainer> {
+/** Ignores checkpoints unless `hooks` are given. @throws UserError if the model can't be used, or memory runs out */
+export async function openTrainer(plan: PlannedLearning, hooks?: OnlineHooks): Promise<OpenedTrainer> {
   const { config, decoder, objective, checkpoint, threads } = plan;
   const model = await openModel(plan, config);
   const parameters = [...model.parameters, ...ownParameters(objective, decoder)];
   const settings = settingsOf(config);
   const owner = { identity: identityOf(identityParts(config), parameters), threads };
-  const state = start({ checkpoint, owner, parameters, settings });
+  const prepared = { checkpoint, owner, parameters, settings, objective };
+  // Loading the model into its sessions takes much longer than what a dry run needs.
+  const state = hooks === undefined ? freshState(parameters) : startLearning(prepared, hooks);
   const sampler = await openSampler({ ...model, ...answeringOf(config) });
   const kl = readsReference(config.objective);
   const isRead = config.epochs * config.minibatches > 1 || kl || config.objective.kind === 'ppo';
   const sessions = await openSessions(model, objective, isRead);
   return {
+    ...prepared,
     sampler,
-    objective,
-    parameters,
     trainable: model.trainable,
-    checkpoint,
     sessions,
     close: async () => void (await Promise.all([sampler.close(), sessions.close()])),
     reference: kl ? parameters.map((one) => ({ ...one, values: one.values.slice() })) : undefined,
-    settings,
     state,
-    owner,
   };
 }
 

@@ -46,8 +46,6 @@ export interface OnlineLearning {
   readonly owner: CheckpointOwner;
 }
 
-export type PreparedLearning = Pick<OnlineLearning, 'checkpoint' | 'owner' | 'parameters' | 'settings'>;
-
 export interface OnlineHooks extends LoopHooks {
   /** Receives the samples of some evaluations, each time before the evaluation's event. */
   onSamples?(step: number, samples: readonly Sample[]): void;
@@ -73,10 +71,11 @@ const streams = { starts: 10, samples: 11, permutation: 12, heldOutStarts: 13, h
 
 /** Reads the checkpoint if it exists, and reports the start. @throws UserError if it belongs to another run */
 export function startLearning(
-  { checkpoint, owner, parameters, settings }: PreparedLearning,
+  run: Pick<OnlineLearning, 'checkpoint' | 'owner' | 'parameters' | 'settings'>,
   hooks: OnlineHooks,
 ): TrainingState {
-  const { groups, groupSize, updates: totalSteps } = settings;
+  const { groups, groupSize, updates: totalSteps } = run.settings;
+  const { checkpoint, owner, parameters } = run;
   const state = readCheckpoint(checkpoint, parameters, owner.identity) ?? freshState(parameters);
   hooks.onEvent?.({
     kind: 'start',

@@ -7,7 +7,6 @@ import { parseSettings } from '../../src/base/settings/settings.js';
 import type { Action, Observation } from '../../src/environments/environment.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
-import { freshState } from '../engine/checkpoint.js';
 import type { SampledReply } from '../engine/sampler.js';
 import { writeResult } from '../train/method.js';
 import { modelParameters, type OpenedTrainer, openTrainer, planLearning } from './assemble.js';
@@ -95,8 +94,7 @@ export async function openTrainedAgent<A extends Action>(
     environment: { id: 'custom', options: {} },
     output: resolve(cwd, 'tuned', 'agent'),
   };
-  const trainer = await openTrainer(planLearning(config), ({ parameters }) => freshState(parameters));
-  return new TrainedAgent(functions, config, trainer);
+  return new TrainedAgent(functions, config, await openTrainer(planLearning(config)));
 }
 
 export class TrainedAgent<A extends Action = Action> {

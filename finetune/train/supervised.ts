@@ -220,10 +220,7 @@ async function learned(
   } finally {
     await session.close();
   }
-  return {
-    objective: dpo(config.objective.beta),
-    inputs: (parts) => dpoInputs(parts.flat(), compared),
-  };
+  return { objective: dpo(config.objective.beta), inputs: (parts) => dpoInputs(parts.flat(), compared) };
 }
 
 /** Returns a function that gives the examples of a step. */

@@ -23,10 +23,7 @@ export async function train(args: TrainingArguments, context: CommandContext): P
   requireRuntime();
   const isDpo = config.objective.kind === 'dpo';
   const read = isDpo ? readComparisons : readConversations;
-  const data = {
-    training: read(config.dataset, 'train'),
-    validation: read(config.dataset, 'validation'),
-  };
+  const data = { training: read(config.dataset, 'train'), validation: read(config.dataset, 'validation') };
   const { model, output } = config;
   const dataset = datasetLineage(config.dataset);
   const use = dataset.recipe === 'demonstrations' ? 'play cooking' : 'run quickstart';

@@ -11,13 +11,13 @@ import { commonRange } from '../studies/comparison/compared-runs.js';
 import { comparisonPage } from '../studies/comparison/page.js';
 import { compareGroups } from '../studies/comparison/run-comparison.js';
 import { groupRuns } from '../studies/comparison/run-groups.js';
+import { itemAddress } from '../web/address.js';
 import type { GroupFigures } from '../web/messages.js';
 import type { Page } from '../web/page.js';
 import { type Group, groupsOf, sortedGroups } from '../web/table/groups.js';
 import { mostCompared, stateOf } from '../web/table/state.js';
 import { HttpError } from './http.js';
 import { comparedRun, configKeys, configuredRun, readAhead, withSettings } from './run-data.js';
-import { pageAddress } from './shown-run.js';
 
 /** The items that the query's `of` selects by name, directory or pattern; all items if there is no `of`. */
 function namedPlaces(places: readonly Place[], query: URLSearchParams): readonly Place[] {
@@ -106,7 +106,7 @@ export async function comparedPage(places: readonly Place[], query: URLSearchPar
   const comparison = compareGroups(tasks, { by: keys, target: undefined, named, leftOut });
   const untested = comparison.tasks.map((task) => ({ ...task, differences: [], pairings: [], cautions: [] }));
   const shown = isByRun ? { ...comparison, by: null, tasks: untested } : comparison;
-  return comparisonPage(shown, tasks, { linkOf: pageAddress, isByRun, mostRuns: 200 });
+  return comparisonPage(shown, tasks, { linkOf: itemAddress, isByRun, mostRuns: 200 });
 }
 
 /** Values of the keys that aren't part of a config, such as `run` or `status`. */

@@ -1,6 +1,7 @@
 /** Sends changes of items to the open pages, as server-sent events. */
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Item } from '../runs/listing/item.js';
 import { type Known, type Place, type Root, scan, versionOf } from '../runs/listing/scan.js';
 import { logsIn, runFiles } from '../runs/reader.js';
@@ -54,8 +55,6 @@ function filesOf({ item: { kind }, path }: Place): readonly string[] {
       return [join(path, resultFiles[kind])];
   }
 }
-
-const isSame = (a: Item, b: Item | undefined) => a === b || JSON.stringify(a) === JSON.stringify(b);
 
 /** Knows all items, and watches files while pages are connected. */
 export class Live {
@@ -144,7 +143,7 @@ export class Live {
     const took = this.#milliseconds() - began;
     this.#nextScan = began + Math.max(leastBetweenScans, took / scanShare);
     const changed = [...this.#known].flatMap(([name, { item }]) =>
-      isSame(item, before.get(name)?.item) ? [] : [item],
+      isDeepStrictEqual(item, before.get(name)?.item) ? [] : [item],
     );
     const removed = [...before.keys()].filter((name) => !this.#known.has(name));
     for (const watcher of this.#watchers) this.#sendItems(watcher, changed, removed);

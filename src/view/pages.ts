@@ -11,10 +11,11 @@ import { planFile } from '../runs/reader.js';
 import { resultFiles } from '../studies/plan.js';
 import { sweepPage } from '../studies/sweep/sweep-page.js';
 import type { SweepResult } from '../studies/sweep/sweep-result.js';
+import { itemAddress } from '../web/address.js';
 import { type Page, sectionsOf } from '../web/page.js';
 import { trainingPageOf } from '../web/report/training-page.js';
 import { pageHeader, type Shown } from '../web/study.js';
-import { pageAddress, shownRunPage } from './shown-run.js';
+import { shownRunPage } from './shown-run.js';
 
 /** Pages that other modules build from the recorded result of a study. */
 export interface GivenPages {
@@ -25,7 +26,7 @@ export interface GivenPages {
 export async function pageOf(place: Place, given: GivenPages): Promise<Page> {
   const { path } = place;
   const { kind, name, status } = place.item;
-  const shown: Shown = { linkOf: (run) => pageAddress(`${name}/${run}`), status };
+  const shown: Shown = { linkOf: (run) => itemAddress(`${name}/${run}`), status };
   switch (kind) {
     case 'run':
       return shownRunPage(name, path);

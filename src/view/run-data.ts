@@ -1,23 +1,17 @@
 /** Reads configs and curves of runs on request, and caches them while their files are unchanged. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { UserError } from '../base/errors.js';
 import { fields, isAsked } from '../runs/listing/fields.js';
 import type { Item } from '../runs/listing/item.js';
-import type { Place, RunPlace } from '../runs/listing/scan.js';
+import { type Place, type RunPlace, unlessDamaged } from '../runs/listing/scan.js';
 import type { RunSummary } from '../runs/summary.js';
 import type { ExportedRun } from '../runs/tables/rows.js';
 import { type ConfiguredRun, readComparedRun, withConfig } from '../studies/comparison/compared-runs.js';
 import { groupRuns, remembered, settingOf, settingsOf } from '../studies/comparison/run-groups.js';
 import type { ConfigKeys } from '../web/messages.js';
 
-function unlessUnreadable<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    // The run may have been removed since the last scan.
-    if (error instanceof UserError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+function unlessUnreadable<T extends object>(read: () => T): T | undefined {
+  const found = unlessDamaged(read);
+  return typeof found === 'string' ? undefined : found;
 }
 
 const configured = remembered((run: RunSummary) => unlessUnreadable(() => withConfig(run)));

@@ -12,6 +12,7 @@ import { type OpenedRun, readShownFrame, readShownRun } from '../runs/open-run.j
 import { logsIn } from '../runs/reader.js';
 import { placeName, summaryOf } from '../runs/summary.js';
 import { largest } from '../statistics/descriptive.js';
+import { itemAddress, queryOf } from '../web/address.js';
 import { type Page, sectionsOf } from '../web/page.js';
 import { parentOf } from '../web/report/data/lineage.js';
 import { loggedProposals, type Place } from '../web/report/data/proposals.js';
@@ -26,22 +27,19 @@ import { tile } from '../web/study.js';
 
 type RunFrame = Omit<OpenedRun, 'recorded'>;
 
-export const pageAddress = (name: string, query = ''): string =>
-  `/of/${name.split('/').map(encodeURIComponent).join('/')}${query}`;
-
 const episodeAddress = (name: string, { iteration, candidate }: BufferEntry): string =>
-  `/api/episode?${new URLSearchParams({ of: name, iteration: `${iteration}`, candidate: `${candidate + 1}` })}`;
+  `/api/episode${queryOf({ of: name, iteration, candidate: candidate + 1 })}`;
 
 /** The report of a run in its current state. */
 export async function shownRunPage(name: string, path: string): Promise<Page> {
   const run = await readShownRun(path);
   const { config, manifest, recorded } = run;
   const figures = [...namedPolicies(recorded.entries, manifest)].map(([entry, title]) => {
-    const place = html`<a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>`;
+    const place = html`<a href="${itemAddress(name, { iteration: entry.iteration })}">${placeName(entry, config)}</a>`;
     return { entry, alt: `the ${title.toLowerCase()} policy, `, title: html`<b>${title}</b>, ${place}` };
   });
   return runPage(runData(run), animations(name, figures, config), ({ iteration }) =>
-    pageAddress(name, `?iteration=${iteration}`),
+    itemAddress(name, { iteration }),
   );
 }
 

@@ -269,9 +269,7 @@ describe('the length of prompts', () => {
 
 describe('the model', () => {
   it('is asked for the first proposal of a run, once per check', async () => {
-    const server = await startFakeOpenAI({
-      reply: () => proposal,
-    });
+    const server = await startFakeOpenAI({ reply: () => proposal });
     const text = `environment: CartPole-v1\nmodel: { provider: openai, name: tiny, baseUrl: "${server.url}" }\n`;
     await check(text);
     expect(server.requests).toEqual([]);

@@ -35,11 +35,7 @@ describe('a run with a custom model', async () => {
   const directory = join(root, 'own-model');
   const kinds: string[] = [];
   const config = { ...quick, environment: 'CartPole-v1' };
-  const outcome = await run(config, {
-    model: model(10),
-    directory,
-    onEvent: ({ kind }) => kinds.push(kind),
-  });
+  const outcome = await run(config, { model: model(10), directory, onEvent: ({ kind }) => kinds.push(kind) });
 
   it('completes, and reports its confirmed return', () => {
     expect(outcome).toMatchObject({ directory, status: 'completed', iterations: 2 });

@@ -71,10 +71,7 @@ async function told<T>(
   then?: () => void,
 ): Promise<T> {
   const stop = new AbortController();
-  const response = await fetch(new URL(path, view.url), {
-    signal: stop.signal,
-    headers: { authorization },
-  });
+  const response = await fetch(new URL(path, view.url), { signal: stop.signal, headers: { authorization } });
   let text = '';
   try {
     for await (const chunk of response.body!) {

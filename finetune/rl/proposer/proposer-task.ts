@@ -9,13 +9,7 @@ import type { SampledReply, Sampler } from '../../engine/sampler.js';
 import { type Episode, episodeOf, type RlTask } from '../learning/episode.js';
 import { type ProposerConfig, runPlans } from './proposer-config.js';
 import { type Candidate, isAbsolute, openReward } from './reward.js';
-import {
-  openRun,
-  type PlayedBaseline,
-  playBaseline,
-  type RunInFlight,
-  type RunState,
-} from './run-in-flight.js';
+import { openRun, playBaseline, type RunInFlight, type RunState } from './run-in-flight.js';
 import { configOf, type TaskPlan } from './tasks.js';
 
 interface Slot {
@@ -54,14 +48,11 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
   const constrained = config.answers.format === 'constrained';
   const plans = runPlans(config);
   const training = new RunsInFlight(plans.tasks, config.groups, env);
-  const heldOut = Array.from({ length: config.evaluation.runs }, (_, number) =>
-    configOf(plans.heldOut, number),
-  );
-  let baselines: Promise<readonly PlayedBaseline[]> | undefined;
-  const baselinesOf = () => {
-    baselines ??= Promise.all(config.baselines.map((name) => playBaseline(name, heldOut, env)));
-    return baselines;
-  };
+  const numbers = [...Array(config.evaluation.runs).keys()];
+  const heldOut = numbers.map((number) => configOf(plans.heldOut, number));
+  const played = () => Promise.all(config.baselines.map((name) => playBaseline(name, heldOut, env)));
+  let baselines: ReturnType<typeof played> | undefined;
+  const baselinesOf = () => (baselines ??= played());
   const iterate: Iterate = async (sampler, runs, seeds) => {
     const prompts = runs.map((run) => run.prompt());
     const replies = await sampler.answer(
@@ -118,11 +109,7 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
       };
     },
     baselines: async () =>
-      (await baselinesOf()).map(({ label, returns, episodes }) => ({
-        label,
-        episodes,
-        bestReturn: mean(returns),
-      })),
+      (await baselinesOf()).map(({ returns, ...one }) => ({ ...one, bestReturn: mean(returns) })),
     progress: { save: () => training.save(), restore: (saved) => training.restore(saved) },
     close: () => training.close(),
   };
@@ -223,10 +210,11 @@ async function playHeldOut(
     for (let iteration = 0; iteration < longest; iteration++) {
       const active = [...runs.keys()].filter((i) => iteration < configs[i]!.iterations);
       const seeds = deriveSeeds(seed, [iteration], configs.length);
+      const own = active.map((i) => [seeds[i]!]);
       const answered = await iterate(
         sampler,
         active.map((i) => runs[i]!),
-        active.map((i) => [seeds[i]!]),
+        own,
       );
       for (const [k, i] of active.entries()) answers[i]!.push(answered[k]!);
     }
@@ -241,7 +229,6 @@ const scoresOf = ({ candidates }: Answered): readonly number[] =>
 
 function sampleIn({ answers }: Outcome): Sample {
   const last = answers.at(-1)!;
-  return sampleOf([{ prompt: last.prompt, reply: last.replies[0]!.text }], {
-    score: scoresOf(last)[0] ?? null,
-  });
+  const score = scoresOf(last)[0] ?? null;
+  return sampleOf([{ prompt: last.prompt, reply: last.replies[0]!.text }], { score });
 }

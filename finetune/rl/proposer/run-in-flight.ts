@@ -121,7 +121,7 @@ export async function openRun(
   };
 }
 
-export interface PlayedBaseline {
+interface PlayedBaseline {
   readonly label: string;
   readonly returns: readonly number[];
   /** Mean number of episodes per run. */

@@ -137,12 +137,13 @@ function sumOf(holder: Item, items: readonly Item[]): Partial<Item> {
   };
 }
 
-function unlessDamaged<T>(read: () => T): T | string {
+/** The result of `read`; the reason as a string if what it reads is damaged or was removed. */
+export function unlessDamaged<T>(read: () => T): T | string {
   try {
     return read();
   } catch (error) {
     if (error instanceof UserError) return error.message.split('\n', 1)[0]!;
-    // The file was removed during the scan.
+    // The file was removed during or after the scan.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'was removed';
     throw error;
   }

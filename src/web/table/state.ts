@@ -21,14 +21,8 @@ const initialColumns: readonly string[] = [
 
 const initial: TableState = { filter: '', sort: '-started', columns: initialColumns, by: [] };
 
-const listOf = (text: string): readonly string[] => [
-  ...new Set(
-    text
-      .split(',')
-      .map((part) => part.trim())
-      .filter(Boolean),
-  ),
-];
+const listOf = (text: string): readonly string[] =>
+  [...new Set(text.split(',').map((part) => part.trim()))].filter(Boolean);
 
 /** @param usual columns to show if the query names none */
 export function stateOf(query: URLSearchParams, usual = initialColumns): TableState {

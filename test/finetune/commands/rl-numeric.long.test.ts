@@ -20,10 +20,7 @@ it('finetune rl trains a numeric policy, reports its return, writes a page and n
   writeFileSync(join(folder, 'cheetah.yaml'), config);
   const words = ['finetune', 'rl', 'cheetah.yaml', 'output=tuned', '--json'];
   const { code, stderr, stdout } = await startCommand(folder, words).ended;
-  expect({ code, stderr }).toEqual({
-    code: 0,
-    stderr: expect.stringContaining('runs as HalfCheetah-v5'),
-  });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('runs as HalfCheetah-v5') });
   const lines = stdout
     .trim()
     .split('\n')

@@ -80,10 +80,7 @@ const losses = (name: string) =>
 const train = (config: string, changes: Parameters<typeof recordingContext>[1] = {}, finish = false) => {
   const recorded = recordingContext(place, changes);
   return trainCommand({ config, overrides: [], finish, quiet: false, json: true }, recorded.context).then(
-    (code) => ({
-      code,
-      result: JSON.parse(recorded.printed.at(-1)!) as Record<string, unknown>,
-    }),
+    (code) => ({ code, result: JSON.parse(recorded.printed.at(-1)!) as Record<string, unknown> }),
   );
 };
 

@@ -110,9 +110,7 @@ describe('alarms', () => {
   it('report examples that are longer than the context even with a single evaluation', async () => {
     const dataset = await build();
     const needsOf = ({ train, validation }: Dataset) =>
-      [...measureLengths([...train, ...validation]).values()].map(
-        ({ prompt, completion }) => prompt + completion,
-      );
+      Array.from(measureLengths([...train, ...validation]).values(), (one) => one.prompt + one.completion);
     const shortest = Math.min(...needsOf(dataset));
     const checked = await build({ context: Math.floor(shortest / 2) });
     expect(alarms(checked)).toEqual(['too-long']);
@@ -149,10 +147,7 @@ describe('statistics', () => {
       least: Math.min(...lengths),
       most: Math.max(...lengths),
     });
-    expect(statistics.train).toMatchObject({
-      examples: train.length,
-      history: { least: 3, most: 8 },
-    });
+    expect(statistics.train).toMatchObject({ examples: train.length, history: { least: 3, most: 8 } });
     expect(statistics.validation).toEqual({ examples: 0, prompts: 0 });
   });
 });

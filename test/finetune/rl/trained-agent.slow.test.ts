@@ -95,10 +95,7 @@ describe('an agent that learns while it plays', () => {
     const output = temporaryDirectory();
     expect(await agent.save(output)).toBe(join(output, 'model'));
     expect(existsSync(join(output, 'model', 'config.json'))).toBe(true);
-    const learner = await open({
-      model: 'package:models/tiny-improver',
-      method: { kind: 'lora', rank: 2 },
-    });
+    const learner = await open({ model: 'package:models/tiny-improver', method: { kind: 'lora', rank: 2 } });
     expect(existsSync(join(await learner.save(output), 'adapter_config.json'))).toBe(true);
   });
 

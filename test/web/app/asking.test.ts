@@ -1,9 +1,9 @@
 // @vitest-environment jsdom
 import { render } from 'preact';
 import { afterAll, expect, it, vi } from 'vitest';
+import { queryOf } from '../../../src/web/address.js';
 import { html } from '../../../src/web/app/base/html.js';
 import { useAnswer } from '../../../src/web/app/base/live.js';
-import { queryOf } from '../../../src/web/app/base/words.js';
 import { SearchPage } from '../../../src/web/app/pages/search-page.js';
 
 vi.hoisted(() => vi.stubGlobal('matchMedia', () => new EventTarget()));

@@ -7,20 +7,6 @@ export const unitOf = ({ kind, unit = 'step' }: Item): string =>
 export const shownReturn = (value: number | null | undefined): string =>
   value === null || value === undefined ? missing : formatReturn(value);
 
-type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
-
-/** A query string such as `?q=pole&of=run-1&of=run-2`, without empty values. */
-export function queryOf(query: Query): string {
-  const pairs = Object.entries(query).flatMap(([key, value = '']) =>
-    [value].flat().map((one) => [key, String(one)]),
-  );
-  const given = String(new URLSearchParams(pairs.filter(([, value]) => value !== '')));
-  return given && `?${given}`;
-}
-
-export const itemAddress = (name: string, query: Query = {}): string =>
-  `/of/${name.split('/').map(encodeURIComponent).join('/')}${queryOf(query)}`;
-
 export interface Address {
   readonly page: 'index' | 'item' | 'compare' | 'search';
   readonly name: string;

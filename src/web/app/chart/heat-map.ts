@@ -81,15 +81,7 @@ function imagesOf({ choices, columns, names, scale, scores }: HeatMap) {
   const numberColour = (value: number) =>
     shade(value < 0 ? negative : positive, scale > 0 ? Math.abs(value) / scale : 0);
   const choiceColour = (value: number) =>
-    shade(
-      categorical[
-        Math.max(
-          0,
-          choices!.findIndex((choice) => choice.value === value),
-        )
-      ]!,
-      1,
-    );
+    shade(categorical[choices!.findIndex((choice) => choice.value === value)] ?? categorical[0]!, 1);
   const colourOf = choices === undefined ? numberColour : choiceColour;
   return {
     values: imageOf(columns.length, names.length, (column, row) => colourOf(columns[column]![row] ?? 0)),

@@ -3,11 +3,11 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { parseFilter } from '../../../runs/listing/filter.js';
 import { type Item, isHolder } from '../../../runs/listing/item.js';
+import { queryOf } from '../../address.js';
 import type { ConfigKeys } from '../../messages.js';
 import { askedBy, stateOf } from '../../table/state.js';
 import { html } from '../base/html.js';
 import { useAnswer, useLive } from '../base/live.js';
-import { queryOf } from '../base/words.js';
 import { ItemTable } from '../table/item-table.js';
 
 interface Props {

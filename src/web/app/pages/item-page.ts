@@ -1,8 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Item, isHolder } from '../../../runs/listing/item.js';
+import { itemAddress, queryOf } from '../../address.js';
 import { html, submitted } from '../base/html.js';
 import { useLive, usePost } from '../base/live.js';
-import { go, itemAddress, queryOf, unitOf } from '../base/words.js';
+import { go, unitOf } from '../base/words.js';
 import { LiveTable } from './index-page.js';
 import { type Page, ShownPage, usePage } from './shown-page.js';
 

@@ -1,8 +1,9 @@
 import { useEffect } from 'preact/hooks';
+import { itemAddress, queryOf } from '../../address.js';
 import type { Found } from '../../messages.js';
 import { html, submitted } from '../base/html.js';
 import { useAnswer } from '../base/live.js';
-import { go, itemAddress, queryOf } from '../base/words.js';
+import { go } from '../base/words.js';
 
 export function SearchPage({ query }: { readonly query: URLSearchParams }) {
   const [text, names] = [query.get('q') ?? '', query.getAll('of')];

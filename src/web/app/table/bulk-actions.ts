@@ -2,11 +2,12 @@
 import { useState } from 'preact/hooks';
 import { plural } from '../../../base/text/numbers.js';
 import type { Item } from '../../../runs/listing/item.js';
+import { queryOf } from '../../address.js';
 import type { Group } from '../../table/groups.js';
 import type { TableState } from '../../table/state.js';
 import { html, submitted } from '../base/html.js';
 import { usePost } from '../base/live.js';
-import { go, queryOf } from '../base/words.js';
+import { go } from '../base/words.js';
 
 interface Props {
   /** Names of the selected items and ids of the selected groups. */

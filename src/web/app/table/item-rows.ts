@@ -7,10 +7,11 @@ import {
 } from '../../../base/text/numbers.js';
 import { fieldOf, type Value } from '../../../runs/listing/fields.js';
 import { type Item, isHolder } from '../../../runs/listing/item.js';
+import { itemAddress } from '../../address.js';
 import type { GroupFigures } from '../../messages.js';
 import { type Group, groupMean, groupTitle } from '../../table/groups.js';
 import { html } from '../base/html.js';
-import { itemAddress, shownReturn, unitOf } from '../base/words.js';
+import { shownReturn, unitOf } from '../base/words.js';
 
 const numberTexts: Readonly<Record<string, (value: number) => string>> = {
   observed: shownReturn,

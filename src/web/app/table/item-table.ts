@@ -3,12 +3,13 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { fieldOf, sorted } from '../../../runs/listing/fields.js';
 import type { Filter } from '../../../runs/listing/filter.js';
 import type { Item } from '../../../runs/listing/item.js';
+import { queryOf } from '../../address.js';
 import type { GroupFigures } from '../../messages.js';
 import { groupsOf, sortedGroups } from '../../table/groups.js';
 import { queryOfState, type TableState } from '../../table/state.js';
 import { html } from '../base/html.js';
 import { useAnswer } from '../base/live.js';
-import { go, queryOf } from '../base/words.js';
+import { go } from '../base/words.js';
 import { BulkActions } from './bulk-actions.js';
 import { GroupRow, ItemRow } from './item-rows.js';
 import { type Listed, TableControls } from './table-controls.js';

@@ -1,0 +1,15 @@
+/** Addresses within the live view. */
+
+type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
+
+/** A query string such as `?q=pole&of=run-1&of=run-2`, without empty values. */
+export function queryOf(query: Query): string {
+  const pairs = Object.entries(query).flatMap(([key, value = '']) =>
+    [value].flat().map((one) => [key, String(one)]),
+  );
+  const given = String(new URLSearchParams(pairs.filter(([, value]) => value !== '')));
+  return given && `?${given}`;
+}
+
+export const itemAddress = (name: string, query: Query = {}): string =>
+  `/of/${name.split('/').map(encodeURIComponent).join('/')}${queryOf(query)}`;
