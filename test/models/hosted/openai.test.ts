@@ -110,24 +110,17 @@ describe('the completion', () => {
     expect(usage).toMatchObject({ completionTokens: 9, reasoningTokens: 7 });
   });
 
-  it.each([
-    ['reasoning_content', 'DeepSeek, vLLM and llama.cpp'],
-    ['reasoning', 'OpenRouter'],
-  ])('takes the reasoning from %s (%s)', async (field) => {
-    const { model } = await start({
-      reply: () => ({ text: 'the answer', message: { [field]: 'the thought' } }),
-    });
-    const completion = await ask(model, messages, options);
-    expect(completion).toMatchObject({ text: 'the answer', reasoning: 'the thought' });
-  });
-
-  it('takes text and reasoning from content parts, as Mistral sends them', async () => {
-    const content = [
-      { type: 'thinking', thinking: [{ type: 'text', text: 'the thought' }] },
-      { type: 'text', text: 'the ' },
-      { type: 'text', text: 'answer' },
-    ];
-    const { model } = await start({ reply: () => ({ text: null, message: { content } }) });
+  const parts = [
+    { type: 'thinking', thinking: [{ type: 'text', text: 'the thought' }] },
+    { type: 'text', text: 'the ' },
+    { type: 'text', text: 'answer' },
+  ];
+  it.each<[string, string | null, object]>([
+    ['reasoning_content (DeepSeek, vLLM and llama.cpp)', 'the answer', { reasoning_content: 'the thought' }],
+    ['reasoning (OpenRouter)', 'the answer', { reasoning: 'the thought' }],
+    ['content parts (Mistral)', null, { content: parts }],
+  ])('takes text and reasoning from %s', async (_, text, message) => {
+    const { model } = await start({ reply: () => ({ text, message: { ...message } }) });
     const completion = await ask(model, messages, options);
     expect(completion).toMatchObject({ text: 'the answer', reasoning: 'the thought' });
   });

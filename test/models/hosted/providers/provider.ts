@@ -70,6 +70,17 @@ interface Behaviour extends Pick<FakeProvider, 'name' | 'env' | 'format'> {
 
 export const refused = (status: number, body: unknown): Answer => ({ status, body });
 
+export const invalidRequest = (message: string, more: Json = {}) =>
+  refused(400, { error: { message, type: 'invalid_request_error', ...more } });
+
+/** A key in a variable of the provider's own, sent as a bearer token. */
+export const withKey = (apiKeyEnv: string, model: Json = {}) =>
+  ({
+    env: { [apiKeyEnv]: `key-of-${apiKeyEnv}` },
+    key: ['authorization', `Bearer key-of-${apiKeyEnv}`],
+    model: { apiKeyEnv, ...model },
+  }) as const;
+
 export const formatType = (body: Json) => (body.response_format as { type?: string } | undefined)?.type;
 
 export function provider(given: Behaviour): FakeProvider {
@@ -132,12 +143,10 @@ function answerOf(given: Behaviour, { body, headers, path }: ReceivedRequest, co
   };
 }
 
-export const openaiUsage = ({ answer, cached, prompt, thoughts }: Counts): Json => ({
-  prompt_tokens: prompt,
-  completion_tokens: answer + thoughts,
-  total_tokens: prompt + answer + thoughts,
-  prompt_tokens_details: { cached_tokens: cached },
-  completion_tokens_details: { reasoning_tokens: thoughts },
+export const openaiUsage = (counts: Counts): Json => ({
+  ...plainUsage(counts),
+  prompt_tokens_details: { cached_tokens: counts.cached },
+  completion_tokens_details: { reasoning_tokens: counts.thoughts },
 });
 
 /** Reported without details. */

@@ -3,6 +3,7 @@ import { countTokens } from '../../../support/fake-server.js';
 import {
   type FakeProvider,
   formatType,
+  invalidRequest,
   type Json,
   openaiUsage,
   plainUsage,
@@ -10,6 +11,7 @@ import {
   proposal,
   provider,
   refused,
+  withKey,
 } from './provider.js';
 
 /** A reasoning model of OpenAI. */
@@ -25,13 +27,9 @@ export const openai = provider({
   refuse: (body) =>
     body.max_tokens === undefined
       ? undefined
-      : refused(400, {
-          error: {
-            message: "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
-            type: 'invalid_request_error',
-            param: 'max_tokens',
-            code: 'unsupported_parameter',
-          },
+      : invalidRequest("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", {
+          param: 'max_tokens',
+          code: 'unsupported_parameter',
         }),
 });
 
@@ -48,13 +46,9 @@ export const azure = provider({
   // Older versions of the API take schemas, but no bounds.
   refuse: (body) =>
     JSON.stringify(body.response_format ?? '').includes('maxItems')
-      ? refused(400, {
-          error: {
-            message: "Invalid schema for response_format 'answer': 'minItems' is not permitted.",
-            type: 'invalid_request_error',
-            param: 'response_format',
-            code: null,
-          },
+      ? invalidRequest("Invalid schema for response_format 'answer': 'minItems' is not permitted.", {
+          param: 'response_format',
+          code: null,
         })
       : undefined,
 });
@@ -65,9 +59,7 @@ export const anthropic = provider({
   format: 'text',
   base: '/v1/',
   path: '/v1',
-  env: { ANTHROPIC_API_KEY: 'key-of-anthropic' },
-  key: ['authorization', 'Bearer key-of-anthropic'],
-  model: { apiKeyEnv: 'ANTHROPIC_API_KEY', maxTokens: 2000 },
+  ...withKey('ANTHROPIC_API_KEY', { maxTokens: 2000 }),
   maxChoices: 1,
   enforces: [],
   usage: plainUsage,
@@ -83,9 +75,7 @@ export const gemini = provider({
   format: 'json_schema',
   base: '/v1beta/openai/',
   path: '/v1beta/openai',
-  env: { GEMINI_API_KEY: 'key-of-gemini' },
-  key: ['authorization', 'Bearer key-of-gemini'],
-  model: { apiKeyEnv: 'GEMINI_API_KEY' },
+  ...withKey('GEMINI_API_KEY'),
   refusals: 1,
   refuse: (body: Json) =>
     body.seed === undefined
@@ -98,9 +88,7 @@ export const openrouter = provider({
   name: 'OpenRouter',
   format: 'json_schema',
   base: '/api/v1',
-  env: { OPENROUTER_API_KEY: 'key-of-openrouter' },
-  key: ['authorization', 'Bearer key-of-openrouter'],
-  model: { apiKeyEnv: 'OPENROUTER_API_KEY' },
+  ...withKey('OPENROUTER_API_KEY'),
   maxChoices: 1,
   thoughts: 20,
   caches: true,
@@ -118,9 +106,7 @@ export const groq = provider({
   name: 'Groq',
   format: 'json_object',
   base: '/openai/v1',
-  env: { GROQ_API_KEY: 'key-of-groq' },
-  key: ['authorization', 'Bearer key-of-groq'],
-  model: { apiKeyEnv: 'GROQ_API_KEY' },
+  ...withKey('GROQ_API_KEY'),
   refusals: 2,
   thoughts: 9,
   caches: true,
@@ -129,21 +115,16 @@ export const groq = provider({
   refuse(body) {
     if (formatType(body) === 'json_schema') {
       const message = 'This model does not support response format `json_schema`.';
-      return refused(400, { error: { message, type: 'invalid_request_error', param: 'response_format' } });
+      return invalidRequest(message, { param: 'response_format' });
     }
-    if (body.n === undefined) return undefined;
-    return refused(400, {
-      error: { message: "'n' : number must be at most 1", type: 'invalid_request_error' },
-    });
+    return body.n === undefined ? undefined : invalidRequest("'n' : number must be at most 1");
   },
 });
 
 export const together = provider({
   name: 'Together',
   format: 'json_schema',
-  env: { TOGETHER_API_KEY: 'key-of-together' },
-  key: ['authorization', 'Bearer key-of-together'],
-  model: { apiKeyEnv: 'TOGETHER_API_KEY' },
+  ...withKey('TOGETHER_API_KEY'),
   usage: plainUsage,
   message: (content) => ({ content: `<think>\nA step [0.1, 0.2] may help.\n</think>\n\n${content}` }),
 });
@@ -153,9 +134,7 @@ export const deepseek = provider({
   name: 'DeepSeek',
   format: 'json_object',
   base: '',
-  env: { DEEPSEEK_API_KEY: 'key-of-deepseek' },
-  key: ['authorization', 'Bearer key-of-deepseek'],
-  model: { apiKeyEnv: 'DEEPSEEK_API_KEY', maxTokens: 4000 },
+  ...withKey('DEEPSEEK_API_KEY', { maxTokens: 4000 }),
   refusals: 1,
   maxChoices: 1,
   thoughts: 30,
@@ -163,19 +142,15 @@ export const deepseek = provider({
   enforces: ['json_object'],
   before: '\n\n\n\n\n',
   message: (content) => ({ content, reasoning_content: 'Let me think.' }),
-  usage: ({ answer, cached, prompt, thoughts }) => ({
-    prompt_tokens: prompt,
-    completion_tokens: answer + thoughts,
-    total_tokens: prompt + answer + thoughts,
-    prompt_cache_hit_tokens: cached,
-    prompt_cache_miss_tokens: prompt - cached,
-    completion_tokens_details: { reasoning_tokens: thoughts },
+  usage: (counts) => ({
+    ...plainUsage(counts),
+    prompt_cache_hit_tokens: counts.cached,
+    prompt_cache_miss_tokens: counts.prompt - counts.cached,
+    completion_tokens_details: { reasoning_tokens: counts.thoughts },
   }),
   refuse(body) {
     const invalid = (message: string) =>
-      refused(400, {
-        error: { message, type: 'invalid_request_error', param: null, code: 'invalid_request_error' },
-      });
+      invalidRequest(message, { param: null, code: 'invalid_request_error' });
     if (formatType(body) === 'json_schema') return invalid('This response_format type is unavailable now');
     if (formatType(body) === 'json_object' && !/json/i.test(JSON.stringify(body.messages))) {
       return invalid("Prompt must contain the word 'json' in some form");
@@ -202,9 +177,7 @@ const extra = (field: string, value: unknown) => ({
 export const mistral = provider({
   name: 'Mistral',
   format: 'json_schema',
-  env: { MISTRAL_API_KEY: 'key-of-mistral' },
-  key: ['authorization', 'Bearer key-of-mistral'],
-  model: { apiKeyEnv: 'MISTRAL_API_KEY', maxTokens: 2000 },
+  ...withKey('MISTRAL_API_KEY', { maxTokens: 2000 }),
   refusals: 1,
   caches: true,
   message: (text) => ({
@@ -213,12 +186,7 @@ export const mistral = provider({
       { type: 'text', text },
     ],
   }),
-  usage: ({ answer, cached, prompt }) => ({
-    prompt_tokens: prompt,
-    completion_tokens: answer,
-    total_tokens: prompt + answer,
-    num_cached_tokens: cached,
-  }),
+  usage: (counts) => ({ ...plainUsage(counts), num_cached_tokens: counts.cached }),
   refuse(body: Json) {
     const strange = Object.keys(body).find((field) => !known.includes(field));
     return strange === undefined ? undefined : refused(422, extra(strange, body[strange]));
@@ -229,28 +197,18 @@ export const mistral = provider({
 export const xai = provider({
   name: 'xAI',
   format: 'json_schema',
-  env: { XAI_API_KEY: 'key-of-xai' },
-  key: ['authorization', 'Bearer key-of-xai'],
-  model: { apiKeyEnv: 'XAI_API_KEY' },
+  ...withKey('XAI_API_KEY'),
   thoughts: 40,
   caches: true,
   message: (content) => ({ content, reasoning_content: 'Let me think.' }),
-  usage: ({ answer, cached, prompt, thoughts }) => ({
-    prompt_tokens: prompt,
-    completion_tokens: answer,
-    total_tokens: prompt + answer + thoughts,
-    prompt_tokens_details: { cached_tokens: cached },
-    completion_tokens_details: { reasoning_tokens: thoughts },
-  }),
+  usage: (counts) => ({ ...openaiUsage(counts), completion_tokens: counts.answer }),
 });
 
 /** A LiteLLM proxy in front of a provider that takes no seed and no `n`. */
 export const litellm = provider({
   name: 'LiteLLM',
   format: 'json_schema',
-  env: { LITELLM_KEY: 'key-of-litellm' },
-  key: ['authorization', 'Bearer key-of-litellm'],
-  model: { apiKeyEnv: 'LITELLM_KEY' },
+  ...withKey('LITELLM_KEY'),
   refusals: 1,
   caches: true,
   refuse: (body) =>
@@ -281,12 +239,10 @@ export const sglang = provider({
   thoughts: 12,
   caches: true,
   message: (content) => ({ content, reasoning_content: 'Let me think.' }),
-  usage: ({ answer, cached, prompt, thoughts }) => ({
-    prompt_tokens: prompt,
-    completion_tokens: answer + thoughts,
-    total_tokens: prompt + answer + thoughts,
-    prompt_tokens_details: { cached_tokens: cached },
-    reasoning_tokens: thoughts,
+  usage: (counts) => ({
+    ...plainUsage(counts),
+    prompt_tokens_details: { cached_tokens: counts.cached },
+    reasoning_tokens: counts.thoughts,
   }),
 });
 
@@ -300,13 +256,7 @@ export const llamaCpp = provider({
   usage: plainUsage,
   refuse: (body) =>
     formatType(body) === 'json_schema'
-      ? refused(400, {
-          error: {
-            code: 400,
-            message: 'Failed to initialize samplers: failed to parse grammar',
-            type: 'invalid_request_error',
-          },
-        })
+      ? invalidRequest('Failed to initialize samplers: failed to parse grammar', { code: 400 })
       : undefined,
 });
 
