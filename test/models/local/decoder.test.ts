@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import { cacheShape, KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
-import { type DecoderSession, openSession } from '../../../src/models/local/engine/runtime.js';
+import { openSession } from '../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { buildInferenceGraph } from '../../../src/models/local/graph/decoder.js';
 import { storedParameters } from '../../../src/models/local/graph/parameters.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { largestDifference } from '../../finetune/reference-training.js';
 import { readReference, referenceDirectory, referenceModels } from './fixture.js';
+import { prefill } from './prefill.js';
 
 async function load(name: string) {
   const directory = referenceDirectory(name);
@@ -16,31 +17,6 @@ async function load(name: string) {
   const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
   const shape = cacheShape(config);
   return { config, session, shape };
-}
-
-async function prefill(
-  session: DecoderSession,
-  ids: readonly number[],
-  chunk: number,
-  prompt: KeyValueCache,
-  own: KeyValueCache,
-): Promise<Float32Array> {
-  let logits = new Float32Array();
-  for (let start = 0; start < ids.length; start += chunk) {
-    const part = ids.slice(start, start + chunk);
-    const last = start + chunk >= ids.length;
-    const output = await session.forward({
-      ids: part,
-      rows: 1,
-      position: start,
-      prompt,
-      own,
-      logitsOf: last ? [part.length - 1] : [],
-    });
-    prompt.append(output.entries);
-    logits = Float32Array.from(output.logits);
-  }
-  return logits;
 }
 
 function argmax(values: Float32Array): number {
@@ -58,7 +34,7 @@ for (const name of referenceModels) {
       ] as const) {
         const prompt = new KeyValueCache(shape);
         const own = new KeyValueCache(shape);
-        let logits = await prefill(session, reference.prompt_ids, chunk, prompt, own);
+        let { logits } = await prefill(session, reference.prompt_ids, chunk, prompt, own);
         expect(largestDifference(logits, reference.last_logits)).toBeLessThan(1e-4);
         own.reset(rows);
         const greedy: number[] = [];
@@ -98,13 +74,8 @@ test('the logits of all positions equal those of each prefix by itself', async (
       logitsOf: ids.map((_, i) => i),
     });
     for (let length = 1; length <= ids.length; length++) {
-      const alone = await prefill(
-        session,
-        ids.slice(0, length),
-        1,
-        new KeyValueCache(shape),
-        new KeyValueCache(shape),
-      );
+      const [prompt, own] = [new KeyValueCache(shape), new KeyValueCache(shape)];
+      const { logits: alone } = await prefill(session, ids.slice(0, length), 1, prompt, own);
       const row = all.logits.subarray((length - 1) * config.vocabulary, length * config.vocabulary);
       expect(largestDifference(row, alone)).toBeLessThan(1e-4);
     }

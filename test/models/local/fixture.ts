@@ -29,6 +29,33 @@ export function readReference(name: string): Reference {
   return JSON.parse(readFileSync(`${referenceDirectory(name)}/reference.json`, 'utf8')) as Reference;
 }
 
+/** What a tokenizer of SentencePiece's kind does before and after its model: `▁` for spaces. */
+export const sentencePieceSteps = {
+  normalizer: {
+    type: 'Sequence',
+    normalizers: [
+      { type: 'Prepend', prepend: '▁' },
+      { type: 'Replace', pattern: { String: ' ' }, content: '▁' },
+    ],
+  },
+  pre_tokenizer: null,
+  post_processor: null,
+  decoder: {
+    type: 'Sequence',
+    decoders: [
+      { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
+      { type: 'ByteFallback' },
+      { type: 'Fuse' },
+      { type: 'Strip', content: ' ', start: 1, stop: 0 },
+    ],
+  },
+};
+
+/** The pieces for single bytes: `<0xNN>`. */
+export const bytePieces = Array.from({ length: 256 }, (_, byte) => {
+  return `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
+});
+
 /**
  * A copy of a reference model with a tokenizer of SentencePiece's kind: single characters, and `<0xNN>` for each byte,
  * which is the only way to a line break.
@@ -40,31 +67,11 @@ export function byteFallbackModel(): string {
   cpSync(referenceDirectory('llama3-rope-bf16'), directory, { recursive: true });
   const file = path.join(directory, 'tokenizer.json');
   const json = JSON.parse(readFileSync(file, 'utf8')) as { added_tokens: { content: string }[] };
-  const bytes = Array.from({ length: 256 }, (_, byte) => {
-    return `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
-  });
   const characters = Array.from({ length: 94 }, (_, i) => String.fromCharCode(0x21 + i));
-  const tokens = [...json.added_tokens.map(({ content }) => content), ...bytes, '▁', ...characters];
+  const tokens = [...json.added_tokens.map(({ content }) => content), ...bytePieces, '▁', ...characters];
   const sentencePiece = {
     ...json,
-    normalizer: {
-      type: 'Sequence',
-      normalizers: [
-        { type: 'Prepend', prepend: '▁' },
-        { type: 'Replace', pattern: { String: ' ' }, content: '▁' },
-      ],
-    },
-    pre_tokenizer: null,
-    post_processor: null,
-    decoder: {
-      type: 'Sequence',
-      decoders: [
-        { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
-        { type: 'ByteFallback' },
-        { type: 'Fuse' },
-        { type: 'Strip', content: ' ', start: 1, stop: 0 },
-      ],
-    },
+    ...sentencePieceSteps,
     model: {
       type: 'BPE',
       byte_fallback: true,

@@ -1,34 +1,15 @@
-import { afterAll, describe, expect, it } from 'vitest';
-import { type Engine, loadEngine } from '../../../../src/models/local/generation/engine.js';
+import { describe, expect, it } from 'vitest';
 import type { GenerateJob } from '../../../../src/models/local/generation/protocol.js';
 import { referenceDirectory } from '../fixture.js';
-import { repeatableJob, repeats } from './repeatable.js';
-
-const engines: Engine[] = [];
-afterAll(async () => {
-  for (const engine of engines) await engine.close();
-});
-
-/** An engine that has read nothing yet. */
-async function fresh(name: string, threads = 1): Promise<Engine> {
-  const engine = await loadEngine({
-    path: referenceDirectory(name),
-    device: 'cpu',
-    quantization: 'int4',
-    threads,
-    contextTokens: undefined,
-    template: {},
-  });
-  engines.push(engine);
-  return engine;
-}
+import { fresh, repeatableJob, repeats } from './repeatable.js';
 
 describe.each(['llama3-rope-bf16', 'qwen2-tied-bf16-sharded'])('%s in 4 bits', (name) => {
-  repeats((threads) => fresh(name, threads));
+  const path = referenceDirectory(name);
+  repeats(path, 'int4');
 
   it('a run that is resumed reads its prompts as one that was not interrupted', async () => {
-    const played = await fresh(name);
-    const resumed = await fresh(name);
+    const played = await fresh(path, 'int4');
+    const resumed = await fresh(path, 'int4');
     const turn = (lines: number): GenerateJob => repeatableJob(lines, [lines]);
     await played.generate(turn(20), { aborted: () => false });
     for (const lines of [24, 31]) {

@@ -1,6 +1,20 @@
-import { expect, it } from 'vitest';
-import type { Engine } from '../../../../src/models/local/generation/engine.js';
+import { afterAll, expect, it } from 'vitest';
+import { type Engine, loadEngine } from '../../../../src/models/local/generation/engine.js';
 import type { GenerateJob } from '../../../../src/models/local/generation/protocol.js';
+import type { Quantization } from '../../../../src/models/local/weights/quantization.js';
+
+const engines: Engine[] = [];
+afterAll(async () => {
+  for (const engine of engines) await engine.close();
+});
+
+/** An engine that has read nothing yet. */
+export async function fresh(path: string, quantization: Quantization, threads = 1): Promise<Engine> {
+  const settings = { device: 'cpu', contextTokens: undefined, template: {} } as const;
+  const engine = await loadEngine({ path, quantization, threads, ...settings });
+  engines.push(engine);
+  return engine;
+}
 
 const never = { aborted: () => false };
 
@@ -17,11 +31,11 @@ export function repeatableJob(lines: number, seeds: readonly number[], end = 'Go
 }
 
 /** Answers, log-probabilities included, depend on nothing but their prompt and seed. */
-export function repeats(fresh: (threads?: number) => Promise<Engine>): void {
+export function repeats(path: string, quantization: Quantization): void {
   const jobs = [repeatableJob(9, [1]), repeatableJob(14, [2], 'Say hello.'), repeatableJob(11, [3])];
 
   it('gives equal answers in any order of requests', async () => {
-    const [one, other] = [await fresh(), await fresh()];
+    const [one, other] = [await fresh(path, quantization), await fresh(path, quantization)];
     const inOrder = [];
     for (const job of jobs) inOrder.push((await one.generate(job, never)).answers);
     const reversed = [];
@@ -32,14 +46,14 @@ export function repeats(fresh: (threads?: number) => Promise<Engine>): void {
   });
 
   it('gives equal answers with one thread and with two', async () => {
-    const [one, two] = [await fresh(1), await fresh(2)];
+    const [one, two] = [await fresh(path, quantization, 1), await fresh(path, quantization, 2)];
     expect((await two.generate(jobs[1]!, never)).answers).toEqual(
       (await one.generate(jobs[1]!, never)).answers,
     );
   });
 
   it('gives an equal first candidate with 1, 3 and 8 candidates', async () => {
-    const engine = await fresh();
+    const engine = await fresh(path, quantization);
     const first = async (count: number) => {
       const seeds = Array.from({ length: count }, (_, i) => 5 + i);
       return (await engine.generate(repeatableJob(12, seeds), never)).answers[0];

@@ -6,7 +6,13 @@ import { UserError } from '../../../../src/base/errors.js';
 import { TextStream } from '../../../../src/models/local/tokens/token-text.js';
 import { openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
-import { readReference, referenceDirectory, referenceModels } from '../fixture.js';
+import {
+  bytePieces,
+  readReference,
+  referenceDirectory,
+  referenceModels,
+  sentencePieceSteps,
+} from '../fixture.js';
 
 /** A copy of a reference model's tokenizer files, to be changed. */
 function copyTokenizer(): string {
@@ -131,37 +137,13 @@ test('a missing template, a missing tokenizer and a template that raises an erro
 /** A SentencePiece-like tokenizer: `▁` for spaces, raw bytes for what has no piece. */
 function sentencePiece(): string {
   const directory = copyTokenizer();
-  const pieces = ['<unk>', '<s>', '</s>'];
-  for (let byte = 0; byte < 256; byte++)
-    pieces.push(`<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`);
-  pieces.push('▁', 'a', 'b', '▁a', 'ab', '▁ab');
+  const specials = ['<unk>', '<s>', '</s>'];
+  const pieces = [...specials, ...bytePieces, '▁', 'a', 'b', '▁a', 'ab', '▁ab'];
   writeFileSync(
     path.join(directory, 'tokenizer.json'),
     JSON.stringify({
-      added_tokens: ['<unk>', '<s>', '</s>'].map((content, id) => ({
-        id,
-        content,
-        special: true,
-        normalized: false,
-      })),
-      normalizer: {
-        type: 'Sequence',
-        normalizers: [
-          { type: 'Prepend', prepend: '▁' },
-          { type: 'Replace', pattern: { String: ' ' }, content: '▁' },
-        ],
-      },
-      pre_tokenizer: null,
-      post_processor: null,
-      decoder: {
-        type: 'Sequence',
-        decoders: [
-          { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
-          { type: 'ByteFallback' },
-          { type: 'Fuse' },
-          { type: 'Strip', content: ' ', start: 1, stop: 0 },
-        ],
-      },
+      added_tokens: specials.map((content, id) => ({ id, content, special: true, normalized: false })),
+      ...sentencePieceSteps,
       model: {
         type: 'BPE',
         unk_token: '<unk>',

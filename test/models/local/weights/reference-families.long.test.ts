@@ -1,17 +1,15 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import {
-  cacheShape,
-  KeyValueCache,
-  type States,
-} from '../../../../src/models/local/engine/key-value-cache.js';
-import { type DecoderSession, openSession } from '../../../../src/models/local/engine/runtime.js';
+import { cacheShape, KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
+import { openSession } from '../../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { openAdapter } from '../../../../src/models/local/graph/adapter.js';
 import { buildInferenceGraph } from '../../../../src/models/local/graph/decoder.js';
 import { adapterParameters } from '../../../../src/models/local/graph/lora.js';
 import { storedParameters } from '../../../../src/models/local/graph/parameters.js';
 import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
+import { largestDifference } from '../../../finetune/reference-training.js';
+import { prefill } from '../prefill.js';
 import { familyDirectory, readFamily, recurrentFamilies, referenceFamilies } from '../reference-families.js';
 
 async function load(directory: string, adapted = false) {
@@ -27,39 +25,6 @@ async function load(directory: string, adapted = false) {
   const shape = cacheShape(config);
   return { session, shape: () => new KeyValueCache(shape) };
 }
-
-/** Prefills in chunks; the logits after the last token. */
-async function prefill(
-  session: DecoderSession,
-  ids: readonly number[],
-  chunk: number,
-  cache: KeyValueCache,
-  own: KeyValueCache,
-  sequenceTokens: number,
-) {
-  let logits = new Float32Array();
-  let states: States = [];
-  for (let start = 0; start < ids.length; start += chunk) {
-    const part = ids.slice(start, start + chunk);
-    const output = await session.forward({
-      ids: part,
-      rows: 1,
-      position: start,
-      prompt: cache,
-      own,
-      states,
-      sequenceTokens,
-      logitsOf: [part.length - 1],
-    });
-    cache.append(output.entries);
-    states = output.states;
-    logits = Float32Array.from(output.logits);
-  }
-  return { logits, states };
-}
-
-const largestDifference = (a: ArrayLike<number>, b: readonly number[]) =>
-  Math.max(...b.map((value, i) => Math.abs(value - a[i]!)));
 
 describe.each([...referenceFamilies, ...recurrentFamilies])('%s', (name) => {
   const directory = familyDirectory(name);
