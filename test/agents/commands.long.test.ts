@@ -9,9 +9,9 @@ import * as play from '../../src/commands/play.js';
 import * as report from '../../src/commands/report.js';
 import * as resume from '../../src/commands/resume.js';
 import * as show from '../../src/commands/show.js';
-import { temporaryDirectory } from '../support/experiments.js';
+import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { elementsOf, visibleText } from '../web/shown.js';
-import { fakeContext, readPlay } from './playing.js';
+import { readPlay } from './playing.js';
 
 const common = { runsDir: 'buffers', json: false, quiet: true };
 
@@ -21,7 +21,7 @@ async function playing(
   given: Partial<CommandContext> = {},
   json = false,
 ) {
-  const { context, printed } = fakeContext(cwd, given);
+  const { context, printed } = recordingContext(cwd, given);
   const args = { ...common, json, config: 'agents/cooking', overrides };
   const code = await play.execute({ ...args, runDir: undefined }, context);
   return { code, printed };
@@ -32,7 +32,7 @@ async function several() {
   const cwd = temporaryDirectory();
   for (const name of ['expert', 'random', 'first'] as const)
     await playing(cwd, [`player=${name}`, `name=${name}`, 'episodes=8']);
-  const { context, printed } = fakeContext(cwd);
+  const { context, printed } = recordingContext(cwd);
   await list.execute({ runsDir: 'buffers', json: true }, context);
   const runs = JSON.parse(printed[0]!) as { name: string; play: { player: string } }[];
   const named = Object.fromEntries(runs.map(({ name, play: { player } }) => [player, name]));
@@ -76,7 +76,7 @@ describe('policyloop play', () => {
     ).rejects.toThrow('/nowhere/python');
     const file = join(cwd, 'mine.yaml');
     writeFileSync(file, 'environment: CartPole-v1\nepisodes: 3\n');
-    const { context } = fakeContext(cwd);
+    const { context } = recordingContext(cwd);
     const args = { ...common, config: 'mine.yaml', overrides: [], runDir: undefined };
     await expect(play.execute(args, context)).rejects.toThrow(
       /mine.yaml:1:1: model: missing[\s\S]*required only for `player: model`/,
@@ -91,7 +91,7 @@ describe('policyloop play', () => {
 describe('plays among the runs', () => {
   it('work with list, show, report and compare, over the same games', async () => {
     const { cwd, named } = await several();
-    const { context, printed } = fakeContext(cwd);
+    const { context, printed } = recordingContext(cwd);
     await show.execute({ ...common, run: named.expert!, top: 10 }, context);
     expect(printed.pop()).toMatch(/finished: 8 games of text:cooking by expert\nscore {7}1.000/);
     await show.execute({ ...common, run: named.expert!, top: 10, game: 2 }, context);
@@ -139,7 +139,7 @@ describe('plays among the runs', () => {
     const reason = { kind: 'model-error', error: 'server', message: 'HTTP 500' };
     writeFileSync(join(failed, 'manifest.json'), JSON.stringify({ ...manifest, status: 'failed', reason }));
     writeFileSync(join(damaged, 'config.yaml'), 'environment: [\n');
-    const { context, printed } = fakeContext(cwd);
+    const { context, printed } = recordingContext(cwd);
     const compared = { ...common, runs: ['buffers/*'], unfinished: false };
     await compare.execute({ ...compared, json: true }, context);
     const { leftOut, plays } = JSON.parse(printed.pop()!) as {
@@ -160,7 +160,7 @@ describe('plays among the runs', () => {
   it('are refused for comparisons with other games, and for comparing or evaluating policies', async () => {
     const { cwd, named } = await several();
     await playing(cwd, ['player=random', 'name=other', 'environment.options.rooms=2', 'episodes=8']);
-    const { context } = fakeContext(cwd);
+    const { context } = recordingContext(cwd);
     const other = { ...common, runs: ['buffers/other-*', named.expert!], unfinished: false };
     await expect(compare.execute(other, context)).rejects.toThrow(
       'compare agent runs of the same environment and options',
@@ -174,7 +174,7 @@ describe('plays among the runs', () => {
   it('get the advice to use the same seed if they share no games', async () => {
     const { cwd, named } = await several();
     await playing(cwd, ['player=random', 'name=other', 'seed=5', 'episodes=8']);
-    const { context, printed } = fakeContext(cwd);
+    const { context, printed } = recordingContext(cwd);
     await compare.execute(
       { ...common, runs: ['buffers/other-*', named.expert!], unfinished: false },
       context,
@@ -184,7 +184,7 @@ describe('plays among the runs', () => {
 
   it('can be extended with resume, and get the same games as a longer play', async () => {
     const cwd = temporaryDirectory();
-    const { context } = fakeContext(cwd);
+    const { context } = recordingContext(cwd);
     const args = { ...common, json: true, config: 'agents/cooking', runDir: 'short' };
     // The last batch is smaller, and the extension starts a new one.
     expect(await play.execute({ ...args, overrides: ['player=expert', 'episodes=5'] }, context)).toBe(0);
@@ -209,12 +209,12 @@ describe('plays among the runs', () => {
       if (text.includes('game-finished') && ++lines === 8) finish.abort();
     };
     const stop = { finish: finish.signal, abort: new AbortController().signal };
-    const { context } = fakeContext(cwd, { print, stop });
+    const { context } = recordingContext(cwd, { print, stop });
     const args = { ...common, json: true, config: 'agents/cooking', runDir: 'cut' };
     const code = await play.execute({ ...args, overrides: ['player=random', 'episodes=20'] }, context);
     expect(code).toBe(130);
     expect(readPlay(join(cwd, 'cut')).games.length).toBeLessThan(20);
-    const again = fakeContext(cwd);
+    const again = recordingContext(cwd);
     const rest = { ...common, run: 'cut', overrides: [] as string[] };
     await expect(resume.execute({ ...rest, overrides: ['seed=3'] }, again.context)).rejects.toThrow(
       /seed.*can't change within a run/,

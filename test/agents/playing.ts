@@ -4,7 +4,6 @@ import { loadPlayConfig, playYaml } from '../../src/agents/play-config.js';
 import { playInDirectory } from '../../src/agents/play-games.js';
 import { gamesOf } from '../../src/agents/play-result.js';
 import { playManifest, setUpPlay } from '../../src/agents/play-setup.js';
-import type { CommandContext } from '../../src/base/context.js';
 import type { LanguageModel } from '../../src/models/language-model.js';
 import { createRunDirectory } from '../../src/runs/create.js';
 import type { RunEvent } from '../../src/runs/events.js';
@@ -50,24 +49,4 @@ export async function played(
 export function readPlay(path: string) {
   const recorded = openLogs(path);
   return { path, manifest: readManifest(path), games: gamesOf(recorded), calls: [...recorded.calls] };
-}
-
-/** What a command may touch, and what it said. */
-export function fakeContext(cwd: string, given: Partial<CommandContext> = {}) {
-  const printed: string[] = [];
-  const noted: string[] = [];
-  const now = tickingClock();
-  let time = 0;
-  const context: CommandContext = {
-    print: (text) => printed.push(text),
-    note: (text) => noted.push(text),
-    terminal: undefined,
-    env: {},
-    cwd,
-    now,
-    milliseconds: () => (time += 10),
-    stop: { finish: never, abort: never },
-    ...given,
-  };
-  return { context, printed, noted };
 }

@@ -26,6 +26,12 @@ beforeAll(async () => {
   ({ path } = await runExperimentFrom(config));
 });
 
+async function linearPole() {
+  const environment = await makeEnvironment('CartPole-v1');
+  const { policy } = parseConfig({ ...config, policy: { kind: 'linear' } });
+  return { environment, family: createPolicyFamily(policy!, environment) };
+}
+
 describe('drawEpisode', () => {
   it.each(['common', 'fresh'] as const)(
     'replays each evaluated episode with its recorded return and length, on %s seeds',
@@ -55,11 +61,7 @@ describe('drawEpisode', () => {
   );
 
   it('draws the state of the environment at every step', async () => {
-    const environment = await makeEnvironment('CartPole-v1');
-    const family = createPolicyFamily(
-      parseConfig({ ...config, policy: { kind: 'linear' } }).policy!,
-      environment,
-    );
+    const { environment, family } = await linearPole();
     const parameters = family.initial(createGenerator(1));
     const { moments, pace, length } = replay({ environment, family, maxSteps: 60 }, parameters, 4, 300);
     expect(moments.length).toBe(Math.ceil(length / pace.stride) + 1);
@@ -74,11 +76,7 @@ describe('drawEpisode', () => {
   });
 
   it('rejects parameters whose number does not match the policy', async () => {
-    const environment = await makeEnvironment('CartPole-v1');
-    const family = createPolicyFamily(
-      parseConfig({ ...config, policy: { kind: 'linear' } }).policy!,
-      environment,
-    );
+    const { environment, family } = await linearPole();
     const play = () => replay({ environment, family, maxSteps: 5 }, [1, 2], 0, 5);
     expect(play).toThrow(/has 2 parameters, but the config's policies have 10/);
   });

@@ -3,9 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import type { MlpConfig } from '../../src/policies/settings.js';
-import { box, withSpaces } from '../support/fixed-environment.js';
+import { box, discrete, withSpaces } from '../support/fixed-environment.js';
 
-const discrete = (n: number, start?: number) => ({ kind: 'discrete', n, ...(start && { start }) }) as const;
 const network = (config: Partial<MlpConfig> = {}): MlpConfig => ({
   kind: 'mlp',
   hidden: [3],

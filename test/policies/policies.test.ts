@@ -5,7 +5,7 @@ import type { Environment } from '../../src/environments/environment.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import type { PolicyFamily } from '../../src/policies/policy.js';
 import type { MlpConfig, QTableConfig } from '../../src/policies/settings.js';
-import { box, withSpaces } from '../support/fixed-environment.js';
+import { box, discrete, withSpaces } from '../support/fixed-environment.js';
 
 const linear = { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 } as const;
 const network = {
@@ -17,7 +17,6 @@ const network = {
   decimals: 1,
 } as const satisfies MlpConfig;
 const table: QTableConfig = { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 };
-const discrete = (n: number, start?: number) => ({ kind: 'discrete', n, ...(start && { start }) }) as const;
 
 /** What holds for every family: the contract of `PolicyFamily`. */
 const families: readonly (readonly [string, PolicyFamily])[] = [

@@ -13,3 +13,6 @@ export const box = (dimensions: number): Space => ({
   low: Array.from({ length: dimensions }, () => -1),
   high: Array.from({ length: dimensions }, () => 1),
 });
+
+export const discrete = (n: number, start?: number) =>
+  ({ kind: 'discrete', n, ...(start && { start }) }) as const;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { applyEdits } from '../../../src/policies/program/edits.js';
-import { ProgramFault } from '../../../src/policies/program/program.js';
+import { failureOf } from './failure-of.js';
 
 const parent = `function act(observation) {
   const x = observation[0];
@@ -17,15 +17,7 @@ const parent = `function act(observation) {
 
 const block = (search: string, replace: string) =>
   `<<<<<<< SEARCH\n${search}\n=======\n${replace}\n>>>>>>> REPLACE`;
-const faultOf = (reply: string, source = parent) => {
-  try {
-    applyEdits(source, reply);
-  } catch (error) {
-    if (error instanceof ProgramFault) return error.failure;
-    throw error;
-  }
-  throw new Error('no fault');
-};
+const faultOf = (reply: string) => failureOf(() => applyEdits(parent, reply));
 
 describe('applyEdits', () => {
   it('applies several blocks in any order, with text around them', () => {

@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import type { Action, EnvironmentSpec, Observation, Space } from '../../../src/environments/environment.js';
 import type { Policy } from '../../../src/policies/policy.js';
-import { type ProgramFailure, ProgramFault } from '../../../src/policies/program/program.js';
+import { ProgramFault } from '../../../src/policies/program/program.js';
 import { openSandbox } from '../../../src/policies/program/sandbox.js';
 import { rollout } from '../../../src/rollout/episode.js';
+import { failureOf } from './failure-of.js';
 
 const pair: Space = { kind: 'discrete', n: 2 };
 const spec = (observationSpace: Space, actionSpace: Space, more: Partial<EnvironmentSpec> = {}) => ({
@@ -17,16 +18,6 @@ const spec = (observationSpace: Space, actionSpace: Space, more: Partial<Environ
 const cartPole = await makeEnvironment('CartPole-v1');
 const sandbox = await openSandbox(cartPole);
 const state = [0.1, -0.2, 0.3, -0.4];
-
-function failureOf(work: () => unknown): ProgramFailure {
-  try {
-    work();
-  } catch (error) {
-    if (error instanceof ProgramFault) return error.failure;
-    throw error;
-  }
-  throw new Error('no fault');
-}
 
 const faultIn = (source: string) => failureOf(() => sandbox.build(source)(state));
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Space } from '../../../src/environments/environment.js';
-import { ProgramFault } from '../../../src/policies/program/program.js';
 import { parseProgram, withConstants } from '../../../src/policies/program/source.js';
+import { failureOf } from './failure-of.js';
 
 const box: Space = { kind: 'box', low: [-1], high: [1] };
 const discrete: Space = { kind: 'discrete', n: 3 };
@@ -11,15 +11,7 @@ const act = (body: string) => `function act(observation, memory, constants) {\n$
 const values = (source: string, space: Space = box) =>
   parseProgram(source, space).constants.map(({ value }) => value);
 const structure = (source: string, space: Space = box) => parseProgram(source, space).structure;
-const faultOf = (source: string) => {
-  try {
-    parseProgram(source, box);
-  } catch (error) {
-    if (error instanceof ProgramFault) return error.failure;
-    throw error;
-  }
-  throw new Error('no fault');
-};
+const faultOf = (source: string) => failureOf(() => parseProgram(source, box));
 
 describe('parseProgram', () => {
   it('accepts a function declaration, an arrow function and a function expression', () => {
