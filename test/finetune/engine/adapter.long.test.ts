@@ -6,10 +6,8 @@ import { makeBatch } from '../../../finetune/engine/batch.js';
 import { initialAdapter, writeAdapter } from '../../../finetune/engine/first-values.js';
 import { adamWStep, zeroMoments } from '../../../finetune/engine/optimisers.js';
 import { type LoraSettings, type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
-import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
-import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
 import { mergeAdapter } from '../../../finetune/export/merged/merge.js';
-import { sft, sftInputs } from '../../../finetune/train/objectives/answers.js';
+import { sftInputs } from '../../../finetune/train/objectives/answers.js';
 import { alone } from '../../../finetune/train/packing.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
@@ -24,6 +22,7 @@ import {
   readReferenceTraining,
   relativeDistance,
 } from '../reference-training.js';
+import { openSft, startOf } from './peft.js';
 
 const folder = temporaryDirectory();
 
@@ -35,19 +34,9 @@ describe.each(referenceModels)('%s', (name) => {
 
   it('12 AdamW steps give PEFT’s losses and adapter', async () => {
     const trainable: Trainable = { kind: 'adapter', lora: reference.lora, base: openWeights(directory) };
-    const start = adapterValues(path.join(directory, 'adapter-start'));
-    const parameters = trainedParameters(config, trainable).map(
-      (one): Parameter => ({ ...one, values: start.get(one.name)! }),
-    );
+    const parameters = startOf(directory, config, trainable);
     const moments = parameters.map(zeroMoments);
-    const graph = buildTrainingGraph({
-      config,
-      trainable,
-      objective: sft,
-      precision: 'float32',
-      purpose: 'train',
-    });
-    const session = await openTrainingSession(graph, { device: 'cpu', threads: 1, optimize: true });
+    const session = await openSft(config, trainable, 'float32');
     const batch = makeBatch(alone(reference.examples), sftInputs(reference.examples));
     const { lr, betas, eps, weight_decay: weightDecay } = reference.adamw;
     const losses: number[] = [];

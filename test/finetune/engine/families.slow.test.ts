@@ -2,21 +2,18 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeBatch } from '../../../finetune/engine/batch.js';
 import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
-import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
-import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
-import { sft, sftInputs } from '../../../finetune/train/objectives/answers.js';
+import { sftInputs } from '../../../finetune/train/objectives/answers.js';
 import { alone } from '../../../finetune/train/packing.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
-import { adapterPrefix } from '../../../src/models/local/graph/adapter.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
-import { readSafetensors } from '../../../src/models/local/weights/safetensors.js';
 import {
   familyDirectory,
   readFamily,
   recurrentFamilies,
   referenceFamilies,
 } from '../../models/local/reference-families.js';
-import { adapterValues, relativeDistance, values } from '../reference-training.js';
+import { relativeDistance } from '../reference-training.js';
+import { gradientsIn, openSft, startOf } from './peft.js';
 
 function adapterOf(name: string): Trainable {
   const { rank, alpha, modules } = readFamily(name).training;
@@ -39,34 +36,17 @@ describe.each(referenceFamilies)('%s', (name) => {
   it.each(['float32', 'float64'] as const)('has PEFT’s loss and gradients in %s', async (precision) => {
     const config = readDecoderConfig(directory);
     const trainable = adapterOf(name);
-    const start = adapterValues(path.join(directory, 'adapter-start'));
-    const parameters = trainedParameters(config, trainable).map(
-      (one): Parameter => ({
-        ...one,
-        values: precision === 'float32' ? start.get(one.name)! : Float64Array.from(start.get(one.name)!),
-      }),
-    );
+    const parameters = startOf(directory, config, trainable, precision);
     const examples = training.examples.map(({ prompt_ids, completion_ids }) => ({
       promptIds: prompt_ids,
       completionIds: completion_ids,
       weight: 1,
     }));
-    const graph = buildTrainingGraph({ config, trainable, objective: sft, precision, purpose: 'train' });
-    const session = await openTrainingSession(graph, {
-      device: 'cpu',
-      threads: 1,
-      optimize: precision === 'float32',
-    });
-    const { loss, gradients } = await session.run(
-      parameters,
-      makeBatch(alone(examples), sftInputs(examples)),
-      0,
-    );
+    const session = await openSft(config, trainable, precision);
+    const batch = makeBatch(alone(examples), sftInputs(examples));
+    const { loss, gradients } = await session.run(parameters, batch, 0);
     await session.close();
-    const { tensors } = readSafetensors(path.join(directory, 'gradients.safetensors'));
-    const expected = values(
-      new Map(tensors.map((tensor) => [tensor.name.slice(adapterPrefix.length), tensor])),
-    );
+    const expected = gradientsIn(path.join(directory, 'gradients.safetensors'));
     expect(Math.abs(loss - training.loss)).toBeLessThan(2e-5);
     expect([...gradients.keys()].sort()).toEqual([...expected.keys()].sort());
     const errors = [...gradients].map(([key, gradient]) => relativeDistance(gradient, expected.get(key)!));

@@ -2,50 +2,23 @@
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { makeBatch } from '../../../finetune/engine/batch.js';
-import { type LoraSettings, type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
+import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
-import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
+import { openTrainingSession } from '../../../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/answers.js';
 import { alone } from '../../../finetune/train/packing.js';
-import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
-import { adaptableModules } from '../../../src/models/local/graph/adapter.js';
 import type { BuiltGraph } from '../../../src/models/local/graph/graph.js';
-import { writeOnnxModel } from '../../../src/models/local/graph/onnx-writer.js';
 import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { tokenizerMetadata, writeTestGguf } from '../../models/local/gguf/gguf-writer.js';
 import { architectureMetadata, asDirectory, decoderTensors } from '../../models/local/gguf/random-gguf.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { relativeDistance } from '../reference-training.js';
+import { exactProducts, lora, someAdapter } from './exact-products.js';
 
 const folder = temporaryDirectory();
-const lora: LoraSettings = {
-  rank: 4,
-  alpha: 8,
-  dropout: 0,
-  rankStabilized: false,
-  modules: adaptableModules,
-};
 const example = { promptIds: [5, 8, 13, 21], completionIds: [34, 55, 89, 144, 233], weight: 1 };
-
-/** Products that don't round their activations. */
-function exactProducts(built: BuiltGraph): BuiltGraph {
-  const level = { kind: 'int', value: 1 } as const;
-  const nodes = built.graph.nodes.map((node) =>
-    node.op === 'MatMulNBits' ? { ...node, attributes: { ...node.attributes, accuracy_level: level } } : node,
-  );
-  const graph = { ...built.graph, nodes };
-  return { ...built, graph, model: writeOnnxModel(graph) };
-}
-
-function someAdapter(shapes: ReturnType<typeof trainedParameters>): Parameter[] {
-  const random = createGenerator(11);
-  return shapes.map(({ name, shape }) => {
-    const values = Float32Array.from({ length: shape[0]! * shape[1]! }, () => random.normal(0, 0.05));
-    return { name, shape, values };
-  });
-}
 
 test.each(['Q4_1', 'Q6_K', 'Q5_K', 'Q2_K'])('%s gradients match those of float32 weights', async (dtype) => {
   const metadata = { ...architectureMetadata(), ...tokenizerMetadata() };
@@ -65,7 +38,7 @@ test.each(['Q4_1', 'Q6_K', 'Q5_K', 'Q2_K'])('%s gradients match those of float32
     });
     const session = await openTrainingSession(change(graph), { device: 'cpu', threads: 1, optimize: true });
     const batch = makeBatch(alone([example]), sftInputs([example]));
-    const result = await session.run(someAdapter(trainedParameters(config, trainable)), batch, 0);
+    const result = await session.run(someAdapter(trainedParameters(config, trainable), 0.05), batch, 0);
     await session.close();
     return result;
   };

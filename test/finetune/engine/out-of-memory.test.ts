@@ -1,39 +1,22 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
-import { type FineTuningHooks, fineTune } from '../../../finetune/train/supervised.js';
+import type { FineTuningHooks } from '../../../finetune/train/supervised.js';
 import { UserError } from '../../../src/base/errors.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
-import { tuning } from '../train/tuning.js';
+import { tuneBriefly } from '../train/tuning.js';
 
 const folder = temporaryDirectory();
 afterEach(() => vi.restoreAllMocks());
 
-const data = {
-  training: Array.from({ length: 8 }, (_, i) => ({
-    messages: [{ role: 'user' as const, content: `f(params): ${i}. Propose.` }],
-    completion: `params[0]: ${i}.5`,
-    weight: 1,
-  })),
-  validation: [],
+const tune = (output: string, batchTokens: number, hooks: FineTuningHooks = {}) => {
+  const method = { kind: 'lora', rank: 4, alpha: 8, modules: ['q_proj'] };
+  const model = referenceDirectory('qwen3-fp32');
+  return tuneBriefly({ model, method, batchTokens, output: path.join(folder, output) }, hooks);
 };
-
-const tune = (output: string, batchTokens: number, hooks: FineTuningHooks = {}) =>
-  fineTune(
-    tuning({
-      model: referenceDirectory('qwen3-fp32'),
-      method: { kind: 'lora', rank: 4, alpha: 8, modules: ['q_proj'] },
-      epochs: 2,
-      batchTokens,
-      checkpointEvery: 1,
-      output: path.join(folder, output),
-    }),
-    data,
-    hooks,
-  );
 
 const failure = async (running: Promise<unknown>) => {
   const error = await running.then(

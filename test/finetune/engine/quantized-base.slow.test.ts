@@ -6,9 +6,9 @@ import { makeBatch, type TokenExample } from '../../../finetune/engine/batch.js'
 import { initialAdapter, writeAdapter } from '../../../finetune/engine/first-values.js';
 import { int8Weights } from '../../../finetune/engine/int8-weights.js';
 import { tensorOf, writeSafetensors } from '../../../finetune/engine/safetensors-writer.js';
-import { type LoraSettings, type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
+import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
-import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
+import { openTrainingSession } from '../../../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/answers.js';
 import { alone } from '../../../finetune/train/packing.js';
 import { fineTune } from '../../../finetune/train/supervised.js';
@@ -18,9 +18,7 @@ import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { openSession } from '../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { buildGraph } from '../../../src/models/local/generation/engine.js';
-import { adaptableModules } from '../../../src/models/local/graph/adapter.js';
 import { type BuiltGraph, GraphBuilder } from '../../../src/models/local/graph/graph.js';
-import { writeOnnxModel } from '../../../src/models/local/graph/onnx-writer.js';
 import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
 import type { PackedWeights } from '../../../src/models/local/graph/packed-weights.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
@@ -40,6 +38,7 @@ import {
   values,
 } from '../reference-training.js';
 import { tuning } from '../train/tuning.js';
+import { exactProducts, lora, someAdapter } from './exact-products.js';
 import { hasInt8 } from './int8.js';
 
 const folder = temporaryDirectory();
@@ -136,34 +135,6 @@ function dequantizedBase(directory: string, { matrices, rounded }: PackedWeights
   return weights;
 }
 
-/** The same graph with products that don't round their activations. */
-function exactProducts(built: BuiltGraph): BuiltGraph {
-  const nodes = built.graph.nodes.map((node) =>
-    node.op === 'MatMulNBits'
-      ? { ...node, attributes: { ...node.attributes, accuracy_level: { kind: 'int', value: 1 } as const } }
-      : node,
-  );
-  const graph = { ...built.graph, nodes };
-  return { ...built, graph, model: writeOnnxModel(graph) };
-}
-
-const lora: LoraSettings = {
-  rank: 4,
-  alpha: 8,
-  dropout: 0,
-  rankStabilized: false,
-  modules: adaptableModules,
-};
-
-/** An adapter of which both factors count. */
-function someAdapter(shapes: ReturnType<typeof trainedParameters>): Parameter[] {
-  const random = createGenerator(11);
-  return shapes.map(({ name, shape }) => {
-    const values = Float32Array.from({ length: shape[0]! * shape[1]! }, () => random.normal(0, 0.1));
-    return { name, shape, values };
-  });
-}
-
 describe.each(['int4', 'int8', 'int4-block128'] as const)('a base model in %s', (quantization) => {
   // Its head is apart from its embedding, so that the dense graph can have a quantised one without the other.
   const directory = copyModel('llama-untied-fp32');
@@ -180,7 +151,7 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base model in %s', 
       purpose: 'train',
     });
     const session = await openTrainingSession(change(graph), { device: 'cpu', threads: 1, optimize: true });
-    const result = await session.run(someAdapter(trainedParameters(config, base)), batch, 0);
+    const result = await session.run(someAdapter(trainedParameters(config, base), 0.1), batch, 0);
     await session.close();
     return result;
   };
@@ -216,7 +187,7 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base model in %s', 
   it('has the same log-probabilities in serving as in training', async () => {
     const [example] = examples as [TokenExample];
     const one = makeBatch(alone([example]), ({ weight }) => ({ weights: weight }));
-    const parameters = someAdapter(trainedParameters(config, trainable));
+    const parameters = someAdapter(trainedParameters(config, trainable), 0.1);
     const graph = buildTrainingGraph({
       config,
       trainable,

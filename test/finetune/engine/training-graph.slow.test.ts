@@ -3,44 +3,28 @@ import { describe, expect, it } from 'vitest';
 import { makeBatch, type TokenExample } from '../../../finetune/engine/batch.js';
 import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
-import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
+import type { Parameter } from '../../../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/answers.js';
 import { alone } from '../../../finetune/train/packing.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
-import { adapterPrefix } from '../../../src/models/local/graph/adapter.js';
-import type { Precision } from '../../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
-import { readSafetensors } from '../../../src/models/local/weights/safetensors.js';
 import { referenceDirectory, referenceModels } from '../../models/local/fixture.js';
-import { adapterValues, readReferenceTraining, relativeDistance, values } from '../reference-training.js';
-
-function open(config: DecoderConfig, trainable: Trainable, precision: Precision, threads = 1) {
-  const graph = buildTrainingGraph({ config, trainable, objective: sft, precision, purpose: 'train' });
-  return openTrainingSession(graph, { device: 'cpu', threads, optimize: precision === 'float32' });
-}
+import { readReferenceTraining, relativeDistance } from '../reference-training.js';
+import { gradientsIn, openSft, startOf } from './peft.js';
 
 describe.each(referenceModels)('%s', (name) => {
   const directory = referenceDirectory(name);
   const config = readDecoderConfig(directory);
   const reference = readReferenceTraining(name);
   const trainable: Trainable = { kind: 'adapter', lora: reference.lora, base: openWeights(directory) };
-  const start = adapterValues(path.join(directory, 'adapter-start'));
   const batch = makeBatch(alone(reference.examples), sftInputs(reference.examples));
-  const { tensors } = readSafetensors(path.join(directory, 'gradients-step0.safetensors'));
-  const expected = values(
-    new Map(tensors.map((tensor) => [tensor.name.slice(adapterPrefix.length), tensor])),
-  );
+  const expected = gradientsIn(path.join(directory, 'gradients-step0.safetensors'));
 
   it.each(['float32', 'float64'] as const)('has PEFT’s first loss and gradients in %s', async (precision) => {
-    const parameters = trainedParameters(config, trainable).map(
-      (one): Parameter => ({
-        ...one,
-        values: precision === 'float32' ? start.get(one.name)! : Float64Array.from(start.get(one.name)!),
-      }),
-    );
-    const session = await open(config, trainable, precision);
+    const parameters = startOf(directory, config, trainable, precision);
+    const session = await openSft(config, trainable, precision);
     const { loss, gradients } = await session.run(parameters, batch, 0);
     await session.close();
     expect(Math.abs(loss - reference.losses[0]!)).toBeLessThan(1e-5);
@@ -62,7 +46,7 @@ async function gradientError(config: DecoderConfig, trainable: Trainable, exampl
     }),
   );
   const batch = makeBatch(alone(examples), sftInputs(examples));
-  const session = await open(config, trainable, 'float64');
+  const session = await openSft(config, trainable, 'float64');
   const { gradients } = await session.run(parameters, batch, 5);
   let largest = 0;
   for (const { name, values: numbers } of parameters) {
@@ -105,15 +89,11 @@ describe('gradients of whole decoders match central differences in float64', () 
 describe('dropout', () => {
   const directory = referenceDirectory('llama-untied-fp32');
   const config = readDecoderConfig(directory);
-  const start = adapterValues(path.join(directory, 'adapter-start'));
   const openWith = async (dropout: number) => {
     const lora = { ...readReferenceTraining('llama-untied-fp32').lora, dropout };
     const trainable: Trainable = { kind: 'adapter', lora, base: openWeights(directory) };
-    const session = await open(config, trainable, 'float32');
-    const parameters = trainedParameters(config, trainable).map((one) => ({
-      ...one,
-      values: start.get(one.name)!,
-    }));
+    const session = await openSft(config, trainable, 'float32');
+    const parameters = startOf(directory, config, trainable);
     return {
       loss: async (seed: number) =>
         (

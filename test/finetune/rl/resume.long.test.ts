@@ -5,7 +5,7 @@ import type { OpenedLearning } from '../../../finetune/rl/assemble.js';
 import type { OnlineOutcome } from '../../../finetune/rl/online.js';
 import { packageRoot } from '../../../src/base/package.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
-import { learnt, tinyConfig } from './tiny-learning.js';
+import { checkpointIn, crashing, learnt, tinyConfig } from './tiny-learning.js';
 
 const written = {
   environment: 'bandit',
@@ -17,17 +17,6 @@ const written = {
   evaluation: { every: 3, episodes: 16 },
   schedule: 'linear',
 };
-
-const checkpointIn = (folder: string) => readFileSync(join(folder, 'out', 'checkpoint.safetensors'));
-
-/** A crash at the n-th call. */
-function crashing<A extends readonly unknown[], R>(call: (...given: A) => R, at: number): (...given: A) => R {
-  let calls = 0;
-  return (...given) => {
-    if (++calls === at) throw new Error('the process ends here');
-    return call(...given);
-  };
-}
 
 const inRollout = (at: number) => (learning: OpenedLearning) => ({
   ...learning,

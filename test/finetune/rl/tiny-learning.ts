@@ -1,5 +1,5 @@
 /** A reinforcement learning small enough for tests: a model of bytes, one layer of width 32, from scratch. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type OpenedLearning, openLearning, planLearning } from '../../../finetune/rl/assemble.js';
 import { learnOnline, type OnlineHooks, type OnlineOutcome } from '../../../finetune/rl/online.js';
@@ -61,4 +61,18 @@ export async function learnt(
   } finally {
     await learning.close();
   }
+}
+
+export const checkpointIn = (folder: string) => readFileSync(join(folder, 'out', 'checkpoint.safetensors'));
+
+/** A crash at the n-th call. */
+export function crashing<A extends readonly unknown[], R>(
+  call: (...given: A) => R,
+  at: number,
+): (...given: A) => R {
+  let calls = 0;
+  return (...given) => {
+    if (++calls === at) throw new Error('the process ends here');
+    return call(...given);
+  };
 }

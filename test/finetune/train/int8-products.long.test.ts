@@ -1,11 +1,11 @@
 import { cpSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type FineTuningHooks, fineTune } from '../../../finetune/train/supervised.js';
+import type { FineTuningHooks } from '../../../finetune/train/supervised.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { hasInt8 } from '../engine/int8.js';
-import { tuning } from './tuning.js';
+import { tuneBriefly } from './tuning.js';
 
 /** Holds a copy of the model: the codes are kept beside it. */
 function workplace(): string {
@@ -14,28 +14,11 @@ function workplace(): string {
   return folder;
 }
 
-const data = {
-  training: Array.from({ length: 8 }, (_, i) => ({
-    messages: [{ role: 'user' as const, content: `f(params): ${i}. Propose.` }],
-    completion: `params[0]: ${i}.5`,
-    weight: 1,
-  })),
-  validation: [],
+const tune = (folder: string, output: string, compute: 'float32' | 'int8', hooks: FineTuningHooks = {}) => {
+  const method = { kind: 'lora', rank: 4, alpha: 8, modules: ['q_proj'], compute };
+  const model = path.join(folder, 'model');
+  return tuneBriefly({ model, method, batchTokens: 256, output: path.join(folder, output) }, hooks);
 };
-
-const tune = (folder: string, output: string, compute: 'float32' | 'int8', hooks: FineTuningHooks = {}) =>
-  fineTune(
-    tuning({
-      model: path.join(folder, 'model'),
-      method: { kind: 'lora', rank: 4, alpha: 8, modules: ['q_proj'], compute },
-      epochs: 2,
-      batchTokens: 256,
-      checkpointEvery: 1,
-      output: path.join(folder, output),
-    }),
-    data,
-    hooks,
-  );
 
 const stopAfter = (steps: number) => {
   let made = 0;

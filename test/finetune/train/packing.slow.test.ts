@@ -2,9 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { familyLength, makeBatch, type TokenExample } from '../../../finetune/engine/batch.js';
 import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
-import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
-import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
-import { sft, sftInputs } from '../../../finetune/train/objectives/answers.js';
+import type { Parameter } from '../../../finetune/engine/training-session.js';
+import { sftInputs } from '../../../finetune/train/objectives/answers.js';
 import { joinedExamples, layOut, type Part, packings, placesOf } from '../../../finetune/train/packing.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
@@ -12,6 +11,7 @@ import type { Precision } from '../../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { referenceDirectory, referenceModels } from '../../models/local/fixture.js';
+import { openSft } from '../engine/peft.js';
 import { readReferenceTraining, relativeDistance } from '../reference-training.js';
 
 const random = createGenerator(6);
@@ -125,12 +125,7 @@ async function sumOverParts(
     );
     return { name, shape, values: precision === 'float64' ? drawn : Float32Array.from(drawn) };
   });
-  const graph = buildTrainingGraph({ config, trainable, objective: sft, precision, purpose: 'train' });
-  const session = await openTrainingSession(graph, {
-    device: 'cpu',
-    threads: 1,
-    optimize: precision === 'float32',
-  });
+  const session = await openSft(config, trainable, precision);
   const results: { loss: number; gradients: Map<string, Float64Array> }[] = [];
   for (const parts of layouts) {
     const gradients = new Map<string, Float64Array>();

@@ -1,4 +1,5 @@
 /** Configs of supervised trainings small enough for tests. */
+import { type FineTuningHooks, fineTune } from '../../../finetune/train/supervised.js';
 import { type TrainConfig, trainConfigSchema } from '../../../finetune/train/train-config.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 
@@ -17,3 +18,16 @@ export function tuning(written: object): TrainConfig {
   });
   return { ...config, output: config.output! };
 }
+
+/** Two epochs over eight examples, for which a checkpoint is written after each of four steps. */
+export const tuneBriefly = (written: object, hooks: FineTuningHooks = {}) =>
+  fineTune(tuning({ epochs: 2, checkpointEvery: 1, ...written }), eightExamples, hooks);
+
+const eightExamples = {
+  training: Array.from({ length: 8 }, (_, i) => ({
+    messages: [{ role: 'user' as const, content: `f(params): ${i}. Propose.` }],
+    completion: `params[0]: ${i}.5`,
+    weight: 1,
+  })),
+  validation: [],
+};

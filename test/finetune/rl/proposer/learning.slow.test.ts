@@ -1,4 +1,4 @@
-import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type OpenedLearning, openLearning, planLearning } from '../../../../finetune/rl/assemble.js';
@@ -8,6 +8,7 @@ import { isPolicyStep, type TrainingEvent } from '../../../../finetune/train/eve
 import { UserError } from '../../../../src/base/errors.js';
 import { packageRoot } from '../../../../src/base/package.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
+import { checkpointIn, crashing } from '../tiny-learning.js';
 
 const written = {
   model: 'package:models/tiny-improver',
@@ -78,17 +79,6 @@ async function learnt(
   } finally {
     await learning.close();
   }
-}
-
-const checkpointIn = (folder: string) => readFileSync(join(folder, 'out', 'checkpoint.safetensors'));
-
-/** A crash at the n-th call. */
-function crashing<A extends readonly unknown[], R>(call: (...given: A) => R, at: number): (...given: A) => R {
-  let calls = 0;
-  return (...given) => {
-    if (++calls === at) throw new Error('the process ends here');
-    return call(...given);
-  };
 }
 
 describe('a proposer', () => {

@@ -1,0 +1,36 @@
+/** What PEFT starts from and ends with, and sessions that are compared with it. */
+import path from 'node:path';
+import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
+import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
+import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
+import { sft } from '../../../finetune/train/objectives/answers.js';
+import { adapterPrefix } from '../../../src/models/local/graph/adapter.js';
+import type { Precision } from '../../../src/models/local/graph/graph.js';
+import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
+import { readSafetensors } from '../../../src/models/local/weights/safetensors.js';
+import { adapterValues, values } from '../reference-training.js';
+
+export function openSft(config: DecoderConfig, trainable: Trainable, precision: Precision, threads = 1) {
+  const graph = buildTrainingGraph({ config, trainable, objective: sft, precision, purpose: 'train' });
+  return openTrainingSession(graph, { device: 'cpu', threads, optimize: precision === 'float32' });
+}
+
+/** The adapter before the first step. */
+export function startOf(
+  directory: string,
+  config: DecoderConfig,
+  trainable: Trainable,
+  precision: Precision = 'float32',
+): Parameter[] {
+  const start = adapterValues(path.join(directory, 'adapter-start'));
+  return trainedParameters(config, trainable).map(({ name, shape }) => {
+    const own = start.get(name)!;
+    return { name, shape, values: precision === 'float32' ? own : Float64Array.from(own) };
+  });
+}
+
+/** Gradients by the names of the parameters. */
+export function gradientsIn(file: string): Map<string, Float32Array> {
+  const { tensors } = readSafetensors(file);
+  return values(new Map(tensors.map((tensor) => [tensor.name.slice(adapterPrefix.length), tensor])));
+}
