@@ -336,13 +336,16 @@ describe('a trained adapter', () => {
     writeFileSync(join(prompts, 'system.hbs'), 'Maximise f.\n');
     writeFileSync(join(prompts, 'user.hbs'), '{{history.text}}\nnext\n');
     writeFileSync(join(prompts, 'format-correction.hbs'), 'again\n');
-    const { code, result } = await run({
+    const local = {
       base: undefined,
       tuned: training('tuned', ['CartPole-v1']),
       configs: [path('car.yaml')],
       baseline: ['random'],
       repeats: 1,
       out: 'local',
+    };
+    const { code, result } = await run({
+      ...local,
       overrides: [
         'iterations=2',
         'memory.best=1',
@@ -371,16 +374,7 @@ describe('a trained adapter', () => {
     }
     // Trained again meanwhile: that would be another evaluation.
     writeAdapterByte(path('tuned', 'adapter', 'adapter_model.safetensors'));
-    await expect(
-      run({
-        base: undefined,
-        tuned: 'tuned',
-        configs: [path('car.yaml')],
-        baseline: ['random'],
-        repeats: 1,
-        out: 'local',
-      }),
-    ).rejects.toThrow(/--out: .*evaluation with different models/);
+    await expect(run(local)).rejects.toThrow(/--out: .*evaluation with different models/);
   });
 
   it('leaves the training environments unknown if the dataset was changed afterwards', () => {
