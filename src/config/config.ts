@@ -109,7 +109,7 @@ export const configSchema = z.strictObject({
     .enum(['parameters', 'behaviour'])
     .optional()
     .describe(
-      'Proposals of models that repeat an earlier policy and are rejected: those with equal parameters, or also those that choose the same actions, on recorded observations of the warm-up and then in the episodes of the evaluation (default: `behaviour` if actions are discrete; always for programs)',
+      'Proposals of models that repeat an earlier policy and are rejected: those with equal parameters, or also those that choose the same actions, on recorded observations of the warm-up and then in the episodes of the evaluation (default: `parameters`; for programs always `behaviour`)',
     ),
   ...stageSections,
   target: abbreviated(z.number(), shorthands.target, targetSchema)

@@ -30,14 +30,9 @@ export const resolve = (config: Config, facts: Facts): ResolvedConfig =>
     ...config,
     policy: config.policy ?? defaultPolicy(facts.environment),
     memory: memoryOf(config, facts),
-    repeats: repeatsOf(config, facts.environment),
+    // Programs can be written in endless ways.
+    repeats: config.policy?.kind === 'program' ? 'behaviour' : (config.repeats ?? 'parameters'),
   });
-
-/** Continuous actions are hardly ever equal; programs can be written in endless ways. */
-const repeatsOf = ({ policy, repeats }: Config, { actionSpace }: EnvironmentSpec): Config['repeats'] =>
-  policy?.kind === 'program'
-    ? 'behaviour'
-    : (repeats ?? (actionSpace.kind === 'discrete' ? 'behaviour' : 'parameters'));
 
 function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;

@@ -13,8 +13,9 @@ import { createScriptedModel } from '../support/scripted-model.js';
 
 const answer = (parameters: readonly number[]) => JSON.stringify({ params: parameters });
 const model = { provider: 'ollama', name: 'scripted', format: 'json' } as const;
+const alike = { ...quick, repeats: 'behaviour' } as const;
 const lake = {
-  ...quick,
+  ...alike,
   ...{ model, environment: 'FrozenLake-v1', evaluation: { episodes: 5, maxSteps: 12 }, corrections: 0 },
 } as const satisfies ConfigInput;
 const base = [1, 2, 1, 0, 1, 0, 2, 0, 2, 1, 1, 0, 0, 2, 2, 0];
@@ -45,7 +46,7 @@ const scaled = [1, 2, -1, -2].map((factor) => gains.map((gain) => gain && factor
 
 it('of a vector and its double, which the correction explains', async () => {
   const scripted = createScriptedModel(scaled.map(answer));
-  const config = { ...quick, model, iterations: 2, corrections: 1 };
+  const config = { ...alike, model, iterations: 2, corrections: 1 };
   const { path } = await runExperimentFrom(config, { model: scripted });
   const [, second] = readRun(path).calls.map(({ outcome }) => outcome);
   const { score } = readRun(path).entries.at(-2)!;
@@ -63,7 +64,7 @@ it('of a vector and its double, which the correction explains', async () => {
 it('is accepted with repeats: parameters, but the confirmation compares only policies that act differently', async () => {
   const evaluation = { episodes: 3, maxSteps: 9 };
   const more = { evaluation, confirmation: { candidates: 9, episodes: 50 }, repeats: 'parameters' } as const;
-  const config = { ...quick, ...more, model, iterations: 4, warmup: 1, corrections: 0 };
+  const config = { ...alike, ...more, model, iterations: 4, warmup: 1, corrections: 0 };
   const { path } = await runExperimentFrom(config, { model: createScriptedModel(scaled.map(answer)) });
   expect(readRun(path).entries).toHaveLength(5);
   const compared = readManifest(path).confirmations.filter(({ stage }) => stage === 'selection');

@@ -99,7 +99,10 @@ describe('a model module', () => {
          ({ text: Array.from({ length: 10 }, (_, i) => 'params[' + i + ']: ' + (++asked % 3)).join(', '),
             usage: { promptTokens: messages.length } }) };`,
     );
-    const run = await play({ model: { provider: file, options: { name: 'counting' } } });
+    const run = await play({
+      repeats: 'parameters',
+      model: { provider: file, options: { name: 'counting' } },
+    });
     expect(run.result).toMatchObject({ status: 'completed', usage: { calls: 2, promptTokens: 4 } });
     const manifest = readFileSync(join(cwd, 'buffers', run.name, 'manifest.json'), 'utf8');
     expect(JSON.parse(manifest)).toMatchObject({ model: 'mine/counting' });

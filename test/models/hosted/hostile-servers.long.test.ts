@@ -37,7 +37,7 @@ describe('surplus choices in a reply', () => {
       return completion(Array.from({ length: 7 }, (_, i) => choice(value + i / 10)));
     });
     const { path, events } = await runExperimentFrom(
-      { ...quick, iterations: 2, candidates, model: openai(`${url}/v1`) },
+      { ...quick, iterations: 2, candidates, repeats: 'parameters', model: openai(`${url}/v1`) },
       { env },
     );
     const { calls, entries } = readRun(path);
