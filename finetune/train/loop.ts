@@ -1,4 +1,5 @@
 /** The training loop, whatever is trained and wherever its samples come from. Read this file first. */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { FailedWork } from '../../src/base/errors.js';
 import { type CheckpointOwner, type TrainingState, writeCheckpoint } from '../engine/checkpoint.js';
 import type { TrainingEvent } from './events.js';
@@ -30,8 +31,8 @@ export interface LoopHooks {
   stop?(): boolean;
   /** Abandons a step or evaluation that hasn't changed anything yet; the run writes a checkpoint and ends. */
   readonly abort?: AbortSignal | undefined;
-  /** Receives how many of the examples of a step or evaluation have been read. */
-  onRead?(read: number, of: number): void;
+  /** Receives how many examples of a step or of the validation have been read. */
+  onRead?(read: number, of: number, purpose?: 'validation'): void;
   /** If true after a step, or when training resumes, it ends early with a result. */
   isSpent?(): boolean;
 }
@@ -72,6 +73,8 @@ export async function runLoop(
     if (ends) return state.step < totalSteps ? 'early' : 'complete';
     if (stopped) return 'interrupted';
     if (await isDone(training.step)) stepped = true;
+    // A signal during the step is handled now.
+    await yieldToEventLoop();
     stopped ||= hooks.stop?.() === true;
   }
 }

@@ -32,7 +32,7 @@ import type { StepLoss } from '../engine/checkpoint.js';
 import { type Check, watchFor } from './alarms.js';
 import { type Display, showMetric } from './display.js';
 import type { EventOf, Metric, TrainingEvent } from './events.js';
-import type { Ended } from './loop.js';
+import type { Ended, LoopHooks } from './loop.js';
 import { createMeter, TrainingRecord } from './record.js';
 import { fixedSettings } from './train-config.js';
 
@@ -62,14 +62,12 @@ export interface Trained {
   readonly result: string | undefined;
 }
 
-export interface SessionHooks {
+export interface SessionHooks extends Pick<LoopHooks, 'abort' | 'onRead'> {
   onEvent(event: TrainingEvent): void;
   /** Receives an evaluation's samples before the evaluation's event. */
   onSamples(step: number, samples: readonly Sample[]): void;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop(): boolean;
-  readonly abort?: AbortSignal;
-  onRead?(read: number, of: number): void;
   /** If true after a step, or when training resumes, it ends early with a result. */
   isSpent(): boolean;
 }
@@ -286,7 +284,8 @@ async function recorded<T extends Trained>(
       onSamples,
       stop: () => requests.stop.finish.aborted,
       abort: requests.stop.abort,
-      onRead: (read, of) => progress.pause(`${read} of ${plural(of, 'example')} read`, 0),
+      onRead: (read, of, purpose) =>
+        progress.pause(`${purpose ? `${purpose}: ` : ''}${read} of ${plural(of, 'example')} read`, 0),
       isSpent: () => args.finish === true || isSpent(job.limits ?? {}, record.metrics),
     });
   } finally {

@@ -142,7 +142,10 @@ async function learn(
   async function evaluate(): Promise<TrainingEvent | undefined> {
     if (evaluator === undefined) return undefined;
     const { step } = state;
-    const { loss } = await readParts(evaluator, state.parameters, heldOut, inputs(heldOut), hooks);
+    const { loss } = await readParts(evaluator, state.parameters, heldOut, inputs(heldOut), {
+      ...hooks,
+      onRead: (read, of) => hooks.onRead?.(read, of, 'validation'),
+    });
     refuseNonFinite(step, { 'validation loss': loss });
     const best = keepBest(state, loss, false);
     state.evaluationsWithoutGain = best ? 0 : state.evaluationsWithoutGain + 1;

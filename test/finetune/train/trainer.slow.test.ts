@@ -88,22 +88,38 @@ describe('training an adapter', () => {
     expect(readAdapter(outcome.result!).scaling.rank).toBe(4);
   });
 
-  it.each(['after', 'within'])('resumes bit for bit after an interruption %s a step', async (when) => {
-    const whole = recorded();
-    const uninterrupted = await tune(`whole-${when}`, { threads: 2 }, whole);
-    const first = recorded();
-    const abort = new AbortController();
-    const onRead = (read: number) => lossesOf(first.events).length === 3 && read > 0 && abort.abort();
-    const stop = () => lossesOf(first.events).length === 3;
-    const hooks = when === 'after' ? { stop } : { abort: abort.signal, onRead };
-    const stopped = await tune(`resumed-${when}`, { threads: 2 }, { ...first, ...hooks });
-    expect(stopped).toMatchObject({ ended: 'interrupted', step: 3, result: undefined });
-    const second = recorded();
-    const resumed = await tune(`resumed-${when}`, { threads: 2 }, second);
-    expect([...lossesOf(first.events), ...lossesOf(second.events)]).toEqual(lossesOf(whole.events));
-    expect(resumed.best).toEqual(uninterrupted.best);
-    expect(adapterValues(resumed.result!)).toEqual(adapterValues(uninterrupted.result!));
-  });
+  it.each(['after', 'within', 'late in'])(
+    'resumes bit for bit after an interruption %s a step',
+    async (when) => {
+      const whole = recorded();
+      const uninterrupted = await tune(`whole-${when}`, { threads: 2 }, whole);
+      const first = recorded();
+      const abort = new AbortController();
+      let isAsked = false;
+      let parts = 0;
+      const steps = () => lossesOf(first.events).length;
+      // Like a signal, it is handled once the step's last part has been read.
+      const askLate = () => {
+        const part = ++parts;
+        const ask = () => {
+          isAsked ||= part === parts;
+        };
+        setImmediate(setImmediate, () => setImmediate(ask));
+      };
+      const hooks = {
+        after: { stop: () => steps() === 3 },
+        within: { abort: abort.signal, onRead: (read: number) => steps() === 3 && read > 0 && abort.abort() },
+        'late in': { stop: () => isAsked, onRead: () => steps() === 2 && askLate() },
+      }[when];
+      const stopped = await tune(`resumed-${when}`, { threads: 2 }, { ...first, ...hooks });
+      expect(stopped).toMatchObject({ ended: 'interrupted', step: 3, result: undefined });
+      const second = recorded();
+      const resumed = await tune(`resumed-${when}`, { threads: 2 }, second);
+      expect([...lossesOf(first.events), ...lossesOf(second.events)]).toEqual(lossesOf(whole.events));
+      expect(resumed.best).toEqual(uninterrupted.best);
+      expect(adapterValues(resumed.result!)).toEqual(adapterValues(uninterrupted.result!));
+    },
+  );
 
   it('resumes with the number of threads that it started with', async () => {
     const whole = await tune('three', { threads: 3 });
