@@ -13,12 +13,9 @@ import { clipped } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
 import { meanInterval95 } from '../statistics/distributions.js';
 import { halve, mostWithin } from '../statistics/halving.js';
-import { episodesToConfirm, noiseFloor, spreadOf } from '../statistics/noise-floor.js';
+import { episodesToConfirm, nearBest, noiseFloor, spreadOf } from '../statistics/noise-floor.js';
 import type { Experiment } from './parts.js';
 import { comparedSeeds } from './repeats.js';
-
-/** Number of best policies from whose returns the noise floor is estimated. */
-const nearBest = 5;
 
 /**
  * Measures and reports the noise floor.

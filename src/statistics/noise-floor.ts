@@ -2,6 +2,9 @@
 import { mean, standardDeviation } from './descriptive.js';
 import { studentQuantile975 } from './distributions.js';
 
+/** Number of best policies whose returns are pooled: enough for a stable estimate, near enough to be as noisy as the best. */
+export const nearBest = 5;
+
 /** How the difference between the returns of two policies varies from episode to episode. */
 export interface Spread {
   /** Its standard deviation; 0 if the episodes of each pair differ by a constant. */
@@ -26,7 +29,7 @@ export function spreadOf(evaluations: readonly (readonly number[])[], paired: bo
   };
 }
 
-/** The 95% noise floor: two equal policies differ by more than this in 5% of comparisons over so many episodes. */
+/** Two equal policies differ by more than this in 5% of comparisons over this number of episodes. */
 export const noiseFloor = ({ degrees, deviation }: Spread, episodes: number): number =>
   (studentQuantile975(degrees) * deviation) / Math.sqrt(episodes);
 

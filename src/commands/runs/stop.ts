@@ -29,15 +29,11 @@ export async function execute(args: Args, { cwd, print }: CommandContext): Promi
     });
   const stopped = await stopRuns(runs, { cwd, runsDir }, { now, seconds });
   const shown: Output = stopped.map((one) => ({ ...one, run: shownPath(one.run, cwd) }));
+  const unit = now ? undefined : 'iteration or step';
   print(
     args.json
       ? JSON.stringify(shown)
-      : shown
-          .map(
-            ({ run, outcome }) =>
-              `${run}  ${stoppedText({ outcome }, now ? undefined : 'iteration or step')}`,
-          )
-          .join('\n'),
+      : shown.map((one) => `${one.run}  ${stoppedText(one, unit)}`).join('\n'),
   );
   return 0;
 }

@@ -1,6 +1,6 @@
 /** Formats scores for prompts: two decimals, plus as many more as needed to distinguish scores. */
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
-import { noiseFloor, spreadOf } from '../../statistics/noise-floor.js';
+import { nearBest, noiseFloor, spreadOf } from '../../statistics/noise-floor.js';
 import { formatValue } from '../notation/grammar.js';
 
 interface Scored {
@@ -32,7 +32,7 @@ export function scoreTexts(scores: readonly number[]): ScoreText {
 /** The noise floor of the best policies of the warm-up, rounded down to 1, 2 or 5 times a power of ten; 0 without noise. */
 export function noiseUnit(entries: readonly BufferEntry[], paired: boolean): number {
   const warmup = entries.filter(({ iteration }) => iteration === 0).toSorted((a, b) => b.score - a.score);
-  const returns = warmup.slice(0, 5).map((entry) => entry.returns);
+  const returns = warmup.slice(0, nearBest).map((entry) => entry.returns);
   const spread = spreadOf(returns, paired);
   const floor = spread === undefined ? 0 : noiseFloor(spread, returns[0]!.length);
   const power = floor === 0 ? 0 : 10 ** Math.floor(Math.log10(floor));
@@ -54,7 +54,11 @@ export class ScoreTexts {
   /** Formats a score, even one that isn't in the history. */
   readonly of: ScoreText = (score) => this.#texts.get(score) ?? this.#own(score);
 
-  /** Registers the whole history, oldest first. @param unit rounds scores to its multiples, if above 0 @returns true if scores formatted earlier may look different now */
+  /**
+   * Registers the whole history, oldest first.
+   * @param unit rounds scores to its multiples, if above 0
+   * @returns true if scores formatted earlier may look different now
+   */
   know(entries: readonly Scored[], unit = 0): boolean {
     const least = decimalsFor(firstScores(entries));
     const isSame = least === this.#least && unit === this.#unit;

@@ -73,6 +73,6 @@ it('a dry run estimates the memory from the largest part of a step', async () =>
   };
   for (const batchTokens of [1, 1000]) await failure(tune('planned', batchTokens, { onEvent }));
   const { hidden, layers } = readDecoderConfig(referenceDirectory('qwen3-fp32'));
-  // Of three more examples of at least ten tokens, the residual stream before and after each attention is kept.
+  // With three more examples, each of at least ten tokens, their residual streams before and after each attention are kept, too.
   expect(bytes[1]! - bytes[0]!).toBeGreaterThan(3 * 10 * 2 * layers.length * hidden * 4);
 });
