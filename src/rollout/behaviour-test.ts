@@ -4,7 +4,7 @@ import type { Observation } from '../environments/environment.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { ProgramFault } from '../policies/program/program.js';
 import type { EpisodeRecord } from './episode.js';
-import { actionsOn, type EvaluationSetting } from './evaluation.js';
+import { actionsOn, type EvaluationSetting, evaluate } from './evaluation.js';
 import { type Played, played } from './played.js';
 import type { BufferEntry } from './replay-buffer.js';
 
@@ -42,7 +42,7 @@ export class BehaviourTest {
   }
 
   /** Adds episodes of the warm-up; ignores later ones, so that the test stays the same. */
-  observe(episodes: readonly EpisodeRecord[]): void {
+  observe(episodes: readonly Pick<EpisodeRecord, 'iteration' | 'observations'>[]): void {
     for (const { iteration, observations } of episodes) {
       const left = mostObservations - this.#observations;
       if (iteration > 0 || left <= 0) continue;
@@ -68,8 +68,17 @@ export class BehaviourTest {
     return result;
   }
 
-  /** False as long as no observations are recorded on which policies can be told apart quickly. */
-  get isReady(): boolean {
+  /**
+   * False without observations on which policies can be told apart quickly. If the warm-up recorded none, the run's first
+   * policy plays for them, the same episodes after each resume.
+   */
+  async isReady(first: Earlier | undefined, seeds: readonly number[]): Promise<boolean> {
+    if (this.#observations === 0 && first !== undefined) {
+      const seen = await evaluate({ ...this.#setting, record: 'all' }, first.parameters, seeds).catch(
+        ifFailed,
+      );
+      this.observe((seen?.episodes ?? []).map((episode) => ({ ...episode, iteration: 0 })));
+    }
     return this.#observations > 0;
   }
 

@@ -110,6 +110,15 @@ it.each(['common', 'fresh'] as const)(
   },
 );
 
+it.each([{ record: 'none' }, { warmup: 0 }] as const)('is found with %j, too', async (setting) => {
+  const config = { ...alike, ...setting, model, iterations: 2, corrections: 0 };
+  const { path } = await runExperimentFrom(config, { model: createScriptedModel(scaled.map(answer)) });
+  expect(readRun(path).calls.map(({ outcome }) => failureKind(outcome, []))).toEqual([
+    undefined,
+    'plays-alike',
+  ]);
+});
+
 it('is not looked for among the proposals of a search', async () => {
   const config = { ...lake, model: { provider: 'hill-climb' }, iterations: 30 } as const;
   const { path } = await runExperimentFrom({ ...config, repeats: 'behaviour' });
