@@ -1,7 +1,7 @@
 /**
  * Records the rows of docs/large-model.md: the policies that a large model proposed, played on fresh episodes, and
  * what searches find with as many evaluations.
- * Run: npx tsx scripts/large-model.ts MountainCar-v0 FILE.csv... >> rows.jsonl
+ * Run: npx tsx scripts/large-model.ts MountainCar-v0 1000 FILE.csv... >> rows.jsonl (1000: fresh episodes per policy)
  */
 import process from 'node:process';
 import { confirmationSeeds } from '../src/base/random/seeds.js';
@@ -19,9 +19,9 @@ const proposals = [20, 50, 100, 200, 400];
 const warmup = 20;
 const searches = ['random', 'hill-climb', 'cma-es', 'gp'] as const;
 const repeats = 10;
-const seeds = confirmationSeeds(0, 'inspection', 1000);
 
-const [environment = '', ...files] = process.argv.slice(2);
+const [environment = '', episodes, ...files] = process.argv.slice(2);
+const seeds = confirmationSeeds(0, 'inspection', Number(episodes));
 const { signal } = new AbortController();
 const print = (row: object) => process.stdout.write(`${JSON.stringify({ environment, ...row })}\n`);
 const sources = await readSources(

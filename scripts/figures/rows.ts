@@ -1,5 +1,5 @@
 /** Stored rows of measurements, and the pages that show figures computed from them. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { gunzipSync } from 'node:zlib';
@@ -19,12 +19,26 @@ export const tableOf = (header: readonly string[], lines: readonly (readonly str
     .map((cells) => `| ${cells.join(' | ')} |\n`)
     .join('');
 
-/** Prints figures; with `--page`, also writes them between the markers in a page. */
+/**
+ * Prints figures; with `--page`, also writes them between the markers in a page; with `--check`, only compares them with
+ * the page, and the script fails if they differ.
+ */
 export function publish(page: string, figures: string): void {
-  process.stdout.write(figures);
-  if (!process.argv.includes('--page')) return;
-  const file = join(packageRoot(), page);
-  replaceFile(file, withFigures(readFileSync(file, 'utf8'), figures));
+  if (!process.argv.includes('--check')) process.stdout.write(figures);
+  update(page, (text) => withFigures(text, figures));
+}
+
+/** Writes a file of a page, with `--page`, or compares it, with `--check`. @param next its text, from the present one */
+export function update(path: string, next: (text: string) => string): void {
+  const file = join(packageRoot(), path);
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  if (process.argv.includes('--page')) replaceFile(file, next(text));
+  if (!process.argv.includes('--check')) return;
+  const [lines, right] = [text.split('\n'), next(text).split('\n')];
+  const at = right.findIndex((line, i) => line !== lines[i]);
+  if (at < 0 && lines.length === right.length) return;
+  process.exitCode = 1;
+  process.stderr.write(`${path}:${at + 1} differs from the rows:\n  ${lines[at]}\n  ${right[at]}\n`);
 }
 
 /** The text with the part between `<!-- figures -->` and `<!-- /figures -->` replaced. */

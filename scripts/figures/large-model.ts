@@ -1,0 +1,151 @@
+/**
+ * Computes the figures and charts of docs/large-model.md: what the proposals of a large model are worth.
+ * Run: npx tsx scripts/figures/large-model.ts [--page]
+ */
+import { groupedBy } from '../../src/base/grouped.js';
+import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
+import { clipped } from '../../src/statistics/bootstrap.js';
+import { largest, mean, standardDeviation } from '../../src/statistics/descriptive.js';
+import { meanInterval95, studentQuantile975 } from '../../src/statistics/distributions.js';
+import { drawChart } from './chart.js';
+import { publish, readRows, tableOf } from './rows.js';
+
+/** A run of the model; the lists have one item per proposal. */
+interface ModelRun {
+  readonly environment: string;
+  readonly by: 'gpt-oss:120b';
+  readonly run: number;
+  /** Recorded returns. */
+  readonly recorded: readonly (readonly number[])[];
+  /** Mean return of the policy over 1,000 fresh episodes. */
+  readonly means: readonly number[];
+  /** Number of the behaviour in the order of first appearance. */
+  readonly behaviours: readonly number[];
+}
+
+interface Search {
+  readonly environment: string;
+  readonly by: 'random' | 'hill-climb' | 'cma-es' | 'gp';
+  readonly seed: number;
+  readonly proposals: readonly number[];
+  /** After so many proposals: the mean of the policy with the best score over 1,000 fresh episodes. */
+  readonly means: readonly number[];
+}
+
+const budgets = [20, 50, 100, 200, 400];
+const labels = {
+  'gpt-oss:120b': 'gpt-oss:120b',
+  gp: 'Gaussian process',
+  'cma-es': 'CMA-ES',
+  'hill-climb': 'hill climbing',
+  random: 'random search',
+};
+
+const rows = readRows<ModelRun | Search>('large-model');
+const isModel = (row: ModelRun | Search): row is ModelRun => row.by === 'gpt-oss:120b';
+const number = (value: number, digits = 1) =>
+  value
+    .toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: digits })
+    .replace('-', '−');
+const percent = (share: number) => `${Math.round(100 * share)} %`;
+
+/** Index of the best recorded mean among the first proposals; the earliest if tied. */
+function bestAt({ recorded }: ModelRun, proposals: number): number {
+  const scores = recorded.slice(0, proposals).map(mean);
+  return scores.indexOf(largest(scores));
+}
+
+/** True means of the policies that had the best score after so many proposals, one per run. */
+const chosen = (own: readonly (ModelRun | Search)[], proposals: number) =>
+  own.map((row) =>
+    isModel(row) ? row.means[bestAt(row, proposals)]! : row.means[row.proposals.indexOf(proposals)]!,
+  );
+
+function estimate(environment: string, values: readonly number[]) {
+  const centre = mean(values);
+  const range = returnRange({ id: environment, options: {} }, { maxSteps: 1000 });
+  return { centre, interval: clipped(meanInterval95(values), range, centre) };
+}
+
+function reached(environment: string, own: readonly (ModelRun | Search)[]): string {
+  const arms = [...groupedBy(own, ({ by }) => by)].map(([by, runs]) => ({
+    label: labels[by],
+    runs: runs.length,
+    at: budgets.map((proposals) => estimate(environment, chosen(runs, proposals))),
+  }));
+  const order = Object.values(labels);
+  const sorted = arms.toSorted((a, b) => order.indexOf(a.label) - order.indexOf(b.label));
+  const picture = `large-model-${environment}.svg`;
+  drawChart(picture, {
+    title: `${environment}: true mean return of the best policy so far`,
+    x: { title: 'proposals after 20 random policies', at: budgets, scale: 'logarithmic' },
+    series: sorted.map(({ at, label }) => ({
+      label,
+      values: at.map(({ centre }) => centre),
+      intervals: at.map(({ interval }) => interval),
+    })),
+  });
+  const cells = sorted.map(({ at, label, runs }) => [
+    `${label}, ${runs} runs`,
+    ...at.map(({ centre, interval: [low, high] }) => `${number(centre)} [${number(low)}, ${number(high)}]`),
+  ]);
+  return `![${environment}: best policy so far](pictures/${picture})\n\n${tableOf(['proposals', ...budgets.map(String)], cells)}`;
+}
+
+/** The smallest difference between two means of as many episodes that is more than luck, in pooled recorded returns. */
+function noiseFloor({ recorded }: ModelRun): number {
+  const [n] = recorded.map(({ length }) => length);
+  const variance = mean(recorded.map((returns) => standardDeviation(returns) ** 2));
+  return studentQuantile975(2 * n! - 2) * Math.sqrt((2 * variance) / n!);
+}
+
+function described(run: ModelRun): readonly string[] {
+  const { behaviours, means, recorded } = run;
+  const best = bestAt(run, recorded.length);
+  const truly = means.indexOf(largest(means));
+  const floor = noiseFloor(run);
+  // Differences that 20 episodes can't show, between a proposal and the best policy recorded before it.
+  const hidden = means.filter((value, i) => i > 0 && Math.abs(value - means[bestAt(run, i)]!) < floor).length;
+  const repeats = behaviours.filter((behaviour, i) => behaviours.indexOf(behaviour) < i).length;
+  return [
+    String(run.run),
+    String(recorded.length),
+    String(new Set(behaviours).size),
+    percent(repeats / recorded.length),
+    `${number(mean(recorded[best]!))} → ${number(means[best]!)}`,
+    `${number(means[truly]!)} (${truly + 1})`,
+    number(floor),
+    percent(hidden / recorded.length),
+  ];
+}
+
+function runsOf(environment: string, runs: readonly ModelRun[]): string {
+  const picture = `large-model-behaviours-${environment}.svg`;
+  const longest = largest(runs.map(({ behaviours }) => behaviours.length));
+  const at = Array.from({ length: longest }, (_, i) => i + 1);
+  drawChart(picture, {
+    title: `${environment}: distinct behaviours`,
+    x: { title: 'proposals', at, scale: 'linear' },
+    series: runs.map(({ behaviours, run }) => ({
+      label: `run ${run}`,
+      values: behaviours.map((_, i) => new Set(behaviours.slice(0, i + 1)).size),
+    })),
+  });
+  const header = [
+    'run',
+    'proposals',
+    'behaviours',
+    'repeat a behaviour',
+    'best recorded mean → true mean',
+    'truly best (proposal)',
+    'noise floor',
+    'differ by less',
+  ];
+  return `${tableOf(header, runs.map(described))}\n![${environment}: distinct behaviours](pictures/${picture})\n`;
+}
+
+let figures = '';
+for (const [environment, own] of groupedBy(rows, (row) => row.environment)) {
+  figures += `### ${environment}\n\n${reached(environment, own)}\n${runsOf(environment, own.filter(isModel))}\n`;
+}
+publish('docs/large-model.md', figures);

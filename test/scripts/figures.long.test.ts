@@ -1,0 +1,25 @@
+/** Figures in pages equal what the scripts compute from the stored rows. */
+import { execFileSync } from 'node:child_process';
+import process from 'node:process';
+import { afterEach, expect, it, vi } from 'vitest';
+import { publish } from '../../scripts/figures/rows.js';
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+  process.exitCode = undefined;
+});
+
+it('holds in every page', () => {
+  execFileSync('npm', ['run', '--silent', 'figures', '--', '--check'], { stdio: 'pipe' });
+});
+
+it('is checked: another figure fails and is named', () => {
+  vi.spyOn(process, 'argv', 'get').mockReturnValue(['node', 'figures.ts', '--check']);
+  const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  publish('docs/ablations.md', 'another figure');
+  expect(process.exitCode).toBe(1);
+  expect(written.mock.calls.join()).toMatch(
+    /^docs\/ablations\.md:\d+ differs from the rows:\n.*\n {2}another figure/,
+  );
+});
