@@ -20,7 +20,7 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 export const finishing =
-  'finishing this step or validation, then writing a checkpoint from which the same command resumes (Ctrl-C again drops it)';
+  'finishing this step or validation (the last one ends now), then writing a checkpoint from which the same command resumes (Ctrl-C again drops it)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { train } = await import('../train/train.js');
