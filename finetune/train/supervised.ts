@@ -96,12 +96,15 @@ async function learn(
   const owner = { identity: identityOf(described, parameters), threads };
   const state = readCheckpoint(checkpoint, parameters, owner.identity) ?? freshState(parameters);
   const { epochs, maxSteps = Number.POSITIVE_INFINITY } = config;
-  const totalSteps = Math.min(maxSteps, epochs * stepsPerEpoch(training.length, order));
+  const perEpoch = stepsPerEpoch(training.length, order);
+  const totalSteps = Math.min(maxSteps, epochs * perEpoch);
+  const work = tokensOf(validation) / 3;
   const heldOut = epochParts(validation, { ...order, batchExamples: validationGroup });
   hooks.onEvent?.({
     kind: 'start',
     step: state.step,
     totalSteps,
+    work: (tokensOf(training) * totalSteps) / perEpoch + Math.ceil(totalSteps / evaluateEvery) * work,
     parameters: parameterCount(parameters),
     sessionBytes: bytesOf(model, epochParts(training, order), heldOut),
     training: readSplit(training),
@@ -174,7 +177,7 @@ async function learn(
       hooks.onRead?.(0, prompts.length, 'sample answers');
       hooks.onSamples?.(step, await samples.answer(state.parameters, isStopped));
     }
-    return { kind: 'validation', step, loss, best };
+    return { kind: 'validation', step, loss, best, work };
   }
 
   try {
