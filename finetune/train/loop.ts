@@ -52,8 +52,7 @@ export async function runLoop(
     (state.step > 0 && hooks.isSpent?.() === true) ||
     training.isOver?.() === true;
   const isDue = (every: number) => state.step % every === 0;
-  let stepped = false;
-  let stopped = false;
+  let [stepped, stopped] = [false, false];
   const report = (event: TrainingEvent | undefined) => event && hooks.onEvent?.(event);
   const isDone = async (work: () => Promise<TrainingEvent | undefined>) => {
     try {

@@ -138,6 +138,7 @@ export async function runTraining<T extends Trained>(
     const lineage = writeTraining(output, { ...job.about, dataset, outcome }, { ...given, use });
     if (result !== undefined) writeLineage(result, lineage);
     await record.end({ outcome: { ended, step }, ...(use !== undefined && { use }) });
+    const unfinished = ended === 'interrupted' ? ['validation not finished; repeat the command for it'] : [];
     const place = (path: string) => shownPath(path, cwd);
     const report = place(join(output, trainingFiles.page));
     const summary = { ended, step, ...job.summary(trained), result: result ? place(result) : null, report };
@@ -147,12 +148,9 @@ export async function runTraining<T extends Trained>(
         : [
             `${styleText('bold', ended)} ${figuresText(record, job)}`,
             ...(job.more?.(trained) ?? []),
-            ...(ended === 'interrupted' && result !== undefined
-              ? ['validation not finished; the same command resumes it']
-              : []),
             ...(result === undefined
               ? [`resume     ${given.command}`, 'end here   add --finish to write what was learned so far']
-              : [`result     ${place(result)}`]),
+              : [...unfinished, `result     ${place(result)}`]),
             ...(use === undefined ? [] : [`run it     ${use}`]),
             `report     ${report}`,
           ].join('\n'),
