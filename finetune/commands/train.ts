@@ -8,7 +8,7 @@ export const options = (y: Argv) =>
     configArguments(
       y,
       'Training config file, or the name of a bundled one',
-      'key=value, e.g. epochs=1 method.rank=16 output=tuned-2',
+      'key=value, e.g. epochs=1 method.rank=16 output=tuned/2',
     ),
   )
     .example('$0 finetune train tune.yaml', 'trains, or resumes an interrupted run')

@@ -175,7 +175,7 @@ describe('finetune train', () => {
     const { context } = recordingContext(place);
     const whole = { config, overrides: ['method.kind=full'], quiet: true, json: true };
     await expect(trainCommand(whole, context)).rejects.toThrow(
-      /method\.kind=full needs a model directory[\s\S]*hint: set method\.kind=lora, which accepts a GGUF/,
+      /method\.kind=full needs a model directory[\s\S]*hint: use method\.kind=lora, which accepts a GGUF/,
     );
     expect((await train(config)).code).toBe(0);
     const arms = openArms(undefined, path('over-gguf'), [], place);
