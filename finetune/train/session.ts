@@ -173,8 +173,7 @@ async function dryRun<T extends Trained>(
     if (event.kind === 'start') starts.push(event);
     throw new Error('training would start');
   };
-  const nothing = () => undefined;
-  const never = { stop: () => false, isSpent: () => false, onSamples: nothing, onResult: nothing };
+  const never = { stop: () => false, isSpent: () => false, onSamples() {}, onResult() {} };
   const thrown: unknown = await job.train({ ...never, onEvent }).catch((error: unknown) => error);
   const [start] = starts;
   if (start === undefined) throw withChangedKeys(thrown, output, about.config);
@@ -185,8 +184,9 @@ async function dryRun<T extends Trained>(
   const earlier = readJsonLines<Metric>(join(output, trainingFiles.metrics), { repair: false }) ?? [];
   const seconds = secondsLeftOf([...earlier.filter(({ step }) => step <= start.step), metric]);
   const place = (path: string) => shownPath(path, cwd);
-  const time =
-    seconds === undefined ? `unknown; to measure it, train a few ${unit}s` : formatDuration(1000 * seconds);
+  const state = start.step < start.totalSteps ? 'resuming' : 'complete';
+  const unknown = `unknown; to measure it, train a few ${unit}s`;
+  const time = seconds === undefined ? unknown : formatDuration(1000 * seconds);
   print(
     args.json
       ? JSON.stringify({ ...counts, bytes, seconds: seconds ?? null, output: place(output) })
@@ -195,7 +195,7 @@ async function dryRun<T extends Trained>(
           `trains     ${plural(start.parameters, 'parameter')} of ${place(about.model)} (${about.method})`,
           `memory     ${sessionBytes === undefined ? 'at least' : 'about'} ${formatBytes(bytes)}`,
           `time       ${time}`,
-          `output     ${place(output)}${start.step > 0 ? `, resuming after ${unit} ${start.step}` : ''}`,
+          `output     ${place(output)}${start.step > 0 ? `, ${state} after ${unit} ${start.step}` : ''}`,
         ].join('\n'),
   );
   return 0;

@@ -165,6 +165,8 @@ describe('finetune train', () => {
     expect((await train(config)).result).toMatchObject({ ended: 'early', step: 1 });
     writeConfig('limited', 'maxSteps: 2\nlimits: {minutes: 60}\n');
     expect((await train(config)).result).toMatchObject({ ended: 'complete', step: 2 });
+    await trainCommand({ config, overrides: [], quiet: false, json: false, dryRun: true }, recorded.context);
+    expect(recorded.printed.at(-1)).toMatch(/time {7}0 s\noutput {5}limited, complete after step 2$/);
   });
 
   it('trains on a GGUF file, which evaluation recognises as the base', async () => {
