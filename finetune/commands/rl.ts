@@ -8,7 +8,7 @@ export const options = (y: Argv) =>
     configArguments(
       y,
       'Config file, or the name of a bundled one',
-      'key=value, e.g. updates=20 reward.shuffle=true output=tuned-2',
+      'key=value, e.g. updates=20 reward.shuffle=true output=tuned/2',
     ),
   )
     .example(

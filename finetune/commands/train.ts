@@ -8,7 +8,7 @@ export const options = (y: Argv) =>
     configArguments(
       y,
       'Training config file, or the name of a bundled one',
-      'key=value, e.g. epochs=1 method.rank=16 output=tuned-2',
+      'key=value, e.g. epochs=1 method.rank=16 output=tuned/2',
     ),
   )
     .example('$0 finetune train tune.yaml', 'trains, or resumes an interrupted run')
@@ -20,7 +20,7 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 export const finishing =
-  'finishing this step or validation, then writing a checkpoint from which the same command resumes (Ctrl-C again drops it)';
+  'finishing this step or validation (the last one ends now), then writing a checkpoint from which the same command resumes (Ctrl-C again drops it)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { train } = await import('../train/train.js');

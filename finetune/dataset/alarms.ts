@@ -1,11 +1,12 @@
 /** Checks a dataset for problems that would make training useless or its results misleading. */
-import { formatCount, plural } from '../../src/base/text/numbers.js';
+import { formatCount, formatShare, plural } from '../../src/base/text/numbers.js';
 import { largest, smallest } from '../../src/statistics/descriptive.js';
 import { type Example, type Recipe, usualExamples } from './example.js';
+import type { ValidationPlan } from './split.js';
 import type { ExampleLength } from './token-statistics.js';
 
 export interface Alarm {
-  readonly kind: 'few' | 'no-positive-signal' | 'too-long' | 'empty-split' | 'leakage' | 'templates-changed';
+  readonly kind: string;
   readonly message: string;
   readonly hint: string;
 }
@@ -14,7 +15,7 @@ interface Checked {
   readonly recipe: Recipe;
   readonly train: readonly Example[];
   readonly validation: readonly Example[];
-  readonly heldOut: boolean;
+  readonly plan: ValidationPlan;
   readonly lengths: ReadonlyMap<Example, ExampleLength>;
   /** Context length of the model to train, in tokens; undefined skips the check. */
   readonly context: number | undefined;
@@ -25,7 +26,7 @@ interface Checked {
 }
 
 export function findAlarms(checked: Checked): readonly Alarm[] {
-  return [few, noPositiveSignal, tooLong, emptySplit, leakage, templatesChanged].flatMap(
+  return [few, noPositiveSignal, tooLong, emptySplit, otherShare, leakage, templatesChanged].flatMap(
     (check) => check(checked) ?? [],
   );
 }
@@ -69,12 +70,24 @@ const tooLong: Check = ({ recipe, train, validation, lengths, context = Number.P
   };
 };
 
-const emptySplit: Check = ({ train, validation, heldOut }) => {
-  if (train.length > 0 && (validation.length > 0 || !heldOut)) return undefined;
+const emptySplit: Check = ({ train, validation, plan }) => {
+  if (train.length > 0 && (validation.length > 0 || plan.kind === 'none')) return undefined;
   return {
     kind: 'empty-split',
     message: train.length > 0 ? 'no validation examples' : 'nothing is left to train on',
     hint: 'add runs with other seeds, or change --validation or --recipe',
+  };
+};
+
+/** Warns if more than twice the wanted share is held out, or less than half of it. */
+const otherShare: Check = ({ plan, train, validation }) => {
+  const all = train.length + validation.length;
+  const share = validation.length / all;
+  if (plan.kind !== 'share' || share === 0 || Math.abs(Math.log2(share / plan.share)) <= 1) return undefined;
+  return {
+    kind: 'other-share',
+    message: `${validation.length} of ${all} examples are held out (${formatShare(share)}, not ${formatShare(plan.share)}), because runs that share a seed or a prompt stay together`,
+    hint: 'add runs with other seeds, or name the runs to hold out, e.g. --validation buffers/mine-3',
   };
 };
 

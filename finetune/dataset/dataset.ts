@@ -93,16 +93,8 @@ export async function buildDataset(runs: readonly NamedRun[], options: DatasetOp
   const runOf = ({ lineage }: Example) => lineage.run;
   const [madeOf, keptOf] = [countBy(examples, runOf), countBy(kept, runOf)];
   const [inTraining, inValidation] = [new Set(train.map(runOf)), new Set(validation.map(runOf))];
-  const heldOut = plan.kind !== 'none';
   return {
-    recipe,
-    seed,
-    winners,
-    minReturn,
-    bestShare,
-    history,
-    train,
-    validation,
+    ...{ recipe, seed, winners, minReturn, bestShare, history, train, validation },
     sources: sources.map((source) => ({
       ...source,
       split: inValidation.has(source.run) && !inTraining.has(source.run) ? 'validation' : 'train',
@@ -112,7 +104,7 @@ export async function buildDataset(runs: readonly NamedRun[], options: DatasetOp
     })),
     duplicates: examples.length - kept.length,
     statistics: { train: splitStatistics(train, lengths), validation: splitStatistics(validation, lengths) },
-    alarms: findAlarms({ recipe, train, validation, heldOut, lengths, context, changedTemplates, more }),
+    alarms: findAlarms({ recipe, train, validation, plan, lengths, context, changedTemplates, more }),
   };
 }
 
@@ -134,7 +126,8 @@ async function gatherProposals(
     read.push(run);
     const examples = runRecipes[recipe](run, winners);
     for (const example of examples) all.push(example);
-    splitRuns.push({ name, environment: manifest.environment, keys: dependencies(run, examples) });
+    const [keys, size] = [dependencies(run, examples), examples.length];
+    splitRuns.push({ name, environment: manifest.environment, keys, size });
     sources.push(describedRun(run, recorded.iteration, recorded.entries.length, whyNone(recipe, run)));
     if (run.prompts?.hash !== manifest.prompts) changedTemplates.push(name);
   }

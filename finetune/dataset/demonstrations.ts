@@ -149,6 +149,7 @@ export function heldOutGames(
         name: gameName(play.name, game.episode),
         run: play.name,
         environment: play.manifest.environment,
+        size: game.turns.length,
         keys: [
           `seed ${JSON.stringify(environment)} ${game.seed}`,
           sha256(JSON.stringify(game.turns.map(({ message, action }) => [message, action ?? null]))),

@@ -3,10 +3,11 @@ import { append } from '../../src/base/append.js';
 import { UserError } from '../../src/base/errors.js';
 import { matches } from '../../src/base/pattern.js';
 import { createGenerator, shuffled } from '../../src/base/random/generator.js';
+import { sum } from '../../src/statistics/descriptive.js';
 
 export type ValidationPlan =
   | { readonly kind: 'none' }
-  /** A fraction of the runs; dependent runs stay together. */
+  /** About this fraction of the examples; dependent runs stay together. */
   | { readonly kind: 'share'; readonly share: number }
   /** Runs and environments with these names. `*` matches any text, `?` any character. */
   | { readonly kind: 'named'; readonly names: readonly string[] };
@@ -16,6 +17,8 @@ export interface SplitRun {
   readonly environment: string;
   /** Runs that share a key are dependent. */
   readonly keys: readonly string[];
+  /** Number of examples; default 1. */
+  readonly size?: number;
 }
 
 /** Parses `none`, a fraction or comma-separated names. @throws UserError for empty names or numbers outside (0, 1) */
@@ -43,14 +46,31 @@ export function validationRuns(
     case 'none':
       return new Set();
     case 'share': {
-      const groups = shuffled(dependentGroups(runs), createGenerator(seed));
-      // With two or more groups, each side gets at least one.
-      const count = Math.min(Math.max(1, Math.round(plan.share * groups.length)), groups.length - 1);
-      return new Set(groups.slice(0, Math.max(0, count)).flatMap((group) => group.map(({ name }) => name)));
+      return new Set(nearest(dependentGroups(runs), plan.share, seed).map(({ name }) => name));
     }
     case 'named':
       return new Set(plan.names.flatMap((name) => namedRuns(name, runs)));
   }
+}
+
+type Group = readonly SplitRun[];
+
+/** Draws groups while that brings their size nearer to the share. With two or more groups, each side gets at least one. */
+function nearest(groups: readonly Group[], share: number, seed: number): Group {
+  const sizeOf = (group: Group) => sum(group.map(({ size = 1 }) => size));
+  const drawn = shuffled(groups.filter(sizeOf), createGenerator(seed));
+  const wanted = share * sizeOf(drawn.flat());
+  const distance = (size: number) => Math.abs(size - wanted);
+  const chosen: Group[] = [];
+  let size = 0;
+  for (const group of drawn) {
+    const next = size + sizeOf(group);
+    if (chosen.length === drawn.length - 1 || distance(next) > distance(size)) continue;
+    chosen.push(group);
+    size = next;
+  }
+  const [first, ...others] = drawn.toSorted((a, b) => distance(sizeOf(a)) - distance(sizeOf(b)));
+  return chosen.length === 0 && others.length > 0 ? first! : chosen.flat();
 }
 
 function namedRuns(wanted: string, runs: readonly SplitRun[]): readonly string[] {
@@ -67,7 +87,7 @@ function namedRuns(wanted: string, runs: readonly SplitRun[]): readonly string[]
 }
 
 /** Groups runs that share keys, directly or indirectly; ordered by first run. */
-export function dependentGroups(runs: readonly SplitRun[]): readonly (readonly SplitRun[])[] {
+export function dependentGroups(runs: readonly SplitRun[]): readonly Group[] {
   let groups: { readonly keys: Set<string>; readonly runs: SplitRun[] }[] = [];
   for (const run of runs) {
     const touched = groups.filter(({ keys }) => run.keys.some((key) => keys.has(key)));

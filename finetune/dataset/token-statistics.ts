@@ -1,4 +1,5 @@
 /** Estimates the token lengths of examples, and computes statistics of a dataset's splits. */
+import { groupedBy } from '../../src/base/grouped.js';
 import { estimateTokens } from '../../src/prompting/token-estimate.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import { completionsOf, type Example } from './example.js';
@@ -66,7 +67,5 @@ export function splitStatistics(
 }
 
 export function countBy<T>(items: readonly T[], key: (item: T) => string): Record<string, number> {
-  const counts = new Map<string, number>();
-  for (const item of items) counts.set(key(item), (counts.get(key(item)) ?? 0) + 1);
-  return Object.fromEntries(counts);
+  return Object.fromEntries([...groupedBy(items, key)].map(([name, alike]) => [name, alike.length]));
 }

@@ -52,16 +52,8 @@ function writeFiles(dataset: Dataset, format: RowFormat, path: string): DatasetM
     // The other formats' rows can't store the lineage.
     if (!isOwn(format)) write(`${split}.lineage.jsonl`, lineages);
   }
-  const manifest: DatasetManifest = {
-    version: 1,
-    kind: 'dataset',
-    policyloop: version(),
-    recipe,
-    format,
-    ...summary,
-    alarms,
-    files,
-  };
+  const about = { version: 1, kind: 'dataset', policyloop: version() } as const;
+  const manifest: DatasetManifest = { ...about, recipe, format, ...summary, alarms, files };
   writeFileSync(join(path, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   return manifest;
 }

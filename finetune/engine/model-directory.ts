@@ -37,12 +37,12 @@ export async function makeModelDirectory<T>(
 export function requireModelDirectory(model: string, method?: string): void {
   if (!isGguf(model)) return;
   const needing = method === undefined ? 'this' : `method.kind=${method}`;
-  const other = method === undefined ? '' : 'set method.kind=lora, which accepts a GGUF file, or ';
+  const gguf = method === undefined ? '--to gguf' : 'method.kind=lora';
   throw new UserError({
     field: 'model',
     value: model,
     message: `this is a GGUF file, but ${needing} needs a model directory (config.json, safetensors weights)`,
-    hint: `${other}use the Hugging Face directory of the same model, e.g. hf:ORG/NAME after \`policyloop models pull hf:ORG/NAME\``,
+    hint: `use ${gguf}, which accepts a GGUF file, or the Hugging Face directory of the same model, e.g. hf:ORG/NAME after \`policyloop models pull hf:ORG/NAME\``,
   });
 }
 

@@ -36,7 +36,8 @@ export interface Sampler extends Speaker<SampledReply> {
   /** Sets the parameters to sample with, and drops cached values. Ignores an objective's own parameters. */
   refresh(parameters: readonly Parameter[]): void;
   reply(conversations: readonly Conversation<SampledReply>[]): Promise<readonly SampledReply[]>;
-  answer(prompts: readonly Prompt[]): Promise<readonly SampledReply[]>;
+  /** Gives no replies if aborted. */
+  answer(prompts: readonly Prompt[], aborted?: () => boolean): Promise<readonly SampledReply[]>;
   close(): Promise<void>;
 }
 
@@ -69,7 +70,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
   const constraints = constraintCache(tokenizer, config, eosTokens);
   const encode = remembered(tokenizer);
   let inputs: Readonly<Record<string, ort.Tensor>> = {};
-  const sample = async (asked: readonly Asked[]): Promise<readonly SampledReply[]> => {
+  const sample = async (asked: readonly Asked[], aborted = () => false): Promise<readonly SampledReply[]> => {
     const groups = [...groupedBy(asked, ({ ids, form }) => `${form} ${ids.join()}`).values()];
     const requests = groups.map((alike) => {
       const { constraint, ids: prompt } = alike[0]!;
@@ -94,8 +95,9 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
       };
     });
     const settled = await Promise.allSettled(
-      requests.map((request) => generator.generate(request, { aborted: () => false })),
+      requests.map((request) => generator.generate(request, { aborted })),
     );
+    if (aborted()) return [];
     const replies = new Map<Asked, SampledReply>();
     for (const [group, result] of settled.entries()) {
       if (result.status === 'rejected') throw result.reason;
@@ -135,7 +137,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
           };
         }),
       ),
-    answer: (prompts) =>
+    answer: (prompts, aborted) =>
       sample(
         prompts.map(({ messages, grammar, seed }) => ({
           ids: encode(messages),
@@ -143,6 +145,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
           form: JSON.stringify(grammar) ?? '',
           constraint: grammar && constraints.of(grammar, opensThinking(tokenizer, messages)),
         })),
+        aborted,
       ),
     close: () => session.close(),
   };

@@ -53,6 +53,8 @@ export interface OnlineHooks extends LoopHooks {
   readonly measured?: string | undefined;
   /** A monotonic clock in milliseconds. */
   milliseconds?(): number;
+  /** Receives the parameters of the result as chosen before the last evaluation. */
+  onChosen?(parameters: readonly Parameter[]): Promise<void>;
 }
 
 export interface OnlineOutcome {
@@ -106,6 +108,11 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
       report({ kind: 'baseline', step: 0, ...baseline });
     report(await evaluated());
   }
+  const chosen = () =>
+    settings.result === 'last'
+      ? { parameters: state.parameters, chosen: last }
+      : { parameters: bestParameters(state), chosen: bestOf(state) };
+  const write = async () => hooks.onChosen?.(chosen().parameters);
   const ended = await runLoop(
     {
       state,
@@ -116,17 +123,16 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
       owner,
       step: () => playAndLearn(run, state, hooks),
       evaluate: evaluated,
+      write,
       progress: () => task.progress?.save(),
     },
     hooks,
   );
-  if (last === undefined && ended !== 'interrupted') report(await evaluated());
-  const best = bestOf(state);
-  const written =
-    settings.result === 'last'
-      ? { parameters: state.parameters, chosen: last }
-      : { parameters: bestParameters(state), chosen: best };
-  return { ...written, step: state.step, ended, best, last };
+  if (last === undefined && ended !== 'interrupted') {
+    await write();
+    report(await evaluated());
+  }
+  return { ...chosen(), step: state.step, ended, best: bestOf(state), last };
 }
 
 /** The checkpoint stores the best mean reward as a loss, so its sign is reversed. */

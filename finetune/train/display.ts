@@ -2,6 +2,7 @@
 import { styleText } from 'node:util';
 import { formatBytes, formatCompact } from '../../src/base/text/numbers.js';
 import type { Progress } from '../../src/base/text/progress.js';
+import { secondsLeftOf } from '../../src/runs/training/trainings.js';
 import type { Metric, MetricOf } from './events.js';
 
 /** What differs between kinds of training. */
@@ -28,14 +29,12 @@ export function showMetric(
       progress.begin({ label: unit, total: totalSteps, value: step });
       break;
     }
-    case 'step':
-      progress.update(metric.step, [
-        ...figures(metric, metrics),
-        ...(metric.tokensPerSecond === undefined
-          ? []
-          : [`${formatCompact(metric.tokensPerSecond)} tok/s`, formatBytes(metric.rssBytes)]),
-      ]);
+    case 'step': {
+      const { rssBytes, step, tokensPerSecond: speed } = metric;
+      const meters = speed === undefined ? [] : [`${formatCompact(speed)} tok/s`, formatBytes(rssBytes)];
+      progress.update(step, [...figures(metric, metrics), ...meters], secondsLeftOf(metrics));
       break;
+    }
     case 'alarm':
       // Shown even in quiet mode.
       progress.alert(`${styleText('yellow', 'alarm')} ${metric.message}\n  hint: ${metric.hint}`);

@@ -123,6 +123,8 @@ export type TrainingEvent =
       /** Number of completed steps; more than 0 if training resumes from a checkpoint. */
       readonly step: number;
       readonly totalSteps: number;
+      /** Tokens of all steps, and those of all validations divided by three, because they aren't learned. */
+      readonly work?: number;
       /** Number of trained parameters. */
       readonly parameters: number;
       /** Estimated memory of the sessions and the largest step; supervised training only. */
@@ -138,7 +140,7 @@ export type TrainingEvent =
       readonly best?: StepLoss | Pick<Evaluated, 'step' | 'meanReward'> | undefined;
     }
   | StepEvent
-  | { readonly kind: 'validation'; readonly step: number; readonly loss: number; readonly best: boolean }
+  | ({ readonly kind: 'validation'; readonly best: boolean; readonly work?: number } & StepLoss)
   | ({ readonly kind: 'evaluation'; readonly episodes: number; readonly best: boolean } & Evaluated)
   /** A baseline search with the budget of the training run; `returns` are those of the final episodes. */
   | {

@@ -18,7 +18,9 @@ export interface TrainingLoop {
   /** Draws the next samples and learns from them. */
   step(): Promise<TrainingEvent>;
   /** Evaluates the weights and keeps the best ones. Undefined if there is nothing to evaluate them on. */
-  evaluate(): Promise<TrainingEvent | undefined>;
+  evaluate(isLast: boolean): Promise<TrainingEvent | undefined>;
+  /** Writes a result before the last evaluation, which can take long and be stopped. */
+  write?(): Promise<void>;
   /** True if training ends before its last step. */
   isOver?(): boolean;
   /** State other than weights that the next step depends on; stored in checkpoints. */
@@ -31,11 +33,14 @@ export interface LoopHooks {
   stop?(): boolean;
   /** Abandons a step or evaluation that hasn't changed anything yet; the run writes a checkpoint and ends. */
   readonly abort?: AbortSignal | undefined;
-  /** Receives how many examples of a step or of the validation have been read. */
-  onRead?(read: number, of: number, purpose?: 'validation'): void;
+  /** Receives how many examples of a step, or of an evaluation, have been read. */
+  onRead?(read: number, of: number, purpose?: 'validation' | 'sample answers'): void;
   /** If true after a step, or when training resumes, it ends early with a result. */
   isSpent?(): boolean;
 }
+
+/** Thrown by a last evaluation that ends because of `stop`. */
+export const stoppedEvaluation = new Error('the last evaluation was stopped');
 
 /** Trains from the state's step until the last step, an early end or an interruption. */
 export async function runLoop(
@@ -47,23 +52,24 @@ export async function runLoop(
     (state.step > 0 && hooks.isSpent?.() === true) ||
     training.isOver?.() === true;
   const isDue = (every: number) => state.step % every === 0;
-  let stepped = false;
-  let stopped = false;
+  let [stepped, stopped] = [false, false];
   const report = (event: TrainingEvent | undefined) => event && hooks.onEvent?.(event);
   const isDone = async (work: () => Promise<TrainingEvent | undefined>) => {
     try {
       report(await work());
       return true;
     } catch (error) {
-      if (error !== hooks.abort?.reason) throw error;
+      if (error !== hooks.abort?.reason && error !== stoppedEvaluation) throw error;
       stopped = true;
       return false;
     }
   };
   for (;;) {
-    const isEvaluated = isOver() || (isDue(training.evaluateEvery) && !stopped);
-    if (state.evaluated < state.step && isEvaluated && (await isDone(training.evaluate)))
-      state.evaluated = state.step;
+    const isLast = isOver();
+    if (state.evaluated < state.step && (isLast || (isDue(training.evaluateEvery) && !stopped))) {
+      if (isLast) await training.write?.();
+      if (await isDone(() => training.evaluate(isLast))) state.evaluated = state.step;
+    }
     const ends = state.evaluated === state.step && isOver();
     if (stopped || (stepped && (ends || isDue(training.checkpointEvery)))) {
       state.progress = training.progress?.();

@@ -23,14 +23,16 @@ type Speaking = Omit<SamplerSettings, 'temperature' | 'maxTokens' | 'constrained
 export function openSamples(model: Speaking, conversations: readonly Conversation[]) {
   let opened: Promise<Sampler> | undefined;
   return {
-    async answer(parameters: readonly Parameter[]): Promise<readonly Sample[]> {
+    async answer(parameters: readonly Parameter[], isStopped: () => boolean): Promise<readonly Sample[]> {
       opened ??= openSampler({ ...model, temperature: 0, maxTokens: 128, constrained: false });
       const sampler = await opened;
       sampler.refresh(parameters);
-      const replies = await sampler.answer(conversations.map(({ messages }) => ({ messages, seed: 0 })));
-      return conversations.map(({ completion, messages }, i) => {
+      const prompts = conversations.map(({ messages }) => ({ messages, seed: 0 }));
+      const replies = await sampler.answer(prompts, isStopped);
+      return replies.map(({ text }, i) => {
+        const { completion, messages } = conversations[i]!;
         const prompt = messages.map(({ content }) => content).join('\n\n');
-        return sampleOf([{ prompt, reply: replies[i]!.text }], { expected: completion });
+        return sampleOf([{ prompt, reply: text }], { expected: completion });
       });
     },
     close: async () => (await opened)?.close(),

@@ -25,6 +25,7 @@ import {
   type DatasetLineage,
   readLineage,
   type Training,
+  trainingLineage,
   writeLineage,
   writeTraining,
 } from '../dataset/lineage.js';
@@ -58,7 +59,7 @@ export interface Trained {
    * `result: last`, the last evaluation.
    */
   readonly lowest: StepLoss | undefined;
-  /** Directory of the adapter, model or policy; undefined if training was interrupted. */
+  /** Directory of the adapter, model or policy; undefined if training was interrupted before its last evaluation. */
   readonly result: string | undefined;
 }
 
@@ -66,6 +67,8 @@ export interface SessionHooks extends Pick<LoopHooks, 'abort' | 'onRead'> {
   onEvent(event: TrainingEvent): void;
   /** Receives an evaluation's samples before the evaluation's event. */
   onSamples(step: number, samples: readonly Sample[]): void;
+  /** Receives the directory of a result that exists before the last evaluation. */
+  onResult(result: string): void;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop(): boolean;
   /** If true after a step, or when training resumes, it ends early with a result. */
@@ -135,6 +138,7 @@ export async function runTraining<T extends Trained>(
     const lineage = writeTraining(output, { ...job.about, dataset, outcome }, { ...given, use });
     if (result !== undefined) writeLineage(result, lineage);
     await record.end({ outcome: { ended, step }, ...(use !== undefined && { use }) });
+    const unfinished = ended === 'interrupted' ? ['validation not finished; repeat the command for it'] : [];
     const place = (path: string) => shownPath(path, cwd);
     const report = place(join(output, trainingFiles.page));
     const summary = { ended, step, ...job.summary(trained), result: result ? place(result) : null, report };
@@ -146,7 +150,7 @@ export async function runTraining<T extends Trained>(
             ...(job.more?.(trained) ?? []),
             ...(result === undefined
               ? [`resume     ${given.command}`, 'end here   add --finish to write what was learned so far']
-              : [`result     ${place(result)}`]),
+              : [...unfinished, `result     ${place(result)}`]),
             ...(use === undefined ? [] : [`run it     ${use}`]),
             `report     ${report}`,
           ].join('\n'),
@@ -169,7 +173,7 @@ async function dryRun<T extends Trained>(
     if (event.kind === 'start') starts.push(event);
     throw new Error('training would start');
   };
-  const never = { stop: () => false, isSpent: () => false, onSamples: () => undefined };
+  const never = { stop: () => false, isSpent: () => false, onSamples() {}, onResult() {} };
   const thrown: unknown = await job.train({ ...never, onEvent }).catch((error: unknown) => error);
   const [start] = starts;
   if (start === undefined) throw withChangedKeys(thrown, output, about.config);
@@ -180,8 +184,9 @@ async function dryRun<T extends Trained>(
   const earlier = readJsonLines<Metric>(join(output, trainingFiles.metrics), { repair: false }) ?? [];
   const seconds = secondsLeftOf([...earlier.filter(({ step }) => step <= start.step), metric]);
   const place = (path: string) => shownPath(path, cwd);
-  const time =
-    seconds === undefined ? `unknown; to measure it, train a few ${unit}s` : formatDuration(1000 * seconds);
+  const state = start.step < start.totalSteps ? 'resuming' : 'complete';
+  const unknown = `unknown; to measure it, train a few ${unit}s`;
+  const time = seconds === undefined ? unknown : formatDuration(1000 * seconds);
   print(
     args.json
       ? JSON.stringify({ ...counts, bytes, seconds: seconds ?? null, output: place(output) })
@@ -190,7 +195,7 @@ async function dryRun<T extends Trained>(
           `trains     ${plural(start.parameters, 'parameter')} of ${place(about.model)} (${about.method})`,
           `memory     ${sessionBytes === undefined ? 'at least' : 'about'} ${formatBytes(bytes)}`,
           `time       ${time}`,
-          `output     ${place(output)}${start.step > 0 ? `, resuming after ${unit} ${start.step}` : ''}`,
+          `output     ${place(output)}${start.step > 0 ? `, ${state} after ${unit} ${start.step}` : ''}`,
         ].join('\n'),
   );
   return 0;
@@ -277,15 +282,29 @@ async function recorded<T extends Trained>(
     if (metric.kind !== 'start')
       for (const alarm of watch(metric)) onEvent({ kind: 'alarm', step: metric.step, ...alarm });
   };
+  let readSince = 0;
+  const onRead: LoopHooks['onRead'] = (read, of, purpose) => {
+    if (read === 0) readSince = milliseconds();
+    const left = (milliseconds() - readSince) * (of / read - 1);
+    const what = purpose ?? `${job.unit} ${record.metrics.at(-1)!.step + 1}`;
+    const time = purpose && left >= 500 && read > 0 ? `, ${formatDuration(left)} left` : '';
+    progress.pause(`${what}: ${read} of ${plural(of, 'example')}${time}`, 0);
+  };
+  const onResult = (result: string) => {
+    const outcome = { ended: 'running', step: record.metrics.at(-1)!.step };
+    writeLineage(result, trainingLineage({ ...job.about, outcome }));
+    const next = job.command === 'train' ? 'validation, which Ctrl-C ends' : 'evaluation';
+    progress.say(`wrote ${shownPath(result, cwd)} before the last ${next}`);
+  };
   const onSamples = (step: number, samples: readonly Sample[]) => record.addSamples(step, samples);
   try {
     return await job.train({
       onEvent,
       onSamples,
+      onRead,
+      onResult,
       stop: () => requests.stop.finish.aborted,
       abort: requests.stop.abort,
-      onRead: (read, of, purpose) =>
-        progress.pause(`${purpose ? `${purpose}: ` : ''}${read} of ${plural(of, 'example')} read`, 0),
       isSpent: () => args.finish === true || isSpent(job.limits ?? {}, record.metrics),
     });
   } finally {

@@ -1,5 +1,5 @@
 /** Supervised training: a model learns the answers of a dataset, or to prefer the better answers of pairs. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { isSampled, type Sample } from '../../src/runs/training/samples.js';
 import { firstLargest } from '../../src/statistics/descriptive.js';
 import { contentHash } from '../dataset/lineage.js';
@@ -20,8 +20,8 @@ import { buildTrainingGraph } from '../engine/training-graph.js';
 import { orOutOfMemory, type Parameter, parameterCount } from '../engine/training-session.js';
 import { templateAlarms } from './alarms.js';
 import type { EventOf, TrainingEvent } from './events.js';
-import { type Ended, type LoopHooks, refuseNonFinite, runLoop } from './loop.js';
-import { openModel, planModel, writeResult } from './method.js';
+import { type Ended, type LoopHooks, refuseNonFinite, runLoop, stoppedEvaluation } from './loop.js';
+import { openModel, type PlannedModel, planModel, writeResult } from './method.js';
 import { type Compared, dpo, dpoInputs, sft, sftInputs } from './objectives/answers.js';
 import { likelihood } from './objectives/terms.js';
 import {
@@ -49,6 +49,8 @@ export interface Conversations {
 
 export interface FineTuningHooks extends LoopHooks {
   onSamples?(step: number, samples: readonly Sample[]): void;
+  /** Receives the directory of a result that exists before the last validation. */
+  onResult?(result: string): void;
 }
 
 export interface FineTuned {
@@ -57,7 +59,7 @@ export interface FineTuned {
   readonly step: number;
   readonly ended: Ended;
   readonly best: StepLoss | undefined;
-  /** Directory of the adapter or model; undefined if training was interrupted. */
+  /** Directory of the adapter or model; undefined if training was interrupted before its last validation. */
   readonly result: string | undefined;
 }
 
@@ -73,9 +75,7 @@ export async function fineTune(
 ): Promise<FineTuned> {
   const plan = planModel(config);
   const model = await openModel(plan, config);
-  const outcome = await orOutOfMemory('training', () => learn(config, data, plan.checkpoint, model, hooks));
-  if (outcome.ended === 'interrupted') return { ...outcome, result: undefined };
-  return { ...outcome, result: await writeResult({ ...config, method: plan.method }, outcome.parameters) };
+  return orOutOfMemory('training', () => learn(config, data, plan, model, hooks));
 }
 
 type OpenedModel = Awaited<ReturnType<typeof openModel>>;
@@ -83,10 +83,10 @@ type OpenedModel = Awaited<ReturnType<typeof openModel>>;
 async function learn(
   config: TrainConfig,
   data: Conversations,
-  checkpoint: string,
+  { checkpoint, method }: PlannedModel,
   model: OpenedModel,
   hooks: FineTuningHooks,
-): Promise<Omit<FineTuned, 'result'>> {
+): Promise<FineTuned> {
   const { betas, checkpointEvery, evaluateEvery, optimizer, weightDecay } = config;
   const { parameters, threads, tokenizer } = model;
   const order = orderOf(config);
@@ -96,12 +96,15 @@ async function learn(
   const owner = { identity: identityOf(described, parameters), threads };
   const state = readCheckpoint(checkpoint, parameters, owner.identity) ?? freshState(parameters);
   const { epochs, maxSteps = Number.POSITIVE_INFINITY } = config;
-  const totalSteps = Math.min(maxSteps, epochs * stepsPerEpoch(training.length, order));
+  const perEpoch = stepsPerEpoch(training.length, order);
+  const totalSteps = Math.min(maxSteps, epochs * perEpoch);
+  const work = tokensOf(validation) / 3;
   const heldOut = epochParts(validation, { ...order, batchExamples: validationGroup });
   hooks.onEvent?.({
     kind: 'start',
     step: state.step,
     totalSteps,
+    work: (tokensOf(training) * totalSteps) / perEpoch + Math.ceil(totalSteps / evaluateEvery) * work,
     parameters: parameterCount(parameters),
     sessionBytes: bytesOf(model, epochParts(training, order), heldOut),
     training: readSplit(training),
@@ -109,9 +112,11 @@ async function learn(
     ...(state.best && { best: stepLoss(state.best) }),
   });
   mkdirSync(config.output, { recursive: true });
-  const { objective, inputs } = await learned(config, model, [training, validation]);
-  const session = await openObjective(model, 'train', objective);
-  const evaluator = validation.length === 0 ? undefined : await openObjective(model, 'evaluate', objective);
+  // Opened at their first use, so that --finish writes its result at once.
+  const objective = lazily(() => learned(config, model, [training, validation]));
+  const sessionOf = (purpose: 'train' | 'evaluate') =>
+    lazily(async () => openObjective(model, purpose, (await objective.get()).objective));
+  const [trainer, evaluator] = [sessionOf('train'), sessionOf('evaluate')];
   const muon =
     optimizer.kind === 'muon'
       ? await openMuon({ momentum: optimizer.momentum, weightDecay }, threads)
@@ -134,24 +139,45 @@ async function learn(
   async function step(): Promise<TrainingEvent> {
     const chosen = batchOf(state.step);
     const parts = layOut(chosen, order);
-    const { examples: _, ...figures } = await takeStep(session, state, parts, inputs(parts), settings, hooks);
+    const session = await trainer.get();
+    // If memory is too small for both sessions, training fails now.
+    if (validation.length > 0) await evaluator.get();
+    const inputs = (await objective.get()).inputs(parts);
+    const { examples: _, ...figures } = await takeStep(session, state, parts, inputs, settings, hooks);
     state.step++;
     return { kind: 'step', step: state.step, totalSteps, ...figures, tokens: tokensOf(chosen) };
   }
 
-  async function evaluate(): Promise<TrainingEvent | undefined> {
-    if (evaluator === undefined) return undefined;
+  let result: string | undefined;
+  let written: number | undefined;
+  async function write(): Promise<string> {
+    const step = state.best?.step ?? state.step;
+    if (result === undefined || written !== step)
+      result = await writeResult({ ...config, method }, bestParameters(state));
+    written = step;
+    return result;
+  }
+
+  async function evaluate(isLast: boolean): Promise<TrainingEvent | undefined> {
+    if (validation.length === 0) return undefined;
     const { step } = state;
-    const { loss } = await readParts(evaluator, state.parameters, heldOut, inputs(heldOut), {
-      ...hooks,
-      onRead: (read, of) => hooks.onRead?.(read, of, 'validation'),
-    });
+    const isStopped = () => isLast && hooks.stop?.() === true;
+    const onRead = (read: number, of: number) => {
+      hooks.onRead?.(read, of, 'validation');
+      if (read < of && isStopped()) throw stoppedEvaluation;
+    };
+    const session = await evaluator.get();
+    const inputs = (await objective.get()).inputs(heldOut);
+    const { loss } = await readParts(session, state.parameters, heldOut, inputs, { ...hooks, onRead });
+    if (!Number.isFinite(loss) && written === step) rmSync(result!, { recursive: true });
     refuseNonFinite(step, { 'validation loss': loss });
     const best = keepBest(state, loss, false);
     state.evaluationsWithoutGain = best ? 0 : state.evaluationsWithoutGain + 1;
-    if (samples !== undefined && isSampled(Math.ceil(step / evaluateEvery)))
-      hooks.onSamples?.(step, await samples.answer(state.parameters));
-    return { kind: 'validation', step, loss, best };
+    if (samples !== undefined && isSampled(Math.ceil(step / evaluateEvery))) {
+      hooks.onRead?.(0, prompts.length, 'sample answers');
+      hooks.onSamples?.(step, await samples.answer(state.parameters, isStopped));
+    }
+    return { kind: 'validation', step, loss, best, work };
   }
 
   try {
@@ -160,12 +186,21 @@ async function learn(
     const { patience = Number.POSITIVE_INFINITY } = config;
     const isOver = () => state.evaluationsWithoutGain >= patience;
     const loop = { state, totalSteps, evaluateEvery, checkpointEvery, checkpoint, owner };
-    const ended = await runLoop({ ...loop, step, evaluate, isOver }, hooks);
+    const before = validation.length > 0 && { write: async () => hooks.onResult?.(await write()) };
+    const ended = await runLoop({ ...loop, ...before, step, evaluate, isOver }, hooks);
+    if (ended !== 'interrupted') await write();
     const { best } = state;
-    return { parameters: bestParameters(state), step: state.step, ended, best: best && stepLoss(best) };
+    const outcome = { step: state.step, ended, best: best && stepLoss(best), result };
+    return { ...outcome, parameters: bestParameters(state) };
   } finally {
-    await Promise.all([session, evaluator, muon, samples].map((one) => one?.close()));
+    const opened = [trainer.opened(), evaluator.opened(), muon, samples];
+    await Promise.all(opened.map(async (one) => (await one)?.close()));
   }
+}
+
+function lazily<T>(open: () => Promise<T>) {
+  let opened: Promise<T> | undefined;
+  return { get: () => (opened ??= open()), opened: () => opened };
 }
 
 /** Estimated bytes of all sessions, given the parts of an epoch and of the validation. */

@@ -127,6 +127,7 @@ export async function readParts<E extends TokenSequence>(
     gradients = accumulate(gradients, result.gradients);
     append(examples, readExamples(part, result));
   }
+  onRead?.(of, of);
   return { loss, gradients: gradients ?? new Map(), examples };
 }
 

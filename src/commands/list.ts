@@ -24,12 +24,12 @@ export const options = (y: Argv) =>
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example('$0 list', 'runs in buffers/ and all training runs; the runs of a sweep share a line')
+    .example('$0 list', 'runs in buffers/, training runs in tuned/; the runs of a sweep share a line')
     .example("$0 list environment='CartPole*' status=completed best=400..", 'filter by results')
     .example('$0 list model.temperature=0.7.. policy.kind=mlp', 'filter by config keys')
     .example('$0 list tag=baseline --sort confirmed --limit 5', 'the best five with this tag')
     .example('$0 list --runs-dir buffers/sweep-1a2b3c4d5e', 'the individual runs of a sweep')
-    .example('$0 list --runs-dir elsewhere', 'runs and training runs in another directory');
+    .example('$0 list --runs-dir .', 'runs and training runs in this directory, e.g. in tuned-2/');
 
 type Args = Arguments<typeof options>;
 

@@ -42,28 +42,34 @@ export function fittedLine(
 
 const recentUpdates = 40;
 
-/** Estimates the remaining time from the pace of recent updates. */
+/** The remaining time: as given with the last update, or from the pace of recent ones. */
 export class TimeLeft {
   #recent: readonly { readonly at: number; readonly value: number }[];
+  #given: number | undefined;
 
   constructor(at: number, value: number) {
     this.#recent = [{ at, value }];
   }
 
-  take(at: number, value: number): void {
+  take(at: number, value: number, secondsLeft?: number): void {
+    this.#given = secondsLeft;
     this.#recent = [...this.#recent, { at, value }].slice(-recentUpdates - 1);
   }
 
   /** Example: `3 min 20 s left`; undefined without recent progress, or if less than half a second is left. */
   text(now: number, total: number): string | undefined {
+    const seconds = Math.round(this.#left(now, total) / 1000);
+    return seconds > 0 ? `${formatDuration(1000 * seconds)} left` : undefined;
+  }
+
+  #left(now: number, total: number): number {
     const [first, last] = [this.#recent[0]!, this.#recent.at(-1)!];
     const done = last.value - first.value;
-    if (done <= 0) return undefined;
+    if (this.#given !== undefined) return 1000 * this.#given - (now - last.at);
+    if (done <= 0) return 0;
     const usual = (last.at - first.at) / (this.#recent.length - 1);
     // If an update is overdue, the pace has slowed.
     const overdue = Math.max(0, now - last.at - usual);
-    const left = ((last.at - first.at + overdue) / done) * (total - last.value);
-    const seconds = Math.round(left / 1000);
-    return seconds > 0 ? `${formatDuration(1000 * seconds)} left` : undefined;
+    return ((last.at - first.at + overdue) / done) * (total - last.value);
   }
 }

@@ -38,8 +38,8 @@ export interface Progress {
   alert(text: string): void;
   /** Starts a piece of work, which replaces the previous one. */
   begin(work: Work): void;
-  /** Sets the amount done and the figures shown next to the bar, the most important first. */
-  update(value: number, figures?: readonly string[]): void;
+  /** Sets the amount done, the figures next to the bar, the most important first, and the time left if it is known. */
+  update(value: number, figures?: readonly string[], secondsLeft?: number): void;
   /**
    * Says why nothing will happen for `forMs` milliseconds: on a terminal, until the next update; elsewhere, only if
    * there would otherwise be no output for ten seconds.
@@ -104,11 +104,11 @@ class ProgressLines implements Progress {
     this.#left = new TimeLeft(this.#lastLine, work.value ?? 0);
   }
 
-  update(value: number, figures: readonly string[] = []) {
+  update(value: number, figures: readonly string[] = [], secondsLeft?: number) {
     if (this.#work === undefined) return;
     const { label, total, lineEvery = 10, amount = formatCount } = this.#work;
     const now = this.#context.milliseconds();
-    this.#left.take(now, value);
+    this.#left.take(now, value, secondsLeft);
     if (value < total && now - this.#lastLine < 1000 * lineEvery) return;
     this.#lastLine = now;
     const left = this.#left.text(now, total) ?? [];
@@ -201,12 +201,12 @@ class ProgressBar implements Progress {
     this.#bar = this.#bars.create(total, value);
   }
 
-  update(value: number, figures: readonly string[] = []) {
+  update(value: number, figures: readonly string[] = [], secondsLeft?: number) {
     this.#figures = figures;
     this.#pause = [];
     this.#bar?.update(value);
     const now = this.#milliseconds();
-    this.#left.take(now, value);
+    this.#left.take(now, value, secondsLeft);
     // A timer also redraws the bar, but not while work blocks the thread.
     if (now - this.#drawn < drawingInterval) return;
     this.#drawn = now;

@@ -6,7 +6,7 @@ import { checkedValue, readOwnJson } from '../../base/files/files.js';
 import { readJsonLines } from '../../base/files/json-lines.js';
 import { isLocked } from '../../base/files/lock.js';
 import { formatCount, formatReturn, plural } from '../../base/text/numbers.js';
-import { mean } from '../../statistics/descriptive.js';
+import { mean, sum } from '../../statistics/descriptive.js';
 import { trainingFiles } from '../training-files.js';
 
 export interface RecordedTraining {
@@ -132,6 +132,7 @@ const metricShape = z.looseObject({
   seconds: z.number().default(0),
   time: z.string().optional(),
   totalSteps: amount,
+  work: amount,
   episodes: amount,
   tokens: amount,
   sampledTokens: amount,
@@ -257,15 +258,19 @@ function measuredIn(
 /** Number of latest steps from which speed and remaining time are computed. */
 const recentSteps = 20;
 
-/** Estimates the remaining seconds from the latest steps, without evaluations; undefined before the first step. */
+/** Estimates the remaining seconds from the speed of recent work; undefined before the first step. */
 export function secondsLeftOf(
-  metrics: readonly (Pick<TrainingMetric, 'kind' | 'step' | 'seconds'> & {
-    readonly totalSteps?: number | undefined;
-  })[],
+  metrics: readonly (Pick<TrainingMetric, 'kind' | 'seconds'> &
+    Partial<Pick<TrainingMetric, 'tokens' | 'totalSteps' | 'work'>>)[],
 ): number | undefined {
-  const total = metrics.findLast(({ kind }) => kind === 'start')?.totalSteps;
-  const steps = metrics.filter(({ kind }) => kind === 'step').slice(-recentSteps);
-  if (total === undefined || steps.length === 0) return undefined;
-  const each = steps.reduce((sum, { seconds }) => sum + seconds, 0) / steps.length;
-  return each * (total - steps.at(-1)!.step);
+  const start = metrics.findLast(({ kind }) => kind === 'start');
+  const total = start?.work ?? start?.totalSteps;
+  const steps = metrics.filter(
+    ({ kind, work }) => kind === 'step' || (kind !== 'start' && work !== undefined),
+  );
+  const recent = steps.slice(-recentSteps);
+  if (total === undefined || recent.length === 0) return undefined;
+  const workOf = (some: typeof steps) =>
+    sum(some.map(({ tokens = 0, work = tokens }) => (start?.work === undefined ? 1 : work)));
+  return (sum(recent.map(({ seconds }) => seconds)) / workOf(recent)) * (total - workOf(steps));
 }

@@ -3,9 +3,9 @@ import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { execute as datasetCommand } from '../../../finetune/commands/dataset.js';
 import { execute as trainCommand } from '../../../finetune/commands/train.js';
+import { readLineage } from '../../../finetune/dataset/lineage.js';
 import { openArms } from '../../../finetune/evaluate/arms.js';
 import { writeGguf } from '../../../finetune/export/gguf/gguf.js';
-import { UserError } from '../../../src/base/errors.js';
 import { recordingContext, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
 import { visibleText } from '../../web/shown.js';
 
@@ -117,12 +117,11 @@ describe('finetune train', () => {
     expect(readdirSync(path('tuned', 'tensorboard'))).toHaveLength(1);
   });
 
+  const pressed = { stop: { finish: AbortSignal.abort(), abort: new AbortController().signal } };
+
   it('resumes after Ctrl-C to the same adapter, byte for byte', async () => {
-    const finish = new AbortController();
-    finish.abort();
-    const never = new AbortController().signal;
     const config = writeConfig('resumed', 'learningRate: 0.01\nwarmupSteps: 1\n');
-    const interrupted = await train(config, { stop: { finish: finish.signal, abort: never } });
+    const interrupted = await train(config, pressed);
     expect(interrupted).toMatchObject({ code: 130, result: { ended: 'interrupted', step: 1, result: null } });
     expect(visibleText(readFileSync(path('resumed', 'index.html'), 'utf8'))).toContain(
       'interrupted by the user',
@@ -136,19 +135,21 @@ describe('finetune train', () => {
     expect(readdirSync(path('resumed', 'tensorboard'))).toHaveLength(2);
   });
 
-  it('with --finish writes the adapter of an interrupted run, which can still resume', async () => {
-    const finish = new AbortController();
-    finish.abort();
+  it('with --finish writes the adapter of an interrupted run before it validates; it can still resume', async () => {
     const config = writeConfig('halfway', 'learningRate: 0.01\nwarmupSteps: 1\n');
     await expect(train(config, {}, true)).rejects.toThrow(
       /--finish: this training run has no checkpoint yet/,
     );
-    await train(config, { stop: { finish: finish.signal, abort: new AbortController().signal } });
-    const { code, result } = await train(config, {}, true);
-    expect(code).toBe(0);
-    expect(result).toMatchObject({ ended: 'early', step: 1, result: join('halfway', 'adapter') });
+    await train(config, pressed);
     const adapter = (name: string) => readFileSync(path(name, 'adapter', 'adapter_model.safetensors'));
-    expect(adapter('halfway').equals(adapter('tuned'))).toBe(false);
+    const written = { step: 1, result: join('halfway', 'adapter') };
+    const interrupted = { code: 130, result: { ended: 'interrupted', best: null, ...written } };
+    expect(await train(config, pressed, true)).toMatchObject(interrupted);
+    expect(readLineage(path('halfway', 'adapter'))?.outcome.ended).toBe('interrupted');
+    const early = adapter('halfway');
+    expect(await train(config, {}, true)).toMatchObject({ code: 0, result: { ended: 'early', ...written } });
+    expect(adapter('halfway').equals(early)).toBe(true);
+    expect(early.equals(adapter('tuned'))).toBe(false);
     expect((await train(config)).result).toMatchObject({ ended: 'complete' });
     expect(adapter('halfway').equals(adapter('tuned'))).toBe(true);
   });
@@ -164,6 +165,8 @@ describe('finetune train', () => {
     expect((await train(config)).result).toMatchObject({ ended: 'early', step: 1 });
     writeConfig('limited', 'maxSteps: 2\nlimits: {minutes: 60}\n');
     expect((await train(config)).result).toMatchObject({ ended: 'complete', step: 2 });
+    await trainCommand({ config, overrides: [], quiet: false, json: false, dryRun: true }, recorded.context);
+    expect(recorded.printed.at(-1)).toMatch(/time {7}0 s\noutput {5}limited, complete after step 2$/);
   });
 
   it('trains on a GGUF file, which evaluation recognises as the base', async () => {
@@ -174,7 +177,7 @@ describe('finetune train', () => {
     const { context } = recordingContext(place);
     const whole = { config, overrides: ['method.kind=full'], quiet: true, json: true };
     await expect(trainCommand(whole, context)).rejects.toThrow(
-      /method\.kind=full needs a model directory[\s\S]*hint: set method\.kind=lora, which accepts a GGUF/,
+      /method\.kind=full needs a model directory[\s\S]*hint: use method\.kind=lora, which accepts a GGUF/,
     );
     expect((await train(config)).code).toBe(0);
     const arms = openArms(undefined, path('over-gguf'), [], place);
@@ -186,32 +189,25 @@ describe('finetune train', () => {
   });
 
   it('prints its progress and how to use the result', async () => {
-    const recorded = recordingContext(place);
+    let time = 0;
+    const recorded = recordingContext(place, { milliseconds: () => (time += 11_000) });
     const config = writeConfig('told', 'learningRate: 0.01\nwarmupSteps: 1\n');
     await trainCommand({ config, overrides: [], finish: false, quiet: false, json: false }, recorded.context);
     const noted = recorded.noted.join('\n');
     expect(noted).toMatch(/^\d+ steps over \d+ examples \(.* tokens\), \d+ examples \(.* tokens\) held out/m);
     expect(noted).toMatch(/step \d+\/\d+ {2}loss \d\.\d{3,4} {2}.* tok\/s {2}[\d.]+ [MG]B {2}.* left/);
     expect(noted).toMatch(/step 2 {2}validation loss \d\.\d{4}, the lowest so far/);
+    expect(noted).toMatch(/^step 2: (\d+) of \1 examples$/m);
+    expect(noted).toMatch(/^validation: \d+ of \d+ examples, 16\.5 s left$/m);
+    expect(noted).toMatch(/^wrote told.adapter before the last validation, which Ctrl-C ends$/m);
     const printed = recorded.printed.join('\n');
     expect(printed).toContain(join('told', 'index.html'));
     expect(printed).toContain(`model.adapter=${join('told', 'adapter')}`);
   });
 });
 
-describe('a finetune train error', () => {
-  const refusal = async (config: string) =>
-    trainCommand(
-      { config, overrides: [], finish: false, quiet: true, json: false },
-      recordingContext(place).context,
-    ).then(
-      () => '',
-      (error: unknown) => (error instanceof UserError ? error.message : String(error)),
-    );
-
-  it('reports a missing dataset', async () => {
-    const file = path('none.yaml');
-    writeFileSync(file, `model: ${model}\ndataset: nowhere\noutput: none\n`);
-    expect(await refusal(file)).toMatch(/dataset: .*no train\.jsonl[\s\S]*policyloop finetune dataset/);
-  });
+it('finetune train reports a missing dataset', async () => {
+  const config = path('none.yaml');
+  writeFileSync(config, `model: ${model}\ndataset: nowhere\noutput: none\n`);
+  await expect(train(config)).rejects.toThrow(/dataset: .*no train\.jsonl[\s\S]*policyloop finetune dataset/);
 });

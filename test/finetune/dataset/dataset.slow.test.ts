@@ -121,12 +121,14 @@ describe('alarms', () => {
     expect(alarms(await build({ context: shortest }))).toEqual([]);
   });
 
-  it('report an empty split', async () => {
+  it('report an empty split, or one of another size', async () => {
     const lone = await build({}, runs.slice(0, 1));
     expect(alarms(lone)).toEqual(['empty-split']);
     const all = await build({ validation: { kind: 'named', names: ['*'] } });
     expect(alarms(all)).toEqual(['empty-split']);
     expect(all.train).toEqual([]);
+    const uneven = alarmsOf(await build({ validation: { kind: 'share', share: 0.01 } }));
+    expect(uneven.map(({ message }) => message).join()).toMatch(/^\d+ of \d+ examples .* %, not 1 %\)/);
   });
 
   it('report templates that have changed since the run', async () => {

@@ -7,13 +7,18 @@ import {
   validationRuns,
 } from '../../../finetune/dataset/split.js';
 import { matches } from '../../../src/base/pattern.js';
+import { sum } from '../../../src/statistics/descriptive.js';
 
 const someRuns = fc
   .array(fc.array(fc.integer({ min: 0, max: 12 }).map(String), { minLength: 1, maxLength: 3 }), {
     minLength: 1,
     maxLength: 12,
   })
-  .map((keys) => keys.map((own, i) => ({ name: `run-${i}`, environment: `E${i % 3}`, keys: own })));
+  .map((all) =>
+    all.map((keys, i) => ({ name: `run-${i}`, environment: `E${i % 3}`, keys, size: 1 + (i % 4) })),
+  );
+
+const someShare = fc.double({ min: 0.01, max: 0.99, noNaN: true });
 
 const byNumber = (a: SplitRun, b: SplitRun) => Number(a.name.slice(4)) - Number(b.name.slice(4));
 
@@ -37,26 +42,31 @@ describe('dependent runs', () => {
 
   it('are held out together, and both sides get runs if possible', () => {
     fc.assert(
-      fc.property(
-        someRuns,
-        fc.double({ min: 0.01, max: 0.99, noNaN: true }),
-        fc.nat(),
-        (runs, share, seed) => {
-          const held = validationRuns(runs, { kind: 'share', share }, seed);
-          const groups = dependentGroups(runs);
-          for (const group of groups) {
-            expect(new Set(group.map(({ name }) => held.has(name))).size).toBe(1);
-          }
-          const out = groups.filter((group) => held.has(group[0]!.name)).length;
-          expect(out).toBe(
-            groups.length === 1
-              ? 0
-              : Math.min(groups.length - 1, Math.max(1, Math.round(share * groups.length))),
-          );
-          expect(validationRuns(runs, { kind: 'share', share }, seed)).toEqual(held);
-        },
-      ),
+      fc.property(someRuns, someShare, fc.nat(), (runs, share, seed) => {
+        const held = validationRuns(runs, { kind: 'share', share }, seed);
+        const groups = dependentGroups(runs);
+        for (const group of groups) {
+          expect(new Set(group.map(({ name }) => held.has(name))).size).toBe(1);
+        }
+        const sizeOf = (some: readonly SplitRun[]) => sum(some.map(({ size }) => size!));
+        const out = runs.filter(({ name }) => held.has(name));
+        expect(out.length > 0).toBe(groups.length > 1);
+        const distance = (more: number) => Math.abs(sizeOf(out) + more - share * sizeOf(runs));
+        const left = groups.filter((group) => !held.has(group[0]!.name));
+        expect(left.length).toBeGreaterThan(0);
+        // No other group would bring the share nearer.
+        if (left.length > 1)
+          for (const group of left) expect(distance(sizeOf(group))).toBeGreaterThanOrEqual(distance(0));
+        expect(validationRuns(runs, { kind: 'share', share }, seed)).toEqual(held);
+      }),
     );
+  });
+
+  it('of unequal sizes are held out so that the share comes nearest', () => {
+    const run = (name: string, size: number) => ({ name, environment: 'E', keys: [name], size });
+    const runs = [run('a', 27), run('b', 14), run('c', 6), run('none', 0)];
+    for (const seed of [0, 1, 2, 3])
+      expect([...validationRuns(runs, { kind: 'share', share: 0.1 }, seed)]).toEqual(['c']);
   });
 
   it('are held out in a choice that varies with the seed', () => {

@@ -59,7 +59,7 @@ it('merging into a directory needs a model directory as the base', async () => {
     readDecoderConfig(model),
   );
   await expect(mergeAdapter(model, adapter, path.join(folder, 'never'), 'stored')).rejects.toThrow(
-    /GGUF file/,
+    /GGUF file[\s\S]*hint: use --to gguf/,
   );
 });
 

@@ -5,6 +5,7 @@ import type { Metric, TrainingEvent } from '../../../finetune/train/events.js';
 import { createMeter, TrainingRecord } from '../../../finetune/train/record.js';
 import { trainConfigSchema } from '../../../finetune/train/train-config.js';
 import { isSampled, readSamples, type Sample, sampleOf } from '../../../src/runs/training/samples.js';
+import { secondsLeftOf } from '../../../src/runs/training/trainings.js';
 import { appScript } from '../../../src/web/page.js';
 import { trainingLoss } from '../../../src/web/training-charts.js';
 import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
@@ -100,6 +101,13 @@ describe('metrics', () => {
     expect(stepsOf(resumed.metrics)).toEqual(upTo(60));
     expect(lines(output).filter(({ kind }) => kind === 'start')).toHaveLength(2);
   });
+});
+
+it('the time left counts tokens and evaluations', () => {
+  const start = { kind: 'start', totalSteps: 4, seconds: 0, work: 1200 };
+  const short = { kind: 'step', tokens: 100, seconds: 10 };
+  expect(secondsLeftOf([start, short])).toBe(110);
+  expect(secondsLeftOf([start, short, { kind: 'validation', seconds: 20, work: 100 }])).toBe(150);
 });
 
 it('the training loss is the mean over the latest steps, from the first step on', () => {
