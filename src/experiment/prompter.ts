@@ -64,8 +64,6 @@ export class Prompter {
     this.#history = createHistory({
       encoding,
       memory: config.memory,
-      rounded:
-        config.prompts.scores === 'rounded' ? { paired: config.evaluation.seeds === 'common' } : undefined,
       trajectory: (entry) => this.#trajectories.get(place(entry)),
     });
   }

@@ -27,10 +27,6 @@ export const promptsSchema = z.strictObject({
     "`document` (the default): one message lists the evaluations. `conversation`: each evaluation is a turn, with the parameters as the model's answer and their score as the next message",
     z.enum(['document', 'conversation']).optional(),
   ),
-  scores: about(
-    '`exact` (the default), or `rounded`: to a multiple of about the noise floor of the warm-up, so that luck is hardly shown as progress',
-    z.enum(['exact', 'rounded']).optional(),
-  ),
 });
 
 export const memorySchema = z.strictObject({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
 import { createHistory } from '../../src/prompting/context/history.js';
-import { noiseUnit, ScoreTexts, scoreTexts } from '../../src/prompting/context/scores.js';
+import { ScoreTexts, scoreTexts } from '../../src/prompting/context/scores.js';
 import { encodingOf } from '../../src/prompting/notation/encoding.js';
 import { entryOf } from '../support/records.js';
 import { situation } from './situation.js';
@@ -35,19 +35,6 @@ describe('scores in prompts', () => {
       // Within a tenth of the spread.
       expect(Math.abs(Number(text) - scores[i]!)).toBeLessThan((scale(1) - scale(0)) / 10);
     }
-  });
-
-  it('are rounded to about the noise floor of the warm-up, if wanted', () => {
-    const warmup = ['40 60', '10 50', '3 9'].map((text) => {
-      const returns = text.split(' ').map(Number);
-      return entryOf(0, (returns[0]! + returns[1]!) / 2, { returns });
-    });
-    // The floor is 4.30 · √((200 + 98) / 2) / √2 = 37.
-    expect(noiseUnit(warmup, true)).toBe(20);
-    expect(noiseUnit(warmup.slice(2), true)).toBe(0);
-    const texts = new ScoreTexts();
-    texts.know([...warmup, entryOf(1, 451.3)], 20);
-    expect([451.3, 445, -3, 30].map(texts.of)).toEqual(['460', '440', '0', '40']);
   });
 
   it.each(scales)('keep their text as the history grows: %s', (_, scale) => {

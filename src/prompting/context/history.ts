@@ -6,7 +6,7 @@ import type { AnswerForm } from '../notation/grammar.js';
 import type { MemoryConfig, MemorySettings } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 import type { ProgressContext } from './prompt-context.js';
-import { noiseUnit, type ScoreText, ScoreTexts, scoreText as textOfScore } from './scores.js';
+import { type ScoreText, ScoreTexts, scoreText as textOfScore } from './scores.js';
 import { trajectoryLines } from './trajectory.js';
 
 /** Share of the token budget kept when the window moves. It moves rarely, so prompts share their beginning. */
@@ -133,12 +133,9 @@ export interface History {
 export function createHistory({
   encoding,
   memory,
-  rounded,
   trajectory,
 }: {
   readonly encoding: Encoding;
-  /** Rounds scores to the noise floor of the warm-up. */
-  readonly rounded?: { readonly paired: boolean } | undefined;
   readonly memory: MemorySettings;
   /** The first recorded episode of an evaluation, if there is one. */
   readonly trajectory?: (entry: BufferEntry) => EpisodeRecord | undefined;
@@ -151,7 +148,7 @@ export function createHistory({
   let shownTexts = new WeakMap<BufferEntry, string>();
   let counts = new WeakMap<BufferEntry, number>();
   const know = (held: readonly BufferEntry[]) => {
-    if (!scores.know(held, rounded && noiseUnit(held, rounded.paired))) return;
+    if (!scores.know(held)) return;
     shownTexts = new WeakMap();
     counts = new WeakMap();
   };

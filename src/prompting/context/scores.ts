@@ -1,6 +1,4 @@
 /** Formats scores for prompts: two decimals, plus as many more as needed to distinguish scores. */
-import type { BufferEntry } from '../../rollout/replay-buffer.js';
-import { nearBest, noiseFloor, spreadOf } from '../../statistics/noise-floor.js';
 import { formatValue } from '../notation/grammar.js';
 
 interface Scored {
@@ -29,16 +27,6 @@ export function scoreTexts(scores: readonly number[]): ScoreText {
   return texts.of;
 }
 
-/** The noise floor of the best policies of the warm-up, rounded down to 1, 2 or 5 times a power of ten; 0 without noise. */
-export function noiseUnit(entries: readonly BufferEntry[], paired: boolean): number {
-  const warmup = entries.filter(({ iteration }) => iteration === 0).toSorted((a, b) => b.score - a.score);
-  const returns = warmup.slice(0, nearBest).map((entry) => entry.returns);
-  const spread = spreadOf(returns, paired);
-  const floor = spread === undefined ? 0 : noiseFloor(spread, returns[0]!.length);
-  const power = floor === 0 ? 0 : 10 ** Math.floor(Math.log10(floor));
-  return power * [5, 2, 1].find((digit) => digit * power <= floor)!;
-}
-
 /**
  * Formats the scores of a growing history, each based only on earlier ones, so prompts share their beginning.
  * The spread of the warm-up determines the decimals; a score that would look like a different one gets more.
@@ -47,29 +35,22 @@ export class ScoreTexts {
   readonly #texts = new Map<number, string>();
   readonly #scores = new Map<string, number>();
   #least = 0;
-  #unit = 0;
   #known = 0;
   #last: Scored | undefined;
 
   /** Formats a score, even one that isn't in the history. */
   readonly of: ScoreText = (score) => this.#texts.get(score) ?? this.#own(score);
 
-  /**
-   * Registers the whole history, oldest first.
-   * @param unit rounds scores to its multiples, if above 0
-   * @returns true if scores formatted earlier may look different now
-   */
-  know(entries: readonly Scored[], unit = 0): boolean {
+  /** Registers the whole history, oldest first. @returns true if scores formatted earlier may look different now */
+  know(entries: readonly Scored[]): boolean {
     const least = decimalsFor(firstScores(entries));
-    const isSame = least === this.#least && unit === this.#unit;
-    const isMore = isSame && entries[this.#known - 1] === this.#last;
+    const isMore = least === this.#least && entries[this.#known - 1] === this.#last;
     if (!isMore) {
       this.#texts.clear();
       this.#scores.clear();
       this.#known = 0;
     }
     this.#least = least;
-    this.#unit = unit;
     for (; this.#known < entries.length; this.#known++) this.#add(entries[this.#known]!.score);
     this.#last = entries[this.#known - 1];
     return !isMore;
@@ -77,20 +58,13 @@ export class ScoreTexts {
 
   #add(score: number): void {
     let text = this.#own(score);
-    for (
-      let more = 1;
-      this.#unit === 0 && more <= mostDigits && (this.#scores.get(text) ?? score) !== score;
-      more++
-    )
+    for (let more = 1; more <= mostDigits && (this.#scores.get(text) ?? score) !== score; more++)
       text = this.#own(score, more);
     if (!this.#scores.has(text)) this.#scores.set(text, score);
     this.#texts.set(score, text);
   }
 
   #own(score: number, more = 0): string {
-    const unit = this.#unit;
-    if (unit > 0)
-      return formatValue(unit * Math.round(score / unit), Math.max(0, -Math.floor(Math.log10(unit))));
     const decimals = Math.max(this.#least, decimalsOf(score, leastDigits)) + more;
     return written(score, Math.max(2, Math.min(decimals, decimalsOf(score, mostDigits))));
   }
