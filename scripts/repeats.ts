@@ -1,7 +1,7 @@
 /**
- * Records what `repeats: behaviour` and `prompts.scores: rounded` gain over their opposites, from runs of sweeps that
- * differ in these settings only. A run's policy is the one with the best score after as many evaluations as all runs of
- * its seed have, and after as many calls as the run has iterations; it then plays fresh episodes.
+ * Records what `repeats: behaviour` gains over `parameters`, from runs of sweeps that differ in this setting only. A run's
+ * policy is the one with the best score after as many evaluations as all runs of its seed have, and after as many calls
+ * as the run has iterations; it then plays fresh episodes.
  * Run: npx tsx scripts/repeats.ts MODEL ITERATIONS DIRECTORY... >> rows.jsonl
  */
 import process from 'node:process';
@@ -50,7 +50,7 @@ for (const arms of groupedBy(runs, keyOf).values()) {
     const until = last && last.iteration + (last.iteration === next?.iteration ? 0 : 1);
     const row = {
       ...{ model, environment: config.environment.id, seed: config.seed },
-      ...{ repeats: own.repeats, scores: own.prompts.scores ?? 'exact' },
+      repeats: own.repeats,
       ...{ calls: calls.length, proposals: entries.filter(({ iteration }) => iteration > 0).length },
       atEvaluations: [fewest, await meanOf(entries.slice(0, fewest))],
       atCalls: [

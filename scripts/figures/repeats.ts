@@ -1,5 +1,5 @@
 /**
- * Computes the figures of docs/repeats.md: whether `repeats: behaviour` and `prompts.scores: rounded` help.
+ * Computes the figures of docs/repeats.md: whether `repeats: behaviour` and rounded scores help.
  * Run: npx tsx scripts/figures/repeats.ts [--page]
  */
 import { groupedBy } from '../../src/base/grouped.js';
@@ -12,7 +12,8 @@ interface Row {
   readonly environment: string;
   readonly seed: number;
   readonly repeats: 'parameters' | 'behaviour';
-  readonly scores: 'exact' | 'rounded';
+  /** `rounded` in rows of versions that had `prompts.scores`. */
+  readonly scores?: 'exact' | 'rounded';
   /** Calls, and proposals that were evaluated, of the whole run. */
   readonly calls: number;
   readonly proposals: number;
@@ -21,7 +22,7 @@ interface Row {
   readonly atCalls: readonly [number, number];
 }
 
-type Arm = Pick<Row, 'repeats' | 'scores'>;
+type Arm = Required<Pick<Row, 'repeats' | 'scores'>>;
 const plain: Arm = { repeats: 'parameters', scores: 'exact' };
 const behaviour: Arm = { ...plain, repeats: 'behaviour' };
 const rounded: Arm = { ...plain, scores: 'rounded' };
@@ -40,7 +41,7 @@ function lineOf(own: readonly Row[]): readonly string[] {
   const { environment, model } = own[0]!;
   const digits = environment === 'FrozenLake-v1' || environment === 'Blackjack-v1' ? 3 : 1;
   const runsOf = (arm: Arm) =>
-    own.filter(({ repeats, scores }) => repeats === arm.repeats && scores === arm.scores);
+    own.filter(({ repeats, scores = 'exact' }) => repeats === arm.repeats && scores === arm.scores);
   /** Differences from the plain runs of the same seeds. */
   const gains = (arm: Arm, figure: 'atEvaluations' | 'atCalls') =>
     runsOf(arm).flatMap((run) =>
