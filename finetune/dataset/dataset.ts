@@ -169,14 +169,14 @@ async function gatherGames(runs: readonly NamedRun[], options: DatasetOptions): 
   };
 }
 
-/** Keys of a run: its path, seed, `warmup.from` and prompts. Runs that share a key are dependent. */
+/** Keys of a run: its path, its seed on its task, `warmup.from` and prompts. Runs that share a key are dependent. */
 function dependencies(
   { path, manifest, config }: SourceRun,
   examples: readonly Example[],
 ): readonly string[] {
   const { from } = config.warmup;
   return [
-    `seed ${manifest.environment} ${manifest.seed}`,
+    `seed ${JSON.stringify(config.environment)} ${manifest.seed}`,
     `run ${resolve(path)}`,
     ...(from === undefined ? [] : [`run ${resolve(from)}`]),
     ...new Set(examples.map(({ lineage }) => `prompt ${lineage.prompt}`)),

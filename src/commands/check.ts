@@ -3,6 +3,7 @@ import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, exitCodes } from '../base/context.js';
 import { withoutOverrides } from '../base/overrides-apart.js';
 import { plural } from '../base/text/numbers.js';
+import { createProgress } from '../base/text/progress.js';
 import { describeFindings, errorsIn, type Finding, warningsIn } from '../experiment/preflight/findings.js';
 import type { RunEstimate } from '../experiment/preflight/run-estimate.js';
 
@@ -59,10 +60,13 @@ export async function execute(
 ): Promise<number> {
   const { files, overrides } = withoutOverrides(args.configs ?? []);
   const { checkConfig } = await import('../experiment/preflight/check-config.js');
+  const progress = createProgress({ quiet: args.json }, context);
   const checked: Output['configs'][number][] = [];
   for (const file of files) {
     const config = { file, overrides };
-    const findings = (await other(config, context)) ?? (await checkConfig(config, args.offline, context));
+    const findings =
+      (await other(config, context)) ?? (await checkConfig(config, args.offline, context, progress));
+    progress.close();
     checked.push({ config: file, findings });
     if (!args.json) context.print(`${checked.length > 1 ? '\n' : ''}${file}\n${describeFindings(findings)}`);
   }

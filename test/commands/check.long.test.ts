@@ -315,6 +315,12 @@ describe('the model', () => {
     expect(bad(checked)[0]!.message).toMatch(/answers \(.*\), but a run would reject this reply/);
   });
 
+  it('shows how much of the prompt it has read, if it is local', async () => {
+    const { context, noted } = recordingContext(temporaryDirectory());
+    await checkCommand({ configs: ['quickstart'], offline: false, strict: false, json: false }, context);
+    expect(noted.join('\n')).toMatch(/^testing the model: token of the prompt (\d+)\/\1$/m);
+  });
+
   it('gives an error with a hint if the server does not have it', async () => {
     const server = await startFakeOllama({ reply: () => proposal, models: ['other'] });
     const { code, text } = await check(

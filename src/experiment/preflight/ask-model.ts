@@ -7,6 +7,7 @@ import { type Completion, type LanguageModel, ModelError } from '../../models/la
 import { silenceWarning } from '../../models/reply-faults.js';
 import { encodingFor } from '../../prompting/notation/encoding.js';
 import { answerFormOf, answerGrammar } from '../../prompting/notation/grammar.js';
+import type { Caller } from '../../proposers/call.js';
 import { createModel } from '../../proposers/create-model.js';
 import { languageModelProposer } from '../../proposers/language-model.js';
 import { createReplayBuffer } from '../../rollout/replay-buffer.js';
@@ -39,6 +40,8 @@ export async function makeRoom(
   }
 }
 
+type Asking = Pick<Caller, 'signal' | 'onRead'>;
+
 const probe = {
   messages: [
     { role: 'user', content: 'This is a test of the connection. Answer with this line alone:\nparams[0]: 1' },
@@ -56,7 +59,7 @@ const probe = {
 export async function askModel(
   assembly: Assembly,
   env: CommandContext['env'],
-  signal: AbortSignal,
+  asking: Asking,
 ): Promise<readonly Finding[]> {
   const { config, proposer, stages } = assembly;
   const own = languageMemberOf(config.model);
@@ -71,7 +74,7 @@ export async function askModel(
     })),
   ];
   const findings: Finding[] = [];
-  for (const one of all) append(findings, await askOne(one, assembly, env, signal));
+  for (const one of all) append(findings, await askOne(one, assembly, env, asking));
   return findings;
 }
 
@@ -88,7 +91,7 @@ async function askOne(
   { config, field, model, proposes }: Probed,
   assembly: Assembly,
   env: CommandContext['env'],
-  signal: AbortSignal,
+  asking: Asking,
 ): Promise<readonly Finding[]> {
   if (model === undefined) return [];
   try {
@@ -100,12 +103,12 @@ async function askOne(
     // Have the server load the model with the context that a run needs.
     asked.expect?.(promptSize(assembly).bound);
     const name = (await asked.open?.()) ?? asked.id;
-    const call = proposes ? await firstProposal(assembly, asked, signal) : undefined;
+    const call = proposes ? await firstProposal(assembly, asked, asking) : undefined;
     if (proposes && call === undefined) return [];
     if (call?.outcome.kind === 'error') return [noAnswer(field, call.outcome.message)];
     const [answer] = call
       ? [call.completion]
-      : await asked.generate(probe.messages, { ...probe.options, signal });
+      : await asked.generate(probe.messages, { ...probe.options, ...asking });
     const { warnings = [], ...completion } = answer!;
     return [
       judged(completion, call, { corrections: assembly.config.corrections, field, name }),
@@ -178,7 +181,7 @@ function judged(
 async function firstProposal(
   assembly: Assembly,
   model: LanguageModel,
-  signal: AbortSignal,
+  asking: Asking,
 ): Promise<CallRecord | undefined> {
   const { config, family } = assembly;
   const entries = madeUpWarmUp(assembly);
@@ -201,7 +204,7 @@ async function firstProposal(
     }),
     seed: (candidate, attempt) => callSeed(config.seed, 1, candidate, attempt),
     recorded: () => undefined,
-    caller: { ledger: ledgerOf(assembly), signal, now: () => new Date(0) },
+    caller: { ledger: ledgerOf(assembly), ...asking, now: () => new Date(0) },
     onCall: (call) => {
       asked = call;
     },

@@ -1,8 +1,10 @@
 import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
+import type { Progress } from '../../base/text/progress.js';
 import { type Config, modulesOf } from '../../config/config.js';
 import { type LoadedConfig, loadConfig } from '../../config/load.js';
 import { isRemoteId } from '../../environments/catalogue/open.js';
+import type { OnRead } from '../../models/language-model.js';
 import { assemble, closeEnvironment, languageModelsOf } from '../setup/assemble.js';
 import { contextOf } from '../setup/open-models.js';
 import { askModel } from './ask-model.js';
@@ -12,11 +14,13 @@ import { preflight } from './preflight.js';
 /**
  * Checks a config before it is run. Returns errors in it as findings instead of throwing them.
  * @param offline if true, contacts no server and runs none of the code that the config names
+ * @param progress follows a local model while it reads the first prompt
  */
 export async function checkConfig(
   { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
   offline: boolean,
   { cwd, env, stop }: Pick<CommandContext, 'cwd' | 'env' | 'stop'>,
+  progress?: Pick<Progress, 'begin' | 'update'>,
 ): Promise<readonly Finding[]> {
   let loaded: LoadedConfig | undefined;
   try {
@@ -26,7 +30,13 @@ export async function checkConfig(
     try {
       const context = await contextOf(assembly.config.model, assembly.proposer.model, !offline, stop.abort);
       const findings = preflight(assembly, context);
-      const answer = offline ? [] : await askModel(assembly, env, stop.finish);
+      let begun = false;
+      const onRead: OnRead = (value, total) => {
+        if (!begun) progress?.begin({ label: 'testing the model: token of the prompt', total, value });
+        begun = true;
+        progress?.update(value);
+      };
+      const answer = offline ? [] : await askModel(assembly, env, { signal: stop.finish, onRead });
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
       // Models that don't answer come first, so that they aren't overlooked.
       return [...located(loaded, failed), ...notesOf(loaded), ...located(loaded, [...findings, ...others])];

@@ -75,6 +75,15 @@ describe('the split', () => {
     }
   });
 
+  it('lets runs of one seed apart whose tasks have other options', async () => {
+    const on = async (slippery: boolean, name: string) => {
+      const environment = { id: 'FrozenLake-v1', options: { is_slippery: slippery } };
+      return named(await played({ environment, seed: 1 }, { model: seededModel(0.2) }), name);
+    };
+    const sides = splitOf(await build({}, [await on(true, 'ice'), await on(false, 'ground')]));
+    expect(sides.ice).not.toBe(sides.ground);
+  });
+
   it('raises an alarm if a run held out by name shares prompts with the training runs', async () => {
     const dataset = await build({ validation: { kind: 'named', names: ['random-1'] } });
     expect(alarms(dataset)).toEqual(['leakage']);
