@@ -67,6 +67,7 @@ export function playText(result: PlayResult, cwd: string): string {
       ? [`faults      ${formatFaults(usage.faults)}`]
       : []),
     `run         ${result.run}`,
+    ...(result.status === 'interrupted' ? [`resume      policyloop resume ${result.run}`] : []),
     ...(existsSync(join(cwd, result.report)) || existsSync(result.report)
       ? [`report      ${result.report}`]
       : []),

@@ -86,7 +86,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     return 0;
   }
   if (runs.length + trainings.length === 0) {
-    if (lines.length > 0) note('no runs match');
+    if (lines.length > 0)
+      note('no runs match; KEY=VALUE compares whole values, a plain word finds parts of them');
     else if (damaged.length === 0)
       note(`no runs in ${args.runsDir}; create one with policyloop run quickstart`);
     return 0;

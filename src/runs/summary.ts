@@ -112,6 +112,7 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
     ...(caps ? [`limits      ${formatCaps(caps)}`] : []),
     ...(usage.faults ? [`faults      ${formatFaults(usage.faults)}`] : []),
     `run         ${result.run}`,
+    ...(result.status === 'interrupted' ? [`resume      policyloop resume ${result.run}`] : []),
     `report      ${result.report}`,
   ]);
   return lines.join('\n');

@@ -132,7 +132,7 @@ describe('policyloop', () => {
     });
     expect(run.code).toBe(130);
     expect(run.stderr).toContain('finishing pending work');
-    expect(run.stdout).toContain('interrupted after');
+    expect(run.stdout).toMatch(/interrupted after[^]*\nresume      policyloop resume \S/);
     const lines = readFileSync(join(cwd, 'r/evaluations.jsonl'), 'utf8').trimEnd().split('\n').length;
     const resumed = await cli(cwd, ['resume', 'r', `iterations=${lines}`, '--json']);
     expect(resumed.code).toBe(0);
