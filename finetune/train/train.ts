@@ -39,11 +39,8 @@ export async function train(args: TrainingArguments, context: CommandContext): P
       ],
       line: (metric, metrics) => lineOf(metric, metrics, isDpo),
       limits: config.limits,
-      async train(hooks) {
-        const tuned = await fineTune(config, data, hooks);
-        return { ...tuned, lowest: tuned.best };
-      },
-      summary: ({ best }) => ({ best: best ?? null }),
+      train: (hooks) => fineTune(config, data, hooks),
+      summary: ({ lowest }) => ({ best: lowest ?? null }),
       use: (result) => `policyloop ${use} ${servedAs(config.method, shownModel(model, context.cwd), result)}`,
     },
     args,
