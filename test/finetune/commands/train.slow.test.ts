@@ -195,6 +195,7 @@ describe('finetune train', () => {
     expect(noted).toMatch(/^validation: \d+ of \d+ examples, 16\.5 s left$/m);
     expect(noted).toMatch(/^wrote told.adapter before the last validation, which Ctrl-C ends$/m);
     const printed = recorded.printed.join('\n');
+    expect(printed).toMatch(/policyloop run buffers.run-0.config\.yaml model\.provider=local /);
     expect(printed).toContain(join('told', 'index.html'));
     expect(printed).toContain(`model.adapter=${join('told', 'adapter')}`);
   });
