@@ -5,10 +5,13 @@ import { type Example, type Recipe, usualExamples } from './example.js';
 import type { ValidationPlan } from './split.js';
 import type { ExampleLength } from './token-statistics.js';
 
-export interface Alarm {
-  readonly kind: string;
+interface Problem {
   readonly message: string;
   readonly hint: string;
+}
+
+export interface Alarm extends Problem {
+  readonly kind: (typeof checks)[number][0];
 }
 
 interface Checked {
@@ -25,18 +28,18 @@ interface Checked {
   readonly more: string | undefined;
 }
 
-export function findAlarms(checked: Checked): readonly Alarm[] {
-  return [few, noPositiveSignal, tooLong, emptySplit, otherShare, leakage, templatesChanged].flatMap(
-    (check) => check(checked) ?? [],
-  );
-}
+export const findAlarms = (checked: Checked): readonly Alarm[] =>
+  checks.flatMap(([kind, check]) => {
+    const problem = check(checked);
+    return problem === undefined ? [] : [{ kind, ...problem }];
+  });
 
-type Check = (checked: Checked) => Alarm | undefined;
+type Check = (checked: Checked) => Problem | undefined;
 
 const few: Check = ({ more, train: { length } }) => {
   if (more === undefined || length >= usualExamples.least) return undefined;
   const usual = `${usualExamples.least} to ${usualExamples.most} are usual`;
-  return { kind: 'few', message: `${plural(length, 'example')} to train on; ${usual}`, hint: more };
+  return { message: `${plural(length, 'example')} to train on; ${usual}`, hint: more };
 };
 
 const noPositiveSignal: Check = ({ recipe, train, validation }) => {
@@ -45,7 +48,6 @@ const noPositiveSignal: Check = ({ recipe, train, validation }) => {
     kind === 'preference' || (incumbent !== undefined && score > incumbent);
   if ([...train, ...validation].some(isBetter)) return undefined;
   return {
-    kind: 'no-positive-signal',
     message:
       recipe === 'preference'
         ? 'no two answers to a prompt differ in score'
@@ -64,7 +66,6 @@ const tooLong: Check = ({ recipe, train, validation, lengths, context = Number.P
   const [least, most] = [smallest(needed), largest(needed)].map((tokens) => `about ${formatCount(tokens)}`);
   const some = long.length < needed.length ? ', or exclude the runs with the longest prompts' : '';
   return {
-    kind: 'too-long',
     message: `the context of ${context} tokens is too short for ${long.length} of ${needed.length} examples: the shortest needs ${least} tokens, the longest ${most}`,
     hint: `train a model with a longer context${recipe === 'demonstrations' ? ', or lower --history' : some}`,
   };
@@ -73,7 +74,6 @@ const tooLong: Check = ({ recipe, train, validation, lengths, context = Number.P
 const emptySplit: Check = ({ train, validation, plan }) => {
   if (train.length > 0 && (validation.length > 0 || plan.kind === 'none')) return undefined;
   return {
-    kind: 'empty-split',
     message: train.length > 0 ? 'no validation examples' : 'nothing is left to train on',
     hint: 'add runs with other seeds, or change --validation or --recipe',
   };
@@ -85,7 +85,6 @@ const otherShare: Check = ({ plan, train, validation }) => {
   const share = validation.length / all;
   if (plan.kind !== 'share' || share === 0 || Math.abs(Math.log2(share / plan.share)) <= 1) return undefined;
   return {
-    kind: 'other-share',
     message: `${validation.length} of ${all} examples are held out (${formatShare(share)}, not ${formatShare(plan.share)}), because runs that share a seed or a prompt stay together`,
     hint: 'add runs with other seeds, or name the runs to hold out, e.g. --validation buffers/mine-3',
   };
@@ -96,7 +95,6 @@ const leakage: Check = ({ train, validation }) => {
   const leaked = validation.filter(({ lineage }) => known.has(lineage.prompt));
   if (leaked.length === 0) return undefined;
   return {
-    kind: 'leakage',
     message: `validation examples with the same prompt as a training example: ${leaked.length} of ${validation.length}`,
     hint: 'hold out all runs of a seed together, e.g. with --validation 0.1',
   };
@@ -106,8 +104,17 @@ const templatesChanged: Check = ({ changedTemplates }) => {
   if (changedTemplates.length === 0) return undefined;
   const [first, ...others] = changedTemplates;
   return {
-    kind: 'templates-changed',
     message: `the prompt templates of ${first}${others.length > 0 ? ` and ${plural(others.length, 'other run')}` : ''} are missing or have changed, so in use the trained model would receive different prompts`,
     hint: 'restore the templates, or exclude these runs',
   };
 };
+
+const checks = [
+  ['few', few],
+  ['no-positive-signal', noPositiveSignal],
+  ['too-long', tooLong],
+  ['empty-split', emptySplit],
+  ['other-share', otherShare],
+  ['leakage', leakage],
+  ['templates-changed', templatesChanged],
+] as const;

@@ -45,9 +45,8 @@ export function validationRuns(
   switch (plan.kind) {
     case 'none':
       return new Set();
-    case 'share': {
+    case 'share':
       return new Set(nearest(dependentGroups(runs), plan.share, seed).map(({ name }) => name));
-    }
     case 'named':
       return new Set(plan.names.flatMap((name) => namedRuns(name, runs)));
   }
@@ -59,18 +58,16 @@ type Group = readonly SplitRun[];
 function nearest(groups: readonly Group[], share: number, seed: number): Group {
   const sizeOf = (group: Group) => sum(group.map(({ size = 1 }) => size));
   const drawn = shuffled(groups.filter(sizeOf), createGenerator(seed));
-  const wanted = share * sizeOf(drawn.flat());
-  const distance = (size: number) => Math.abs(size - wanted);
-  const chosen: Group[] = [];
-  let size = 0;
+  const all = drawn.flat();
+  const wanted = share * sizeOf(all);
+  const distance = (group: Group) => Math.abs(sizeOf(group) - wanted);
+  let chosen: Group = [];
   for (const group of drawn) {
-    const next = size + sizeOf(group);
-    if (chosen.length === drawn.length - 1 || distance(next) > distance(size)) continue;
-    chosen.push(group);
-    size = next;
+    const more = [...chosen, ...group];
+    if (more.length < all.length && distance(more) <= distance(chosen)) chosen = more;
   }
-  const [first, ...others] = drawn.toSorted((a, b) => distance(sizeOf(a)) - distance(sizeOf(b)));
-  return chosen.length === 0 && others.length > 0 ? first! : chosen.flat();
+  const [first, ...others] = drawn.toSorted((a, b) => distance(a) - distance(b));
+  return chosen.length === 0 && others.length > 0 ? first! : chosen;
 }
 
 function namedRuns(wanted: string, runs: readonly SplitRun[]): readonly string[] {

@@ -1,6 +1,6 @@
 /** Reinforcement learning: sample groups → rewards → advantages → update → evaluate. */
 import { deriveSeeds } from '../../src/base/random/generator.js';
-import { isSampled, type Sample } from '../../src/runs/training/samples.js';
+import { isSampled } from '../../src/runs/training/samples.js';
 import { largest, mean, smallest, standardDeviation } from '../../src/statistics/descriptive.js';
 import {
   bestParameters,
@@ -13,7 +13,7 @@ import {
 import type { Sampler } from '../engine/sampler.js';
 import { type Parameter, parameterCount } from '../engine/training-session.js';
 import type { Evaluated, PolicyStep, TrainingEvent } from '../train/events.js';
-import { type Ended, type LoopHooks, runLoop } from '../train/loop.js';
+import { type Ended, runLoop, type TrainingHooks } from '../train/loop.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
 import { credited, type RewardSettings, returnsOf } from './credit.js';
@@ -46,9 +46,7 @@ export interface OnlineLearning {
   readonly owner: CheckpointOwner;
 }
 
-export interface OnlineHooks extends LoopHooks {
-  /** Receives the samples of some evaluations, each time before the evaluation's event. */
-  onSamples?(step: number, samples: readonly Sample[]): void;
+export interface OnlineHooks extends TrainingHooks {
   /** What evaluations measure; recorded in the start event. Default: mean return. */
   readonly measured?: string | undefined;
   /** A monotonic clock in milliseconds. */

@@ -151,7 +151,7 @@ export function environmentsOf(config: LearningConfig): ReadonlyMap<string, numb
 /** The command that uses the trained model with its training settings. */
 export function usedAs(config: LearningConfig, model: string, result: string): string {
   const words = servedAs(config.method, model, result);
-  if (isProposer(config)) return `policyloop run quickstart ${words}`;
+  if (isProposer(config)) return `policyloop run CONFIG ${words}`;
   const { maxTokens, maxTurns, temperature: _, ...agent } = config.agent;
   const { id, options } = config.environment;
   const settings = [

@@ -7,8 +7,9 @@ import { type DatasetLineage, playedLineage } from '../dataset/lineage.js';
 import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
 import { policyChecks } from '../train/alarms.js';
 import type { Metric } from '../train/events.js';
+import type { TrainingHooks } from '../train/loop.js';
 import { trainedOf, writeResult } from '../train/method.js';
-import { runTraining, type SessionHooks, type Trained, type TrainingArguments } from '../train/session.js';
+import { runTraining, type Trained, type TrainingArguments } from '../train/session.js';
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
 import { learnOnline, type OnlineHooks, type OnlineOutcome } from './online.js';
 import { environmentsOf, type LearningConfig, loadLearningConfig, usedAs, wordsOf } from './rl-config.js';
@@ -52,7 +53,7 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
 
 async function learn(
   plan: PlannedLearning,
-  hooks: SessionHooks,
+  hooks: TrainingHooks,
   milliseconds: () => number,
 ): Promise<OnlineOutcome & Trained> {
   const { config, decoder, method } = plan;
@@ -60,7 +61,7 @@ async function learn(
   const learning = await orOutOfMemory('loading the model', () => openLearning(plan, all));
   const write = (parameters: readonly Parameter[]) =>
     writeResult({ ...config, method }, modelParameters(decoder, learning.trainable, parameters));
-  const writing: OnlineHooks = { ...all, onChosen: async (early) => hooks.onResult(await write(early)) };
+  const writing: OnlineHooks = { ...all, onChosen: async (early) => hooks.onResult?.(await write(early)) };
   try {
     const outcome = await orOutOfMemory('learning', () => learnOnline(learning, writing));
     const { chosen, ended } = outcome;

@@ -1,6 +1,7 @@
 /** The training loop, whatever is trained and wherever its samples come from. Read this file first. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { FailedWork } from '../../src/base/errors.js';
+import type { Sample } from '../../src/runs/training/samples.js';
 import { type CheckpointOwner, type TrainingState, writeCheckpoint } from '../engine/checkpoint.js';
 import type { TrainingEvent } from './events.js';
 
@@ -27,8 +28,13 @@ export interface TrainingLoop {
   progress?(): string | undefined;
 }
 
-export interface LoopHooks {
+/** Receives what happens in a training, and ends it early. */
+export interface TrainingHooks {
   onEvent?(event: TrainingEvent): void;
+  /** Receives the samples of some evaluations, each time before the evaluation's event. */
+  onSamples?(step: number, samples: readonly Sample[]): void;
+  /** Receives the directory of a result that exists before the last evaluation. */
+  onResult?(result: string): void;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;
   /** Abandons a step or evaluation that hasn't changed anything yet; the run writes a checkpoint and ends. */
@@ -45,7 +51,7 @@ export const stoppedEvaluation = new Error('the last evaluation was stopped');
 /** Trains from the state's step until the last step, an early end or an interruption. */
 export async function runLoop(
   { state, totalSteps, ...training }: TrainingLoop,
-  hooks: LoopHooks,
+  hooks: TrainingHooks,
 ): Promise<Ended> {
   const isOver = () =>
     state.step >= totalSteps ||

@@ -50,14 +50,12 @@ function familiesOf<E extends TokenSequence>(
   packing: PackingSettings['packing'],
   batchTokens: number,
 ): readonly Family<E>[] {
-  switch (packing) {
-    case 'none':
-      return alone(examples);
-    case 'pairs':
-      return pairsOf(examples);
-    default:
-      return sharedPrefixes(sharedPrompts(examples)).flatMap((family) => divided(family, batchTokens));
-  }
+  if (packing === 'none') return alone(examples);
+  if (packing === 'pairs') return pairsOf(examples);
+  // A family that exceeds the limit is split; each part repeats the prompt.
+  return sharedPrefixes(sharedPrompts(examples)).flatMap((family) =>
+    filled(family, (part, example) => placesOf([[...part, example]]) <= batchTokens),
+  );
 }
 
 export function pairsOf<E>(examples: readonly E[]): readonly (readonly E[])[] {
@@ -133,11 +131,6 @@ export function joinedExamples(
 const beginsWith = (ids: readonly number[], first: readonly number[]): boolean =>
   ids.length >= first.length && first.every((id, i) => ids[i] === id);
 
-/** Splits a family that exceeds the limit; each part repeats the prompt. */
-function divided<E extends TokenSequence>(family: Family<E>, limit: number): readonly Family<E>[] {
-  return filled(family, (part, example) => placesOf([[...part, example]]) <= limit);
-}
-
 export interface OrderSettings extends PackingSettings {
   readonly seed: number;
   readonly batchExamples: number;
@@ -162,19 +155,11 @@ export function unitsOf(
   { packing }: Pick<OrderSettings, 'packing'>,
 ): readonly Unit[] {
   const index = new Map(examples.map((example, place) => [example, place]));
-  const families = unitsBy(packing, examples);
-  return families.map((family) => ({
+  const familiesBy = packing === 'prompts' ? sharedPrompts : packing === 'pairs' ? pairsOf : alone;
+  return familiesBy(examples).map((family) => ({
     examples: family.map((example) => index.get(example)!),
     length: largest(family.map(exampleLength)),
   }));
-}
-
-function unitsBy(
-  packing: OrderSettings['packing'],
-  examples: readonly TokenExample[],
-): readonly (readonly TokenExample[])[] {
-  if (packing === 'prompts') return sharedPrompts(examples);
-  return packing === 'pairs' ? pairsOf(examples) : examples.map((example) => [example]);
 }
 
 /** Returns the example indices of each step. Each example occurs once per epoch; a unit may be split between steps. */

@@ -82,17 +82,16 @@ const pageEvery = 5;
  */
 export class TrainingRecord {
   readonly output: string;
-  readonly #about: TrainingAbout;
+  /** The content of `training.json`; undefined until training starts. */
+  about: TrainingAbout | undefined;
   readonly #file: JsonLinesFile<Metric>;
   readonly #samples: JsonLinesFile<RecordedSample>;
   readonly #events: EventFile<Metric>;
   #metrics: Metric[] = [];
   #unwritten = 0;
 
-  /** @param about the content of `training.json` at the start */
-  constructor(output: string, about: TrainingAbout) {
+  constructor(output: string) {
     this.output = output;
-    this.#about = about;
     this.#file = new JsonLinesFile(join(output, trainingFiles.metrics));
     this.#samples = new JsonLinesFile(join(output, trainingFiles.samples));
     this.#events = new EventFile(join(output, trainingFiles.eventFiles), trainingScalars);
@@ -116,7 +115,7 @@ export class TrainingRecord {
     this.#events.add(metric);
     this.#unwritten += metric.seconds;
     if (metric.kind === 'step' && this.#unwritten < pageEvery) return;
-    this.#writePage(this.#about);
+    this.#writePage({});
   }
 
   /** Call this before adding the evaluation that the samples belong to. */
@@ -129,7 +128,7 @@ export class TrainingRecord {
    * @param changes fields of `training.json` that have changed
    */
   async end(changes: Partial<TrainingAbout>): Promise<void> {
-    this.#writePage({ ...this.#about, ...changes }, false);
+    this.#writePage(changes, false);
     this.#events.close();
     for (const file of [this.#file, this.#samples]) {
       await file.flush();
@@ -143,11 +142,11 @@ export class TrainingRecord {
     keptUntil<RecordedSample>(this.#samples.path, step);
   }
 
-  #writePage(about: TrainingAbout, isRunning = true): void {
-    if (this.#metrics.length === 0) return;
+  #writePage(changes: Partial<TrainingAbout>, isRunning = true): void {
+    if (this.about === undefined || this.#metrics.length === 0) return;
     this.#unwritten = 0;
     const shown = trainingPage({
-      ...trainingOf(this.output, about, this.read, isRunning),
+      ...trainingOf(this.output, { ...this.about, ...changes }, this.read, isRunning),
       samples: readSamples(this.output),
       secondsLeft: isRunning ? secondsLeftOf(this.#metrics) : undefined,
     });

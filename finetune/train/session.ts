@@ -14,12 +14,7 @@ import { createProgress } from '../../src/base/text/progress.js';
 import { differences } from '../../src/runs/fingerprint.js';
 import { watchStopRequests } from '../../src/runs/stop-request.js';
 import type { Sample } from '../../src/runs/training/samples.js';
-import {
-  finalText,
-  secondsLeftOf,
-  type TrainingAbout,
-  trainingOf,
-} from '../../src/runs/training/trainings.js';
+import { finalText, secondsLeftOf, trainingOf } from '../../src/runs/training/trainings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import {
   type DatasetLineage,
@@ -33,7 +28,7 @@ import type { StepLoss } from '../engine/checkpoint.js';
 import { type Check, watchFor } from './alarms.js';
 import { type Display, showMetric } from './display.js';
 import type { EventOf, Metric, TrainingEvent } from './events.js';
-import type { Ended, LoopHooks } from './loop.js';
+import type { Ended, TrainingHooks } from './loop.js';
 import { createMeter, TrainingRecord } from './record.js';
 import { fixedSettings } from './train-config.js';
 
@@ -63,18 +58,6 @@ export interface Trained {
   readonly result: string | undefined;
 }
 
-export interface SessionHooks extends Pick<LoopHooks, 'abort' | 'onRead'> {
-  onEvent(event: TrainingEvent): void;
-  /** Receives an evaluation's samples before the evaluation's event. */
-  onSamples(step: number, samples: readonly Sample[]): void;
-  /** Receives the directory of a result that exists before the last evaluation. */
-  onResult(result: string): void;
-  /** Checked after every step; if true, the run writes a checkpoint and ends. */
-  stop(): boolean;
-  /** If true after a step, or when training resumes, it ends early with a result. */
-  isSpent(): boolean;
-}
-
 interface TrainingJob<T extends Trained> extends Display {
   readonly command: 'train' | 'rl';
   readonly output: string;
@@ -82,7 +65,7 @@ interface TrainingJob<T extends Trained> extends Display {
   readonly checks: readonly Check[];
   /** For the whole run: minutes, and tokens sampled in updates. */
   readonly limits?: { readonly minutes?: number | undefined; readonly tokens?: number | undefined };
-  train(hooks: SessionHooks): Promise<T>;
+  train(hooks: TrainingHooks): Promise<T>;
   /** Returns the dataset if it is known only at the end. */
   dataset?(trained: T): DatasetLineage;
   /** Additional fields of the last `--json` line for this kind of training. */
@@ -117,14 +100,14 @@ export async function runTraining<T extends Trained>(
   mkdirSync(output, { recursive: true });
   const release = lockRun(join(output, trainingFiles.lock));
   try {
-    const record = new TrainingRecord(output, aboutAtStart(job.about, given));
-    let begun = false;
+    const record = new TrainingRecord(output);
     // A refused training must not change any files, so this is called once its checkpoint has been accepted.
     const begin = () => {
-      begun = true;
-      writeTraining(output, { ...job.about, outcome: { ended: 'running', step: 0 } }, given);
+      const running = { ...job.about, outcome: { ended: 'running', step: 0 } };
+      record.about = { ...writeTraining(output, running, given), ...given };
     };
     const trained = await recorded(job, record, begin, args, context).catch(async (thrown: unknown) => {
+      const begun = record.about !== undefined;
       const error = begun ? thrown : withChangedKeys(thrown, output, job.about.config);
       const outcome = failedOutcome(error, record.metrics.at(-1)?.step ?? 0);
       await record.end({ outcome });
@@ -173,8 +156,7 @@ async function dryRun<T extends Trained>(
     if (event.kind === 'start') starts.push(event);
     throw new Error('training would start');
   };
-  const never = { stop: () => false, isSpent: () => false, onSamples() {}, onResult() {} };
-  const thrown: unknown = await job.train({ ...never, onEvent }).catch((error: unknown) => error);
+  const thrown: unknown = await job.train({ onEvent }).catch((error: unknown) => error);
   const [start] = starts;
   if (start === undefined) throw withChangedKeys(thrown, output, about.config);
   const metric = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() })(start);
@@ -209,19 +191,6 @@ function isSpent(
   const sampled = total((metric) => (metric.kind === 'step' ? (metric.sampledTokens ?? 0) : 0));
   return sampled >= tokens || total(({ seconds }) => seconds) >= 60 * minutes;
 }
-
-const aboutAtStart = (
-  { config, dataset, method, model }: Omit<Training, 'outcome'>,
-  given: { readonly command: string; readonly folder: string },
-): TrainingAbout => ({
-  method,
-  base: { model },
-  dataset,
-  outcome: { ended: 'running', step: 0 },
-  ...given,
-  // Convert to JSON and back, so that this equals the config in the file.
-  config: JSON.parse(JSON.stringify(config)) as TrainingAbout['config'],
-});
 
 /** Names the settings that differ from those of the checkpoint, if a checkpoint was refused. */
 function withChangedKeys(error: unknown, output: string, config: object): unknown {
@@ -283,7 +252,7 @@ async function recorded<T extends Trained>(
       for (const alarm of watch(metric)) onEvent({ kind: 'alarm', step: metric.step, ...alarm });
   };
   let readSince = 0;
-  const onRead: LoopHooks['onRead'] = (read, of, purpose) => {
+  const onRead: TrainingHooks['onRead'] = (read, of, purpose) => {
     if (read === 0) readSince = milliseconds();
     const left = (milliseconds() - readSince) * (of / read - 1);
     const what = purpose ?? `${job.unit} ${record.metrics.at(-1)!.step + 1}`;

@@ -1,6 +1,6 @@
 /** Supervised training: a model learns the answers of a dataset, or to prefer the better answers of pairs. */
 import { mkdirSync, rmSync } from 'node:fs';
-import { isSampled, type Sample } from '../../src/runs/training/samples.js';
+import { isSampled } from '../../src/runs/training/samples.js';
 import { firstLargest } from '../../src/statistics/descriptive.js';
 import { contentHash } from '../dataset/lineage.js';
 import { type Conversation, endOfAnswer, renderExample } from '../dataset/read-dataset.js';
@@ -20,7 +20,7 @@ import { buildTrainingGraph } from '../engine/training-graph.js';
 import { orOutOfMemory, type Parameter, parameterCount } from '../engine/training-session.js';
 import { templateAlarms } from './alarms.js';
 import type { EventOf, TrainingEvent } from './events.js';
-import { type Ended, type LoopHooks, refuseNonFinite, runLoop, stoppedEvaluation } from './loop.js';
+import { refuseNonFinite, runLoop, stoppedEvaluation, type TrainingHooks } from './loop.js';
 import { openModel, type PlannedModel, planModel, writeResult } from './method.js';
 import { type Compared, dpo, dpoInputs, sft, sftInputs } from './objectives/answers.js';
 import { likelihood } from './objectives/terms.js';
@@ -38,6 +38,7 @@ import {
   validationGroup,
 } from './packing.js';
 import { chosenSamples, openSamples } from './samples.js';
+import type { Trained } from './session.js';
 import { fixedSettings, type TrainConfig } from './train-config.js';
 import { openObjective, readParts, takeStep } from './training-step.js';
 
@@ -47,20 +48,9 @@ export interface Conversations {
   readonly validation: readonly Conversation[];
 }
 
-export interface FineTuningHooks extends LoopHooks {
-  onSamples?(step: number, samples: readonly Sample[]): void;
-  /** Receives the directory of a result that exists before the last validation. */
-  onResult?(result: string): void;
-}
-
-export interface FineTuned {
+interface FineTuned extends Trained {
   /** The values with the lowest validation loss; without validation, the last values. */
   readonly parameters: readonly Parameter[];
-  readonly step: number;
-  readonly ended: Ended;
-  readonly best: StepLoss | undefined;
-  /** Directory of the adapter or model; undefined if training was interrupted before its last validation. */
-  readonly result: string | undefined;
 }
 
 /**
@@ -71,7 +61,7 @@ export interface FineTuned {
 export async function fineTune(
   config: TrainConfig,
   data: Conversations,
-  hooks: FineTuningHooks = {},
+  hooks: TrainingHooks = {},
 ): Promise<FineTuned> {
   const plan = planModel(config);
   const model = await openModel(plan, config);
@@ -85,7 +75,7 @@ async function learn(
   data: Conversations,
   { checkpoint, method }: PlannedModel,
   model: OpenedModel,
-  hooks: FineTuningHooks,
+  hooks: TrainingHooks,
 ): Promise<FineTuned> {
   const { betas, checkpointEvery, evaluateEvery, optimizer, weightDecay } = config;
   const { parameters, threads, tokenizer } = model;
@@ -148,14 +138,12 @@ async function learn(
     return { kind: 'step', step: state.step, totalSteps, ...figures, tokens: tokensOf(chosen) };
   }
 
-  let result: string | undefined;
-  let written: number | undefined;
+  let written: { readonly step: number; readonly result: string } | undefined;
   async function write(): Promise<string> {
     const step = state.best?.step ?? state.step;
-    if (result === undefined || written !== step)
-      result = await writeResult({ ...config, method }, bestParameters(state));
-    written = step;
-    return result;
+    if (written?.step !== step)
+      written = { step, result: await writeResult({ ...config, method }, bestParameters(state)) };
+    return written.result;
   }
 
   async function evaluate(isLast: boolean): Promise<TrainingEvent | undefined> {
@@ -169,7 +157,7 @@ async function learn(
     const session = await evaluator.get();
     const inputs = (await objective.get()).inputs(heldOut);
     const { loss } = await readParts(session, state.parameters, heldOut, inputs, { ...hooks, onRead });
-    if (!Number.isFinite(loss) && written === step) rmSync(result!, { recursive: true });
+    if (!Number.isFinite(loss) && written?.step === step) rmSync(written.result, { recursive: true });
     refuseNonFinite(step, { 'validation loss': loss });
     const best = keepBest(state, loss, false);
     state.evaluationsWithoutGain = best ? 0 : state.evaluationsWithoutGain + 1;
@@ -189,9 +177,8 @@ async function learn(
     const before = validation.length > 0 && { write: async () => hooks.onResult?.(await write()) };
     const ended = await runLoop({ ...loop, ...before, step, evaluate, isOver }, hooks);
     if (ended !== 'interrupted') await write();
-    const { best } = state;
-    const outcome = { step: state.step, ended, best: best && stepLoss(best), result };
-    return { ...outcome, parameters: bestParameters(state) };
+    const lowest = state.best && stepLoss(state.best);
+    return { step: state.step, ended, lowest, result: written?.result, parameters: bestParameters(state) };
   } finally {
     const opened = [trainer.opened(), evaluator.opened(), muon, samples];
     await Promise.all(opened.map(async (one) => (await one)?.close()));

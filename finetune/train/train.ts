@@ -1,11 +1,15 @@
 /** `finetune train`: supervised training. */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { CommandContext } from '../../src/base/context.js';
 import { formatCompact, plural } from '../../src/base/text/numbers.js';
+import { shellWord } from '../../src/base/text/one-line.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
+import { runFiles } from '../../src/runs/reader.js';
 import { measuredText } from '../../src/runs/training/trainings.js';
 import { trainingLoss } from '../../src/web/training-charts.js';
-import { datasetLineage } from '../dataset/lineage.js';
+import { type DatasetLineage, datasetLineage } from '../dataset/lineage.js';
 import { readComparisons, readConversations } from '../dataset/read-dataset.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 import { supervisedChecks } from './alarms.js';
@@ -26,7 +30,6 @@ export async function train(args: TrainingArguments, context: CommandContext): P
   const data = { training: read(config.dataset, 'train'), validation: read(config.dataset, 'validation') };
   const { model, output } = config;
   const dataset = datasetLineage(config.dataset);
-  const use = dataset.recipe === 'demonstrations' ? 'play cooking' : 'run quickstart';
   return runTraining(
     {
       command: 'train',
@@ -39,16 +42,21 @@ export async function train(args: TrainingArguments, context: CommandContext): P
       ],
       line: (metric, metrics) => lineOf(metric, metrics, isDpo),
       limits: config.limits,
-      async train(hooks) {
-        const tuned = await fineTune(config, data, hooks);
-        return { ...tuned, lowest: tuned.best };
-      },
-      summary: ({ best }) => ({ best: best ?? null }),
-      use: (result) => `policyloop ${use} ${servedAs(config.method, shownModel(model, context.cwd), result)}`,
+      train: (hooks) => fineTune(config, data, hooks),
+      summary: ({ lowest }) => ({ best: lowest ?? null }),
+      use: (result) =>
+        `policyloop ${usedLike(dataset, context.cwd)} ${servedAs(config.method, shownModel(model, context.cwd), result)}`,
     },
     args,
     context,
   );
+}
+
+/** The command that repeats a run of the dataset, if that is known and still there, but with the model to name. */
+function usedLike({ recipe, sources }: DatasetLineage, cwd: string): string {
+  const files = (sources ?? []).map(({ run }) => join(run, runFiles.config));
+  const config = shellWord(files.find((file) => existsSync(resolve(cwd, file))) ?? 'CONFIG');
+  return recipe === 'demonstrations' ? `play ${config} player=model` : `run ${config}`;
 }
 
 function lineOf(metric: Metric, metrics: readonly Metric[], isDpo: boolean): string | undefined {

@@ -31,7 +31,7 @@ import {
   type Parameter,
   type TrainingSession,
 } from '../engine/training-session.js';
-import { type LoopHooks, refuseNonFinite } from './loop.js';
+import { refuseNonFinite, type TrainingHooks } from './loop.js';
 import type { Part } from './packing.js';
 
 /** @throws UserError if memory runs out */
@@ -99,7 +99,7 @@ export async function takeStep<E extends TokenSequence>(
   return { loss, gradientNorm: norm, learningRate, examples };
 }
 
-type ReadHooks = Pick<LoopHooks, 'abort' | 'onRead'>;
+type ReadHooks = Pick<TrainingHooks, 'abort' | 'onRead'>;
 
 /**
  * Between parts, which can take long, signals and displays have their turn.

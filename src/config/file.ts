@@ -103,7 +103,8 @@ export function openConfig(
       hint: `${near === undefined ? '' : `did you mean \`${near}\`? Otherwise, `}use ${configKinds[is].command} ${name}`,
     });
   }
-  return { content, place, path, folder: dirname(resolve(cwd, path)), stem: stemOf(path) };
+  const isBundled = ready !== undefined;
+  return { content, isBundled, place, path, folder: dirname(resolve(cwd, path)), stem: stemOf(path) };
 }
 
 /**

@@ -85,6 +85,11 @@ describe('a change of provider or kind', () => {
     ]);
   });
 
+  it('of a bundled config needs no note', () => {
+    const { config, notes } = loadConfig({ file: 'cartpole-numeric', overrides: ['model.provider=gp'] });
+    expect([config.model, notes]).toEqual([expect.not.objectContaining({ name: expect.anything() }), []]);
+  });
+
   it('keeps shared settings', () => {
     const { config, notes } = load('model.provider=openai');
     expect(config.model).toMatchObject({ provider: 'openai', name: 'qwen3:8b', temperature: 0.7 });

@@ -121,7 +121,7 @@ async function training(output: string, isFinished: boolean): Promise<string> {
       files: { 'train.jsonl': 'abc'.repeat(20) },
     },
   };
-  const record = new TrainingRecord(output, about);
+  const record = Object.assign(new TrainingRecord(output), { about });
   let milliseconds = 0;
   const measured = createMeter({
     now: tickingClock(),

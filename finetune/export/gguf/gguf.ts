@@ -4,17 +4,16 @@ import { UserError } from '../../../src/base/errors.js';
 import { isTaken, writeWhole } from '../../../src/base/files/draft.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { Adapter } from '../../../src/models/local/graph/adapter.js';
-import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { type GgufFile, isGguf, openGguf } from '../../../src/models/local/weights/gguf.js';
-import { ggufTensors, openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
 import type { TensorToWrite } from '../../engine/safetensors-writer.js';
-import { adapterChanges, mergedTensor } from '../merged/merged-rows.js';
-import { type RoundingMeter, roundingMeter } from '../merged/rounding.js';
+import { adapterChanges, type WeightChange } from '../merged/merged-rows.js';
+import { roundingMeter } from '../merged/rounding.js';
 import { copiedTensor, writeParts } from '../merged/writing.js';
 import { architectureKeys, contextOf } from './architecture.js';
 import { type GgufMetadata, type GgufTensorType, ggufParts, ggufValue, tensorBytes } from './format.js';
-import { fileForm, fileTensors, ggufArchitecture, matrixType } from './tensors.js';
+import { fileTensors, ggufArchitecture, matrixType, type Sources, writtenTensor } from './tensors.js';
 import { vocabularyMetadata } from './vocabulary.js';
 
 export interface WrittenGguf {
@@ -48,11 +47,19 @@ export async function writeGguf(
       message: 'this file already exists',
       hint: 'choose another file name',
     });
+  if (isGguf(model) && adapter === undefined)
+    throw new UserError({
+      field: 'model',
+      value: model,
+      message: 'this is already a GGUF file',
+      hint: 'pass an adapter that was trained on it: policyloop finetune export tuned/adapter --to gguf --out tuned.gguf',
+    });
   const config = readDecoderConfig(model, ignoredKeys);
+  const weights = openWeights(model);
+  const changes = adapter === undefined ? new Map<string, WeightChange>() : adapterChanges(adapter, weights);
   const rounding = roundingMeter();
-  const { metadata, tensors } = isGguf(model)
-    ? mergedGguf(model, config, adapter, type, rounding)
-    : exported(model, config, adapter, type, rounding);
+  const write = isGguf(model) ? mergedGguf : exported;
+  const { metadata, tensors } = write({ model, config, weights, changes, type, rounding });
   const bytes = tensorBytes(tensors);
   await writeWhole(output, (partial) => writeParts(partial, ggufParts(metadata, tensors), signal));
   const contextTokens = isGguf(model) ? config.contextTokens : contextOf(config);
@@ -65,16 +72,9 @@ export async function writeGguf(
   };
 }
 
-function exported(
-  model: string,
-  config: DecoderConfig,
-  adapter: Adapter | undefined,
-  type: GgufTensorType,
-  rounding: RoundingMeter,
-): Parts {
-  const weights = openWeights(model);
-  const changes = adapter === undefined ? new Map() : adapterChanges(adapter, weights);
-  const tensors = fileTensors(config, weights, changes, type, rounding);
+function exported(sources: Sources): Parts {
+  const { config, model, type } = sources;
+  const tensors = fileTensors(sources);
   return {
     metadata: [
       ['general.architecture', ggufValue.string(ggufArchitecture(config))],
@@ -100,40 +100,20 @@ interface Parts {
   readonly tensors: readonly TensorToWrite[];
 }
 
-/** Copies unchanged tensors byte for byte. @throws UserError if there is no adapter, or it doesn't fit the model */
-function mergedGguf(
-  model: string,
-  config: DecoderConfig,
-  adapter: Adapter | undefined,
-  type: GgufTensorType,
-  rounding: RoundingMeter,
-): Parts {
-  if (adapter === undefined)
-    throw new UserError({
-      field: 'model',
-      value: model,
-      message: 'this is already a GGUF file',
-      hint: 'pass an adapter that was trained on it: policyloop finetune export tuned/adapter --to gguf --out tuned.gguf',
-    });
+/** Copies unchanged tensors byte for byte. */
+function mergedGguf(sources: Sources): Parts {
+  const { changes, model, type, weights } = sources;
   const gguf = openGguf(model);
-  const weights = ggufTensors(gguf);
-  const changes = adapterChanges(adapter, weights);
   const placeOf = ({ file, offset }: StoredTensor) => `${file}:${offset}`;
-  const changed = new Map(
-    [...weights.values()].flatMap((weight) => {
-      const change = changes.get(weight.name);
-      return change === undefined ? [] : [[placeOf(weight), { weight, change }] as const];
-    }),
-  );
+  const changed = [...weights.values()].filter(({ name }) => changes.has(name));
+  const weightAt = new Map(changed.map((weight) => [placeOf(weight), weight]));
   return {
     metadata: copiedMetadata(gguf),
     tensors: [...gguf.tensors.values()].map((tensor) => {
-      const found = changed.get(placeOf(tensor));
-      if (found === undefined) return copiedTensor(tensor);
+      const weight = weightAt.get(placeOf(tensor));
+      if (weight === undefined) return copiedTensor(tensor);
       const { name, shape } = tensor;
-      const written = { name, shape, dtype: matrixType(type, shape[1]!) };
-      const { weight, change } = found;
-      return mergedTensor(weight, change, written, rounding, fileForm(config, weight.name));
+      return writtenTensor(weight, { name, shape, dtype: matrixType(type, shape[1]!) }, sources);
     }),
   };
 }

@@ -6,7 +6,7 @@ import type { DecoderConfig } from '../../../src/models/local/weights/decoder-co
 import { ggufFamilies } from '../../../src/models/local/weights/gguf-families.js';
 import { ggufName } from '../../../src/models/local/weights/gguf-tensors.js';
 import type { Rope } from '../../../src/models/local/weights/rope.js';
-import type { StoredTensors } from '../../../src/models/local/weights/safetensors.js';
+import type { StoredTensor, StoredTensors } from '../../../src/models/local/weights/safetensors.js';
 import { type TensorToWrite, tensorOf } from '../../engine/safetensors-writer.js';
 import { type FileForm, mergedTensor, q8Block, sameForm, type WeightChange } from '../merged/merged-rows.js';
 import type { RoundingMeter } from '../merged/rounding.js';
@@ -31,14 +31,19 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
   });
 }
 
+/** What the tensors of a file are made of. */
+export interface Sources {
+  readonly model: string;
+  readonly config: DecoderConfig;
+  readonly weights: StoredTensors;
+  readonly changes: ReadonlyMap<string, WeightChange>;
+  readonly type: GgufTensorType;
+  readonly rounding: RoundingMeter;
+}
+
 /** Only matrices use `type`; the rest, and position embeddings, are float32. @throws UserError for wrong shapes */
-export function fileTensors(
-  config: DecoderConfig,
-  weights: StoredTensors,
-  changes: ReadonlyMap<string, WeightChange>,
-  type: GgufTensorType,
-  rounding: RoundingMeter,
-): TensorToWrite[] {
+export function fileTensors(sources: Sources): TensorToWrite[] {
+  const { config, type, weights } = sources;
   const architecture = ggufArchitecture(config);
   return [
     ...ropeTensors(config),
@@ -59,10 +64,17 @@ export function fileTensors(
         shape: shape.filter((size, i) => shape.length < 3 || size > 1 || i !== 1),
         dtype: isMatrix ? matrixType(type, shape[1]!) : 'F32',
       };
-      return mergedTensor(weight, changes.get(name), written, rounding, fileForm(config, name));
+      return writtenTensor(weight, written, sources);
     }),
   ];
 }
+
+export const writtenTensor = (
+  weight: StoredTensor,
+  written: Pick<TensorToWrite, 'dtype' | 'name' | 'shape'>,
+  { changes, config, rounding }: Sources,
+): TensorToWrite =>
+  mergedTensor(weight, changes.get(weight.name), written, rounding, fileForm(config, weight.name));
 
 /** Q8_0 needs widths divisible by 32, so other matrices use F16. */
 export const matrixType = (type: GgufTensorType, columns: number): GgufTensorType =>
@@ -73,7 +85,7 @@ export const matrixType = (type: GgufTensorType, columns: number): GgufTensorTyp
  * architectures pair neighboring elements, so the rows of queries and keys are reordered. Norms stored as offsets from
  * 1 get 1 added.
  */
-export function fileForm(config: DecoderConfig, name: string): FileForm {
+function fileForm(config: DecoderConfig, name: string): FileForm {
   const { interleaved, wholeNorms } = ggufFamilies[ggufArchitecture(config)]!;
   const { headDim, norm } = config;
   if (interleaved && /\.self_attn\.[qk]_proj\./.test(name))

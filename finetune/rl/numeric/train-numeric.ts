@@ -19,7 +19,7 @@ import {
 } from '../../engine/checkpoint.js';
 import { tensorOf, writeSafetensors } from '../../engine/safetensors-writer.js';
 import { gradientNorm, type Parameter, parameterCount } from '../../engine/training-session.js';
-import { type LoopHooks, refuseNonFinite, runLoop } from '../../train/loop.js';
+import { refuseNonFinite, runLoop, type TrainingHooks } from '../../train/loop.js';
 import type { Trained } from '../../train/session.js';
 import { fixedSettings } from '../../train/train-config.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
@@ -27,7 +27,7 @@ import { type NumericBaseline, playBaseline } from './baselines.js';
 import { type Learner, openLearner } from './learner.js';
 import type { NumericConfig } from './numeric-config.js';
 
-export interface NumericHooks extends LoopHooks {
+export interface NumericHooks extends TrainingHooks {
   note?(text: string): void;
 }
 

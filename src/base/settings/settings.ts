@@ -20,6 +20,8 @@ export type Where = (path: Path, aim: 'key' | 'value') => Pick<Problem, 'file' |
 
 export interface SettingsSource extends Pick<ConfigSource, 'place'> {
   readonly content: Record<string, unknown>;
+  /** True for a bundled config: dropping its values needs no note. */
+  readonly isBundled?: boolean;
 }
 
 export interface Settings extends Overridden {
@@ -38,7 +40,7 @@ export interface Settings extends Overridden {
 /** Applies overrides to a file's content. @throws UserError naming malformed overrides and unknown keys */
 export function overlaid(
   kind: SettingsKind<unknown>,
-  { content, place }: SettingsSource,
+  { content, isBundled, place }: SettingsSource,
   texts: readonly string[],
 ): Settings {
   const overridden = applyOverrides(content, texts, kind);
@@ -56,6 +58,7 @@ export function overlaid(
   };
   return {
     ...overridden,
+    notes: isBundled ? [] : overridden.notes,
     where,
     locate: (error) => new UserError(error.problems.map((problem) => placed(problem, where))),
     absolute: (value, fileFolder, cwd) =>

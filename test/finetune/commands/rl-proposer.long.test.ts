@@ -38,6 +38,6 @@ describe('policyloop finetune rl on a proposer', () => {
       'Sample answers',
     ])
       expect(page).toContain(text);
-    expect(page).toContain('policyloop run quickstart model.provider=local');
+    expect(page).toContain('policyloop run CONFIG model.provider=local');
   });
 });

@@ -8,6 +8,7 @@ import { openArms } from '../../../finetune/evaluate/arms.js';
 import { writeGguf } from '../../../finetune/export/gguf/gguf.js';
 import { recordingContext, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
 import { visibleText } from '../../web/shown.js';
+import { jsonLines } from '../dataset/runs.js';
 
 const model = resolve(import.meta.dirname, '../../fixtures/reference-models/qwen3-fp32');
 const place = temporaryDirectory();
@@ -69,13 +70,13 @@ function writeConfig(name: string, text: string): string {
   return file;
 }
 
-/** The loss of every step in the metrics. */
-const losses = (name: string) =>
-  readFileSync(path(name, 'metrics.jsonl'), 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { kind: string; step: number; loss: number })
-    .flatMap(({ kind, step, loss }) => (kind === 'step' ? [[step, loss]] : []));
+/** Step and loss of the metrics of a kind. */
+const losses = (name: string, of: 'step' | 'validation') =>
+  jsonLines<{ kind: string; step: number; loss: number }>(path(name), 'metrics.jsonl').flatMap(
+    ({ kind, step, loss }) => (kind === of ? [{ step, loss }] : []),
+  );
+
+const adapter = (name: string) => readFileSync(path(name, 'adapter', 'adapter_model.safetensors'));
 
 const train = (config: string, changes: Parameters<typeof recordingContext>[1] = {}, finish = false) => {
   const recorded = recordingContext(place, changes);
@@ -89,11 +90,7 @@ describe('finetune train', () => {
     const { code, result } = await train(writeConfig('tuned', 'learningRate: 0.01\nwarmupSteps: 1\n'));
     expect(code).toBe(0);
     expect(result).toMatchObject({ ended: 'complete', result: join('tuned', 'adapter') });
-    const metrics = readFileSync(path('tuned', 'metrics.jsonl'), 'utf8')
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { kind: string; loss: number });
-    const validations = metrics.filter(({ kind }) => kind === 'validation');
+    const validations = losses('tuned', 'validation');
     expect(validations.at(-1)!.loss).toBeLessThan(validations[0]!.loss);
     expect(existsSync(path('tuned', 'adapter', 'adapter_config.json'))).toBe(true);
   });
@@ -106,10 +103,9 @@ describe('finetune train', () => {
     expect(text).toMatch(/recipe weighted/);
     expect(text).toContain('Built from 3 runs');
     expect(text).toMatch(/Sample answers .*Prompt .* Answer .* Answer in the data /s);
-    const samples = readFileSync(path('tuned', 'samples.jsonl'), 'utf8').trimEnd().split('\n');
-    const validations = readFileSync(path('tuned', 'metrics.jsonl'), 'utf8').match(/"kind":"validation"/g)!;
-    expect(samples).toHaveLength(3 * validations.length);
-    expect(JSON.parse(samples[0]!)).toMatchObject({
+    const samples = jsonLines(path('tuned'), 'samples.jsonl');
+    expect(samples).toHaveLength(3 * losses('tuned', 'validation').length);
+    expect(samples[0]).toMatchObject({
       step: 2,
       turns: [{ prompt: expect.stringContaining('Maximise f.'), reply: expect.any(String) }],
       expected: expect.stringContaining('params[0]'),
@@ -127,9 +123,8 @@ describe('finetune train', () => {
       'interrupted by the user',
     );
     expect((await train(config)).code).toBe(0);
-    const adapter = (name: string) => readFileSync(path(name, 'adapter', 'adapter_model.safetensors'));
     expect(adapter('resumed').equals(adapter('tuned'))).toBe(true);
-    expect(losses('resumed')).toEqual(losses('tuned'));
+    expect(losses('resumed', 'step')).toEqual(losses('tuned', 'step'));
     const samples = (name: string) => readFileSync(path(name, 'samples.jsonl'), 'utf8');
     expect(samples('resumed')).toBe(samples('tuned'));
     expect(readdirSync(path('resumed', 'tensorboard'))).toHaveLength(2);
@@ -141,7 +136,6 @@ describe('finetune train', () => {
       /--finish: this training run has no checkpoint yet/,
     );
     await train(config, pressed);
-    const adapter = (name: string) => readFileSync(path(name, 'adapter', 'adapter_model.safetensors'));
     const written = { step: 1, result: join('halfway', 'adapter') };
     const interrupted = { code: 130, result: { ended: 'interrupted', best: null, ...written } };
     expect(await train(config, pressed, true)).toMatchObject(interrupted);
@@ -201,6 +195,7 @@ describe('finetune train', () => {
     expect(noted).toMatch(/^validation: \d+ of \d+ examples, 16\.5 s left$/m);
     expect(noted).toMatch(/^wrote told.adapter before the last validation, which Ctrl-C ends$/m);
     const printed = recorded.printed.join('\n');
+    expect(printed).toMatch(/policyloop run buffers.run-0.config\.yaml model\.provider=local /);
     expect(printed).toContain(join('told', 'index.html'));
     expect(printed).toContain(`model.adapter=${join('told', 'adapter')}`);
   });

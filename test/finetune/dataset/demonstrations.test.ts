@@ -1,6 +1,6 @@
 /** Games played by the command, as the recipe reads them. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { buildDataset, type DatasetOptions } from '../../../finetune/dataset/dataset.js';
@@ -10,6 +10,7 @@ import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import type { GameRecord } from '../../../src/runs/events.js';
 import { built } from '../../support/built.js';
 import { temporaryDirectory } from '../../support/experiments.js';
+import { jsonLines } from './runs.js';
 
 const options = { max_episode_steps: 30, rooms: 1, ingredients: 1, distractors: 1 };
 
@@ -36,11 +37,7 @@ function play(player: string, episodes: number, more: readonly string[] = []): s
   return run;
 }
 
-const gamesOf = (run: string): GameRecord[] =>
-  readFileSync(join(run, 'episodes.jsonl'), 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as GameRecord);
+const gamesOf = (run: string) => jsonLines<GameRecord>(run, 'episodes.jsonl');
 
 const made = (runs: readonly string[], more: Partial<DatasetOptions> = {}) =>
   buildDataset(

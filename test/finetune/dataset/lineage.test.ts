@@ -74,18 +74,9 @@ describe('the lineage of a trained model', () => {
   it('lists the training environments, including those of its base but not the validation ones', () => {
     const first = trained(weights('base'));
     expect(trainedEnvironments(first)).toEqual(['CartPole-v1']);
-    const older = {
-      ...first,
-      dataset: {
-        ...first.dataset,
-        sources: first.dataset.sources!.map((source) => ({
-          ...source,
-          environment: 'Acrobot-v1',
-          split: 'train' as const,
-        })),
-      },
-    };
-    writeLineage(weights('middle'), older);
+    const other = { environment: 'Acrobot-v1', split: 'train' } as const;
+    const sources = first.dataset.sources!.map((source) => ({ ...source, ...other }));
+    writeLineage(weights('middle'), { ...first, dataset: { ...first.dataset, sources } });
     expect(trainedEnvironments(trained(path('middle')))).toEqual(['Acrobot-v1', 'CartPole-v1']);
     // Random weights have forgotten what their directory's model had learnt.
     expect(trainedEnvironments(trained(path('middle'), { method: 'scratch' }))).toEqual(['CartPole-v1']);

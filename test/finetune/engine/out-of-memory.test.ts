@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
-import type { FineTuningHooks } from '../../../finetune/train/supervised.js';
+import type { TrainingHooks } from '../../../finetune/train/loop.js';
 import { UserError } from '../../../src/base/errors.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
@@ -12,7 +12,7 @@ import { tuneBriefly } from '../train/tuning.js';
 const folder = temporaryDirectory();
 afterEach(() => vi.restoreAllMocks());
 
-const tune = (output: string, batchTokens: number, hooks: FineTuningHooks = {}) => {
+const tune = (output: string, batchTokens: number, hooks: TrainingHooks = {}) => {
   const method = { kind: 'lora', rank: 4, alpha: 8, modules: ['q_proj'] };
   const model = referenceDirectory('qwen3-fp32');
   return tuneBriefly({ model, method, batchTokens, output: path.join(folder, output) }, hooks);
@@ -67,7 +67,7 @@ it('running out of memory outside the runtime is reported too', async () => {
 
 it('a dry run estimates the memory from the largest part of a step', async () => {
   const bytes: number[] = [];
-  const onEvent: FineTuningHooks['onEvent'] = (event) => {
+  const onEvent: TrainingHooks['onEvent'] = (event) => {
     if (event.kind === 'start') bytes.push(event.sessionBytes!);
     throw new RangeError('Array buffer allocation failed');
   };

@@ -17,7 +17,8 @@ function written(name: string, change: Partial<DecoderConfig> = {}): string {
   const directory = familyDirectory(name);
   const config = { ...readDecoderConfig(directory), ...change };
   const file = path.join(temporaryDirectory(), `${name}.gguf`);
-  const tensors = fileTensors(config, openWeights(directory), new Map(), 'F32', roundingMeter());
+  const sources = { model: directory, config, weights: openWeights(directory), changes: new Map() };
+  const tensors = fileTensors({ ...sources, type: 'F32', rounding: roundingMeter() });
   const metadata = [
     ['general.architecture', ggufValue.string(ggufArchitecture(config))] as const,
     ...architectureKeys(config, tensors),

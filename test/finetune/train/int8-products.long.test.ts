@@ -1,7 +1,7 @@
 import { cpSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { FineTuningHooks } from '../../../finetune/train/supervised.js';
+import type { TrainingHooks } from '../../../finetune/train/loop.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { hasInt8 } from '../engine/int8.js';
@@ -14,7 +14,7 @@ function workplace(): string {
   return folder;
 }
 
-const tune = (folder: string, output: string, compute: 'float32' | 'int8', hooks: FineTuningHooks = {}) => {
+const tune = (folder: string, output: string, compute: 'float32' | 'int8', hooks: TrainingHooks = {}) => {
   const method = { kind: 'lora', rank: 4, alpha: 8, modules: ['q_proj'], compute };
   const model = path.join(folder, 'model');
   return tuneBriefly({ model, method, batchTokens: 256, output: path.join(folder, output) }, hooks);

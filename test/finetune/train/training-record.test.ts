@@ -10,6 +10,7 @@ import { appScript } from '../../../src/web/page.js';
 import { trainingLoss } from '../../../src/web/training-charts.js';
 import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
 import { visibleText } from '../../web/shown.js';
+import { jsonLines } from '../dataset/runs.js';
 
 const split = { examples: 40, tokens: 4000 };
 const totalSteps = 120;
@@ -49,7 +50,7 @@ function events(from: number, to: number): readonly TrainingEvent[] {
 
 function recordIn(output: string, dataset = 'data') {
   const config = trainConfigSchema.parse({ model: '/models/<b>tiny', dataset, output });
-  return new TrainingRecord(output, {
+  const about = {
     method: 'lora',
     base: { model: config.model },
     config,
@@ -57,7 +58,8 @@ function recordIn(output: string, dataset = 'data') {
     folder: output,
     outcome: { ended: 'running', step: 0 },
     dataset: { path: dataset, recipe: 'weighted', sources: null, files: { 'train.jsonl': 'abc' } },
-  });
+  };
+  return Object.assign(new TrainingRecord(output), { about });
 }
 
 const interrupted = { outcome: { ended: 'interrupted', step: 0 } };
@@ -66,11 +68,7 @@ const failed = (message: string, hint?: string) => ({
   outcome: { ended: 'failed', step: 0, message, ...(hint !== undefined && { hint }) },
 });
 
-const lines = (output: string) =>
-  readFileSync(join(output, 'metrics.jsonl'), 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Metric);
+const lines = (output: string) => jsonLines<Metric>(output, 'metrics.jsonl');
 
 const stepsOf = (metrics: readonly Metric[]) =>
   metrics.flatMap((metric) => (metric.kind === 'step' ? [metric.step] : []));
@@ -120,6 +118,15 @@ it('the training loss is the mean over the latest steps, from the first step on'
 
 const page = (output: string) => readFileSync(join(output, 'index.html'), 'utf8');
 
+/** The page of a training of some steps, and of more events. */
+async function pageAfter(steps: number, end: object, more: readonly TrainingEvent[] = []): Promise<string> {
+  const output = temporaryDirectory();
+  const record = recordIn(output);
+  for (const event of [...events(0, steps), ...more].map(meter())) record.add(event);
+  await record.end(end);
+  return page(output);
+}
+
 describe('samples', () => {
   const said = (number: number): Sample =>
     sampleOf([{ prompt: 'p', reply: `r${number}` }], { expected: 'r40' });
@@ -145,10 +152,10 @@ describe('samples', () => {
     expect(samplesIn(cut)).not.toBe(samplesIn(whole));
     await trainTo(cut, 50, 120).end(complete);
     expect(samplesIn(cut)).toBe(samplesIn(whole));
-    expect(samplesIn(whole).trimEnd().split('\n')).toHaveLength(12);
+    expect(jsonLines(whole, 'samples.jsonl')).toHaveLength(12);
     // A training from the beginning keeps none.
     await trainTo(cut, 0, 20).end(interrupted);
-    expect(samplesIn(cut).trimEnd().split('\n')).toHaveLength(2);
+    expect(jsonLines(cut, 'samples.jsonl')).toHaveLength(2);
   });
 
   it('are shown unchanged by step', async () => {
@@ -160,16 +167,8 @@ describe('samples', () => {
     expect(text).toMatch(/Prompt p Answer r40 Answer in the data \(identical\) r40/);
     const steps = [20, 40, 60, 80, 100, 120].map((step) => `step ${step} `);
     expect(text.match(/step \d+ (?=Prompt)/g)).toEqual(steps);
-    expect(visibleText(await emptyPage())).not.toContain('Sample answers');
+    expect(visibleText(await pageAfter(3, complete))).not.toContain('Sample answers');
   });
-
-  async function emptyPage(): Promise<string> {
-    const output = temporaryDirectory();
-    const record = recordIn(output);
-    for (const event of events(0, 3).map(meter())) record.add(event);
-    await record.end(complete);
-    return page(output);
-  }
 
   it('are limited in length and number', async () => {
     const endless = 'x'.repeat(1e6);
@@ -234,24 +233,18 @@ describe('the training page', () => {
   });
 
   it('shows the message and hint of a diverged training', async () => {
-    const output = temporaryDirectory();
-    const record = recordIn(output);
-    for (const event of events(0, 7).map(meter())) record.add(event);
-    await record.end(failed('training has diverged', 'lower the learning rate'));
-    const text = visibleText(page(output));
+    const text = visibleText(await pageAfter(7, failed('training has diverged', 'lower the learning rate')));
     expect(text).toMatch(/failed training has diverged/);
     expect(text).toMatch(/Alarms training has diverged lower the learning rate/);
     expect(text).toContain('policyloop finetune train tune.yaml');
   });
 
   it('shows an alarm only once, even if it was raised more often', async () => {
-    const output = temporaryDirectory();
-    const record = recordIn(output);
     const alarm = { alarm: 'other-prompts', message: 'other prompts', hint: 'see to it' } as const;
-    for (const event of events(0, 3).map(meter())) record.add(event);
-    for (const number of [2, 3]) record.add(meter()({ kind: 'alarm', step: number, ...alarm }));
-    await record.end(complete);
-    expect(visibleText(page(output)).match(/other prompts see to it/g)).toHaveLength(1);
+    const raised = [2, 3].map((number) => ({ kind: 'alarm', step: number, ...alarm }) as const);
+    expect(visibleText(await pageAfter(3, complete, raised)).match(/other prompts see to it/g)).toHaveLength(
+      1,
+    );
   });
 
   it('is not written for a training that never starts', async () => {

@@ -1,5 +1,6 @@
 /** Configs of supervised trainings small enough for tests. */
-import { type FineTuningHooks, fineTune } from '../../../finetune/train/supervised.js';
+import type { TrainingHooks } from '../../../finetune/train/loop.js';
+import { fineTune } from '../../../finetune/train/supervised.js';
 import { type TrainConfig, trainConfigSchema } from '../../../finetune/train/train-config.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 
@@ -20,7 +21,7 @@ export function tuning(written: object): TrainConfig {
 }
 
 /** Two epochs over eight examples, for which a checkpoint is written after each of four steps. */
-export const tuneBriefly = (written: object, hooks: FineTuningHooks = {}) =>
+export const tuneBriefly = (written: object, hooks: TrainingHooks = {}) =>
   fineTune(tuning({ epochs: 2, checkpointEvery: 1, ...written }), eightExamples, hooks);
 
 const eightExamples = {

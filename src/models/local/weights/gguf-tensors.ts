@@ -47,7 +47,7 @@ function namesOf(architecture: string): Names {
   };
 }
 
-export function ggufTensors(gguf: GgufFile): StoredTensors {
+function ggufTensors(gguf: GgufFile): StoredTensors {
   const architecture = ggufArchitecture(gguf);
   const names = namesOf(architecture);
   const { interleaved } = ggufFamilies[architecture]!;
