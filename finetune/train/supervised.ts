@@ -48,7 +48,7 @@ export interface Conversations {
   readonly validation: readonly Conversation[];
 }
 
-interface FineTuned extends Trained {
+export interface FineTuned extends Trained {
   /** The values with the lowest validation loss; without validation, the last values. */
   readonly parameters: readonly Parameter[];
 }
