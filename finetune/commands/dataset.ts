@@ -30,7 +30,7 @@ export const options = (y: Argv) =>
       ...kinds.text,
       default: '0.1',
       describe:
-        'Held out for validation: a fraction of the runs or games, names of environments or runs, or none',
+        'Held out for validation: about this share of the examples (whole runs or games), names of environments or runs such as *seed-3, or none',
     })
     .option('format', {
       choices: rowFormats,

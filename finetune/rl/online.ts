@@ -51,8 +51,6 @@ export interface OnlineHooks extends TrainingHooks {
   readonly measured?: string | undefined;
   /** A monotonic clock in milliseconds. */
   milliseconds?(): number;
-  /** Receives the parameters of the result as chosen before the last evaluation. */
-  onChosen?(parameters: readonly Parameter[]): Promise<void>;
 }
 
 export interface OnlineOutcome {
@@ -106,11 +104,6 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
       report({ kind: 'baseline', step: 0, ...baseline });
     report(await evaluated());
   }
-  const chosen = () =>
-    settings.result === 'last'
-      ? { parameters: state.parameters, chosen: last }
-      : { parameters: bestParameters(state), chosen: bestOf(state) };
-  const write = async () => hooks.onChosen?.(chosen().parameters);
   const ended = await runLoop(
     {
       state,
@@ -121,16 +114,17 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
       owner,
       step: () => playAndLearn(run, state, hooks),
       evaluate: evaluated,
-      write,
       progress: () => task.progress?.save(),
     },
     hooks,
   );
-  if (last === undefined && ended !== 'interrupted') {
-    await write();
-    report(await evaluated());
-  }
-  return { ...chosen(), step: state.step, ended, best: bestOf(state), last };
+  if (last === undefined && ended !== 'interrupted') report(await evaluated());
+  const best = bestOf(state);
+  const written =
+    settings.result === 'last'
+      ? { parameters: state.parameters, chosen: last }
+      : { parameters: bestParameters(state), chosen: best };
+  return { ...written, step: state.step, ended, best, last };
 }
 
 /** The checkpoint stores the best mean reward as a loss, so its sign is reversed. */

@@ -4,14 +4,14 @@ import { formatNumber, plural } from '../../src/base/text/numbers.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
 import { type DatasetLineage, playedLineage } from '../dataset/lineage.js';
-import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
+import { orOutOfMemory } from '../engine/training-session.js';
 import { policyChecks } from '../train/alarms.js';
 import type { Metric } from '../train/events.js';
 import type { TrainingHooks } from '../train/loop.js';
 import { trainedOf, writeResult } from '../train/method.js';
 import { runTraining, type Trained, type TrainingArguments } from '../train/session.js';
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
-import { learnOnline, type OnlineHooks, type OnlineOutcome } from './online.js';
+import { learnOnline, type OnlineOutcome } from './online.js';
 import { environmentsOf, type LearningConfig, loadLearningConfig, usedAs, wordsOf } from './rl-config.js';
 
 /** Starts or resumes training. Returns the exit code. */
@@ -59,15 +59,13 @@ async function learn(
   const { config, decoder, method } = plan;
   const all = { ...hooks, measured: wordsOf(config).measured, milliseconds };
   const learning = await orOutOfMemory('loading the model', () => openLearning(plan, all));
-  const write = (parameters: readonly Parameter[]) =>
-    writeResult({ ...config, method }, modelParameters(decoder, learning.trainable, parameters));
-  const writing: OnlineHooks = { ...all, onChosen: async (early) => hooks.onResult?.(await write(early)) };
   try {
-    const outcome = await orOutOfMemory('learning', () => learnOnline(learning, writing));
+    const outcome = await orOutOfMemory('learning', () => learnOnline(learning, all));
     const { chosen, ended } = outcome;
     const lowest = chosen && { step: chosen.step, loss: -chosen.meanReward };
     if (ended === 'interrupted') return { ...outcome, lowest, result: undefined };
-    return { ...outcome, lowest, result: await write(outcome.parameters) };
+    const parameters = modelParameters(decoder, learning.trainable, outcome.parameters);
+    return { ...outcome, lowest, result: await writeResult({ ...config, method }, parameters) };
   } finally {
     await learning.close();
   }

@@ -27,7 +27,7 @@ export function showMetric(
       const { step, totalSteps } = metric;
       if (step > 0) progress.say(`resuming from the checkpoint after ${unit} ${step}`);
       progress.begin({ label: unit, total: totalSteps, value: step });
-      progress.pause('loading what training needs', 60_000);
+      progress.pause('preparing the model for training', 60_000);
       break;
     }
     case 'step': {

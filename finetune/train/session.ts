@@ -262,8 +262,7 @@ async function recorded<T extends Trained>(
   const onResult = (result: string) => {
     const outcome = { ended: 'running', step: record.metrics.at(-1)!.step };
     writeLineage(result, trainingLineage({ ...job.about, outcome }));
-    const next = job.command === 'train' ? 'validation, which Ctrl-C ends' : 'evaluation';
-    progress.say(`wrote ${shownPath(result, cwd)} before the last ${next}`);
+    progress.say(`wrote ${shownPath(result, cwd)} before the last validation, which Ctrl-C ends`);
   };
   const onSamples = (step: number, samples: readonly Sample[]) => record.addSamples(step, samples);
   try {

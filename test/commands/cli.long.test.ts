@@ -132,7 +132,8 @@ describe('policyloop', () => {
     });
     expect(run.code).toBe(130);
     expect(run.stderr).toContain('finishing pending work');
-    expect(run.stdout).toMatch(/interrupted after[^]*\nresume      policyloop resume \S/);
+    expect(run.stdout).toMatch(/^interrupted after .*$/m);
+    expect(run.stdout).toMatch(/^resume +policyloop resume r$/m);
     const lines = readFileSync(join(cwd, 'r/evaluations.jsonl'), 'utf8').trimEnd().split('\n').length;
     const resumed = await cli(cwd, ['resume', 'r', `iterations=${lines}`, '--json']);
     expect(resumed.code).toBe(0);

@@ -27,11 +27,16 @@ interface Draft {
 
 const lockOf = (output: string) => `${output}.partial.lock`;
 
-let atExit = false;
+/** Releases the locks of complete outputs, if they are kept. */
+let kept: Map<string, () => void> | undefined;
 
 /** Keeps the locks of complete outputs until the process exits, because only then is the command finished. */
 export function markOutputsUntilExit(): void {
-  atExit = true;
+  const releases = new Map<string, () => void>();
+  kept = releases;
+  process.on('exit', () => {
+    for (const release of releases.values()) release();
+  });
 }
 
 /** True if an output with this name exists and must not be replaced. */
@@ -73,6 +78,8 @@ export function openDraft(output: string): Draft {
   const path = `${output}.partial`;
   makeDirectory(dirname(path), '--out');
   const lock = lockOf(output);
+  // A command may write an output again.
+  kept?.get(lock)?.();
   const wasBegun = existsSync(lock);
   const replaces = isCutOff(output);
   // If this process is killed, the lock that it leaves behind shows that policyloop wrote the draft.
@@ -98,7 +105,7 @@ export function openDraft(output: string): Draft {
       else if (statSync(output, { throwIfNoEntry: false })?.isDirectory()) rmdirSync(output);
       renameSync(path, output);
       sync(dirname(output));
-      if (atExit) process.on('exit', release);
+      if (kept) kept.set(lock, release);
       else release();
     },
     discard() {

@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.js';
 /** Runs lines of a program that writes `output`, and is killed or ends in the middle of it. */
 function cutOff(output: string, lines: string): void {
   const module = pathToFileURL(built('src/base/files/draft.js')).href;
-  const script = `import { writeFileSync, mkdirSync } from 'node:fs';
+  const script = `import { writeFileSync, mkdirSync, rmSync } from 'node:fs';
     import { markOutputsUntilExit, writeWhole } from '${module}';
     markOutputsUntilExit();
     const output = ${JSON.stringify(output)};
@@ -41,6 +41,15 @@ describe('writeWhole', () => {
     expect(existsSync(`${output}.partial`)).toBe(true);
     writeSecond(output);
     expect(readFileSync(join(output, 'a'), 'utf8')).toBe('second');
+    expect(readdirSync(join(output, '..'))).toEqual(['out']);
+  });
+
+  it('can be repeated by the same process, which leaves no lock', () => {
+    const output = join(temporaryDirectory(), 'out');
+    const again =
+      "rmSync(output, { recursive: true }); writeWhole(output, write); writeFileSync(output + '/b', '');";
+    cutOff(output, `writeWhole(output, write); ${again}`);
+    expect(readdirSync(output)).toEqual(['a', 'b']);
     expect(readdirSync(join(output, '..'))).toEqual(['out']);
   });
 

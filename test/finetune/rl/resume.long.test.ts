@@ -94,11 +94,10 @@ it('training ends with an evaluation and a checkpoint when a limit is reached', 
   const order: string[] = [];
   const { ended, step } = await learnt(tinyConfig(written), {
     onEvent: (event) => void order.push(`${event.kind} ${event.step}`),
-    onChosen: async () => void order.push('result'),
     isSpent: () => order.includes('step 2'),
   });
   expect({ ended, step }).toEqual({ ended: 'early', step: 2 });
-  expect(order.slice(-4)).toEqual(['step 2', 'result', 'evaluation 2', 'checkpoint 2']);
+  expect(order.slice(-3)).toEqual(['step 2', 'evaluation 2', 'checkpoint 2']);
 });
 
 it('training returns the best weights; a rerun with result=last returns the last ones', async () => {
