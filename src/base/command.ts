@@ -126,7 +126,7 @@ export const trainingOptions = <T>(y: Argv<T>) =>
     })
     .option('dry-run', {
       type: 'boolean',
-      describe: 'Say what would be trained, without training or writing anything',
+      describe: 'Say what would be trained, without training (only caches next to the model may be written)',
     })
     .option('open', { ...common.open, describe: 'Open the live page in the browser' })
     .option('quiet', common.quiet)

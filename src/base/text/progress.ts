@@ -79,6 +79,7 @@ class ProgressLines implements Progress {
   readonly #context: Outside;
   #work: Work | undefined;
   #left = new TimeLeft(0, 0);
+  #lastUpdate = 0;
   #lastLine = 0;
   #lastPause = Number.NEGATIVE_INFINITY;
 
@@ -100,7 +101,8 @@ class ProgressLines implements Progress {
 
   begin(work: Work) {
     this.#work = work;
-    this.#lastLine = this.#context.milliseconds();
+    this.#lastUpdate = this.#context.milliseconds();
+    this.#lastLine = this.#lastUpdate;
     this.#left = new TimeLeft(this.#lastLine, work.value ?? 0);
   }
 
@@ -109,7 +111,9 @@ class ProgressLines implements Progress {
     const { label, total, lineEvery = 10, amount = formatCount } = this.#work;
     const now = this.#context.milliseconds();
     this.#left.take(now, value, secondsLeft);
-    if (value < total && now - this.#lastLine < 1000 * lineEvery) return;
+    // A line about a pause doesn't put off the next figures.
+    if (value < total && now - this.#lastUpdate < 1000 * lineEvery) return;
+    this.#lastUpdate = now;
     this.#lastLine = now;
     const left = this.#left.text(now, total) ?? [];
     this.say([`${label} ${amount(value)}/${amount(total)}`, ...figures, left].flat().join('  '));

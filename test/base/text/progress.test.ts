@@ -36,6 +36,19 @@ describe('progress without a terminal', () => {
     expect(noted).toEqual(['step 4/8  loss 1.2  24 s left', 'step 8/8  loss 1.2']);
   });
 
+  it('prints the figures of slow steps, although lines within a step come between', () => {
+    const { context, noted, clock } = recorded();
+    const progress = createProgress({}, context);
+    progress.begin({ label: 'step', total: 3 });
+    for (const step of [1, 2]) {
+      clock.ms += 50_000;
+      progress.pause('half of the step', 0);
+      clock.ms += 9_000;
+      progress.update(step, [`loss ${step}`]);
+    }
+    expect(noted.filter((line) => line.includes('loss'))).toHaveLength(2);
+  });
+
   it('prints one line per update with lineEvery: 0', () => {
     const { context, noted } = recorded();
     const progress = createProgress({}, context);
