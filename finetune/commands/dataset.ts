@@ -70,13 +70,11 @@ export const options = (y: Argv) =>
       'from all matching runs',
     );
 
-type Args = Arguments<typeof options>;
-
 /** The dataset's manifest. */
 type Output = { readonly out: string } & DatasetManifest;
 
 /** Makes a training dataset from runs. @returns exit code 1 if there is nothing to train on */
-export async function execute(args: Args, context: CommandContext): Promise<number> {
+export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { bestShare, recipe, format, context: window } = args;
   requireCount('--seed', args.seed, 0);
   requireCount('--winners', args.winners, 1);

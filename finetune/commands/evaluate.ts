@@ -47,11 +47,9 @@ export const options = (y: Argv) =>
     'runs both configs with the tuned model, its base and random search; the same command resumes',
   );
 
-type Args = Arguments<typeof options>;
-
 export const finishing = 'finishing the iteration; the same command resumes (Ctrl-C again stops at once)';
 
-export async function execute(args: Args, context: CommandContext): Promise<number> {
+export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { partOf } = await import('../../src/studies/part.js');
   const part = partOf(args.part);
   requireCount('--jobs', args.jobs, 1);

@@ -18,12 +18,10 @@ export const options = (y: Argv) =>
     .example('$0 finetune rl rl/proposer-mountaincar', 'the embedded model learns to propose policies')
     .example('$0 finetune rl mine.yaml', 'trains, or resumes from the checkpoint in its output');
 
-type Args = Arguments<typeof options>;
-
 export const finishing =
   'finishing this update, then writing a checkpoint from which the same command resumes (Ctrl-C again stops at once)';
 
-export async function execute(args: Args, context: CommandContext): Promise<number> {
+export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { rlKind } = await import('../rl/kinds/kinds.js');
   const { train } = await rlKind(args.config, context.cwd);
   return train(args, context);

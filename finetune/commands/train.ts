@@ -17,12 +17,10 @@ export const options = (y: Argv) =>
       'with overrides, whose paths are relative to the working directory',
     );
 
-type Args = Arguments<typeof options>;
-
 export const finishing =
   'finishing this step or validation (the last one ends now), then writing a checkpoint from which the same command resumes (Ctrl-C again drops it)';
 
-export async function execute(args: Args, context: CommandContext): Promise<number> {
+export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { train } = await import('../train/train.js');
   return train(args, context);
 }

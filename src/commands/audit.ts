@@ -41,9 +41,7 @@ export const options = (y: Argv) =>
       "another system's evaluations",
     );
 
-type Args = Arguments<typeof options>;
-
-export async function execute(args: Args, context: CommandContext): Promise<number> {
+export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   requireCount('--episodes', args.episodes, 2);
   requireCount('--seed', args.seed, 0);
   requireCount('--searches', args.searches, 0);

@@ -28,8 +28,6 @@ export const options = (y: Argv) =>
       'check that the model exists and the prompts fit its context',
     );
 
-type Args = Arguments<typeof options>;
-
 /** Findings for each config, or for the setup. */
 type Output = {
   readonly configs: readonly {
@@ -54,7 +52,7 @@ export type OtherCheck = (
 
 /** @param other tried first on every config @returns 0, or 2 for errors (with `--strict`, also for warnings) */
 export async function execute(
-  args: Args,
+  args: Arguments<typeof options>,
   context: CommandContext,
   other: OtherCheck = async () => undefined,
 ): Promise<number> {

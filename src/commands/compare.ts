@@ -39,9 +39,7 @@ export const options = (y: Argv) =>
       'the runs of a sweep by model, with a target',
     );
 
-type Args = Arguments<typeof options>;
-
-export async function execute(args: Args, context: CommandContext): Promise<number> {
+export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   if (args.target !== undefined && !Number.isFinite(args.target)) {
     throw new UserError({ field: '--target', message: 'must be a number', value: args.target });
   }

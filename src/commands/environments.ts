@@ -13,8 +13,6 @@ export const options = (y: Argv) =>
     .example('$0 environments', 'all environments that need no server')
     .example('$0 environments FrozenLake-v1', 'spaces, options, observation, actions and reward');
 
-type Args = Arguments<typeof options>;
-
 /** An environment with its spaces, options and description. */
 interface DescribedEnvironment extends Pick<EnvironmentInfo, 'id' | 'options' | 'defaults'> {
   /** How the environment differs from the requested version. */
@@ -27,7 +25,7 @@ interface DescribedEnvironment extends Pick<EnvironmentInfo, 'id' | 'options' | 
   readonly description: string;
 }
 
-export async function execute(args: Args, context: CommandContext): Promise<number> {
+export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { environmentIds, textEnvironmentIds } = await import('../environments/catalogue/open.js');
   const ids = args.id === undefined ? [...environmentIds(), ...textEnvironmentIds()] : [args.id];
   const described = await Promise.all(ids.map((id) => describe(id, context)));

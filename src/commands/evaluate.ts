@@ -34,9 +34,7 @@ export const options = (y: Argv) =>
     .example('$0 evaluate cartpole --episodes 1 --picture cartpole.svg', 'one episode as an animation')
     .example('$0 evaluate policy.js --environment CartPole-v1', 'a program in a file');
 
-type Args = Arguments<typeof options>;
-
-export async function execute(args: Args, context: CommandContext): Promise<number> {
+export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   requireCount('--episodes', args.episodes, 1);
   requireCount('--workers', args.workers, 1);
   requireCount('--seed', args.seed, 0);

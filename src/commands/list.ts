@@ -31,15 +31,13 @@ export const options = (y: Argv) =>
     .example('$0 list --runs-dir buffers/sweep-1a2b3c4d5e', 'the individual runs of a sweep')
     .example('$0 list --runs-dir .', 'runs and training runs in this directory, e.g. in tuned-2/');
 
-type Args = Arguments<typeof options>;
-
 /** A run or training run; `number`: commands accept it; the runs of a study share one. */
 type Listed = { readonly number: number; readonly tags: readonly string[] } & (
   | (Omit<Manifest, 'status'> & { readonly name: string; readonly status: Item['status'] })
   | TrainingFigures
 );
 
-export async function execute(args: Args, context: CommandContext): Promise<number> {
+export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { askedIn, isStudy, linesOf, listTable, selected } = await import('../runs/listing/listing.js');
   const { trainingFigures, trainingTable } = await import('../runs/training/text.js');
   const { configKeys, withSettings } = await import('../view/run-data.js');

@@ -19,12 +19,14 @@ export const options = (y: Argv) =>
     .example('$0 mcp', 'runs, comparisons and checks as tools for an assistant')
     .example('$0 mcp --allow-runs', 'also start experiments, each in its own process');
 
-type Args = Arguments<typeof options>;
-
 export const finishing = 'closing the server; its runs continue';
 
 /** @param load loads the commands that the tools call */
-export async function execute(args: Args, context: CommandContext, load: LoadCommand): Promise<number> {
+export async function execute(
+  args: Arguments<typeof options>,
+  context: CommandContext,
+  load: LoadCommand,
+): Promise<number> {
   const { serveMcp } = await import('../mcp/serve-mcp.js');
   const cwd = args.project === undefined ? context.cwd : entered(args.project);
   await serveMcp(args, load, { ...context, cwd });

@@ -11,12 +11,13 @@ export const options = (y: Argv) =>
     .example('$0 report cartpole', 'after updating policyloop, or after a crash')
     .example('$0 report latest --open', 'regenerate and open it');
 
-type Args = Arguments<typeof options>;
-
 /** The run and its page. */
 type Output = { readonly run: string; readonly report: string };
 
-export async function execute({ json, open, run, runsDir }: Args, context: CommandContext): Promise<number> {
+export async function execute(
+  { json, open, run, runsDir }: Arguments<typeof options>,
+  context: CommandContext,
+): Promise<number> {
   const { findRun } = await import('../runs/listing/names.js');
   const { isPlay } = await import('../agents/played.js');
   const { cwd, print } = context;

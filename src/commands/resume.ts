@@ -14,12 +14,10 @@ export const options = (y: Argv) =>
     .example('$0 resume buffers/cartpole iterations=200', 'extend it to 200 iterations in total')
     .example('$0 resume buffers/cooking episodes=100', 'the same for an agent run');
 
-type Args = Arguments<typeof options>;
-
 export const finishing =
   'finishing pending work (press Ctrl-C again to stop immediately; nothing recorded is lost)';
 
-export async function execute(args: Args, context: CommandContext): Promise<number> {
+export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { findNamed } = await import('../runs/listing/names.js');
   const { kind, path } = findNamed(args.run, { cwd: context.cwd, runsDir: args.runsDir }, [
     'run',

@@ -25,12 +25,10 @@ export const options = (y: Argv) =>
     .example('$0 run cartpole-semantic --dry-run --history 20', 'the prompt after 20 evaluations')
     .example('$0 run configs/cartpole-semantic.yaml model.name=qwen3:8b iterations=50', 'with overrides');
 
-type Args = Arguments<typeof options>;
-
 export const finishing =
   'finishing pending work (press Ctrl-C again to stop immediately; nothing recorded is lost)';
 
-export async function execute(args: Args, context: CommandContext): Promise<number> {
+export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   if (!args.dryRun && args.history !== undefined) {
     throw new UserError({
       field: '--history',

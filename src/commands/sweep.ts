@@ -37,12 +37,10 @@ export const options = (y: Argv) =>
       '16 random settings',
     );
 
-type Args = Arguments<typeof options>;
-
 export const finishing =
   'finishing the iteration (run the same command to continue; press Ctrl-C again to stop immediately)';
 
-export async function execute(args: Args, context: CommandContext): Promise<number> {
+export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { partOf } = await import('../studies/part.js');
   const part = partOf(args.part);
   requireCount('--jobs', args.jobs, 1);

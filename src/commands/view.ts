@@ -21,15 +21,17 @@ export const options = (y: Argv) =>
     .example('$0 view', 'all runs and training runs of the working directory, live in a browser')
     .example('$0 view elsewhere --port 0', 'another directory, on any free port');
 
-type Args = Arguments<typeof options>;
-
 /** Address of the view. */
 type Output = { readonly url: string };
 
 export const finishing = 'closing the view';
 
 /** Serves the view until Ctrl-C. @param pages renders the pages of fine-tuning evaluations */
-export async function execute(args: Args, context: CommandContext, pages: GivenPages): Promise<number> {
+export async function execute(
+  args: Arguments<typeof options>,
+  context: CommandContext,
+  pages: GivenPages,
+): Promise<number> {
   const { addressFile } = await import('../view/admission.js');
   const { rootsOf } = await import('../runs/listing/listing.js');
   const { startView } = await import('../view/server.js');

@@ -20,9 +20,7 @@ export const options = (y: Argv) =>
     .example('$0 models check models/Qwen2.5-0.5B-Instruct', 'check that the model can run')
     .example('$0 models check tuned/adapter', 'check that the adapter fits its base');
 
-type Args = Arguments<typeof options>;
-
-export async function execute(args: Args, context: CommandContext): Promise<number> {
+export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { embeddedModel, modelDirectory } = await import('../../models/local/settings.js');
   const { adapterSummary, adapterRows, isAdapter } = await import(
     '../../models/local/summary/adapter-summary.js'

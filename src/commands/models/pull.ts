@@ -18,12 +18,10 @@ export const options = (y: Argv) =>
     )
     .example('$0 models pull hf:HuggingFaceTB/SmolLM2-135M-Instruct', 'into the Hugging Face cache');
 
-type Args = Arguments<typeof options>;
-
 /** Location of the model. */
 type Output = { readonly model: string; readonly path: string };
 
-export async function execute(args: Args, context: CommandContext): Promise<number> {
+export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { pullModel } = await import('../../models/local/stores/hf-download.js');
   const progress = createProgress({ quiet: args.quiet || args.json }, context);
   try {

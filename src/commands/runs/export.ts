@@ -23,10 +23,8 @@ export const options = (y: Argv) =>
     .option('json', common.json)
     .example("$0 export 'cartpole-*' --format parquet --out tables", 'runs, evaluations, episodes and calls');
 
-type Args = Arguments<typeof options>;
-
 export async function execute(
-  { format, json, ...args }: Args,
+  { format, json, ...args }: Arguments<typeof options>,
   { cwd, print }: CommandContext,
 ): Promise<number> {
   const { exportEventFiles, exportRuns, selectRuns } = await import('../../runs/tables/export.js');

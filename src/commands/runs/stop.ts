@@ -14,11 +14,12 @@ export const options = (y: Argv) =>
     .example('$0 stop latest', 'like Ctrl-C in its terminal; continue with policyloop resume latest')
     .example('$0 stop buffers/temperatures', 'stops the runs of a sweep, and starts no more');
 
-type Args = Arguments<typeof options>;
-
 type Output = readonly Stopped[];
 
-export async function execute(args: Args, { cwd, print }: CommandContext): Promise<number> {
+export async function execute(
+  args: Arguments<typeof options>,
+  { cwd, print }: CommandContext,
+): Promise<number> {
   const { stopRuns, stoppedText } = await import('../../runs/listing/stop.js');
   const { now, runs, runsDir, wait: seconds } = args;
   if (!(seconds >= 0))

@@ -18,12 +18,13 @@ export const options = (y: Argv) =>
     .example("$0 tag 'cartpole-*' paper figure-2", 'several runs at once')
     .example('$0 tag cartpole baseline --off', 'remove the tag');
 
-type Args = Arguments<typeof options>;
-
 /** The labels of each run. */
 type Output = readonly ({ readonly run: string } & Labels)[];
 
-export async function execute(args: Args, { cwd, print }: CommandContext): Promise<number> {
+export async function execute(
+  args: Arguments<typeof options>,
+  { cwd, print }: CommandContext,
+): Promise<number> {
   const { findAll } = await import('../../runs/listing/names.js');
   const { changeLabels } = await import('../../runs/listing/labels.js');
   const given = args.tags ?? [];
