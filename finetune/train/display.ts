@@ -27,7 +27,8 @@ export function showMetric(
       const { step, totalSteps } = metric;
       if (step > 0) progress.say(`resuming from the checkpoint after ${unit} ${step}`);
       progress.begin({ label: unit, total: totalSteps, value: step });
-      progress.pause('preparing the model for training', 60_000);
+      // The first step can take minutes to prepare; the pause is long enough to be shown at once.
+      progress.pause('preparing the training', 60_000);
       break;
     }
     case 'step': {

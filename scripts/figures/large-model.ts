@@ -17,7 +17,7 @@ interface ModelRun {
   readonly run: number;
   /** Recorded returns. */
   readonly recorded: readonly (readonly number[])[];
-  /** Mean return of the policy over 1,000 fresh episodes. */
+  /** Mean return of the policy over fresh episodes. */
   readonly means: readonly number[];
   /** Number of the behaviour in the order of first appearance. */
   readonly behaviours: readonly number[];
@@ -28,7 +28,7 @@ interface Search {
   readonly by: 'random' | 'hill-climb' | 'cma-es' | 'gp';
   readonly seed: number;
   readonly proposals: readonly number[];
-  /** After so many proposals: the mean of the policy with the best score over 1,000 fresh episodes. */
+  /** After so many proposals: the mean, over fresh episodes, of the policy with the best score so far. */
   readonly means: readonly number[];
 }
 

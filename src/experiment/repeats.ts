@@ -32,7 +32,7 @@ export function checkIn(experiment: Experiment, iteration: number): Check | unde
     const known = entriesBefore(buffer.entries, iteration);
     const failure = programs && (await programFailure(experiment, programs, known, [parameters, by], seeds));
     if (failure !== undefined || by === 'tuning') return failure;
-    if (!(await behaviour.isReady(known[0], comparedSeeds(experiment)))) return undefined;
+    if (!(await behaviour.prepare(known[0], comparedSeeds(experiment)))) return undefined;
     const others: readonly Earlier[] = [
       ...(await behaviour.similar(parameters, known)),
       ...beside.map((own) => ({ parameters: own, iteration })),

@@ -69,10 +69,10 @@ export class BehaviourTest {
   }
 
   /**
-   * False without observations on which policies can be told apart quickly. If the warm-up recorded none, the run's first
-   * policy plays for them, the same episodes after each resume.
+   * Makes sure that there are observations on which policies can be told apart quickly. If the warm-up recorded none, the
+   * run's first policy plays for them, the same episodes after each resume. @returns false if there are still none
    */
-  async isReady(first: Earlier | undefined, seeds: readonly number[]): Promise<boolean> {
+  async prepare(first: Earlier | undefined, seeds: readonly number[]): Promise<boolean> {
     if (this.#observations === 0 && first !== undefined) {
       const seen = await evaluate({ ...this.#setting, record: 'all' }, first.parameters, seeds).catch(
         ifFailed,
