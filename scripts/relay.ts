@@ -106,30 +106,35 @@ async function compare(own: readonly Source[]) {
     return evaluations;
   }
 
-  for (let seed = 1; seed <= Number(values.seeds); seed++) {
+  const seeds = Array.from({ length: Number(values.seeds) }, (_, i) => i + 1);
+  const isDone = (row: Record<string, unknown>) =>
+    done.has(keyOf({ environment: config.environment.id, ...row }));
+  for (const seed of seeds) {
     const random = warmupGenerator(seed);
     const policies: Evaluated[] = [];
     for (let i = 0; i < warmup; i++) policies.push(await scoreOf(seed, family.initial(random)));
     for (const search of searches) {
       const row = { by: 'random policies', run: 0, calls: 0, search, seed };
-      if (!done.has(keyOf({ environment: config.environment.id, ...row })))
-        await write(row, await continued(search, seed, policies));
+      if (!isDone(row)) await write(row, await continued(search, seed, policies));
     }
-    for (const [i, { evaluations }] of own.entries()) {
-      const model: Evaluated[] = [];
-      for (const { parameters } of evaluations.slice(0, largest(budgets)))
-        model.push(await scoreOf(seed, parameters));
-      const alone = { by: values.by, run: i + 1, calls: model.length, search: 'none', seed };
-      if (!done.has(keyOf({ environment: config.environment.id, ...alone }))) await write(alone, model);
-      for (const calls of numbers(values.calls))
+  }
+  for (const calls of numbers(values.calls))
+    for (const seed of seeds)
+      for (const [i, { evaluations }] of own.entries()) {
+        const model: Evaluated[] = [];
+        const longest = evaluations.slice(0, largest(budgets));
+        const alone = { by: values.by, run: i + 1, calls: longest.length, search: 'none', seed };
+        for (const { parameters } of isDone(alone) ? longest.slice(0, calls) : longest)
+          model.push(await scoreOf(seed, parameters));
+        if (!isDone(alone)) {
+          await write(alone, model);
+          done.add(keyOf({ environment: config.environment.id, ...alone }));
+        }
         for (const search of searches) {
           const row = { by: values.by, run: i + 1, calls, search, seed };
-          if (!done.has(keyOf({ environment: config.environment.id, ...row })))
-            await write(row, await continued(search, seed, model.slice(0, calls)));
+          if (!isDone(row)) await write(row, await continued(search, seed, model.slice(0, calls)));
         }
-    }
-    scored.clear();
-  }
+      }
   await task.close?.();
 }
 
