@@ -45,7 +45,7 @@ const measuring = confirmationSeeds(0, 'inspection', Number(values.fresh));
 const { signal } = new AbortController();
 const done = new Set<string>();
 const keyOf = (row: Record<string, unknown>) =>
-  JSON.stringify([row['environment'], row['by'], row['run'], row['calls'], row['search'], row['seed']]);
+  JSON.stringify([row.environment, row.by, row.run, row.calls, row.search, row.seed]);
 if (existsSync(file))
   for (const line of readFileSync(file, 'utf8').trimEnd().split('\n')) done.add(keyOf(JSON.parse(line)));
 

@@ -34,7 +34,6 @@ interface Estimate {
 type Arm = ReadonlyMap<number, ReadonlyMap<number, number>>;
 
 const searches = { gp: 'Gaussian process', 'cma-es': 'CMA-ES', 'hill-climb': 'hill climbing' } as const;
-const random = 'random policies';
 const resamples = 4000;
 
 const armOf = (rows: readonly Row[], at: number): Arm =>
@@ -54,11 +53,11 @@ function estimate(arm: Arm, range: Interval, from?: Arm): Estimate {
   const seeds = [...arm.values().next().value!.keys()].filter((seed) =>
     [...arm.values(), ...(from?.values() ?? [])].every((own) => own.has(seed)),
   );
-  const valueOf = (own: Arm, run: number, seed: number) => (own.get(run) ?? own.get(0)!).get(seed)!;
+  const returnOf = (own: Arm, run: number, seed: number) => (own.get(run) ?? own.get(0)!).get(seed)!;
   const meanOver = (someRuns: readonly number[], someSeeds: readonly number[]) =>
     mean(
       someRuns.flatMap((run) =>
-        someSeeds.map((seed) => valueOf(arm, run, seed) - (from ? valueOf(from, run, seed) : 0)),
+        someSeeds.map((seed) => returnOf(arm, run, seed) - (from ? returnOf(from, run, seed) : 0)),
       ),
     );
   const centre = meanOver(runs, seeds);
