@@ -44,8 +44,8 @@ const searches = values.searches.split(',') as Exclude<BaselineName, 'genetic'>[
 const measuring = confirmationSeeds(0, 'inspection', Number(values.fresh));
 const { signal } = new AbortController();
 const done = new Set<string>();
-const keyOf = (row: Record<string, unknown>) =>
-  JSON.stringify([row.environment, row.by, row.run, row.calls, row.search, row.seed]);
+const keyOf = ({ at = budgets, by, calls, environment, run, search, seed }: Record<string, unknown>) =>
+  JSON.stringify([at, by, calls, environment, run, search, seed]);
 if (existsSync(file))
   for (const line of readFileSync(file, 'utf8').trimEnd().split('\n')) done.add(keyOf(JSON.parse(line)));
 

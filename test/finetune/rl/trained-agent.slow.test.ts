@@ -114,7 +114,7 @@ it('the blackjack example runs with the package’s exports', { timeout: 120_000
     exports: Record<string, { default: string }>;
   };
   const exported = (name: string) => pathToFileURL(built(exports[name]!.default.replace('./dist/', ''))).href;
-  const text = readFileSync('examples/blackjack-agent.mts', 'utf8')
+  const text = readFileSync('examples/learning-agent/blackjack.mts', 'utf8')
     .replace("'policyloop'", `'${exported('.')}'`)
     .replace("'policyloop/finetune'", `'${exported('./finetune')}'`);
   const file = join(temporaryDirectory(), 'example.mts');

@@ -2,7 +2,7 @@
  * A short agent that learns Blackjack by PPO while it plays: offline, with a tiny model from scratch, or with an adapter
  * for your own model, which is written to tuned/blackjack.
  *
- * Run: npm run build && npx tsx examples/blackjack-agent.mts [SEED] [EPISODES] [--model PATH]
+ * Run: npm run build && npx tsx examples/learning-agent/blackjack.mts [SEED] [EPISODES] [--model PATH]
  */
 import { parseArgs } from 'node:util';
 import { createGenerator, makeEnvironment } from 'policyloop';

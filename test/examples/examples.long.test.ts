@@ -1,0 +1,8 @@
+import { examples, testExamples } from '../support/examples.js';
+
+/** They train a model for a minute or more (examples.slow.test.ts), or need a checkout. */
+const others = ['fine-tuning', 'learning-agent'];
+testExamples(
+  examples.filter((name) => !others.includes(name)),
+  120_000,
+);

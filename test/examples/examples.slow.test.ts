@@ -1,0 +1,3 @@
+import { testExamples } from '../support/examples.js';
+
+testExamples(['fine-tuning'], 600_000);
