@@ -80,8 +80,8 @@ describe('import cycles', () => {
   });
 });
 
-it('docs/design.md lists the folders in order, one per line', () => {
-  const design = readFileSync(join(root, 'docs', 'design.md'), 'utf8');
+it('docs/explanation/design.md lists the folders in order, one per line', () => {
+  const design = readFileSync(join(root, 'docs', 'explanation', 'design.md'), 'utf8');
   const tree = design.slice(design.indexOf('## The tree')).split('```')[1]!;
   const drawn = (folder: string) => {
     const lines = tree.split(new RegExp(`^${folder}/$`, 'm'))[1]!.split(/^\S/m)[0]!;

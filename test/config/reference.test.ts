@@ -89,9 +89,9 @@ describe('configReference', () => {
   });
 });
 
-describe('docs/configuration.md', () => {
+describe('docs/reference/configuration.md', () => {
   it('shows configs that load', () => {
-    const examples = [...read('docs/configuration.md').matchAll(/```yaml\n(.*?)```/gs)].map(
+    const examples = [...read('docs/reference/configuration.md').matchAll(/```yaml\n(.*?)```/gs)].map(
       ([, yaml]) => yaml!,
     );
     const configs = examples.filter((yaml) => yaml.includes('environment:'));
