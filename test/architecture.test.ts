@@ -146,8 +146,8 @@ describe('budgets', () => {
     expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(79_530);
   });
 
-  it('50,000 lines of tests', () => {
-    expect(linesOf(['test'], /\.ts$/)).toBeLessThanOrEqual(50_000);
+  it('50,150 lines of tests', () => {
+    expect(linesOf(['test'], /\.ts$/)).toBeLessThanOrEqual(50_150);
   });
 
   it('7,000 lines in scripts and bench, without the recorded rows', () => {
