@@ -1,5 +1,5 @@
 /**
- * Records the rows of docs/large-model.md: the policies that a large model proposed, played on fresh episodes, and
+ * Records the rows of docs/results/large-model.md: the policies that a large model proposed, played on fresh episodes, and
  * what searches find with as many evaluations.
  * Run: npx tsx scripts/large-model.ts MountainCar-v0 1000 FILE.csv... >> rows.jsonl (1000: fresh episodes per policy)
  */

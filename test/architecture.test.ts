@@ -80,8 +80,8 @@ describe('import cycles', () => {
   });
 });
 
-it('docs/design.md lists the folders in order, one per line', () => {
-  const design = readFileSync(join(root, 'docs', 'design.md'), 'utf8');
+it('docs/explanation/design.md lists the folders in order, one per line', () => {
+  const design = readFileSync(join(root, 'docs', 'explanation', 'design.md'), 'utf8');
   const tree = design.slice(design.indexOf('## The tree')).split('```')[1]!;
   const drawn = (folder: string) => {
     const lines = tree.split(new RegExp(`^${folder}/$`, 'm'))[1]!.split(/^\S/m)[0]!;
@@ -146,8 +146,8 @@ describe('budgets', () => {
     expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(79_530);
   });
 
-  it('50,000 lines of tests', () => {
-    expect(linesOf(['test'], /\.ts$/)).toBeLessThanOrEqual(50_000);
+  it('50,150 lines of tests', () => {
+    expect(linesOf(['test'], /\.ts$/)).toBeLessThanOrEqual(50_150);
   });
 
   it('7,000 lines in scripts and bench, without the recorded rows', () => {

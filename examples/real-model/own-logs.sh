@@ -1,5 +1,5 @@
 #!/bin/sh
-# From your own logs to a better model (docs/finetuning.md): the runs of a model and of two baselines on three tasks train
+# From your own logs to a better model (docs/results/own-logs.md): the runs of a model and of two baselines on three tasks train
 # the model, which is then evaluated on two other tasks. Each command resumes where it stopped.
 # Arguments are settings of the training; for Qwen2.5-Coder-0.5B: own-logs.sh method.compute=int8 learningRate=5e-4
 set -e

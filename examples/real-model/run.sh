@@ -9,7 +9,7 @@ work=$here/work
 model=${MODEL:-$work/model.gguf} # or hf:ORG/NAME, ollama:NAME
 
 if [ -z "$MODEL" ] && [ ! -e "$model" ]; then
-  echo "put SmolLM2-135M-Instruct there first, or name it by MODEL, as docs/real-model.md says: $model" >&2
+  echo "put SmolLM2-135M-Instruct there first, or name it by MODEL, as docs/tutorials/real-model.md says: $model" >&2
   exit 2
 fi
 $policyloop sweep "$here/collect.yaml" environment.options.seed=1..100 --out "$work/runs"

@@ -83,5 +83,5 @@ export function withoutDuplicates(examples: readonly Example[]): readonly Exampl
 export const rowFormats = ['jsonl', 'trl-sft', 'trl-dpo', 'openai-sft', 'openai-dpo'] as const;
 export type RowFormat = (typeof rowFormats)[number];
 
-/** Numbers of training examples in docs/tutorial.md and docs/real-model.md. */
+/** Numbers of training examples in docs/tutorials/fine-tune.md and docs/tutorials/real-model.md. */
 export const usualExamples = { least: 594, most: 1648 };

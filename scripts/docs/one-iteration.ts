@@ -1,4 +1,4 @@
-/** Generates docs/one-iteration.md: one iteration of a real run, from its prompt to the next one, taken from the logs. */
+/** Generates docs/tutorials/one-iteration.md: one iteration of a real run, from its prompt to the next one, taken from the logs. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -94,7 +94,7 @@ ${fenced(entry.returns.join(' '))}
 
 The mean is **${entry.score}**; the previous best was ${before.score}, from ${placeOf(before)}. The first episode lasts ${entry.lengths[0]} steps:
 
-![First episode of the policy from iteration ${shownIteration}](pictures/one-iteration.svg)
+![First episode of the policy from iteration ${shownIteration}](../pictures/one-iteration.svg)
 
 ${stepTable(opened)}
 
@@ -107,7 +107,7 @@ ${fenced(remembered)}
 
 The run directory holds everything above: the messages and the reply in \`calls.jsonl\`, the parameters and returns in
 \`evaluations.jsonl\`, the steps in \`episodes.jsonl\`. \`report.html\` shows every iteration in this way.
-The [decision records](design.md#decisions) cover the rest, such as corrections of replies and the confirmation at the end of a run.
+The [decision records](../explanation/design.md#decisions) cover the rest, such as corrections of replies and the confirmation at the end of a run.
 `,
   };
 }

@@ -58,7 +58,7 @@ function writePicture(name: string, content: string | Buffer): void {
 try {
   const run = await playShownRun(join(place, 'quickstart'));
   const { page, picture } = await oneIteration(run);
-  writeFileSync(join(docs, 'one-iteration.md'), page);
+  writeFileSync(join(docs, 'tutorials', 'one-iteration.md'), page);
   writePicture('one-iteration.svg', picture);
   await writeEpisodes(run);
   await writeScreenshot(run, 'report.png');

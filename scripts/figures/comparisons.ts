@@ -1,5 +1,5 @@
 /**
- * Computes the figures of docs/ablations.md: what a critic gains over plain runs and baselines, at equal evaluations.
+ * Computes the figures of docs/results/ablations.md: what a critic gains over plain runs and baselines, at equal evaluations.
  * Run: npx tsx scripts/figures/comparisons.ts [--page]
  */
 import { publish, readRows, tableOf } from './rows.js';
@@ -134,4 +134,4 @@ function comparisonReport(rows: readonly Row[]): string {
   ].join('\n');
 }
 
-publish('docs/ablations.md', comparisonReport(readRows<Row>('comparisons')));
+publish('docs/results/ablations.md', comparisonReport(readRows<Row>('comparisons')));

@@ -284,4 +284,4 @@ function figures(rows: readonly (Simulated | Floor | Played)[]): string {
 
 const at = process.argv.indexOf('--record');
 if (at > 0) await record(process.argv.slice(at + 1));
-else publish('docs/decisions/03-seeds-and-confirmation.md', figures(readRows('confirmation')));
+else publish('docs/explanation/decisions/03-seeds-and-confirmation.md', figures(readRows('confirmation')));

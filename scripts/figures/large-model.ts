@@ -1,5 +1,5 @@
 /**
- * Computes the figures and charts of docs/large-model.md: what the proposals of a large model are worth.
+ * Computes the figures and charts of docs/results/large-model.md: what the proposals of a large model are worth.
  * Run: npx tsx scripts/figures/large-model.ts [--page]
  */
 import { groupedBy } from '../../src/base/grouped.js';
@@ -89,7 +89,7 @@ function reached(environment: string, own: readonly (ModelRun | Search)[]): stri
     `${label}, ${runs} runs`,
     ...at.map(({ centre, interval: [low, high] }) => `${number(centre)} [${number(low)}, ${number(high)}]`),
   ]);
-  return `![${environment}: best policy so far](pictures/${picture})\n\n${tableOf(['proposals', ...budgets.map(String)], cells)}`;
+  return `![${environment}: best policy so far](../pictures/${picture})\n\n${tableOf(['proposals', ...budgets.map(String)], cells)}`;
 }
 
 /** The smallest difference between two means of as many episodes that is more than luck, in pooled recorded returns. */
@@ -141,11 +141,11 @@ function runsOf(environment: string, runs: readonly ModelRun[]): string {
     'noise floor',
     'differ by less',
   ];
-  return `${tableOf(header, runs.map(described))}\n![${environment}: distinct behaviours](pictures/${picture})\n`;
+  return `${tableOf(header, runs.map(described))}\n![${environment}: distinct behaviours](../pictures/${picture})\n`;
 }
 
 let figures = '';
 for (const [environment, own] of groupedBy(rows, (row) => row.environment)) {
   figures += `### ${environment}\n\n${reached(environment, own)}\n${runsOf(environment, own.filter(isModel))}\n`;
 }
-publish('docs/large-model.md', figures);
+publish('docs/results/large-model.md', figures);

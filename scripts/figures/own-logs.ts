@@ -1,5 +1,5 @@
 /**
- * Computes the figures of docs/finetuning.md: models before and after training on their own logs.
+ * Computes the figures of docs/results/own-logs.md: models before and after training on their own logs.
  * Run: npx tsx scripts/figures/own-logs.ts
  */
 import { join } from 'node:path';

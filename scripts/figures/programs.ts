@@ -1,5 +1,5 @@
 /**
- * Computes the figures of docs/programs.md: programs by language models, compared with parameters and baselines.
+ * Computes the figures of docs/results/programs.md: programs by language models, compared with parameters and baselines.
  * Run: npx tsx scripts/figures/programs.ts [--page]
  */
 import { mean, sum } from '../../src/statistics/descriptive.js';
@@ -137,4 +137,4 @@ function replies(): string {
 }
 
 const byModels = `\n### Paired differences\n\n${differences()}\n### Replies\n\n${replies()}`;
-publish('docs/programs.md', returns() + byModels);
+publish('docs/results/programs.md', returns() + byModels);

@@ -1,5 +1,5 @@
 /**
- * Computes the figures of docs/real-models.md: models that run on a laptop, as proposers.
+ * Computes the figures of docs/results/real-models.md: models that run on a laptop, as proposers.
  * Run: npx tsx scripts/figures/real-models.ts [--page]
  */
 import { mean, sum } from '../../src/statistics/descriptive.js';
@@ -145,4 +145,4 @@ const rows = readRows<Row>('real-models');
 const names = [...new Set(rows.map(({ task }) => task))];
 const note = `Tasks: ${names.join(', ')}. Shares with exact 95 % intervals. Return: mean over tasks of the best policy on 100 fresh episodes, normalised (0: random search with 100 evaluations; 1: the best known; cut at −1), with a 95 % interval from seeds resampled within tasks.`;
 const text = `${note}\n\n${defaults(rows)}\n### Settings compared\n\nEight proposals for one prompt after ten random policies, twice, without corrections.\n\n${comparedArms(readRows<Row>('real-models-groups'))}`;
-publish('docs/real-models.md', text);
+publish('docs/results/real-models.md', text);

@@ -1,5 +1,5 @@
 /**
- * Computes the figures of docs/repeats.md: whether `repeats: behaviour` and rounded scores help.
+ * Computes the figures of docs/results/repeats.md: whether `repeats: behaviour` and rounded scores help.
  * Run: npx tsx scripts/figures/repeats.ts [--page]
  */
 import { groupedBy } from '../../src/base/grouped.js';
@@ -78,4 +78,4 @@ const header = [
   'rounded',
 ];
 const groups = groupedBy(readRows<Row>('repeats'), ({ environment, model }) => `${model}|${environment}`);
-publish('docs/repeats.md', tableOf(header, [...groups.values()].map(lineOf)));
+publish('docs/results/repeats.md', tableOf(header, [...groups.values()].map(lineOf)));

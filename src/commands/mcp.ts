@@ -15,7 +15,7 @@ export const options = (y: Argv) =>
       describe: "Project directory, for clients that don't start in it (default: the current directory)",
     })
     .option('runs-dir', common.runsDir)
-    .epilogue('For Model Context Protocol clients; docs/automation.md shows how to configure them.')
+    .epilogue('For Model Context Protocol clients; docs/how-to/automation.md shows how to configure them.')
     .example('$0 mcp', 'runs, comparisons and checks as tools for an assistant')
     .example('$0 mcp --allow-runs', 'also start experiments, each in its own process');
 

@@ -98,7 +98,7 @@ export const programSchema = z.strictObject({
   kind: z
     .literal('program')
     .describe(
-      'JavaScript functions `act(observation, memory, constants)`, which run in a sandbox (docs/programs.md)',
+      'JavaScript functions `act(observation, memory, constants)`, which run in a sandbox (docs/how-to/programs.md)',
     ),
   edits: z
     .boolean()

@@ -101,7 +101,7 @@ export function createCmaEs(config: CmaEsConfig): Baseline {
   };
 }
 
-/** Defaults if sigma isn't set, tuned as described in docs/tasks.md; `share` is sigma as a share of the range. */
+/** Defaults if sigma isn't set, tuned as described in docs/results/tasks.md; `share` is sigma as a share of the range. */
 const tuned = { share: 1 / 3, population: 6 } as const;
 
 function startSearch(task: Task, config: CmaEsConfig): Search {

@@ -6,7 +6,7 @@ import { type Baseline, evaluatedKeys, foldHistory, sampleUnseen, type Task } fr
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
 import { programBaseline, randomPrograms } from './programs.js';
 
-/** Standard deviation of a hill-climbing step as a share of the range, tuned as described in docs/tasks.md. */
+/** Standard deviation of a hill-climbing step as a share of the range, tuned as described in docs/results/tasks.md. */
 const hillStep = 1 / 6;
 
 /** Uniform random search; for programs, draws random programs. */

@@ -64,7 +64,7 @@ it('an override and the section of a stage give the same advice', () => {
   expect(() => load('{provider: random}', 'critic.model.provider=anthropic')).toThrow(anthropic);
 });
 
-test.each(servers)('docs/providers.md shows the section of $name', ({ source }) => {
+test.each(servers)('docs/reference/providers.md shows the section of $name', ({ source }) => {
   const section = /^model:\n(?: {2}.*\n)+/m.exec(source)![0];
-  expect(readFileSync(join(packageRoot(), 'docs/providers.md'), 'utf8')).toContain(section);
+  expect(readFileSync(join(packageRoot(), 'docs/reference/providers.md'), 'utf8')).toContain(section);
 });

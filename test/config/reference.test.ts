@@ -89,9 +89,9 @@ describe('configReference', () => {
   });
 });
 
-describe('docs/configuration.md', () => {
+describe('docs/how-to/configs.md', () => {
   it('shows configs that load', () => {
-    const examples = [...read('docs/configuration.md').matchAll(/```yaml\n(.*?)```/gs)].map(
+    const examples = [...read('docs/how-to/configs.md').matchAll(/```yaml\n(.*?)```/gs)].map(
       ([, yaml]) => yaml!,
     );
     const configs = examples.filter((yaml) => yaml.includes('environment:'));

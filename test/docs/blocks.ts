@@ -7,8 +7,8 @@ export const root = resolve(import.meta.dirname, '../..');
 /** The pages whose commands a reader may paste. */
 export const pages: readonly string[] = [
   'README.md',
-  ...readdirSync(join(root, 'docs'))
-    .filter((name) => name.endsWith('.md'))
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md') && !name.startsWith('log/'))
     .sort()
     .map((name) => `docs/${name}`),
 ];

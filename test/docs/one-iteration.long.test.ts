@@ -1,4 +1,4 @@
-/** docs/one-iteration.md says what the run says: the run is played again. */
+/** docs/tutorials/one-iteration.md says what the run says: the run is played again. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -6,9 +6,9 @@ import { oneIteration, playShownRun, shownIteration } from '../../scripts/docs/o
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { root } from './blocks.js';
 
-it('docs/one-iteration.md shows what the embedded model does', async () => {
+it('docs/tutorials/one-iteration.md shows what the embedded model does', async () => {
   const run = await playShownRun(join(temporaryDirectory(), 'one'), shownIteration + 1);
   const { page, picture } = await oneIteration(run);
-  expect(page).toBe(readFileSync(join(root, 'docs/one-iteration.md'), 'utf8'));
+  expect(page).toBe(readFileSync(join(root, 'docs/tutorials/one-iteration.md'), 'utf8'));
   expect(picture).toBe(readFileSync(join(root, 'docs/pictures/one-iteration.svg'), 'utf8'));
 });

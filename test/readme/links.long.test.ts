@@ -99,7 +99,7 @@ describe('links in Markdown files', () => {
     });
     const [{ files }] = JSON.parse(packed) as [{ files: readonly { path: string }[] }];
     const paths = new Set(files.map(({ path }) => path));
-    expect([...paths]).toContain('docs/configuration.md');
+    expect([...paths]).toContain('docs/reference/configuration.md');
     expect(problemsOf(paths)).toEqual([]);
   });
 

@@ -40,8 +40,8 @@ function readRun(name: string) {
 
 describe('examples in the documents', () => {
   it('the custom environment gives a completed run that commands can read and resume', () => {
-    const [code] = blocks('docs/modules.md', 'js');
-    const [config] = blocks('docs/modules.md', 'yaml');
+    const [code] = blocks('docs/how-to/modules.md', 'js');
+    const [config] = blocks('docs/how-to/modules.md', 'yaml');
     writeFileSync(join(cwd, 'my-env.mjs'), code!);
     writeFileSync(join(cwd, 'my-env.yaml'), config!);
     const told = policyloop('run', 'my-env.yaml', '--run-dir', 'buffers/own', '--json');
@@ -55,7 +55,7 @@ describe('examples in the documents', () => {
   });
 
   it('the library example with a custom model gives a completed run that commands can read', () => {
-    const [code] = blocks('docs/library.md', 'js');
+    const [code] = blocks('docs/how-to/library.md', 'js');
     writeFileSync(join(cwd, 'library.mjs'), code!);
     expect(node('library.mjs')).toMatch(/^completed [\d.]+ .*buffers[\\/]mine\n$/);
     readRun('mine');

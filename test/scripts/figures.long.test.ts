@@ -17,9 +17,9 @@ it('holds in every page', () => {
 it('is checked: another figure fails and is named', () => {
   vi.spyOn(process, 'argv', 'get').mockReturnValue(['node', 'figures.ts', '--check']);
   const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-  publish('docs/ablations.md', 'another figure');
+  publish('docs/results/ablations.md', 'another figure');
   expect(process.exitCode).toBe(1);
   expect(written.mock.calls.join()).toMatch(
-    /^docs\/ablations\.md:\d+ differs from the rows:\n.*\n {2}another figure/,
+    /^docs\/results\/ablations\.md:\d+ differs from the rows:\n.*\n {2}another figure/,
   );
 });

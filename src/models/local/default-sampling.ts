@@ -11,7 +11,7 @@ type Sampled = Pick<
 
 /**
  * The sampling settings of a new run. Free text is sampled as the publisher recommends. Under a constraint, those
- * settings make the model repeat the shown parameters (docs/real-models.md), so the full distribution is sampled.
+ * settings make the model repeat the shown parameters (docs/results/real-models.md), so the full distribution is sampled.
  */
 export function defaultSampling(model: Sampled): Sampling {
   const path = modelDirectory(model.path);

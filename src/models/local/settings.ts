@@ -65,7 +65,7 @@ export const localSchema = z.strictObject({
     .literal('local')
     .describe('A Hugging Face model directory or GGUF file, run on this machine with onnxruntime'),
   path: about(
-    'Hugging Face directory (docs/local-models.md lists the families) or GGUF file; `hf:ORG/NAME[:FILE.gguf]` in the Hugging Face cache; `package:PATH` in this package (default: the embedded model)',
+    'Hugging Face directory (docs/reference/local-models.md lists the families) or GGUF file; `hf:ORG/NAME[:FILE.gguf]` in the Hugging Face cache; `package:PATH` in this package (default: the embedded model)',
     z.string().default(embeddedModel),
     { format: 'path', aliases: ['name', 'model', 'file'] },
   ),

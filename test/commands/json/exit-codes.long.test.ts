@@ -1,4 +1,4 @@
-/** Every command exits as the table in docs/automation.md says: each is run for each of its codes. */
+/** Every command exits as the table in docs/reference/exit-codes.md says: each is run for each of its codes. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -119,7 +119,7 @@ const elsewhere: Readonly<Record<string, string>> = {
 
 /** The rows of the table: the codes of each command but 0 and 2. */
 function documented(): ReadonlyMap<string, readonly number[]> {
-  const text = readFileSync(resolve(import.meta.dirname, '../../../docs/automation.md'), 'utf8');
+  const text = readFileSync(resolve(import.meta.dirname, '../../../docs/reference/exit-codes.md'), 'utf8');
   const table = text.slice(text.indexOf('| command | 1 | 130 |')).split('\n\n', 1)[0]!;
   const rows = table.split('\n').slice(2);
   return new Map(

@@ -1,4 +1,4 @@
-/** The configs of docs/real-model.md, as far as they go without the model. */
+/** The configs of docs/tutorials/real-model.md, as far as they go without the model. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

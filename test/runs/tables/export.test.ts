@@ -122,7 +122,7 @@ describe('policyloop export', () => {
       const [header] = readFileSync(join(cwd, 'csv', `${table}.csv`), 'utf8').split('\n');
       expect(header).toBe(tables[table].columns.map(({ name }) => name).join(','));
     }
-    const docs = readFileSync(join(root, 'docs/runs.md'), 'utf8');
+    const docs = readFileSync(join(root, 'docs/reference/run-files.md'), 'utf8');
     const documented = [...docs.matchAll(/^\| `(\w+)` \| ([A-Z]+) \|/gm)].map(([, name, type]) => ({
       name,
       type,
