@@ -1,6 +1,7 @@
 /**
  * Records what a search finds that continues from a model's first proposals, compared with the same search from random
- * policies and with the model alone. Records of other systems and runs of `policyloop` are read as by `policyloop audit`.
+ * policies and with the model alone. Records of other systems and runs of `policyloop` are read as by `policyloop audit`;
+ * runs of one task have different seeds. `--calls` counts a run's evaluations, the warm-up included.
  * Each row is one search: the fresh mean returns of the policy with the best score after so many evaluations.
  * Run: npx tsx scripts/relay.ts ROWS.jsonl --seeds 10 --calls 5,10,20,40,80 --searches gp,cma-es,hill-climb
  *      --at 50,100,150,200 --fresh 1000 [--environment MountainCar-v0] SOURCE... (appends; rows that are there stay)
@@ -106,7 +107,11 @@ async function compare(own: readonly Source[]) {
     return evaluations;
   }
 
-  const seeds = Array.from({ length: Number(values.seeds) }, (_, i) => i + 1);
+  // A run is continued with its own seed only: its scores stay as the model saw them.
+  const isRun = values.environment === undefined;
+  const seeds = isRun
+    ? [...new Set(own.map((source) => source.config.seed))]
+    : Array.from({ length: Number(values.seeds) }, (_, i) => i + 1);
   const isDone = (row: Record<string, unknown>) =>
     done.has(keyOf({ environment: config.environment.id, ...row }));
   for (const seed of seeds) {
@@ -120,7 +125,8 @@ async function compare(own: readonly Source[]) {
   }
   for (const calls of numbers(values.calls))
     for (const seed of seeds)
-      for (const [i, { evaluations }] of own.entries()) {
+      for (const [i, { config: recorded, evaluations }] of own.entries()) {
+        if (isRun && recorded.seed !== seed) continue;
         const model: Evaluated[] = [];
         const longest = evaluations.slice(0, largest(budgets));
         const alone = { by: values.by, run: i + 1, calls: longest.length, search: 'none', seed };

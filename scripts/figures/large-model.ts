@@ -8,6 +8,7 @@ import { clipped } from '../../src/statistics/bootstrap.js';
 import { largest, mean, standardDeviation } from '../../src/statistics/descriptive.js';
 import { meanInterval95, studentQuantile975 } from '../../src/statistics/distributions.js';
 import { drawChart } from './chart.js';
+import { relayFigures } from './relay.js';
 import { publish, readRows, tableOf } from './rows.js';
 
 /** A run of the model; the lists have one item per proposal. */
@@ -148,4 +149,4 @@ let figures = '';
 for (const [environment, own] of groupedBy(rows, (row) => row.environment)) {
   figures += `### ${environment}\n\n${reached(environment, own)}\n${runsOf(environment, own.filter(isModel))}\n`;
 }
-publish('docs/results/large-model.md', figures);
+publish('docs/results/large-model.md', figures + relayFigures());

@@ -1,7 +1,6 @@
-/** Figures of docs/large-model.md: a search that continues from a model's first proposals. */
-
-import { groupedBy } from '../../src/base/grouped.js';
+/** Figures of docs/results/large-model.md: a search that continues from a model's first proposals. */
 import { createGenerator } from '../../src/base/random/generator.js';
+import { groupedBy } from '../../src/base/grouped.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { clipped, differenceRange, type Interval } from '../../src/statistics/bootstrap.js';
 import { ascending, mean, quantile } from '../../src/statistics/descriptive.js';
@@ -15,6 +14,7 @@ interface Row {
   readonly by: string;
   /** Number of the model's run; 0 for random policies. */
   readonly run: number;
+  /** Evaluations before the search: the model's proposals, and the warm-up of `policyloop`'s own runs. */
   readonly calls: number;
   /** `none`: the model alone. */
   readonly search: 'gp' | 'cma-es' | 'hill-climb' | 'none';
@@ -25,122 +25,142 @@ interface Row {
   readonly solved: number;
 }
 
-interface Estimate {
-  readonly centre: number;
-  readonly interval: Interval | undefined;
-}
-
 /** Values of an arm by run of the model and seed. */
 type Arm = ReadonlyMap<number, ReadonlyMap<number, number>>;
 
 const searches = { gp: 'Gaussian process', 'cma-es': 'CMA-ES', 'hill-climb': 'hill climbing' } as const;
 const resamples = 4000;
 
-const armOf = (rows: readonly Row[], at: number): Arm =>
-  new Map(
-    [...groupedBy(rows, ({ run }) => run)].map(([run, own]) => [
-      run,
-      new Map(own.map((row) => [row.seed, row.means[row.at.indexOf(at)]!])),
-    ]),
+function armOf(rows: readonly Row[], at: number): Arm {
+  const own = groupedBy(
+    rows.filter((row) => row.at.includes(at)),
+    ({ run }) => run,
   );
+  const byRun = [...own].map(
+    ([run, some]) => [run, new Map(some.map((row) => [row.seed, row.means[row.at.indexOf(at)]!]))] as const,
+  );
+  return new Map(byRun);
+}
 
 /**
- * Mean of an arm, or its mean difference from another, with a 95% interval: the model's runs and the seeds are drawn with
- * replacement, the same ones for both arms. Tails are widened as Student's t with as many runs, or seeds if there is one.
+ * Mean of an arm, or its mean difference from another, with a 95% interval if there are three values: runs of the model
+ * and seeds are drawn with replacement, the same ones for both arms. Tails are widened as in Student's t with as many
+ * runs, or seeds if each run has one.
  */
-function estimate(arm: Arm, range: Interval, from?: Arm): Estimate {
+function estimate(arm: Arm, range: Interval, from?: Arm): string {
+  const returnOf = (own: Arm, run: number, seed: number) => (own.get(run) ?? own.get(0))?.get(seed);
   const runs = [...arm.keys()];
-  const seeds = [...arm.values().next().value!.keys()].filter((seed) =>
-    [...arm.values(), ...(from?.values() ?? [])].every((own) => own.has(seed)),
+  const seeds = [...new Set([...arm.values()].flatMap((own) => [...own.keys()]))];
+  const values = new Map(
+    runs.flatMap((run) =>
+      seeds.flatMap((seed) => {
+        const [value, base] = [returnOf(arm, run, seed), from ? returnOf(from, run, seed) : 0];
+        return value === undefined || base === undefined ? [] : [[`${run} ${seed}`, value - base] as const];
+      }),
+    ),
   );
-  const returnOf = (own: Arm, run: number, seed: number) => (own.get(run) ?? own.get(0)!).get(seed)!;
-  const meanOver = (someRuns: readonly number[], someSeeds: readonly number[]) =>
-    mean(
-      someRuns.flatMap((run) =>
-        someSeeds.map((seed) => returnOf(arm, run, seed) - (from ? returnOf(from, run, seed) : 0)),
-      ),
-    );
-  const centre = meanOver(runs, seeds);
-  const count = runs.length > 1 ? runs.length : seeds.length;
-  if (count < 3) return { centre, interval: undefined };
+  const isCrossed = runs.length > 1 && values.size > runs.length;
+  const centre = mean([...values.values()]);
+  const count = isCrossed ? runs.length : values.size;
+  if (values.size === 0) return '';
+  if (count < 3) return number(centre);
   const generator = createGenerator(0);
-  const drawn = (values: readonly number[]) =>
-    values.map(() => values[generator.integers(0, values.length)]!);
-  const means = ascending(Array.from({ length: resamples }, () => meanOver(drawn(runs), drawn(seeds))));
+  const drawn = <T>(from_: readonly T[]) => from_.map(() => from_[generator.integers(0, from_.length)]!);
+  const resampled = () => {
+    if (!isCrossed) return mean(drawn([...values.values()]));
+    const [someRuns, someSeeds] = [drawn(runs), drawn(seeds)];
+    const cells = someRuns.flatMap((run) => someSeeds.map((seed) => values.get(`${run} ${seed}`)));
+    return mean(cells.filter((value) => value !== undefined));
+  };
+  const means = ascending(Array.from({ length: resamples }, resampled));
   const tail = normalTail(Math.sqrt(count / (count - 1)) * studentQuantile975(count - 1));
-  const interval: Interval = [quantile(means, tail), quantile(means, 1 - tail)];
-  return { centre, interval: clipped(interval, from ? differenceRange(range) : range, centre) };
+  const [low, high] = clipped(
+    [quantile(means, tail), quantile(means, 1 - tail)],
+    from ? differenceRange(range) : range,
+    centre,
+  );
+  const text = `${number(centre)} [${number(low)}, ${number(high)}]`;
+  return from !== undefined && low * high > 0 ? `**${text}**` : text;
 }
 
 const number = (value: number) =>
   value.toLocaleString('en', { maximumFractionDigits: 1, minimumFractionDigits: 1 }).replace('-', '−');
 
-function shown({ centre, interval }: Estimate, isDifference = false): string {
-  if (interval === undefined) return number(centre);
-  const text = `${number(centre)} [${interval.map(number).join(', ')}]`;
-  return isDifference && interval[0] * interval[1] > 0 ? `**${text}**` : text;
-}
+const rangeOf = (environment: string) => returnRange({ id: environment, options: {} }, { maxSteps: 1000 });
 
-function figuresOf(environment: string, rows: readonly Row[]): string {
-  const range = returnRange({ id: environment, options: {} }, { maxSteps: 1000 });
+function ofRecord(environment: string, rows: readonly Row[]): string {
+  const range = rangeOf(environment);
   const alone = rows.filter(({ search }) => search === 'none');
-  const calls = [...new Set(rows.filter(({ search }) => search !== 'none').map((row) => row.calls))].sort(
-    (a, b) => a - b,
-  );
-  const seeds = new Set(alone.map(({ seed }) => seed)).size;
-  let text = `${new Set(alone.map(({ run }) => run)).size} runs of the model × ${seeds} seeds.\n\n`;
-  const of = (search: string, first: number) =>
-    rows.filter((row) => row.search === search && row.calls === first);
-  for (const at of [100, 200]) {
-    const header = [
-      `${at} evaluations`,
-      ...calls.map((count) => (count === 0 ? 'the search alone' : `${count} calls first`)),
-    ];
-    const lines = Object.entries(searches).map(([search, label]) => [
+  const first = [...new Set(rows.filter(({ search }) => search !== 'none').map(({ calls }) => calls))];
+  const calls = first.sort((a, b) => a - b);
+  const of = (search: string, count: number) =>
+    rows.filter((row) => row.search === search && row.calls === count);
+  const header = (text: string) => [
+    text,
+    ...calls.map((count) => (count === 0 ? 'no call' : `${count} calls first`)),
+    'the model alone',
+  ];
+  const tables = [100, 200].map((at) => {
+    const lines = Object.entries(searches).map(([search, label], i) => [
       label,
-      ...calls.map((first) => shown(estimate(armOf(of(search, first), at), range))),
+      ...calls.map((count) => estimate(armOf(of(search, count), at), range)),
+      i === 0 ? estimate(armOf(alone, at), range) : '',
     ]);
-    const model = [
-      'the model alone',
-      shown(estimate(armOf(alone, at), range)),
-      ...calls.slice(1).map(() => ''),
-    ];
-    text += `${tableOf(header, [...lines, model])}\n`;
-  }
+    return tableOf(header(`after ${at} evaluations`), lines);
+  });
   const differences = Object.entries(searches).map(([search, label]) => [
     `20 calls, then ${label}`,
     ...[100, 200].flatMap((at) => {
       const arm = armOf(of(search, 20), at);
-      return [armOf(of(search, 0), at), armOf(alone, at)].map((from) =>
-        shown(estimate(arm, range, from), true),
-      );
+      return [armOf(of(search, 0), at), armOf(alone, at)].map((from) => estimate(arm, range, from));
     }),
   ]);
+  const against = [100, 200].flatMap((at) => [
+    `less the search alone, ${at}`,
+    `less the model alone, ${at}`,
+  ]);
+  return [...tables, tableOf(['difference', ...against], differences)].join('\n');
+}
+
+function ofModels(rows: readonly Row[]): string {
+  const models = [...new Set(rows.map(({ by }) => by))].filter((by) => by !== 'random policies');
+  const lines = models.flatMap((model) =>
+    [...groupedBy(rows, ({ environment }) => environment)].flatMap(([environment, all]) => {
+      const range = rangeOf(environment);
+      const of = (by: string, search: string) =>
+        all.filter((row) => row.by === by && row.search === search).map((row) => ({ ...row, run: 0 }));
+      const [own, random] = [of(model, 'gp'), of('random policies', 'gp')];
+      if (own.length === 0) return [];
+      const seeds = own.map(({ seed }) => seed);
+      const base = armOf(
+        random.filter(({ seed }) => seeds.includes(seed)),
+        100,
+      );
+      return [
+        [
+          `${model}, ${environment}`,
+          String(own.length),
+          estimate(armOf(of(model, 'none'), 25), range),
+          estimate(armOf(own, 100), range),
+          estimate(base, range),
+          estimate(armOf(own, 100), range, base),
+        ],
+      ];
+    }),
+  );
   const header = [
-    'difference from',
-    'the search alone, 100',
-    'the model alone, 100',
-    'the search alone, 200',
-    'the model alone, 200',
+    'model, task',
+    'seeds',
+    'the model alone, 25 evaluations',
+    'then the Gaussian process, 100',
+    'random policies, then it, 100',
+    'difference',
   ];
-  text += tableOf(header, differences);
-  if (Number.isFinite(range[1]) && rows.some(({ solved }) => solved > 0)) {
-    const share = (own: readonly Row[]) =>
-      `${own.filter(({ solved }) => solved > 0 && solved <= 100).length} of ${own.length}`;
-    const solved = Object.entries(searches).map(([search, label]) => [
-      label,
-      ...calls.map((first) => share(of(search, first))),
-    ]);
-    const model = ['the model alone', share(alone), ...calls.slice(1).map(() => '')];
-    text += `\n${tableOf([`solved within 100 (≥ ${number(0.99 * range[1])})`, ...calls.map((count) => (count === 0 ? 'the search alone' : `${count} calls first`))], [...solved, model])}`;
-  }
-  return text;
+  return tableOf(header, lines);
 }
 
 export function relayFigures(): string {
-  const large = readRows<Row>('relay');
-  const tasks = [...groupedBy(large, ({ environment }) => environment)];
-  return tasks
-    .map(([environment, rows]) => `### Ask, then search: ${environment}\n\n${figuresOf(environment, rows)}\n`)
-    .join('');
+  const tasks = [...groupedBy(readRows<Row>('relay'), ({ environment }) => environment)];
+  const record = tasks.map(([environment, rows]) => `#### ${environment}\n\n${ofRecord(environment, rows)}`);
+  return `### Ask, then search\n\n${record.join('\n')}\n### Small models ask, then search\n\n${ofModels(readRows<Row>('relay-small'))}`;
 }
