@@ -135,7 +135,7 @@ const seenSchema = z.strictObject({
 
 const repeatedSchema = seenSchema.extend({
   sameActions: maybeText(
-    'Set if the policy isn’t the same but chooses the same actions: in which episodes, e.g. `20 episodes`',
+    "Set if the policy isn't the same but chooses the same actions: in which episodes, e.g. `20 episodes`",
   ),
   sameStructure: flag('True if the program differs only in its constants'),
 });

@@ -93,7 +93,7 @@ describe('an audit', () => {
     expect(JSON.parse(printed)).toMatchObject({ evaluations: 2, recorded: { best: 2, at: 'line 3' } });
   });
 
-  it('exposes a lucky evaluation planted in a run, and doesn’t accuse the run without it', async () => {
+  it("exposes a lucky evaluation planted in a run, and doesn't accuse the run without it", async () => {
     const cwd = temporaryDirectory();
     writeFileSync(join(cwd, 'steps.mjs'), steps);
     const path = join(cwd, 'buffers', 'lucky');

@@ -51,7 +51,7 @@ export function requireTensor(weights: StoredTensors, name: string): StoredTenso
   if (tensor === undefined)
     throw new UserError({
       field: 'model.path',
-      message: `the weights lack the tensor \`${name}\`, which the model’s config requires`,
+      message: `the weights lack the tensor \`${name}\`, which the model's config requires`,
       hint: 'check that the config and the weights belong to the same model',
     });
   if (blockType(tensor.dtype) === undefined)

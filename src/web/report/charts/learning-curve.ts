@@ -131,7 +131,7 @@ export function learningCurve(
         marks: lost.map((one) => ({ x: place(one) })),
       },
       {
-        label: 'confirmed on unseen episodes, with 95 % interval',
+        label: 'confirmed on fresh episodes, with 95 % interval',
         ...({ draw: 'diamond', colour: '--good' } as const),
         marks: confirmed ? [{ x: place(confirmed), y: confirmed.mean, interval: confirmed.ci95 }] : [],
       },

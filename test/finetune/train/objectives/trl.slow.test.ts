@@ -125,7 +125,7 @@ describe('loss and gradients equal those of TRL 1.13, and of torch for PPO', () 
   });
 });
 
-it('log-probabilities computed before an update equal TRL’s', async () => {
+it("log-probabilities computed before an update equal TRL's", async () => {
   const { reading } = policyObjective(objectiveSchema.parse({ kind: 'grpo' }), {
     temperature: 1,
     reused: true,
