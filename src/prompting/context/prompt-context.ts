@@ -117,7 +117,7 @@ const tableSchema = z.strictObject({
     ),
     label: text('The action itself'),
   }),
-  labelled: flag('True if any action differs from its number'),
+  labeled: flag('True if any action differs from its number'),
   stateFormula: maybeText('Formula for the state; null if the observation is the state'),
   bins: list('The bins of each component, if the observation is discretised', {
     index: count('Position in the observation'),

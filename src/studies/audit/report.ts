@@ -19,7 +19,7 @@ const sourceColumns: readonly Column<Audit>[] = [
   text('record', ({ name }) => name),
   number('evaluations', ({ evaluations }) => evaluations),
   number('policies', ({ policies }) => policies),
-  number('behaviours', ({ behaviours }) => behaviours),
+  number('behaviours', ({ behaviors }) => behaviors),
   number('recorded best', ({ recorded }) => recorded.best, { format: formatReturn }),
   estimate('its true mean', ({ fresh }) => ({
     value: fresh.ofRecordedBest,
@@ -167,9 +167,9 @@ function curves({ curves: { best, fresh, recorded }, evaluations }: AuditResult)
       y: { title: 'Mean return' },
       at: recorded.map((_, i) => i + 1),
       series: [
-        { ...line, label: 'recorded best', colour: '--arm-1', values: recorded },
-        { ...line, label: 'true mean of the recorded best', colour: '--arm-0', values: fresh },
-        { ...line, label: 'true mean of the best policy', colour: '--good', isDashed: true, values: best },
+        { ...line, label: 'recorded best', color: '--arm-1', values: recorded },
+        { ...line, label: 'true mean of the recorded best', color: '--arm-0', values: fresh },
+        { ...line, label: 'true mean of the best policy', color: '--good', isDashed: true, values: best },
       ],
     },
     html`The gap between the first two lines is luck. The dashed line is what a search without noise would have kept.`,
