@@ -10,36 +10,36 @@ import { experimentKind } from '../src/config/config.js';
 const root = resolve(import.meta.dirname, '..');
 const modules = readModules(root, ['src', 'finetune']);
 
-/** The rooms of `src`, from the ground up: each imports only rooms before it, types included. */
-const rooms = [
+/** The layers of `src`, from the ground up: each imports only layers before it, types included. */
+const layers = [
   ...'base statistics environments policies rollout models prompting config runs proposers'.split(' '),
   ...'experiment web studies agents view mcp commands'.split(' '),
 ];
 
-/** The rooms of `finetune`, which stand on all of `src` but its commands. */
-const fineTuningRooms = ['engine', 'dataset', 'train', 'export', 'rl', 'evaluate', 'commands'];
+/** The layers of `finetune`, which stand on all of `src` but its commands. */
+const fineTuningLayers = ['engine', 'dataset', 'train', 'export', 'rl', 'evaluate', 'commands'];
 
 /** Where everything is put together: these import what they like, and nothing imports them. */
 const entries = ['src/index.ts', 'src/commands.ts', 'src/cli.ts', 'finetune/index.ts', 'finetune/cli.ts'];
 
-/** `src/models/local/settings.ts` is of the room `models`. */
-const roomOf = (path: string) => path.split('/')[1]!;
+/** `src/models/local/settings.ts` is of the layer `models`. */
+const layerOf = (path: string) => path.split('/')[1]!;
 
 function mayImport(from: string, to: string): boolean {
   if (entries.includes(from)) return true;
   if (entries.includes(to)) return false;
-  const order = from.startsWith('src/') ? rooms : fineTuningRooms;
+  const order = from.startsWith('src/') ? layers : fineTuningLayers;
   if (from.split('/')[0] !== to.split('/')[0]) {
-    return from.startsWith('finetune/') && roomOf(to) !== 'commands';
+    return from.startsWith('finetune/') && layerOf(to) !== 'commands';
   }
-  return order.indexOf(roomOf(to)) <= order.indexOf(roomOf(from));
+  return order.indexOf(layerOf(to)) <= order.indexOf(layerOf(from));
 }
 
 describe('the order of folders', () => {
   it('includes every folder', () => {
     const all = modules.filter(({ path }) => !entries.includes(path));
     const unknown = all.filter(
-      ({ path }) => !(path.startsWith('src/') ? rooms : fineTuningRooms).includes(roomOf(path)),
+      ({ path }) => !(path.startsWith('src/') ? layers : fineTuningLayers).includes(layerOf(path)),
     );
     expect(unknown.map(({ path }) => path)).toEqual([]);
   });
@@ -61,11 +61,11 @@ describe('the order of folders', () => {
 });
 
 describe('import cycles', () => {
-  it('don’t exist between files, including types', () => {
+  it("don't exist between files, including types", () => {
     expect(circles(fileGraph(modules))).toEqual([]);
   });
 
-  it('don’t exist between folders, including types', () => {
+  it("don't exist between folders, including types", () => {
     expect(circles(folderGraph(modules))).toEqual([]);
   });
 
@@ -87,8 +87,8 @@ it('docs/explanation/design.md lists the folders in order, one per line', () => 
     const lines = tree.split(new RegExp(`^${folder}/$`, 'm'))[1]!.split(/^\S/m)[0]!;
     return [...lines.matchAll(/^ {2}(\S+)/gm)].map(([, name]) => name!);
   };
-  expect(drawn('src')).toEqual([...rooms.map((room) => `${room}/`), 'index.ts', 'commands.ts', 'cli.ts']);
-  expect(drawn('finetune')).toEqual([...fineTuningRooms.map((room) => `${room}/`), 'index.ts', 'cli.ts']);
+  expect(drawn('src')).toEqual([...layers.map((layer) => `${layer}/`), 'index.ts', 'commands.ts', 'cli.ts']);
+  expect(drawn('finetune')).toEqual([...fineTuningLayers.map((layer) => `${layer}/`), 'index.ts', 'cli.ts']);
 });
 
 it('every folder has at most 20 files', () => {

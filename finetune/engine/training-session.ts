@@ -156,9 +156,9 @@ export function accumulate(sum: Gradients | undefined, part: Gradients): Gradien
  * @throws UserError if the products aren't exact, or the device isn't the CPU
  */
 export async function requireInt8(device: string): Promise<void> {
-  const refuse = (message: string, field: string, value: string) =>
+  const reject = (message: string, field: string, value: string) =>
     new UserError({ field, value, message, hint: 'set method.compute to float32' });
-  if (device !== 'cpu') throw refuse('int8 products run only on the CPU', 'device', device);
+  if (device !== 'cpu') throw reject('int8 products run only on the CPU', 'device', device);
   const width = 64;
   const g = new GraphBuilder();
   const a = g.input('a', 'uint8', [1, width]);
@@ -171,5 +171,5 @@ export async function requireInt8(device: string): Promise<void> {
   });
   await session.release();
   if (y!.data[0] !== 255 * 127 * width)
-    throw refuse("this CPU can't multiply 8-bit numbers exactly", 'method.compute', 'int8');
+    throw reject("this CPU can't multiply 8-bit numbers exactly", 'method.compute', 'int8');
 }

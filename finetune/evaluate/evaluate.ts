@@ -53,14 +53,14 @@ export function evaluate(
       ...compared(arms, returns, runsOf),
     };
     return [
-      { result, normalised: (arm: Arm['name']) => runsOf(arm).map((run) => run && scaled(run, range)) },
+      { result, normalized: (arm: Arm['name']) => runsOf(arm).map((run) => run && scaled(run, range)) },
     ];
   });
   const together = (members: typeof measured) => ({
     experiments: members.map(({ result }) => result.name),
     ...compared(arms, shares, (arm) =>
       bySeed(
-        members.map(({ normalised }) => normalised(arm)),
+        members.map(({ normalized }) => normalized(arm)),
         seeds.length,
       ),
     ),

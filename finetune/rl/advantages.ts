@@ -20,9 +20,9 @@ export function groupAdvantages(
 ): readonly (readonly number[])[] {
   const batch = deviation(groups.flat());
   return groups.map((group) => {
-    if (scale === 'none') return centred(group);
+    if (scale === 'none') return centered(group);
     const divisor = (scale === 'group' ? deviation(group) : batch) + epsilon;
-    return centred(group).map((advantage) => advantage / divisor);
+    return centered(group).map((advantage) => advantage / divisor);
   });
 }
 
@@ -30,7 +30,7 @@ export function groupAdvantages(
 export function leaveOneOut(groups: readonly Group[]): readonly (readonly number[])[] {
   return groups.map((group) => {
     const count = judged(group).length;
-    return centred(group).map((advantage) => (count < 2 ? 0 : (count / (count - 1)) * advantage));
+    return centered(group).map((advantage) => (count < 2 ? 0 : (count / (count - 1)) * advantage));
   });
 }
 
@@ -41,7 +41,7 @@ export function isFlat(group: Group): boolean {
 }
 
 /** Scales all values together to mean 0 and standard deviation 1; exactly 0 if they are all equal. */
-export function standardised(values: readonly (readonly number[])[]): readonly (readonly number[])[] {
+export function standardized(values: readonly (readonly number[])[]): readonly (readonly number[])[] {
   const all = values.flat();
   const centre = centreOf(all);
   const divisor = Math.sqrt(deviation(all) ** 2 + 1e-8);
@@ -70,7 +70,7 @@ interface Discounts {
 }
 
 /** GAE (Schulman et al. 2016, arXiv 1506.02438) over one episode: Σ (γλ)ᵏ·δ with δ = r + γ·V' − V. */
-export function generalisedAdvantages(
+export function generalizedAdvantages(
   { rewards, values, lastValue }: Episode,
   { discount, lambda }: Discounts,
 ): readonly number[] {
@@ -92,12 +92,12 @@ function centreOf(values: readonly number[]): { readonly first: number; readonly
   return { first, rest: values.length === 0 ? 0 : mean(values.map((value) => value - first)) };
 }
 
-function centred(group: Group): readonly number[] {
+function centered(group: Group): readonly number[] {
   const { first, rest } = centreOf(judged(group));
   return group.map((reward) => (Number.isNaN(reward) ? 0 : reward - first - rest));
 }
 
 /** Sample standard deviation (n − 1); exactly 0 for equal rewards. */
 function deviation(group: Group): number {
-  return standardDeviation(centred(judged(group)));
+  return standardDeviation(centered(judged(group)));
 }

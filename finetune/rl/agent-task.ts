@@ -24,7 +24,7 @@ export async function openAgentTask(
     throw new UserError({
       field: 'environment',
       value: id,
-      message: 'models can’t learn in an environment that runs in another program',
+      message: "models can't learn in an environment that runs in another program",
       hint: 'play it with policyloop play and imitate the games (finetune dataset --recipe demonstrations), or choose a built-in environment',
     });
   const environments = await Promise.all(

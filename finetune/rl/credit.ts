@@ -5,10 +5,10 @@ import type { Sampled } from '../train/objectives/sampled.js';
 import type { advantageScales, ObjectiveSettings, PpoSettings } from '../train/objectives/settings.js';
 import {
   discountedReturns,
-  generalisedAdvantages,
+  generalizedAdvantages,
   groupAdvantages,
   leaveOneOut,
-  standardised,
+  standardized,
 } from './advantages.js';
 import type { Episode, Group, SampledSequence } from './learning/episode.js';
 
@@ -110,10 +110,10 @@ function withEstimates(
     });
     // The value after a truncation is unknown; the value before the last trained token approximates it.
     const lastValue = episode.truncated ? values.at(-1)! : 0;
-    const advantages = generalisedAdvantages({ rewards, values, lastValue }, objective);
+    const advantages = generalizedAdvantages({ rewards, values, lastValue }, objective);
     return { sequences, advantages, returns: advantages.map((advantage, step) => advantage + values[step]!) };
   });
-  const scaled = standardised(estimated.map(({ advantages }) => advantages));
+  const scaled = standardized(estimated.map(({ advantages }) => advantages));
   return estimated.flatMap(({ sequences, returns }, e) =>
     spread(sequences, { advantages: scaled[e]!, returns }),
   );

@@ -85,15 +85,15 @@ type Written = z.output<typeof settings>;
 
 const schema = settings.superRefine((written, context) => {
   const { objective, reward } = written;
-  const refuse = (path: readonly string[], message: string) =>
+  const reject = (path: readonly string[], message: string) =>
     context.addIssue({ code: 'custom', path: [...path], message });
-  checkObjective(written, refuse);
+  checkObjective(written, reject);
   if (objective.kind === 'ppo' && reward.gamma !== 1)
-    refuse(['reward', 'gamma'], 'must be 1: ppo discounts per token; set objective.discount');
+    reject(['reward', 'gamma'], 'must be 1: ppo discounts per token; set objective.discount');
   if (objective.kind === 'ppo' && reward.assignment === 'to-go')
-    refuse(['reward', 'assignment'], 'must be return: ppo itself credits each token with the reward-to-go');
+    reject(['reward', 'assignment'], 'must be return: ppo itself credits each token with the reward-to-go');
   if (reward.shuffle && reward.assignment !== 'return')
-    refuse(['reward', 'shuffle'], 'requires assignment=return, because whole returns are shuffled');
+    reject(['reward', 'shuffle'], 'requires assignment=return, because whole returns are shuffled');
 });
 
 export type RlConfig = Omit<Written, 'environment'> & {

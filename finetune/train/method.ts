@@ -152,22 +152,22 @@ function requireSettings(adapter: string, lora: LoraSettings, config: DecoderCon
 }
 
 /**
- * @param refused makes the error for an adapter that can't be continued, given the reason
+ * @param rejected makes the error for an adapter that can't be continued, given the reason
  * @throws the error, unless the adapter has one rank and scale, on the same modules in every layer
  */
 function continuedLora(
   adapter: Adapter,
   decoder: DecoderConfig,
-  refused: (reason: string) => UserError,
+  rejected: (reason: string) => UserError,
 ): LoraSettings {
   const changes = [...adapter.modules.values()];
   const { rank, scale } = changes[0]!;
   if (changes.some((change) => change.rank !== rank || change.scale !== scale))
-    throw refused('its modules have different ranks or scales');
+    throw rejected('its modules have different ranks or scales');
   const modules = [...new Set([...adapter.modules.keys()].map((path) => path.replace(/^.*\./, '')))];
   const lora = { rank, alpha: scale * rank, rankStabilized: false, dropout: 0, modules };
   const factors = trainedParameters(decoder, { kind: 'adapter', lora, base: new Map() });
-  if (factors.length !== 2 * changes.length) throw refused('it changes only some layers');
+  if (factors.length !== 2 * changes.length) throw rejected('it changes only some layers');
   return lora;
 }
 

@@ -101,7 +101,7 @@ export async function runTraining<T extends Trained>(
   const release = lockRun(join(output, trainingFiles.lock));
   try {
     const record = new TrainingRecord(output);
-    // A refused training must not change any files, so this is called once its checkpoint has been accepted.
+    // A rejected training must not change any files, so this is called once its checkpoint has been accepted.
     const begin = () => {
       const running = { ...job.about, outcome: { ended: 'running', step: 0 } };
       record.about = { ...writeTraining(output, running, given), ...given };
@@ -192,7 +192,7 @@ function isSpent(
   return sampled >= tokens || total(({ seconds }) => seconds) >= 60 * minutes;
 }
 
-/** Names the settings that differ from those of the checkpoint, if a checkpoint was refused. */
+/** Names the settings that differ from those of the checkpoint, if a checkpoint was rejected. */
 function withChangedKeys(error: unknown, output: string, config: object): unknown {
   const isRefusal =
     error instanceof UserError && error.problems[0]?.file === join(output, trainingFiles.checkpoint);

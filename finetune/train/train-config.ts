@@ -148,7 +148,7 @@ export type MethodSettings = z.output<typeof trainingMethod> | z.output<typeof r
 const objectiveSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('sft').describe('Supervised fine-tuning on the answers') }),
   z.strictObject({
-    kind: z.literal('dpo').describe('Direct preference optimization'),
+    kind: z.literal('dpo').describe('Direct preference optimisation'),
     beta: positive.default(0.1).describe('Strength of the penalty for deviating from the initial model'),
   }),
 ]);

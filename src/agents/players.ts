@@ -61,7 +61,7 @@ export async function requirePlayer(
   player: PlayConfig['player'],
   { actionSpace, batch, id }: Arena,
 ): Promise<void> {
-  const refuse = (message: string, also: readonly string[]) => {
+  const reject = (message: string, also: readonly string[]) => {
     const alternatives = ['model', ...also];
     throw new UserError({ field: 'player', value: player, message, alternatives });
   };
@@ -73,8 +73,8 @@ export async function requirePlayer(
   if (player === 'expert') {
     const gold = await batch.gold?.(0);
     if (gold === undefined || gold.length === 0)
-      refuse(`the winning commands of ${id} are unknown`, careless);
+      reject(`the winning commands of ${id} are unknown`, careless);
   } else if (!careless.includes(player)) {
-    refuse(`the actions of ${id} can't be listed`, careless);
+    reject(`the actions of ${id} can't be listed`, careless);
   }
 }

@@ -60,7 +60,7 @@ export const common = {
     demandOption: true,
     describe: 'Runs, directories of runs (sweeps, evaluations), or quoted patterns',
   },
-  labelled: {
+  labeled: {
     type: 'string',
     demandOption: true,
     describe: 'Run, training run or directory of runs, by name or path, or a quoted pattern',

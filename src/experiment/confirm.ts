@@ -23,13 +23,13 @@ import { comparedSeeds } from './repeats.js';
  * @throws the signal's reason if aborted
  */
 export async function measureNoise(experiment: Experiment, signal: AbortSignal, count = nearBest) {
-  const { behaviour, buffer, config, log } = experiment;
+  const { behavior, buffer, config, log } = experiment;
   const { episodes, seeds } = config.evaluation;
   const found: BufferEntry[] = [];
   for (const entry of bestEntries(buffer.entries, Number.POSITIVE_INFINITY)) {
     if (found.length >= Math.max(count, nearBest)) break;
     signal.throwIfAborted();
-    const same = await behaviour.alike(entry.parameters, found, comparedSeeds(experiment));
+    const same = await behavior.alike(entry.parameters, found, comparedSeeds(experiment));
     if (same === undefined) found.push(entry);
   }
   const near = found.slice(0, nearBest);

@@ -113,7 +113,7 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
     const place = { iteration: 0, group: 0, candidate, source } as const;
     const { entry, episodes } = await measure(setting, parameters, seeds, place, stop.abort);
     const measured = { entry: withProgram(experiment, entry), episodes };
-    experiment.behaviour.observe(episodes);
+    experiment.behavior.observe(episodes);
     buffer.append([measured.entry]);
     experiment.prompter.keepTrajectories(measured.episodes);
     log.emit({ kind: 'warmup-evaluated', ...measured, of: policies.length });

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { Ledger } from '../proposers/budget.js';
 import type { Proposer } from '../proposers/proposer.js';
-import type { BehaviourTest } from '../rollout/behaviour-test.js';
+import type { BehaviorTest } from '../rollout/behavior-test.js';
 import type { EvaluationSetting, Measured } from '../rollout/evaluation.js';
 import type { ReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
@@ -18,7 +18,7 @@ export interface Experiment {
   readonly proposer: Proposer;
   readonly prompter: Prompter;
   /** Finds policies that act alike. */
-  readonly behaviour: BehaviourTest;
+  readonly behavior: BehaviorTest;
   readonly stages: readonly Stage[];
   /** Parameters from an earlier run, evaluated first. */
   readonly imported: readonly ParameterVector[];

@@ -19,7 +19,7 @@ import type { Experiment } from './parts.js';
  * @param known evaluations of earlier iterations @param by who proposes it
  */
 export async function programFailure(
-  { behaviour, setting }: Experiment,
+  { behavior, setting }: Experiment,
   programs: ProgramLibrary,
   known: readonly BufferEntry[],
   [parameters, by]: readonly [ParameterVector, By],
@@ -31,8 +31,8 @@ export async function programFailure(
     return { kind: 'repeated', iteration: variant.iteration, score: variant.score, same: 'structure' };
   try {
     requireComponents(programs.program(parameters).source, setting.environment);
-    await behaviour.actions(parameters);
-    await behaviour.play(parameters, seeds);
+    await behavior.actions(parameters);
+    await behavior.play(parameters, seeds);
   } catch (error) {
     if (error instanceof ProgramFault) return { kind: 'program', ...error.failure };
     throw error;

@@ -4,7 +4,7 @@ import { evaluationSeeds } from '../base/random/seeds.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
 import { programsOf } from '../policies/policy.js';
 import type { Check } from '../proposers/proposer.js';
-import type { Earlier } from '../rollout/behaviour-test.js';
+import type { Earlier } from '../rollout/behavior-test.js';
 import { entriesBefore } from '../rollout/replay-buffer.js';
 import type { Experiment } from './parts.js';
 import { programFailure } from './programs.js';
@@ -23,7 +23,7 @@ export function comparedSeeds({ config, setting }: Experiment, iteration?: numbe
  * over vectors isn't checked: it learns from a repeat's score where returns are flat, and a generation needs all members.
  */
 export function checkIn(experiment: Experiment, iteration: number): Check | undefined {
-  const { behaviour, buffer, config, setting } = experiment;
+  const { behavior, buffer, config, setting } = experiment;
   if (config.repeats !== 'behaviour') return undefined;
   const programs = programsOf(setting.family);
   const seeds = comparedSeeds(experiment, iteration);
@@ -32,12 +32,12 @@ export function checkIn(experiment: Experiment, iteration: number): Check | unde
     const known = entriesBefore(buffer.entries, iteration);
     const failure = programs && (await programFailure(experiment, programs, known, [parameters, by], seeds));
     if (failure !== undefined || by === 'tuning') return failure;
-    if (!(await behaviour.prepare(known[0], comparedSeeds(experiment)))) return undefined;
+    if (!(await behavior.prepare(known[0], comparedSeeds(experiment)))) return undefined;
     const others: readonly Earlier[] = [
-      ...(await behaviour.similar(parameters, known)),
+      ...(await behavior.similar(parameters, known)),
       ...beside.map((own) => ({ parameters: own, iteration })),
     ];
-    const same = await behaviour.alike(parameters, others, seeds);
+    const same = await behavior.alike(parameters, others, seeds);
     if (same === undefined) return undefined;
     const { iteration: at, score } = same;
     const seen = { iteration: at, ...(score !== undefined && { score }) };

@@ -63,13 +63,13 @@ export function createReplayed(
         throw notRecorded('a replayed model can only answer the calls of a run: use another model');
       if (call === undefined)
         throw notRecorded(
-          `${callId}: ${cassette.path} doesn’t contain this call: that run was shorter, or had fewer candidates or corrections. Replay it with its own config, or with at most as many iterations (in a play, episodes)`,
+          `${callId}: ${cassette.path} doesn't contain this call: that run was shorter, or had fewer candidates or corrections. Replay it with its own config, or with at most as many iterations (in a play, episodes)`,
         );
       compare(call, messages);
       const { completion, outcome } = call;
       if (outcome.kind === 'error') throw new ModelError(outcome.error, outcome.message, outcome);
       if (completion === undefined)
-        throw notRecorded(`${callId}: ${cassette.path} doesn’t contain a reply to this call`);
+        throw notRecorded(`${callId}: ${cassette.path} doesn't contain a reply to this call`);
       if (warning === undefined) return [completion];
       const warnings = [...(completion.warnings ?? []), warning];
       warning = undefined;

@@ -31,7 +31,7 @@ export async function moduleModel({ path, options }: ModuleModelConfig): Promise
   if (!isRecord(made))
     throw new UserError({
       file: module.file,
-      message: 'create didn’t return a model',
+      message: "create didn't return a model",
       hint: 'return an object with the function generate(messages, options)',
     });
   return checkedModel(made, `module/${module.name}`, module.file);

@@ -49,14 +49,14 @@ export interface RecordedPolicy {
 
 /** A policy family for display only: it can't build policies. */
 export function recordedPolicies(recorded: RecordedPolicy | { readonly count: number }): PolicyFamily {
-  const refuse = () => {
+  const reject = () => {
     throw new UserError({ message: "recorded policies of a module are for display only and can't be run" });
   };
   const { name, parameters, text } =
     'name' in recorded
       ? recorded
       : { name: 'module policy', text: '', parameters: { ...bare, count: recorded.count } };
-  return { parameters, description: { kind: 'module', name, text }, build: refuse, initial: refuse };
+  return { parameters, description: { kind: 'module', name, text }, build: reject, initial: reject };
 }
 
 const bare = {

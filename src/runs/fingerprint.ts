@@ -65,7 +65,7 @@ export function refuseDifferences(was: object, config: object, kind: Kind = 'run
   requireEqual(fixedSettings(was), config, "can't change within a run", newStart[kind]);
 }
 
-/** @param message why a change is refused */
+/** @param message why a change is rejected */
 function requireEqual(
   was: Manifest['settings'],
   config: object,

@@ -31,7 +31,7 @@ export interface OpenedRun {
 /** Returns the path of a run's config. @throws UserError if it is missing or not a regular file */
 export function requireConfig(file: string): string {
   if (existsSync(file)) {
-    closeSync(openRegularFile(file, 'refuse').descriptor);
+    closeSync(openRegularFile(file, 'reject').descriptor);
     return file;
   }
   throw new UserError({

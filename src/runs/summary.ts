@@ -96,7 +96,7 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   lines.push(
     confirmed === null
       ? 'confirmed   –  (not confirmed)'
-      : `confirmed   ${asText(confirmed.mean)}  95 % interval ${formatInterval(confirmed.ci95)} over ${plural(confirmed.episodes, 'unseen episode')}, ${place(confirmed)}`,
+      : `confirmed   ${asText(confirmed.mean)}  95 % interval ${formatInterval(confirmed.ci95)} over ${plural(confirmed.episodes, 'fresh episode')}, ${place(confirmed)}`,
   );
   if (result.noise !== undefined) lines.push(`noise floor ${noiseText(result.noise)}`);
   const policy = confirmed ?? best;

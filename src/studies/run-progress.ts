@@ -199,11 +199,11 @@ function runShown(progress: Progress): (event: RunEvent) => void {
         break;
       case 'confirmation-started': {
         const { budget, candidates, episodesEach } = event;
-        const on = `on ${plural(episodesEach, 'unseen episode')}`;
+        const on = `on ${plural(episodesEach, 'fresh episode')}`;
         progress.say(
           candidates === 1
             ? `confirming the best policy ${on}`
-            : `comparing the ${candidates} policies that may be the best in at most ${plural(budget, 'unseen episode')}, then confirming the chosen one ${on}`,
+            : `comparing the ${candidates} policies that may be the best in at most ${plural(budget, 'fresh episode')}, then confirming the chosen one ${on}`,
         );
         progress.begin({ label: 'confirmation', total: event.of, lineEvery: 0 });
         break;

@@ -209,7 +209,7 @@ export async function openModel(assembly: Assembly, { note, stop }: Outside): Pr
       const isHere = /\/\/(127\.|\[::1\]|localhost)/.test(message);
       const repair = isHere ? 'start the server' : 'check the address and your network';
       if (kind === 'network') throw new FailedWork({ message, hint: `${repair}, then repeat the command` });
-      note(warningText(`${message}; the run fails if the model still doesn’t answer after the warm-up`));
+      note(warningText(`${message}; the run fails if the model still doesn't answer after the warm-up`));
     });
     for (const model of languageModelsOf(assembly)) {
       const description = await model.open?.();

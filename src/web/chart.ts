@@ -2,7 +2,7 @@
 import { type Content, Part } from '../base/text/content.js';
 
 /** A colour of the style sheet: the name of a property such as `--point`, or `--arm-3` for the fourth of several arms. */
-export type Colour = `--${string}`;
+export type Color = `--${string}`;
 
 export interface Axis {
   readonly title: string;
@@ -25,7 +25,7 @@ export interface Series {
   readonly high?: readonly (number | null)[];
   /** Ends of a narrower interval per x, such as quartiles, drawn thicker. */
   readonly inner?: readonly [low: readonly (number | null)[], high: readonly (number | null)[]];
-  readonly colour: Colour;
+  readonly color: Color;
   readonly width?: number;
   readonly isDashed?: boolean;
   /** True if it stays hidden until its checkbox in the legend is checked. */
@@ -38,7 +38,7 @@ interface Marks {
   readonly label: string;
   /** `cross`: at the lower edge, for x without a value. `diamond`: at y, with the interval if there is one. */
   readonly draw: 'cross' | 'diamond';
-  readonly colour: Colour;
+  readonly color: Color;
   readonly marks: readonly {
     /** Default: to the right of the plot. */
     readonly x?: number;

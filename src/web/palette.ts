@@ -35,15 +35,15 @@ const tokens = { cached: '#9db8e8', fresh: '#3d6fd1', reasoning: '#e0a24a', answ
 
 /** The colours as CSS properties (`--positive`, `--choice-0`, …), and classes of cells, light enough for text. */
 export function paletteStyle(): string {
-  const colours = {
+  const colors = {
     positive,
     negative,
     ...Object.fromEntries(categorical.map((rgb, i) => [`choice-${i}`, rgb])),
   };
   const properties = [
-    ...Object.entries(colours).map(([name, rgb]) => `--${name}:rgb(${rgb.join(' ')})`),
-    ...arms.map((colour, i) => `--arm-${i}:${colour}`),
-    ...Object.entries(tokens).map(([kind, colour]) => `--tokens-${kind}:${colour}`),
+    ...Object.entries(colors).map(([name, rgb]) => `--${name}:rgb(${rgb.join(' ')})`),
+    ...arms.map((color, i) => `--arm-${i}:${color}`),
+    ...Object.entries(tokens).map(([kind, color]) => `--tokens-${kind}:${color}`),
   ];
   const choices = categorical.map(
     (_, i) =>

@@ -138,7 +138,7 @@ function mainChart(main: Main, words: TrainingWords): Chart {
   const series = (
     rows: readonly Row[],
     width: string,
-    more: Pick<Series, 'label' | 'colour' | 'width'>,
+    more: Pick<Series, 'label' | 'color' | 'width'>,
   ): Series => {
     const wide = rows.filter((row) => width in row);
     const end = (sign: 1 | -1) => valuesOf(wide, (row) => row[name]! + sign * row[width]!);
@@ -163,16 +163,16 @@ function mainChart(main: Main, words: TrainingWords): Chart {
     at,
     series: [
       {
-        ...series(each, 'spread', { label: `each ${words.unit}`, colour: '--spread', width: 1 }),
+        ...series(each, 'spread', { label: `each ${words.unit}`, color: '--spread', width: 1 }),
         outliers: 'high' as const,
       },
-      series(means, '', { label, colour: '--accent', width: 2 }),
-      series(held, 'margin', { label: measured, colour: '--warn', width: 2 }),
+      series(means, '', { label, color: '--accent', width: 2 }),
+      series(held, 'margin', { label: measured, color: '--warn', width: 2 }),
     ].filter(({ values }) => values.some((value) => value !== null)),
     ...(each.some((row) => 'spread' in row) && { bands: { label: '± standard deviation within groups' } }),
     ...(best && {
       marks: [
-        { label: mark!, draw: 'diamond', colour: '--good', marks: [{ x: stepOf(best), y: best[name]! }] },
+        { label: mark!, draw: 'diamond', color: '--good', marks: [{ x: stepOf(best), y: best[name]! }] },
       ],
     }),
     hint: 'Hover over the chart for values; drag to zoom, double-click to reset.',
@@ -206,7 +206,7 @@ function smallChart(
     y: { title, kind, ...(!isNegative && { from: 0 }), ...(kind === 'share' && { to: 1 }) },
     height: 170,
     at,
-    series: [{ label: title.toLowerCase(), draw: 'line', colour: '--accent', outliers: 'high', values }],
+    series: [{ label: title.toLowerCase(), draw: 'line', color: '--accent', outliers: 'high', values }],
     ...(name === 'gradientNorm' &&
       limit !== undefined && { levels: [{ y: limit, label: `clipped to ${formatNumber(limit)}` }] }),
   };

@@ -14,7 +14,7 @@ describe('hostile programs', async () => {
     expect(new Set(hostilePrograms.map(({ source }) => source)).size).toBe(hostilePrograms.length);
   });
 
-  it('end in an action or a single fault, and don’t affect the next program', () => {
+  it("end in an action or a single fault, and don't affect the next program", () => {
     const wrong = hostilePrograms.flatMap((program) => {
       const fault = attacks.attack(program);
       return fault === undefined ? [] : [`${fault}: ${program.source.slice(0, 200)}`];

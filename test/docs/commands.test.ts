@@ -135,7 +135,7 @@ describe('documented commands', () => {
     expect(await problemsIn([block], join(root, dirname(config)))).toEqual([]);
   });
 
-  it('give a reason if they aren’t run', () => {
+  it("give a reason if they aren't run", () => {
     const blocks = pages.flatMap(readBlocks).filter(isShell);
     expect(blocks.length).toBeGreaterThan(30);
     const unexplained = blocks.filter(({ notRun }) => notRun !== undefined && notRun.split(' ').length < 2);

@@ -82,7 +82,7 @@ describe('drawings match observations', () => {
     expect(riding).toBeGreaterThan(0);
   });
 
-  test('Blackjack: cards add up to the sum; the dealer’s second card is hidden until the player sticks', async () => {
+  test("Blackjack: cards add up to the sum; the dealer's second card is hidden until the player sticks", async () => {
     const environment = await makeEnvironment('Blackjack-v1');
     const texts = (role: Role) =>
       shapesOf(environment, role).flatMap((shape) => (shape.kind === 'text' ? [shape.text] : []));

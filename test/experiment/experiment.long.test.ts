@@ -72,7 +72,7 @@ describe('the outer loop', () => {
     expect(readManifest(path).iterations.done).toBe(2);
   });
 
-  it('evaluates all candidates on the same episodes and confirms on unseen ones', async () => {
+  it('evaluates all candidates on the same episodes and confirms on fresh ones', async () => {
     const config = { ...scripted, evaluation: { episodes: 3, maxSteps: 9 }, record: 'all' } as const;
     const { path, events } = await runExperimentFrom(config, { model: seededModel() });
     const { episodes } = readRun(path);

@@ -135,7 +135,7 @@ describe('a replayed run', () => {
       reason: {
         kind: 'model-error',
         message: expect.stringContaining(
-          `iteration 3, candidate 0, attempt 0: ${path} doesn’t contain this call`,
+          `iteration 3, candidate 0, attempt 0: ${path} doesn't contain this call`,
         ),
       },
     });

@@ -34,7 +34,7 @@ test('a resumed run keeps the price it started with', () => {
   expect(withDefaultsOf(written(), written()).model).not.toHaveProperty('price');
 });
 
-test('a model without a known price has no cost and can’t have a cost limit', async () => {
+test("a model without a known price has no cost and can't have a cost limit", async () => {
   const model = { provider: 'openai', name: 'gpt-7' };
   const config = await started({ model });
   expect(config.model).not.toHaveProperty('price');

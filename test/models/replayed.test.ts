@@ -135,7 +135,7 @@ describe('a replayed model', () => {
     const { model, ask } = replay([answered(at(1), 'a')]);
     await expect(model.generate(messages, { seeds: [1] })).rejects.toMatchObject({ kind: 'not-recorded' });
     await expect(ask(at(2))).rejects.toThrow(
-      'iteration 2, candidate 0, attempt 0: runs/a doesn’t contain this call',
+      "iteration 2, candidate 0, attempt 0: runs/a doesn't contain this call",
     );
     const signal = AbortSignal.abort();
     await expect(model.generate(messages, { seeds: [1], callId: at(1), signal })).rejects.toMatchObject({

@@ -28,7 +28,7 @@ it('a comparison hides several bands at first, and dashes lines once colours run
   expect(charts).toHaveLength(2);
   for (const { bands, series } of charts) {
     expect(bands?.isHidden).toBe(true);
-    expect(new Set(series.map(({ colour, isDashed }) => `${colour} ${isDashed}`)).size).toBe(10);
+    expect(new Set(series.map(({ color, isDashed }) => `${color} ${isDashed}`)).size).toBe(10);
   }
 });
 
@@ -83,10 +83,10 @@ describe.skipIf(chromium === undefined)('pages in a browser', () => {
 
   it('print charts in light colours', async () => {
     await browser.open(pages['a run of a linear policy']!, { width: 1440, dark: true });
-    const colour = `getComputedStyle([...document.querySelectorAll('#curve .line')].at(-1)).stroke`;
-    expect(await browser.evaluate(colour)).toBe('rgb(134, 176, 255)');
+    const color = `getComputedStyle([...document.querySelectorAll('#curve .line')].at(-1)).stroke`;
+    expect(await browser.evaluate(color)).toBe('rgb(134, 176, 255)');
     await browser.print();
-    expect(await browser.evaluate(colour)).toBe('rgb(31, 85, 196)');
+    expect(await browser.evaluate(color)).toBe('rgb(31, 85, 196)');
   });
 
   it('load no other resources', async () => {

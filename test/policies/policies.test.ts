@@ -76,7 +76,7 @@ describe.each(families)('%s', (_name, family) => {
   });
 });
 
-it('initial parameters lie on the grid of allowed values if the bounds don’t', () => {
+it("initial parameters lie on the grid of allowed values if the bounds don't", () => {
   const config = { ...linear, low: -0.25, high: 0.25 };
   const family = createPolicyFamily(config, withSpaces(box(4), discrete(2)));
   const random = createGenerator(1);

@@ -85,7 +85,7 @@ describe.each(references)(
   },
 );
 
-it('a Gaussian process works with covariances that can’t be factored', () => {
+it("a Gaussian process works with covariances that can't be factored", () => {
   const rows = [Float64Array.of(0.5), Float64Array.of(0.5), Float64Array.of(0.5)];
   const observations = { rows, targets: Float64Array.of(-1, 0, 1), apart: 'distance' } as const;
   const posterior = posteriorOf(observations, Float64Array.of(0, -60));

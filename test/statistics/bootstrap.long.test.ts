@@ -46,7 +46,7 @@ function coverage(
   return covered / trials;
 }
 
-it('bootstrapMean95 matches Student’s t if most runs have almost the same return', () => {
+it("bootstrapMean95 matches Student's t if most runs have almost the same return", () => {
   const returns = [500, 500, 499.9, 500, 499.8, 500, 500, 499.7, 180, 60];
   const [low, high] = bootstrapMean95(returns);
   const half = (2.262 * standardDeviation(returns)) / Math.sqrt(10);

@@ -6,7 +6,7 @@ import {
   studentTwoSided,
 } from '../../src/statistics/distributions.js';
 
-describe('Student’s t', () => {
+describe("Student's t", () => {
   // mpmath with 30 digits: betainc(v/2, 1/2, 0, v/(v + t²), regularized=True).
   it.each([
     [0, 5, 1],

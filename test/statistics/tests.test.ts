@@ -72,7 +72,7 @@ describe('holmAdjusted', () => {
     expect(holmAdjusted([0.9, 0.8])).toEqual([1, 1]);
   });
 
-  it('keeps the order of p-values, and lies between no correction and Bonferroni’s', () => {
+  it("keeps the order of p-values, and lies between no correction and Bonferroni's", () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 20 }), (ps) => {
         const adjusted = holmAdjusted(ps);
@@ -102,7 +102,7 @@ describe.each(Object.keys(kinds))('with two groups of ten %s runs', (kind) => {
   const group = (random: RandomGenerator, count: number, better: boolean) =>
     Array.from({ length: count }, () => draw(random, better));
 
-  it('Welch’s interval covers the difference at its nominal rate', () => {
+  it("Welch's interval covers the difference at its nominal rate", () => {
     const population = createGenerator(5);
     const truth = mean(group(population, 50_000, true)) - mean(group(population, 50_000, false));
     const random = createGenerator(17);
@@ -117,7 +117,7 @@ describe.each(Object.keys(kinds))('with two groups of ten %s runs', (kind) => {
     expect(covered / trials).toBeLessThan(0.97);
   });
 
-  it('Holm’s correction keeps false positives among four equal groups near 5 %', () => {
+  it("Holm's correction keeps false positives among four equal groups near 5 %", () => {
     const random = createGenerator(23);
     const trials = 300;
     let [any, uncorrected] = [0, 0];

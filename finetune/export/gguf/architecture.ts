@@ -1,4 +1,4 @@
-/** Describes a decoder as llama.cpp metadata; refuses what llama.cpp would compute differently. */
+/** Describes a decoder as llama.cpp metadata; rejects what llama.cpp would compute differently. */
 import { UserError } from '../../../src/base/errors.js';
 import { parseDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { DecoderConfig, LayerConfig } from '../../../src/models/local/weights/decoder-config.js';
@@ -129,7 +129,7 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Keys>> = {
     queryGrowth === undefined ? {} : { 'attention.temperature_scale': float32(queryGrowth.beta) },
 };
 
-function refused(config: DecoderConfig, what: string): UserError {
+function rejected(config: DecoderConfig, what: string): UserError {
   return new UserError({
     field: 'config.json',
     message: `llama.cpp's architecture ${ggufArchitecture(config)} doesn't support ${what}`,
@@ -165,7 +165,7 @@ function requireSame(
     JSON.stringify(value, (_, one: unknown) => (typeof one === 'number' ? Number(one.toPrecision(6)) : one));
   const lost = checked.find((key) => text(wanted[key]) !== text(found[key]));
   if (lost !== undefined)
-    throw refused(config, lost === 'layers' ? "these layers' windows or rotary embeddings" : `this ${lost}`);
+    throw rejected(config, lost === 'layers' ? "these layers' windows or rotary embeddings" : `this ${lost}`);
 }
 
 const checked = [

@@ -104,7 +104,7 @@ function listTokens({ added, file, model }: Tokenizer, rows: number): Token[] {
 }
 
 function byteLevelModel({ file, model, normalizers, steps }: Tokenizer, tokens: Token[]) {
-  const refused = (field: string, value: unknown, alternatives: readonly string[]) =>
+  const rejected = (field: string, value: unknown, alternatives: readonly string[]) =>
     new UserError({
       file,
       field,
@@ -114,9 +114,9 @@ function byteLevelModel({ file, model, normalizers, steps }: Tokenizer, tokens: 
       hint: "convert the model directory with llama.cpp's convert_hf_to_gguf.py; merge an adapter first (`policyloop finetune export --to merged`)",
     });
   const changing = normalizers.find(({ type }) => type !== 'NFC');
-  if (changing !== undefined) throw refused('normalizer', changing.type, ['NFC', 'none']);
+  if (changing !== undefined) throw rejected('normalizer', changing.type, ['NFC', 'none']);
   const pre = ruleOf(steps, model.ignore_merges);
-  if (pre === undefined) throw refused('pre_tokenizer', steps, Object.keys(preTokenizers));
+  if (pre === undefined) throw rejected('pre_tokenizer', steps, Object.keys(preTokenizers));
   return [
     ['tokenizer.ggml.model', ggufValue.string('gpt2')],
     ['tokenizer.ggml.pre', ggufValue.string(pre)],

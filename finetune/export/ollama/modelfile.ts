@@ -45,7 +45,7 @@ export function ggufModelfile(
           '# chat_template, and write the correct one here: https://docs.ollama.com/modelfile#template'
         : `# Derived from the model's own template\nTEMPLATE """${template}"""`,
       ...ends.map((end) => `PARAMETER stop ${JSON.stringify(end)}`),
-      '# Sample like policyloop; by default, Ollama penalizes repetition, which distorts numbers',
+      '# Sample like policyloop; by default, Ollama penalises repetition, which distorts numbers',
       `PARAMETER temperature ${temperature ?? 1}`,
       `PARAMETER top_p ${topP ?? 1}`,
       `PARAMETER top_k ${topK ?? 0}`,

@@ -76,7 +76,7 @@ function warningsOf(
     excluded > 0 && `excluded ${plural(excluded, 'example')} with a weight of 0 or less`,
     method.kind === 'lora' &&
       method.quantization !== 'none' &&
-      `train.py doesn't quantize the base model (method.quantization=${method.quantization}), so use the adapter without model.quantization`,
+      `train.py doesn't quantise the base model (method.quantization=${method.quantization}), so use the adapter without model.quantization`,
     patience !== undefined && 'train.py runs all epochs: it has no patience',
     limits.minutes !== undefined && 'train.py ignores limits.minutes: set the time in job.sh',
   ];

@@ -39,7 +39,7 @@ const limitsSchema = trainingLimits
   .extend({
     tokens: count(1)
       .optional()
-      .describe('Maximum number of tokens sampled in updates; evaluations don’t count'),
+      .describe("Maximum number of tokens sampled in updates; evaluations don't count"),
   })
   .prefault({})
   .describe(limitsText);
@@ -60,7 +60,7 @@ export const learningSettings = z.strictObject({
       'Model directory, or GGUF file with method lora; `package:models/tiny-bytes` is for training from scratch',
     )
     .meta({ format: 'path' }),
-  objective: objectiveSchema.describe('What an update maximizes'),
+  objective: objectiveSchema.describe('What an update maximises'),
   method: rlMethod.prefault({ kind: 'lora' }).describe('What to train'),
   seed: count(0).default(0).describe('Seed for starting states, sampling and initial weights'),
   updates: count(1)
@@ -85,22 +85,22 @@ export const learningSettings = z.strictObject({
 
 export type LearningSettings = z.output<typeof learningSettings>;
 
-type Learnt = Pick<LearningSettings, 'epochs' | 'minibatches' | 'objective'> & {
+type Learned = Pick<LearningSettings, 'epochs' | 'minibatches' | 'objective'> & {
   readonly groupSize: number;
   readonly reward: { readonly shuffle: boolean };
 };
 
-/** Refuses settings that the objective ignores or can't learn with. */
+/** Rejects settings that the objective ignores or can't learn with. */
 export function checkObjective(
-  { epochs, groupSize, minibatches, objective: { kind }, reward }: Learnt,
-  refuse: (path: readonly string[], message: string) => void,
+  { epochs, groupSize, minibatches, objective: { kind }, reward }: Learned,
+  reject: (path: readonly string[], message: string) => void,
 ): void {
   if (groupSize === 1 && kind !== 'ppo')
-    refuse(['groupSize'], `must be at least 2: ${kind} compares the members of a group`);
+    reject(['groupSize'], `must be at least 2: ${kind} compares the members of a group`);
   if (kind === 'ppo' && reward.shuffle)
-    refuse(['reward', 'shuffle'], "ppo doesn't compare the members of a group: use grpo or rloo");
+    reject(['reward', 'shuffle'], "ppo doesn't compare the members of a group: use grpo or rloo");
   if (kind === 'reinforce' && epochs * minibatches > 1)
-    refuse(
+    reject(
       [epochs > 1 ? 'epochs' : 'minibatches'],
       'must be 1: the gradient of reinforce is only valid for one step; use grpo for several',
     );

@@ -42,7 +42,7 @@ const policySchema = z.discriminatedUnion('kind', [
 ]);
 
 const ppoSchema = z.strictObject({
-  kind: z.literal('ppo').describe('Proximal policy optimization'),
+  kind: z.literal('ppo').describe('Proximal policy optimisation'),
   clip: positive.default(0.2).describe('Clip probability ratios to 1 ± this value'),
   valueClip: positive
     .optional()
@@ -58,7 +58,7 @@ const ppoSchema = z.strictObject({
 });
 
 const trpoSchema = z.strictObject({
-  kind: z.literal('trpo').describe('Trust region policy optimization'),
+  kind: z.literal('trpo').describe('Trust region policy optimisation'),
   maxKl: positive.default(0.01).describe('Target KL divergence of a step, in nats'),
   damping: z.number().min(0).default(0.1).describe('Value added to the diagonal of the Fisher matrix'),
   conjugateGradientSteps: count(1)
@@ -85,7 +85,7 @@ const settings = z.strictObject({
   batchEpisodes: count(1).optional().describe('Maximum number of episodes per batch'),
   environments: count(1).default(5).describe('Episodes to play in parallel'),
   discount: fraction.default(0.995).describe('γ: discount factor per step'),
-  lambda: fraction.default(0.97).describe('λ of the generalized advantage estimates'),
+  lambda: fraction.default(0.97).describe('λ of the generalised advantage estimates'),
   value: z
     .strictObject({ hidden, activation })
     .prefault({})

@@ -185,7 +185,7 @@ async function openEnvironments(
     throw new UserError({
       field: 'environment',
       value: id,
-      message: 'numeric policies can’t learn in an environment that runs in another program',
+      message: "numeric policies can't learn in an environment that runs in another program",
       hint: 'choose a built-in environment, or your own module (./my-env.js)',
     });
   const replacement = replacementFor(id);

@@ -37,7 +37,7 @@ const proposerSettings = learningSettings.extend({
         .enum(['text', 'constrained'])
         .default('text')
         .describe(
-          '`constrained` masks tokens that would break the answer format; tokens that the format determines aren’t trained on',
+          "`constrained` masks tokens that would break the answer format; tokens that the format determines aren't trained on",
         ),
     })
     .prefault({})
@@ -60,16 +60,16 @@ const proposerSettings = learningSettings.extend({
 
 const schema = proposerSettings.superRefine((written, context) => {
   const { baselines, reward } = written;
-  const refuse = (path: readonly string[], message: string) =>
+  const reject = (path: readonly string[], message: string) =>
     context.addIssue({ code: 'custom', path: [...path], message });
-  checkObjective(written, refuse);
+  checkObjective(written, reject);
   if (baselines.length === 0 && !isAbsolute(reward))
-    refuse(
+    reject(
       ['baselines'],
       'must not be empty with rank and improvement rewards: held-out runs are scored by the share of baselines they beat',
     );
   if (reward.kind === 'return' && !(reward.low < reward.high))
-    refuse(['reward', 'low'], 'must be below high');
+    reject(['reward', 'low'], 'must be below high');
 });
 
 type Written = z.output<typeof schema>;

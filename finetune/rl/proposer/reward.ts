@@ -16,7 +16,7 @@ const shared = (invalid: number, of = 'an invalid reply') => ({
   shuffle: z
     .boolean()
     .default(false)
-    .describe('Permute the rewards within each group: a control experiment in which nothing can be learnt'),
+    .describe('Permute the rewards within each group: a control experiment in which nothing can be learned'),
 });
 /** For rewards that compare with other policies. */
 const repeating = 'a reply that is invalid or repeats a policy of the history';

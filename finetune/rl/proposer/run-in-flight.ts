@@ -47,7 +47,7 @@ export interface RunInFlight {
 /** Placeholder for a run's model: the sampler supplies the answers. */
 const noModel: LanguageModel = {
   id: 'learning',
-  generate: () => Promise.reject(new Error('this placeholder can’t generate answers; the sampler does')),
+  generate: () => Promise.reject(new Error("this placeholder can't generate answers; the sampler does")),
 };
 
 /** @throws UserError for an unknown environment, or policies or prompts that don't suit it */

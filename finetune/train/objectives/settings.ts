@@ -66,7 +66,7 @@ const ppoSchema = z.strictObject({
     .number()
     .positive()
     .default(1)
-    .describe('Factor for rewards; values are learnt best if returns are close to 1'),
+    .describe('Factor for rewards; values are learned best if returns are close to 1'),
   valueClip: z.number().positive().default(0.2).describe('Clipping range of the value loss'),
   valueCoefficient: share(0.1).describe('Weight of the value loss'),
   discount: z.number().min(0).max(1).default(1).describe('γ: discount factor per token'),

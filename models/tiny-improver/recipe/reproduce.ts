@@ -1,7 +1,7 @@
 /**
  * Makes the embedded model again: `npm run reproduce:tiny-improver -- [--install] [--smoke]`. Two cores take about two
  * hours and a quarter. Run it again to resume after a stop. `--install` replaces the package's model; `--smoke` trains a
- * small model and checks that it has learnt.
+ * small model and checks that it has learned.
  */
 import { fork, spawn } from 'node:child_process';
 import { existsSync, renameSync, rmSync } from 'node:fs';
@@ -139,7 +139,7 @@ function requireLearnt({ asked, valid }: { readonly asked: number; readonly vali
     throw new Error(`the validation loss did not fall clearly: ${losses.join(', ')}`);
   if (asked === 0 || valid !== asked)
     throw new Error(`only ${valid} of ${asked} constrained answers are valid`);
-  say('the small version has learnt, and its constrained answers are valid');
+  say('the small version has learned, and its constrained answers are valid');
 }
 
 if (values.part !== undefined) {

@@ -138,7 +138,7 @@ export function smokeRecipe(): Recipe {
     heldOut: { tasks: 2, evaluations: 12 },
     head: { examples: 40, steps: 20 },
     prompts: 2,
-    // A model that has learnt little doesn't end its answers.
+    // A model that has learned little doesn't end its answers.
     maxTokens: 256,
   };
 }

@@ -93,7 +93,7 @@ export interface ReadOptions {
   readonly repair: boolean;
   /** Checks an item that is valid JSON; returns its problem, or undefined. */
   readonly problem?: ((item: unknown) => string | undefined) | undefined;
-  /** Links are refused by default, as for all files of a run. */
+  /** Links are rejected by default, as for all files of a run. */
   readonly links?: Links;
 }
 
@@ -129,7 +129,7 @@ const longestLine = 64 * 2 ** 20;
  * The complete lines of a file; none if it doesn't exist. Memory use is limited by the longest line.
  * @throws UserError for anything but a regular file, and for a line longer than `longestLine`
  */
-export function* eachLine(path: string, links: Links = 'refuse'): Generator<Line, void> {
+export function* eachLine(path: string, links: Links = 'reject'): Generator<Line, void> {
   const descriptor = openIfExists(path, links);
   if (descriptor === undefined) return;
   try {

@@ -132,7 +132,7 @@ const longestLock = 4096;
 
 function readLock(path: string): string | undefined {
   try {
-    return readRegularFile(path, longestLock, 'refuse').toString('utf8');
+    return readRegularFile(path, longestLock, 'reject').toString('utf8');
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;

@@ -8,7 +8,7 @@ import { type Problem, UserError } from '../errors.js';
  * Models and datasets may be links into a cache. Files of a run must not be: runs may come from other people,
  * and a link could expose files outside the run.
  */
-export type Links = 'follow' | 'refuse';
+export type Links = 'follow' | 'reject';
 
 /**
  * @returns a descriptor, which the caller must close, and the size in bytes
@@ -18,24 +18,24 @@ export function openRegularFile(
   path: string,
   links: Links = 'follow',
 ): { readonly descriptor: number; readonly size: number } {
-  const refuse = (what: string) =>
+  const reject = (what: string) =>
     new UserError({
       file: path,
       message: `is ${what}, not a regular file`,
       hint: 'use a regular file in its place',
     });
-  if (links === 'refuse' && lstatSync(path).isSymbolicLink()) throw refuse('a link');
+  if (links === 'reject' && lstatSync(path).isSymbolicLink()) throw reject('a link');
   const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
-  const descriptor = openSync(path, O_RDONLY | O_NONBLOCK | (links === 'refuse' ? O_NOFOLLOW : 0));
+  const descriptor = openSync(path, O_RDONLY | O_NONBLOCK | (links === 'reject' ? O_NOFOLLOW : 0));
   const stats = fstatSync(descriptor);
   if (stats.isFile()) return { descriptor, size: stats.size };
   closeSync(descriptor);
-  throw refuse(stats.isDirectory() ? 'a folder' : 'a device, pipe or socket');
+  throw reject(stats.isDirectory() ? 'a folder' : 'a device, pipe or socket');
 }
 
 /**
- * @param mostBytes larger files are refused
+ * @param mostBytes larger files are rejected
  * @throws UserError for anything but a regular file, or if it is too large; the system's error if it doesn't exist
  */
 export function readRegularFile(path: string, mostBytes: number, links: Links = 'follow'): Buffer {
@@ -59,7 +59,7 @@ const largestState = 64 * 2 ** 20;
  * @throws UserError for anything but a regular file (so for a link, too), or for a file above 64 MiB
  */
 export const readOwnText = (path: string): string =>
-  readRegularFile(path, largestState, 'refuse').toString('utf8');
+  readRegularFile(path, largestState, 'reject').toString('utf8');
 
 /** Reads up to `length` bytes from a position; returns fewer at the end of the file. */
 export function readBytes(descriptor: number, position: number, length: number): Buffer {

@@ -34,7 +34,7 @@ type Kind = Pick<SettingsKind<unknown>, 'schema' | 'json' | 'example' | 'longFor
 
 /**
  * Applies `key=value` overrides, in order. A shorthand on the path (`warmup: 20` before `warmup.from=…`) is
- * expanded first. If an override selects another variant, fields from the file that this variant refuses are
+ * expanded first. If an override selects another variant, fields from the file that this variant rejects are
  * removed, with a note.
  * @throws UserError naming overrides that are malformed
  */
@@ -102,7 +102,7 @@ export const startsWith = (path: Path, start: Path): boolean =>
 
 /**
  * Removes from `changed` the file's fields that the new variant selected by an override, such as a new
- * `model.provider`, lacks or whose values it refuses.
+ * `model.provider`, lacks or whose values it rejects.
  */
 function dropForeignFields(
   content: Record<string, unknown>,
@@ -117,12 +117,12 @@ function dropForeignFields(
     const [was, now] = [valueAt(section, content), valueAt(section, changed)];
     const chooses = node !== undefined && discriminatorOf(node) === key;
     if (!chooses || !isMapping(was) || !isMapping(now) || was[key] === now[key]) continue;
-    const refused = schemaProblems(schema.safeParse(changed).error?.issues ?? [], json, changed)
+    const rejected = schemaProblems(schema.safeParse(changed).error?.issues ?? [], json, changed)
       .filter((problem) => startsWith(problem.path, section))
       .map((problem) => String(problem.path[section.length]));
     const isFromFile = (name: string) =>
       Object.hasOwn(was, name) && overrideOf([...section, name], overrides) === undefined;
-    const foreign = [...new Set(refused)].filter(isFromFile);
+    const foreign = [...new Set(rejected)].filter(isFromFile);
     if (foreign.length === 0) continue;
     for (const name of foreign) delete now[name];
     notes.push(

@@ -5,7 +5,7 @@ import type { Labels } from '../../runs/listing/labels.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('run', common.labelled)
+    .positional('run', common.labeled)
     .positional('tags', {
       type: 'string',
       array: true,
@@ -28,18 +28,18 @@ export async function execute(
   const { findAll } = await import('../../runs/listing/names.js');
   const { changeLabels } = await import('../../runs/listing/labels.js');
   const given = args.tags ?? [];
-  const labelled: Output[number][] = [];
+  const labeled: Output[number][] = [];
   for (const path of findAll(args.run, { cwd, runsDir: args.runsDir })) {
     const changed = await changeLabels(path, (labels) => ({
       ...labels,
       tags: args.off ? labels.tags.filter((tag) => !given.includes(tag)) : [...labels.tags, ...given],
     }));
-    labelled.push({ run: shownPath(path, cwd), ...changed });
+    labeled.push({ run: shownPath(path, cwd), ...changed });
   }
   print(
     args.json
-      ? JSON.stringify(labelled)
-      : labelled
+      ? JSON.stringify(labeled)
+      : labeled
           .map(({ run, tags }) => `${run}  ${tags.length === 0 ? 'no tags' : tags.join(' ')}`)
           .join('\n'),
   );

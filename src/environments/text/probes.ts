@@ -25,7 +25,7 @@ export const textBandit = ({ best }: { readonly best: number }): Probe => ({
 
 /**
  * Probe environments (Andy Jones, https://andyljones.com/posts/rl-debugging.html) as text. Each tests one more part of
- * a trainer than the previous one, so the first probe that isn't learnt shows which part is broken.
+ * a trainer than the previous one, so the first probe that isn't learned shows which part is broken.
  */
 export const probes: Readonly<Record<string, Probe>> = {
   /** The value is always 1. */

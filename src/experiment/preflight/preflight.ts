@@ -203,7 +203,7 @@ function lengthFindings(
 function limitFindings(assembly: Assembly, { first }: PromptSize): readonly Found[] {
   const { candidates, limits, warmup } = assembly.config;
   const start = warmup.policies + assembly.imported.length;
-  const refused = ledgerOf(assembly).reserve({ messages: first.messages, answers: 1 });
+  const rejected = ledgerOf(assembly).reserve({ messages: first.messages, answers: 1 });
   return [
     limits.evaluations !== undefined &&
       limits.evaluations < start + candidates && {
@@ -213,12 +213,12 @@ function limitFindings(assembly: Assembly, { first }: PromptSize): readonly Foun
         message: `the warm-up takes ${plural(start, 'evaluation')} and the first iteration ${candidates}, so the run would stop before its first iteration`,
         hint: `set limits.evaluations=${start + candidates} or higher`,
       },
-    typeof refused === 'string' && {
+    typeof rejected === 'string' && {
       level: 'error',
-      field: limitField(refused),
-      value: valueAt(refused.split('.'), limits),
+      field: limitField(rejected),
+      value: valueAt(rejected.split('.'), limits),
       message: 'the first call could already exceed this limit, so the run would stop before it',
-      hint: `raise ${limitField(refused)}${refused === 'calls' ? '' : ', or lower model.maxTokens'}`,
+      hint: `raise ${limitField(rejected)}${rejected === 'calls' ? '' : ', or lower model.maxTokens'}`,
     },
   ];
 }

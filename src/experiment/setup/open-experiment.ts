@@ -4,7 +4,7 @@ import { isBuiltInId } from '../../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
 import { programsOf } from '../../policies/policy.js';
 import { countedModels, Ledger } from '../../proposers/budget.js';
-import { BehaviourTest } from '../../rollout/behaviour-test.js';
+import { BehaviorTest } from '../../rollout/behavior-test.js';
 import type { EvaluationSetting } from '../../rollout/evaluation.js';
 import { createReplayBuffer } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/calls.js';
@@ -106,7 +106,7 @@ export function experimentIn(
     setting,
     proposer,
     prompter: new Prompter({ ...assembly, buffer, recorded }),
-    behaviour: new BehaviourTest(setting, recorded.episodes),
+    behavior: new BehaviorTest(setting, recorded.episodes),
     stages: assembly.stages.flatMap((stage) => stage.open(assembly) ?? []),
     imported: assembly.imported,
     buffer,

@@ -93,7 +93,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       const [asked, given] = [seeds.length, response.choices.length];
       const warnings = [
         ...(dialect.refused.has('seed')
-          ? ['the server doesn’t accept a seed, so its replies can’t be reproduced']
+          ? ["the server doesn't accept a seed, so its replies can't be reproduced"]
           : []),
         ...(given > asked
           ? [`the server sent ${given} completions instead of ${asked}; the others are ignored`]

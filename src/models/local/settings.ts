@@ -27,7 +27,7 @@ export function modelDirectory(path: string, cwd?: string, field = 'model.path')
   if (existsSync(directory) && directory.startsWith(join(packageRoot(), '/'))) return directory;
   throw new UserError({
     field,
-    message: `this installation of policyloop doesn’t contain this model: there is no directory ${directory}`,
+    message: `this installation of policyloop doesn't contain this model: there is no directory ${directory}`,
     value: path,
     hint: 'reinstall the package, or use the directory of a Hugging Face model',
   });

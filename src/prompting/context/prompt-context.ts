@@ -117,7 +117,7 @@ const tableSchema = z.strictObject({
     ),
     label: text('The action itself'),
   }),
-  labelled: flag('True if any action differs from its number'),
+  labeled: flag('True if any action differs from its number'),
   stateFormula: maybeText('Formula for the state; null if the observation is the state'),
   bins: list('The bins of each component, if the observation is discretised', {
     index: count('Position in the observation'),
@@ -135,7 +135,7 @@ const seenSchema = z.strictObject({
 
 const repeatedSchema = seenSchema.extend({
   sameActions: maybeText(
-    'Set if the policy isn’t the same but chooses the same actions: in which episodes, e.g. `20 episodes`',
+    "Set if the policy isn't the same but chooses the same actions: in which episodes, e.g. `20 episodes`",
   ),
   sameStructure: flag('True if the program differs only in its constants'),
 });

@@ -204,7 +204,7 @@ function tableContext(
     lastState: states - 1,
     actionCount: actions.length,
     actions: actions.map((label, a) => ({ number: numbers[a]!, label })),
-    labelled: actions.some((label, a) => label !== String(numbers[a])),
+    labeled: actions.some((label, a) => label !== String(numbers[a])),
     stateFormula: stateFormula(policy.bins, observation),
     bins: bins.map((bin, index) => ({ index, ranges: binRanges(bin) })),
   };

@@ -1,7 +1,7 @@
 /** Formats an episode as a few lines of text: either sampled steps or statistics. */
 import { short, significant } from '../../environments/catalogue/facts.js';
 import type { Action, Observation } from '../../environments/environment.js';
-import { occurrences } from '../../rollout/behaviour.js';
+import { occurrences } from '../../rollout/behavior.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import type { MemorySettings } from '../settings.js';
 import type { ScoreText } from './scores.js';

@@ -7,7 +7,7 @@ import {
   layoutOf,
   speedText,
 } from './animation.js';
-import { colours, type Paint } from './colours.js';
+import { colors, type Paint } from './colors.js';
 import {
   type Clock,
   escapeXml,
@@ -52,7 +52,7 @@ export function svgAnimation(animation: Animation, width: number): string {
 }
 
 const style = [
-  `@media(prefers-color-scheme:dark){${(Object.keys(colours) as Paint[]).map((paint) => `.${paint}{color:${colours[paint].dark}}`).join('')}}`,
+  `@media(prefers-color-scheme:dark){${(Object.keys(colors) as Paint[]).map((paint) => `.${paint}{color:${colors[paint].dark}}`).join('')}}`,
   '@media(prefers-reduced-motion:reduce){.moving{display:none}.still{display:inline}}',
 ].join('');
 

@@ -2,7 +2,7 @@
 import { append } from '../../base/append.js';
 import type { Frame, Point, Shape } from '../../environments/frame.js';
 import type { Layout } from './animation.js';
-import { colours, type Paint, paintOf } from './colours.js';
+import { colors, type Paint, paintOf } from './colors.js';
 
 export interface Clock {
   readonly moments: number;
@@ -97,7 +97,7 @@ export interface SvgShape {
  * change it.
  */
 export function painted(paint: Paint): string {
-  return `class="${paint}" color="${colours[paint].light}"`;
+  return `class="${paint}" color="${colors[paint].light}"`;
 }
 
 export function svgShapes({ shapes, view }: Frame, { scale }: Layout): readonly SvgShape[] {

@@ -29,7 +29,7 @@ export interface Item {
   readonly final?: { readonly value: string; readonly of: string };
   /** Unit of `done` for a training run. */
   readonly unit?: 'step' | 'update';
-  /** Mean return on unseen episodes; for an agent run, over its games. */
+  /** Mean return on fresh episodes; for an agent run, over its games. */
   readonly confirmed: number | null;
   readonly ci95: readonly [number, number] | null;
   readonly tokens: number | null;

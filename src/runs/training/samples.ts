@@ -62,7 +62,7 @@ const largestFile = 2 ** 24;
 export function readSamples(path: string): readonly RecordedSample[] {
   let text: string;
   try {
-    text = readRegularFile(join(path, trainingFiles.samples), largestFile, 'refuse').toString('utf8');
+    text = readRegularFile(join(path, trainingFiles.samples), largestFile, 'reject').toString('utf8');
   } catch {
     return [];
   }

@@ -51,7 +51,7 @@ export function trainingFigures(training: RecordedTraining, cwd: string): Traini
 export function trainingText(training: RecordedTraining, cwd: string): string {
   const { alarms, episodes, final, note, path, seconds, status, steps, tokens, unit } = training;
   const why = note === null || status === 'running' ? '' : `: ${note}`;
-  const learnt = [
+  const learned = [
     ...(episodes === null ? [] : [plural(episodes, 'episode')]),
     ...(tokens === null ? [] : [`${formatCompact(tokens)} ${episodes === null ? '' : 'sampled '}tokens`]),
   ];
@@ -59,7 +59,7 @@ export function trainingText(training: RecordedTraining, cwd: string): string {
   const lines: (readonly [string, string] | undefined)[] = [
     ['trained', trainedText(training, cwd)],
     ['best', bestText(training)],
-    learnt.length > 0 ? ['trained on', learnt.join(', ')] : undefined,
+    learned.length > 0 ? ['trained on', learned.join(', ')] : undefined,
     final.length === 0
       ? undefined
       : [

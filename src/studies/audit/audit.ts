@@ -137,7 +137,7 @@ export async function audit(
     /** Number of distinct parameter vectors. */
     policies: scored.size,
     /** Number of policies that differ in at least one action of the fresh episodes. */
-    behaviours: new Set([...scored.values()].map(({ actions }) => actions)).size,
+    behaviors: new Set([...scored.values()].map(({ actions }) => actions)).size,
     /** Number of fresh episodes per policy, which choose; `measuring` others give the figures and verdicts. */
     episodes,
     measuring: measuring.length,

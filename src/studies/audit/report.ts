@@ -19,7 +19,7 @@ const sourceColumns: readonly Column<Audit>[] = [
   text('record', ({ name }) => name),
   number('evaluations', ({ evaluations }) => evaluations),
   number('policies', ({ policies }) => policies),
-  number('behaviours', ({ behaviours }) => behaviours),
+  number('behaviours', ({ behaviors }) => behaviors),
   number('recorded best', ({ recorded }) => recorded.best, { format: formatReturn }),
   estimate('its true mean', ({ fresh }) => ({
     value: fresh.ofRecordedBest,
@@ -84,13 +84,13 @@ const tablesOf = ({ improvements, reproduced, searches }: AuditResult) =>
 function conclusionOf({ fresh, improvements, optimism, recorded, reproduced, unknown }: Audit): string {
   const { confirmed, recorded: bests } = improvements;
   return [
-    `The best recorded mean (${formatReturn(recorded.best)}, ${recorded.at}) ${optimism === 0 ? 'equals' : `is ${formatReturn(Math.abs(optimism))} ${optimism < 0 ? 'lower' : 'higher'} than`} the policy’s mean in fresh episodes (${formatReturn(fresh.ofRecordedBest)}).`,
+    `The best recorded mean (${formatReturn(recorded.best)}, ${recorded.at}) ${optimism === 0 ? 'equals' : `is ${formatReturn(Math.abs(optimism))} ${optimism < 0 ? 'lower' : 'higher'} than`} the policy's mean in fresh episodes (${formatReturn(fresh.ofRecordedBest)}).`,
     bests === 0
       ? 'There is no new best after the first evaluation.'
       : `Of ${plural(bests, 'new best')}, ${confirmed} ${confirmed === 1 ? 'is' : 'are'} better than every new best before.`,
     `The best policy (${formatReturn(fresh.best)}) was first evaluated at ${fresh.bestAt}.`,
     reproduced.not.length > 0 &&
-      `Chance doesn’t explain ${plural(reproduced.not.length, 'recorded mean')}: these policies don’t give them in this environment.`,
+      `Chance doesn't explain ${plural(reproduced.not.length, 'recorded mean')}: these policies don't give them in this environment.`,
     unknown > 0 &&
       `${plural(unknown, 'evaluation')} without parameters ${unknown === 1 ? 'is' : 'are'} left out.`,
   ]
@@ -124,9 +124,9 @@ export function auditText(results: readonly AuditResult[], width?: number): stri
 /** Explanations of the columns. */
 const reading: readonly string[] = [
   'behaviours: policies that differ in at least one action of the fresh episodes; policies with equal actions are one behaviour',
-  'true mean: mean return in fresh episodes, which all policies share; some choose the best policies, others give the figures, so that choosing can’t flatter them',
-  `new bests: evaluations that the record has as its best so far; one is confirmed if its policy is higher than every new best before it, by paired differences and after Holm’s correction for all of them (at least ${fewestForVerdict} episodes)`,
-  'not reproduced: recorded means that differ from the fresh episodes by more than chance allows (permutation test, Holm’s correction for all evaluations)',
+  "true mean: mean return in fresh episodes, which all policies share; some choose the best policies, others give the figures, so that choosing can't flatter them",
+  `new bests: evaluations that the record has as its best so far; one is confirmed if its policy is higher than every new best before it, by paired differences and after Holm's correction for all of them (at least ${fewestForVerdict} episodes)`,
+  "not reproduced: recorded means that differ from the fresh episodes by more than chance allows (permutation test, Holm's correction for all evaluations)",
 ];
 
 export function auditPage(results: readonly AuditResult[]): Page {
@@ -167,9 +167,9 @@ function curves({ curves: { best, fresh, recorded }, evaluations }: AuditResult)
       y: { title: 'Mean return' },
       at: recorded.map((_, i) => i + 1),
       series: [
-        { ...line, label: 'recorded best', colour: '--arm-1', values: recorded },
-        { ...line, label: 'true mean of the recorded best', colour: '--arm-0', values: fresh },
-        { ...line, label: 'true mean of the best policy', colour: '--good', isDashed: true, values: best },
+        { ...line, label: 'recorded best', color: '--arm-1', values: recorded },
+        { ...line, label: 'true mean of the recorded best', color: '--arm-0', values: fresh },
+        { ...line, label: 'true mean of the best policy', color: '--good', isDashed: true, values: best },
       ],
     },
     html`The gap between the first two lines is luck. The dashed line is what a search without noise would have kept.`,

@@ -131,14 +131,14 @@ export function groupRuns<T extends ConfiguredRun>(
     const groups = [...groupedBy(own, groupOf).values()];
     const settings = groups.map(([first]) => (by === undefined ? materialSettings : known)(first!));
     const named = by ?? namingKeys(settings);
-    const labelled = (own: Settings) =>
+    const labeled = (own: Settings) =>
       by === undefined ? named.filter((key) => key === 'model' || settingOf(own, key) !== unset) : named;
     return {
       name: alone ? names[index]! : `${id} ${canonical(options)}`,
       environment: { id, options },
       named,
       groups: groups.map((members, i) => ({
-        name: labelled(settings[i]!)
+        name: labeled(settings[i]!)
           .map((key) => labelOf(key, settingOf(settings[i]!, key), named.length === 1))
           .join(', '),
         runs: members.toSorted((a, b) => (a.manifest.created < b.manifest.created ? -1 : 1)),

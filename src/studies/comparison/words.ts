@@ -130,13 +130,13 @@ export const verdictRule = (tested: number): readonly string[] =>
   tested === 0
     ? []
     : [
-        `verdicts: higher or lower if the 95 % interval of the difference excludes 0 and p < 0.05${tested > 1 ? `, with Holm’s correction for the ${tested} differences that were tested` : ''}`,
+        `verdicts: higher or lower if the 95 % interval of the difference excludes 0 and p < 0.05${tested > 1 ? `, with Holm's correction for the ${tested} differences that were tested` : ''}`,
       ];
 
 /** Explanations of the columns of comparison tables. */
 export const reading = {
   confirmed:
-    'confirmed: mean return of each run’s chosen policy on episodes that were used neither to propose nor to choose it; 95 % intervals over runs: bootstrap, or Student’s t for the mean of fewer than ten runs',
+    "confirmed: mean return of each run's chosen policy on episodes that were used neither to propose nor to choose it; 95 % intervals over runs: bootstrap, or Student's t for the mean of fewer than ten runs",
   area: 'area: best return so far, averaged over the evaluations of a run (a rejected candidate counts as one, unless limits.evaluations sets the budget; a complete run that ended early keeps its last value). It is observed, not confirmed, and optimistic: the best of many noisy means',
   target:
     'to target: runs whose observed return reached the target, and the median iteration over all runs; runs that did not reach it are right-censored where they ended (Kaplan-Meier), not left out',

@@ -48,7 +48,7 @@ export function bestSentence(
   const against = `the next setting, ${settingName(next)}`;
   if (verdict === 'too-few' || interval === null || adjusted === null)
     return {
-      text: `${first}. Whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}) isn’t known yet: a verdict needs at least ${fewestForVerdict} seeds.`,
+      text: `${first}. Whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}) isn't known yet: a verdict needs at least ${fewestForVerdict} seeds.`,
       mark: 'too-few',
     };
   const measured = `(${formatSigned(difference)}, 95 % interval ${formatInterval(interval, formatSigned)}, p ${pText(adjusted)})`;

@@ -211,4 +211,4 @@ const rounded = (value: string): string =>
 export const settingName = ({ values }: Pick<Setting, 'values'>): string =>
   Object.entries(values)
     .map(([key, value]) => `${key}=${rounded(value)}`)
-    .join(', ') || 'the config’s model';
+    .join(', ') || "the config's model";

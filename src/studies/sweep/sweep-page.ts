@@ -181,7 +181,7 @@ function runTable(task: SweptTask, seeds: readonly number[], { linkOf }: Shown):
 }
 
 const readingOf = (result: SweepResult): readonly string[] => [
-  'confirmed: mean return of a run’s chosen policy on episodes that were used neither to propose nor to choose it',
+  "confirmed: mean return of a run's chosen policy on episodes that were used neither to propose nor to choose it",
   ...(result.tasks.some(({ effects }) => effects !== null)
     ? [
         'effects: for each seed, the difference between the mean returns with two values of a key, averaged over the other keys; intervals are over seeds, because settings with the same seed share warm-up and episodes',

@@ -78,7 +78,7 @@ function bestPolicy(data: RunData, labels: TaskLabels): Content {
   const why =
     confirmed === null
       ? `highest observed mean return (${formatReturn(observed?.score)}), not confirmed`
-      : `best on unseen episodes (confirmed mean return ${formatReturn(confirmed.mean)})`;
+      : `best on fresh episodes (confirmed mean return ${formatReturn(confirmed.mean)})`;
   const { vector, view } = policyOf(best, data, labels);
   return html`<p>From ${placeName(best, data.config)}: ${why}.</p>
 <div class="side-by-side">

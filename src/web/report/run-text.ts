@@ -123,7 +123,7 @@ export function runText(run: OpenedRun, shown: Shown): string {
     '',
     confirmed === null
       ? 'not confirmed'
-      : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${formatInterval(confirmed.ci95)}, ${plural(confirmed.episodes, 'unseen episode')} (${placeName(confirmed, config)})`,
+      : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${formatInterval(confirmed.ci95)}, ${plural(confirmed.episodes, 'fresh episode')} (${placeName(confirmed, config)})`,
     figures.noise && `noise floor ${noiseText(figures.noise)}`,
     '',
     ...describePolicy({ family, manifest }, confirmed ?? figures.best, figures.run, columns),

@@ -93,7 +93,7 @@ describe('a run in an environment module', () => {
     expect(JSON.parse(printed.at(-1)!)).toMatchObject({ status: 'completed', iterations: 3 });
   });
 
-  it('isn’t resumed if an import of the module has changed; the error names the file', async () => {
+  it("isn't resumed if an import of the module has changed; the error names the file", async () => {
     const helper = join(cwd, 'tasks', 'start.js');
     writeFileSync(helper, 'export const start = [0.5];\n');
     writeFileSync(

@@ -90,7 +90,7 @@ describe('seeds', () => {
     expect(() => createGenerator(0, [-1])).toThrow(/spawnKey/);
   });
 
-  test('derived seeds are distinct 32-bit words that don’t depend on how many are requested', () => {
+  test("derived seeds are distinct 32-bit words that don't depend on how many are requested", () => {
     fc.assert(
       fc.property(
         fc.nat(),

@@ -18,7 +18,7 @@ async function fillMemory(id: string): Promise<Environment[]> {
   return environments;
 }
 
-describe('MuJoCo’s memory', () => {
+describe("MuJoCo's memory", () => {
   test('can grow during an episode without changing it', async () => {
     const [disturbed, calm] = [await makeEnvironment('Walker2d-v5'), await makeEnvironment('Walker2d-v5')];
     const random = createGenerator(1);

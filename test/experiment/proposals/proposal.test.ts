@@ -167,7 +167,7 @@ describe('propose', () => {
     expect(ledger.totals).toMatchObject({ calls: 2, errors: 1, retries: 2 });
   });
 
-  it('stops on an error that a retry can’t fix, and records the call', async () => {
+  it("stops on an error that a retry can't fix, and records the call", async () => {
     const { calls, proposals } = request(createScriptedModel([failing('authentication')]));
     await expect(proposals).rejects.toThrow('no answer');
     expect(calls).toHaveLength(1);
@@ -233,7 +233,7 @@ describe('propose', () => {
       expect(alone.calls).toHaveLength(1);
     });
 
-    it('asks individually for candidates missing from the group’s reply', async () => {
+    it("asks individually for candidates missing from the group's reply", async () => {
       const { model, alone } = grouping([good(1, 1)], [good(2, 2), good(3, 3)]);
       const { proposals } = request(model, { candidates: 3, corrections: 0 });
       expect((await proposals).proposals.map(({ parameters }) => parameters?.[0])).toEqual([1, 2, 3]);

@@ -188,7 +188,7 @@ describe('finetune export --to gguf', () => {
     expect((await merge('qwen/adapter', 'merged-scaled', options)).code).toBe(0);
   });
 
-  it('writes the model’s template, stop tokens and sampling settings to the Modelfile', async () => {
+  it("writes the model's template, stop tokens and sampling settings to the Modelfile", async () => {
     cpSync(at('models', 'llama'), at('models', 'sampled'), { recursive: true });
     writeFileSync(
       at('models', 'sampled', 'generation_config.json'),
@@ -216,7 +216,7 @@ describe('finetune export --to gguf', () => {
     ]);
   });
 
-  it('notes that the Modelfile has no TEMPLATE if it can’t be derived', async () => {
+  it("notes that the Modelfile has no TEMPLATE if it can't be derived", async () => {
     cpSync(at('models', 'llama'), at('models', 'odd'), { recursive: true });
     writeFileSync(at('models', 'odd', 'chat_template.jinja'), '{{ messages[-1].content }}');
     const { printed, noted } = await toGguf('models/odd', 'odd.gguf');

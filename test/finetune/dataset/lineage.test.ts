@@ -78,7 +78,7 @@ describe('the lineage of a trained model', () => {
     const sources = first.dataset.sources!.map((source) => ({ ...source, ...other }));
     writeLineage(weights('middle'), { ...first, dataset: { ...first.dataset, sources } });
     expect(trainedEnvironments(trained(path('middle')))).toEqual(['Acrobot-v1', 'CartPole-v1']);
-    // Random weights have forgotten what their directory's model had learnt.
+    // Random weights have forgotten what their directory's model had learned.
     expect(trainedEnvironments(trained(path('middle'), { method: 'scratch' }))).toEqual(['CartPole-v1']);
   });
 

@@ -32,7 +32,7 @@ describe.each(referenceModels)('%s', (name) => {
   const reference = readReferenceTraining(name);
   const trained = path.join(folder, name);
 
-  it('12 AdamW steps give PEFT’s losses and adapter', async () => {
+  it("12 AdamW steps give PEFT's losses and adapter", async () => {
     const trainable: Trainable = { kind: 'adapter', lora: reference.lora, base: openWeights(directory) };
     const parameters = startOf(directory, config, trainable);
     const moments = parameters.map(zeroMoments);
@@ -55,12 +55,12 @@ describe.each(referenceModels)('%s', (name) => {
     writeAdapter(trained, parameters, reference.lora, name);
   });
 
-  it('the reloaded adapter gives PEFT’s merged logits', async () => {
+  it("the reloaded adapter gives PEFT's merged logits", async () => {
     const logits = await lastLogits(directory, reference.promptIds, { adapter: trained });
     expect(largestDifference(logits, reference.mergedLogits)).toBeLessThan(1e-3);
   });
 
-  it('the model merged in float32 gives PEFT’s logits and keeps the tokenizer files', async () => {
+  it("the model merged in float32 gives PEFT's logits and keeps the tokenizer files", async () => {
     const merged = path.join(folder, `${name}-merged`);
     await mergeAdapter(directory, readAdapter(trained), merged, 'f32');
     const logits = await lastLogits(merged, reference.promptIds);

@@ -21,7 +21,7 @@ function adapterOf(name: string): Trainable {
   return { kind: 'adapter', lora, base: openWeights(familyDirectory(name)) };
 }
 
-it.each(recurrentFamilies)('%s can’t be trained, and the error suggests alternatives', (name) => {
+it.each(recurrentFamilies)("%s can't be trained, and the error suggests alternatives", (name) => {
   const config = readDecoderConfig(familyDirectory(name));
   for (const kind of [{ kind: 'all' } as const, adapterOf(name)])
     expect(() => trainedParameters(config, kind)).toThrow(
@@ -33,7 +33,7 @@ describe.each(referenceFamilies)('%s', (name) => {
   const directory = familyDirectory(name);
   const { training } = readFamily(name);
 
-  it.each(['float32', 'float64'] as const)('has PEFT’s loss and gradients in %s', async (precision) => {
+  it.each(['float32', 'float64'] as const)("has PEFT's loss and gradients in %s", async (precision) => {
     const config = readDecoderConfig(directory);
     const trainable = adapterOf(name);
     const parameters = startOf(directory, config, trainable, precision);

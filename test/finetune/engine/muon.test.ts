@@ -7,7 +7,7 @@ it.each([
   [6, 10],
   [10, 6],
 ])(
-  'a %d × %d step has the gradient’s singular vectors, and singular values near 1',
+  "a %d × %d step has the gradient's singular vectors, and singular values near 1",
   async (rows, columns) => {
     const random = createGenerator(2);
     const gradient = Float32Array.from({ length: rows * columns }, () => random.normal());

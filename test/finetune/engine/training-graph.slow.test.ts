@@ -22,7 +22,7 @@ describe.each(referenceModels)('%s', (name) => {
   const batch = makeBatch(alone(reference.examples), sftInputs(reference.examples));
   const expected = gradientsIn(path.join(directory, 'gradients-step0.safetensors'));
 
-  it.each(['float32', 'float64'] as const)('has PEFT’s first loss and gradients in %s', async (precision) => {
+  it.each(['float32', 'float64'] as const)("has PEFT's first loss and gradients in %s", async (precision) => {
     const parameters = startOf(directory, config, trainable, precision);
     const session = await openSft(config, trainable, precision);
     const { loss, gradients } = await session.run(parameters, batch, 0);

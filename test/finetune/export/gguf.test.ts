@@ -127,7 +127,7 @@ describe('writeGguf', () => {
     expect((await data(inOne)).equals(await data(await write(model, 'F16')))).toBe(false);
   });
 
-  it('converts Llama 3’s rotary scaling to divisors of the frequencies', async () => {
+  it("converts Llama 3's rotary scaling to divisors of the frequencies", async () => {
     const rope = readDecoderConfig(model).layers[0]!.rope!;
     const { values } = (await read(await write(model))).tensor('rope_freqs.weight');
     const plain = ropeFrequencies({ theta: rope.theta, scaling: 'none' }, 16);

@@ -122,7 +122,7 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
     const rows = jsonLines(join(cwd, 'folder', 'data'), 'train.jsonl');
     expect(rows).toHaveLength(2);
     expect(rows[0]).toMatchObject({ chat_template_kwargs: { enable_thinking: false } });
-    expect(noted.join('\n')).toMatch(/weights[\s\S]*excluded 2 examples[\s\S]*quantize[\s\S]*patience/);
+    expect(noted.join('\n')).toMatch(/weights[\s\S]*excluded 2 examples[\s\S]*quantise[\s\S]*patience/);
   });
 
   it.each([
@@ -132,7 +132,7 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
     ['', { out: 'data' }, /not empty|already/],
     ['', { dtype: 'f16' }, /--dtype.*no effect/],
     ['', { model: 'a\nb' }, /line break/],
-  ])('rejects what TRL can’t do: %s %j', async (config, changes, expected) => {
+  ])("rejects what TRL can't do: %s %j", async (config, changes, expected) => {
     const { cwd, refusal } = workplace({ config: `${config}\n` });
     expect(await refusal(changes)).toMatch(expected);
     expect(existsSync(join(cwd, 'folder'))).toBe(false);

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   discountedReturns,
-  generalisedAdvantages,
+  generalizedAdvantages,
   groupAdvantages,
   isFlat,
   leaveOneOut,
-  standardised,
+  standardized,
 } from '../../../finetune/rl/advantages.js';
 import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
 
@@ -52,7 +52,7 @@ describe('advantages within groups', () => {
         for (const scale of ['group', 'batch', 'none'] as const)
           expect(groupAdvantages([equal], scale).flat().map(Math.abs)).toEqual(zeros);
         expect(leaveOneOut([equal]).flat().map(Math.abs)).toEqual(zeros);
-        expect(standardised([equal]).flat().map(Math.abs)).toEqual(zeros);
+        expect(standardized([equal]).flat().map(Math.abs)).toEqual(zeros);
         expect(isFlat(equal)).toBe(true);
       }),
     );
@@ -78,7 +78,7 @@ describe('advantages within groups', () => {
   });
 
   it('have mean 0 and standard deviation 1 over the batch when standardised', () => {
-    const all = standardised([[1, 2], [4], [9, 11]]).flat();
+    const all = standardized([[1, 2], [4], [9, 11]]).flat();
     expect(mean(all)).toBeCloseTo(0, 12);
     expect(standardDeviation(all)).toBeCloseTo(1, 6);
   });
@@ -94,7 +94,7 @@ describe('returns and advantage estimates within an episode', () => {
 
   it('with λ = 1 are discounted returns, with the value of the last state added after truncation', () => {
     const returns = (lastValue: number) =>
-      generalisedAdvantages({ ...episode, lastValue }, { discount: 0.5, lambda: 1 }).map(
+      generalizedAdvantages({ ...episode, lastValue }, { discount: 0.5, lambda: 1 }).map(
         (one, step) => one + episode.values[step]!,
       );
     close(returns(3), discountedReturns([1, 0, 4 + 0.5 * 3], 0.5));
@@ -102,7 +102,7 @@ describe('returns and advantage estimates within an episode', () => {
   });
 
   it('with λ = 0 are one-step TD errors', () => {
-    const advantages = generalisedAdvantages(episode, { discount: 0.9, lambda: 0 });
+    const advantages = generalizedAdvantages(episode, { discount: 0.9, lambda: 0 });
     close(advantages, [1 - 0.9 - 0.5, 1.8 + 1, 4 + 2.7 - 2]);
   });
 });

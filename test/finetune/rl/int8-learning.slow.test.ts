@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../../../src/base/package.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { hasInt8 } from '../engine/int8.js';
-import { learnt, tinyConfig } from './tiny-learning.js';
+import { learned, tinyConfig } from './tiny-learning.js';
 
 /** The embedded model, copied: the codes of its weights are kept beside it. */
 function written(compute: 'float32' | 'int8', more: object = {}) {
@@ -29,8 +29,8 @@ function written(compute: 'float32' | 'int8', more: object = {}) {
 describe.skipIf(!hasInt8)('reinforcement learning with int8 products', () => {
   it('samples with the arithmetic that it trains with, close to but different from float32', async () => {
     const [exact, rounded] = [written('float32'), written('int8')];
-    const inFloat = await learnt(tinyConfig(exact.config, exact.folder));
-    const inInt8 = await learnt(tinyConfig(rounded.config, rounded.folder));
+    const inFloat = await learned(tinyConfig(exact.config, exact.folder));
+    const inInt8 = await learned(tinyConfig(rounded.config, rounded.folder));
     for (const { largestMismatch, mismatch } of inInt8.steps) {
       expect(mismatch).toBeLessThan(1e-3);
       expect(largestMismatch).toBeLessThan(0.3);

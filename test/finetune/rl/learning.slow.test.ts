@@ -4,7 +4,7 @@ import { readBefore } from '../../../finetune/rl/improvement.js';
 import type { Group } from '../../../finetune/rl/learning/episode.js';
 import { learnOnline } from '../../../finetune/rl/online.js';
 import { mean } from '../../../src/statistics/descriptive.js';
-import { learnt, tinyConfig } from './tiny-learning.js';
+import { learned, tinyConfig } from './tiny-learning.js';
 
 const ppo = { kind: 'ppo', valueCoefficient: 1, valueClip: 100, lambda: 1, clip: { low: 0.2, high: 0.2 } };
 
@@ -75,12 +75,12 @@ describe('training on the probe environments', () => {
   };
 
   it.each(objectives)('4: learns to take the better action (%s)', async (_, objective) => {
-    const { last } = await learnt(tinyConfig({ environment: 'probe-policy', objective, ...trained }));
+    const { last } = await learned(tinyConfig({ environment: 'probe-policy', objective, ...trained }));
     expect(last!.meanReward).toBeGreaterThan(0.9);
   });
 
   it.each(objectives)('5: learns the better action for each observation (%s)', async (_, objective) => {
-    const { last } = await learnt(
+    const { last } = await learned(
       tinyConfig({ environment: 'probe-policy-observation', objective, ...trained }),
     );
     expect(last!.meanReward).toBeGreaterThan(0.9);
@@ -98,19 +98,19 @@ const bandit = {
 
 describe('the bandit', () => {
   it('is solved with a mean reward above 0.99', async () => {
-    const { events, last } = await learnt(tinyConfig(bandit));
+    const { events, last } = await learned(tinyConfig(bandit));
     const [before] = events.filter((event) => event.kind === 'evaluation');
     expect(before!.meanReward).toBeLessThan(0.05);
     expect(last!.meanReward).toBeGreaterThan(0.99);
   });
 
   it('is not solved when returns are shuffled within groups', async () => {
-    const { last } = await learnt(tinyConfig({ ...bandit, reward: { shuffle: true } }));
+    const { last } = await learned(tinyConfig({ ...bandit, reward: { shuffle: true } }));
     expect(last!.meanReward).toBeLessThan(0.3);
   });
 
   it('is not solved when returns are assigned to the wrong completions', async () => {
-    const { last } = await learnt(tinyConfig(bandit), {}, (learning) => ({
+    const { last } = await learned(tinyConfig(bandit), {}, (learning) => ({
       ...learning,
       task: {
         ...learning.task,

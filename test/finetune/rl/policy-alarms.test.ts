@@ -46,7 +46,7 @@ describe('alarms of reinforcement learning', () => {
     ]);
   });
 
-  it('mismatch: raised when the sampler’s probabilities differ from the trainer’s', () => {
+  it("mismatch: raised when the sampler's probabilities differ from the trainer's", () => {
     const found = raised(10, () => ({ mismatch: 0.1 }));
     expect(found).toMatchObject([{ alarm: 'mismatch', hint: expect.stringMatching(/method\.quantization/) }]);
   });

@@ -5,7 +5,7 @@ import type { OpenedLearning } from '../../../finetune/rl/assemble.js';
 import type { OnlineOutcome } from '../../../finetune/rl/online.js';
 import { packageRoot } from '../../../src/base/package.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
-import { checkpointIn, crashing, learnt, tinyConfig } from './tiny-learning.js';
+import { checkpointIn, crashing, learned, tinyConfig } from './tiny-learning.js';
 
 const written = {
   environment: 'bandit',
@@ -39,9 +39,9 @@ describe('interrupted training', () => {
   ])('after a crash %s, resumes bit for bit', async (_, crash, more) => {
     const [whole, cut] = [temporaryDirectory(), temporaryDirectory()];
     const config = (folder: string) => tinyConfig({ ...written, ...more }, folder);
-    const expected = await learnt(config(whole));
-    await expect(learnt(config(cut), {}, crash)).rejects.toThrow('the process ends here');
-    const resumed = await learnt(config(cut));
+    const expected = await learned(config(whole));
+    await expect(learned(config(cut), {}, crash)).rejects.toThrow('the process ends here');
+    const resumed = await learned(config(cut));
     expect(checkpointIn(cut).equals(checkpointIn(whole))).toBe(true);
     expect(resumed.steps.at(-1)).toEqual(expected.steps.at(-1));
     expect(resumed.best).toEqual(expected.best);
@@ -51,18 +51,18 @@ describe('interrupted training', () => {
 
   it('writes a checkpoint when the user stops it, and resumes from there bit for bit', async () => {
     const [whole, cut] = [temporaryDirectory(), temporaryDirectory()];
-    await learnt(tinyConfig(written, whole));
-    const { ended, step } = await learnt(tinyConfig(written, cut), { stop: () => true });
+    await learned(tinyConfig(written, whole));
+    const { ended, step } = await learned(tinyConfig(written, cut), { stop: () => true });
     expect({ ended, step }).toEqual({ ended: 'interrupted', step: 1 });
-    const { events } = await learnt(tinyConfig(written, cut));
+    const { events } = await learned(tinyConfig(written, cut));
     expect(events[0]).toMatchObject({ kind: 'start', step: 1 });
     expect(checkpointIn(cut).equals(checkpointIn(whole))).toBe(true);
   });
 
   it('refuses to resume with different settings', async () => {
     const folder = temporaryDirectory();
-    await learnt(tinyConfig({ ...written, updates: 1 }, folder));
-    await expect(learnt(tinyConfig({ ...written, updates: 1, learningRate: 1e-3 }, folder))).rejects.toThrow(
+    await learned(tinyConfig({ ...written, updates: 1 }, folder));
+    await expect(learned(tinyConfig({ ...written, updates: 1, learningRate: 1e-3 }, folder))).rejects.toThrow(
       /different settings/,
     );
   });
@@ -77,22 +77,22 @@ describe('interrupted training', () => {
       writeFileSync(join(prompts, `${name}.hbs`), name === 'observation' ? '{{> shown}}' : '');
     const own = { environment, agent: { maxTokens: 1, fallback: 'first', history: 0, maxTurns: 2, prompts } };
     const config = () => tinyConfig({ ...written, ...own, updates: 1 }, folder);
-    await learnt(config());
-    await learnt(config());
+    await learned(config());
+    await learned(config());
     const files = [environment, join(prompts, 'observation.hbs'), join(prompts, 'partials', 'shown.hbs')];
     for (const file of files) {
       const before = readFileSync(file, 'utf8');
       appendFileSync(file, '\n');
-      await expect(learnt(config())).rejects.toThrow(/different settings/);
+      await expect(learned(config())).rejects.toThrow(/different settings/);
       writeFileSync(file, before);
     }
-    await learnt(config());
+    await learned(config());
   });
 });
 
 it('training ends with an evaluation and a checkpoint when a limit is reached', async () => {
   const order: string[] = [];
-  const { ended, step } = await learnt(tinyConfig(written), {
+  const { ended, step } = await learned(tinyConfig(written), {
     onEvent: (event) => void order.push(`${event.kind} ${event.step}`),
     isSpent: () => order.includes('step 2'),
   });
@@ -109,11 +109,11 @@ it('training returns the best weights; a rerun with result=last returns the last
     task: { ...learning.task, measure: async () => ({ values: [-evaluations++], samples: [] }) },
   });
   const values = ({ parameters }: OnlineOutcome) => parameters.map((one) => [...one.values]);
-  const best = await learnt(config({}), {}, worse);
+  const best = await learned(config({}), {}, worse);
   expect(best.best?.step).toBe(0);
-  const after = await learnt(config({ result: 'last' }), {}, worse);
+  const after = await learned(config({ result: 'last' }), {}, worse);
   expect(after).toMatchObject({ ended: 'complete', step: 7, steps: [], best: { step: 0 } });
-  const last = await learnt(tinyConfig({ ...written, result: 'last' }), {}, worse);
+  const last = await learned(tinyConfig({ ...written, result: 'last' }), {}, worse);
   expect(values(after)).toEqual(values(last));
   expect(values(after)).not.toEqual(values(best));
 });

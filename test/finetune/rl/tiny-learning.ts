@@ -31,19 +31,19 @@ export function tinyConfig(written: object, folder = temporaryDirectory()): RlCo
   return loadRlConfig(file);
 }
 
-export interface Learnt extends OnlineOutcome {
+export interface Learned extends OnlineOutcome {
   /** What the model said, by update. */
   readonly samples: readonly (readonly [step: number, samples: readonly Sample[]])[];
   readonly events: readonly TrainingEvent[];
   readonly steps: readonly PolicyStep[];
 }
 
-/** @param change what is learnt with, in place of its own */
-export async function learnt(
+/** @param change what is learned with, in place of its own */
+export async function learned(
   config: RlConfig,
   hooks: OnlineHooks = {},
   change: (learning: OpenedLearning) => OpenedLearning = (learning) => learning,
-): Promise<Learnt> {
+): Promise<Learned> {
   const events: TrainingEvent[] = [];
   const samples: (readonly [number, readonly Sample[]])[] = [];
   const all: OnlineHooks = {

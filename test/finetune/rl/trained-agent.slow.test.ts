@@ -109,7 +109,7 @@ describe('an agent that learns while it plays', () => {
   });
 });
 
-it('the blackjack example runs with the package’s exports', { timeout: 120_000 }, () => {
+it("the blackjack example runs with the package's exports", { timeout: 120_000 }, () => {
   const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     exports: Record<string, { default: string }>;
   };

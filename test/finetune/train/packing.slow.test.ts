@@ -188,7 +188,7 @@ describe.each(referenceModels)('packed batches of %s', (name) => {
   });
 });
 
-it('a prompt’s answers do not see one another', async () => {
+it("a prompt's answers do not see one another", async () => {
   const config = readDecoderConfig(referenceDirectory('qwen3-fp32'));
   const family = examples.slice(2, 5);
   const changed = family.with(1, { ...family[1]!, completionIds: someIds(30), weight: 0 });

@@ -140,7 +140,7 @@ describe('training an adapter', () => {
     bytes[shard!.offset + 1]! ^= 1;
     writeFileSync(shard!.file, bytes);
     await expect(begun()).rejects.toThrow(refused);
-    // How often it is kept and how much is read at once change nothing of what is learnt.
+    // How often it is kept and how much is read at once change nothing of what is learned.
     bytes[shard!.offset + 1]! ^= 1;
     writeFileSync(shard!.file, bytes);
     expect((await begun({ batchTokens: 32, checkpointEvery: 1 })).ended).toBe('complete');
@@ -234,7 +234,7 @@ describe('training all weights', () => {
     }
   });
 
-  it.each(referenceModels)('decays the same weights of %s as Transformers’ Trainer', (name) => {
+  it.each(referenceModels)("decays the same weights of %s as Transformers' Trainer", (name) => {
     // `get_decay_parameter_names` of Transformers 5.23.
     const left = /bias|layernorm|rmsnorm|(?:^|\.)norm(?:$|\.)|_norm(?:$|\.)/;
     const all = decoderTensors(readDecoderConfig(referenceDirectory(name)));

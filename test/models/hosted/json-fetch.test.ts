@@ -47,7 +47,7 @@ const program = `
 it.each([
   ['where Node is told to use proxies', '1'],
   ['where it is not', ''],
-])('jsonFetch takes the same route as Node’s own fetch, %s', async (_, NODE_USE_ENV_PROXY) => {
+])("jsonFetch takes the same route as Node's own fetch, %s", async (_, NODE_USE_ENV_PROXY) => {
   const serve = async (name: string) => {
     const { server, url } = await listening((_request, response) => response.end(JSON.stringify(name)));
     // Node's fetch asks for a tunnel, its http module doesn't.

@@ -205,7 +205,7 @@ describe('the context window', () => {
 });
 
 describe('a limited context window', () => {
-  it('equals the model’s own for all calls once the server has reported it', async () => {
+  it("equals the model's own for all calls once the server has reported it", async () => {
     const { server, model } = await start({ reply: () => 'ok', contextTokens: 8000, strict: true });
     expect(await model.context!()).toEqual({ tokens: 8000 });
     model.expect!(5000);

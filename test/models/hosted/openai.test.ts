@@ -126,8 +126,8 @@ describe('the completion', () => {
   });
 
   it('contains the text of a refusal', async () => {
-    const { model } = await start({ reply: () => ({ text: null, message: { refusal: 'I can’t.' } }) });
-    expect((await ask(model, messages, options)).text).toBe('I can’t.');
+    const { model } = await start({ reply: () => ({ text: null, message: { refusal: "I can't." } }) });
+    expect((await ask(model, messages, options)).text).toBe("I can't.");
   });
 });
 

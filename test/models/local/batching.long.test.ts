@@ -184,7 +184,7 @@ describe('a batch', () => {
     expect(await mostRows(model.generator(8, rows(1)))).toBe(2);
   });
 
-  it('reads only the new tokens of each game’s prompt while all games fit into memory', async () => {
+  it("reads only the new tokens of each game's prompt while all games fit into memory", async () => {
     const model = await open(path);
     const perToken = tokenBytes(cacheShape(readDecoderConfig(path)));
     const { prompt: random } = model.request(20);

@@ -140,7 +140,7 @@ test('weights are quantised only once, even if the modification time of the mode
   expect(readdirSync(path.dirname(first.file)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
 });
 
-test('quantised weights go to the home directory if the model directory can’t hold them', () => {
+test("quantised weights go to the home directory if the model directory can't hold them", () => {
   const directory = copyModel('qwen3-fp32');
   const home = temporaryDirectory();
   vi.stubEnv('HOME', home);

@@ -5,7 +5,7 @@ import { requireComponents } from '../../../src/policies/program/components.js';
 const cartPole = await makeEnvironment('CartPole-v1');
 const check = (source: string, environment = cartPole) => requireComponents(source, environment);
 
-describe('a component that doesn’t exist', () => {
+describe("a component that doesn't exist", () => {
   it.each([
     ['a property', 'function act(o) {\n  return o.angle > 0 ? 1 : 0;\n}'],
     [
@@ -38,11 +38,11 @@ describe('a component that doesn’t exist', () => {
       'another variable of that name',
       'function act(o) { const f = (o) => o.angle; return f({ angle: 1 }); }',
     ],
-  ])('isn’t reported for valid code: %s', (_, source) => {
+  ])("isn't reported for valid code: %s", (_, source) => {
     expect(() => check(source)).not.toThrow();
   });
 
-  it('isn’t reported if components have no names', async () => {
+  it("isn't reported if components have no names", async () => {
     const lake = await makeEnvironment('FrozenLake-v1');
     expect(() => check('function act(o) { return o.row ? 1 : 0; }', lake)).not.toThrow();
   });

@@ -38,12 +38,12 @@ it.each([
   expect(declared(body)).toBe(act(body));
 });
 
-it('withDeclarations doesn’t declare a name that another function also uses', () => {
+it("withDeclarations doesn't declare a name that another function also uses", () => {
   const source = `let f = () => poleAngle;\n${act(' return poleAngle > f() ? 1 : 0; ')}`;
   expect(withDeclarations(source, components)).toBe(source);
 });
 
-it('withDeclarations uses the program’s own name for the observation', () => {
+it("withDeclarations uses the program's own name for the observation", () => {
   const source = 'const act = (o) => { return poleAngle > 0 ? 1 : 0; };';
   expect(withDeclarations(source, components)).toContain('=> { let { poleAngle } = o; return');
 });

@@ -152,7 +152,7 @@ describe('the grammar', () => {
     expect(lake).not.toMatch(/observation (===|<) (1[6-9]|[2-9]\d)/);
   });
 
-  it('doesn’t mutate or cross programs that it can’t generate', () => {
+  it("doesn't mutate or cross programs that it can't generate", () => {
     const random = createGenerator(1);
     const own = randomProgram(tasks[0]!, random);
     for (const other of [

@@ -8,7 +8,7 @@ function result({ context, evaluate }: Machine, code: string): unknown {
   return 'value' in outcome ? outcome.value.consume(context.dump) : outcome;
 }
 
-it('the machine’s memory never grows', () => {
+it("the machine's memory never grows", () => {
   const size = machine.memory.buffer.byteLength;
   expect(() => machine.memory.grow(1)).toThrow(RangeError);
   const start = machine.copy();

@@ -99,7 +99,7 @@ describe('parseProgram', () => {
     ['const s = [0.5 * x, 0.1]; return s.indexOf(Math.max(...s));', [0.5, 0.1]],
     ['return Math.min(2, Math.max(0, Math.round(1.5 * x)));', [1.5]],
     ['let action = 0; if (x > 0.2) action += 1; return action;', [0.2]],
-  ])('doesn’t tune integer actions: %s', (body, expected) => {
+  ])("doesn't tune integer actions: %s", (body, expected) => {
     const source = act(`const x = observation[0];\n${body}`);
     expect(values(source, discrete)).toEqual(expected);
     expect(values(source, { kind: 'tuple', spaces: [{ kind: 'discrete', n: 2 }] })).toEqual(expected);

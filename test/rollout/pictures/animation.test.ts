@@ -7,7 +7,7 @@ const stepsShown = (steps: number, pace: ReturnType<typeof paceOf>) =>
   Array.from({ length: steps + 1 }, (_, step) => step).filter((step) => isShown(step, steps, pace));
 
 describe('the pace of an animation', () => {
-  it('is the task’s own if the animation is short enough', () => {
+  it("is the task's own if the animation is short enough", () => {
     const pace = paceOf(250, 0.02, 300);
     expect(pace).toEqual({ stride: 2, seconds: 0.04 });
     expect(speedText(pace)).toBeUndefined();

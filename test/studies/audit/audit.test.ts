@@ -59,7 +59,7 @@ describe('an audit', () => {
       evaluations: 4,
       unknown: 1,
       policies: 4,
-      behaviours: 2,
+      behaviors: 2,
       recorded: { best: 3, at: 'episode 3' },
       fresh: { best: 2, bestAt: 'episode 2', ofRecordedBest: 2, ofRecordedBestInterval: [2, 2] },
       optimism: 1,
@@ -93,7 +93,7 @@ describe('an audit', () => {
     expect(JSON.parse(printed)).toMatchObject({ evaluations: 2, recorded: { best: 2, at: 'line 3' } });
   });
 
-  it('exposes a lucky evaluation planted in a run, and doesn’t accuse the run without it', async () => {
+  it("exposes a lucky evaluation planted in a run, and doesn't accuse the run without it", async () => {
     const cwd = temporaryDirectory();
     writeFileSync(join(cwd, 'steps.mjs'), steps);
     const path = join(cwd, 'buffers', 'lucky');
@@ -108,7 +108,7 @@ describe('an audit', () => {
       { path },
     );
     const honest = JSON.parse(await printedBy(cwd, { sources: ['lucky'] }));
-    expect(honest).toMatchObject({ evaluations: 40, behaviours: 2, reproduced: { tested: 40, not: [] } });
+    expect(honest).toMatchObject({ evaluations: 40, behaviors: 2, reproduced: { tested: 40, not: [] } });
     expect(honest.improvements.list.filter((one: Judged) => one.verdict === 'lower')).toEqual([]);
     const file = join(path, runFiles.evaluations);
     const entries = readJsonLines<BufferEntry>(file, { repair: false })!;

@@ -114,7 +114,7 @@ describe('the verdict on the same pairs of runs', () => {
       expect(stripVTControlCharacters(text), where).toMatch(
         /(tuned − base|hill-climb − random).* 0\.07\d* +no evidence/,
       );
-      expect(text, where).toContain('with Holm’s correction for the 3 differences that were tested');
+      expect(text, where).toContain("with Holm's correction for the 3 differences that were tested");
     }
     expect(sentence).toMatch(/^No evidence of a difference: tuned − base/);
     for (const where of ['compare', 'page of compare'] as const)

@@ -92,8 +92,8 @@ describe('a chart', () => {
     y: { title: 'loss' },
     at: [1, 2],
     series: [
-      { label: 'a</script>', draw: 'line', colour: '--accent', values: [1, 2] },
-      { label: 'b', draw: 'line', colour: '--point', values: [2, null] },
+      { label: 'a</script>', draw: 'line', color: '--accent', values: [1, 2] },
+      { label: 'b', draw: 'line', color: '--point', values: [2, null] },
     ],
   };
 
@@ -123,7 +123,7 @@ describe('an interactive chart', () => {
       {
         label: 'score',
         draw: 'points',
-        colour: '--point',
+        color: '--point',
         values: [3, 1, 2],
         low: [1, 0, 1],
         high: [4, 2, 2],
@@ -162,7 +162,7 @@ describe('an interactive chart', () => {
   it('has one checkbox per label, and one for all bands', async () => {
     const line = {
       draw: 'line',
-      colour: '--accent',
+      color: '--accent',
       values: [1, 2, 3],
       low: [0, 0, 0],
       high: [5, 5, 5],
@@ -171,7 +171,7 @@ describe('an interactive chart', () => {
       chartFigure({
         ...chart,
         series: ['a', 'a', 'b'].map((label) => ({ ...line, label })),
-        marks: [{ label: 'b', draw: 'diamond', colour: '--good', marks: [{ y: 2 }] }],
+        marks: [{ label: 'b', draw: 'diamond', color: '--good', marks: [{ y: 2 }] }],
         bands: { label: 'intervals', isHidden: true },
       }),
     );

@@ -1,7 +1,7 @@
 /** Computes advantages and value targets for a batch of episodes. */
 import { minimise } from '../../../../src/proposers/lbfgs.js';
 import { dot } from '../../../../src/proposers/linear-algebra.js';
-import { generalisedAdvantages } from '../../advantages.js';
+import { generalizedAdvantages } from '../../advantages.js';
 import { joined, type NumericNetwork, type Row } from '../network/network.js';
 import type { NumericEpisode } from './episodes.js';
 
@@ -41,19 +41,19 @@ export async function makeBatch(
     const own = [...values.subarray(from, from + rewards.length)];
     // The state at a time limit isn't terminal, so bootstrap from its value.
     const lastValue = terminated ? 0 : lastValues[i]!;
-    advantages.set(generalisedAdvantages({ rewards, values: own, lastValue }, discounts), from);
+    advantages.set(generalizedAdvantages({ rewards, values: own, lastValue }, discounts), from);
     from += rewards.length;
   }
   return {
     observations,
     actions: joined(episodes.flatMap(({ actions }) => actions)),
-    advantages: standardised(advantages),
+    advantages: standardized(advantages),
     values,
     targets: advantages.map((advantage, i) => advantage + values[i]!),
   };
 }
 
-function standardised(values: Float64Array): Float64Array {
+function standardized(values: Float64Array): Float64Array {
   const centre = values.reduce((sum, value) => sum + value, 0) / values.length;
   const squares = values.reduce((sum, value) => sum + (value - centre) ** 2, 0);
   const deviation = Math.sqrt(squares / Math.max(1, values.length - 1));

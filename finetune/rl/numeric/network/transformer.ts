@@ -5,7 +5,7 @@ import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { buildDecoder } from '../../../../src/models/local/graph/decoder.js';
 import type { Precision } from '../../../../src/models/local/graph/graph.js';
-import { decoderTensors, normalised } from '../../../../src/models/local/graph/parameters.js';
+import { decoderTensors, normalized } from '../../../../src/models/local/graph/parameters.js';
 import { openTextEncoder } from '../../../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../../../src/models/local/weights/decoder-config.js';
 import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
@@ -55,7 +55,7 @@ export function transformerDefinition(
       const build = { g, config, parameters: inputParameters(g, parameters), precision };
       const { hidden } = buildDecoder(build, { ids, positions, cache: config.layers.map(() => []) });
       const ends = g.op('Gather', [hidden, last], { axis: 0 });
-      return emitLayers(g, normalised(build, ends, config.modules.finalNorm), parameters, layers.activation);
+      return emitLayers(g, normalized(build, ends, config.modules.finalNorm), parameters, layers.activation);
     },
   };
 }

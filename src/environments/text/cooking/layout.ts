@@ -135,9 +135,9 @@ export function drawLayout(options: LayoutOptions, random: RandomGenerator): Lay
   for (const [index, cell] of cells.entries())
     for (const direction of ['east', 'south'] as const) {
       const { x, y } = beside(cell, direction);
-      const neighbour = cells.findIndex((other) => other.x === x && other.y === y);
-      const isNew = neighbour >= 0 && cell.exits[direction] === undefined;
-      if (isNew && random.random() < loopShare) join(index, neighbour, direction);
+      const neighbor = cells.findIndex((other) => other.x === x && other.y === y);
+      const isNew = neighbor >= 0 && cell.exits[direction] === undefined;
+      if (isNew && random.random() < loopShare) join(index, neighbor, direction);
     }
   return {
     rooms: cells.map(({ exits }, room) => ({ name: names[room]!, exits })),

@@ -220,7 +220,7 @@ class LogicReader {
   #skipBlock(): void {
     this.#expect('{');
     for (let depth = 1; depth > 0; this.#at++) {
-      const token = this.#tokens[this.#at] ?? this.#refuse('`}`');
+      const token = this.#tokens[this.#at] ?? this.#reject('`}`');
       if (token.kind === 'mark' && token.text === '{') depth++;
       if (token.kind === 'mark' && token.text === '}') depth--;
     }
@@ -238,7 +238,7 @@ class LogicReader {
   }
 
   #expect(mark: string): void {
-    if (!this.#accept(mark)) this.#refuse(`\`${mark}\``);
+    if (!this.#accept(mark)) this.#reject(`\`${mark}\``);
   }
 
   #name(): string {
@@ -251,17 +251,17 @@ class LogicReader {
 
   #take(kind: LogicToken['kind'], wanted: string): string {
     const token = this.#tokens[this.#at];
-    if (token?.kind !== kind) return this.#refuse(wanted);
+    if (token?.kind !== kind) return this.#reject(wanted);
     this.#at++;
     return token.text;
   }
 
   #refuseName(wanted: string): never {
     this.#at--;
-    return this.#refuse(wanted);
+    return this.#reject(wanted);
   }
 
-  #refuse(wanted: string): never {
+  #reject(wanted: string): never {
     const token = this.#tokens[this.#at];
     throw new UserError({
       field: 'KB.logic',

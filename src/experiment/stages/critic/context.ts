@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { short } from '../../../environments/catalogue/facts.js';
 import { count, flag, list, maybe, maybeText, object, text } from '../../../prompting/context/fields.js';
 import { failureSchema, taskContextSchema } from '../../../prompting/context/prompt-context.js';
-import type { Behaviour, Ending, Quartiles } from '../../../rollout/behaviour.js';
+import type { Behavior, Ending, Quartiles } from '../../../rollout/behavior.js';
 
 const statisticsSchema = z.strictObject({
   episodes: count('Number of episodes'),
@@ -58,8 +58,8 @@ export const criticCorrectionSchema = criticContextSchema.extend({
 export type StatisticsContext = z.output<typeof statisticsSchema>;
 export type CriticContext = z.output<typeof criticContextSchema>;
 
-export function statisticsContext(behaviour: Behaviour): StatisticsContext {
-  const { endings, episodes, figures, length, return: returns } = behaviour;
+export function statisticsContext(behavior: Behavior): StatisticsContext {
+  const { endings, episodes, figures, length, return: returns } = behavior;
   return {
     episodes,
     return: `mean ${short(returns.mean)}, lowest ${short(returns.lowest)}, quartiles ${short(returns.low)}, ${short(returns.median)} and ${short(returns.high)}, highest ${short(returns.highest)}`,

@@ -67,7 +67,7 @@ async function revise(
     purpose: 'critic',
     prompt: { messages, shown: shownOf(buffer, shown, bestEntry(shown)), formatCorrection },
     task: { ...searchTask(experiment), shared: true },
-    ...refusals(experiment, critic.config, best, measured),
+    ...rejections(experiment, critic.config, best, measured),
     ...readingOf({
       family: setting.family,
       encoding: encodingFor(setting.family, 'numeric'),
@@ -115,7 +115,7 @@ async function revise(
  * Rejects revisions that repeat known parameters (except those of the revised proposal) or change too much, and those
  * that act like earlier policies or this iteration's.
  */
-function refusals(
+function rejections(
   experiment: Experiment,
   { distance: share }: CriticConfig,
   best: BufferEntry,

@@ -10,7 +10,7 @@ import { trajectoryRows } from '../../../prompting/context/trajectory.js';
 import type { Encoding } from '../../../prompting/notation/encoding.js';
 import type { Prompts } from '../../../prompting/templates/prompt-set.js';
 import { isTable } from '../../../proposers/moves.js';
-import { behaviourOf, medianEpisode } from '../../../rollout/behaviour.js';
+import { behaviorOf, medianEpisode } from '../../../rollout/behavior.js';
 import type { EpisodeRecord } from '../../../rollout/episode.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { type CriticContext, statisticsContext } from './context.js';
@@ -82,7 +82,7 @@ function shown(
 ): Pick<CriticContext, 'episode' | 'statistics'> {
   const median = medianEpisode(returns);
   return {
-    statistics: show === 'median-episode' ? null : statisticsContext(behaviourOf(episodes, environment)),
+    statistics: show === 'median-episode' ? null : statisticsContext(behaviorOf(episodes, environment)),
     episode:
       show === 'statistics'
         ? null

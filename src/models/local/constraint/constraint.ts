@@ -283,9 +283,9 @@ class Reply implements ConstraintState {
     const { silent, eosTokens, byFirst } = vocabulary;
     const ends = automaton.canEnd(state);
     if (state.kind === 'free' || state.kind === 'after') {
-      const refused = suspects[state.kind].filter((id) => this.#walk(state, id) === undefined);
+      const rejected = suspects[state.kind].filter((id) => this.#walk(state, id) === undefined);
       const mute = ends ? silent.filter((id) => !eosTokens.has(id)) : silent;
-      return { kind: 'except', ids: Int32Array.from([...mute, ...refused]) };
+      return { kind: 'except', ids: Int32Array.from([...mute, ...rejected]) };
     }
     const ids: number[] = ends ? [...eosTokens] : [];
     for (let byte = 0; byte < 256; byte++) {

@@ -21,7 +21,7 @@ export function sampleToken(
   mask?: TokenMask,
 ): SampledToken {
   const { temperature, topK, topP, minP, repetitionPenalty } = settings;
-  if (repetitionPenalty !== 1) penalise(logits, occurred, repetitionPenalty);
+  if (repetitionPenalty !== 1) penalize(logits, occurred, repetitionPenalty);
   if (mask?.kind === 'except') for (const id of mask.ids) logits[id] = Number.NEGATIVE_INFINITY;
   let ids = mask?.kind === 'only' ? mask.ids : undefined;
   const best = argmax(logits, ids);
@@ -64,11 +64,11 @@ export function isUnfiltered(
 
 /** Natural log-probability of a token at temperature 1, unfiltered; normalised over `ids` if they are given. */
 export function logProbability(logits: Float32Array, id: number, ids?: Int32Array): number {
-  return logits[id]! - logNormaliser(logits, ids);
+  return logits[id]! - logNormalizer(logits, ids);
 }
 
 /** ln Σ exp(logit): the difference between logits and log-probabilities. */
-function logNormaliser(logits: Float32Array, ids?: Int32Array): number {
+function logNormalizer(logits: Float32Array, ids?: Int32Array): number {
   const largest = logits[argmax(logits, ids)]!;
   let sum = 0;
   if (ids === undefined) for (let i = 0; i < logits.length; i++) sum += Math.exp(logits[i]! - largest);
@@ -89,7 +89,7 @@ function argmax(logits: Float32Array, ids?: Int32Array): number {
   return best;
 }
 
-function penalise(logits: Float32Array, occurred: ReadonlySet<number>, penalty: number): void {
+function penalize(logits: Float32Array, occurred: ReadonlySet<number>, penalty: number): void {
   for (const id of occurred) logits[id] = logits[id]! > 0 ? logits[id]! / penalty : logits[id]! * penalty;
 }
 

@@ -60,7 +60,7 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
   return {
     directory,
     ...(config && { config }),
-    ...(weights && { weights: summariseWeights(weights) }),
+    ...(weights && { weights: summarizeWeights(weights) }),
     ...(tokenizer && {
       tokenizer: {
         file: tokenizer.file,
@@ -103,7 +103,7 @@ function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[
   return problems;
 }
 
-export function summariseWeights(weights: StoredTensors): NonNullable<ModelReport['weights']> {
+export function summarizeWeights(weights: StoredTensors): NonNullable<ModelReport['weights']> {
   const tensors = [...weights.values()];
   const byDtype = new Map<string, number>();
   for (const { dtype, shape } of tensors) byDtype.set(dtype, (byDtype.get(dtype) ?? 0) + product(shape));

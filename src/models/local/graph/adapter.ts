@@ -85,7 +85,7 @@ export function readAdapter(
   if (modules.length > 0) return { directory, base, scaling, modules: new Map(modules) };
   throw new UserError({
     file: weights,
-    message: 'this adapter has no factors, so it wouldn’t change anything',
+    message: "this adapter has no factors, so it wouldn't change anything",
   });
 }
 
@@ -111,8 +111,8 @@ export function openAdapter(
       throw new UserError({
         file: a.file,
         field: module,
-        message: 'the base model’s GGUF file stores this module’s heads in a different order',
-        hint: 'use the adapter with the model’s Hugging Face directory',
+        message: "the base model's GGUF file stores this module's heads in a different order",
+        hint: "use the adapter with the model's Hugging Face directory",
       });
     const shape = shapes.get(module);
     if (shape?.[0] !== b.shape[0] || shape?.[1] !== a.shape[1])
@@ -144,7 +144,7 @@ function factorsIn(file: string): ReadonlyMap<string, Factors> {
       throw new UserError({
         file,
         field: tensor.name,
-        message: 'isn’t a LoRA matrix (lora_A or lora_B) for one of these modules',
+        message: "isn't a LoRA matrix (lora_A or lora_B) for one of these modules",
         alternatives: linearModules,
       });
     const found = byModule.get(module) ?? {};

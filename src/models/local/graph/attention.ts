@@ -1,5 +1,5 @@
 import type { Value } from './graph.js';
-import { capped, type DecoderBuild, normalised, projectionWidths, scaledBy } from './parameters.js';
+import { capped, type DecoderBuild, normalized, projectionWidths, scaledBy } from './parameters.js';
 import { type Rotation, rotate, scaleInFactors, type TokenPlaces } from './rotation.js';
 
 /** Keys and values of one layer that were computed earlier. */
@@ -186,7 +186,7 @@ function projections(build: DecoderBuild, module: string, x: Value, context: Att
   const product = (index: number) => parts?.[index] ?? parameters.linear(paths[index]!, x, bias.qkv);
   const shaped = (part: Value, shape: Value, norm?: string) => {
     const normed = (value: Value) =>
-      norm === undefined || !qkNorm ? value : normalised(build, value, `${module}.${norm}`);
+      norm === undefined || !qkNorm ? value : normalized(build, value, `${module}.${norm}`);
     return normed(g.op('Reshape', [part, shape]));
   };
   const turned = (value: Value) => (rotation === undefined ? value : rotate(build, value, rotation));

@@ -27,7 +27,7 @@ import {
 } from './attention.js';
 import { type Blocks, emitBlocks } from './blocks.js';
 import { type BuiltGraph, GraphBuilder, type Value } from './graph.js';
-import { capped, type DecoderBuild, normalised, type ParameterSource, scaledBy } from './parameters.js';
+import { capped, type DecoderBuild, normalized, type ParameterSource, scaledBy } from './parameters.js';
 import { recurrent } from './recurrence.js';
 import { emitRotation, type Rotation } from './rotation.js';
 
@@ -94,7 +94,7 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
   config.layers.forEach((layer, index) => {
     const module = `${prefix}.${index}`;
     const normed = (value: Value, norm: string | undefined) =>
-      norm === undefined ? value : normalised(build, value, `${module}.${norm}`);
+      norm === undefined ? value : normalized(build, value, `${module}.${norm}`);
     const added = (part: Value) => g.op('Add', [hidden, scaledBy(build, part, config.residualFactor)]);
     const x = () => normed(hidden, norms.beforeAttention);
     const mixed =
@@ -133,7 +133,7 @@ function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefin
 /** Input of the head: the selected rows of the hidden state after the final norm, [R, H]. */
 export function headInput(build: DecoderBuild, hidden: Value, rows: Value): Value {
   const chosen = build.g.op('Gather', [hidden, rows], { axis: 0 });
-  return normalised(build, chosen, build.config.modules.finalNorm);
+  return normalized(build, chosen, build.config.modules.finalNorm);
 }
 
 /** Logits [R, V] of normalised rows [R, H]. */

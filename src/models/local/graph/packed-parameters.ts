@@ -184,8 +184,8 @@ function unpacked(
   const blocks = codes.shape[1]!;
   const ofBlock = (tensor: StoredTensor) => g.op('Unsqueeze', [part(tensor), g.integers([-1])]);
   const levels = g.cast(bits === 8 ? bytes : nibbles(g, bytes, blocks, block), 'float32');
-  const centred = g.op('Sub', [levels, g.floats('float32', [2 ** (bits - 1)], [])]);
-  const scaled = g.op('Mul', [centred, ofBlock(scales)]);
+  const centered = g.op('Sub', [levels, g.floats('float32', [2 ** (bits - 1)], [])]);
+  const scaled = g.op('Mul', [centered, ofBlock(scales)]);
   const values = offsets === undefined ? scaled : g.op('Add', [scaled, ofBlock(offsets)]);
   const padded = g.op('Reshape', [values, g.integers([...rows, blocks * block])]);
   if (blocks * block === columns) return padded;

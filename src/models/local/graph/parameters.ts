@@ -51,7 +51,7 @@ export function requireTensor(weights: StoredTensors, name: string): StoredTenso
   if (tensor === undefined)
     throw new UserError({
       field: 'model.path',
-      message: `the weights lack the tensor \`${name}\`, which the model’s config requires`,
+      message: `the weights lack the tensor \`${name}\`, which the model's config requires`,
       hint: 'check that the config and the weights belong to the same model',
     });
   if (blockType(tensor.dtype) === undefined)
@@ -165,21 +165,21 @@ export interface DecoderBuild {
 }
 
 /** x / √(mean(x²) + ε) · (offset + scale) over the last axis (Zhang & Sennrich 2019), or LayerNorm (Ba et al. 2016). */
-export function normalised(
+export function normalized(
   build: DecoderBuild,
   x: Value,
   module: string,
   offset = build.config.norm.offset,
 ): Value {
   const { g, config, parameters, precision } = build;
-  const centred =
+  const centered =
     config.norm.kind === 'layer' ? g.op('Sub', [x, g.op('ReduceMean', [x], { axes: [-1], keepdims: 1 })]) : x;
   const stored = parameters.vector(`${module}.weight`);
   const factors = offset === 0 ? stored : g.op('Add', [stored, constant(build, offset)]);
-  const square = g.op('Pow', [centred, constant(build, 2)]);
+  const square = g.op('Pow', [centered, constant(build, 2)]);
   const mean = g.op('ReduceMean', [square], { axes: [-1], keepdims: 1 });
   const root = g.op('Sqrt', [g.op('Add', [mean, g.floats(precision, [config.normEpsilon], [])])]);
-  const scaled = g.op('Mul', [g.op('Div', [centred, root]), factors]);
+  const scaled = g.op('Mul', [g.op('Div', [centered, root]), factors]);
   return config.norm.kind === 'layer' ? g.op('Add', [scaled, parameters.vector(`${module}.bias`)]) : scaled;
 }
 

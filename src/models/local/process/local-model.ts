@@ -2,7 +2,7 @@ import path from 'node:path';
 import { type Completion, chosenSampling, type LanguageModel, lowestLimit } from '../../language-model.js';
 import { replyFaults } from '../../reply-faults.js';
 import { requireRuntime } from '../engine/find-devices.js';
-import { checkModel, summariseWeights } from '../engine/inspect.js';
+import { checkModel, summarizeWeights } from '../engine/inspect.js';
 import { readDecoderConfig } from '../families/hf-config.js';
 import { type GenerateJob, type JobResult, type LoadSettings, loadKeys } from '../generation/protocol.js';
 import { openAdapter } from '../graph/adapter.js';
@@ -127,7 +127,7 @@ function languageModel(
 /** How the weights are stored in memory, e.g. `unquantised`, `int8` or, for a GGUF file, `Q4_K, Q6_K`. */
 function weightsText({ path, quantization }: Pick<LocalConfig, 'path' | 'quantization'>): string {
   if (quantization !== 'none') return quantization;
-  const { dtypes } = summariseWeights(openWeights(path));
+  const { dtypes } = summarizeWeights(openWeights(path));
   return dtypes.filter((dtype) => blockType(dtype)?.packing !== undefined).join(', ') || 'unquantised';
 }
 

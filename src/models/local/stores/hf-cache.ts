@@ -57,7 +57,7 @@ export function hfModel(reference: string, env: Variables = process.env): string
   throw new UserError({
     field: 'model.path',
     value: reference,
-    message: `the Hugging Face cache doesn’t contain this model (${cache})`,
+    message: `the Hugging Face cache doesn't contain this model (${cache})`,
     alternatives: hfModels(env)
       .slice(0, 12)
       .map((model) => model.reference),

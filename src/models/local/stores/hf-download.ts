@@ -93,7 +93,7 @@ function refusal(reference: string, message: string, status?: number): UserError
   const isRestricted = status === 401 || status === 403;
   return new UserError({
     ...place,
-    message: isRestricted ? `${message}: the model is restricted, or doesn’t exist` : message,
+    message: isRestricted ? `${message}: the model is restricted, or doesn't exist` : message,
     hint: isRestricted
       ? 'check its name, accept the licence on its page, and set HF_TOKEN to your token'
       : 'try again (complete files are kept), or set HF_ENDPOINT to a server that you trust',
@@ -133,7 +133,7 @@ function refuseOffline(reference: string, { HF_HUB_OFFLINE: offline }: Variables
   throw new UserError({
     field: 'HF_HUB_OFFLINE',
     value: offline,
-    message: `can’t pull ${reference}, because this variable turns off downloads`,
+    message: `can't pull ${reference}, because this variable turns off downloads`,
     hint: 'unset it',
   });
 }

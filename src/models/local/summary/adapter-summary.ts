@@ -14,7 +14,7 @@ interface AdapterSummary {
   readonly kind: 'adapter';
   readonly directory: string;
   readonly base: string | undefined;
-  readonly adapter: ReturnType<typeof summarise> | undefined;
+  readonly adapter: ReturnType<typeof summarize> | undefined;
   /** The model's directory, and whether the adapter fits it. */
   readonly fit: { readonly model: string; readonly fits: boolean } | undefined;
   readonly problems: readonly Problem[];
@@ -43,7 +43,7 @@ export function adapterSummary(
     kind: 'adapter',
     directory,
     base: adapter?.base,
-    adapter: adapter && summarise(adapter),
+    adapter: adapter && summarize(adapter),
     fit:
       adapter && compared !== undefined
         ? { model: compared, fits: attempt(() => fits(compared), problems) ?? false }
@@ -58,7 +58,7 @@ function namedModel(base: string | undefined, cwd: string): string | undefined {
   return existsSync(join(directory, 'config.json')) ? directory : undefined;
 }
 
-function summarise({ modules, scaling }: Adapter) {
+function summarize({ modules, scaling }: Adapter) {
   const paths = [...modules.keys()];
   const tensors = [...modules.values()].flatMap(({ a, b }) => [a, b]);
   const counts = linearModules.map(

@@ -1,6 +1,6 @@
 /**
  * The settings of `tokenizer.json` that work here exactly as in Hugging Face's tokenizers. All others are
- * refused by name, because the JavaScript library ignores some of them and would split text into the wrong tokens.
+ * rejected by name, because the JavaScript library ignores some of them and would split text into the wrong tokens.
  */
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';

@@ -78,7 +78,7 @@ export function openTokenizer(
       if (end < 0)
         throw new UserError({
           file: template.file,
-          message: 'the chat template doesn’t include the assistant’s answers',
+          message: "the chat template doesn't include the assistant's answers",
         });
       return encode(control.mark(rendered.slice(end + answerMark.length)));
     },
@@ -172,7 +172,7 @@ function bounded<T>(file: string, work: () => T): T {
     if (!(error instanceof TimeLimitError)) throw error;
     throw new UserError({
       file,
-      message: `${error.message} to tokenize text with this file’s patterns`,
+      message: `${error.message} to tokenize text with this file's patterns`,
       hint: 'use the tokenizer that was published with these weights',
     });
   }

@@ -71,7 +71,7 @@ export function parseAdapterConfig(
 /** Initialisations that leave the base unchanged, so they don't matter after training. */
 const plainBeginnings = ['gaussian', 'eva', 'orthogonal', 'mica', 'true', 'false'];
 
-/** Refuses PiSSA, OLoRA, CorDA, LoftQ, LoRA-GA and unknown initialisations: they may change the base weights. */
+/** Rejects PiSSA, OLoRA, CorDA, LoftQ, LoRA-GA and unknown initialisations: they may change the base weights. */
 function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): void {
   if (given == null || plainBeginnings.includes(String(given).toLowerCase())) return;
   throw new UserError({
@@ -89,7 +89,7 @@ function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): 
 /** Whether a pattern of Python's `re` matches the end of a module's path, as in PEFT. It comes from an untrusted file. */
 function fits(pattern: string, module: string, file: string): boolean {
   try {
-    // Python and JavaScript spell the other kinds of groups differently. The flag `u` refuses unknown escapes.
+    // Python and JavaScript spell the other kinds of groups differently. The flag `u` rejects unknown escapes.
     if (/\(\?(?!:)/.test(pattern)) throw new SyntaxError('it has a group that starts with (?');
     return withinTime(0.5, () => new RegExp(`^(?:.*\\.)?(?:${pattern})$`, 'u').test(module));
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Refuses unknown keys that are set in published JSON files, because they might change a result. */
+/** Rejects unknown keys that are set in published JSON files, because they might change a result. */
 import { type Problem, UserError } from '../../../base/errors.js';
 
 /** Known keys of one kind of file. */

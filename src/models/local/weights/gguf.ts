@@ -72,7 +72,7 @@ function splitOf(first: GgufFile): readonly GgufFile[] {
     });
   const match = /^(.*)-\d{5}-of-(\d{5})\.gguf$/.exec(path.basename(first.file));
   if (match === null || Number(match[2]) !== count)
-    throw unusable(`its name doesn’t end in …-NNNNN-of-${String(count).padStart(5, '0')}.gguf`);
+    throw unusable(`its name doesn't end in …-NNNNN-of-${String(count).padStart(5, '0')}.gguf`);
   if (!first.metadata.has('general.architecture')) throw unusable('it lacks the metadata of the model');
   return Array.from({ length: count }, (_, i) => {
     const name = `${match[1]}-${String(i + 1).padStart(5, '0')}-of-${match[2]}.gguf`;

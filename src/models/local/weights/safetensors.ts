@@ -90,7 +90,7 @@ function parseHeader(file: string, text: string): Record<string, unknown> {
   throw broken(file, 'its header is not a table of tensors');
 }
 
-/** Refuses overlapping tensors: the format forbids them, and they let a small file claim any number of weights. */
+/** Rejects overlapping tensors: the format forbids them, and they let a small file claim any number of weights. */
 function refuseOverlaps(file: string, tensors: readonly StoredTensor[]): void {
   let end = 0;
   for (const tensor of tensors.toSorted((a, b) => a.offset - b.offset)) {
@@ -132,7 +132,7 @@ export function directoryWeights(directory: string): StoredTensors {
     new UserError({ file: index, ...place, message, hint: 'download the whole model directory again' });
   const content = z.looseObject({ weight_map: z.record(z.string(), z.string()) }).safeParse(readJson(index));
   if (!content.success)
-    throw wrong('this index doesn’t state which shard contains which tensor', { field: 'weight_map' });
+    throw wrong("this index doesn't state which shard contains which tensor", { field: 'weight_map' });
   const places = Object.entries(content.data.weight_map);
   const shards = new Map<string, StoredTensors>();
   for (const shard of new Set(places.map(([, file]) => file))) {

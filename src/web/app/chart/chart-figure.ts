@@ -1,7 +1,7 @@
 /** Draws a chart as wide as its container. The legend toggles its parts; a pointer or the arrow keys select a point. */
 import { useMemo, useState } from 'preact/hooks';
 import { formatInterval } from '../../../base/text/numbers.js';
-import type { Chart, Colour } from '../../chart.js';
+import type { Chart, Color } from '../../chart.js';
 import { html, type InputEvent } from '../base/html.js';
 import { go } from '../base/words.js';
 import { nearestPoint, plotDrawing, plotOf } from './plot.js';
@@ -15,7 +15,7 @@ function partsOf({ bands, marks = [], series }: Chart) {
   const parts = [...series, ...marks];
   return [
     ...parts.filter(({ label }, i) => parts.findIndex((one) => one.label === label) === i),
-    ...(bands ? [{ ...bands, draw: 'band', colour: series.at(-1)?.colour ?? '--point' } as const] : []),
+    ...(bands ? [{ ...bands, draw: 'band', color: series.at(-1)?.color ?? '--point' } as const] : []),
   ].map((part) => ({ isDashed: false, isHidden: false, ...part }));
 }
 
@@ -88,7 +88,7 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
 <div class="chart" ref=${place} aria-label=${chart.label} role="slider" tabindex="0" aria-roledescription="chart" aria-valuemin="1" aria-valuemax=${count} aria-valuenow=${Math.max(0, pointed) + 1} aria-valuetext=${note} onKeyDown=${onKeyDown} onPointerDown=${onPointerDown} onPointerMove=${onPointerMove} onPointerUp=${onPointerUp} onPointerCancel=${() => setDrag(undefined)} onDblClick=${() => setView(undefined)}>${drawing}<svg class="cursor" width=${width} height=${plot.height} aria-hidden="true">
 ${drag && html`<rect x=${Math.min(drag[0], drag[1])} y=${plot.top} width=${Math.abs(drag[1] - drag[0])} height=${plot.bottom - plot.top} />`}
 ${isInView && html`<path d=${`M${plot.x(at[pointed]!)} ${plot.top}V${plot.bottom}`} />`}
-${isInView && series.map(({ colour, draw, label, values }) => draw !== 'bars' && !hidden.has(label) && typeof values[pointed] === 'number' && html`<circle cx=${plot.x(at[pointed]!)} cy=${plot.y(values[pointed])} r="3.5" style=${{ stroke: `var(${colour})` }} />`)}
+${isInView && series.map(({ color, draw, label, values }) => draw !== 'bars' && !hidden.has(label) && typeof values[pointed] === 'number' && html`<circle cx=${plot.x(at[pointed]!)} cy=${plot.y(values[pointed])} r="3.5" style=${{ stroke: `var(${color})` }} />`)}
 </svg></div>
 <p class="readout">${link ? html`<a href=${link}>${note}</a>` : pointed < 0 ? (chart.hint ?? '') : note}</p>
 ${
@@ -123,14 +123,14 @@ function follow(link: string): void {
 
 interface ToggleProps {
   readonly label: string;
-  readonly mark?: { readonly draw: string; readonly colour: Colour; readonly isDashed: boolean };
+  readonly mark?: { readonly draw: string; readonly color: Color; readonly isDashed: boolean };
   readonly isOn: boolean;
   readonly onChange: (isOn: boolean) => void;
 }
 
 /** A checkbox that shows or hides parts of a chart. `mark`: sample of the part to show next to it. */
 function Toggle({ label, mark, isOn, onChange }: ToggleProps) {
-  return html`<li><label><input type="checkbox" checked=${isOn} onChange=${({ currentTarget }: InputEvent) => onChange(currentTarget.checked)} /> ${mark && html`<span class=${`key draw-${mark.draw}${mark.isDashed ? ' dashed' : ''}`} style=${{ '--key': `var(${mark.colour})` }}></span>`}${label}</label></li>`;
+  return html`<li><label><input type="checkbox" checked=${isOn} onChange=${({ currentTarget }: InputEvent) => onChange(currentTarget.checked)} /> ${mark && html`<span class=${`key draw-${mark.draw}${mark.isDashed ? ' dashed' : ''}`} style=${{ '--key': `var(${mark.color})` }}></span>`}${label}</label></li>`;
 }
 
 /** The values at an index, such as `Iteration 7: cost 3, tokens 12`. */

@@ -20,7 +20,7 @@ export function HeatMapFigure({ map }: { readonly map: HeatMap }) {
   const rowHeight = Math.min(count <= 16 ? 22 : count <= 48 ? 14 : 12, tallest / count);
   const mapHeight = Math.round(rowHeight * count);
   const height = top + mapHeight + axisHeight;
-  const labelled = rowHeight >= 11 ? 1 : tickStep(16 / rowHeight);
+  const labeled = rowHeight >= 11 ? 1 : tickStep(16 / rowHeight);
   const x = (at: number) => percent(at / width);
   const value = columns[column]?.[row];
   const note =
@@ -51,7 +51,7 @@ export function HeatMapFigure({ map }: { readonly map: HeatMap }) {
 ${names.map((name, i) => {
   const y = Math.round(top + (i + 0.5) * rowHeight);
   return (
-    i % labelled === 0 &&
+    i % labeled === 0 &&
     html`<text class="wide" x="100%" y=${y} dy="0.35em">${name}</text><text class="narrow" x="100%" y=${y} dy="0.35em">${i}</text>`
   );
 })}
@@ -78,29 +78,29 @@ ${warmup > 0 && warmup < width && html`<li><span class="key boundary"></span>end
 
 /** Numbers and scores have varying opacity, so that 0 has the colour of the page, light or dark. */
 function imagesOf({ choices, columns, names, scale, scores }: HeatMap) {
-  const numberColour = (value: number) =>
+  const numberColor = (value: number) =>
     shade(value < 0 ? negative : positive, scale > 0 ? Math.abs(value) / scale : 0);
-  const choiceColour = (value: number) =>
+  const choiceColor = (value: number) =>
     shade(categorical[choices!.findIndex((choice) => choice.value === value)] ?? categorical[0]!, 1);
-  const colourOf = choices === undefined ? numberColour : choiceColour;
+  const colorOf = choices === undefined ? numberColor : choiceColor;
   return {
-    values: imageOf(columns.length, names.length, (column, row) => colourOf(columns[column]![row] ?? 0)),
+    values: imageOf(columns.length, names.length, (column, row) => colorOf(columns[column]![row] ?? 0)),
     scores: imageOf(scores.length, 1, (column) => shade(sequential, scores[column]!)),
   };
 }
 
-const shade = (colour: Rgb, opacity: number) => [...colour, Math.round(255 * Math.min(1, opacity))];
+const shade = (color: Rgb, opacity: number) => [...color, Math.round(255 * Math.min(1, opacity))];
 
 function imageOf(
   width: number,
   height: number,
-  colourOf: (column: number, row: number) => readonly number[],
+  colorOf: (column: number, row: number) => readonly number[],
 ): string {
   const canvas = document.createElement('canvas');
   Object.assign(canvas, { width, height });
   const context = canvas.getContext('2d')!;
   const image = context.createImageData(width, height);
-  for (let i = 0; i < width * height; i++) image.data.set(colourOf(i % width, Math.floor(i / width)), 4 * i);
+  for (let i = 0; i < width * height; i++) image.data.set(colorOf(i % width, Math.floor(i / width)), 4 * i);
   context.putImageData(image, 0, 0);
   return canvas.toDataURL();
 }

@@ -61,7 +61,7 @@ ${shown.map((series) => line(plot, series, stackedBelow(shown, series)))}
 </svg>
 ${levels.map((level) => html`<path class="level" d=${`M${left} ${y(level.y)}H${right}`} />`)}
 ${markPaths(plot)}
-${shown.map(({ colour, draw, outliers, values }) => draw === 'points' && outliers && html`<path style=${{ fill: `var(${colour})` }} d=${values.map((value, i) => beyond(plot, at[i]!, value)).join('')} />`)}
+${shown.map(({ color, draw, outliers, values }) => draw === 'points' && outliers && html`<path style=${{ fill: `var(${color})` }} d=${values.map((value, i) => beyond(plot, at[i]!, value)).join('')} />`)}
 </svg>`;
 }
 
@@ -69,7 +69,7 @@ ${shown.map(({ colour, draw, outliers, values }) => draw === 'points' && outlier
 const indicesWith = (...all: readonly (Series['values'] | undefined)[]): readonly number[] =>
   [...(all[0]?.keys() ?? [])].filter((i) => all.every((values) => typeof values?.[i] === 'number'));
 
-function band({ chart: { at }, x, y }: Plot, { colour, high, low }: Series) {
+function band({ chart: { at }, x, y }: Plot, { color, high, low }: Series) {
   const known = indicesWith(low, high);
   const ends = [
     ...known.map((i) => `${x(at[i]!)} ${y(high![i]!)}`),
@@ -77,7 +77,7 @@ function band({ chart: { at }, x, y }: Plot, { colour, high, low }: Series) {
   ];
   return (
     known.length > 0 &&
-    html`<path class="band" style=${{ fill: `var(${colour})` }} d=${`M${ends.join('L')}`} />`
+    html`<path class="band" style=${{ fill: `var(${color})` }} d=${`M${ends.join('L')}`} />`
   );
 }
 
@@ -103,7 +103,7 @@ const stackedBelow = (shown: readonly Series[], series: Series) => {
 
 function line(
   { chart: { at }, x, y }: Plot,
-  { colour, draw, isDashed, values, width = 1.5 }: Series,
+  { color, draw, isDashed, values, width = 1.5 }: Series,
   below: (i: number) => number,
 ) {
   const known = indicesWith(values);
@@ -119,13 +119,13 @@ function line(
   const distance = (x(at.at(-1)!) - x(at[0]!)) / (at.length - 1) || 75;
   const widths = { bars: Math.min(60, 0.8 * distance), points: values.length > 600 ? 3 : 5 };
   const strokeWidth = kind === 'bars' || kind === 'points' ? widths[kind] : width;
-  return html`<path class=${`line ${kind}${isDashed ? ' dashed' : ''}`} style=${{ stroke: `var(${colour})`, strokeWidth }} d=${path.join('')} />`;
+  return html`<path class=${`line ${kind}${isDashed ? ' dashed' : ''}`} style=${{ stroke: `var(${color})`, strokeWidth }} d=${path.join('')} />`;
 }
 
 function markPaths({ bottom, chart, hidden, left, right, width, x, y }: Plot) {
   const edges = edgeMarks(chart);
   const shown = chart.marks?.filter(({ label }) => !hidden.has(label));
-  return shown?.map(({ colour, draw, marks }) => {
+  return shown?.map(({ color, draw, marks }) => {
     const path = marks.map((mark) => {
       const edge = right + 6 + ((edges.indexOf(mark) + 0.5) / edges.length) * (width - 12 - right);
       const at = mark.x === undefined ? edge : x(mark.x);
@@ -134,7 +134,7 @@ function markPaths({ bottom, chart, hidden, left, right, width, x, y }: Plot) {
       const interval = mark.interval ? `M${at} ${y(mark.interval[0])}V${y(mark.interval[1])}` : '';
       return `${interval}M${at} ${y(mark.y!) - 6}l6 6l-6 6l-6-6z`;
     });
-    return html`<path class="marks" style=${{ stroke: `var(${colour})`, fill: `var(${colour})` }} d=${path.join('')} />`;
+    return html`<path class="marks" style=${{ stroke: `var(${color})`, fill: `var(${color})` }} d=${path.join('')} />`;
   });
 }
 

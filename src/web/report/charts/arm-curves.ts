@@ -21,7 +21,7 @@ export interface CurveArm {
 }
 
 /** Number of arm colours (web/palette.ts). The next eight arms reuse them with dashed lines. */
-const colours = 8;
+const colors = 8;
 
 interface CurveOptions {
   /** Number of evaluations per value of a curve, so the first is at `step`; if absent, one value per iteration. */
@@ -62,7 +62,7 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
         (curve): Series => ({
           label: 'individual runs',
           draw: 'line',
-          colour: '--spread',
+          color: '--spread',
           width: 1,
           values: along(curve),
         }),
@@ -72,8 +72,8 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
           label: labels[i]!,
           draw: 'line',
           width: 2,
-          colour: isSingle ? '--accent' : `--arm-${i % colours}`,
-          isDashed: i % (2 * colours) >= colours,
+          color: isSingle ? '--accent' : `--arm-${i % colors}`,
+          isDashed: i % (2 * colors) >= colors,
           values: along(points.map(({ mean }) => mean)),
           low: along(points.map(({ interval }) => interval[0])),
           high: along(points.map(({ interval }) => interval[1])),
@@ -96,7 +96,7 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
         ? []
         : {
             ...({ label: isSingle ? 'confirmed' : labels[i]!, draw: 'diamond' } as const),
-            colour: isSingle ? '--good' : (`--arm-${i % colours}` as const),
+            color: isSingle ? '--good' : (`--arm-${i % colors}` as const),
             marks: [{ y: confirmed.mean, interval: confirmed.interval }],
           },
     ),

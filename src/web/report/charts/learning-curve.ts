@@ -101,7 +101,7 @@ export function learningCurve(
         label: entries.length > points.length ? 'evaluations (extremes only)' : 'evaluations',
         draw: 'points',
         outliers: 'low',
-        colour: '--point',
+        color: '--point',
         values: points.map(({ score }) => score),
         low: points.map(({ low }) => low),
         high: points.map(({ high }) => high),
@@ -116,7 +116,7 @@ export function learningCurve(
         label: 'best so far',
         draw: 'steps',
         outliers: 'low',
-        colour: '--accent',
+        color: '--accent',
         width: 2,
         values: points.map(({ best: highest }) => highest),
         ...(noise && {
@@ -127,12 +127,12 @@ export function learningCurve(
     ],
     marks: [
       {
-        ...({ label: 'no usable proposal', draw: 'cross', colour: '--bad' } as const),
+        ...({ label: 'no usable proposal', draw: 'cross', color: '--bad' } as const),
         marks: lost.map((one) => ({ x: place(one) })),
       },
       {
-        label: 'confirmed on unseen episodes, with 95 % interval',
-        ...({ draw: 'diamond', colour: '--good' } as const),
+        label: 'confirmed on fresh episodes, with 95 % interval',
+        ...({ draw: 'diamond', color: '--good' } as const),
         marks: confirmed ? [{ x: place(confirmed), y: confirmed.mean, interval: confirmed.ci95 }] : [],
       },
     ].filter(({ marks }) => marks.length > 0),

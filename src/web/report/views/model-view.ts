@@ -27,11 +27,11 @@ export function predictionView(proposals: readonly LoggedProposal[]): Content | 
     height: 240,
     at: predicted,
     series: [
-      { label: 'proposal', draw: 'points', colour: '--point', values: observed },
+      { label: 'proposal', draw: 'points', color: '--point', values: observed },
       {
         label: 'perfect prediction',
         draw: 'line',
-        colour: '--muted',
+        color: '--muted',
         isDashed: true,
         values: predicted.map((value) => (value >= low && value <= high ? value : null)),
       },

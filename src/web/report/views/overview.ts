@@ -91,7 +91,7 @@ ${
         'Confirmed mean return',
         confirmed?.mean,
         confirmed?.ci95,
-        confirmed ? `on ${plural(confirmed.episodes, 'unseen episode')}` : 'not confirmed yet',
+        confirmed ? `on ${plural(confirmed.episodes, 'fresh episode')}` : 'not confirmed yet',
       )
 }
 ${best && tile('Best observed mean return', apart([best.score, confirmed?.mean])(best.score), observedNote(best, config))}
@@ -114,7 +114,7 @@ function observedNote(best: BufferEntry, config: Config): Content {
   return html`over ${plural(config.evaluation.episodes, 'episode')}, in ${where}; optimistic, because it is the maximum of many noisy means`;
 }
 
-/** Shows each confirmed candidate's return on unseen episodes next to its observed score. */
+/** Shows each confirmed candidate's return on fresh episodes next to its observed score. */
 export function confirmationTable(
   confirmations: readonly Confirmation[],
   config: Pick<Config, 'candidates'>,
@@ -127,10 +127,10 @@ export function confirmationTable(
       href: confirmation.iteration > 0 ? `#${proposalId(confirmation)}` : undefined,
     })),
     number('observed', ({ observed }) => observed, { format: formatReturn }),
-    estimate('unseen', ({ mean, ci95 }) => ({ value: mean, interval: ci95 })),
+    estimate('fresh', ({ mean, ci95 }) => ({ value: mean, interval: ci95 })),
     number('episodes', ({ episodes }) => episodes),
   ])}
-<p class="note">${confirmations.some(({ stage }) => stage === 'selection') ? 'The candidates within the noise floor of the best were compared on unseen episodes, the better half of each round on more; the winner was then evaluated on further unseen episodes.' : 'The best candidate was evaluated on unseen episodes.'}</p></div>`;
+<p class="note">${confirmations.some(({ stage }) => stage === 'selection') ? 'The candidates within the noise floor of the best were compared on fresh episodes, the better half of each round on more; the winner was then evaluated on further fresh episodes.' : 'The best candidate was evaluated on fresh episodes.'}</p></div>`;
 }
 
 /** Lists the run's distinct warnings with their counts, commands from other processes, and unreadable parts. */

@@ -125,8 +125,8 @@ function actionTable(
       return html`<td class=${place.name} title="state ${state}: ${place.name}"><small>${place.name}</small></td>`;
     const action = chosen[state] ?? 0;
     const name = labels.actions[action] ?? String(action);
-    const colour = action < maxCategories ? `choice-${action}` : '';
-    return html`<td class="${colour}" title="state ${state}: ${name}">${arrows[name] ?? name}${place && html`<small>${place.name}</small>`}</td>`;
+    const color = action < maxCategories ? `choice-${action}` : '';
+    return html`<td class="${color}" title="state ${state}: ${name}">${arrows[name] ?? name}${place && html`<small>${place.name}</small>`}</td>`;
   };
   const [first, second] = policy.bins?.length === 2 ? policy.bins : [];
   const width = Math.min(

@@ -22,16 +22,16 @@ const maxBars = 600;
 const tokenKinds = [
   {
     label: 'prompt',
-    colour: '--tokens-fresh',
+    color: '--tokens-fresh',
     of: (one: UsageTotals) => one.promptTokens - one.cachedTokens,
   },
-  { label: 'prompt, cached', colour: '--tokens-cached', of: (one: UsageTotals) => one.cachedTokens },
+  { label: 'prompt, cached', color: '--tokens-cached', of: (one: UsageTotals) => one.cachedTokens },
   {
     label: 'answer',
-    colour: '--tokens-answer',
+    color: '--tokens-answer',
     of: (one: UsageTotals) => one.completionTokens - one.reasoningTokens,
   },
-  { label: 'reasoning', colour: '--tokens-reasoning', of: (one: UsageTotals) => one.reasoningTokens },
+  { label: 'reasoning', color: '--tokens-reasoning', of: (one: UsageTotals) => one.reasoningTokens },
 ] as const;
 
 /** Shows tokens and latency of each iteration, the cost so far, the totals, and the use of limits. */
@@ -52,9 +52,9 @@ export function usageView(
       at: shown.map(({ iteration }) => iteration),
       series,
     });
-  const tokens: readonly Series[] = tokenKinds.flatMap(({ colour, label, of }) => {
+  const tokens: readonly Series[] = tokenKinds.flatMap(({ color, label, of }) => {
     const values = shown.map(of);
-    return values.some((value) => value > 0) ? { label, colour, draw: 'bars', values } : [];
+    return values.some((value) => value > 0) ? { label, color, draw: 'bars', values } : [];
   });
   const latencies = shown.map(({ latencyMs }) => latencyMs);
   const sums: number[] = [];
@@ -65,14 +65,14 @@ ${
   // Shorter latencies, such as a baseline's, are only noise.
   latencies.some((latency) => latency >= 100) &&
   chart({ title: `Latency ${each}`, kind: 'duration' }, [
-    { label: 'latency', draw: 'bars', colour: '--point', values: latencies },
+    { label: 'latency', draw: 'bars', color: '--point', values: latencies },
   ])
 }
 ${
   totals.cost !== undefined &&
   totals.cost > 0 &&
   chart({ title: 'Cost so far', kind: 'cost', from: 0 }, [
-    { label: 'cost so far', draw: 'line', colour: '--accent', width: 2, values: sums },
+    { label: 'cost so far', draw: 'line', color: '--accent', width: 2, values: sums },
   ])
 }
 <div>${tokens.length === 0 && html`<p class="note">This model uses no tokens, or its provider doesn't report them.</p>`}

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import {
   addRow,
   emptyMoments,
-  normalised,
+  normalized,
   rowOf,
 } from '../../../../finetune/rl/numeric/algorithms/episodes.js';
 import { openLearner } from '../../../../finetune/rl/numeric/learner.js';
@@ -41,12 +41,12 @@ describe('observation normalisation', () => {
     const random = createGenerator(1);
     const rows = Array.from({ length: 500 }, () => Float64Array.of(3 + 2 * random.normal(), 7));
     const moments = emptyMoments(2);
-    expect([...normalised(moments, Float64Array.of(2, -9))]).toEqual([2, -5]);
+    expect([...normalized(moments, Float64Array.of(2, -9))]).toEqual([2, -5]);
     for (const row of rows) addRow(moments, row);
-    const seen = rows.map((row) => normalised(moments, row)[0]!);
+    const seen = rows.map((row) => normalized(moments, row)[0]!);
     expect(seen.reduce((sum, value) => sum + value, 0) / 500).toBeCloseTo(0, 10);
     expect(seen.reduce((sum, value) => sum + value * value, 0) / 499).toBeCloseTo(1, 6);
-    expect(normalised(moments, Float64Array.of(1000, 7))).toEqual(Float64Array.of(5, 0));
+    expect(normalized(moments, Float64Array.of(1000, 7))).toEqual(Float64Array.of(5, 0));
   });
 
   it('one-hot encodes a discrete observation', () => {

@@ -62,7 +62,7 @@ describe.each([
     expect(other.policy.equals(whole.policy)).toBe(false);
   });
 
-  it('writes an interrupted run’s policy with finish, and the run still resumes bit for bit', async () => {
+  it("writes an interrupted run's policy with finish, and the run still resumes bit for bit", async () => {
     const output = temporaryDirectory();
     const broken = await train(algorithm, { output, stopAfter: 1 });
     const finished = await train(algorithm, { output, finish: true });
@@ -109,12 +109,12 @@ it('training finds the rewarded action, but keeps its entropy high when all rewa
   );
   const settings = ['discount=0', 'updates=12', 'algorithm.learningRate=0.02'];
   const environment = (blind: boolean) => `environment={id: ${module}, options: {blind: ${blind}}}`;
-  const learnt = await train([...settings, environment(false)]);
-  expect(Math.min(...learnt.returns!)).toBe(20);
+  const learned = await train([...settings, environment(false)]);
+  expect(Math.min(...learned.returns!)).toBe(20);
   const blind = await train([...settings, environment(true)]);
   const entropies = (one: Trained) =>
     one.events.flatMap((event) => (event.kind === 'step' ? [event.entropy] : []));
-  expect(entropies(learnt).at(-1)).toBeLessThan(0.3);
+  expect(entropies(learned).at(-1)).toBeLessThan(0.3);
   expect(entropies(blind).at(-1)).toBeGreaterThan(0.6);
 });
 

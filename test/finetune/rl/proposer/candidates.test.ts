@@ -29,13 +29,13 @@ async function rewarded(written: object, given: CandidateGroup): Promise<readonl
 }
 
 describe('the improvement reward', () => {
-  it('is relative to the best policy in the history, in standard deviations of the run’s returns', async () => {
+  it("is relative to the best policy in the history, in standard deviations of the run's returns", async () => {
     const spread = Math.sqrt(50);
     const found = await rewarded({ kind: 'improvement' }, group([scored(20), scored(4)]));
     expect(found).toEqual([10 / spread, -6 / spread]);
   });
 
-  it('works when the run’s returns have no spread or there is no history', async () => {
+  it("works when the run's returns have no spread or there is no history", async () => {
     expect(await rewarded({ kind: 'improvement' }, group([scored(3), scored(3)], [1, 1]))).toEqual([2, 2]);
     const [high, low] = await rewarded({ kind: 'improvement' }, group([scored(3), scored(1)], []));
     expect(high! > low!).toBe(true);
@@ -43,7 +43,7 @@ describe('the improvement reward', () => {
 });
 
 describe('the return reward', () => {
-  it('is scaled and clipped, as in A1’s clip((R + 200) / 300)', async () => {
+  it("is scaled and clipped, as in A1's clip((R + 200) / 300)", async () => {
     const given = group([-500, -200, -50, 85, 100, 120].map(scored));
     expect(await rewarded({ kind: 'return', low: -200, high: 100 }, given)).toEqual([0, 0, 0.5, 0.95, 1, 1]);
   });
@@ -95,7 +95,7 @@ describe('an unreadable reply', () => {
   });
 });
 
-describe('a user’s reward module', () => {
+describe("a user's reward module", () => {
   async function given(body: string) {
     const file = join(temporaryDirectory(), 'reward.js');
     writeFileSync(file, `export default { create: () => ({ candidates, history }) => ${body} };`);

@@ -57,7 +57,7 @@ function configIn(folder: string, changes: object = {}) {
   return loadLearningConfig(file);
 }
 
-async function learnt(
+async function learned(
   folder: string,
   {
     changes = {},
@@ -83,7 +83,7 @@ async function learnt(
 
 describe('a proposer', () => {
   it('trains on groups and reports evaluations and a random-search baseline', async () => {
-    const { events, steps } = await learnt(temporaryDirectory());
+    const { events, steps } = await learned(temporaryDirectory());
     expect(steps).toHaveLength(4);
     for (const { flat, largestMismatch, reward, valid } of steps) {
       expect(valid).toBe(1);
@@ -103,7 +103,7 @@ describe('a proposer', () => {
     }
   });
 
-  it('trains in a user’s environment and includes unreadable replies in the mean reward', async () => {
+  it("trains in a user's environment and includes unreadable replies in the mean reward", async () => {
     const folder = temporaryDirectory();
     writeFileSync(join(folder, 'my-env.js'), environment);
     const changes = {
@@ -113,7 +113,7 @@ describe('a proposer', () => {
       updates: 1,
       evaluation: { every: 1, runs: 1 },
     };
-    const { events, steps } = await learnt(folder, { changes });
+    const { events, steps } = await learned(folder, { changes });
     const [{ reward, valid } = { reward: 1, valid: 1 }] = steps;
     expect(valid).toBeGreaterThan(0);
     expect(valid).toBeLessThan(1);
@@ -132,9 +132,9 @@ describe('a proposer', () => {
     ],
   ])('after a crash %s, resumes bit for bit', async (_, change) => {
     const [whole, cut] = [temporaryDirectory(), temporaryDirectory()];
-    const expected = await learnt(whole);
-    await expect(learnt(cut, { change })).rejects.toThrow('the process ends here');
-    const resumed = await learnt(cut);
+    const expected = await learned(whole);
+    await expect(learned(cut, { change })).rejects.toThrow('the process ends here');
+    const resumed = await learned(cut);
     expect(resumed.events[0]).toMatchObject({ kind: 'start', step: 2 });
     expect(checkpointIn(cut).equals(checkpointIn(whole))).toBe(true);
     expect(resumed.steps.at(-1)).toEqual(expected.steps.at(-1));
@@ -146,9 +146,9 @@ describe('a proposer', () => {
     const prompts = join(folder, 'prompts');
     cpSync(join(packageRoot(), 'prompts', 'compact'), prompts, { recursive: true });
     const changes = { experiment: { ...written.experiment, prompts: { set: './prompts' } }, updates: 2 };
-    await learnt(folder, { changes, hooks: { stop: () => true } });
+    await learned(folder, { changes, hooks: { stop: () => true } });
     appendFileSync(join(prompts, 'system.hbs'), '\nBe bold.');
-    await expect(learnt(folder, { changes })).rejects.toThrow(/different settings/);
+    await expect(learned(folder, { changes })).rejects.toThrow(/different settings/);
   });
 });
 
@@ -168,7 +168,7 @@ describe('the config of a proposer', () => {
     ['the model stands elsewhere', withRun({ model: { provider: 'random' } }), /^1: experiment\.model/],
     ['so does the number of candidates', withRun({ candidates: 4 }), /^1: experiment\.candidates/],
     [
-      'fresh episodes can’t be compared',
+      "fresh episodes can't be compared",
       withRun({ evaluation: { seeds: 'fresh' } }),
       /evaluation\.seeds can't be set/,
     ],

@@ -76,12 +76,12 @@ describe('tokens sampled from an allowed set', () => {
 
   it('have gradients that match central differences of the loss, entropy included', async () => {
     const own = parameters.map(({ values, ...one }) => ({ ...one, values: values.slice() }));
-    const learnt = async () => {
+    const learned = async () => {
       const written = { kind: 'reinforce', entropy: 0.3, maxImportance: 0 };
       const [updated] = await updates(written, { constrained: true }, update, undefined, own);
       return updated!;
     };
-    const { gradients } = await learnt();
+    const { gradients } = await learned();
     for (const { name, values } of own.filter((one) => /q_proj|lm_head/.test(one.name))) {
       const slopes = [...gradients.get(name)!];
       const place = slopes.reduce(
@@ -91,7 +91,7 @@ describe('tokens sampled from an allowed set', () => {
       const middle = values[place]!;
       const lossAt = async (x: number) => {
         values[place] = x;
-        return (await learnt()).loss;
+        return (await learned()).loss;
       };
       const slope = ((await lossAt(middle + 1e-5)) - (await lossAt(middle - 1e-5))) / 2e-5;
       values[place] = middle;

@@ -3,7 +3,7 @@ import type { TokenExample, TokenSequence } from '../../../../finetune/engine/ba
 import type { Objective } from '../../../../finetune/engine/objective.js';
 import { buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../../finetune/engine/training-session.js';
-import { generalisedAdvantages } from '../../../../finetune/rl/advantages.js';
+import { generalizedAdvantages } from '../../../../finetune/rl/advantages.js';
 import { type Compared, dpo, dpoInputs } from '../../../../finetune/train/objectives/answers.js';
 import { policyObjective } from '../../../../finetune/train/objectives/policy.js';
 import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
@@ -44,7 +44,7 @@ function steps(): readonly Sampled[] {
     const one = trl.completions[index]!;
     const steps = (numbers: readonly number[]) => numbers.filter((_, token) => one.trained[token]!);
     const own = { rewards: steps(one.rewards), values: steps(one.old_values), lastValue: one.last_value };
-    const found = [...generalisedAdvantages(own, trl)];
+    const found = [...generalizedAdvantages(own, trl)];
     const advantages = one.trained.map((isTrained) => (isTrained ? found.shift()! : 0));
     const returns = advantages.map((advantage, token) => advantage + one.old_values[token]!);
     return { ...completion, advantages, returns, oldValues: one.old_values };
@@ -125,7 +125,7 @@ describe('loss and gradients equal those of TRL 1.13, and of torch for PPO', () 
   });
 });
 
-it('log-probabilities computed before an update equal TRL’s', async () => {
+it("log-probabilities computed before an update equal TRL's", async () => {
   const { reading } = policyObjective(objectiveSchema.parse({ kind: 'grpo' }), {
     temperature: 1,
     reused: true,

@@ -42,7 +42,7 @@ export interface FakeProvider {
 }
 
 /** A provider that is compatible with OpenAI's chat completions. */
-interface Behaviour extends Pick<FakeProvider, 'name' | 'env' | 'format'> {
+interface Behavior extends Pick<FakeProvider, 'name' | 'env' | 'format'> {
   readonly refusals?: number;
   /** Follows the address in `model.baseUrl`; the default is `/v1`. */
   readonly base?: string;
@@ -83,7 +83,7 @@ export const withKey = (apiKeyEnv: string, model: Json = {}) =>
 
 export const formatType = (body: Json) => (body.response_format as { type?: string } | undefined)?.type;
 
-export function provider(given: Behaviour): FakeProvider {
+export function provider(given: Behavior): FakeProvider {
   const { base = '/v1', env, format, name, refusals = 0 } = given;
   let requests = 0;
   return {
@@ -96,7 +96,7 @@ export function provider(given: Behaviour): FakeProvider {
   };
 }
 
-function answerOf(given: Behaviour, { body, headers, path }: ReceivedRequest, count: number): Answer {
+function answerOf(given: Behavior, { body, headers, path }: ReceivedRequest, count: number): Answer {
   const {
     base = '/v1',
     key,

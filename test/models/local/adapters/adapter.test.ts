@@ -13,7 +13,7 @@ const folder = temporaryDirectory();
 const adapterOf = (name: string) => path.join(referenceDirectory(name), 'adapter-after-12-steps');
 
 test.each(referenceModels)(
-  '%s with its adapter gives the greedy tokens of PEFT’s merged model',
+  "%s with its adapter gives the greedy tokens of PEFT's merged model",
   async (name) => {
     const directory = referenceDirectory(name);
     const file = readFileSync(path.join(directory, 'reference.json'), 'utf8');

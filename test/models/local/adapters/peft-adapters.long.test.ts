@@ -22,12 +22,12 @@ describe.each(Object.entries(reference))('%s', (name, { model: base, last_logits
   const ids = readReference(base).prompt_ids;
   const adapter = path.join(fixtures, name);
 
-  it('gives PEFT’s logits', async () => {
+  it("gives PEFT's logits", async () => {
     expect(largestDifference(await lastLogits(model, ids, { adapter }), theirs)).toBeLessThan(1e-4);
     expect(largestDifference(await lastLogits(model, ids), theirs)).toBeGreaterThan(1);
   });
 
-  it('gives PEFT’s logits after merging, too', async () => {
+  it("gives PEFT's logits after merging, too", async () => {
     const merged = path.join(temporaryDirectory(), 'merged');
     const { changedMatrices } = await mergeAdapter(
       model,

@@ -19,7 +19,7 @@ test.each((['cuda', 'webgpu', 'dml', 'coreml'] as const).filter((device) => !usa
   },
 );
 
-test('the reason why a device is unusable does not quote the runtime’s source code', async () => {
+test("the reason why a device is unusable does not quote the runtime's source code", async () => {
   const { unusable: others } = await findDevicesHere();
   for (const { reason } of others) expect(reason).not.toMatch(/onnxruntime_src|0x|::/);
   const thrown = new Error(

@@ -159,7 +159,7 @@ describe.skipIf(!usable.includes('webgpu'))(
     const hooks = { aborted: () => false };
 
     test.each(referenceModels)(
-      '%s: greedy ids equal the reference, and log-probabilities match the CPU’s',
+      "%s: greedy ids equal the reference, and log-probabilities match the CPU's",
       async (name) => {
         const [processor, gpu] = [await load(name, 'cpu'), await load(name, 'webgpu')];
         try {
@@ -177,7 +177,7 @@ describe.skipIf(!usable.includes('webgpu'))(
     );
 
     test.each(['int4', 'int8', 'int4-block128'] as const)(
-      '%s: logits match the CPU’s, without rounding of activations',
+      "%s: logits match the CPU's, without rounding of activations",
       async (quantization) => {
         const name = 'llama3-rope-bf16';
         const path = temporaryDirectory();
@@ -198,7 +198,7 @@ describe.skipIf(!usable.includes('webgpu'))(
       },
     );
 
-    test('sampled answers equal the CPU’s, also after the prompt was extended and cut', async () => {
+    test("sampled answers equal the CPU's, also after the prompt was extended and cut", async () => {
       const name = 'qwen3-fp32';
       const [processor, gpu] = [await load(name, 'cpu'), await load(name, 'webgpu')];
       try {
@@ -224,7 +224,7 @@ describe.skipIf(!usable.includes('webgpu'))(
       }
     });
 
-    test('keys and values stay on the device: a longer prompt adds at most 4 bytes per slot to a token’s copies', async () => {
+    test("keys and values stay on the device: a longer prompt adds at most 4 bytes per slot to a token's copies", async () => {
       const name = 'qwen3-fp32';
       const gpu = await load(name, 'webgpu');
       const copied: number[] = [];

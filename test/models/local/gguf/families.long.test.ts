@@ -307,7 +307,7 @@ describe('files converted by Ollama', () => {
         pictures: ['v.patch_conv', 'mm.linear_1'],
       },
     ],
-  ])('%s: Ollama’s own keys and names give the logits of Transformers', async (name, conversion) => {
+  ])("%s: Ollama's own keys and names give the logits of Transformers", async (name, conversion) => {
     const file = converted(name, conversion);
     for (const { ids, last_logits } of readFamily(name).prompts) {
       const logits = await logitsOf(file, ids);
@@ -326,7 +326,7 @@ describe('files converted by Ollama', () => {
       }),
     );
 
-  it('gemma3: missing keys get defaults, and Ollama’s names of the RoPE bases are read', () => {
+  it("gemma3: missing keys get defaults, and Ollama's names of the RoPE bases are read", () => {
     const usual = gemma({ 'rope.freq_base': float32(2e6), 'rope.freq_base_swa': float32(5e3) });
     const keys = { 'rope.global.freq_base': float32(2e6), 'rope.local.freq_base': float32(5e3) };
     const own = gemma(keys, ['attention.layer_norm_rms_epsilon']);

@@ -123,7 +123,7 @@ describe('GGUF models', () => {
     },
   );
 
-  it('with quantised weights can’t be quantised again', () => {
+  it("with quantised weights can't be quantised again", () => {
     const file = writeTestGguf(
       newFile(),
       { ...architectureMetadata(), ...tokenizerMetadata() },

@@ -36,7 +36,7 @@ export function randomTensor(name: string, shape: readonly number[], dtype: stri
   const bytes = randomBytes(blocks * size);
   const view = new DataView(bytes.buffer);
   for (let block = 0; block < blocks; block++) {
-    // Values are about as large as a trained model’s.
+    // Values are about as large as a trained model's.
     // Scales are 2^-12 to 2^-11, or 2^-14 to 2^-13 where blocks have scales of their own besides.
     for (const place of scalePlaces[dtype] ?? [0])
       view.setUint16(

@@ -149,7 +149,7 @@ describe('models pull', () => {
   });
 });
 
-describe('a hub that can’t be trusted', () => {
+describe("a hub that can't be trusted", () => {
   it.each([
     ['a path as the commit', { sha: '../../../../evil' }],
     ['no commit', { sha: undefined }],
@@ -164,7 +164,7 @@ describe('a hub that can’t be trusted', () => {
     expect(readdirSync(root).filter((name) => !name.startsWith('home-'))).toEqual([]);
   });
 
-  it('can’t choose where a file is written', async () => {
+  it("can't choose where a file is written", async () => {
     const { env, context } = outside();
     twist = ({ siblings, ...body }) => ({
       ...body,
@@ -175,7 +175,7 @@ describe('a hub that can’t be trusted', () => {
     expect(readdirSync(root).filter((name) => !name.startsWith('home-'))).toEqual([]);
   });
 
-  it('can’t add a file to a split GGUF model unless it is a numbered part', async () => {
+  it("can't add a file to a split GGUF model unless it is a numbered part", async () => {
     const { env, context } = outside();
     twist = ({ siblings, ...body }) => ({
       ...body,
@@ -194,7 +194,7 @@ describe('a hub that can’t be trusted', () => {
     await expect(pull(args(`hf:org/tiny@${'r'.repeat(260)}`), context)).rejects.toThrow(/too long/);
   });
 
-  it('can’t make an error repeat the token', async () => {
+  it("can't make an error repeat the token", async () => {
     const { context } = outside({ HF_TOKEN: 'hf_token.of.the.test' });
     reply = { status: 500, body: 'no such user hf_token.of.the.test' };
     await expect(pull(args('hf:org/tiny'), context)).rejects.not.toThrow(/of\.the\.test/);

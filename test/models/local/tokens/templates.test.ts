@@ -107,6 +107,6 @@ test('a list of templates is refused if none of them is named default', () => {
     { name: 'rag', template: 'b' },
   ];
   const open = (list: typeof named) => openChatTemplate('/no/directory', { chat_template: list });
-  expect(() => open(named)).toThrow(/none of the model’s chat templates is named `default`/);
+  expect(() => open(named)).toThrow(/none of the model's chat templates is named `default`/);
   expect(open([...named, { name: 'default', template: 'c' }]).render([])).toBe('c');
 });

@@ -232,7 +232,7 @@ describe('features of a family that the decoder does not support', () => {
 });
 
 it.each(['language_model.model.', 'model.language_model.'])(
-  'only the text model’s weights are read from a vision model with the prefix %s',
+  "only the text model's weights are read from a vision model with the prefix %s",
   (prefix) => {
     const directory = path.join(temporaryDirectory(), 'pictures');
     cpSync(familyDirectory('gemma3'), directory, { recursive: true });
@@ -268,7 +268,7 @@ it.each(['language_model.model.', 'model.language_model.'])(
   },
 );
 
-it('Llama’s module names select the corresponding projections of a model for LoRA', () => {
+it("Llama's module names select the corresponding projections of a model for LoRA", () => {
   const names = (name: string) =>
     modulesOf(readDecoderConfig(familyDirectory(name)), [
       'q_proj',

@@ -5,7 +5,7 @@ import type { Axis, Chart, Series } from '../../../../src/web/chart.js';
 const line = (values: readonly (number | null)[], more: Partial<Series> = {}): Series => ({
   label: 'line',
   draw: 'line',
-  colour: '--accent',
+  color: '--accent',
   values,
   ...more,
 });
@@ -30,7 +30,7 @@ describe('the y axis', () => {
     const [low, high] = rangeOf(chartOf([line([1, 2, 3])]));
     expect([low < 1, low > 0.5, high > 3, high < 3.5]).toEqual([true, true, true, true]);
     const marks = [
-      { label: 'm', draw: 'diamond', colour: '--good', marks: [{ y: 9, interval: [8, 20] }] },
+      { label: 'm', draw: 'diamond', color: '--good', marks: [{ y: 9, interval: [8, 20] }] },
     ] as const;
     const whole = chartOf([line([1, 2], { low: [-50, 0], high: [4, 5] })], {
       marks,
@@ -71,7 +71,7 @@ describe('the y axis', () => {
 });
 
 it('the x axis extends to the last mark, unless zoomed in', () => {
-  const marks = [{ label: 'lost', draw: 'cross', colour: '--bad', marks: [{ x: 5 }, {}] }] as const;
+  const marks = [{ label: 'lost', draw: 'cross', color: '--bad', marks: [{ x: 5 }, {}] }] as const;
   expect(xRange(chartOf([line([1, 2])], { marks }))).toEqual([0, 5]);
   expect(xRange(chartOf([line([1, 2])], { marks }), [0.2, 0.6])).toEqual([0.2, 0.6]);
 });

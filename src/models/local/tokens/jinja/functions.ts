@@ -1,4 +1,4 @@
-/** Methods, filters, tests and functions for templates. Jinja's others are refused by name. */
+/** Methods, filters, tests and functions for templates. Jinja's others are rejected by name. */
 import {
   type Arguments,
   areEqual,

@@ -1,4 +1,4 @@
-/** Renders chat templates exactly as Transformers does, or refuses them; time and memory are bounded. */
+/** Renders chat templates exactly as Transformers does, or rejects them; time and memory are bounded. */
 import { filterOf, itemOf, loopState, testOf } from './functions.js';
 import type { Name, Node } from './syntax.js';
 import {

@@ -56,7 +56,7 @@ export function parseTemplate(source: string): Node {
 const resets = new Set(['and', 'or', 'if', 'else']);
 const resetting = new Set(['Comma', 'Equals', 'Colon', 'CloseStatement', 'CloseExpression']);
 
-/** Refuses `a < b < c`, which the library, unlike Python, parses as `(a < b) < c`. */
+/** Rejects `a < b < c`, which the library, unlike Python, parses as `(a < b) < c`. */
 function refuseChains(tokens: readonly Token[]): void {
   const seen = [false];
   for (const { type, value } of tokens) {

@@ -19,7 +19,7 @@ export type Earlier = Pick<BufferEntry, 'iteration' | 'parameters'> & { readonly
  * then in episodes of their own. Policies act alike if they agree in both tests; the first isn't enough, because the
  * warm-up visits few states.
  */
-export class BehaviourTest {
+export class BehaviorTest {
   readonly #setting: EvaluationSetting;
   readonly #episodes: (readonly Observation[])[] = [];
   #observations = 0;

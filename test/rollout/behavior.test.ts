@@ -3,7 +3,7 @@ import { warmupGenerator } from '../../src/base/random/seeds.js';
 import { environmentIds, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { statisticsContext } from '../../src/experiment/stages/critic/context.js';
 import { defaultPolicy, openPolicyFamily } from '../../src/policies/families.js';
-import { behaviourOf, medianEpisode } from '../../src/rollout/behaviour.js';
+import { behaviorOf, medianEpisode } from '../../src/rollout/behavior.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
 
 const episode = (observations: readonly number[], actions: readonly number[], terminated: boolean) => ({
@@ -20,7 +20,7 @@ it('behaviourOf reports effort, streaks and endings for vector observations and 
     figures,
     length,
     return: returns,
-  } = behaviourOf(
+  } = behaviorOf(
     [
       episode([1, -1, -2, 3, 4], [2, 2, -1, -2], true),
       episode([0.5, 0.5, 0.5], [0, 0], false),
@@ -60,7 +60,7 @@ it('behaviourOf reports effort, streaks and endings for vector observations and 
 
 it('behaviourOf reports shares, loops and last states for discrete spaces', () => {
   const discrete = (n: number) => ({ kind: 'discrete', n }) as const;
-  const { endings, figures } = behaviourOf(
+  const { endings, figures } = behaviorOf(
     [
       { observations: [0, 1, 0, 1, 5], actions: [1, 0, 1, 1], rewards: [0, 0, 0, -1], terminated: true },
       { observations: [0, 4, 5], actions: [1, 1], rewards: [0, 1], terminated: true },
@@ -92,13 +92,13 @@ describe('behaviour statistics are finite and ordered', () => {
     const parameters = family.initial(warmupGenerator(1));
     const setting = { environment, family, maxSteps: 40, record: 'all' } as const;
     const { episodes } = await evaluate(setting, parameters, [1, 2, 3]);
-    const behaviour = behaviourOf(episodes, environment);
-    expect(behaviour.endings.reduce((sum, ending) => sum + ending.episodes, 0)).toBe(3);
-    for (const { high, low, median } of behaviour.figures) {
+    const behavior = behaviorOf(episodes, environment);
+    expect(behavior.endings.reduce((sum, ending) => sum + ending.episodes, 0)).toBe(3);
+    for (const { high, low, median } of behavior.figures) {
       expect(low).toBeLessThanOrEqual(median);
       expect(median).toBeLessThanOrEqual(high);
     }
-    const { endings, figures } = statisticsContext(behaviour);
+    const { endings, figures } = statisticsContext(behavior);
     expect(figures.length).toBeGreaterThan(1);
     expect(JSON.stringify([endings, figures])).not.toMatch(/NaN|Infinity|undefined|null/);
   });

@@ -28,7 +28,7 @@ interface Figure extends Quartiles {
   readonly name: string;
 }
 
-export interface Behaviour {
+export interface Behavior {
   readonly episodes: number;
   readonly return: Quartiles & { readonly mean: number; readonly lowest: number; readonly highest: number };
   readonly length: Quartiles;
@@ -51,7 +51,7 @@ const mostOccurrences = 12;
 const mostCharacters = 80;
 
 /** @param episodes at least one, each with at least one step */
-export function behaviourOf(episodes: readonly SeenEpisode[], spaces: Spaces): Behaviour {
+export function behaviorOf(episodes: readonly SeenEpisode[], spaces: Spaces): Behavior {
   const returns = episodes.map(returnOf);
   const endings = (['terminated', 'cut off'] as const).flatMap((how) => {
     const own = episodes.filter(({ terminated }) => terminated === (how === 'terminated'));

@@ -3,7 +3,7 @@ import type { Role, Shape } from '../../environments/frame.js';
 export type Paint = Role | 'page' | 'writing' | 'note';
 
 /** Each colour on a light and on a dark page. */
-export const colours: Readonly<Record<Paint, { readonly light: string; readonly dark: string }>> = {
+export const colors: Readonly<Record<Paint, { readonly light: string; readonly dark: string }>> = {
   page: { light: '#fbfbfa', dark: '#1a1c20' },
   writing: { light: '#1b1d21', dark: '#e9eaed' },
   note: { light: '#4f565f', dark: '#a3aab4' },
