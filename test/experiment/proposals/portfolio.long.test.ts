@@ -152,7 +152,7 @@ it('the report, show and iteration details name the members that proposed', asyn
   const figures = memberFigures(loggedProposals(run.recorded));
   expect(figures.reduce((sum, { candidates }) => sum + candidates, 0)).toBe(18);
   expect(figures.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1);
-  expect(runText(run, { top: 3, cwd: '/' })).toMatch(/member\s+gp: \d+ candidates/);
+  expect(runText(run, { top: 3, cwd: '/' })).toMatch(/by\s+gp: \d+ candidates/);
   const { calls, entries } = run.recorded;
   const { top } = runFigures(run, { top: entries.length, cwd: '/' });
   for (const { by, candidate, iteration } of top) {

@@ -118,5 +118,5 @@ export function memberFigures(proposals: readonly LoggedProposal[]): readonly Me
     };
   });
   const rank = (one: MemberFigures) => (isLeg(one) ? 0 : -one.improved);
-  return figures.toSorted((a, b) => rank(a) - rank(b) || (isLeg(a) || a.member < b.member ? -1 : 1));
+  return figures.toSorted((a, b) => rank(a) - rank(b) || (isLeg(a) ? 0 : a.member < b.member ? -1 : 1));
 }
