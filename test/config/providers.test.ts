@@ -82,9 +82,8 @@ it('a relay needs no provider; overrides change a leg by its number, or replace 
   expect(config.model).toMatchObject({ provider: 'relay', relay: [{ provider: 'module', calls: 5 }, {}] });
   const { config: alone, notes } = relay('model.provider=gp');
   expect([alone.model, notes.join()]).toEqual([{ provider: 'gp' }, expect.stringContaining('model.relay')]);
-  expect(() => relay('model.relay.0.until=signal', 'evaluation.episodes=1')).toThrow(
-    /evaluation\.episodes to 2/,
-  );
+  const single = 'evaluation.episodes=1';
+  expect(() => relay('model.relay.0.until=signal', single)).toThrow(/evaluation\.episodes to 2/);
   // A resumed run can't have other ends.
   expect(differences(relay().config, config)).toMatchObject([{ key: 'model.relay.0.calls' }]);
 });

@@ -52,22 +52,17 @@ const lengthOf = async (name: string, ...given: Parameters<typeof played>) =>
 
 it.each([
   [{ calls: 4 }, 1, 4],
-  [{ calls: 4 }, 3, 2],
   [{ evaluations: 4 }, 1, 8],
-  [{ calls: 9, evaluations: 4 }, 1, 8],
-])(
-  'a leg with %o and %i candidates lasts %i iterations if half are rejected',
-  async (end, candidates, expected) => {
-    const returns = (iteration: number) => (iteration % 2 === 0 ? [iteration, iteration] : undefined);
-    const { names, requests } = await played({ model: end, gp: {} }, 12, returns, { candidates });
-    expect(names).toEqual(Array.from({ length: 12 }, (_, i) => (i < expected ? 'model' : 'gp')));
-    // To the search, what came before is its warm-up.
-    const before = requests[expected]!.task.history.length;
-    expect(requests.slice(0, 12).map(({ task }) => task.warmup)).toEqual(
-      names.map((name) => (name === 'gp' ? before : 1)),
-    );
-  },
-);
+  [{ calls: 9, evaluations: 4 }, 2, 4],
+])('with %o and %i candidates, a leg lasts %i iterations if half are rejected', async (end, each, count) => {
+  const returns = (iteration: number) => (iteration % 2 === 0 ? [iteration, iteration] : undefined);
+  const { names, requests } = await played({ model: end, gp: {} }, 12, returns, { candidates: each });
+  expect(names).toEqual(Array.from({ length: 12 }, (_, i) => (i < count ? 'model' : 'gp')));
+  // To the search, what came before is its warm-up.
+  const { length } = requests[count]!.task.history;
+  const warmup = names.map((name) => (name === 'gp' ? length : 1));
+  expect(requests.slice(0, 12).map(({ task }) => task.warmup)).toEqual(warmup);
+});
 
 it('a leg is extended while all returns are equal, unless a language model follows', async () => {
   const flat = (iteration: number) => (iteration < 7 ? [0, 0] : [10, 0]);
@@ -103,17 +98,13 @@ it('until: stalled ends a leg after as many evaluations without a real improveme
 it('no leg returns, and a run that resumes in any iteration chooses the same leg', async () => {
   const random = createGenerator(3);
   const whole = () => 1 + Math.floor(4 * random.random());
-  const end = (): LegEnd =>
-    random.choice([
-      { calls: whole() },
-      { evaluations: whole() },
-      { until: 'signal' as const },
-      { until: 'stalled' as const, patience: whole() },
-    ]);
+  const endsOf = (n: number): LegEnd[] => [
+    ...[{ calls: n }, { evaluations: n }],
+    ...[{ until: 'signal' } as const, { until: 'stalled', patience: n } as const],
+  ];
   for (let run = 0; run < 200; run++) {
-    const legs = Object.fromEntries(
-      [0, 1, 2, 3].map((i) => [`${random.choice(['model', 'gp'])}-${i}`, end()]),
-    );
+    const own = (i: number) => [`${random.choice(['model', 'gp'])}-${i}`, random.choice(endsOf(whole()))];
+    const legs = Object.fromEntries([0, 1, 2, 3].map(own)) as Record<string, LegEnd>;
     const returns = () => (random.random() < 0.2 ? undefined : [Math.round(2 * random.normal()), 0]);
     const { again, names } = await played(legs, 20, returns, { candidates: whole() });
     const order = names.map((name) => Number(name.slice(-1)));
