@@ -21,14 +21,25 @@ confirmation: { candidates: 2, episodes: 30 }
 const runs = {
   parameters: {
     iterations: 40,
+    isRecorded: true,
     config: `environment: CartPole-v1
 model: { provider: openai, name: fake }
 candidates: 2
 warmup: 5
 ${evaluation}`,
   },
+  'a relay': {
+    iterations: 40,
+    isRecorded: true,
+    config: `environment: CartPole-v1
+model: { relay: [{ provider: openai, name: fake, calls: 30 }, { provider: gp, evaluations: 10 }, { provider: cma-es }] }
+candidates: 2
+warmup: 5
+${evaluation}`,
+  },
   programs: {
     iterations: 40,
+    isRecorded: false,
     config: `environment: CartPole-v1
 policy: { kind: program, tune: { by: cma-es, after: 6, evaluations: 4 } }
 model: { provider: genetic, population: 4 }
@@ -38,6 +49,7 @@ ${evaluation}`,
   // Few numbers, and short prompts.
   'a local model': {
     iterations: 3,
+    isRecorded: false,
     config: `environment: MountainCarContinuous-v0
 model: { provider: local, path: ${process.env.POLICYLOOP_REAL_MODEL}, threads: 1 }
 prompts: { set: compact }
@@ -50,7 +62,8 @@ ${evaluation}`,
 
 /**
  * Sends SIGKILL at uniformly drawn times, run after run, until `kills` is reached.
- * @param of runs with proposals of a server, replayed, with tuned programs of genetic programming, or with a real model
+ * @param of runs with proposals of a server, replayed, alone or in a relay; with tuned programs of genetic programming; or with
+ * a real model
  * @throws Error if a run ends differently from an undisturbed one, or a completed iteration is lost
  */
 export async function killAtRandom(
@@ -60,18 +73,20 @@ export async function killAtRandom(
 ): Promise<void> {
   const start = starter(cwd, built);
   const started = performance.now();
-  const { config, iterations } = runs[of];
+  const { config, isRecorded, iterations } = runs[of];
   const first = of.replaceAll(' ', '-');
   const command = [`${first}.yaml`, `iterations=${iterations}`];
   writeFileSync(join(cwd, `${first}.yaml`), config);
-  if (of === 'parameters') {
+  if (isRecorded) {
     const server = await startScriptedServer();
     try {
-      await watch(start(['run', ...command, '--run-dir', 'recorded'], { OPENAI_BASE_URL: server.url }));
+      await watch(
+        start(['run', ...command, '--run-dir', `recorded-${first}`], { OPENAI_BASE_URL: server.url }),
+      );
     } finally {
       await server.close();
     }
-    command.push('model.provider=replayed', 'model.run=recorded');
+    command.push('model.provider=replayed', `model.run=recorded-${first}`);
   }
   const whole = await watch(start(['run', ...command, '--run-dir', `whole-${first}`]));
   const expected = resultOf(join(cwd, `whole-${first}`));

@@ -1,7 +1,7 @@
 /**
  * Kills runs without warning or makes the disk fail, resumes them, and compares the results with an undisturbed run.
- * `npm run test:kill -- --kills 200 --seed 1`: at random points, and a quarter as often in runs with programs, and with
- * the GGUF file that POLICYLOOP_REAL_MODEL names;
+ * `npm run test:kill -- --kills 200 --seed 1`: at random points, and a quarter as often in relays, in runs with programs, and
+ * with the GGUF file that POLICYLOOP_REAL_MODEL names;
  * `npm run test:kill -- --kills 0 --boundaries all` (or a number, drawn at random): at every write, in the middle of
  * it, and with a disk that is full or read-only from then on. `--built` uses the commands in `dist/`. After a failure, the
  * directories remain for inspection.
@@ -33,7 +33,8 @@ const suite = {
 suite.say(suite.cwd);
 const kills = Number(values.kills);
 if (kills > 0) await killAtRandom(suite, kills, 'parameters');
-if (kills > 0) await killAtRandom(suite, Math.ceil(kills / 4), 'programs');
+for (const of of ['a relay', 'programs'] as const)
+  if (kills > 0) await killAtRandom(suite, Math.ceil(kills / 4), of);
 if (!existsSync(process.env.POLICYLOOP_REAL_MODEL ?? ''))
   suite.say('no runs with a local model: POLICYLOOP_REAL_MODEL names no GGUF file');
 else if (kills > 0) await killAtRandom(suite, Math.ceil(kills / 4), 'a local model');

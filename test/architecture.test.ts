@@ -142,12 +142,12 @@ describe('budgets', () => {
     return Object.values(node).reduce<number>((sum, child) => sum + propertiesIn(child), own);
   };
 
-  it('79,530 lines in src and finetune', () => {
-    expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(79_530);
+  it('79,830 lines in src and finetune', () => {
+    expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(79_830);
   });
 
-  it('50,150 lines of tests', () => {
-    expect(linesOf(['test'], /\.ts$/)).toBeLessThanOrEqual(50_150);
+  it('50,500 lines of tests', () => {
+    expect(linesOf(['test'], /\.ts$/)).toBeLessThanOrEqual(50_500);
   });
 
   it('7,000 lines in scripts and bench, without the recorded rows', () => {
@@ -161,8 +161,8 @@ describe('budgets', () => {
     expect(Object.keys(dependencies).length).toBeLessThanOrEqual(28);
   });
 
-  it('350 properties in configs/schema.json', () => {
-    expect(propertiesIn(JSON.parse(schemaJson(experimentKind.json, 'config')))).toBeLessThanOrEqual(350);
+  it('376 properties in configs/schema.json', () => {
+    expect(propertiesIn(JSON.parse(schemaJson(experimentKind.json, 'config')))).toBeLessThanOrEqual(376);
   });
 
   const single = commands.flatMap(([signature, describe, load]) =>

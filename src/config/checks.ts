@@ -7,6 +7,7 @@ import { isBaselineName } from './baselines.js';
 import type { Config } from './config.js';
 import { membersOf } from './model.js';
 import { type Found, loginProblem, modelProblems } from './model-checks.js';
+import { relayProblems } from './relay.js';
 import { stageMembersOf, stageProblems, stagesOf } from './stages.js';
 
 /**
@@ -26,6 +27,9 @@ export function checkConfig(config: Config): readonly Problem[] {
     ...lengthProblems(config),
     ...stageProblems(config, config.policy?.kind === 'program'),
     ...modelProblems(config),
+    ...(config.model.provider === 'relay'
+      ? relayProblems(config.model.relay, config.evaluation.episodes)
+      : []),
   ];
   return found.filter((problem) => problem !== undefined && problem !== false);
 }

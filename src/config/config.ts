@@ -91,7 +91,7 @@ export const configSchema = z.strictObject({
       'Kind and settings of the policies (default: `linear`, or `q-table` for discrete observations)',
     ),
   model: modelSchema
-    .describe('Source of proposals: a language model, a baseline, or a portfolio of several')
+    .describe('Source of proposals: a language model, a baseline, or a portfolio or relay of several')
     .meta({ examples: [{ provider: 'ollama', name: 'qwen3:8b' }] }),
   seed: count(0)
     .default(0)
@@ -146,7 +146,7 @@ export type Config = Omit<ParsedConfig, '$schema' | 'sweep'>;
 
 /**
  * Expands short forms that name a user's file, in every section that allows one: `{provider: ./my-model.js}` becomes
- * `{provider: module, path: ./my-model.js}`, and likewise `{kind: ./my-policy.js}`.
+ * `{provider: module, path: ./my-model.js}`, and likewise `{kind: ./my-policy.js}`. A model with a `relay` needs no provider.
  */
 export function withModules(content: Record<string, unknown>): Record<string, unknown> {
   const { model, policy } = content;
@@ -159,15 +159,17 @@ export function withModules(content: Record<string, unknown>): Record<string, un
     ...content,
     ...Object.fromEntries(stages),
     ...(isMapping(policy) && { policy: withModule(policy, 'kind') }),
-    ...(isMapping(model) && { model: withModule(model, 'provider') }),
-    ...(isMapping(model) && Array.isArray(model.members) && { model: withMembers(model, model.members) }),
+    ...(isMapping(model) && { model: withModelModules(model) }),
   };
 }
 
-const withMembers = (model: Record<string, unknown>, members: readonly unknown[]) => ({
-  ...model,
-  members: members.map((member) => (isMapping(member) ? withModule(member, 'provider') : member)),
-});
+function withModelModules(model: Record<string, unknown>): Record<string, unknown> {
+  const key = Array.isArray(model.relay) ? 'relay' : 'members';
+  const members = model[key];
+  if (!Array.isArray(members)) return withModule(model, 'provider');
+  const expanded = members.map((one: unknown) => (isMapping(one) ? withModule(one, 'provider') : one));
+  return { ...(key === 'relay' && { provider: key }), ...model, [key]: expanded };
+}
 
 function withModule(section: Record<string, unknown>, key: 'kind' | 'provider'): Record<string, unknown> {
   const { [key]: name, ...rest } = section;

@@ -1,4 +1,4 @@
-/** The `model` section: a language model, a baseline, or a portfolio of several, which proposes policies. */
+/** The `model` section, which proposes policies: a language model, a baseline, or a portfolio or relay of several. */
 import { z } from 'zod';
 import { localSchema } from '../models/local/settings.js';
 import {
@@ -10,40 +10,51 @@ import {
 } from '../models/settings.js';
 import { type BaselineConfig, baselines, isBaselineName } from './baselines.js';
 import { providerHints } from './providers.js';
+import { type LegEnd, legShape, spansOf } from './relay.js';
 
 export const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(records: T) =>
   records.map(({ schema }) => schema) as { [K in keyof T]: T[K]['schema'] };
 
-const weight = z.number().positive().default(1).describe('Relative frequency');
+const weightShape = { weight: z.number().positive().default(1).describe('Relative frequency') };
 
-type Weighted<Schema> =
-  Schema extends z.ZodObject<infer Shape, infer Strict>
-    ? z.ZodObject<Shape & { weight: typeof weight }, Strict>
-    : never;
-
-const weighted = <const T extends readonly z.ZodObject[]>(schemas: T) =>
-  schemas.map((schema) => schema.extend({ weight })) as unknown as {
-    -readonly [K in keyof T]: Weighted<T[K]>;
-  };
+type Extended<Schema, More> =
+  Schema extends z.ZodObject<infer Shape, infer Strict> ? z.ZodObject<Shape & More, Strict> : never;
 
 const searches = schemasOf(baselines);
+
+/** Sections of models and baselines that have more keys. */
+const sectionsWith = <More extends z.ZodRawShape>(more: More) => {
+  const extended = <const T extends readonly z.ZodObject[]>(schemas: T) =>
+    schemas.map((schema) => schema.extend(more)) as unknown as {
+      -readonly [K in keyof T]: Extended<T[K], More>;
+    };
+  const models = extended([openaiSchema, ollamaSchema, localSchema, moduleModelSchema]);
+  return z.discriminatedUnion('provider', [...models, ...extended(searches)], providerHints);
+};
 
 const portfolioSchema = z.strictObject({
   provider: z
     .literal('portfolio')
     .describe('Several members that share one replay buffer: baselines, and at most one language model'),
   members: z
-    .array(
-      z.discriminatedUnion(
-        'provider',
-        [...weighted([openaiSchema, ollamaSchema, localSchema, moduleModelSchema]), ...weighted(searches)],
-        providerHints,
-      ),
-    )
+    .array(sectionsWith(weightShape))
     .min(2)
     .describe(
       'Sections like `model`, each with an optional `weight`; each candidate comes from a member drawn by weight',
     ),
+});
+
+const relaySchema = z.strictObject({
+  provider: z
+    .literal('relay')
+    .default('relay')
+    .describe(
+      'Several legs that propose one after another and share one replay buffer, for example a language model, then a search (short form: `{relay: […]}`)',
+    ),
+  relay: z
+    .array(sectionsWith(legShape))
+    .min(2)
+    .describe('The legs: sections like `model`, each but the last with the end of its leg'),
 });
 
 export const modelSchema = z.discriminatedUnion(
@@ -57,13 +68,14 @@ export const modelSchema = z.discriminatedUnion(
     moduleModelSchema,
     customModelSchema,
     portfolioSchema,
+    relaySchema,
   ],
   providerHints,
 );
 
 export type ModelConfig = z.output<typeof modelSchema>;
-type PortfolioConfig = z.output<typeof portfolioSchema>;
-export type SingleModelConfig = Exclude<ModelConfig, PortfolioConfig>;
+type CombinedConfig = z.output<typeof portfolioSchema> | z.output<typeof relaySchema>;
+export type SingleModelConfig = Exclude<ModelConfig, CombinedConfig>;
 type LanguageModelConfig = Extract<
   SingleModelConfig,
   { provider: 'openai' | 'ollama' | 'local' | 'module' | 'custom' }
@@ -75,7 +87,7 @@ const isLanguageModel = (model: SingleModelConfig): model is LanguageModelConfig
 export const isBaseline = (model: SingleModelConfig): model is BaselineConfig =>
   isBaselineName(model.provider);
 
-/** Config of the language model, which may be a portfolio member; undefined if there is none. */
+/** Config of the language model, which may be a member of a portfolio or relay; undefined if there is none. */
 export const languageModelOf = (model: ModelConfig): LanguageModelConfig | undefined =>
   membersOf(model)
     .map(({ config }) => config)
@@ -84,25 +96,54 @@ export const languageModelOf = (model: ModelConfig): LanguageModelConfig | undef
 export const languageMemberOf = (model: ModelConfig): MemberConfig | undefined =>
   membersOf(model).find(({ config }) => isLanguageModel(config));
 
+/** The iterations in which the language model proposes if no rule ends a leg of a relay; all of them without a relay. */
+export function iterationsAsked(
+  model: ModelConfig,
+  length: { readonly candidates: number; readonly iterations: number },
+): { readonly first: number; readonly count: number } {
+  const own = membersOf(model).findIndex(({ config }) => isLanguageModel(config));
+  const span = model.provider === 'relay' ? spansOf(model.relay, length)[own] : undefined;
+  return span ?? { first: 1, count: length.iterations };
+}
+
 interface MemberConfig {
-  /** The provider, with a number if an earlier member has the same one: `gp-2`. */
+  /** The provider, with a number if an earlier member has the same one: `gp-2`; of a relay: `leg 1 (ollama)`. */
   readonly name: string;
   readonly config: SingleModelConfig;
   readonly weight: number;
+  /** When a leg of a relay ends. */
+  readonly end: LegEnd;
   /** Field in the config, e.g. `model.members.1`. */
   readonly field: string;
 }
 
-/** The members of a portfolio; a single model counts as the only member. */
+/** The members of a portfolio or the legs of a relay; a single model counts as the only member. */
 export function membersOf(model: ModelConfig): readonly MemberConfig[] {
+  if (model.provider === 'relay')
+    return model.relay.map(({ calls, evaluations, patience, until, ...config }, i) => ({
+      name: `leg ${i + 1} (${config.provider})`,
+      config: config as SingleModelConfig,
+      weight: 1,
+      end: { calls, evaluations, patience, until },
+      field: `model.relay.${i}`,
+    }));
   if (model.provider !== 'portfolio') {
-    return [{ name: model.provider, config: model, weight: 1, field: 'model' }];
+    return [{ name: model.provider, config: model, weight: 1, end: {}, field: 'model' }];
   }
   const seen = new Map<string, number>();
   return model.members.map(({ weight: share, ...config }, i) => {
     const count = (seen.get(config.provider) ?? 0) + 1;
     seen.set(config.provider, count);
     const name = count === 1 ? config.provider : `${config.provider}-${count}`;
-    return { name, config: config as SingleModelConfig, weight: share, field: `model.members.${i}` };
+    return { name, config: config as SingleModelConfig, weight: share, end: {}, field: `model.members.${i}` };
   });
+}
+
+/** A model's section, or that of each member or leg, changed. @param change its second argument is the member's index */
+export function withMembers(
+  model: ModelConfig,
+  change: <Model extends { readonly provider: string }>(one: Model, i?: number) => Model,
+): ModelConfig {
+  if (model.provider === 'portfolio') return { ...model, members: model.members.map(change) };
+  return model.provider === 'relay' ? { ...model, relay: model.relay.map(change) } : change(model);
 }

@@ -10,6 +10,7 @@ import { defaultPolicy } from '../policies/families.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import type { MemoryConfig } from '../prompting/settings.js';
 import type { Config } from './config.js';
+import { type ModelConfig, withMembers } from './model.js';
 import { withStageModels } from './stages.js';
 
 /** A config without open defaults. It can't be changed. */
@@ -73,16 +74,9 @@ export const historyWithin = (context: number): number => Math.min(historyTokens
  * @throws UserError if a local model doesn't exist
  */
 export function resolveModels(config: Config, env: Readonly<Record<string, string | undefined>>): Config {
-  const { model } = config;
   const whole = <Model extends { readonly provider: string }>(one: Model): Model =>
     isLocal(one) ? withLocalDefaults(one) : withListPrice(one, env);
-  return {
-    ...withStageModels(config, whole),
-    model:
-      model.provider === 'portfolio'
-        ? { ...model, members: model.members.map((member) => whole(member)) }
-        : whole(model),
-  };
+  return { ...withStageModels(config, whole), model: withMembers(config.model, whole) };
 }
 
 /** The config of a resumed run: unset settings keep the values that were filled in when the run began. */
@@ -92,17 +86,19 @@ export function withDefaultsOf(was: Config, wanted: Config): Config {
     ...stated(was, ['policy', 'repeats']),
     ...withStageModels(wanted, (own, name) => filledInAs(was[name]?.model, own)),
     memory: { ...stated(was.memory, ['tokens', 'best', 'recent']), ...memory },
-    model:
-      model.provider === 'portfolio' && was.model.provider === 'portfolio'
-        ? { ...model, members: membersAs(was.model.members, model.members) }
-        : filledInAs(was.model, model),
+    model: withMembers(model, (own, i) => filledInAs(sectionIn(was.model, i), own)),
   };
 }
 
-type Members = Extract<Config['model'], { readonly provider: 'portfolio' }>['members'];
-
-const membersAs = (was: Members, wanted: Members): Members =>
-  wanted.map((member, i) => filledInAs(was[i], member));
+/** The section of a member or leg or, without an index, of a single model. */
+const sectionIn = (model: ModelConfig, i: number | undefined) => {
+  if (i === undefined) return model;
+  return model.provider === 'portfolio'
+    ? model.members[i]
+    : model.provider === 'relay'
+      ? model.relay[i]
+      : undefined;
+};
 
 const localKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty', 'threads'] as const;
 

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { Ledger } from '../proposers/budget.js';
-import type { Proposer } from '../proposers/proposer.js';
+import type { Proposer, Turn } from '../proposers/proposer.js';
 import type { BehaviorTest } from '../rollout/behavior-test.js';
 import type { EvaluationSetting, Measured } from '../rollout/evaluation.js';
 import type { ReplayBuffer } from '../rollout/replay-buffer.js';
@@ -72,6 +72,8 @@ export interface Stage {
 export interface Progress {
   /** The last complete iteration; 0 for a new run. */
   completed: number;
+  /** Who proposed what, in all processes. */
+  readonly asked: Map<string, Turn>;
   /** Purposes of calls of this process that were answered, or failed for a reason other than the network. */
   readonly reached: Set<string>;
   /** True once a proposal call of this process was answered. */

@@ -34,9 +34,9 @@ export function proposeCandidates(
     prompt: prompter.prompt(iteration),
     task: {
       ...searchTask(experiment),
-      proposed: (iteration - 1) * candidates,
-      shared: model.provider === 'portfolio' || stages.length > 0,
+      shared: stages.length > 0,
     },
+    past: { entries: buffer.entries, asked: progress.asked },
     seen: (parameters) => buffer.find(parameters),
     check: checkIn(experiment, iteration),
     ...readingOf({
@@ -148,6 +148,8 @@ export function countCall(progress: Progress, call: CallRecord, isEarlier = fals
   const isModel = isModelCall(call);
   if (!isEarlier && hasReached(call)) progress.reached.add(purpose);
   if (purpose !== 'proposal') return;
+  const { candidate, iteration, member } = call;
+  if (member !== undefined) progress.asked.set(`${iteration}/${candidate}`, { iteration, member });
   if (isModel && !isEarlier) {
     progress.isAnswered ||= completion !== undefined;
     if (outcome.kind === 'error') progress.lastError = outcome.message;

@@ -11,10 +11,8 @@ export interface Task {
   readonly programs?: { readonly library: ProgramLibrary; readonly environment: EnvironmentSpec } | undefined;
   /** All evaluations in memory, oldest first. */
   readonly history: readonly Evaluated[];
-  /** Number of entries at the start of `history` that precede the first proposal (warm-up, imported policies). */
+  /** Number of entries at the start of `history` that precede the first proposal: warm-up, imported policies, earlier legs. */
   readonly warmup: number;
-  /** Number of proposals requested before this iteration; defaults to the number evaluated after the warm-up. */
-  readonly proposed?: number;
   /** True if repeated evaluations of a point can differ because each iteration plays different episodes. */
   readonly noisy?: boolean;
   /** True if other proposers contribute too, so `history` may contain points far from this search's own. */

@@ -1,7 +1,7 @@
 import type { AnswerGrammar, ChatMessage, LanguageModel, SamplingChoice } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { ParseContext, ParseFailure, ParseResult, SeenParameters } from '../prompting/answer/failure.js';
-import { vectorKey } from '../rollout/replay-buffer.js';
+import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
 import type { CallRecord, Shown } from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';
 import type { Task } from './baseline.js';
@@ -14,6 +14,19 @@ export interface Proposer {
   readonly model: LanguageModel | undefined;
   /** @throws ModelError if retrying can't help or the calls are aborted */
   propose(request: ProposalRequest): Promise<Proposals>;
+}
+
+/** What a run has recorded, from which a relay decides whose turn it is. */
+export interface Past {
+  readonly entries: readonly BufferEntry[];
+  /** The proposals requested from members of a portfolio or legs of a relay, by their place. */
+  readonly asked: ReadonlyMap<string, Turn>;
+}
+
+/** Who proposed in an iteration. */
+export interface Turn {
+  readonly iteration: number;
+  readonly member: string;
 }
 
 interface Prompt {
@@ -34,7 +47,9 @@ export interface ProposalRequest {
   readonly prompt: Prompt;
   /** What the calls are for, if not for proposals. */
   readonly purpose?: string;
-  /** Name of the member of a portfolio that proposes. */
+  /** Absent for stages. */
+  readonly past?: Past;
+  /** Name of the portfolio member or relay leg that proposes. */
   readonly member?: string;
   /** Proposals of this iteration that come from other proposers. */
   readonly beside?: readonly ParameterVector[];

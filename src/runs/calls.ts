@@ -44,7 +44,7 @@ export interface CallRecord extends CallPosition {
    * `proposal`, later ones as `correction`.
    */
   readonly purpose: string;
-  /** With a portfolio: name of the member that was called. */
+  /** The portfolio member or relay leg that was called, or the search that tunes a program's constants. */
   readonly member?: string;
   readonly outcome:
     | {

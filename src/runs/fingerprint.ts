@@ -100,13 +100,13 @@ function fixedParts(config: object): readonly (readonly [string, unknown])[] {
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Splits the settings of portfolio members and of stages' models into one entry per key; omits keys that may change. */
+/** Splits the settings of members, legs and stages' models into one entry per key; omits keys that may change. */
 function settingsAt(path: string, value: unknown): [string, unknown][] {
   if (/^\w+\.model$/.test(path) && typeof value === 'object' && value !== null)
     return Object.entries(value)
       .filter(([key]) => !mayChange.has(`model.${key}`))
       .map(([key, item]): [string, unknown] => [`${path}.${key}`, item]);
-  if (path !== 'model.members' || !Array.isArray(value)) return [[path, value]];
+  if (!/^model\.(members|relay)$/.test(path) || !Array.isArray(value)) return [[path, value]];
   return value.flatMap((member: object, i) =>
     Object.entries(member)
       .filter(([key]) => !mayChange.has(`model.${key}`))

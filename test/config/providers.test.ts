@@ -4,6 +4,7 @@ import { expect, it, test } from 'vitest';
 import { parse } from 'yaml';
 import { packageRoot } from '../../src/base/package.js';
 import { loadConfig } from '../../src/config/load.js';
+import { differences } from '../../src/runs/fingerprint.js';
 
 const text = (model: string) => `environment: CartPole-v1\nmodel: ${model}\n`;
 const load = (model: string, ...overrides: readonly string[]) =>
@@ -42,6 +43,11 @@ test.each([
     /hint: for a server that implements OpenAI's API, write `\{provider: openai, baseUrl/,
   ],
   ['{provider: opanai}', /hint: did you mean `openai`\?/],
+  ['{relay: [{provider: gp}, {provider: gp}]}', /leg 2 never begin\s+hint: set model\.relay\.0\.calls/],
+  ['{relay: [{provider: gp, calls: 2}, {provider: gp, calls: 3}]}', /hint: remove it, or add another leg/],
+  ['{relay: [{provider: gp, calls: 2, patience: 3}, {provider: gp}]}', /hint: .*relay\.0\.until=stalled/],
+  ['{relay: [{provider: ollama, name: m, calls: 1}, {provider: local}]}', /hint: keep one language model/],
+  ['{relay: [{provider: grok, calls: 1}, {provider: gp}]}', /api\.x\.ai/],
   ['./my-model.js', /hint: write `model: \{provider: \.\/my-model\.js, …\}`/],
 ])('model: %s is refused, and the error shows what to write', (model, message) => {
   expect(() => load(model)).toThrow(message);
@@ -67,4 +73,17 @@ it('an override and the section of a stage give the same advice', () => {
 test.each(servers)('docs/reference/providers.md shows the section of $name', ({ source }) => {
   const section = /^model:\n(?: {2}.*\n)+/m.exec(source)![0];
   expect(readFileSync(join(packageRoot(), 'docs/reference/providers.md'), 'utf8')).toContain(section);
+});
+
+it('a relay needs no provider; overrides change a leg by its number, or replace the relay', () => {
+  const relay = (...overrides: readonly string[]) =>
+    load('{relay: [{provider: ./my.js, calls: 20, options: {a: 1}}, {provider: gp}]}', ...overrides);
+  const { config } = relay('model.relay.0.calls=5');
+  expect(config.model).toMatchObject({ provider: 'relay', relay: [{ provider: 'module', calls: 5 }, {}] });
+  const { config: alone, notes } = relay('model.provider=gp');
+  expect([alone.model, notes.join()]).toEqual([{ provider: 'gp' }, expect.stringContaining('model.relay')]);
+  const single = 'evaluation.episodes=1';
+  expect(() => relay('model.relay.0.until=signal', single)).toThrow(/evaluation\.episodes to 2/);
+  // A resumed run can't have other ends.
+  expect(differences(relay().config, config)).toMatchObject([{ key: 'model.relay.0.calls' }]);
 });

@@ -3,7 +3,12 @@
 import { valueAt } from '../../base/settings/schema.js';
 import { plural } from '../../base/text/numbers.js';
 import type { Config } from '../../config/config.js';
-import { languageMemberOf, languageModelOf, type SingleModelConfig } from '../../config/model.js';
+import {
+  iterationsAsked,
+  languageMemberOf,
+  languageModelOf,
+  type SingleModelConfig,
+} from '../../config/model.js';
 import { placedIn } from '../../config/model-checks.js';
 import { historyWithin } from '../../config/resolve.js';
 import { stagesOf } from '../../config/stages.js';
@@ -147,8 +152,9 @@ function hiddenHistory(
   { entry, shown: most }: PromptSize,
   context = Number.POSITIVE_INFINITY,
 ): Found {
-  const { candidates, iterations, memory, warmup } = config;
-  const last = warmup.policies + imported.length + (iterations - 1) * candidates;
+  const { candidates, memory, model, warmup } = config;
+  const { count, first } = iterationsAsked(model, config);
+  const last = warmup.policies + imported.length + (first + count - 2) * candidates;
   const [room, shown] = [Math.floor(memory.tokens / entry), Math.min(last, most)];
   const enough = Math.ceil((shown * entry) / 1000) * 1000;
   return (

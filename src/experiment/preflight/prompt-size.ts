@@ -1,6 +1,7 @@
 /** Renders a run's first prompt, and estimates how its prompts grow with the history. */
 
 import { createGenerator } from '../../base/random/generator.js';
+import { iterationsAsked } from '../../config/model.js';
 import type { ChatMessage, ModelContext } from '../../models/language-model.js';
 import { fewestTokens, mostTokens } from '../../models/reply-faults.js';
 import { programsOf } from '../../policies/policy.js';
@@ -48,7 +49,7 @@ const reasonTokens = 50;
 
 export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
   const { config, family } = parts;
-  const { corrections, iterations, memory, prompts } = config;
+  const { corrections, memory, prompts } = config;
   const arePrograms = programsOf(family) !== undefined;
   const count = context?.count ?? estimatePromptTokens;
   const entries = madeUpWarmUp(parts);
@@ -72,7 +73,9 @@ export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
   const at = (iteration: number) =>
     empty + Math.min(budget, Math.min(most, entries.length + (iteration - 1) * config.candidates) * each);
   const correction = answer + estimateTokens(first.formatCorrection({ kind: 'missing' }));
-  const last = Math.max(count(messages), at(iterations));
+  const asked = iterationsAsked(config.model, config);
+  const prompted = Array.from({ length: Math.max(1, asked.count) }, (_, i) => at(asked.first + i));
+  const last = Math.max(count(messages), prompted.at(-1)!);
   const surplus = Math.max(1, mostTokens(messages) / Math.max(1, estimatePromptTokens(messages)));
   return {
     first: { messages, tokens: count(messages), fewest: (context?.count ?? fewestTokens)(messages) },
@@ -81,7 +84,7 @@ export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
     answer,
     entry,
     shown: most,
-    mean: mean(Array.from({ length: iterations }, (_, i) => at(i + 1))),
+    mean: mean(prompted),
     bound: Math.ceil(surplus * (last + corrections * correction)),
   };
 }

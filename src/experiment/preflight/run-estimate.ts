@@ -1,8 +1,9 @@
 /** Estimates the calls, tokens and cost of a run. */
 
 import { formatCompact, plural } from '../../base/text/numbers.js';
-import type { ConfirmationConfig } from '../../config/config.js';
-import { languageModelOf, membersOf } from '../../config/model.js';
+import type { Config, ConfirmationConfig } from '../../config/config.js';
+import { iterationsAsked, languageModelOf, membersOf } from '../../config/model.js';
+import { spansOf } from '../../config/relay.js';
 import { budgetOf, evaluationsOf, stagesOf, timesOf } from '../../config/stages.js';
 import type { PriceConfig } from '../../models/settings.js';
 import { selectionBudget } from '../../runs/events.js';
@@ -52,12 +53,14 @@ export function estimateRun(
   const members = membersOf(config.model);
   const own = members.find((member) => languageModelOf(member.config) !== undefined);
   if (own !== undefined) {
-    const calls = iterations * candidates;
+    const { count } = iterationsAsked(config.model, config);
+    const within = iterationsAsked(config.model, { candidates, iterations: allowed * iterations }).count;
+    const weights = config.model.provider === 'relay' ? [own] : members;
     asked.push({
       reader: own.config,
-      calls,
-      prompts: proposer.model?.givesSeveral ? iterations : calls,
-      share: (allowed * own.weight) / sum(members.map(({ weight }) => weight)),
+      calls: count * candidates,
+      prompts: proposer.model?.givesSeveral ? count : count * candidates,
+      share: ((within / Math.max(1, count)) * own.weight) / sum(weights.map(({ weight }) => weight)),
       tokens: size.mean,
     });
   }
@@ -68,11 +71,26 @@ export function estimateRun(
     if (reader !== undefined)
       asked.push({ reader, calls, prompts: calls, share: allowed, tokens: size.last });
   }
-  const end = confirmationText(config.confirmation);
+  const end = `${relayText(config)}${confirmationText(config.confirmation)}`;
   if (asked.length === 0)
     return found('estimate', `${plural(iterations, 'iteration')}; no tokens, no cost${end}`);
   const estimate = asked.map((one) => estimateOf(one, config.corrections, size)).reduce(sumOf);
   return { ...found('estimate', `${estimateText(estimate)}${end}`), estimate };
+}
+
+/** What the searches of a relay add to the calls of its model, and when its model is asked more often. */
+function relayText({ candidates, iterations, model }: Config): string {
+  if (model.provider !== 'relay') return '';
+  const spans = spansOf(model.relay, { candidates, iterations });
+  return membersOf(model)
+    .map(({ config, end, name }, i) => {
+      const most = plural(spans[i]!.count * candidates, 'evaluation');
+      if (languageModelOf(config) === undefined) return `; ${name} adds at most ${most} at no cost`;
+      return end.calls === undefined && end.evaluations === undefined
+        ? ''
+        : `; ${name} continues while all returns are equal`;
+    })
+    .join('');
 }
 
 function confirmationText({ candidates, episodes }: ConfirmationConfig): string {

@@ -87,6 +87,7 @@ export function experimentIn(
   const ledger = ledgerOf(assembly);
   const progress: Progress = {
     completed: recorded.iteration,
+    asked: new Map(),
     reached: new Set(),
     isAnswered: false,
     isAnyAccepted: false,

@@ -18,9 +18,10 @@ import { localContext } from '../../models/local/process/local-model.js';
 import type { Cassette } from '../../models/replayed.js';
 import type { ReplayedConfig } from '../../models/settings.js';
 import { baselineProposer } from '../../proposers/baseline-proposer.js';
+import { portfolioProposer } from '../../proposers/combined/portfolio.js';
+import { relayProposer } from '../../proposers/combined/relay.js';
 import { createModel, inMember, openLanguageModel } from '../../proposers/create-model.js';
 import { languageModelProposer } from '../../proposers/language-model.js';
-import { portfolioProposer } from '../../proposers/portfolio.js';
 import type { Proposer } from '../../proposers/proposer.js';
 import { callId } from '../../runs/calls.js';
 import { runsBelow } from '../../runs/finder.js';
@@ -38,7 +39,7 @@ export interface OpenedModel {
   readonly facts: Omit<Facts, 'environment'>;
 }
 
-/** @param own replaces the config's model, or the language model of a portfolio */
+/** @param own replaces the config's model, or the language model of a portfolio or relay */
 export async function openModel(
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
@@ -52,10 +53,10 @@ export async function openModel(
     if (isBaseline(model) && (own === undefined || model !== config.model)) return baselineProposer(model);
     return languageModelProposer(own ?? replayed ?? (await openLanguageModel(model, env)));
   };
-  const members: Parameters<typeof portfolioProposer>[0][number][] = [];
-  for (const { config: member, field, name, weight } of membersOf(counted))
-    members.push({ name, weight, proposer: await inMember(field, () => open(member)) });
-  const opened = counted.provider === 'portfolio' ? portfolioProposer(members) : members[0]!.proposer;
+  const members: Parameters<typeof combined>[1][number][] = [];
+  for (const { config: member, end, field, name, weight } of membersOf(counted))
+    members.push({ name, weight, end, proposer: await inMember(field, () => open(member)) });
+  const opened = combined(counted, members);
   const proposer = replayed === undefined ? opened : { ...opened, id: replayed.id, model: replayed };
   // Query the context only after opening the model, which reports problems with its files.
   const isAsked = recording === undefined && dependsOnContext(config);
@@ -72,6 +73,17 @@ export async function openModel(
     facts: { context, recorded: recording?.recorded },
   };
 }
+
+const combined = (
+  { provider }: ModelConfig,
+  members: readonly (Parameters<typeof portfolioProposer>[0][number] &
+    Parameters<typeof relayProposer>[0][number])[],
+): Proposer =>
+  provider === 'relay'
+    ? relayProposer(members)
+    : provider === 'portfolio'
+      ? portfolioProposer(members)
+      : members[0]!.proposer;
 
 /**
  * The context length of a section's language model. Queries its server unless `ask` is false. If the query

@@ -33,7 +33,7 @@ export type Settings = ReadonlyMap<string, string>;
 
 /** Keys that don't affect results or only identify the run, and its seed; the environment is compared separately. */
 const immaterial =
-  /^(name|seed|record|environment)($|\.)|^evaluation\.workers$|^limits\.rejections$|^model\.(concurrency|timeoutSeconds|maxRetries|maxRetryAfterSeconds|price(\..*)?|apiKeyEnv|keepAlive|device|threads)$/;
+  /^(name|seed|record|environment)($|\.)|^evaluation\.workers$|^limits\.rejections$|^model\.((members|relay)\.\d+\.)?(concurrency|timeoutSeconds|maxRetries|maxRetryAfterSeconds|price(\..*)?|apiKeyEnv|keepAlive|device|threads)$/;
 
 /** Priority of keys in group names. */
 const order = [
@@ -80,7 +80,8 @@ function readSettings({ config, manifest }: Configured): Settings {
 
 function flatten(value: unknown, key: string): readonly (readonly [string, string])[] {
   if (value === undefined) return [];
-  if (isMapping(value)) {
+  const isListOfSections = Array.isArray(value) && value.length > 0 && value.every(isMapping);
+  if (isMapping(value) || isListOfSections) {
     return Object.entries(value).flatMap(([name, inner]) =>
       flatten(inner, key === '' ? name : `${key}.${name}`),
     );

@@ -7,9 +7,15 @@ import { type Page, page, sectionsOf } from '../page.js';
 import { writtenBy } from '../study.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve } from './charts/learning-curve.js';
-import { memberFigures, revisionFigures } from './data/contributions.js';
+import { isLeg, memberFigures, revisionFigures } from './data/contributions.js';
 import { lineage } from './data/lineage.js';
-import { loggedProposals, onlyProposals, type RunData } from './data/proposals.js';
+import {
+  type LoggedProposal,
+  loggedProposals,
+  memberAt,
+  onlyProposals,
+  type RunData,
+} from './data/proposals.js';
 import { type ShownCalls, shownCalls } from './data/shown-calls.js';
 import { type TaskLabels, taskLabels } from './data/task-labels.js';
 import { callLog } from './views/call-log.js';
@@ -37,6 +43,8 @@ export function runPage(data: RunData, episodes: Content, linkOf?: ShownCalls['l
   const shown = shownCalls(data, proposals);
   const labels = taskLabels(manifest.environment, data.policy, manifest.spec);
   const arePrograms = data.policy.kind === 'program';
+  const members = memberFigures(proposals);
+  const areLegs = members.some(isLeg) || (arePrograms && config.model.provider !== 'portfolio');
   return {
     title: `${manifest.run}: ${manifest.environment} by ${manifest.model}`,
     header: runHeader(data),
@@ -47,18 +55,14 @@ export function runPage(data: RunData, episodes: Content, linkOf?: ShownCalls['l
       ['predictions', 'Predicted returns', predictionView(proposals)],
       ['episodes', 'Episodes', episodes],
       ['parameters', 'Parameters', !arePrograms && parameterHeatMap(data, labels)],
-      ['policy', arePrograms ? 'Best program' : 'Best policy', bestPolicy(data, labels)],
+      ['policy', arePrograms ? 'Best program' : 'Best policy', bestPolicy(data, labels, proposals)],
       [
         'lineage',
         'Lineage',
         arePrograms && lineageView(lineage(data, proposals, shown.calls), config, shown.link),
       ],
       ['revisions', 'Revisions', revisionView(revisionFigures(events, data.calls))],
-      [
-        'members',
-        arePrograms && config.model.provider !== 'portfolio' ? 'Tuning' : 'Members',
-        memberView(memberFigures(proposals)),
-      ],
+      ['members', areLegs ? 'Legs' : 'Members', memberView(members)],
       ['failures', 'Failures', failureView(proposals, config, shown.link)],
       ['usage', 'Usage', usageView(manifest, usage.totals)],
       ['log', 'Log', callLog(data, shown, onlyProposals(proposals).length)],
@@ -70,7 +74,7 @@ export function runPage(data: RunData, episodes: Content, linkOf?: ShownCalls['l
 }
 
 /** Shows the confirmed policy or, if none was confirmed, the policy with the highest score. */
-function bestPolicy(data: RunData, labels: TaskLabels): Content {
+function bestPolicy(data: RunData, labels: TaskLabels, proposals: readonly LoggedProposal[]): Content {
   const { confirmed } = data;
   const observed = bestEntry(data.entries);
   const best = confirmed ?? observed;
@@ -80,7 +84,8 @@ function bestPolicy(data: RunData, labels: TaskLabels): Content {
       ? `highest observed mean return (${formatReturn(observed?.score)}), not confirmed`
       : `best on fresh episodes (confirmed mean return ${formatReturn(confirmed.mean)})`;
   const { vector, view } = policyOf(best, data, labels);
-  return html`<p>From ${placeName(best, data.config)}: ${why}.</p>
+  const by = memberAt(proposals, best);
+  return html`<p>From ${placeName(best, data.config)}${by === undefined ? '' : ` (${by})`}: ${why}.</p>
 <div class="side-by-side">
 ${view}
 ${confirmationTable(data.manifest.confirmations, data.config)}

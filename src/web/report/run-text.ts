@@ -28,7 +28,7 @@ import {
   revisionText,
 } from './data/contributions.js';
 import { policyLines, projectedWeights } from './data/policy-text.js';
-import { loggedProposals } from './data/proposals.js';
+import { loggedProposals, memberAt } from './data/proposals.js';
 import { taskLabels } from './data/task-labels.js';
 
 interface Shown {
@@ -41,12 +41,14 @@ interface Shown {
 /** Output of `show --json` for a run. */
 export interface RunFigures extends RunResult, Labels, Pick<Manifest, 'environment' | 'model' | 'seed'> {
   readonly top: readonly (Best & {
-    /** The proposer: a portfolio member or a stage; absent otherwise. */
+    /** The proposer: a portfolio member, relay leg, tuning search or stage; absent otherwise. */
     readonly by?: string;
     /** The weights that the parameters define; present only if the parameters are coordinates in a random subspace. */
     readonly weights?: ParameterVector;
   })[];
-  /** Contributions of the members of a portfolio. */
+  /** Who proposed the best policy (the confirmed one, if there is one), as in `top`. */
+  readonly foundBy?: string;
+  /** Contributions of the members of a portfolio, the legs of a relay or the search that tunes constants. */
   readonly members?: readonly MemberFigures[];
   /** What revisions contributed; absent if none was requested. */
   readonly revisions?: RevisionFigures;
@@ -59,9 +61,7 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
   const { calls, entries, events } = recorded;
   const proposals = loggedProposals(recorded);
   const memberOf = new Map(proposals.map(({ entry, member }) => [entry, member]));
-  const { provider } = run.config.model;
-  const hasMembers = provider === 'portfolio' || provider === 'replayed';
-  const members = hasMembers ? memberFigures(proposals) : [];
+  const members = memberFigures(proposals);
   const revisions = revisionFigures(events, calls);
   const kinds = proposals.flatMap(({ attempts }) =>
     attempts.map(({ faults, outcome }) => failureKind(outcome, faults)),
@@ -70,8 +70,12 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
     kinds.filter((kind) => kind !== undefined && kind !== 'aborted'),
     (kind) => kind,
   );
+  const result = resultOf(summaryOf(path, manifest), cwd);
+  const best = result.confirmed ?? result.best;
+  const foundBy = best ? memberAt(proposals, best) : undefined;
   return {
-    ...resultOf(summaryOf(path, manifest), cwd),
+    ...result,
+    ...(foundBy !== undefined && { foundBy }),
     iterations: Math.max(manifest.iterations.done, recorded.iteration),
     ...readLabels(path),
     environment: manifest.environment,
@@ -99,7 +103,7 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
 
 /** Output of `show` for a run: learning curve, best evaluations, best policy, usage. */
 export function runText(run: OpenedRun, shown: Shown): string {
-  const { path, config, manifest, family, recorded } = run;
+  const { path, config, manifest, recorded } = run;
   const { columns, top } = shown;
   const figures = runFigures(run, shown);
   const { caps, confirmed, revisions, usage } = figures;
@@ -126,10 +130,10 @@ export function runText(run: OpenedRun, shown: Shown): string {
       : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${formatInterval(confirmed.ci95)}, ${plural(confirmed.episodes, 'fresh episode')} (${placeName(confirmed, config)})`,
     figures.noise && `noise floor ${noiseText(figures.noise)}`,
     '',
-    ...describePolicy({ family, manifest }, confirmed ?? figures.best, figures.run, columns),
+    ...describePolicy(run, figures, columns),
     '',
     revisions && `revised   ${revisionText(revisions)}`,
-    ...(figures.members ?? []).map((member) => `member    ${memberText(member)}`),
+    ...(figures.members ?? []).map((member) => `by        ${memberText(member)}`),
     `usage     ${formatUsage(usage)}`,
     caps && `limits    ${formatCaps(caps)}`,
     `failures  ${failed === 0 ? 'none' : `${formatFaults(figures.failures)} (${failed} of ${plural(usage.calls, 'call')})`}`,
@@ -161,21 +165,22 @@ function memberText({ best, candidates, improved, member }: MemberFigures): stri
 }
 
 function describePolicy(
-  { family, manifest }: Pick<OpenedRun, 'family' | 'manifest'>,
-  best: Pick<BufferEntry, 'parameters' | 'program'> | null,
-  run: string,
+  { config, family, manifest }: OpenedRun,
+  { best: observed, confirmed, foundBy, run }: RunFigures,
   width: number | undefined,
 ): readonly string[] {
+  const best = confirmed ?? observed;
   if (best === null) return ['no policy yet'];
+  const origin = foundBy === undefined ? '' : `  ${foundBy}, ${placeName(best, config)}`;
   if (best.program !== undefined)
     return [
-      `${styleText('bold', 'best policy')}  ${programTitle(best)}`,
+      `${styleText('bold', 'best policy')}  ${programTitle(best)}${origin}`,
       ...sourceLines(best.program, 2, `policyloop show ${run} --json`),
     ];
   const { description } = family;
   const labels = taskLabels(manifest.environment, description, manifest.spec);
   return [
-    styleText('bold', 'best policy'),
+    `${styleText('bold', 'best policy')}${origin}`,
     ...policyLines(description, family.parameters, best.parameters, labels, width),
   ];
 }

@@ -5,7 +5,7 @@ import { apart, formatNumber, formatScore, plural } from '../../../base/text/num
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { noiseText } from '../../../runs/summary.js';
 import { largest, quantile, smallest, standardDeviation } from '../../../statistics/descriptive.js';
-import { type Chart, chartFigure, thinned } from '../../chart.js';
+import { type Chart, chartFigure, type Series, thinned } from '../../chart.js';
 import {
   isRejected,
   type LoggedProposal,
@@ -51,6 +51,8 @@ const mostStretches = 2048;
 /** An evaluation to draw. `best`: the highest score so far. */
 interface Point extends Spread, Place, Pick<BufferEntry, 'score' | 'returns'> {
   readonly best: number;
+  /** The member, leg or tuning search that proposed it. */
+  readonly member: string | undefined;
 }
 
 /** Draws each evaluation's score and spread, the best so far, failed proposals, the confirmed return and the target. */
@@ -63,11 +65,12 @@ export function learningCurve(
   const { noise } = manifest;
   if (entries.length === 0) return html`<p class="empty">No evaluations.</p>`;
   const binary = isBinary(entries);
+  const memberOf = new Map(proposals.map(({ entry, member }) => [entry, member]));
   let [warmup, best] = [0, Number.NEGATIVE_INFINITY];
   const all = entries.map((entry): Point => {
     best = Math.max(best, entry.score);
     const candidate = entry.iteration === 0 ? warmup++ : entry.candidate;
-    return { ...entry, candidate, best, ...spreadOf(entry, binary) };
+    return { ...entry, candidate, best, member: memberOf.get(entry), ...spreadOf(entry, binary) };
   });
   const lost = onlyProposals(proposals).filter(isRejected).slice(-mostLost);
   const place = placeIn([...all, ...lost]);
@@ -79,11 +82,11 @@ export function learningCurve(
     formatScore,
   );
   const several = entries.some(({ candidate, iteration }) => iteration > 0 && candidate > 0);
-  const noteOf = ({ best: highest, candidate, iteration, returns, score }: Point) => {
+  const noteOf = ({ best: highest, candidate, iteration, member, returns, score }: Point) => {
     const name =
       iteration === 0
         ? `Warm-up policy ${candidate + 1}`
-        : `Iteration ${iteration}${several ? `, candidate ${candidate + 1}` : ''}`;
+        : `Iteration ${iteration}${several ? `, candidate ${candidate + 1}` : ''}${member === undefined ? '' : `, ${member}`}`;
     const range = returns.length > 1 ? `, ${returnRange(returns)}` : '';
     return `${name}: ${asText(score)}${range}; best so far ${asText(highest)}`;
   };
@@ -97,21 +100,7 @@ export function learningCurve(
     height: 340,
     at: points.map(place),
     series: [
-      {
-        label: entries.length > points.length ? 'evaluations (extremes only)' : 'evaluations',
-        draw: 'points',
-        outliers: 'low',
-        color: '--point',
-        values: points.map(({ score }) => score),
-        low: points.map(({ low }) => low),
-        high: points.map(({ high }) => high),
-        ...(points.some(({ inner }) => inner !== undefined) && {
-          inner: [
-            points.map(({ inner }) => inner?.[0] ?? null),
-            points.map(({ inner }) => inner?.[1] ?? null),
-          ] as const,
-        }),
-      },
+      ...evaluationSeries(points, entries.length > points.length),
       {
         label: 'best so far',
         draw: 'steps',
@@ -146,6 +135,28 @@ export function learningCurve(
   const spread = binary ? 'the standard error of the mean' : 'quartiles (bar) and range (line) over episodes';
   const caption = html`Evaluations with ${spread}.${noise && ` Noise floor ${noiseText(noise)}.`}`;
   return chartFigure(chart, episodes > 1 ? caption : undefined);
+}
+
+/** The evaluations, in a colour for each member, leg or tuning search that proposed some. */
+function evaluationSeries(points: readonly Point[], areExtremes: boolean): readonly Series[] {
+  const members = [...new Set(points.flatMap(({ member }) => member ?? []))];
+  const makers = points.some(({ member }) => member === undefined) ? [undefined, ...members] : members;
+  return makers.map((by): Series => {
+    const own = (value: (point: Point) => number | undefined) =>
+      points.map((point) => (point.member === by ? (value(point) ?? null) : null));
+    return {
+      label: `${by ?? 'evaluations'}${areExtremes ? ' (extremes only)' : ''}`,
+      draw: 'points',
+      outliers: 'low',
+      color: by === undefined ? '--point' : `--arm-${members.indexOf(by)}`,
+      values: own(({ score }) => score),
+      low: own(({ low }) => low),
+      high: own(({ high }) => high),
+      ...(points.some(({ inner }) => inner !== undefined) && {
+        inner: [own(({ inner }) => inner?.[0]), own(({ inner }) => inner?.[1])] as const,
+      }),
+    };
+  });
 }
 
 /** Places candidates on the iteration axis: evenly spaced between their iteration and the next. */

@@ -80,7 +80,7 @@ function usedText({ calls, cost, tokens }: RevisionFigures): string {
   return `${used.join(', ')} (included in usage)`;
 }
 
-/** Contribution of a portfolio member to a run. */
+/** Contribution of a portfolio member, relay leg or tuning search to a run. */
 export interface MemberFigures {
   readonly member: string;
   /** Number of candidates requested from the member. */
@@ -96,7 +96,10 @@ export interface MemberFigures {
   readonly best: number | null;
 }
 
-/** Summarises the portfolio members, most new bests first; empty if the run has no members. */
+/** Whether a member is a leg of a relay. */
+export const isLeg = ({ member }: Pick<MemberFigures, 'member'>): boolean => member.startsWith('leg ');
+
+/** Summarises the members, most new bests first, or the legs in order; empty if the run has none. */
 export function memberFigures(proposals: readonly LoggedProposal[]): readonly MemberFigures[] {
   const all = proposals.filter(({ improved, member }) => improved && member !== undefined).length;
   const names = new Set(proposals.flatMap(({ member }) => member ?? []));
@@ -114,5 +117,6 @@ export function memberFigures(proposals: readonly LoggedProposal[]): readonly Me
       best: scores.length === 0 ? null : largest(scores),
     };
   });
-  return figures.toSorted((a, b) => b.improved - a.improved || (a.member < b.member ? -1 : 1));
+  const rank = (one: MemberFigures) => (isLeg(one) ? 0 : -one.improved);
+  return figures.toSorted((a, b) => rank(a) - rank(b) || (isLeg(a) ? 0 : a.member < b.member ? -1 : 1));
 }

@@ -16,7 +16,7 @@ export type Place = Pick<BufferEntry, 'iteration' | 'candidate'>;
 
 /** A candidate of an iteration with its calls and, if it was evaluated, its evaluation. */
 export interface LoggedProposal extends Place {
-  /** The portfolio member that proposed it. */
+  /** The portfolio member, relay leg or tuning search that proposed it. */
   readonly member: string | undefined;
   /** `proposal`, or the stage that asked for it. */
   readonly purpose: string;
@@ -71,6 +71,10 @@ export function loggedProposals(
   }
   return [...proposals.values()].toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
 }
+
+/** Who proposed the policy at a place: a member, leg or tuning search; undefined in a run without any. */
+export const memberAt = (proposals: readonly LoggedProposal[], place: Place): string | undefined =>
+  proposals.find((one) => one.iteration === place.iteration && one.candidate === place.candidate)?.member;
 
 /** Removes revisions. */
 export const onlyProposals = (logged: readonly LoggedProposal[]): readonly LoggedProposal[] =>

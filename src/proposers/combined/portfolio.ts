@@ -1,8 +1,8 @@
 /** Several proposers that share one replay buffer; each candidate comes from one drawn by weight. */
-import { createGenerator } from '../base/random/generator.js';
-import { sum } from '../statistics/descriptive.js';
-import { parametersOf } from './baseline-proposer.js';
-import { joined, type Proposals, type Proposer } from './proposer.js';
+import { createGenerator } from '../../base/random/generator.js';
+import { sum } from '../../statistics/descriptive.js';
+import { parametersOf } from '../baseline-proposer.js';
+import { joined, type Proposals, type Proposer } from '../proposer.js';
 
 interface Member {
   readonly name: string;
@@ -20,6 +20,7 @@ export function portfolioProposer(members: readonly Member[]): Proposer {
     model: members.find(({ proposer }) => proposer.model)?.proposer.model,
     async propose(request) {
       const { beside = [], candidates, seed } = request;
+      const task = { ...request.task, shared: true };
       // A stream derived from the call's seed, but independent of the stream from which the member draws its proposal.
       const chosen = candidates.map(
         (candidate) => members[createGenerator(seed(candidate, 0), [0]).categorical(shares)]!,
@@ -29,7 +30,7 @@ export function portfolioProposer(members: readonly Member[]): Proposer {
         const own = candidates.filter((_, i) => chosen[i] === member);
         if (own.length === 0) continue;
         const others = [...beside, ...parametersOf(parts)];
-        const part = { ...request, candidates: own, member: member.name, beside: others };
+        const part = { ...request, task, candidates: own, member: member.name, beside: others };
         const proposed = await member.proposer.propose(part);
         if (proposed.end?.kind === 'interrupted') return proposed;
         parts.push(proposed);

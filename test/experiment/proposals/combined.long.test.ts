@@ -1,4 +1,7 @@
+import { cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import type { ConfigInput } from '../../../src/config/config.js';
 import { parseConfig } from '../../../src/config/load.js';
 import { preflight } from '../../../src/experiment/preflight/preflight.js';
@@ -7,7 +10,8 @@ import { type LanguageModel, ModelError } from '../../../src/models/language-mod
 import type { Proposer } from '../../../src/proposers/proposer.js';
 import { differences } from '../../../src/runs/fingerprint.js';
 import { readWholeRun } from '../../../src/runs/open-run.js';
-import { readManifest, readRun } from '../../../src/runs/reader.js';
+import { readManifest, readRun, runFiles } from '../../../src/runs/reader.js';
+import { materialSettings } from '../../../src/studies/comparison/run-groups.js';
 import { memberFigures } from '../../../src/web/report/data/contributions.js';
 import { loggedProposals } from '../../../src/web/report/data/proposals.js';
 import { iterationFigures, iterationText } from '../../../src/web/report/iteration-text.js';
@@ -21,8 +25,9 @@ import {
   runExperimentFrom,
   seededModel,
   stopAfter,
+  temporaryDirectory,
 } from '../../support/experiments.js';
-import { visibleText } from '../../web/shown.js';
+import { chartIn, visibleText } from '../../web/shown.js';
 
 const baselines = [{ provider: 'hill-climb' }, { provider: 'gp' }, { provider: 'cma-es' }] as const;
 const fast = [{ provider: 'hill-climb' }, { provider: 'cma-es' }] as const;
@@ -31,7 +36,7 @@ const reader = { provider: 'ollama', name: 'scripted', price: { input: 1, output
 const portfolio = (model: object, more: Partial<ConfigInput> = {}) =>
   ({ ...quick, iterations: 6, ...more, model: { provider: 'portfolio', ...model } }) as ConfigInput;
 
-/** The portfolio of a config with another model in the place of its language model. */
+/** The portfolio or relay of a config with another model in the place of its language model. */
 async function withModel(config: ConfigInput, model: LanguageModel): Promise<Proposer> {
   const { proposer } = await assemble(parseConfig(config), {}, undefined, { model });
   return proposer;
@@ -152,7 +157,7 @@ it('the report, show and iteration details name the members that proposed', asyn
   const figures = memberFigures(loggedProposals(run.recorded));
   expect(figures.reduce((sum, { candidates }) => sum + candidates, 0)).toBe(18);
   expect(figures.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1);
-  expect(runText(run, { top: 3, cwd: '/' })).toMatch(/member\s+gp: \d+ candidates/);
+  expect(runText(run, { top: 3, cwd: '/' })).toMatch(/by\s+gp: \d+ candidates/);
   const { calls, entries } = run.recorded;
   const { top } = runFigures(run, { top: entries.length, cwd: '/' });
   for (const { by, candidate, iteration } of top) {
@@ -163,4 +168,92 @@ it('the report, show and iteration details name the members that proposed', asyn
   expect(iterationText(iterationFigures(run, 2, undefined))).toMatch(
     /proposal \((hill-climb|gp|cma-es), first attempt: accepted\)/,
   );
+});
+
+/** A model for three iterations, then two searches. */
+const relay: ConfigInput = {
+  ...{ ...quick, iterations: 12, candidates: 2 },
+  model: { relay: [{ ...reader, calls: 6 }, { provider: 'gp', evaluations: 4 }, { provider: 'cma-es' }] },
+};
+const legs = ['leg 1 (ollama)', 'leg 2 (gp)', 'leg 3 (cma-es)'];
+
+const scripted = async (given: ConfigInput, wrong = 0.3) => ({
+  model: await withModel(given, seededModel(wrong)),
+});
+const recordedIn = (path: string) => [
+  readRunFile(path, 'evaluations'),
+  readRunFile(path, 'episodes'),
+  membersIn(path),
+];
+
+it('a run killed after any event in any leg resumes to the same bytes, and a replay needs no model', async () => {
+  const snapshots: string[] = [];
+  const random = createGenerator(5);
+  const path = join(temporaryDirectory(), 'run');
+  const onEvent = () => {
+    if (random.random() > 0.15) return;
+    // What a kill leaves, except for its lock, which a living process holds here.
+    const copy = join(temporaryDirectory(), 'killed');
+    cpSync(path, copy, { recursive: true });
+    rmSync(join(copy, runFiles.lock), { force: true });
+    snapshots.push(copy);
+  };
+  await runExperimentFrom(relay, { ...(await scripted(relay)), path, onEvent });
+  expect(membersIn(path).filter((member, i, all) => member !== all[i - 1])).toEqual(legs);
+  const left = snapshots.filter((copy) => readManifest(copy).status !== 'completed');
+  const found = left.map((copy) => new Set(membersIn(copy)).size);
+  expect(new Set(found)).toEqual(new Set([0, 1, 2, 3]));
+  for (const copy of left) {
+    await resumeExperiment(copy, await scripted(relay));
+    expect(recordedIn(copy)).toEqual(recordedIn(path));
+  }
+  const replayed = await runExperimentFrom({ ...relay, model: { provider: 'replayed', run: path } });
+  expect(recordedIn(replayed.path)).toEqual(recordedIn(path));
+  expect(readManifest(replayed.path).usage).toEqual(readManifest(path).usage);
+});
+
+it.each([
+  [{ calls: 4 }, 1],
+  [{ cost: 0.03 }, 1],
+  [{ calls: 9 }, 2],
+  [{ evaluations: 15 }, 3],
+])('the limit %o ends the run in its leg, and the run is complete', async (limits, last) => {
+  const given = { ...relay, limits };
+  const { path } = await runExperimentFrom(given, await scripted(given, 0));
+  const [[limit, cap]] = Object.entries(limits) as [[string, number]];
+  const { caps, reason, status } = readManifest(path);
+  expect({ reason, status }).toEqual({ status: 'completed', reason: { kind: 'limit', limit } });
+  expect([...new Set(membersIn(path))]).toEqual(legs.slice(0, last));
+  expect(caps![0]!.used).toBeLessThanOrEqual(cap);
+});
+
+it('check counts the calls of the model, and what the searches add', async () => {
+  const messageOf = async (changes: Partial<ConfigInput>) => {
+    const findings = preflight(await assemble(parseConfig({ ...relay, ...changes }), {}));
+    return findings.find(({ field }) => field === 'estimate')?.message;
+  };
+  expect(await messageOf({})).toMatch(
+    /^about 6 calls \(24 with all corrections\).*; leg 1 \(ollama\) continues while all returns are equal; leg 2 \(gp\) adds at most 4 evaluations at no cost; leg 3 \(cma-es\) adds at most 14 evaluations at no cost/,
+  );
+  expect(await messageOf({ limits: { evaluations: 7 } })).toMatch(/^about 4 calls/);
+  expect(await messageOf({ iterations: 2 })).toMatch(/^about 4 calls.*\(gp\) adds at most 0 evaluations/);
+});
+
+it('show, its JSON, the report and the learning curve say which leg found what', async () => {
+  const { path } = await runExperimentFrom(relay, await scripted(relay));
+  const run = await readWholeRun(path);
+  const { foundBy, members } = runFigures(run, { top: 3, cwd: '/' });
+  expect(members?.map(({ member }) => member)).toEqual(legs);
+  const keys = [...materialSettings(run).keys()].filter((key) => key.startsWith('model.relay.0.'));
+  expect(keys).toEqual(
+    ['provider', 'name', 'maxTokens', 'format', 'calls'].map((key) => `model.relay.0.${key}`),
+  );
+  expect(runText(run, { top: 3, cwd: '/' })).toContain(`best policy  ${foundBy}, iteration`);
+  const page = renderReport(runData(run));
+  expect(visibleText(page)).toContain('Legs');
+  expect(visibleText(page)).toContain(`(${foundBy}): best on unseen episodes`);
+  const counted = (values: readonly unknown[]) => values.filter((value) => value !== null).length;
+  const drawn = chartIn(page).series.map(({ label, values }) => [label, counted(values)]);
+  const evaluated = members!.map((one) => [one.member, one.evaluated]);
+  expect(drawn).toEqual([['evaluations', 3], ...evaluated, ['best so far', run.recorded.entries.length]]);
 });

@@ -1,0 +1,82 @@
+/** When the legs of a relay end. */
+import { z } from 'zod';
+import type { Problem } from '../base/errors.js';
+import { smallest } from '../statistics/descriptive.js';
+
+const share = z.int().min(1).optional();
+
+/** The keys of a leg besides those of its model or baseline. Whichever of its ends comes first applies. */
+export const legShape = {
+  calls: share.describe('The leg ends after this many proposals; corrections are not counted'),
+  evaluations: share.describe('The leg ends after this many evaluations'),
+  until: z
+    .enum(['signal', 'stalled'])
+    .optional()
+    .describe(
+      'The leg ends at the first `signal`, when the best return exceeds the median by more than the noise floor, or once it has `stalled`, without an improvement by more than the noise floor',
+    ),
+  patience: share.describe('With `until: stalled`: evaluations without an improvement (default: 10)'),
+};
+
+/** When a leg ends; the last leg of a relay never does. */
+export interface LegEnd {
+  readonly calls?: number | undefined;
+  readonly evaluations?: number | undefined;
+  readonly until?: 'signal' | 'stalled' | undefined;
+  readonly patience?: number | undefined;
+}
+
+/** Legs that never end or never begin, and ends without effect. */
+export const relayProblems = (
+  legs: readonly LegEnd[],
+  episodes: number,
+): readonly (Problem | false | undefined)[] =>
+  legs.flatMap((leg, i) => {
+    const field = `model.relay.${i}`;
+    const { patience, until } = leg;
+    const [end] = (['calls', 'evaluations', 'until'] as const).filter((key) => leg[key] !== undefined);
+    const isLast = i === legs.length - 1;
+    return [
+      isLast &&
+        end !== undefined && {
+          field: `${field}.${end}`,
+          value: leg[end],
+          message: 'has no effect, because the last leg lasts until the run ends',
+          hint: `remove it, or add another leg; iterations and limits.evaluations end the run`,
+        },
+      !isLast &&
+        end === undefined && {
+          field: `${field}.calls`,
+          message: `is missing: the leg would never end, and leg ${i + 2} never begin`,
+          hint: `set ${field}.calls, ${field}.evaluations or ${field}.until`,
+        },
+      patience !== undefined &&
+        until !== 'stalled' && {
+          field: `${field}.patience`,
+          value: patience,
+          message: 'has no effect without until: stalled',
+          hint: `remove it, or set ${field}.until=stalled`,
+        },
+      until === 'signal' &&
+        episodes < 2 && {
+          field: `${field}.until`,
+          value: until,
+          message: 'needs a noise floor, but a single episode has none',
+          hint: `set evaluation.episodes to 2 or more, or ${field}.calls instead`,
+        },
+    ];
+  });
+
+/** The iterations of each leg if every proposal is evaluated and no rule ends it: its first, and how many. */
+export function spansOf(
+  legs: readonly LegEnd[],
+  { candidates, iterations }: { readonly candidates: number; readonly iterations: number },
+): readonly { readonly first: number; readonly count: number }[] {
+  let first = 1;
+  return legs.map(({ calls, evaluations }) => {
+    const most = smallest([calls, evaluations].map((end = Number.POSITIVE_INFINITY) => end));
+    const count = Math.max(0, Math.min(iterations - first + 1, Math.ceil(most / candidates)));
+    first += count;
+    return { first: first - count, count };
+  });
+}

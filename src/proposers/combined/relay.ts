@@ -1,0 +1,92 @@
+/** Proposers that take over from each other: a language model asks first, for example, then a search continues. */
+import type { LegEnd } from '../../config/relay.js';
+import { remembered } from '../../prompting/context/history.js';
+import { type BufferEntry, bestEntries, entriesBefore } from '../../rollout/replay-buffer.js';
+import { largest, median } from '../../statistics/descriptive.js';
+import { nearBest, noiseFloor, spreadOf } from '../../statistics/noise-floor.js';
+import type { ProposalRequest, Proposer } from '../proposer.js';
+
+interface Leg {
+  readonly name: string;
+  readonly end: LegEnd;
+  readonly proposer: Proposer;
+}
+
+/** One leg proposes all candidates of an iteration; to a search, everything before its leg is its warm-up. */
+export function relayProposer(legs: readonly Leg[]): Proposer {
+  return {
+    id: `relay(${legs.map(({ proposer }) => proposer.id.replace(/^baseline\//, '')).join('+')})`,
+    model: legs.find(({ proposer }) => proposer.model)?.proposer.model,
+    propose(request) {
+      const { past } = request;
+      const { leg, since } = legAt(legs, request);
+      const warmup = remembered(entriesBefore(past?.entries ?? [], since)).length;
+      const task = leg === legs[0] ? request.task : { ...request.task, warmup };
+      return leg.proposer.propose({ ...request, task, member: leg.name });
+    },
+  };
+}
+
+type Moment = Pick<ProposalRequest, 'iteration' | 'past'> & { readonly task: { readonly noisy?: boolean } };
+
+/**
+ * The leg of an iteration, and its first iteration: the last leg that has proposed or, if that one has ended, the next.
+ * Depends only on what earlier iterations recorded, so resumed runs and replays choose the same leg.
+ */
+export function legAt<L extends Pick<Leg, 'name' | 'end'> & { readonly proposer: Pick<Proposer, 'model'> }>(
+  legs: readonly L[],
+  { iteration, past, task }: Moment,
+): { readonly leg: L; readonly since: number } {
+  const asked = [...(past?.asked.values() ?? [])].filter((one) => one.iteration < iteration);
+  const names = new Set(asked.map(({ member }) => member));
+  const last = Math.max(
+    0,
+    legs.findLastIndex(({ name }) => names.has(name)),
+  );
+  const leg = legs[last]!;
+  const own = asked.filter(({ member }) => member === leg.name);
+  const since = own.reduce((first, one) => Math.min(first, one.iteration), iteration);
+  const next = legs[last + 1];
+  if (own.length === 0 || next === undefined) return { leg, since };
+  const entries = entriesBefore(past?.entries ?? [], iteration);
+  // A search learns nothing from returns that are all equal.
+  const mustGoOn =
+    next.proposer.model === undefined && entries.every(({ score }) => score === entries[0]!.score);
+  const progress = { calls: own.length, since, entries, paired: task.noisy !== true };
+  return mustGoOn || !hasEnded(leg.end, progress) ? { leg, since } : { leg: next, since: iteration };
+}
+
+/** Evaluations without an improvement after which a leg has stalled. */
+const usualPatience = 10;
+
+function hasEnded(
+  { calls, evaluations, patience = usualPatience, until }: LegEnd,
+  done: {
+    readonly calls: number;
+    readonly since: number;
+    readonly entries: readonly BufferEntry[];
+    readonly paired: boolean;
+  },
+): boolean {
+  const { entries, paired, since } = done;
+  const evaluated = entries.filter(({ iteration }) => iteration >= since).length;
+  if (done.calls >= (calls ?? Number.POSITIVE_INFINITY)) return true;
+  if (evaluated >= (evaluations ?? Number.POSITIVE_INFINITY)) return true;
+  if (until === undefined) return false;
+  const scores = entries.map(({ score }) => score);
+  const floor = floorOf(entries, paired);
+  // By luck, the best of twenty equal policies exceeds their median this far about as often as one of two the other.
+  if (until === 'signal') return floor !== undefined && largest(scores) - median(scores) > floor;
+  const gained = largest(scores) - largest(scores.slice(0, -patience));
+  return evaluated >= patience && scores.length > patience && gained <= (floor ?? 0);
+}
+
+/** The noise floor of the best policies; those with equal returns act alike, and count once. */
+function floorOf(entries: readonly BufferEntry[], paired: boolean): number | undefined {
+  const distinct = new Map(
+    bestEntries(entries, Number.POSITIVE_INFINITY).map(({ returns }) => [returns.join(), returns]),
+  );
+  const near = [...distinct.values()].slice(0, nearBest);
+  const spread = spreadOf(near, paired);
+  return spread && noiseFloor(spread, near[0]!.length);
+}
