@@ -70,8 +70,8 @@ export function blocksOf(page: string, markdown: string): readonly Block[] {
 
 export const readBlocks = (page: string) => blocksOf(page, readFileSync(join(root, page), 'utf8'));
 
-/** Configs whose comments have commands. */
-export const configs: readonly string[] = ['configs', 'examples'].flatMap((folder) =>
+/** Configs whose comments have commands. Other examples have a page. */
+export const configs: readonly string[] = ['configs', 'examples/real-model'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.yaml'))
     .sort()

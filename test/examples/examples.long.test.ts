@@ -1,4 +1,4 @@
-import { examples, testExamples } from '../support/examples.js';
+import { examples, testExamples } from './run-examples.js';
 
 /** They train a model for a minute or more (examples.slow.test.ts), or need a checkout. */
 const others = ['fine-tuning', 'learning-agent'];

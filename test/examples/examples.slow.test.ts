@@ -1,3 +1,3 @@
-import { testExamples } from '../support/examples.js';
+import { testExamples } from './run-examples.js';
 
 testExamples(['fine-tuning'], 600_000);

@@ -6,8 +6,8 @@ import { delimiter, join } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { blocksOf, commandsOf, isShell, root } from '../docs/blocks.js';
-import { built } from './built.js';
-import { temporaryDirectory } from './temporary-directory.js';
+import { built } from '../support/built.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const folder = join(root, 'examples');
 export const examples: readonly string[] = readdirSync(folder).filter((name) =>
