@@ -49,15 +49,22 @@ export function legAt<L extends Pick<Leg, 'name' | 'end'> & { readonly proposer:
   const next = legs[last + 1];
   if (own.length === 0 || next === undefined) return { leg, since };
   const entries = entriesBefore(past?.entries ?? [], iteration);
-  // A search learns nothing from returns that are all equal.
-  const mustGoOn =
-    next.proposer.model === undefined && entries.every(({ score }) => score === entries[0]!.score);
+  // A search learns nothing from equal returns, so a model has as many tries again.
+  const isFlat = entries.every(({ score }) => score === entries[0]!.score);
+  const end = isFlat && next.proposer.model === undefined ? doubled(leg.end) : leg.end;
   const progress = { calls: own.length, since, entries, paired: task.noisy !== true };
-  return mustGoOn || !hasEnded(leg.end, progress) ? { leg, since } : { leg: next, since: iteration };
+  return hasEnded(end, progress) ? { leg: next, since: iteration } : { leg, since };
 }
 
 /** Evaluations without an improvement after which a leg has stalled. */
 const usualPatience = 10;
+
+const doubled = ({ calls, evaluations, patience = usualPatience, until }: LegEnd): LegEnd => ({
+  calls: calls && 2 * calls,
+  evaluations: evaluations && 2 * evaluations,
+  patience: 2 * patience,
+  until,
+});
 
 function hasEnded(
   { calls, evaluations, patience = usualPatience, until }: LegEnd,

@@ -64,10 +64,14 @@ it.each([
   expect(requests.slice(0, 12).map(({ task }) => task.warmup)).toEqual(warmup);
 });
 
-it('a leg is extended while all returns are equal, unless a language model follows', async () => {
-  const flat = (iteration: number) => (iteration < 7 ? [0, 0] : [10, 0]);
-  expect(await lengthOf('model', { model: { calls: 3 }, gp: {} }, 12, flat)).toBe(7);
-  expect(await lengthOf('gp', { gp: { calls: 3 }, model: {} }, 12, flat)).toBe(3);
+it('a leg lasts up to twice as long while all returns are equal, unless a language model follows', async () => {
+  const flatUntil = (end: number) => (iteration: number) => (iteration < end ? [0, 0] : [10, 0]);
+  expect(await lengthOf('model', { model: { calls: 3 }, gp: {} }, 12, flatUntil(5))).toBe(5);
+  expect(await lengthOf('model', { model: { calls: 3 }, gp: {} }, 12, flatUntil(13))).toBe(6);
+  expect(await lengthOf('model', { model: { evaluations: 4 }, gp: {} }, 12, flatUntil(13))).toBe(8);
+  const stalled = { until: 'stalled', patience: 2 } as const;
+  expect(await lengthOf('model', { model: stalled, gp: {} }, 12, flatUntil(13))).toBe(4);
+  expect(await lengthOf('gp', { gp: { calls: 3 }, model: {} }, 12, flatUntil(5))).toBe(3);
 });
 
 it('until: signal ends a leg once the best return exceeds the median by more than luck', async () => {
