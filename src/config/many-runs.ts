@@ -17,7 +17,7 @@ export const sweepSchema = z
       .record(z.string().min(1), z.unknown())
       .default({})
       .describe(
-        'Values per key: a list, or a string as on the command line (`1..10`, `choice(4,8)`, `uniform(0,1)`); null omits the key. `seed` sets the seeds of every setting (default: the config’s `seed`)',
+        "Values per key: a list, or a string as on the command line (`1..10`, `choice(4,8)`, `uniform(0,1)`); null omits the key. `seed` sets the seeds of every setting (default: the config's `seed`)",
       ),
     limits: limitsSchema.prefault({}).describe('Limits of all runs together; Slurm tasks divide them'),
   })

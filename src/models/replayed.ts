@@ -63,7 +63,7 @@ export function createReplayed(
         throw notRecorded('a replayed model can only answer the calls of a run: use another model');
       if (call === undefined)
         throw notRecorded(
-          `${callId}: ${cassette.path} doesn't contain this call: that run was shorter, or had fewer candidates or corrections. Replay it with its own config, or with at most as many iterations (in a play, episodes)`,
+          `${callId}: ${cassette.path} doesn't contain this call: that run was shorter, or had fewer candidates or corrections. Replay it with its own config, or with at most as many iterations (in an agent run, episodes)`,
         );
       compare(call, messages);
       const { completion, outcome } = call;

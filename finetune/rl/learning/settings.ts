@@ -67,7 +67,7 @@ export const learningSettings = z.strictObject({
     .default(100)
     .describe('Number of updates; each collects new experience and learns from it'),
   epochs: count(1).default(1).describe('Passes over the experience of an update'),
-  minibatches: count(1).default(1).describe('Minibatches per epoch, with one optimizer step each'),
+  minibatches: count(1).default(1).describe('Minibatches per epoch, with one optimiser step each'),
   advantages: z
     .enum(advantageScales)
     .default('group')

@@ -48,7 +48,7 @@ const ppoSchema = z.strictObject({
     .optional()
     .describe('Clip value estimates to ± this value around the previous ones (default: no clipping)'),
   epochs: count(1).default(10).describe('Passes over a batch'),
-  minibatchSteps: count(1).default(64).describe('Environment steps per optimizer step'),
+  minibatchSteps: count(1).default(64).describe('Environment steps per optimiser step'),
   entropy: z.number().min(0).default(0).describe('Weight of the entropy bonus'),
   valueFactor: positive.default(0.5).describe('Weight of the value loss'),
   maxGradientNorm: positive
