@@ -44,10 +44,9 @@ const portfolioSchema = z.strictObject({
     ),
 });
 
-const relaySchema = z.strictObject({
+const relayFields = z.strictObject({
   provider: z
     .literal('relay')
-    .default('relay')
     .describe(
       'Several legs that propose one after another and share one replay buffer, for example a language model, then a search (short form: `{relay: […]}`)',
     ),
@@ -56,6 +55,8 @@ const relaySchema = z.strictObject({
     .min(2)
     .describe('The legs: sections like `model`, each but the last with the end of its leg'),
 });
+/** In a file, the short form lacks the provider. */
+const relaySchema = relayFields.meta({ required: ['relay'] });
 
 export const modelSchema = z.discriminatedUnion(
   'provider',

@@ -173,7 +173,10 @@ it('the report, show and iteration details name the members that proposed', asyn
 /** A model for three iterations, then two searches. */
 const relay: ConfigInput = {
   ...{ ...quick, iterations: 12, candidates: 2 },
-  model: { relay: [{ ...reader, calls: 6 }, { provider: 'gp', evaluations: 4 }, { provider: 'cma-es' }] },
+  model: {
+    provider: 'relay',
+    relay: [{ ...reader, calls: 6 }, { provider: 'gp', evaluations: 4 }, { provider: 'cma-es' }],
+  },
 };
 const legs = ['leg 1 (ollama)', 'leg 2 (gp)', 'leg 3 (cma-es)'];
 

@@ -218,7 +218,7 @@ function startClock(start: string): (milliseconds: number) => string {
 
 function modelId(task: FixtureTask): string {
   const { model } = task.config;
-  return 'name' in model ? `${model.provider}/${model.name}` : String(model.provider);
+  return 'name' in model ? `${model.provider}/${model.name}` : model.provider;
 }
 
 function drawVector(spec: ParameterSpec, random: () => number): number[] {
