@@ -1,6 +1,7 @@
 /** Figures of docs/results/large-model.md: a search that continues from a model's first proposals. */
-import { createGenerator } from '../../src/base/random/generator.js';
+
 import { groupedBy } from '../../src/base/grouped.js';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { clipped, differenceRange, type Interval } from '../../src/statistics/bootstrap.js';
 import { ascending, mean, quantile } from '../../src/statistics/descriptive.js';
@@ -115,10 +116,7 @@ function ofRecord(environment: string, rows: readonly Row[]): string {
       return [armOf(of(search, 0), at), armOf(alone, at)].map((from) => estimate(arm, range, from));
     }),
   ]);
-  const against = [100, 200].flatMap((at) => [
-    `less the search alone, ${at}`,
-    `less the model alone, ${at}`,
-  ]);
+  const against = [100, 200].flatMap((at) => [`less the search alone, ${at}`, `less the model alone, ${at}`]);
   return [...tables, tableOf(['difference', ...against], differences)].join('\n');
 }
 
