@@ -17,7 +17,7 @@ export interface Proposer {
 }
 
 /** What a run has recorded, from which a relay decides whose turn it is. */
-export interface Past {
+interface Past {
   readonly entries: readonly BufferEntry[];
   /** The proposals requested from members of a portfolio or legs of a relay, by their place. */
   readonly asked: ReadonlyMap<string, Turn>;

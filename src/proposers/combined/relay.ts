@@ -27,26 +27,20 @@ export function relayProposer(legs: readonly Leg[]): Proposer {
   };
 }
 
-type Moment = Pick<ProposalRequest, 'iteration' | 'past'> & { readonly task: { readonly noisy?: boolean } };
-
 /**
  * The leg of an iteration, and its first iteration: the last leg that has proposed or, if that one has ended, the next.
  * Depends only on what earlier iterations recorded, so resumed runs and replays choose the same leg.
  */
-export function legAt<L extends Pick<Leg, 'name' | 'end'> & { readonly proposer: Pick<Proposer, 'model'> }>(
-  legs: readonly L[],
-  { iteration, past, task }: Moment,
-): { readonly leg: L; readonly since: number } {
+function legAt(
+  legs: readonly Leg[],
+  { iteration, past, task }: ProposalRequest,
+): { readonly leg: Leg; readonly since: number } {
   const asked = [...(past?.asked.values() ?? [])].filter((one) => one.iteration < iteration);
   const names = new Set(asked.map(({ member }) => member));
-  const last = Math.max(
-    0,
-    legs.findLastIndex(({ name }) => names.has(name)),
-  );
-  const leg = legs[last]!;
+  const latest = legs.findLastIndex(({ name }) => names.has(name));
+  const [leg, next] = [legs[latest] ?? legs[0]!, legs[latest + 1]];
   const own = asked.filter(({ member }) => member === leg.name);
   const since = own.reduce((first, one) => Math.min(first, one.iteration), iteration);
-  const next = legs[last + 1];
   if (own.length === 0 || next === undefined) return { leg, since };
   const entries = entriesBefore(past?.entries ?? [], iteration);
   // A search learns nothing from equal returns, so a model has as many tries again.
