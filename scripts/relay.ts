@@ -18,6 +18,7 @@ import { createBaseline } from '../src/proposers/create-baseline.js';
 import { evaluate } from '../src/rollout/evaluation.js';
 import { bestEntry, type Evaluated, vectorKey } from '../src/rollout/replay-buffer.js';
 import { openTask } from '../src/rollout/task.js';
+import { readRun } from '../src/runs/reader.js';
 import { largest } from '../src/statistics/descriptive.js';
 import { readSources, type Source } from '../src/studies/audit/source.js';
 
@@ -81,6 +82,16 @@ async function compare(own: readonly Source[]) {
     if (!fresh.has(key)) fresh.set(key, (await evaluate(setting, parameters, measuring, signal)).score);
     return fresh.get(key)!;
   }
+  /** How many of a run's iterations evaluated a proposal, after how many calls. */
+  function madeBy(path: string) {
+    const { calls, entries } = readRun(path);
+    const evaluated = entries.filter(({ iteration }) => iteration > 0).length;
+    return {
+      iterations: new Set(calls.map(({ iteration }) => iteration)).size,
+      evaluated,
+      asked: calls.length,
+    };
+  }
   /** `evaluations` holds all of them, also those of repeated vectors. */
   async function write(row: Record<string, unknown>, evaluations: readonly Evaluated[]) {
     const means: number[] = [];
@@ -125,19 +136,25 @@ async function compare(own: readonly Source[]) {
   }
   for (const calls of numbers(values.calls))
     for (const seed of seeds)
-      for (const [i, { config: recorded, evaluations }] of own.entries()) {
+      for (const [i, { config: recorded, evaluations, name }] of own.entries()) {
         if (isRun && recorded.seed !== seed) continue;
         const model: Evaluated[] = [];
         const longest = evaluations.slice(0, largest(budgets));
-        const alone = { by: values.by, run: i + 1, calls: longest.length, search: 'none', seed };
+        const alone = {
+          by: values.by,
+          run: isRun ? recorded.seed : i + 1,
+          calls: longest.length,
+          search: 'none',
+          seed,
+        };
         for (const { parameters } of isDone(alone) ? longest.slice(0, calls) : longest)
           model.push(await scoreOf(seed, parameters));
         if (!isDone(alone)) {
-          await write(alone, model);
+          await write({ ...alone, ...(isRun && madeBy(name)) }, model);
           done.add(keyOf({ environment: config.environment.id, ...alone }));
         }
         for (const search of searches) {
-          const row = { by: values.by, run: i + 1, calls, search, seed };
+          const row = { by: values.by, run: isRun ? recorded.seed : i + 1, calls, search, seed };
           if (!isDone(row)) await write(row, await continued(search, seed, model.slice(0, calls)));
         }
       }

@@ -73,7 +73,9 @@ function estimate(arm: Arm, range: Interval, from?: Arm): string {
     const cells = someRuns.flatMap((run) => someSeeds.map((seed) => values.get(`${run} ${seed}`)));
     return mean(cells.filter((value) => value !== undefined));
   };
-  const means = ascending(Array.from({ length: resamples }, resampled).filter((value) => !Number.isNaN(value)));
+  const means = ascending(
+    Array.from({ length: resamples }, resampled).filter((value) => !Number.isNaN(value)),
+  );
   const tail = normalTail(Math.sqrt(count / (count - 1)) * studentQuantile975(count - 1));
   const [low, high] = clipped(
     [quantile(means, tail), quantile(means, 1 - tail)],
