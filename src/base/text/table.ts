@@ -98,7 +98,7 @@ export function markdownTable<Row>(rows: readonly Row[], columns: Columns<Row>):
 }
 
 /** A LaTeX table with the rules of the package booktabs. */
-export function latexTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
+function latexTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
   const whole = columns.map((column) => ({ ...column, grouped: false }));
   const { titles, right, lines } = readable(whole, rows, (text) => text);
   const line = (texts: readonly string[]) => `${texts.map(latexText).join(' & ')} \\\\`;
