@@ -142,8 +142,8 @@ describe('budgets', () => {
     return Object.values(node).reduce<number>((sum, child) => sum + propertiesIn(child), own);
   };
 
-  it('79,530 lines in src and finetune', () => {
-    expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(79_530);
+  it('79,590 lines in src and finetune', () => {
+    expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(79_590);
   });
 
   it('50,150 lines of tests', () => {
