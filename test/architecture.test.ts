@@ -142,8 +142,8 @@ describe('budgets', () => {
     return Object.values(node).reduce<number>((sum, child) => sum + propertiesIn(child), own);
   };
 
-  it('79,860 lines in src and finetune', () => {
-    expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(79_860);
+  it('79,920 lines in src and finetune', () => {
+    expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(79_920);
   });
 
   it('50,500 lines of tests', () => {

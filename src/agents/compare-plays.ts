@@ -3,9 +3,8 @@ import { resolve } from 'node:path';
 import { append } from '../base/append.js';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
-import { replaceFile } from '../base/files/files.js';
 import { formatReturn, plural } from '../base/text/numbers.js';
-import { type Column, csvTable, estimate, number, terminalTable, text } from '../base/text/table.js';
+import { type Column, estimate, number, tableFormats, terminalTable, text } from '../base/text/table.js';
 import type { GameRecord } from '../runs/events.js';
 import { findRuns } from '../runs/listing/names.js';
 import { openLogs, runFiles } from '../runs/reader.js';
@@ -47,7 +46,7 @@ export function comparePlays(
       message: "agent runs can't be compared with other runs",
       hint: 'name only agent runs, or none',
     });
-  refuseOptions(request);
+  rejectOptions(request);
   const read = plays.map((path) => readPlay(path, cwd, request.unfinished));
   const kept = read.filter((play) => 'result' in play);
   const leftOut = read.filter((play) => 'reason' in play);
@@ -62,9 +61,9 @@ export function comparePlays(
     kept.map(({ games }, i) => ({ games, name: names[i]! })),
     measure,
   );
-  if (request.csv !== undefined)
-    replaceFile(resolve(cwd, request.csv), csvTable(compared, playColumns(isScored)));
   if (request.json) return JSON.stringify({ plays: compared, measure, differences, leftOut });
+  if (request.format !== undefined)
+    return tableFormats[request.format](compared, playColumns(isScored)).trimEnd();
   const texts = [compared[0]!.environment, terminalTable(compared, playColumns(isScored), columns)];
   if (differences.length > 0) {
     texts.push(terminalTable(differences, differenceColumnsOf(`${measure}, same games`), columns));
@@ -74,13 +73,13 @@ export function comparePlays(
   return [...texts, ...leftOutText(leftOut)].join('\n\n');
 }
 
-function refuseOptions({ by, html, target }: Request): void {
+function rejectOptions({ by, html, target }: Request): void {
   for (const [option, value] of Object.entries({ by, html, target })) {
     if (value === undefined) continue;
     throw new UserError({
       field: `--${option}`,
       message: "doesn't apply to agent runs, which have no learning curve and no groups",
-      alternatives: ['--json', '--csv'],
+      alternatives: ['--json', '--format'],
     });
   }
 }

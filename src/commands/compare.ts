@@ -21,7 +21,11 @@ export const options = (y: Argv) =>
       ...kinds.flag,
       describe: 'Include unfinished runs',
     })
-    .option('csv', { ...kinds.text, describe: 'Write the groups to this file, as CSV' })
+    .option('format', {
+      ...kinds.text,
+      choices: ['markdown', 'latex', 'csv'] as const,
+      describe: 'Print only the figures, as tables for a paper or a spreadsheet',
+    })
     .option('html', {
       ...kinds.text,
       describe: 'Write a page with learning curves and intervals to this file',

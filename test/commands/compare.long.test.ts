@@ -271,16 +271,22 @@ describe('compare', () => {
     expect((await compare([at()])).parsed().tasks[0]!.groups[0]!.target).toBeNull();
   });
 
-  it('writes CSV, and a page that loads nothing and escapes model names', async () => {
+  it('prints tables for other programs, and writes a page that loads nothing and escapes model names', async () => {
     const { at, group } = folder();
     group('a', low);
     group('b', high, { ...climbing, model: 'openai/<script>,"x"' });
-    await compare([at()], { csv: at('t.csv'), html: at('t.html') });
-    const lines = readFileSync(at('t.csv'), 'utf8').trimEnd().split('\n');
+    const { text: csv } = await compare([at()], { format: 'csv', html: at('t.html'), json: false });
+    const lines = csv.split('\n');
     expect(lines).toHaveLength(3);
     expect(lines[0]).toMatch(/^environment,options,group,runs,seeds,confirmed_mean,/);
     expect(lines[1]).toMatch(/^CartPole-v1,\{\},random,8,0 1 2 3 4 5 6 7,11\.125,/);
     expect(lines[2]).toContain('"openai/<script>,""x"""');
+    const { text: latex } = await compare([at()], { format: 'latex', json: false });
+    expect(latex).toContain('group & runs & confirmed & 95 \\% interval & median');
+    expect(latex).toContain('openai/$<$script$>$,"x" & 8 & 17.00 & ');
+    expect(latex).toMatch(/random \$-\$|\$-\$ random/);
+    const { text: markdown } = await compare([at()], { format: 'markdown', json: false });
+    expect(markdown).toMatch(/^### CartPole-v1\n\n\| group \| runs \| confirmed \| 95 % interval \|/);
     const page = readFileSync(at('t.html'), 'utf8');
     const elements = elementsOf(page);
     expect(page.match(/<script/g)).toHaveLength(2);

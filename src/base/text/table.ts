@@ -97,6 +97,21 @@ export function markdownTable<Row>(rows: readonly Row[], columns: Columns<Row>):
   );
 }
 
+/** A LaTeX table with the rules of the package booktabs. */
+function latexTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
+  const whole = columns.map((column) => ({ ...column, grouped: false }));
+  const { titles, right, lines } = readable(whole, rows, (text) => text);
+  const line = (texts: readonly string[]) => `${texts.map(latexText).join(' & ')} \\\\`;
+  const align = right.map((isRight) => (isRight ? 'r' : 'l')).join('');
+  return [
+    ...[`\\begin{tabular}{${align}}`, '\\toprule', line(titles), '\\midrule'],
+    ...[...lines.map(line), '\\bottomrule', '\\end{tabular}'],
+  ].join('\n');
+}
+
+/** Tables for a paper or a spreadsheet. */
+export const tableFormats = { markdown: markdownTable, latex: latexTable, csv: csvTable };
+
 /** Comma-separated values (RFC 4180, but with line feeds). Numbers have all digits; missing values are empty. */
 export function csvTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
   const named = columns.filter(({ name }) => name !== undefined);
@@ -229,6 +244,20 @@ const markdownText = (text: string) =>
   text
     .replaceAll(/\s+/g, (run) => (/[\r\n]/.test(run) ? ' ' : run))
     .replaceAll(/(?<!\\)(\\*)\|/g, (_, slashes) => `${slashes}${slashes}\\|`);
+
+const latexSigns: Readonly<Record<string, string>> = {
+  '\\': '\\textbackslash{}',
+  '~': '\\textasciitilde{}',
+  '^': '\\textasciicircum{}',
+  '…': '\\ldots{}',
+  '±': '$\\pm$',
+  '−': '$-$',
+  '<': '$<$',
+  '>': '$>$',
+};
+
+const latexText = (text: string) =>
+  text.replaceAll(/\s+/g, ' ').replaceAll(/[{}$&#_%\\~^…±−<>]/g, (sign) => latexSigns[sign] ?? `\\${sign}`);
 
 const markdownCode = (text: string) => (text === '' ? '' : `\`${markdownText(text.replaceAll('`', "'"))}\``);
 

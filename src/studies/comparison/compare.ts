@@ -5,6 +5,7 @@ import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { replaceFile } from '../../base/files/files.js';
 import { plural } from '../../base/text/numbers.js';
+import type { tableFormats } from '../../base/text/table.js';
 import { findRuns } from '../../runs/listing/names.js';
 import { headlineOf } from '../../runs/summary.js';
 import { page } from '../../web/page.js';
@@ -13,7 +14,7 @@ import { type ConfiguredRun, readComparedRuns } from './compared-runs.js';
 import { comparisonPage } from './page.js';
 import { compareGroups, type LeftOut } from './run-comparison.js';
 import { groupRuns, identityOf } from './run-groups.js';
-import { comparisonCsv, comparisonTables } from './table.js';
+import { comparisonIn, comparisonTables } from './table.js';
 
 export interface CompareRequest {
   readonly runs: readonly string[];
@@ -21,7 +22,7 @@ export interface CompareRequest {
   readonly by: readonly string[] | undefined;
   readonly target?: number | undefined;
   readonly unfinished: boolean;
-  readonly csv?: string | undefined;
+  readonly format?: keyof typeof tableFormats | undefined;
   readonly html?: string | undefined;
   readonly json: boolean;
 }
@@ -31,7 +32,7 @@ export function compareRuns(
   request: CompareRequest,
   { columns, cwd }: Pick<CommandContext, 'columns' | 'cwd'>,
 ): string {
-  const { by, csv, html, json, runs, runsDir, target, unfinished } = request;
+  const { by, format, html, json, runs, runsDir, target, unfinished } = request;
   const named = (path: string) => shownPath(path, cwd);
   const read = readComparedRuns(findRuns(runs, { cwd, runsDir }));
   const { kept, leftOut: unfit } = selected(read.runs, unfinished, named);
@@ -42,13 +43,13 @@ export function compareRuns(
   if (kept.length === 0) throw nothingLeft(leftOut, read.runs.length === 0);
   const tasks = groupRuns(kept, by);
   const comparison = compareGroups(tasks, { by, target, leftOut, named });
-  if (csv !== undefined) replaceFile(resolve(cwd, csv), comparisonCsv(comparison));
   const file = html === undefined ? undefined : resolve(cwd, html);
   if (file !== undefined) {
     const linkOf = (run: string) => inFile.linkOf(relative(dirname(file), resolve(cwd, run)));
     replaceFile(file, page(comparisonPage(comparison, tasks, { linkOf })));
   }
   if (json) return JSON.stringify(comparison);
+  if (format !== undefined) return comparisonIn(format, comparison);
   return comparisonTables(comparison, columns) + (file === undefined ? '' : `\n\npage        ${named(file)}`);
 }
 

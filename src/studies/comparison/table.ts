@@ -1,4 +1,4 @@
-/** The tables of a comparison, for the terminal and as CSV. */
+/** The tables of a comparison, for the terminal and in other formats. */
 
 import { styleText } from 'node:util';
 import { append } from '../../base/append.js';
@@ -16,6 +16,7 @@ import {
   estimate,
   forMachines,
   number,
+  tableFormats,
   terminalTable,
   text,
 } from '../../base/text/table.js';
@@ -131,7 +132,20 @@ export function leftOutText(leftOut: RunComparison['leftOut']): readonly string[
   return [[...lines, ...(more > 0 ? [`  … and ${more} more`] : [])].join('\n')];
 }
 
-export function comparisonCsv({ tasks, policyloop }: RunComparison): string {
+/** The groups of each task, and (except in CSV) their differences, as text for a paper or a spreadsheet. */
+export function comparisonIn(format: keyof typeof tableFormats, comparison: RunComparison): string {
+  if (format === 'csv') return comparisonCsv(comparison).trimEnd();
+  const table = tableFormats[format];
+  return comparison.tasks
+    .flatMap((task) => [
+      `${format === 'latex' ? '%' : '###'} ${task.name}`,
+      table(groupsOf(task), [groupColumn, ...confirmedColumns]),
+      ...(task.differences.length === 0 ? [] : [table(task.differences, differenceColumns)]),
+    ])
+    .join('\n\n');
+}
+
+function comparisonCsv({ tasks, policyloop }: RunComparison): string {
   return csvTable(tasks.flatMap(groupsOf), [
     forMachines('environment', ({ task }) => task.environment.id),
     forMachines('options', ({ task }) => JSON.stringify(task.environment.options)),
