@@ -21,9 +21,11 @@ export function signFlipTest(differences: readonly number[]): number {
   const ways = isExact ? 2 ** n : flips;
   let extremes = isExact ? 0 : 1;
   for (let way = 0; way < ways; way++) {
-    let total = 0;
-    for (let i = 0; i < n; i++)
-      total += (isExact ? way & (1 << i) : random.random() < 0.5) ? -differences[i]! : differences[i]!;
+    let [total, bits] = [0, way];
+    for (let i = 0; i < n; i++) {
+      if (!isExact && i % 32 === 0) bits = random.integers(0, 2 ** 32);
+      total += (bits >>> (i % 32)) & 1 ? -differences[i]! : differences[i]!;
+    }
     if (Math.abs(total) >= observed) extremes++;
   }
   return extremes / (isExact ? ways : ways + 1);
