@@ -134,19 +134,32 @@ function unseenAt({ unseen = {}, weight = 1 }: Stratum, side: 'low' | 'high'): n
 
 /** Draws of the sum from the Bayesian bootstrap. */
 function withUnseen(strata: readonly Stratum[], side: 'low' | 'high'): number[] {
-  const random = createGenerator(0);
-  const parts = strata.map((one) => ({
-    all: [...one.values, unseenAt(one, side) ?? []].flat(),
-    weight: one.weight ?? 1,
-  }));
-  return Array.from({ length: resamples }, () =>
-    sum(
-      parts.map(({ all, weight }) => {
-        const shares = all.map(() => -Math.log(1 - random.random()));
-        return (weight * sum(all.map((value, i) => value * shares[i]!))) / sum(shares);
-      }),
-    ),
-  );
+  const totals = new Array<number>(resamples).fill(0);
+  for (const [index, one] of strata.entries()) {
+    const all = [...one.values, unseenAt(one, side) ?? []].flat();
+    const shares = sharesOf(index, all.length);
+    for (let resample = 0; resample < resamples; resample++)
+      for (const [i, value] of all.entries())
+        totals[resample]! += (one.weight ?? 1) * shares[resample * all.length + i]! * value;
+  }
+  return totals;
+}
+
+/** Caches the shares of all resamples, uniform over those that add up to 1, by stratum and sample size. */
+const shared = new Map<string, Float64Array>();
+
+function sharesOf(index: number, count: number): Float64Array {
+  const known = shared.get(`${index} ${count}`);
+  if (known !== undefined) return known;
+  const random = createGenerator(index);
+  const shares = Float64Array.from({ length: resamples * count }, () => -Math.log(1 - random.random()));
+  for (let from = 0; from < shares.length; from += count) {
+    const own = shares.subarray(from, from + count);
+    const total = own.reduce((all, share) => all + share, 0);
+    for (let i = 0; i < count; i++) own[i]! /= total;
+  }
+  shared.set(`${index} ${count}`, shares);
+  return shares;
 }
 
 /** Standard error of the sum of weighted means, and its degrees of freedom. */
