@@ -136,7 +136,8 @@ function simulated({ draw, name, range, truth }: Population, n: number): Row {
 if (process.argv.includes('--record')) {
   const populations = [...made, ...ofTasks()];
   for (const n of sizes)
-    for (const population of populations) process.stdout.write(`${JSON.stringify(simulated(population, n))}\n`);
+    for (const population of populations)
+      process.stdout.write(`${JSON.stringify(simulated(population, n))}\n`);
 } else {
   const rows = readRows<Row>('coverage');
   const percent = (share: number | null) => (share === null ? '–' : `${Math.round(100 * share)} %`);

@@ -18,9 +18,7 @@ const cmaEsSchema = z.strictObject({
   provider: z.literal('cma-es').describe('Baseline: covariance matrix adaptation evolution strategy'),
   sigma: positive
     .optional()
-    .describe(
-      'Initial standard deviation, in parameter units (default: a third of the range)',
-    ),
+    .describe('Initial standard deviation, in parameter units (default: a third of the range)'),
   population: count(2)
     .optional()
     .describe('Candidates per generation (default: 6), rounded up to whole iterations'),

@@ -15,7 +15,8 @@ const pages = [
 
 /** A row of a table with an interval, a margin, a factor or a bold figure: a measurement. */
 const measured = /^\|.*(±|\[[−+-]?[\d.,]+, [−+-]?[\d.,]+\]|\d (×|x) TRL|\*\*[−+]?\d)/m;
-const explained = /results(-\w+)?\.csv|bench\/rows\/[\w-]+|scripts\/figures\/|single observation of 20\d\d-\d\d-\d\d/;
+const explained =
+  /results(-\w+)?\.csv|bench\/rows\/[\w-]+|scripts\/figures\/|single observation of 20\d\d-\d\d-\d\d/;
 
 /** Sections with figures that nothing explains. `npm run figures -- --check` checks those between the markers. */
 const unexplained = (text: string) =>
@@ -30,7 +31,9 @@ it('tables of figures name their rows or their day', () => {
     unexplained(readFileSync(join(packageRoot(), page), 'utf8')).map((section) => `${page}: ${section}`),
   );
   expect(found).toEqual([]);
-  expect(pages.filter((page) => measured.test(readFileSync(join(packageRoot(), page), 'utf8'))).length).toBeGreaterThan(8);
+  expect(
+    pages.filter((page) => measured.test(readFileSync(join(packageRoot(), page), 'utf8'))).length,
+  ).toBeGreaterThan(8);
 });
 
 it('finds a table without either', () => {

@@ -67,7 +67,9 @@ describe('CMA-ES compared with pycma', () => {
         wide(problem.n),
         Array<number>(problem.n).fill(problem.start),
         {
-          model: createCmaEs(config({ sigma: problem.sigma, population: 4 + Math.floor(3 * Math.log(problem.n)) })),
+          model: createCmaEs(
+            config({ sigma: problem.sigma, population: 4 + Math.floor(3 * Math.log(problem.n)) }),
+          ),
           seed,
           target: problem.target,
           limit: 10_000,
