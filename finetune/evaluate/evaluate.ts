@@ -2,10 +2,10 @@
 import { version } from '../../src/base/package.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { type Interval, unbounded } from '../../src/statistics/bootstrap.js';
-import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
+import { largest, mean } from '../../src/statistics/descriptive.js';
 import { summarizeMean } from '../../src/statistics/paired.js';
-import { judge } from '../../src/statistics/tests.js';
-import { pairedDifference } from '../../src/studies/comparison/comparability.js';
+import { judged, pairedDifference, withheld } from '../../src/studies/comparison/comparability.js';
+import { failuresDiffer, worstOf } from '../../src/studies/comparison/failures.js';
 import type { Arm, TrainedOn } from './arms.js';
 import {
   type ArmSummaries,
@@ -19,7 +19,8 @@ import type { EvaluationPlan } from './plan.js';
 
 const shares: Interval = [0, 1];
 
-type Measured = Readonly<Record<Metric, number | null>>;
+/** A failed run counts with the lowest confirmed return of its experiment. */
+type Measured = Readonly<Record<Metric, number | null>> & { readonly failed: boolean };
 /** An arm's figures for each repeat, so that arms can be paired; undefined for runs that aren't over. */
 type RunsOf = (arm: Arm['name']) => readonly (Measured | undefined)[];
 
@@ -38,11 +39,17 @@ export function evaluate(
     const [config] = Object.values(configs);
     const returns = config === undefined ? unbounded : returnRange(config.environment, config.evaluation);
     const confirmed = own.flatMap(({ figures }) => figures?.confirmed ?? []);
-    const range = confirmed.length === 0 ? null : ([smallest(confirmed), largest(confirmed)] as const);
+    const worst = worstOf(confirmed);
+    const range = worst === null ? null : ([worst, largest(confirmed)] as const);
     const runsOf: RunsOf = (arm) =>
       seeds.map((_, repeat) => {
         const figures = own.find((run) => run.arm === arm && run.repeat === repeat)?.figures;
-        return figures?.isOver === true ? figures : undefined;
+        if (figures?.isOver !== true) return undefined;
+        return {
+          ...figures,
+          failed: figures.confirmed === null && worst !== null,
+          confirmed: figures.confirmed ?? worst,
+        };
       });
     const result = {
       name,
@@ -80,8 +87,8 @@ export function evaluate(
     arms: arms.map(({ name, label, hash }) => ({ name, label, weights: hash })),
     seeds,
     trainedOn,
-    experiments: judged(measured.map(({ result }) => result)),
-    groups: judged(groups),
+    experiments: withVerdicts(measured.map(({ result }) => result)),
+    groups: withVerdicts(groups),
     failures,
     runs,
   };
@@ -98,10 +105,11 @@ function bySeed(experiments: readonly ReturnType<RunsOf>[], repeats: number): Re
   return Array.from({ length: repeats }, (_, repeat) => {
     const runs = experiments.flatMap((own) => own[repeat] ?? []);
     if (runs.length === 0 || runs.length < experiments.length) return undefined;
-    return forMetrics((metric) => {
+    const means = forMetrics((metric) => {
       const values = runs.flatMap((run) => run[metric] ?? []);
       return values.length < runs.length ? null : mean(values);
     });
+    return { ...means, failed: runs.some(({ failed }) => failed) };
   });
 }
 
@@ -121,6 +129,10 @@ function compared(arms: readonly Arm[], returns: Interval, runsOf: RunsOf) {
   const order = ['tuned' as const, ...names.filter((name) => name !== 'tuned')];
   const valuesOf = (arm: Arm['name'], metric: Metric) => runsOf(arm).map((run) => run?.[metric] ?? null);
   const returnsOf = (arm: Arm['name']) => valuesOf(arm, 'confirmed');
+  const failuresOf = (name: Arm['name']) => {
+    const over = runsOf(name).filter((run) => run !== undefined);
+    return { name, failed: over.filter(({ failed }) => failed).length, runs: over.length };
+  };
   return {
     arms: Object.fromEntries(
       names.map((name): [string, ArmSummaries] => [
@@ -132,16 +144,18 @@ function compared(arms: readonly Arm[], returns: Interval, runsOf: RunsOf) {
       ]),
     ),
     differences: order.flatMap((of, i) =>
-      order
-        .slice(i + 1)
-        .flatMap((against) => pairedDifference({ of, against }, returnsOf(of), returnsOf(against), returns)),
+      order.slice(i + 1).flatMap((against) => {
+        const reason = failuresDiffer([failuresOf(of), failuresOf(against)]);
+        const found = pairedDifference({ of, against }, returnsOf(of), returnsOf(against), returns);
+        return found.map((one) => withheld(one, reason));
+      }),
     ),
   };
 }
 
 /** Adds verdicts to the differences, corrected for multiple tests across all results. */
-function judged<R extends Pick<ReturnType<typeof compared>, 'differences'>>(results: readonly R[]) {
-  const found = judge(results.map(({ differences }) => differences));
+function withVerdicts<R extends Pick<ReturnType<typeof compared>, 'differences'>>(results: readonly R[]) {
+  const found = judged(results.map(({ differences }) => differences));
   return results.map((result, i) => ({ ...result, differences: found[i]! }));
 }
 

@@ -146,7 +146,7 @@ export function cautions({ arms, runs }: Evaluation): readonly string[] {
     const reasons = [...new Set(early.map(({ reason }) => reason))].join('; ');
     const counted: readonly [number, string][] = [
       [early.length, `${of} ended before the last iteration (${reasons}), so budgets differ`],
-      [without.length, `${of} found no policy to confirm; pairs with such runs are excluded`],
+      [without.length, `${of} failed; they count with the lowest confirmed return of their experiment`],
       [lost, `of its ${proposals} proposals got no answer because calls failed`],
     ];
     return counted.flatMap(([count, what]) => (count === 0 ? [] : [`${name}: ${count} ${what}`]));
@@ -157,7 +157,8 @@ export const tunedAgainstBase = ({ differences }: Pick<GroupResult, 'differences
   differences.find(({ of, against }) => of === 'tuned' && against === 'base');
 
 function conclude(scope: string, found: GroupDifference | undefined, quantity: string): Conclusion {
-  const { difference = null, verdict = 'not-comparable' } = found ?? {};
+  const { difference = null, reason, verdict = 'not-comparable' } = found ?? {};
+  if (reason !== undefined) return { scope, verdict: 'nothing', text: `There is no verdict: ${reason}.` };
   if (found === undefined || difference === null || verdict === 'not-comparable')
     return {
       scope,

@@ -62,10 +62,12 @@ export interface OnlineOutcome {
   readonly best: Pick<Evaluated, 'step' | 'meanReward'> | undefined;
   /** The last evaluation; undefined if there was none in this session. */
   readonly last: Evaluated | undefined;
+  /** The written parameters in fresh episodes, which no evaluation has used to choose them; undefined if interrupted. */
+  readonly confirmed: { readonly meanReward: number; readonly episodes: number } | undefined;
 }
 
 /** First spawn keys of the random streams. */
-const streams = { starts: 10, samples: 11, permutation: 12, heldOutStarts: 13, heldOutSamples: 14 } as const;
+const streams = { starts: 10, samples: 11, permutation: 12, heldOut: [13, 14], fresh: [15, 16] } as const;
 
 /** Reads the checkpoint if it exists, and reports the start. @throws UserError if it belongs to another run */
 export function startLearning(
@@ -95,9 +97,9 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
   const report = (event: TrainingEvent) => hooks.onEvent?.(event);
   let last: Evaluated | undefined;
   const evaluated = async (): Promise<TrainingEvent> => {
-    const { best, episodes, ...measured } = await evaluate(run, state, hooks);
-    last = measured;
-    return { kind: 'evaluation', ...measured, episodes, best };
+    const { best, episodes, ...figures } = await evaluate(run, state, hooks);
+    last = figures;
+    return { kind: 'evaluation', ...figures, episodes, best };
   };
   if (state.step === 0) {
     for (const baseline of (await task.baselines?.()) ?? [])
@@ -124,7 +126,26 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
     settings.result === 'last'
       ? { parameters: state.parameters, chosen: last }
       : { parameters: bestParameters(state), chosen: best };
-  return { ...written, step: state.step, ended, best, last };
+  const { groups, groupSize } = settings;
+  let confirmed: OnlineOutcome['confirmed'];
+  if (ended !== 'interrupted') {
+    const { values: returns } = await measured(run, written.parameters, streams.fresh);
+    const episodes = state.step * groups * groupSize;
+    report({ kind: 'final', step: written.chosen?.step ?? state.step, episodes, returns });
+    confirmed = { meanReward: mean(returns), episodes: returns.length };
+  }
+  return { ...written, step: state.step, ended, best, last, confirmed };
+}
+
+/** Plays held-out starts with these parameters; the streams determine starts and samples. */
+function measured(
+  { sampler, settings: { evaluation, seed }, task }: OnlineLearning,
+  parameters: readonly Parameter[],
+  [starts, samples]: readonly [number, number],
+) {
+  sampler.refresh(parameters);
+  const own = deriveSeeds(seed, [starts], evaluation.episodes);
+  return task.measure(sampler, own, deriveSeeds(seed, [samples], 1)[0]!);
 }
 
 /** The checkpoint stores the best mean reward as a loss, so its sign is reversed. */
@@ -190,21 +211,17 @@ export function statistics(groups: readonly Group[], returns: readonly (readonly
 
 /** Evaluates on the same held-out starts each time. Keeps the weights if no earlier evaluation was better. */
 async function evaluate(
-  { sampler, settings: { evaluation, seed }, task }: OnlineLearning,
+  run: OnlineLearning,
   state: TrainingState,
   hooks: OnlineHooks,
 ): Promise<Evaluated & { readonly best: boolean; readonly episodes: number }> {
   const { step } = state;
+  const { evaluation } = run.settings;
   const { episodes } = evaluation;
-  sampler.refresh(state.parameters);
-  const { samples, values, ...measured } = await task.measure(
-    sampler,
-    deriveSeeds(seed, [streams.heldOutStarts], episodes),
-    deriveSeeds(seed, [streams.heldOutSamples], 1)[0]!,
-  );
+  const { samples, values, ...figures } = await measured(run, state.parameters, streams.heldOut);
   const meanReward = mean(values);
   const best = keepBest(state, -meanReward, true);
   const margin = episodes < 2 ? 0 : (1.96 * standardDeviation(values)) / Math.sqrt(episodes);
   if (isSampled(step / evaluation.every)) hooks.onSamples?.(step, samples);
-  return { step, meanReward, margin, ...measured, episodes, best };
+  return { step, meanReward, margin, ...figures, episodes, best };
 }

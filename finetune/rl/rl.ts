@@ -3,6 +3,7 @@ import type { CommandContext } from '../../src/base/context.js';
 import { formatNumber, plural } from '../../src/base/text/numbers.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
+import { mean } from '../../src/statistics/descriptive.js';
 import { type DatasetLineage, playedLineage } from '../dataset/lineage.js';
 import { orOutOfMemory } from '../engine/training-session.js';
 import { policyChecks } from '../train/alarms.js';
@@ -35,10 +36,11 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
       limits: config.limits,
       train: (hooks) => learn(plan, hooks, context.milliseconds),
       dataset: ({ step }) => episodesOf(config, step),
-      summary: ({ best, last }) => ({
+      summary: ({ best, confirmed, last }) => ({
         meanReward: last?.meanReward ?? null,
         ...(last?.policyReturn !== undefined && { policyReturn: last.policyReturn }),
         best: best ?? null,
+        confirmed: confirmed ?? null,
       }),
       more: ({ ended, step }) =>
         config.result === 'last' && ended !== 'interrupted'
@@ -85,6 +87,8 @@ function lineOf(metric: Metric, { counted, measured }: ReturnType<typeof wordsOf
       return `${metric.totalSteps} updates of ${metric.episodes} episodes`;
     case 'evaluation':
       return `update ${metric.step}  ${measured} ${formatNumber(metric.meanReward, 4)} ± ${formatNumber(metric.margin ?? 0, 2)} over ${plural(metric.episodes, counted)}${metric.policyReturn === undefined ? '' : `, mean return of the proposed policies ${formatNumber(metric.policyReturn, 4)}`}${metric.best ? ', the best so far' : ''}`;
+    case 'final':
+      return `confirmed  ${measured} ${formatNumber(mean(metric.returns), 4)} over ${plural(metric.returns.length, counted)} that were used for nothing else`;
     case 'baseline':
       return `${metric.label}: mean best return per run ${formatNumber(metric.bestReturn ?? Number.NaN, 4)}`;
     default:

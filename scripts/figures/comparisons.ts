@@ -3,7 +3,15 @@
  * Run: npx tsx scripts/figures/comparisons.ts [--page]
  */
 import { publish, readRows, tableOf } from './rows.js';
-import { type Constants, constants, type Difference, differenceOf, normalised } from './statistics.js';
+import {
+  bold,
+  constants,
+  type Difference,
+  differenceOf,
+  normalised,
+  scaleText,
+  withBold,
+} from './statistics.js';
 
 const tasks = [
   'CartPole',
@@ -37,9 +45,6 @@ interface Row {
   readonly return: number;
 }
 
-/** Normalised return, clipped at −1: an Acrobot that never swings up has −33; one such run would decide the mean. */
-const shown = (value: number, own: Constants) => Math.max(-1, normalised(value, own));
-
 /** Selects rows: a model and an arm, or the number of evaluations of a baseline and its name. */
 type Who = readonly [model: string, arm: string];
 
@@ -54,7 +59,7 @@ function difference(rows: readonly Row[], [model, arm]: Who, [otherModel, otherA
     const other = theirs.get(`${row.task} ${row.seed}`);
     if (row.with !== model || row.arm !== arm || other === undefined) continue;
     const own = constants[row.task]!;
-    const paired = shown(row.return, own) - shown(other.return, own);
+    const paired = normalised(row.return, own) - normalised(other.return, own);
     found.set(row.task, [...(found.get(row.task) ?? []), paired]);
   }
   return differenceOf(found);
@@ -62,8 +67,11 @@ function difference(rows: readonly Row[], [model, arm]: Who, [otherModel, otherA
 
 const signed = (value: number) => `${value > 0 ? '+' : ''}${value.toFixed(2).replace('-', '−')}`;
 
+/** All differences of the page, in the order in which their cells are made. */
+const tested: Difference[] = [];
+
 /**
- * Bold if the interval excludes 0.
+ * See `withBold`.
  * @param of number of tasks that the model plays; a cell with fewer tasks states their number
  */
 function cellOf(found: Difference | undefined, of = 1): string {
@@ -71,7 +79,7 @@ function cellOf(found: Difference | undefined, of = 1): string {
   const [low, high] = found.interval;
   const value = signed(found.difference);
   const part = found.tasks < of ? `; ${found.tasks} of ${of} tasks` : '';
-  return `${low > 0 || high < 0 ? `**${value}**` : value} [${signed(low)}, ${signed(high)}]${part}`;
+  return `${bold(value, found, tested)} [${signed(low)}, ${signed(high)}]${part}`;
 }
 
 const tasksOf = (rows: readonly Row[], model: string) =>
@@ -127,11 +135,12 @@ function comparisonReport(rows: readonly Row[]): string {
     ['arm', ...compared.map(heading)],
     [...gains, ['critic, compared with hill climbing in its place', ...critics]],
   );
+  const tasksApart = compared.map((model) => byTask(rows, model));
   return [
-    `### Compared with the plain run\n\nMean difference in normalised return over tasks (0: random search at 100 evaluations; 1: the best known; clipped at −1), with a 95 % interval from resampling seeds within tasks. ${counted.join('; ')}.\n\n${gained}`,
+    `### Compared with the plain run\n\nMean difference in normalised return over tasks (${scaleText}), with the 95 % interval from the seeds within each task. Bold: evident on these tasks (the interval excludes 0, and p < 0.05 after Holm's correction for the ${tested.length} differences of this page). ${counted.join('; ')}.\n\n${gained}`,
     ...beside,
-    ...compared.map((model) => byTask(rows, model)),
+    ...tasksApart,
   ].join('\n');
 }
 
-publish('docs/results/ablations.md', comparisonReport(readRows<Row>('comparisons')));
+publish('docs/results/ablations.md', withBold(comparisonReport(readRows<Row>('comparisons')), tested));

@@ -20,8 +20,8 @@ import { played } from '../../src/rollout/played.js';
 import { bestEntries } from '../../src/rollout/replay-buffer.js';
 import { selectionBudget } from '../../src/runs/events.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
+import { interval95 } from '../../src/statistics/bootstrap.js';
 import { firstLargest, largest, mean, quantile } from '../../src/statistics/descriptive.js';
-import { meanInterval95 } from '../../src/statistics/distributions.js';
 import { halve, mostWithin } from '../../src/statistics/halving.js';
 import { noiseFloor, spreadOf } from '../../src/statistics/noise-floor.js';
 import { readSources } from '../../src/studies/audit/source.js';
@@ -118,7 +118,12 @@ async function* simulated(): AsyncGenerator<Simulated> {
       for (const [i, { episodes, loss, of }] of gains.entries())
         yield {
           ...({ kind: 'simulation', search, noise, candidates: compared[i]! } as const),
-          ...{ gain: mean(of), interval: meanInterval95(of), losses: [mean(oldLoss), mean(loss)], episodes },
+          ...{
+            gain: mean(of),
+            interval: interval95([{ values: of }], 'student')!,
+            losses: [mean(oldLoss), mean(loss)],
+            episodes,
+          },
         };
     }
 }
@@ -273,7 +278,7 @@ function figures(rows: readonly (Simulated | Floor | Played)[]): string {
         task,
         fixed(mean(own.map(({ old }) => old)), 3),
         fixed(mean(own.map(({ chosen }) => chosen)), 3),
-        `${fixed(mean(differences), 3)} ${between(meanInterval95(differences), 3)}`,
+        `${fixed(mean(differences), 3)} ${between(interval95([{ values: differences }])!, 3)}`,
         fixed(mean(own.map(({ finalists }) => finalists)), 1),
         fixed(mean(own.map(({ episodes }) => episodes)), 0),
       ];

@@ -4,9 +4,9 @@
  */
 import { groupedBy } from '../../src/base/grouped.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
-import { clipped } from '../../src/statistics/bootstrap.js';
+import { clipped, interval95, unseenIn } from '../../src/statistics/bootstrap.js';
 import { largest, mean, standardDeviation } from '../../src/statistics/descriptive.js';
-import { meanInterval95, studentQuantile975 } from '../../src/statistics/distributions.js';
+import { studentQuantile975 } from '../../src/statistics/distributions.js';
 import { drawChart } from './chart.js';
 import { relayFigures } from './relay.js';
 import { publish, readRows, tableOf } from './rows.js';
@@ -65,7 +65,10 @@ const chosen = (own: readonly (ModelRun | Search)[], proposals: number) =>
 function estimate(environment: string, values: readonly number[]) {
   const centre = mean(values);
   const range = returnRange({ id: environment, options: {} }, { maxSteps: 1000 });
-  return { centre, interval: clipped(meanInterval95(values), range, centre) };
+  return {
+    centre,
+    interval: clipped(interval95([{ values, unseen: unseenIn(values, range) }]), range, centre),
+  };
 }
 
 function reached(environment: string, own: readonly (ModelRun | Search)[]): string {
@@ -83,12 +86,16 @@ function reached(environment: string, own: readonly (ModelRun | Search)[]): stri
     series: sorted.map(({ at, label }) => ({
       label,
       values: at.map(({ centre }) => centre),
-      intervals: at.map(({ interval }) => interval),
+      intervals: at.map(({ centre, interval }) => interval ?? ([centre, centre] as const)),
     })),
   });
   const cells = sorted.map(({ at, label, runs }) => [
     `${label}, ${runs} runs`,
-    ...at.map(({ centre, interval: [low, high] }) => `${number(centre)} [${number(low)}, ${number(high)}]`),
+    ...at.map(({ centre, interval }) =>
+      interval === null
+        ? number(centre)
+        : `${number(centre)} [${interval.map((end) => number(end)).join(', ')}]`,
+    ),
   ]);
   return `![${environment}: best policy so far](../pictures/${picture})\n\n${tableOf(['proposals', ...budgets.map(String)], cells)}`;
 }

@@ -5,7 +5,6 @@
 import { mean, sum } from '../../src/statistics/descriptive.js';
 import { shareInterval95 } from '../../src/statistics/distributions.js';
 import { publish, readRows, tableOf } from './rows.js';
-import { bootstrapWithin, constants, normalised } from './statistics.js';
 
 const models = ['smollm2', 'qwen0.5', 'qwen1.5'];
 const sets = ['semantic', 'numeric', 'compact'];
@@ -36,13 +35,7 @@ interface Row {
   readonly beaten?: number;
   /** Wall time of all calls. */
   readonly seconds: number;
-  /** Mean return of the best policy on 100 fresh episodes; absent if no proposal was accepted. */
-  readonly return?: number;
 }
-
-/** Normalised return, clipped at −1, so that one policy that never moves doesn't decide the mean. */
-const scoreOf = ({ return: value, task }: Row) =>
-  value === undefined ? undefined : Math.max(-1, normalised(value, constants[task]!));
 
 const percent = (value: number) => `${Math.round(100 * value)} %`;
 
@@ -50,20 +43,6 @@ function shareText(part: number, whole: number): string {
   if (whole === 0) return '–';
   const [low, high] = shareInterval95(part, whole);
   return `${percent(part / whole)} [${Math.round(100 * low)}, ${Math.round(100 * high)}]`;
-}
-
-function returnText(rows: readonly Row[]): string {
-  const byTask = new Map<string, number[]>();
-  for (const row of rows) {
-    const score = scoreOf(row);
-    if (score !== undefined) byTask.set(row.task, [...(byTask.get(row.task) ?? []), score]);
-  }
-  const lists = [...byTask.values()];
-  if (lists.length === 0) return '–';
-  const value = mean(lists.map(mean)).toFixed(2);
-  if (lists.every(({ length }) => length < 2)) return value;
-  const [low, high] = bootstrapWithin(lists);
-  return `${value} [${low.toFixed(2)}, ${high.toFixed(2)}]`;
 }
 
 const total = (
@@ -81,7 +60,6 @@ const figures = (rows: readonly Row[]): readonly string[] => {
     shareText(total(rows, 'first'), iterations!),
     shareText(total(rows, 'repeats'), calls!),
     shareText(total(rows, 'improving'), evaluated!),
-    returnText(rows),
     calls === 0 ? '–' : (total(rows, 'seconds') / calls!).toFixed(1),
   ];
 };
@@ -92,7 +70,6 @@ const columns = [
   'valid at once',
   'replies that repeat',
   'proposals that improve',
-  'return',
   's a call',
 ];
 
@@ -143,6 +120,6 @@ const failed = ({ failures, repeats }: Row) => repeats + sum(Object.values(failu
 
 const rows = readRows<Row>('real-models');
 const names = [...new Set(rows.map(({ task }) => task))];
-const note = `Tasks: ${names.join(', ')}. Shares with exact 95 % intervals. Return: mean over tasks of the best policy on 100 fresh episodes, normalised (0: random search with 100 evaluations; 1: the best known; cut at −1), with a 95 % interval from seeds resampled within tasks.`;
+const note = `Tasks: ${names.join(', ')}. Shares with exact 95 % intervals over iterations or replies (Clopper and Pearson). Tasks have one or two seeds, too few for intervals of returns, so the table has none.`;
 const text = `${note}\n\n${defaults(rows)}\n### Settings compared\n\nEight proposals for one prompt after ten random policies, twice, without corrections.\n\n${comparedArms(readRows<Row>('real-models-groups'))}`;
 publish('docs/results/real-models.md', text);

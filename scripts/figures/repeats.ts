@@ -3,9 +3,11 @@
  * Run: npx tsx scripts/figures/repeats.ts [--page]
  */
 import { groupedBy } from '../../src/base/grouped.js';
+import { interval95 } from '../../src/statistics/bootstrap.js';
 import { mean, sum } from '../../src/statistics/descriptive.js';
-import { meanInterval95 } from '../../src/statistics/distributions.js';
+import { signFlipTest } from '../../src/statistics/tests.js';
 import { publish, readRows, tableOf } from './rows.js';
+import { bold, type Difference, withBold } from './statistics.js';
 
 interface Row {
   readonly model: string;
@@ -27,14 +29,16 @@ const plain: Arm = { repeats: 'parameters', scores: 'exact' };
 const behaviour: Arm = { ...plain, repeats: 'behaviour' };
 const rounded: Arm = { ...plain, scores: 'rounded' };
 
-/** A mean with its 95% interval (Student's t), bold if it excludes 0; only the mean of fewer than three values. */
+const tested: Pick<Difference, 'interval' | 'p'>[] = [];
+
+/** A mean with its 95% interval over seeds; only the mean of fewer than three values. */
 function withInterval(values: readonly number[], digits: number): string {
   if (values.length === 0) return '';
   const text = (value: number) => value.toFixed(digits).replace('-', '−');
-  if (values.length < 3) return text(mean(values));
-  const [low, high] = meanInterval95(values);
-  const shown = `${text(mean(values))} [${text(low)}, ${text(high)}]`;
-  return low > 0 || high < 0 ? `**${shown}**` : shown;
+  const interval = interval95([{ values }]);
+  if (interval === null) return text(mean(values));
+  const shown = `${text(mean(values))} [${text(interval[0])}, ${text(interval[1])}]`;
+  return bold(shown, { interval, p: signFlipTest(values) }, tested);
 }
 
 function lineOf(own: readonly Row[]): readonly string[] {
@@ -78,4 +82,4 @@ const header = [
   'rounded',
 ];
 const groups = groupedBy(readRows<Row>('repeats'), ({ environment, model }) => `${model}|${environment}`);
-publish('docs/results/repeats.md', tableOf(header, [...groups.values()].map(lineOf)));
+publish('docs/results/repeats.md', withBold(tableOf(header, [...groups.values()].map(lineOf)), tested));

@@ -1,25 +1,44 @@
 /** Statistics of stored rows: normalised returns, and paired differences over tasks with their uncertainty. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { packageRoot } from '../../src/base/package.js';
-import { createGenerator } from '../../src/base/random/generator.js';
-import type { Interval } from '../../src/statistics/bootstrap.js';
-import { mean, quantile, sum } from '../../src/statistics/descriptive.js';
+import { groupedBy } from '../../src/base/grouped.js';
+import { type Interval, interval95 } from '../../src/statistics/bootstrap.js';
+import { ascending, mean, quantile, sum } from '../../src/statistics/descriptive.js';
+import { holmAdjusted, signFlipTest, significance } from '../../src/statistics/tests.js';
+import { readRows } from './rows.js';
 
-/** Fixed before any comparison: `low` is random search's mean at 100 evaluations, `high` the best of a long search. */
 export interface Constants {
   readonly low: number;
   readonly high: number;
 }
 
-/** The constants of tasks that several measurements share. */
-export const constants = JSON.parse(
-  readFileSync(join(packageRoot(), 'bench', 'embedded-constants.json'), 'utf8'),
-) as Readonly<Record<string, Constants>>;
+/** The arms without a falsified history or a filter, which have 40 runs on every task. */
+const measured = ['random', 'hill', 'mix', 'cma', 'gp', 'model'];
 
-/** Maps `low` to 0 and `high` to 1; clipped above but not below. */
+/**
+ * The scale of a task, from the runs of the embedded model and its baselines at 100 evaluations: `low` is the mean of
+ * random search (40 runs), `high` the return that one in twenty of all runs exceeds (240 runs).
+ */
+export const constants: Readonly<Record<string, Constants>> = Object.fromEntries(
+  [
+    ...groupedBy(
+      readRows<{ task: string; arm: string; at: readonly number[] }>('embedded').filter(
+        ({ arm, task }) => measured.includes(arm) && !task.includes(':'),
+      ),
+      ({ task }) => task,
+    ),
+  ].map(([task, own]) => {
+    const returns = (of: typeof own) => of.map(({ at }) => at[2]!);
+    const low = mean(returns(own.filter(({ arm }) => arm === 'random')));
+    return [task, { low, high: quantile(ascending(returns(own)), 0.95) }];
+  }),
+);
+
+/** What a normalised return means, for the pages that show one. */
+export const scaleText =
+  '0: the mean of random search at 100 evaluations, over 40 runs; 1: the return that one in twenty of 240 runs by all methods exceeds; clipped at −1 and 1';
+
+/** Maps `low` to 0 and `high` to 1. Clipped at −1 and 1, so that one run or one task doesn't decide a mean. */
 export const normalised = (value: number, { high, low }: Constants): number =>
-  Math.min(1, (value - low) / (high - low));
+  Math.max(-1, Math.min(1, (value - low) / (high - low)));
 
 /** Differences by task, one per seed. */
 export type Pairs = ReadonlyMap<string, readonly number[]>;
@@ -29,15 +48,15 @@ export interface Difference {
   readonly pairs: number;
   /** Mean over tasks of the means of their pairs. */
   readonly difference: number;
-  /** 95% interval from resampling seeds within each task: the uncertainty due to the choice of seeds. */
+  /** 95% interval from the seeds within each task (`interval95`). */
   readonly interval: Interval;
   /** Share of pairs above 0, averaged over tasks; ties count half. */
   readonly wins: number;
-  /** Two-sided p-value from flipping the signs of the tasks' means: whether the difference holds for other tasks. */
+  /** Two-sided p-value of `signFlipTest` over the pairs, weighted as in the mean: about these tasks. */
   readonly p: number;
+  /** The same over the tasks' means: whether the difference would hold for other tasks. */
+  readonly pOverTasks: number;
 }
-
-const resamples = 10_000;
 
 /** Tasks with fewer runs are skipped, because they don't show how much their runs vary. */
 export const fewestRuns = 5;
@@ -51,44 +70,37 @@ export function differenceOf(pairs: Pairs): Difference | undefined {
     tasks: lists.length,
     pairs: sum(lists.map(({ length }) => length)),
     difference: mean(means),
-    interval: bootstrapWithin(lists),
+    interval: meanOverTasks95(lists)!,
     wins: mean(lists.map((list) => mean(list.map((value) => (Math.sign(value) + 1) / 2)))),
-    p: signFlip(means),
+    p: signFlipTest(lists.flatMap((list) => list.map((value) => value / list.length))),
+    pOverTasks: signFlipTest(means),
   };
 }
 
-/** Bootstrap percentiles of the mean of the lists' means, resampling within lists. Deterministic. */
-export function bootstrapWithin(lists: readonly (readonly number[])[]): Interval {
-  const random = createGenerator(0);
-  const drawn = Array.from({ length: resamples }, () => {
-    let total = 0;
-    for (const list of lists) {
-      let part = 0;
-      for (let i = 0; i < list.length; i++) part += list[random.integers(0, list.length)]!;
-      total += part / list.length;
-    }
-    return total / lists.length;
-  }).toSorted((a, b) => a - b);
-  return [quantile(drawn, 0.025), quantile(drawn, 0.975)];
-}
-
-/** Maximum number of values whose signs are flipped in all ways. */
-const mostFlipped = 20;
+/** 95% interval of the mean of the lists' means, from the values within lists; null below three values in a list. */
+export const meanOverTasks95 = (lists: readonly (readonly number[])[]): Interval | null =>
+  interval95(lists.map((values) => ({ values, weight: 1 / lists.length })));
 
 /**
- * Of all ways to flip the values' signs, the share that gives a mean at least as far from 0 as the actual one.
- * @throws RangeError for more than 20 values
+ * Which differences of a page are evident: those whose interval excludes 0, with p < 0.05 after Holm's correction for
+ * all of them.
  */
-export function signFlip(values: readonly number[]): number {
-  const n = values.length;
-  if (n > mostFlipped) throw new RangeError(`${n} values`);
-  // Allow for rounding: a sum depends slightly on the order of its terms.
-  const reached = Math.abs(sum(values)) * (1 - 1e-12);
-  let asFar = 0;
-  for (let flips = 0; flips < 2 ** n; flips++) {
-    let total = 0;
-    for (let i = 0; i < n; i++) total += flips & (1 << i) ? -values[i]! : values[i]!;
-    if (Math.abs(total) >= reached) asFar++;
-  }
-  return asFar / 2 ** n;
+export function evident(all: readonly Pick<Difference, 'interval' | 'p'>[]): readonly boolean[] {
+  const adjusted = holmAdjusted(all.map(({ p }) => p));
+  return all.map(({ interval: [low, high] }, i) => adjusted[i]! < significance && (low > 0 || high < 0));
+}
+
+/** Marks the cell of a difference for `withBold`. */
+export function bold(
+  text: string,
+  difference: Pick<Difference, 'interval' | 'p'>,
+  tested: (typeof difference)[],
+): string {
+  return `{${tested.push(difference) - 1}|${text}}`;
+}
+
+/** Makes the marked cells of evident differences bold, corrected for all of the page. */
+export function withBold(text: string, tested: readonly Pick<Difference, 'interval' | 'p'>[]): string {
+  const isEvident = evident(tested);
+  return text.replaceAll(/\{(\d+)\|(.*?)\}/g, (_, i, cell) => (isEvident[Number(i)] ? `**${cell}**` : cell));
 }

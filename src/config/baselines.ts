@@ -18,12 +18,10 @@ const cmaEsSchema = z.strictObject({
   provider: z.literal('cma-es').describe('Baseline: covariance matrix adaptation evolution strategy'),
   sigma: positive
     .optional()
-    .describe(
-      'Initial standard deviation, in parameter units (default: a third of the range, with 6 candidates per generation)',
-    ),
+    .describe('Initial standard deviation, in parameter units (default: a third of the range)'),
   population: count(2)
     .optional()
-    .describe('Candidates per generation (default if sigma is set: 4 + ⌊3 ln n⌋ for n parameters)'),
+    .describe('Candidates per generation (default: 6), rounded up to whole iterations'),
   start: z
     .enum(['best', 'centre'])
     .optional()

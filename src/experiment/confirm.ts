@@ -9,9 +9,8 @@ import { type BufferEntry, bestEntries } from '../rollout/replay-buffer.js';
 import { type Confirmation, type Noise, selectionBudget } from '../runs/events.js';
 import { programFailureText } from '../runs/failure-text.js';
 import { placeName } from '../runs/summary.js';
-import { clipped } from '../statistics/bootstrap.js';
+import { clipped, interval95 } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
-import { meanInterval95 } from '../statistics/distributions.js';
 import { halve, mostWithin } from '../statistics/halving.js';
 import { episodesToConfirm, nearBest, noiseFloor, spreadOf } from '../statistics/noise-floor.js';
 import type { Experiment } from './parts.js';
@@ -46,7 +45,7 @@ export async function measureNoise(experiment: Experiment, signal: AbortSignal, 
   return { best: found.slice(0, count), floor };
 }
 
-/** @returns undefined if there is nothing to confirm, every program fails, or the signal aborts */
+/** @returns undefined if there is nothing to confirm, the chosen program fails, or the signal aborts */
 export async function confirmBest(
   experiment: Experiment,
   given: ConfirmationConfig,
@@ -87,7 +86,7 @@ async function confirmed(
       ...{ stage, iteration, candidate, parameters },
       ...(program !== undefined && { program }),
       ...{ observed: score, mean: centre },
-      ci95: clipped(meanInterval95(returns), range, centre),
+      ci95: clipped(interval95([{ values: returns }], 'student'), range, centre),
       episodes: returns.length,
     };
     log.emit({ kind: 'confirmed', confirmation, of });
@@ -112,9 +111,9 @@ async function confirmed(
     (entry, first, count) => returnsOf(entry, seeds.slice(first, first + count)),
     (entry, returns) => report(entry, 'selection', returns),
   );
-  for (const entry of ranked) {
-    const returns = await returnsOf(entry, confirmationSeeds(config.seed, 'final', episodes));
-    if (returns !== undefined) return report(entry, 'final', returns);
-  }
-  return undefined;
+  const [chosen] = ranked;
+  if (chosen === undefined) return undefined;
+  // If it fails now, that is the result: choosing another one would hide the failure.
+  const returns = await returnsOf(chosen, confirmationSeeds(config.seed, 'final', episodes));
+  return returns && report(chosen, 'final', returns);
 }

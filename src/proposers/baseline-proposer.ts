@@ -17,8 +17,8 @@ import {
   seenBeside,
 } from './proposer.js';
 
-export function baselineProposer(config: BaselineConfig): Proposer {
-  const baseline = createBaseline(config);
+export function baselineProposer(config: BaselineConfig, candidates?: number): Proposer {
+  const baseline = createBaseline(config, candidates);
   return {
     id: `baseline/${config.provider}`,
     model: undefined,

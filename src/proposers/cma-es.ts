@@ -59,13 +59,15 @@ interface Search {
 
 /**
  * Starts at the best point of the warm-up, or at the centre of the range if there is no warm-up or the config says so.
- * The distribution is updated after every `population` evaluations, from the samples as rounded to allowed values. If
+ * The distribution is updated after every generation, from the samples as rounded to allowed values. A generation is whole
+ * iterations, because all samples of an iteration come from one distribution. If
  * it becomes degenerate, or as narrow as the grid of values without finding anything better, the search restarts from a
  * random point.
+ * @param candidates number of proposals of an iteration
  */
-export function createCmaEs(config: CmaEsConfig): Baseline {
+export function createCmaEs(config: CmaEsConfig, candidates = 1): Baseline {
   const fold = foldHistory<Search>(
-    (task) => startSearch(task, config),
+    (task) => startSearch(task, config, candidates),
     (search, evaluated, index) => {
       search.seen.add(vectorKey(evaluated.parameters));
       if (index < search.task.warmup) {
@@ -101,18 +103,18 @@ export function createCmaEs(config: CmaEsConfig): Baseline {
   };
 }
 
-/** Defaults if sigma isn't set, tuned as described in docs/results/tasks.md; `share` is sigma as a share of the range. */
+/** Defaults, tuned as described in docs/results/tasks.md; `share` is sigma as a share of the range. */
 const tuned = { share: 1 / 3, population: 6 } as const;
 
-function startSearch(task: Task, config: CmaEsConfig): Search {
+function startSearch(task: Task, config: CmaEsConfig, candidates: number): Search {
   const { count, low, high } = task.parameters;
   const sigma = config.sigma ?? tuned.share * (high - low);
-  const usual = config.sigma === undefined ? tuned.population : 4 + Math.floor(3 * Math.log(count));
+  const population = candidates * Math.ceil((config.population ?? tuned.population) / candidates);
   return {
     task,
     sigma,
     grid: createValueGrid(task.parameters),
-    strategy: strategyFor(count, config.population ?? usual),
+    strategy: strategyFor(count, population),
     seen: new Set(),
     warmupBest: Number.NEGATIVE_INFINITY,
     distribution: createDistribution(Array<number>(count).fill((low + high) / 2), sigma),
@@ -225,7 +227,7 @@ function strategyFor(n: number, population: number): Strategy {
   const effectiveParents = sum(parents) ** 2 / sum(parents.map((w) => w ** 2));
   const effectiveRest = sum(rest) ** 2 / sum(rest.map((w) => w ** 2));
 
-  // The diagonal has fewer values, so it can be learnt faster (Ros and Hansen).
+  // The diagonal has fewer values, so it can be learned faster (Ros and Hansen).
   const speed = n > fullCovarianceLimit ? (n + 2) / 3 : 1;
   const rankOneRate = speed * (2 / ((n + 1.3) ** 2 + effectiveParents));
   const rankMuRate = Math.min(

@@ -5,14 +5,15 @@ import { createGp } from './gp.js';
 import { createHillClimb, createMix, createRandomSearch } from './local-search.js';
 import { createGenetic } from './programs.js';
 
-export function createBaseline(config: BaselineConfig): Baseline {
+/** @param candidates number of proposals of an iteration */
+export function createBaseline(config: BaselineConfig, candidates?: number): Baseline {
   switch (config.provider) {
     case 'random':
       return createRandomSearch();
     case 'hill-climb':
       return createHillClimb(config);
     case 'cma-es':
-      return createCmaEs(config);
+      return createCmaEs(config, candidates);
     case 'mix':
       return createMix();
     case 'gp':

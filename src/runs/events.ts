@@ -48,7 +48,7 @@ export interface Confirmation extends Candidate {
   readonly observed: number;
   readonly mean: number;
   /** 95% interval of the mean. */
-  readonly ci95: readonly [number, number];
+  readonly ci95: readonly [number, number] | null;
   readonly episodes: number;
 }
 

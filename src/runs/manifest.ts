@@ -117,7 +117,11 @@ export const manifestShape = z.looseObject({
   iterations: z.looseObject({ done: z.number(), of: z.number() }),
   best: z.looseObject({ iteration: z.number(), candidate: z.number(), return: z.number() }).optional(),
   confirmations: z.array(
-    z.looseObject({ stage: z.string(), mean: z.number(), ci95: z.tuple([z.number(), z.number()]) }),
+    z.looseObject({
+      stage: z.string(),
+      mean: z.number(),
+      ci95: z.tuple([z.number(), z.number()]).nullable(),
+    }),
   ),
   noise: z.looseObject({ floor: z.number(), episodes: z.number(), lead: z.number() }).optional(),
   usage: z.looseObject({ calls: z.number(), promptTokens: z.number(), completionTokens: z.number() }),

@@ -1,22 +1,79 @@
 /**
- * Bootstrap intervals for small numbers of runs. The methods were chosen by their coverage in simulations with 5 to 20
- * runs (docs/log): the plain percentile interval of a mean covers only 72 to 94%, not 95%.
+ * 95% intervals of samples. The methods were chosen by their coverage for the returns of our tasks
+ * (`scripts/figures/coverage.ts`; docs/explanation/verdicts.md shows it): the plain percentile interval of a mean covers 72 to 94%.
  */
 import { createGenerator } from '../base/random/generator.js';
-import { ascending, interquartileMean, mean, median, quantile, standardDeviation } from './descriptive.js';
+import {
+  ascending,
+  interquartileMean,
+  largest,
+  mean,
+  median,
+  quantile,
+  standardDeviation,
+  sum,
+} from './descriptive.js';
 import { normalTail, studentQuantile975 } from './distributions.js';
 
 export type Interval = readonly [number, number];
 
 export const unbounded: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
 
-/** Clips an interval to the possible range, but never excludes `centre`. */
-export function clipped([low, high]: Interval, [least, most]: Interval, centre: number): Interval {
-  return [Math.max(low, Math.min(least, centre)), Math.min(high, Math.max(most, centre))];
+/** Clips an interval to the possible range, but never excludes `centre`; null stays null. */
+export function clipped<I extends Interval | null>(interval: I, [least, most]: Interval, centre: number) {
+  if (interval === null) return interval;
+  const [low, high] = interval;
+  return [Math.max(low, Math.min(least, centre)), Math.min(high, Math.max(most, centre))] as const;
 }
 
 /** Range of possible differences between two values in the given range. */
 export const differenceRange = ([least, most]: Interval): Interval => [least - most, most - least];
+
+/** Where values may lie that a sample doesn't show, although they can't be ruled out; `unknown`: anywhere. */
+export type Unseen = { readonly low?: number; readonly high?: number } | 'unknown';
+
+/** A share of a fifth that differs from the others stays unseen in 4% of samples of this size. */
+export const fewestIfTied = 14;
+
+/**
+ * If at least a fifth of the values are at a bound of their range (within 1% of it), other values may be at the other
+ * bound: if six runs solve a task, one in ten may still fail. If a bound is unknown, values are suspicious if at least
+ * half of them are equal, and there are fewer than 14.
+ */
+export function unseenIn(values: readonly number[], [least, most]: Interval): Unseen {
+  const share = (bound: number, tolerance: number) =>
+    values.filter((value) => Math.abs(value - bound) <= tolerance).length / values.length;
+  if (Number.isFinite(most - least)) {
+    const isAt = (bound: number) => share(bound, 0.01 * (most - least)) >= 0.2;
+    return { ...(isAt(most) && { low: least }), ...(isAt(least) && { high: most }) };
+  }
+  const ties =
+    values.length < fewestIfTied && values.some((value) => share(value, 1e-10 * Math.abs(value)) >= 0.5);
+  return ties ? 'unknown' : {};
+}
+
+/** Where the difference of pairs may lie if a value of one side is unseen and the other side is as usual. */
+export function unseenInPairs(a: readonly number[], b: readonly number[], range: Interval): Unseen {
+  const [ofA, ofB] = [unseenIn(a, range), unseenIn(b, range)];
+  if (ofA === 'unknown' || ofB === 'unknown') return 'unknown';
+  const { low = Number.POSITIVE_INFINITY, high = Number.NEGATIVE_INFINITY } = ofA;
+  const lowest = Math.min(low - mean(b), mean(a) - (ofB.high ?? Number.NEGATIVE_INFINITY));
+  const highest = Math.max(high - mean(b), mean(a) - (ofB.low ?? Number.POSITIVE_INFINITY));
+  return {
+    ...(Number.isFinite(lowest) && { low: lowest }),
+    ...(Number.isFinite(highest) && { high: highest }),
+  };
+}
+
+/** Independent values, of runs, pairs or episodes. Their mean counts with the weight, by default 1. */
+export interface Stratum {
+  readonly values: readonly number[];
+  readonly weight?: number;
+  readonly unseen?: Unseen;
+}
+
+/** The fewest values of a stratum: two can't show how much values vary. */
+export const fewestForInterval = 3;
 
 const resamples = 2000;
 
@@ -27,25 +84,104 @@ const fewestToStudentise = 10;
 const leastSpread = 0.1;
 
 /**
- * 95% interval of the mean: mean ± q·s/√n. With ten or more values, q is the 0.95 quantile of |t| over resamples
- * (the symmetric studentised bootstrap, Hall 1988). With fewer values, or if at least one in twenty resamples is
- * nearly constant (because most values are equal), q comes from Student's t. Both ends equal the mean for fewer than
- * two values or if all values are equal. Deterministic.
+ * The one 95% interval of the sum of weighted means, for a mean, a difference of two groups, or a mean over tasks.
+ * It resamples the values within each stratum, never the strata. It is null if a stratum has fewer than three values, or
+ * unseen ones anywhere.
+ *
+ * The interval is mean ± q·s. For one stratum of ten or more values, q is the 0.95 quantile of |t| over
+ * resamples (the symmetric studentised bootstrap, Hall 1988). Otherwise, or if at least one in twenty
+ * resamples is nearly constant (because most values are equal), q comes from Student's t with the degrees of freedom of
+ * Welch and Satterthwaite. If values may be unseen, the Bayesian bootstrap (Rubin 1981) of the values and one at the
+ * bound widens it; for shares, that is the exact interval of Clopper and Pearson. Deterministic.
+ * @param by `student`: always Student's t, for the many episodes of a policy
  */
-export const bootstrapMean95 = (values: readonly number[]): Interval =>
-  remembered('mean', values, () => studentisedMean95(values));
-
-function studentisedMean95(values: readonly number[]): Interval {
-  const centre = mean(values);
-  const error = standardError(values);
-  if (!(error > 0)) return [centre, centre];
-  const factor = studentisedQuantile(values, centre);
-  const half = (Number.isFinite(factor) ? factor : studentQuantile975(values.length - 1)) * error;
-  return [centre - half, centre + half];
+export function interval95(
+  strata: readonly Stratum[],
+  by: 'bootstrap' | 'student' = 'bootstrap',
+): Interval | null {
+  if (strata.length === 0) return null;
+  if (strata.some(({ unseen, values }) => values.length < fewestForInterval || unseen === 'unknown'))
+    return null;
+  return remembered(JSON.stringify([strata, by]), () => intervalOf(strata, by));
 }
 
-function studentisedQuantile(values: readonly number[], centre: number): number {
+function intervalOf(strata: readonly Stratum[], by: 'bootstrap' | 'student'): Interval {
+  const centre = sum(strata.map(({ values, weight = 1 }) => weight * mean(values)));
+  const { degrees, error } = spreadOf(strata);
+  let [low, high] = [centre, centre];
+  if (error > 0) {
+    const factor =
+      by === 'bootstrap' && strata.length === 1 ? studentisedQuantile(strata[0]!.values) : Number.NaN;
+    const half = (Number.isFinite(factor) ? factor : studentQuantile975(degrees)) * error;
+    [low, high] = [centre - half, centre + half];
+  }
+  for (const [side, q] of [
+    ['low', 0.025],
+    ['high', 0.975],
+  ] as const) {
+    if (strata.every((one) => unseenAt(one, side) === undefined)) continue;
+    const end = quantile(ascending(withUnseen(strata, side)), q);
+    [low, high] = [Math.min(low, end), Math.max(high, end)];
+  }
+  return [low, high];
+}
+
+/** Where unseen values lower (or raise) the sum. */
+function unseenAt({ unseen = {}, weight = 1 }: Stratum, side: 'low' | 'high'): number | undefined {
+  if (unseen === 'unknown') return undefined;
+  return weight > 0 === (side === 'low') ? unseen.low : unseen.high;
+}
+
+/** Draws of the sum from the Bayesian bootstrap. */
+function withUnseen(strata: readonly Stratum[], side: 'low' | 'high'): number[] {
+  const totals = new Array<number>(resamples).fill(0);
+  for (const [index, one] of strata.entries()) {
+    const all = [...one.values, unseenAt(one, side) ?? []].flat();
+    const shares = sharesOf(index, all.length);
+    for (let resample = 0; resample < resamples; resample++)
+      for (const [i, value] of all.entries())
+        totals[resample]! += (one.weight ?? 1) * shares[resample * all.length + i]! * value;
+  }
+  return totals;
+}
+
+/** Caches the shares of all resamples, uniform over those that add up to 1, by stratum and sample size. */
+const shared = new Map<string, Float64Array>();
+
+function sharesOf(index: number, count: number): Float64Array {
+  const known = shared.get(`${index} ${count}`);
+  if (known !== undefined) return known;
+  const random = createGenerator(index);
+  const shares = Float64Array.from({ length: resamples * count }, () => -Math.log(1 - random.random()));
+  for (let from = 0; from < shares.length; from += count) {
+    const own = shares.subarray(from, from + count);
+    const total = own.reduce((all, share) => all + share, 0);
+    for (let i = 0; i < count; i++) own[i]! /= total;
+  }
+  shared.set(`${index} ${count}`, shares);
+  return shares;
+}
+
+/** Standard error of the sum of weighted means, and its degrees of freedom. */
+function spreadOf(strata: readonly Stratum[]) {
+  const parts = strata.map(({ values, weight = 1 }) => ({
+    variance: (weight * standardError(values)) ** 2,
+    degrees: values.length - 1,
+  }));
+  const variance = sum(parts.map((part) => part.variance));
+  const degrees = variance ** 2 / sum(parts.map((part) => part.variance ** 2 / part.degrees));
+  // Sums of equal values have rounding errors, which aren't spread.
+  const scale = largest(
+    strata.flatMap(({ values, weight = 1 }) => values.map((value) => Math.abs(weight * value))),
+  );
+  const error = Math.sqrt(variance);
+  return { degrees, error: error <= 1e-12 * scale ? 0 : error };
+}
+
+/** NaN if there are too few values. */
+function studentisedQuantile(values: readonly number[]): number {
   if (values.length < fewestToStudentise) return Number.NaN;
+  const centre = mean(values);
   const hardlyAny = leastSpread * standardError(values);
   const deviations = resampled(values, (picked) => {
     const own = mean(picked);
@@ -55,38 +191,35 @@ function studentisedQuantile(values: readonly number[], centre: number): number 
   return quantile(ascending(deviations), 0.95);
 }
 
-/** 95% interval of the interquartile mean by the expanded percentile bootstrap. */
-export const bootstrapIqm95 = (values: readonly number[]): Interval =>
-  remembered('iqm', values, () => expandedPercentile95(values, interquartileMean));
-
-export const bootstrapMedian95 = (values: readonly number[]): Interval =>
-  remembered('median', values, () => expandedPercentile95(values, median));
-
-type Statistic = (values: readonly number[]) => number;
+const statistics = { median, iqm: interquartileMean } as const;
 
 /**
- * Percentile bootstrap with tails widened to match Student's t with n − 1 degrees of freedom: α/2 becomes P(Z
- * > √(n/(n−1))·t₀.₉₇₅) (Hesterberg 2015, "What Teachers Should Know About the Bootstrap").
+ * 95% interval of the median or interquartile mean of runs, from resampling them; null for fewer than three. The tails
+ * of the percentile bootstrap are widened to match Student's t with n − 1 degrees of freedom: α/2 becomes
+ * P(Z > √(n/(n−1))·t₀.₉₇₅) (Hesterberg 2015, "What Teachers Should Know About the Bootstrap").
  */
-function expandedPercentile95(values: readonly number[], statistic: Statistic): Interval {
+export function percentile95(values: readonly number[], statistic: keyof typeof statistics): Interval | null {
   const count = values.length;
-  if (count < 2) return [statistic(values), statistic(values)];
-  const tail = normalTail(Math.sqrt(count / (count - 1)) * studentQuantile975(count - 1));
-  const sorted = ascending(resampled(values, statistic));
-  return [quantile(sorted, tail), quantile(sorted, 1 - tail)];
+  if (count < fewestForInterval) return null;
+  return remembered(`${statistic};${values.join()}`, () => {
+    const tail = normalTail(Math.sqrt(count / (count - 1)) * studentQuantile975(count - 1));
+    const sorted = ascending(resampled(values, statistics[statistic]));
+    return [quantile(sorted, tail), quantile(sorted, 1 - tail)];
+  });
 }
 
-/** Caches intervals by statistic and values, because live pages request the same intervals repeatedly. */
+/** Caches intervals, because live pages request the same ones repeatedly. */
 const known = new Map<string, Interval>();
 const mostKnown = 2000;
 
-function remembered(name: string, values: readonly number[], compute: () => Interval): Interval {
-  const key = `${name};${values.join()}`;
+function remembered(key: string, compute: () => Interval): Interval {
   const interval = known.get(key) ?? compute();
   if (known.size >= mostKnown) known.clear();
   known.set(key, interval);
   return interval;
 }
+
+type Statistic = (values: readonly number[]) => number;
 
 /** @param statistic must not keep its array, because the next resample overwrites it */
 function resampled(values: readonly number[], statistic: Statistic): number[] {

@@ -1,6 +1,5 @@
 /** Distribution functions from `@stdlib`, loaded lazily: their 400 modules take a tenth of a second to load. */
 import { createRequire } from 'node:module';
-import { mean, standardDeviation } from './descriptive.js';
 
 const require = createRequire(import.meta.url);
 
@@ -16,12 +15,6 @@ export function studentQuantile975(degrees: number): number {
   const value = quantile(0.975, degrees);
   quantiles.set(degrees, value);
   return value;
-}
-
-/** P(|T| ≥ |t|) for Student's t distribution with any positive degrees of freedom. */
-export function studentTwoSided(t: number, degrees: number): number {
-  const cdf = require('@stdlib/stats-base-dists-t-cdf') as typeof import('@stdlib/stats-base-dists-t-cdf');
-  return 2 * cdf(-Math.abs(t), degrees);
 }
 
 /** P(Z > z) for a standard normal variable Z. */
@@ -46,12 +39,4 @@ export function shareInterval95(successes: number, trials: number): readonly [nu
     least === 0 ? 0 : quantile(0.025, least, trials - least + 1),
     most === trials ? 1 : quantile(0.975, most + 1, trials - most),
   ];
-}
-
-/** 95% interval of the mean by Student's t distribution; both ends equal the mean for fewer than two values. */
-export function meanInterval95(values: readonly number[]): readonly [number, number] {
-  const centre = mean(values);
-  if (values.length < 2) return [centre, centre];
-  const half = (studentQuantile975(values.length - 1) * standardDeviation(values)) / Math.sqrt(values.length);
-  return [centre - half, centre + half];
 }

@@ -1,17 +1,19 @@
 /** Compares two methods over paired repeats; the two runs of a pair share a seed. */
 import {
-  bootstrapIqm95,
-  bootstrapMean95,
   clipped,
   differenceRange,
   type Interval,
+  interval95,
+  percentile95,
   unbounded,
+  unseenIn,
+  unseenInPairs,
 } from './bootstrap.js';
 import { interquartileMean, largest, mean, sum } from './descriptive.js';
 import { shareInterval95 } from './distributions.js';
-import { fewestForVerdict, pairedTest } from './tests.js';
+import { fewestForVerdict, signFlipTest } from './tests.js';
 
-/** Statistics of one method. Intervals are 95%; null for a single value. */
+/** Statistics of one method. Intervals are 95%; null for too few values (see `interval95`). */
 export interface Summary {
   readonly count: number;
   readonly mean: number;
@@ -29,7 +31,7 @@ export interface PairedDifference {
   /** Share of pairs in which the first method's value is higher; ties count half. */
   readonly winRate: number;
   readonly winInterval: Interval;
-  /** Two-sided p-value of Student's t test on the differences; null if there are too few pairs for a verdict. */
+  /** Two-sided p-value (`signFlipTest`); null if there are too few pairs for a verdict. */
   readonly p: number | null;
 }
 
@@ -38,8 +40,7 @@ export function summarize(values: readonly number[], within: Interval = unbounde
   const means = summarizeMean(values, within);
   if (means === undefined) return undefined;
   // This interval needs no clipping: percentiles of resamples stay within the range of the values.
-  const iqmInterval = values.length > 1 ? bootstrapIqm95(values) : null;
-  return { ...means, iqm: interquartileMean(values), iqmInterval };
+  return { ...means, iqm: interquartileMean(values), iqmInterval: percentile95(values, 'iqm') };
 }
 
 /** Like `summarize`, without the interquartile mean, whose interval takes most of the time. */
@@ -49,8 +50,8 @@ export function summarizeMean(
 ): Pick<Summary, 'count' | 'mean' | 'meanInterval'> | undefined {
   if (values.length === 0) return undefined;
   const centre = mean(values);
-  const meanInterval = values.length > 1 ? clipped(bootstrapMean95(values), within, centre) : null;
-  return { count: values.length, mean: centre, meanInterval };
+  const interval = interval95([{ values, unseen: unseenIn(values, within) }]);
+  return { count: values.length, mean: centre, meanInterval: clipped(interval, within, centre) };
 }
 
 /** A difference of at most this share of the largest absolute value counts as a tie, because of rounding errors. */
@@ -72,14 +73,16 @@ export function comparePairs(
   if (pairs === 0) return undefined;
   const differences = both.map(([value, other]) => value - other);
   const difference = mean(differences);
+  const [first, second] = [both.map(([value]) => value), both.map(([, other]) => other)];
+  const unseen = unseenInPairs(first, second, within);
   const wins = sum(differences.map((difference) => (Math.sign(difference) + 1) / 2));
   return {
     pairs,
     difference,
-    interval: pairs > 1 ? clipped(bootstrapMean95(differences), differenceRange(within), difference) : null,
+    interval: clipped(interval95([{ values: differences, unseen }]), differenceRange(within), difference),
     winRate: wins / pairs,
     winInterval: shareInterval95(wins, pairs),
-    p: pairs < fewestForVerdict ? null : pairedTest(differences)!.p,
+    p: pairs < fewestForVerdict ? null : signFlipTest(differences),
   };
 }
 

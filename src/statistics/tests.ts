@@ -1,59 +1,70 @@
-/** Welch's and Student's t tests, a permutation test, Holm's correction for multiple tests, and verdicts. */
-import type { RandomGenerator } from '../base/random/generator.js';
-import type { Interval } from './bootstrap.js';
-import { largest, mean, standardDeviation, sum } from './descriptive.js';
-import { studentQuantile975, studentTwoSided } from './distributions.js';
+/** Tests by flipped signs and permutations, Holm's correction for multiple tests, and verdicts. */
+import { createGenerator, type RandomGenerator } from '../base/random/generator.js';
+import { clipped, differenceRange, type Interval, interval95, unbounded, unseenIn } from './bootstrap.js';
+import { largest, mean, sum } from './descriptive.js';
+
+/** In more pairs, signs are flipped at random. */
+const mostFlipped = 16;
+const flips = 2 ** 14;
+
+/**
+ * p-value of the hypothesis that the differences of pairs are as likely to have the opposite sign: of all ways to flip
+ * their signs, the share with a mean at least as far from 0 (Fisher 1935). For more than 16 pairs, of random ways. Holds
+ * for any distribution: six equal differences have p = 0.03.
+ */
+export function signFlipTest(differences: readonly number[]): number {
+  const n = differences.length;
+  // The same values in another order can have another sum.
+  const observed = Math.abs(sum(differences)) - 1e-12 * largest([0, ...differences.map(Math.abs)]);
+  const random = createGenerator(0);
+  const isExact = n <= mostFlipped;
+  const ways = isExact ? 2 ** n : flips;
+  let extremes = isExact ? 0 : 1;
+  for (let way = 0; way < ways; way++) {
+    let [total, bits] = [0, way];
+    for (let i = 0; i < n; i++) {
+      if (!isExact && i % 32 === 0) bits = random.integers(0, 2 ** 32);
+      total += (bits >>> (i % 32)) & 1 ? -differences[i]! : differences[i]!;
+    }
+    if (Math.abs(total) >= observed) extremes++;
+  }
+  return extremes / (isExact ? ways : ways + 1);
+}
 
 interface MeanTest {
   readonly difference: number;
   /** Two-sided p-value. */
   readonly p: number;
-  /** 95% interval of the difference. */
-  readonly interval: Interval;
+  /** 95% interval of the difference (`interval95`), within the possible range. */
+  readonly interval: Interval | null;
 }
 
-/** Welch's t test of `a` − `b` (Welch 1947, Satterthwaite 1946); undefined if a group has fewer than two values. */
-export function welchTest(a: readonly number[], b: readonly number[]): MeanTest | undefined {
-  if (a.length < 2 || b.length < 2) return undefined;
-  const [va, vb] = [a, b].map((values) => standardDeviation(values) ** 2 / values.length) as [number, number];
-  const degrees = (va + vb) ** 2 / (va ** 2 / (a.length - 1) + vb ** 2 / (b.length - 1));
-  const scale = largest([...a.map(Math.abs), ...b.map(Math.abs)]);
-  return testOf(mean(a) - mean(b), Math.sqrt(va + vb), degrees, scale);
+/** Compares two groups that aren't paired; p is that of `permutationTest`. */
+export function unpairedTest(a: readonly number[], b: readonly number[], range = unbounded): MeanTest {
+  const difference = mean(a) - mean(b);
+  const interval = interval95([
+    { values: a, unseen: unseenIn(a, range) },
+    { values: b, unseen: unseenIn(b, range), weight: -1 },
+  ]);
+  return {
+    difference,
+    p: permutationTest(a, b, createGenerator(0), 20_000, 200),
+    interval: clipped(interval, differenceRange(range), difference),
+  };
 }
-
-/** Student's t test (1908) of whether paired differences have mean 0; undefined for fewer than two differences. */
-export function pairedTest(differences: readonly number[]): MeanTest | undefined {
-  if (differences.length < 2) return undefined;
-  const error = standardDeviation(differences) / Math.sqrt(differences.length);
-  const scale = largest(differences.map(Math.abs));
-  return testOf(mean(differences), error, differences.length - 1, scale);
-}
-
-function testOf(difference: number, error: number, degrees: number, scale: number): MeanTest {
-  // Sums of equal values have rounding errors, which must count neither as spread nor as a difference.
-  const rounding = 1e-12 * scale;
-  if (error <= rounding) {
-    const same = Math.abs(difference) <= rounding;
-    return { difference, p: same ? 1 : 0, interval: [difference, difference] };
-  }
-  const half = studentQuantile975(degrees) * error;
-  const interval = [difference - half, difference + half] as const;
-  return { difference, p: studentTwoSided(difference / error, degrees), interval };
-}
-
-/** A permutation test ends after this many permutations that are at least as extreme as the samples. */
-const enoughExtremes = 20;
 
 /**
  * p-value of the hypothesis that two samples have one distribution, from the difference of their means over random
  * permutations: twice that of the nearer tail. Ends early if p is large (Besag & Clifford 1991).
  * @param most maximum number of permutations; p is at least 2 / (most + 1)
+ * @param enough number of permutations at least as extreme as the samples after which it ends
  */
 export function permutationTest(
   a: readonly number[],
   b: readonly number[],
   random: RandomGenerator,
   most: number,
+  enough = 20,
 ): number {
   const pooled = [...a, ...b];
   const total = sum(pooled);
@@ -68,7 +79,7 @@ export function permutationTest(
       [pooled[i], pooled[j]] = [pooled[j]!, pooled[i]!];
     }
     if (differenceOf(sum(pooled.slice(0, a.length))) >= observed) extremes++;
-    if (extremes === enoughExtremes) return Math.min(1, (2 * extremes) / drawn);
+    if (extremes === enough) return Math.min(1, (2 * extremes) / drawn);
   }
   return Math.min(1, (2 * (extremes + 1)) / (most + 1));
 }

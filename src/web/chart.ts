@@ -43,7 +43,7 @@ interface Marks {
     /** Default: to the right of the plot. */
     readonly x?: number;
     readonly y?: number;
-    readonly interval?: readonly [number, number];
+    readonly interval?: readonly [number, number] | null;
   }[];
 }
 

@@ -67,7 +67,9 @@ describe('CMA-ES compared with pycma', () => {
         wide(problem.n),
         Array<number>(problem.n).fill(problem.start),
         {
-          model: createCmaEs(config({ sigma: problem.sigma })),
+          model: createCmaEs(
+            config({ sigma: problem.sigma, population: 4 + Math.floor(3 * Math.log(problem.n)) }),
+          ),
           seed,
           target: problem.target,
           limit: 10_000,
@@ -122,6 +124,27 @@ describe('the distribution', () => {
     const generations = [samples.slice(0, 6), samples.slice(6, 12), samples.slice(12)];
     for (const generation of generations) expect(new Set(generation).size).toBe(1);
     expect(new Set(samples).size).toBe(3);
+  });
+
+  it('has the default population whatever sigma, and generations of whole iterations', async () => {
+    /** After how many evaluations the distribution changes. */
+    const changes = async (given: Partial<CmaEsConfig>, candidates?: number) => {
+      const model = createCmaEs({ provider: 'cma-es', ...given }, candidates);
+      const history: Evaluated[] = [{ parameters: [0, 0, 0], score: 0 }];
+      let [before, found] = [String(await ask(model, coarse(3), history, 1, 42)), [] as number[]];
+      for (let i = 1; i <= 20; i++) {
+        const x = await ask(model, coarse(3), history, 1, i);
+        history.push({ parameters: x, score: -norm(x) });
+        const sample = String(await ask(model, coarse(3), history, 1, 42));
+        if (sample !== before) found.push(i);
+        before = sample;
+      }
+      return found;
+    };
+    expect(await changes({})).toEqual([6, 12, 18]);
+    expect(await changes({ sigma: 4 })).toEqual([6, 12, 18]);
+    expect(await changes({}, 4)).toEqual([8, 16]);
+    expect(await changes({ population: 10 }, 5)).toEqual([10, 20]);
   });
 
   it('widens on a plateau of equal returns', async () => {

@@ -43,7 +43,7 @@ describe('the tiny model', () => {
     expect(tokenizer.largestId).toBeLessThan(750);
   });
 
-  it('starts with embeddings of equal norm that are similar for neighbouring numbers and for like keys', () => {
+  it('starts with embeddings of about equal norm that are similar for neighbouring numbers and for like keys', () => {
     const { hidden } = readDecoderConfig(directory);
     const tensor = requireTensor(openWeights(directory), 'model.embed_tokens.weight');
     const values = toFloat32(readTensorBytes(tensor), tensor.dtype);
@@ -56,7 +56,7 @@ describe('the tiny model', () => {
     const likeness = (a: string, b: string) => dot(row(a), row(b));
     const expected = hidden * 0.05 ** 2;
     for (const word of [' 1.2', ' -6.0', ' 100', '7', ', params[63]:', ' params[1]:', 'next', 'z'])
-      expect(likeness(word, word) / expected).toBeCloseTo(1, 0);
+      expect(Math.abs(likeness(word, word) / expected - 1), word).toBeLessThan(0.25);
     expect(likeness(' 1.2', ' 1.3')).toBeGreaterThan(likeness(' 1.2', ' -1.2'));
     expect(likeness(' 40', ' 41')).toBeGreaterThan(likeness(' 40', ' 70'));
     expect(likeness(' params[3]:', ', params[3]:')).toBeGreaterThan(likeness(' params[3]:', ', params[4]:'));

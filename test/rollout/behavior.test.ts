@@ -87,7 +87,6 @@ it('medianEpisode picks the lower of two middle returns, and the earliest episod
 describe('behaviour statistics are finite and ordered', () => {
   it.each(environmentIds())('%s', async (id) => {
     const environment = await makeEnvironment(id);
-    if (environment.actionSpace.kind === 'text') return;
     const family = await openPolicyFamily(defaultPolicy(environment), environment);
     const parameters = family.initial(warmupGenerator(1));
     const setting = { environment, family, maxSteps: 40, record: 'all' } as const;

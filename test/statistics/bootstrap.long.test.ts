@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
-import { bootstrapIqm95, bootstrapMean95, bootstrapMedian95 } from '../../src/statistics/bootstrap.js';
+import { interval95, percentile95 } from '../../src/statistics/bootstrap.js';
 import { interquartileMean, mean, median, standardDeviation } from '../../src/statistics/descriptive.js';
+import { comparePairs } from '../../src/statistics/paired.js';
+import { verdicts } from '../../src/statistics/tests.js';
+
+const meanInterval = (values: readonly number[]) => interval95([{ values }])!;
 
 /** Final returns of a pair of runs that share a seed: what the seed does to both, and what each does by itself. */
 type DrawPair = (random: RandomGenerator) => readonly [number, number];
@@ -46,9 +50,9 @@ function coverage(
   return covered / trials;
 }
 
-it("bootstrapMean95 matches Student's t if most runs have almost the same return", () => {
+it("the interval of a mean matches Student's t if most runs have almost the same return", () => {
   const returns = [500, 500, 499.9, 500, 499.8, 500, 500, 499.7, 180, 60];
-  const [low, high] = bootstrapMean95(returns);
+  const [low, high] = meanInterval(returns);
   const half = (2.262 * standardDeviation(returns)) / Math.sqrt(10);
   expect(low).toBeCloseTo(mean(returns) - half, 0);
   expect(high).toBeCloseTo(mean(returns) + half, 0);
@@ -61,22 +65,71 @@ describe.each(Object.keys(kinds))('with ten pairs of %s runs, intervals cover', 
 
   it('the mean difference at about 95 %', () => {
     const truth = mean(population.map(([a, b]) => a - b));
-    const rate = coverage(draw, truth, 13, (pairs) => bootstrapMean95(pairs.map(([a, b]) => a - b)));
+    const rate = coverage(draw, truth, 13, (pairs) => meanInterval(pairs.map(([a, b]) => a - b)));
     expect(rate).toBeGreaterThan(0.93);
     expect(rate).toBeLessThan(0.985);
   });
 
   it('the interquartile mean at about 95 %', () => {
     const truth = interquartileMean(first(population));
-    const rate = coverage(draw, truth, 11, (pairs) => bootstrapIqm95(first(pairs)));
+    const rate = coverage(draw, truth, 11, (pairs) => percentile95(first(pairs), 'iqm')!);
     expect(rate).toBeGreaterThan(0.93);
     expect(rate).toBeLessThan(0.985);
   });
 
   it('the median in more than 92 % of trials', () => {
     const truth = median(first(population));
-    const rate = coverage(draw, truth, 11, (pairs) => bootstrapMedian95(first(pairs)));
+    const rate = coverage(draw, truth, 11, (pairs) => percentile95(first(pairs), 'median')!);
     expect(rate).toBeGreaterThan(0.92);
+  });
+});
+
+/** Returns of a pair whose runs pile up at a bound of [1, 500], and the true difference. */
+const piled: Readonly<Record<string, readonly [draw: DrawPair, truth: number]>> = {
+  // One arm always has 402, the mean of the other.
+  'a constant and four of five solved': [(random) => [402, random.random() < 0.2 ? 10 : 500], 0],
+  'always solved and 500 minus a lognormal': [
+    (random) => [500, Math.max(1, 500 - Math.exp(random.normal(0, 2)))],
+    7.2,
+  ],
+  'both solved in nine of ten': [
+    (random) => [random.random() < 0.1 ? 10 : 500, random.random() < 0.1 ? 10 : 500],
+    0,
+  ],
+};
+
+it.each(Object.entries(piled))('%s: six pairs cover, and have no false verdict', (_, [draw, truth]) => {
+  const random = createGenerator(29);
+  let [covered, wrong] = [0, 0];
+  for (let trial = 0; trial < 120; trial++) {
+    const pairs = pairsOf(draw, 6, random);
+    const found = comparePairs(
+      pairs.map(([a]) => a),
+      pairs.map(([, b]) => b),
+      [1, 500],
+    )!;
+    const [low, high] = found.interval!;
+    covered += Number(low <= truth && truth <= high);
+    wrong += Number(truth === 0 && verdicts([found])[0]!.verdict !== 'no-evidence');
+  }
+  expect(covered).toBeGreaterThan(0.93 * 120);
+  expect(wrong).toBeLessThan(0.05 * 120);
+});
+
+describe('the interval over several strata', () => {
+  const strata = [
+    [1, 2, 3],
+    [10, 20, 30, 40],
+  ].map((values) => ({ values, weight: 1 / 2 }));
+
+  it('is that of their weighted means, and null if one of them has fewer than three values', () => {
+    const [low, high] = interval95(strata)!;
+    expect((low + high) / 2).toBeCloseTo(13.5, 9);
+    // Welch: error √(1/3 + 1000/24) / 2, 3.05 degrees of freedom.
+    expect((high - low) / 2).toBeCloseTo(3.1582 * 3.2404, 1);
+    expect(interval95([...strata, { values: [7, 8], weight: 1 }])).toBeNull();
+    expect(interval95([])).toBeNull();
+    expect(percentile95([1, 2], 'iqm')).toBeNull();
   });
 });
 
@@ -84,19 +137,17 @@ describe('bootstrap intervals', () => {
   const values = [3, 9, 4, 7, 5, 8, 1, 6];
 
   it('are reproducible, and shift and scale with the values', () => {
-    const [low, high] = bootstrapMean95(values);
-    expect(bootstrapMean95(values)).toEqual([low, high]);
-    const [movedLow, movedHigh] = bootstrapMean95(values.map((value) => 100 - 2 * value));
+    const [low, high] = meanInterval(values);
+    expect(meanInterval(values)).toEqual([low, high]);
+    const [movedLow, movedHigh] = meanInterval(values.map((value) => 100 - 2 * value));
     expect(movedLow).toBeCloseTo(100 - 2 * high, 9);
     expect(movedHigh).toBeCloseTo(100 - 2 * low, 9);
   });
 
   it('have no width without variation, and stay finite if most values are equal', () => {
-    expect(bootstrapMean95([4])).toEqual([4, 4]);
-    expect(bootstrapMean95([4, 4, 4])).toEqual([4, 4]);
-    expect(bootstrapIqm95([4])).toEqual([4, 4]);
-    for (const count of [2, 3, 5]) {
-      const [low, high] = bootstrapMean95(Array.from({ length: count }, (_, i) => (i === 0 ? 1 : 0)));
+    expect(meanInterval([4, 4, 4])).toEqual([4, 4]);
+    for (const count of [3, 5]) {
+      const [low, high] = meanInterval(Array.from({ length: count }, (_, i) => (i === 0 ? 1 : 0)));
       expect(Number.isFinite(high - low)).toBe(true);
       // One run of a few that was different is no evidence.
       expect(low).toBeLessThan(0);
@@ -106,13 +157,13 @@ describe('bootstrap intervals', () => {
   it('treat resamples without spread as uninformative, despite rounding', () => {
     const mostly = (value: number, count: number) => Array.from({ length: count }, () => value);
     // A resample of equal values hits the centre exactly: 0 / 0.
-    const [low, high] = bootstrapMean95([...mostly(0.5, 18), 0, 1]);
+    const [low, high] = meanInterval([...mostly(0.5, 18), 0, 1]);
     expect(0.5 - low).toBeCloseTo(0.0759, 3);
     expect(high - 0.5).toBeCloseTo(0.0759, 3);
     // The mean of nine times 0.1 is not 0.1.
     for (const value of [0, 0.1]) {
       const values = [...mostly(value, 9), value + 5];
-      const half = (bootstrapMean95(values)[1] - bootstrapMean95(values)[0]) / 2;
+      const half = (meanInterval(values)[1] - meanInterval(values)[0]) / 2;
       expect(half).toBeCloseTo(1.1311, 3);
     }
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
+import { interval95 } from '../../src/statistics/bootstrap.js';
 import { interquartileMean, mean, standardDeviation } from '../../src/statistics/descriptive.js';
-import { meanInterval95 } from '../../src/statistics/distributions.js';
 
 describe('statistics', () => {
   it('include the mean and the sample standard deviation', () => {
@@ -25,7 +25,10 @@ describe('statistics', () => {
     let covered = 0;
     const trials = 4000;
     for (let trial = 0; trial < trials; trial++) {
-      const [low, high] = meanInterval95(Array.from({ length: 8 }, () => random.normal(3, 2)));
+      const [low, high] = interval95(
+        [{ values: Array.from({ length: 8 }, () => random.normal(3, 2)) }],
+        'student',
+      )!;
       if (low <= 3 && 3 <= high) covered++;
     }
     // The standard error of the rate is 0.34 %.

@@ -1,27 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  normalTail,
-  shareInterval95,
-  studentQuantile975,
-  studentTwoSided,
-} from '../../src/statistics/distributions.js';
+import { normalTail, shareInterval95, studentQuantile975 } from '../../src/statistics/distributions.js';
 
 describe("Student's t", () => {
-  // mpmath with 30 digits: betainc(v/2, 1/2, 0, v/(v + t²), regularized=True).
-  it.each([
-    [0, 5, 1],
-    [1, 1, 0.5],
-    [2.5, 4, 0.06676654481198815],
-    [0.3, 7.3, 0.77254053617971],
-    [12, 3, 0.001245015800789337],
-    [5, 29.6, 2.409204477890487e-5],
-    [1.96, 1000, 0.05027318495574872],
-    [40, 2.5, 0.0001419563429049338],
-  ])('has the exact two-sided p-value of t = %d with %d degrees of freedom', (t, degrees, p) => {
-    expect(Math.abs(studentTwoSided(t, degrees) / p - 1)).toBeLessThan(1e-10);
-    expect(studentTwoSided(-t, degrees)).toBe(studentTwoSided(t, degrees));
-  });
-
   it('has quantiles for fractional degrees of freedom', () => {
     const known = { 1: 12.7062047362, 1.5: 6.01666310443, 2.7: 3.39214838317, 17.42: 2.10594728328 };
     for (const [degrees, quantile] of Object.entries(known)) {

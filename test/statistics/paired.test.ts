@@ -11,19 +11,39 @@ const verdictOf = (a: readonly number[], b: readonly number[]): Verdict =>
   verdicts([comparePairs(a, b)!])[0]!.verdict;
 
 describe('intervals within a range', () => {
-  const few = [0, 0, 0.1, 0];
+  const few = [0, 0.015, 0.1, 0.02];
 
   it('are clipped to that range, and always contain the mean', () => {
     expect(summarize(few)!.meanInterval![0]).toBeLessThan(0);
     expect(summarize(few, [0, 1])!.meanInterval![0]).toBe(0);
-    expect(summarize(few, [0, 0.02])!.meanInterval).toEqual([0, summarize(few)!.mean]);
+    expect(summarize(few, [0, 0.01])!.meanInterval).toEqual([0, summarize(few)!.mean]);
     expect(summarize(few, [-1, 1])).toEqual(summarize(few));
+  });
+
+  it('allow for unseen values at the other bound if values pile up at one', () => {
+    // Clopper and Pearson for 10 of 10: [0.692, 1].
+    const [low, high] = summarize(Array(10).fill(1), [0, 1])!.meanInterval!;
+    expect(low).toBeCloseTo(0.692, 1);
+    expect(high).toBe(1);
+    // Six equal differences, one of whose sides is at its bound, are no evidence: one run in five may fail.
+    const solved = Array<number>(6).fill(500);
+    const constant = Array<number>(6).fill(402);
+    const { interval } = comparePairs(solved, constant, [1, 500])!;
+    expect(interval![0]).toBeLessThan(0);
+    expect(interval![1]).toBe(98);
+    const [other, back] = comparePairs(constant, solved, [1, 500])!.interval!;
+    expect(other).toBe(-98);
+    expect(back).toBeCloseTo(-interval![0], 9);
+    // If the bounds are unknown, nothing is known about the rest.
+    expect(comparePairs(solved, constant)).toMatchObject({ interval: null, p: 2 / 64 });
+    expect(verdictOf(solved, constant)).toBe('too-few');
+    expect(verdictOf(Array(14).fill(500), Array(14).fill(402))).toBe('higher');
   });
 
   it('are clipped to the width of that range for differences, with the same p-value', () => {
     const [a, b] = [
-      [1, 1, 1, 1, 1, 0],
-      [0, 0, 0, 0, 0, 0],
+      [0.9, 0.8, 0.95, 0.85, 0.7, 0.15],
+      [0.03, 0.02, 0.13, 0.05, 0.04, 0.9],
     ];
     const whole = comparePairs(a!, b!)!;
     expect(whole.interval![1]).toBeGreaterThan(1);
@@ -82,7 +102,7 @@ describe('comparePairs', () => {
 
   it('is undefined for no pairs, has no interval for one pair, and refuses unequal lengths', () => {
     expect(comparePairs([], [])).toBeUndefined();
-    expect(comparePairs([1], [2])).toMatchObject({ pairs: 1, interval: null, p: null });
+    expect(comparePairs([1, 5], [2, 3])).toMatchObject({ pairs: 2, interval: null, p: null });
     expect(() => comparePairs([1, 2], [1])).toThrow(RangeError);
     expect(summarize([])).toBeUndefined();
     expect(summarize([0, 0.1, 0.4], [0, 1])!.meanInterval![0]).toBe(0);

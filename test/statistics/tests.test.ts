@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
+import { interval95 } from '../../src/statistics/bootstrap.js';
 import { mean } from '../../src/statistics/descriptive.js';
-import { holmAdjusted, pairedTest, permutationTest, welchTest } from '../../src/statistics/tests.js';
+import { holmAdjusted, permutationTest, signFlipTest, unpairedTest } from '../../src/statistics/tests.js';
 
 /** Two examples of Welch's test: equal sizes, then 10 against 20. */
 const [a1, b1] = [
@@ -17,39 +18,46 @@ const [a2, b2] = [
   ],
 ];
 
-describe('welchTest', () => {
-  // The formulas of Welch and Satterthwaite in mpmath with 30 digits.
+describe('unpairedTest', () => {
+  // The interval: formulas of Welch and Satterthwaite in mpmath with 30 digits. p: exact to a tenth, by permutation.
   it.each([
-    [a1, b1, [-2.84, 0.0078091590021456, -4.8697304193767, -0.81026958062332]],
-    [a2, b2, [-1.525, 0.14884169660533, -3.6984213253752, 0.64842132537517]],
-  ])('agrees with an exact computation', (a, b, expected) => {
-    const { difference, p, interval } = welchTest(a!, b!)!;
-    for (const [i, value] of [difference, p, ...interval].entries()) {
-      expect(value).toBeCloseTo(expected[i]!, 9);
-    }
-    const back = welchTest(b!, a!)!;
-    expect([back.difference, back.p]).toEqual([-difference, p]);
+    [a1, b1, [-2.84, -4.8697304193767, -0.81026958062332], 0.0078],
+    [a2, b2, [-1.525, -3.6984213253752, 0.64842132537517], 0.062],
+  ])('agrees with an exact interval', (a, b, expected, exact) => {
+    const { difference, p, interval } = unpairedTest(a!, b!);
+    for (const [i, value] of [difference, ...interval!].entries()) expect(value).toBeCloseTo(expected[i]!, 9);
+    expect(Math.abs(p / exact - 1)).toBeLessThan(0.2);
+    const back = unpairedTest(b!, a!);
+    expect(back.difference).toBeCloseTo(-difference, 12);
+    expect(back.interval![0]).toBeCloseTo(-interval![1], 12);
   });
 
   it('separates constant groups, but not groups that differ only by rounding', () => {
     const times = (value: number, count: number) => Array.from({ length: count }, () => value);
-    expect(welchTest(times(500, 6), times(200, 7))).toMatchObject({ p: 0, interval: [300, 300] });
-    expect(welchTest(times(0.1, 10), times(0.1, 7))!.p).toBe(1);
-    expect(welchTest([1], [2, 3])).toBeUndefined();
+    const { interval, p } = unpairedTest(times(500, 20), times(200, 20), [0, 1000]);
+    expect(p).toBeLessThan(0.001);
+    expect(interval).toEqual([300, 300]);
+    // One of the bounds may hold what 20 runs don't show: at 500 of 500, one in six runs may fail.
+    expect(unpairedTest(times(500, 20), times(200, 20), [0, 500]).interval![0]).toBeLessThan(250);
+    expect(unpairedTest(times(0.1, 10), times(0.1, 7)).p).toBe(1);
+    expect(unpairedTest([1, 4], [2, 3, 5]).interval).toBeNull();
   });
 });
 
-describe('pairedTest', () => {
-  it('agrees with an exact computation', () => {
-    // Differences of Student's sleep data with one made negative, by the same formulas.
-    const { p } = pairedTest([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2])!;
-    expect(p).toBeCloseTo(0.21759778006845, 10);
+describe('signFlipTest', () => {
+  it('agrees with counted signs, exactly or closely', () => {
+    // Student's sleep data with one difference made negative, counted in integers by another program.
+    expect(signFlipTest([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2])).toBe(244 / 1024);
+    expect(signFlipTest([1, 2, 4, 8, 16, -1])).toBe(6 / 64);
+    const many = Array.from({ length: 17 }, (_, i) => (i % 3 === 0 ? -1 : 1));
+    // A binomial with 17 trials: 6 or fewer, or 11 or more.
+    expect(Math.abs(signFlipTest(many) - 0.3323)).toBeLessThan(0.01);
   });
 
-  it('has p = 1 for all-zero differences, p = 0 for equal non-zero ones, and needs two values', () => {
-    expect(pairedTest([0, 0, 0])!.p).toBe(1);
-    expect(pairedTest([2, 2, 2])!.p).toBe(0);
-    expect(pairedTest([1])).toBeUndefined();
+  it('has p = 1 for all-zero differences, and never 0', () => {
+    expect(signFlipTest([0, 0, 0])).toBe(1);
+    expect(signFlipTest(Array(6).fill(0.87))).toBe(2 / 64);
+    expect(signFlipTest(Array(30).fill(0.1))).toBe(1 / (2 ** 14 + 1));
   });
 });
 
@@ -109,7 +117,10 @@ describe.each(Object.keys(kinds))('with two groups of ten %s runs', (kind) => {
     const trials = 1000;
     let covered = 0;
     for (let trial = 0; trial < trials; trial++) {
-      const [low, high] = welchTest(group(random, 10, true), group(random, 10, false))!.interval;
+      const [low, high] = interval95([
+        { values: group(random, 10, true) },
+        { values: group(random, 10, false), weight: -1 },
+      ])!;
       if (low <= truth && truth <= high) covered++;
     }
     // The standard error of the rate is 0.7 %, but the draws are the same every time.
@@ -123,7 +134,9 @@ describe.each(Object.keys(kinds))('with two groups of ten %s runs', (kind) => {
     let [any, uncorrected] = [0, 0];
     for (let trial = 0; trial < trials; trial++) {
       const groups = Array.from({ length: 4 }, () => group(random, 10, false));
-      const ps = groups.flatMap((a, i) => groups.slice(i + 1).map((b) => welchTest(a, b)!.p));
+      const ps = groups.flatMap((a, i) =>
+        groups.slice(i + 1).map((b) => permutationTest(a, b, random, 2000)),
+      );
       if (holmAdjusted(ps).some((p) => p < 0.05)) any++;
       if (ps.some((p) => p < 0.05)) uncorrected++;
     }

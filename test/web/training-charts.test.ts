@@ -65,12 +65,16 @@ describe('charts of a training', () => {
   it('are absent before the first step, and tolerate odd or incomplete rows', () => {
     expect(trainingCharts(rowsWith({}), words)).toEqual([]);
     const odd: Row[] = [{}, { step: 1 }, { loss: 1 }, { step: -1, loss: 0, kl: 1e300 }, { step: 1, loss: 2 }];
-    expect(() =>
-      trainingCharts(rowsWith({ step: odd, validation: odd, evaluation: odd }), words),
-    ).not.toThrow();
-    expect(() =>
-      trainingCharts(rowsWith({ step: [{ reward: 1 }], evaluation: [{ meanReward: 1 }, {}] }), words),
-    ).not.toThrow();
+    const drawn = (rows: Readonly<Record<string, readonly Row[]>>) =>
+      trainingCharts(rowsWith(rows), words).map(({ at, series: all, y }) => [y.title, at, all[0]?.values]);
+    expect(drawn({ step: odd, validation: odd, evaluation: odd })).toEqual([
+      ['Held-out mean return', [], undefined],
+      ['KL divergence (nats)', [-1], [1e300]],
+    ]);
+    expect(drawn({ step: [{ reward: 1 }], evaluation: [{ meanReward: 1 }, {}] })).toEqual([
+      ['Held-out mean return', [0], [1]],
+      ['Return in training', [0], [1]],
+    ]);
   });
 });
 

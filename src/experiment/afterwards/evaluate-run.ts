@@ -12,7 +12,7 @@ import { type Evaluation, evaluate } from '../../rollout/evaluation.js';
 import { svgAnimation } from '../../rollout/pictures/svg-animation.js';
 import { openTask } from '../../rollout/task.js';
 import type { Confirmation } from '../../runs/events.js';
-import { clipped } from '../../statistics/bootstrap.js';
+import { clipped, interval95 } from '../../statistics/bootstrap.js';
 import {
   interquartileMean,
   largest,
@@ -20,7 +20,6 @@ import {
   smallest,
   standardDeviation,
 } from '../../statistics/descriptive.js';
-import { meanInterval95 } from '../../statistics/distributions.js';
 import { drawEpisode, openDrawable } from '../animations.js';
 import {
   faultsInFile,
@@ -80,7 +79,7 @@ export async function evaluateRun(
     iteration: file === undefined ? entry.iteration : null,
     episodes: returns.length,
     mean: centre,
-    ci95: clipped(meanInterval95(returns), range, centre),
+    ci95: clipped(interval95([{ values: returns }], 'student'), range, centre),
     standardDeviation: standardDeviation(returns),
     iqm: interquartileMean(returns),
     min: smallest(returns),

@@ -50,7 +50,8 @@ export async function openModel(
   const counted = recording?.model ?? config.model;
   const replayed = recording && createModel(config.model, env, waitOnClock, recording.cassette);
   const open = async (model: SingleModelConfig): Promise<Proposer> => {
-    if (isBaseline(model) && (own === undefined || model !== config.model)) return baselineProposer(model);
+    if (isBaseline(model) && (own === undefined || model !== config.model))
+      return baselineProposer(model, counted.provider === 'portfolio' ? 1 : config.candidates);
     return languageModelProposer(own ?? replayed ?? (await openLanguageModel(model, env)));
   };
   const members: Parameters<typeof combined>[1][number][] = [];

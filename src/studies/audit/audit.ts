@@ -5,12 +5,12 @@
 import { createGenerator } from '../../base/random/generator.js';
 import { confirmationSeeds } from '../../base/random/seeds.js';
 import type { ParameterVector } from '../../policies/policy.js';
-import { type EvaluationSetting, evaluate } from '../../rollout/evaluation.js';
+import { ProgramFault } from '../../policies/program/program.js';
+import type { EvaluationSetting } from '../../rollout/evaluation.js';
 import { type Played, played } from '../../rollout/played.js';
 import { vectorKey } from '../../rollout/replay-buffer.js';
-import { clipped, type Interval } from '../../statistics/bootstrap.js';
-import { mean } from '../../statistics/descriptive.js';
-import { meanInterval95 } from '../../statistics/distributions.js';
+import { clipped, type Interval, interval95 } from '../../statistics/bootstrap.js';
+import { mean, smallest } from '../../statistics/descriptive.js';
 import { comparePairs, type PairedDifference } from '../../statistics/paired.js';
 import {
   fewestForVerdict,
@@ -18,8 +18,8 @@ import {
   type Judged,
   permutationTest,
   significance,
+  unpairedTest,
   verdicts,
-  welchTest,
 } from '../../statistics/tests.js';
 import type { Recorded, RecordedEvaluation } from './record.js';
 
@@ -68,26 +68,41 @@ interface Scored extends Played {
   readonly mean: number;
 }
 
-/** @throws like `evaluate` */
+/** @throws like `evaluate`, except for programs that fail */
 export async function audit(
   { evaluations, name, start, unknown }: Recorded & { readonly name: string },
   setting: EvaluationSetting,
   { episodes, onPlayed, range, seed, signal }: AuditOptions,
 ) {
   const { choosing, measuring } = freshSeeds(seed, episodes);
+  const worst = Number.isFinite(range[0]) ? range[0] : smallest(evaluations.map(({ score }) => score));
+  const failed = new Set<string>();
+  /** A program that fails in fresh episodes counts with the worst return in all of them. */
+  const orWorst = async (
+    at: string,
+    parameters: ParameterVector,
+    seeds: readonly number[],
+  ): Promise<Played> => {
+    try {
+      return await played(setting, parameters, seeds, signal);
+    } catch (error) {
+      if (!(error instanceof ProgramFault)) throw error;
+      failed.add(at);
+      return { returns: seeds.map(() => worst), actions: `failed: ${at}` };
+    }
+  };
   const scored = new Map<string, Scored>();
   for (const { name: at, parameters } of evaluations) {
     const key = vectorKey(parameters);
     if (scored.has(key)) continue;
-    const own = await played(setting, parameters, choosing, signal);
+    const own = await orWorst(at, parameters, choosing);
     scored.set(key, { ...own, parameters, at, mean: mean(own.returns) });
     onPlayed?.(scored.size);
   }
   const policyOf = ({ parameters }: RecordedEvaluation) => scored.get(vectorKey(parameters))!;
   const measured = new Map<Scored, readonly number[]>();
   const measure = async (policy: Scored) => {
-    const returns =
-      measured.get(policy) ?? (await evaluate(setting, policy.parameters, measuring, signal)).returns;
+    const returns = measured.get(policy) ?? (await orWorst(policy.at, policy.parameters, measuring)).returns;
     measured.set(policy, returns);
     return returns;
   };
@@ -119,7 +134,7 @@ export async function audit(
   const figures = async (policy: Scored) => {
     const returns = await measure(policy);
     const centre = mean(returns);
-    return [centre, clipped(meanInterval95(returns), range, centre)] as const;
+    return [centre, clipped(interval95([{ values: returns }], 'student'), range, centre)] as const;
   };
   const [ofBest, bestInterval] = await figures(best);
   const [ofRecordedBest, ofRecordedBestInterval] = await figures(policyOf(record));
@@ -137,6 +152,8 @@ export async function audit(
     /** Number of distinct parameter vectors. */
     policies: scored.size,
     /** Number of policies that differ in at least one action of the fresh episodes. */
+    /** Evaluations whose programs failed in fresh episodes; they count with the worst return. */
+    failed: [...failed],
     behaviors: new Set([...scored.values()].map(({ actions }) => actions)).size,
     /** Number of fresh episodes per policy, which choose; `measuring` others give the figures and verdicts. */
     episodes,
@@ -162,7 +179,7 @@ export async function audit(
 /** The difference to recorded returns, whose policy is unknown; without a test if only their mean is recorded. */
 function unpaired(returns: readonly number[], start: Pick<RecordedEvaluation, 'returns' | 'score'>) {
   const enough = start.returns.length >= fewestForVerdict && returns.length >= fewestForVerdict;
-  const test = enough ? welchTest(returns, start.returns) : undefined;
+  const test = enough ? unpairedTest(returns, start.returns) : undefined;
   return {
     difference: mean(returns) - start.score,
     interval: test?.interval ?? null,

@@ -81,9 +81,22 @@ const tablesOf = ({ improvements, reproduced, searches }: AuditResult) =>
   ].filter(({ count }) => count > 0);
 
 /** What an audit found, in a few sentences. */
-function conclusionOf({ fresh, improvements, optimism, recorded, reproduced, unknown }: Audit): string {
+function conclusionOf({
+  failed,
+  fresh,
+  improvements,
+  optimism,
+  recorded,
+  reproduced,
+  unknown,
+}: Audit): string {
   const { confirmed, recorded: bests } = improvements;
   return [
+    ...(failed.length === 0
+      ? []
+      : [
+          `${plural(failed.length, 'program')} failed in fresh episodes (${failed.slice(0, 5).join(', ')}) and ${failed.length === 1 ? 'counts' : 'count'} with the worst return.`,
+        ]),
     `The best recorded mean (${formatReturn(recorded.best)}, ${recorded.at}) ${optimism === 0 ? 'equals' : `is ${formatReturn(Math.abs(optimism))} ${optimism < 0 ? 'lower' : 'higher'} than`} the policy's mean in fresh episodes (${formatReturn(fresh.ofRecordedBest)}).`,
     bests === 0
       ? 'There is no new best after the first evaluation.'

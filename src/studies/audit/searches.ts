@@ -6,9 +6,8 @@ import type { BaselineName } from '../../config/baselines.js';
 import { createBaseline } from '../../proposers/create-baseline.js';
 import { type EvaluationSetting, evaluate } from '../../rollout/evaluation.js';
 import { bestEntry, type Evaluated } from '../../rollout/replay-buffer.js';
-import { clipped, type Interval } from '../../statistics/bootstrap.js';
+import { clipped, type Interval, interval95 } from '../../statistics/bootstrap.js';
 import { largest, mean } from '../../statistics/descriptive.js';
-import { meanInterval95 } from '../../statistics/distributions.js';
 import type { Audit } from './audit.js';
 
 type Search = Exclude<BaselineName, 'genetic'>;
@@ -85,7 +84,7 @@ export async function searchAgain(
         returns.push((await evaluate(setting, parameters, measuring, signal)).score);
       }
       const centre = mean(returns);
-      const interval = returns.length < 3 ? null : clipped(meanInterval95(returns), range, centre);
+      const interval = clipped(interval95([{ values: returns }], 'student'), range, centre);
       rows.push({ search, evaluations, returns, mean: centre, interval });
     }
   }

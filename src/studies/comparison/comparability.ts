@@ -2,25 +2,27 @@
 import { groupedBy } from '../../base/grouped.js';
 import { plural } from '../../base/text/numbers.js';
 import { isBaselineName } from '../../config/baselines.js';
-import { clipped, differenceRange, type Interval } from '../../statistics/bootstrap.js';
+import type { Interval } from '../../statistics/bootstrap.js';
 import { mean } from '../../statistics/descriptive.js';
 import { comparePairs } from '../../statistics/paired.js';
-import { fewestForVerdict, judge, type Tested, type Verdict, welchTest } from '../../statistics/tests.js';
+import { fewestForVerdict, judge, type Tested, unpairedTest, type Verdict } from '../../statistics/tests.js';
 import { type ComparedRun, type ConfiguredRun, commonRange } from './compared-runs.js';
+import { failuresDiffer } from './failures.js';
 import { materialSettings, type RunGroup, settingOf, type TaskGroups } from './run-groups.js';
 
 /** The difference between the confirmed returns of two groups. */
 export interface GroupDifference {
   readonly of: string;
   readonly against: string;
-  /** `paired`: by seed. `welch`: unpaired. `none`: not comparable, because of `reason`. */
-  readonly test: 'paired' | 'welch' | 'none';
+  /** `paired`: by seed. `none`: not tested. */
+  readonly test: 'paired' | 'unpaired' | 'none';
+  /** Why there is no verdict, although there may be a difference. */
   readonly reason?: string;
   /** Number of pairs, or of seeds with a confirmed return in each group. */
   readonly counts: readonly number[];
   /** `of` − `against`. */
   readonly difference: number | null;
-  /** Uncorrected 95% interval, within the possible range: as in `bootstrapMean95` for pairs, otherwise Welch's. */
+  /** Uncorrected 95% interval (`interval95`), within the possible range. */
   readonly interval: Interval | null;
   /** Share of pairs in which `of` is higher, counting ties as half; null if the test isn't paired. */
   readonly winRate: number | null;
@@ -42,10 +44,21 @@ export function differencesOf(
     const sides = groups.map(sideOf);
     return sides.flatMap((of, i) => sides.slice(0, i).map((against) => differenceOf(of, against)));
   });
-  return judge(found).map((own) =>
-    own.map((one) => (one.test === 'none' ? { ...one, verdict: 'not-comparable' } : one)),
-  );
+  return judged(found);
 }
+
+type Untested = Omit<GroupDifference, 'adjusted' | 'verdict'> & Tested;
+type Excusable = Tested & Pick<GroupDifference, 'reason'>;
+
+/** Adds verdicts, corrected together. Differences with a reason have none. */
+export const judged = <T extends Excusable>(found: readonly (readonly T[])[]) =>
+  judge(found).map((own) =>
+    own.map((one) => (one.reason === undefined ? one : { ...one, verdict: 'not-comparable' as const })),
+  );
+
+/** Without a p-value, and so without a verdict, if there is a reason. */
+export const withheld = <T extends Excusable>(one: T, reason: string | undefined): T =>
+  reason === undefined ? one : { ...one, p: null, reason: one.reason ?? reason };
 
 /** The difference between two groups whose values form pairs, see `comparePairs`; empty if there are no pairs. */
 export function pairedDifference(
@@ -61,6 +74,8 @@ export function pairedDifference(
 /** What the comparison with another group needs of a group. */
 const sideOf = ({ name, runs }: RunGroup) => ({
   name,
+  runs: runs.length,
+  failed: runs.filter(({ failed }) => failed).length,
   range: commonRange(runs),
   confirmed: confirmedBySeed(runs),
   /** A step limit changes the meaning of a return, so groups that differ in it are not tested. */
@@ -75,7 +90,10 @@ type Side = ReturnType<typeof sideOf>;
 
 const isShared = (a: readonly string[], b: readonly string[]) => new Set([...a, ...b]).size === 1;
 
-function differenceOf(of: Side, against: Side): Omit<GroupDifference, 'adjusted' | 'verdict'> & Tested {
+const differenceOf = (of: Side, against: Side): Untested =>
+  withheld(measuredDifference(of, against), failuresDiffer([of, against]));
+
+function measuredDifference(of: Side, against: Side): Untested {
   const [a, b] = [of.confirmed, against.confirmed];
   const untested = {
     of: of.name,
@@ -93,14 +111,10 @@ function differenceOf(of: Side, against: Side): Omit<GroupDifference, 'adjusted'
     return pairedDifference(untested, values[0]!, values[1]!, range)[0]!;
   }
   const [left, right] = [[...a.values()], [...b.values()]];
-  const test = welchTest(left, right);
-  return {
-    ...untested,
-    test: 'welch',
-    difference: a.size > 0 && b.size > 0 ? mean(left) - mean(right) : null,
-    interval: test ? clipped(test.interval, differenceRange(range), test.difference) : null,
-    p: Math.min(a.size, b.size) < fewestForVerdict ? null : test!.p,
-  };
+  if (a.size === 0 || b.size === 0) return { ...untested, test: 'unpaired' };
+  const { difference, interval, p } = unpairedTest(left, right, range);
+  const isEnough = Math.min(a.size, b.size) >= fewestForVerdict;
+  return { ...untested, test: 'unpaired', difference, interval, p: isEnough ? p : null };
 }
 
 /** Says which seeds pair and, for groups whose runs don't pair, how to get pairs. */
@@ -135,7 +149,7 @@ const arePairs = (shared: number, a: number, b: number) =>
   shared > 0 && (shared === Math.min(a, b) || shared >= fewestForVerdict);
 
 export const confirmedBySeed = (runs: readonly ConfiguredRun[]) =>
-  meanBySeed(runs, ({ confirmed }) => confirmed?.mean ?? null);
+  meanBySeed(runs, ({ confirmed, counted }) => confirmed?.mean ?? counted ?? null);
 
 /** Averages runs with the same seed: they share warm-up and episodes, so they count as one observation. */
 export function meanBySeed<T extends ConfiguredRun>(
@@ -221,16 +235,20 @@ function ofRuns({ name, runs }: RunGroup): readonly string[] {
   const versions = [...new Set(runs.map(({ manifest }) => manifest.versions.policyloop))];
   return [
     ...counted(
+      'failed and, without a confirmed return, count with the lowest of this environment',
+      runs.filter(({ counted }) => typeof counted === 'number'),
+    ),
+    ...counted(
       'ended before the last iteration, so budgets differ',
       runs.filter(({ stoppedEarly }) => stoppedEarly),
     ),
     ...counted(
       'unfinished; areas cover only the evaluations so far',
-      runs.filter(({ status }) => status !== 'completed'),
+      runs.filter(({ failed, status }) => status !== 'completed' && !failed),
     ),
     ...counted(
       'without a confirmed return, left out of the mean',
-      runs.filter(({ confirmed }) => confirmed === null),
+      runs.filter(({ confirmed, counted }) => confirmed === null && typeof counted !== 'number'),
     ),
     ...(versions.length > 1 ? [`${name}: different versions of policyloop: ${versions.join(', ')}`] : []),
   ];

@@ -4,6 +4,7 @@ import { dirname, relative, resolve } from 'node:path';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { replaceFile } from '../../base/files/files.js';
+import { groupedBy } from '../../base/grouped.js';
 import { plural } from '../../base/text/numbers.js';
 import type { tableFormats } from '../../base/text/table.js';
 import { findRuns } from '../../runs/listing/names.js';
@@ -11,9 +12,10 @@ import { headlineOf } from '../../runs/summary.js';
 import { page } from '../../web/page.js';
 import { inFile } from '../../web/study.js';
 import { type ConfiguredRun, readComparedRuns } from './compared-runs.js';
+import { worstOf } from './failures.js';
 import { comparisonPage } from './page.js';
 import { compareGroups, type LeftOut } from './run-comparison.js';
-import { groupRuns, identityOf } from './run-groups.js';
+import { environmentOf, groupRuns, identityOf } from './run-groups.js';
 import { comparisonIn, comparisonTables } from './table.js';
 
 export interface CompareRequest {
@@ -53,7 +55,7 @@ export function compareRuns(
   return comparisonTables(comparison, columns) + (file === undefined ? '' : `\n\npage        ${named(file)}`);
 }
 
-/** Keeps one run per config and seed, because a second one isn't independent; by default, only completed runs. */
+/** Keeps one run per config and seed, because a second one isn't independent; by default, only runs that are complete or failed. */
 export function selected<T extends ConfiguredRun>(
   runs: readonly T[],
   unfinished: boolean,
@@ -62,8 +64,8 @@ export function selected<T extends ConfiguredRun>(
   const kept = new Map<string, T>();
   const leftOut: LeftOut[] = [];
   for (const run of runs) {
-    const { manifest, path, status } = run;
-    if (status !== 'completed' && !unfinished) {
+    const { failed, manifest, path, status } = run;
+    if (status !== 'completed' && !failed && !unfinished) {
       leftOut.push({
         run: named(path),
         reason: `${headlineOf({ ...manifest, status })} after ${plural(manifest.iterations.done, 'iteration')}`,
@@ -74,7 +76,15 @@ export function selected<T extends ConfiguredRun>(
     if (same === undefined) kept.set(identityOf(run), run);
     else leftOut.push({ run: named(path), reason: `same config and seed as ${named(same.path)}` });
   }
-  return { kept: [...kept.values()], leftOut };
+  return { kept: withFailures([...kept.values()]), leftOut };
+}
+
+/** Gives failed runs without a return of their own the lowest of their environment. */
+function withFailures<T extends ConfiguredRun>(runs: readonly T[]): readonly T[] {
+  return [...groupedBy(runs, environmentOf).values()].flatMap((own) => {
+    const counted = worstOf(own.map(({ confirmed }) => confirmed?.mean ?? null));
+    return own.map((run) => (run.failed && run.confirmed === null ? { ...run, counted } : run));
+  });
 }
 
 /** The error to throw if no run is left to compare. @param areUnreadable true if none of the runs could be read */

@@ -13,12 +13,17 @@ import { readEvaluations, runFiles } from '../../runs/reader.js';
 import { type RunSummary, summaryOf } from '../../runs/summary.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
+import { hasFailed } from './failures.js';
 
 /** The result of a run, with its config. */
 export interface ConfiguredRun extends RunSummary {
   readonly config: Config;
   /** Range of possible returns of an episode. */
   readonly range: Interval;
+  /** True if the run, or its policy in fresh episodes, failed. */
+  readonly failed: boolean;
+  /** The return of a failed run without a confirmed one, see `worstOf`; only in a comparison. */
+  readonly counted?: number | null;
 }
 
 /** The results of a run, and how they developed over its evaluations. */
@@ -71,7 +76,8 @@ function configOf(file: string, seed: number): Config {
 /** @throws UserError if the run's config is damaged */
 export function withConfig(summary: RunSummary): ConfiguredRun {
   const config = configOf(join(summary.path, runFiles.config), summary.manifest.seed);
-  return { ...summary, config, range: returnRange(config.environment, config.evaluation) };
+  const failed = hasFailed(summary, config.confirmation.candidates);
+  return { ...summary, config, failed, range: returnRange(config.environment, config.evaluation) };
 }
 
 /** @throws UserError if the run is damaged */

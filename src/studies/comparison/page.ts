@@ -96,9 +96,7 @@ function learningCurves(task: TaskComparison, groups: readonly RunGroup[], { isB
       name,
       curves: runs.map(sampled).filter((curve) => curve.length > 0),
       range: commonRange(runs),
-      confirmed: confirmed
-        ? { mean: confirmed.mean, interval: interval ?? ([confirmed.mean, confirmed.mean] as const) }
-        : undefined,
+      confirmed: confirmed ? { mean: confirmed.mean, interval: interval ?? null } : undefined,
     };
   });
   return armCurves(arms, { step, areMeans: !isByRun });

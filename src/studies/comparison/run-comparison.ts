@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { version } from '../../base/package.js';
 import type { TargetConfig } from '../../config/config.js';
-import { bootstrapMedian95, type Interval } from '../../statistics/bootstrap.js';
+import { type Interval, percentile95 } from '../../statistics/bootstrap.js';
 import { largest, mean, median, smallest } from '../../statistics/descriptive.js';
 import { type Summary, summarize } from '../../statistics/paired.js';
 import {
@@ -218,7 +218,7 @@ function confirmedSummary(values: readonly number[], range: Interval): Confirmed
   return {
     ...summary,
     median: median(values),
-    medianInterval: values.length > 1 ? bootstrapMedian95(values) : null,
+    medianInterval: percentile95(values, 'median'),
   };
 }
 

@@ -148,6 +148,9 @@ export function groupRuns<T extends ConfiguredRun>(
   });
 }
 
+/** A string that is equal for runs of the same environment with the same options. */
+export const environmentOf = ({ config }: Configured): string => environmentKey(config);
+
 /** A string that is equal for runs of the same experiment and seed, which count as one observation. */
 export const identityOf = (run: Configured): string =>
   `${environmentKey(run.config)} ${materialKey(run)} ${run.manifest.seed}`;

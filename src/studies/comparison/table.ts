@@ -87,7 +87,7 @@ export const differenceColumnsOf = (quantity: string): readonly Column<GroupDiff
     { format: formatSigned },
   ),
   number('wins', ({ winRate }) => winRate, { format: formatShare }),
-  text('test', ({ test }) => ({ paired: 'paired t', welch: 'Welch', none: null })[test]),
+  text('test', ({ test }) => ({ paired: 'paired', unpaired: 'unpaired', none: null })[test]),
   number('p (Holm)', ({ adjusted }) => adjusted, { format: pText }),
   text('verdict', verdictCell),
 ];

@@ -7,6 +7,7 @@ import {
   missing,
   plural,
 } from '../../base/text/numbers.js';
+import { fewestIfTied } from '../../statistics/bootstrap.js';
 import { smallest } from '../../statistics/descriptive.js';
 import { fewestForVerdict, type Verdict } from '../../statistics/tests.js';
 import type { GroupDifference } from './comparability.js';
@@ -32,7 +33,7 @@ function verdictText({ verdict, test, reason }: Parameters<typeof verdictCell>[0
     case 'too-few':
       return test === undefined ? 'too few' : test === 'paired' ? 'too few pairs' : 'too few runs';
     case 'not-comparable':
-      return `not comparable: ${reason}`;
+      return `no verdict: ${reason}`;
   }
 }
 
@@ -51,7 +52,7 @@ export const countText = ({ counts, test }: Counted): string =>
 
 function conclusion(found: GroupDifference): string {
   const { of, against, difference, reason, verdict } = found;
-  if (verdict === 'not-comparable') return `${of} and ${against} can't be compared: ${reason}.`;
+  if (verdict === 'not-comparable') return `There is no verdict on ${of} and ${against}: ${reason}.`;
   if (difference === null)
     return `${of} or ${against} has no confirmed return, so there is nothing to compare.`;
   return verdictSentence({ ...found, difference, verdict }, 'confirmed return');
@@ -73,7 +74,7 @@ export function conclusionOf(
   const others = [
     [counted('no-evidence'), 'without evidence'],
     [counted('too-few'), 'with too few runs for a verdict'],
-    [counted('not-comparable'), 'not comparable'],
+    [counted('not-comparable'), "without a verdict, because methods or settings aren't comparable"],
   ] as const;
   const rest = others.flatMap(([count, words]) => (count === 0 ? [] : `${count} ${words}`)).join(', ');
   if (evident.length === 0) return `None of ${all.length} differences is evident: ${rest}.`;
@@ -98,8 +99,9 @@ export function verdictSentence(
   const measured = `${of} − ${against} is ${formatSigned(found.difference)} in ${quantity}`;
   const count = countText(found);
   if (verdict === 'too-few' || interval === null) {
-    const needed = `${fewestForVerdict} ${test === 'paired' ? 'pairs' : 'runs of each'}`;
-    return `Too few for a verdict: ${measured} over ${count}, and at least ${needed} are needed.`;
+    const areTied = smallest(counts) >= fewestForVerdict;
+    const needed = `${areTied ? fewestIfTied : fewestForVerdict} ${test === 'paired' ? 'pairs' : 'runs of each'}`;
+    return `Too few for a verdict: ${measured} over ${count}, and at least ${needed} are needed${areTied ? ', because most values are equal' : ''}.`;
   }
   // An interval clipped to the possible range is asymmetric, so use its longer half.
   const half = Math.max(interval[1] - found.difference, found.difference - interval[0]);
@@ -136,7 +138,7 @@ export const verdictRule = (tested: number): readonly string[] =>
 /** Explanations of the columns of comparison tables. */
 export const reading = {
   confirmed:
-    "confirmed: mean return of each run's chosen policy on episodes that were used neither to propose nor to choose it; 95 % intervals over runs: bootstrap, or Student's t for the mean of fewer than ten runs",
+    "confirmed: mean return of each run's chosen policy on episodes that were used neither to propose nor to choose it; 95 % intervals over runs, from three runs on. If a fifth of the runs reach a bound of the return, the interval allows for unseen runs at the other bound",
   area: 'area: best return so far, averaged over the evaluations of a run (a rejected candidate counts as one, unless limits.evaluations sets the budget; a complete run that ended early keeps its last value). It is observed, not confirmed, and optimistic: the best of many noisy means',
   target:
     'to target: runs whose observed return reached the target, and the median iteration over all runs; runs that did not reach it are right-censored where they ended (Kaplan-Meier), not left out',

@@ -5,8 +5,8 @@ import type { ConfigInput } from '../../config/config.js';
 import { parseConfig } from '../../config/load.js';
 import { evaluationsOf } from '../../config/stages.js';
 import type { Interval } from '../../statistics/bootstrap.js';
-import { judge } from '../../statistics/tests.js';
-import { type GroupDifference, pairedDifference } from '../comparison/comparability.js';
+import { type GroupDifference, judged, pairedDifference, withheld } from '../comparison/comparability.js';
+import { failuresDiffer } from '../comparison/failures.js';
 import type { SettingFigures } from './ranking.js';
 import { type SweepSetting, settingName, settingOf } from './settings.js';
 
@@ -43,13 +43,19 @@ export function baselinesFor({ config, values }: SweepSetting): readonly SweepSe
 export function baselineDifferences(
   tasks: readonly { readonly settings: readonly SettingFigures[]; readonly range: Interval }[],
 ): readonly (readonly GroupDifference[])[] {
-  return judge(
+  return judged(
     tasks.map(({ range, settings }) =>
       settings.flatMap((of) =>
         of.comparedWith.flatMap((name) => {
-          const { baseline, returns } = settings.find((one) => one.name === name)!;
-          const named = { of: settingName(of), against: baselineLabel(baseline!) };
-          return pairedDifference(named, of.returns, returns, range);
+          const other = settings.find((one) => one.name === name)!;
+          const named = { of: settingName(of), against: baselineLabel(other.baseline!) };
+          const reason = failuresDiffer([
+            { name: named.of, failed: of.failed, runs: of.over },
+            { name: named.against, failed: other.failed, runs: other.over },
+          ]);
+          return pairedDifference(named, of.returns, other.returns, range).map((one) =>
+            withheld(one, reason),
+          );
         }),
       ),
     ),

@@ -1,8 +1,9 @@
 /** The effects of a sweep's keys on the confirmed return. */
 import type { Interval } from '../../statistics/bootstrap.js';
-import { mean } from '../../statistics/descriptive.js';
+import { mean, sum } from '../../statistics/descriptive.js';
 import { comparePairs, type PairedDifference, type Summary, summarize } from '../../statistics/paired.js';
-import { type Judged, verdicts } from '../../statistics/tests.js';
+import { type GroupDifference, judged, withheld } from '../comparison/comparability.js';
+import { failuresDiffer } from '../comparison/failures.js';
 import type { SettingFigures } from './ranking.js';
 
 /** The mean return of all settings that share a value of a key. */
@@ -14,7 +15,9 @@ interface LevelMean {
 }
 
 /** The effect of a key's value compared with its first value. */
-export interface Effect extends Judged, Pick<PairedDifference, 'difference' | 'interval' | 'p'> {
+export interface Effect
+  extends Pick<PairedDifference, 'difference' | 'interval' | 'p'>,
+    Pick<GroupDifference, 'adjusted' | 'reason' | 'verdict'> {
   readonly key: string;
   readonly of: string;
   readonly against: string;
@@ -34,7 +37,7 @@ export interface Effects {
  */
 export function effectsOf(
   keys: readonly { readonly key: string }[],
-  measured: readonly Pick<SettingFigures, 'values' | 'returns'>[],
+  measured: readonly Pick<SettingFigures, 'values' | 'returns' | 'over' | 'failed'>[],
   range: Interval,
 ): Effects | null {
   const seeds = (measured[0]?.returns ?? []).flatMap((_, i) =>
@@ -46,13 +49,19 @@ export function effectsOf(
     const fitting = measured.filter(({ values }) => values[key] === value);
     return seeds.map((seed) => mean(fitting.map(({ returns }) => returns[seed]!)));
   };
+  const failuresOf = (key: string, value: string) => {
+    const fitting = measured.filter(({ values }) => values[key] === value);
+    const total = (of: 'failed' | 'over') => sum(fitting.map((one) => one[of]));
+    return { name: `${key}=${value}`, failed: total('failed'), runs: total('over') };
+  };
   const varying = keys
     .map(({ key }) => ({ key, items: [...new Set(measured.map(({ values }) => values[key]!))] }))
     .filter(({ items }) => items.length > 1);
   const main = varying.flatMap(({ key, items: [against, ...others] }) =>
     others.map((of) => {
       const { difference, interval, p } = comparePairs(bySeed(key, of), bySeed(key, against!), range)!;
-      return { key, of, against: against!, difference, interval, p };
+      const reason = failuresDiffer([of, against!].map((value) => failuresOf(key, value)));
+      return withheld({ key, of, against: against!, difference, interval, p }, reason);
     }),
   );
   return {
@@ -60,6 +69,6 @@ export function effectsOf(
     levels: varying.flatMap(({ key, items }) =>
       items.map((value) => ({ key, value, confirmed: summarize(bySeed(key, value), range)! })),
     ),
-    main: verdicts(main),
+    main: judged([main])[0]!,
   };
 }

@@ -4,13 +4,17 @@ import { formatInterval, formatReturn, formatSigned, plural } from '../../base/t
 import type { UsageTotals } from '../../runs/calls.js';
 import { comparePairs, type Summary } from '../../statistics/paired.js';
 import { fewestForVerdict, verdicts } from '../../statistics/tests.js';
+import { failuresDiffer } from '../comparison/failures.js';
 import { pText } from '../comparison/words.js';
 import { type SweepSetting, settingName } from './settings.js';
 
 export interface SettingFigures extends Omit<SweepSetting, 'config'> {
   /** Number of complete runs. */
   readonly runs: number;
-  /** Confirmed returns in the order of the seeds; null if a seed has none. */
+  /** Number of runs that are complete or failed, and of those that failed (see `hasFailed`). */
+  readonly over: number;
+  readonly failed: number;
+  /** Confirmed returns in the order of the seeds; of a failed run, the environment's lowest; null if a seed has none. */
   readonly returns: readonly (number | null)[];
   readonly confirmed: Summary | null;
   /** Mean of the runs' highest observed returns; biased upwards, because each is the maximum of noisy means. */
@@ -46,6 +50,10 @@ export function bestSentence(
     return { text: `${first}; no other setting is complete on as many seeds.`, mark: '' };
   const { adjusted, difference, interval, next, verdict } = lead;
   const against = `the next setting, ${settingName(next)}`;
+  const reason = failuresDiffer(
+    [best, next].map((one) => ({ ...one, name: settingName(one), runs: one.over })),
+  );
+  if (reason !== undefined) return { text: `${first}. There is no verdict: ${reason}.`, mark: '' };
   if (verdict === 'too-few' || interval === null || adjusted === null)
     return {
       text: `${first}. Whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}) isn't known yet: a verdict needs at least ${fewestForVerdict} seeds.`,

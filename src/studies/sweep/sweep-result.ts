@@ -13,6 +13,7 @@ import { summarize } from '../../statistics/paired.js';
 import type { ParallelKey } from '../../web/parallel.js';
 import type { GroupDifference } from '../comparison/comparability.js';
 import { commonRange } from '../comparison/compared-runs.js';
+import { hasFailed, worstOf } from '../comparison/failures.js';
 import { baselineDifferences } from './baselines.js';
 import { type Effects, effectsOf } from './effects.js';
 import { ranked, type SettingFigures } from './ranking.js';
@@ -70,6 +71,8 @@ function isDone(run: RunSummary | undefined): run is RunSummary {
   return run?.status === 'completed' && !(reason?.kind === 'limit' && reason.limit.startsWith('sweep.'));
 }
 
+const confirmedOf = (run: RunSummary | undefined) => (isDone(run) ? (run.confirmed?.mean ?? null) : null);
+
 export function sweepResult(
   { how, keys, name, seeds, settings }: Sweep,
   failures: SweepResult['failures'],
@@ -84,7 +87,8 @@ export function sweepResult(
       own.map(({ setting: { config } }) => ({ range: returnRange(config.environment, config.evaluation) })),
     );
     const environment = own.flatMap((one) => one.runs).find((run) => run)?.manifest.environment ?? id;
-    return { environment, range, settings: own.map((one) => figuresOf(one.setting, one.runs, range)) };
+    const worst = worstOf(own.flatMap((one) => one.runs.map(confirmedOf)));
+    return { environment, range, settings: own.map((one) => figuresOf(one.setting, one.runs, range, worst)) };
   });
   const differences = baselineDifferences(tasks);
   return {
@@ -120,11 +124,14 @@ const totalsOf = (runs: readonly (RunSummary | undefined)[]) => ({
 });
 
 function figuresOf(
-  { baseline, comparedWith, name, values }: SweepSetting,
+  { baseline, comparedWith, config, name, values }: SweepSetting,
   runs: readonly (RunSummary | undefined)[],
   range: Interval,
+  worst: number | null,
 ): SettingFigures {
-  const returns = runs.map((run) => (isDone(run) ? (run.confirmed?.mean ?? null) : null));
+  const failed = (run: RunSummary | undefined) =>
+    run !== undefined && hasFailed(run, config.confirmation.candidates);
+  const returns = runs.map((run) => confirmedOf(run) ?? (failed(run) ? worst : null));
   const known = returns.filter((value) => value !== null);
   const observed = runs.flatMap((run) => run?.observed ?? []);
   return {
@@ -134,6 +141,8 @@ function figuresOf(
     comparedWith,
     returns,
     runs: runs.filter(isDone).length,
+    over: runs.filter((run) => isDone(run) || failed(run)).length,
+    failed: runs.filter(failed).length,
     confirmed: summarize(known, range) ?? null,
     observed: observed.length === 0 ? null : mean(observed),
     usage: totalsOf(runs).usage,

@@ -74,7 +74,7 @@ async function run(changes: Partial<EvaluateArguments>, context: Partial<Command
       tuned: 'hill-climb',
       configs: [path('cartpole.yaml')],
       baseline: [],
-      repeats: 6,
+      repeats: 8,
       runsDir: 'buffers',
       overrides: [],
       quiet: false,
@@ -110,17 +110,17 @@ describe('finetune evaluate', () => {
     });
     expect(code).toBe(0);
     expect(result.status).toBe('completed');
-    expect(onReturn(result)).toMatchObject({ counts: [6], verdict: 'higher' });
-    expect(onReturn(result, 'cma-es').counts).toEqual([6]);
+    expect(onReturn(result)).toMatchObject({ counts: [8], verdict: 'higher' });
+    expect(onReturn(result, 'cma-es').counts).toEqual([8]);
     expect(result.conclusions).toHaveLength(1);
     expect(result.conclusions[0]).toMatchObject({
       scope: 'CartPole-v1, a new environment',
       text: expect.stringMatching(
-        /^Higher: tuned − base is \+[\d.]+ in confirmed return \(95 % interval \+.* 6 pairs are few/,
+        /^Higher: tuned − base is \+[\d.]+ in confirmed return \(95 % interval \+.* 8 pairs are few/,
       ),
     });
     // The same seeds and budget: every arm starts from the same warm-up and takes as many evaluations.
-    for (const repeat of ['01', '06']) {
+    for (const repeat of ['01', '08']) {
       const runs = ['base', 'tuned', 'cma-es'].map((arm) =>
         readRun(path('better', 'cartpole', `${arm}-${repeat}`)),
       );
@@ -142,7 +142,7 @@ describe('finetune evaluate', () => {
     const few = await run({ ...scripted, overrides: served(), out: 'more', repeats: 2 });
     expect(few.result.conclusions[0]!.text).toMatch(/^Too few for a verdict: .* at least 6 pairs are needed/);
     const before = readFileSync(path('more', 'cartpole', 'tuned-02', 'evaluations.jsonl'));
-    const more = await run({ ...scripted, overrides: served(), out: 'more', repeats: 6 });
+    const more = await run({ ...scripted, overrides: served(), out: 'more', repeats: 8 });
     expect(readFileSync(path('more', 'cartpole', 'tuned-02', 'evaluations.jsonl')).equals(before)).toBe(true);
     // Beside a control there were three differences to correct for, here it is one.
     const beside = onReturn(stored('better'));
@@ -183,7 +183,7 @@ describe('finetune evaluate', () => {
       out: 'transfer',
       configs: [path('cartpole.yaml'), path('car.yaml'), 'iterations=4'],
       trainedOn: 'CartPole-v1',
-      repeats: 6,
+      repeats: 8,
     });
     expect(result.experiments.map(({ name, familiarity }) => [name, familiarity])).toEqual([
       ['cartpole', 'trained'],
@@ -196,7 +196,7 @@ describe('finetune evaluate', () => {
     ]);
     expect(result.conclusions).toHaveLength(3);
     const all = result.groups[0]!;
-    expect(all.differences[0]!.counts).toEqual([6]);
+    expect(all.differences[0]!.counts).toEqual([8]);
     for (const arm of Object.values(all.arms)) {
       expect(arm.confirmed!.mean).toBeGreaterThanOrEqual(0);
       expect(arm.confirmed!.mean).toBeLessThanOrEqual(1);
@@ -244,9 +244,11 @@ describe('finetune evaluate', () => {
       failures: [{ arm: 'base', message: expect.stringMatching(/^0 proposals accepted; first reason: /) }],
     });
     expect(silent.result.cautions).toEqual([
-      'base: 1 of its 1 run found no policy to confirm; pairs with such runs are excluded',
+      'base: 1 of its 1 run failed; they count with the lowest confirmed return of their experiment',
     ]);
-    expect(visibleText(readFileSync(path('silent', 'index.html'), 'utf8'))).toContain('no policy to confirm');
+    expect(visibleText(readFileSync(path('silent', 'index.html'), 'utf8'))).toContain(
+      '1 of its 1 run failed',
+    );
     const unreachable = await run({
       out: 'unreachable',
       tuned: 'openai:absent',
@@ -268,7 +270,7 @@ describe('finetune evaluate', () => {
         ...scripted,
         configs: [path('cartpole.yaml')],
         baseline: ['cma-es'],
-        repeats: 6,
+        repeats: 8,
         out: 'better',
         runsDir: 'buffers',
         trainedOn: 'none',
@@ -279,9 +281,9 @@ describe('finetune evaluate', () => {
       context,
     );
     const text = printed.join('\n');
-    expect(text).toMatch(/cartpole \(transfer\) +base +6 +[\d.]+/);
+    expect(text).toMatch(/cartpole \(transfer\) +base +8 +[\d.]+/);
     expect(text).toMatch(
-      /cartpole \(transfer\) +tuned − base +6 pairs +\+[\d.]+ +\+[\d.]+ … \+[\d.]+ .* higher/,
+      /cartpole \(transfer\) +tuned − base +8 pairs +\+[\d.]+ +\+[\d.]+ … \+[\d.]+ .* higher/,
     );
     expect(text).toContain('Higher: tuned − base');
     expect(text).toContain(join('better', 'index.html'));

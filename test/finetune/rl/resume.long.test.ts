@@ -97,20 +97,38 @@ it('training ends with an evaluation and a checkpoint when a limit is reached', 
     isSpent: () => order.includes('step 2'),
   });
   expect({ ended, step }).toEqual({ ended: 'early', step: 2 });
-  expect(order.slice(-3)).toEqual(['step 2', 'evaluation 2', 'checkpoint 2']);
+  expect(order.slice(-4)).toEqual([
+    'step 2',
+    'evaluation 2',
+    'checkpoint 2',
+    expect.stringMatching(/^final /),
+  ]);
 });
 
 it('training returns the best weights; a rerun with result=last returns the last ones', async () => {
   const folder = temporaryDirectory();
   const config = (more: object) => tinyConfig({ ...written, ...more }, folder);
-  let evaluations = 0;
+  const starts: (readonly number[])[] = [];
   const worse = (learning: OpenedLearning) => ({
     ...learning,
-    task: { ...learning.task, measure: async () => ({ values: [-evaluations++], samples: [] }) },
+    task: {
+      ...learning.task,
+      measure: async (_: unknown, own: readonly number[]) => ({
+        values: [1 - starts.push(own)],
+        samples: [],
+      }),
+    },
   });
   const values = ({ parameters }: OnlineOutcome) => parameters.map((one) => [...one.values]);
   const best = await learned(config({}), {}, worse);
   expect(best.best?.step).toBe(0);
+  // The result's figure comes from episodes that no evaluation has played.
+  const [fresh, ...held] = starts.toReversed();
+  expect(new Set(held.map(String)).size).toBe(1);
+  expect(fresh).toHaveLength(16);
+  expect(fresh!.filter((start) => held[0]!.includes(start))).toEqual([]);
+  expect(best.confirmed).toEqual({ meanReward: 1 - starts.length, episodes: 1 });
+  expect(best.events.at(-1)).toMatchObject({ kind: 'final', step: 0, returns: [1 - starts.length] });
   const after = await learned(config({ result: 'last' }), {}, worse);
   expect(after).toMatchObject({ ended: 'complete', step: 7, steps: [], best: { step: 0 } });
   const last = await learned(tinyConfig({ ...written, result: 'last' }), {}, worse);

@@ -45,7 +45,7 @@ async function printedBy(cwd: string, options: { readonly sources: readonly stri
 
 // By hand: weights [a, b] choose action 1 if b > a, so 0 0, 1 0 and 2 0 act alike, and so do 0 1 and 0 2.
 const record = `episode,parameters,returns
-w0,"","0*6"
+w0,"","0*14"
 0,"1 0","1*4"
 1,"2 0","1 1 2 2"
 2,"0 1","2*4"

@@ -78,7 +78,7 @@ describe('policyloop sweep --baselines', () => {
     const models = `model=${near(3.9, -3.1, 1.9, -1.1)},${near(-5.9, -5.9, -5.9, -5.9)}`;
     const { code, result } = await sweep(config(near(0, 0, 0, 0)), [
       models,
-      ...['seed=1..7', 'iterations=6', 'warmup=0'],
+      ...['seed=1..9', 'iterations=6', 'warmup=0'],
     ]);
     expect(code).toBe(0);
     const { baselines } = result.tasks[0]!;

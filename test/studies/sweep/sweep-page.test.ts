@@ -8,7 +8,8 @@ import { inFile } from '../../../src/web/study.js';
 import { elementsOf, visibleText } from '../../web/shown.js';
 import { figures, gridResult } from './sweeps.js';
 
-const shared = [3, 9, 4, 7, 1, 6];
+const shared = [3, 9, 4, 7, 1, 6, 2, 8, 5, 10];
+const seeds = shared.map((_, i) => i + 1);
 const file = (result: SweepResult) => page(sweepPage(result, inFile));
 const bestIn = ({ tasks: [task] }: SweepResult) => bestSentence(task!.settings);
 
@@ -16,14 +17,20 @@ describe('the best setting', () => {
   const noise = (seed: number, of: number) => shared[seed - 1]! + ((seed * of * 7) % 3) / 10;
 
   it('is called significantly better if its lead is clear, but not if the lead is tiny', () => {
-    const clear = gridResult((rate, size, seed) => (rate === 0.2 && size === 8 ? 20 : 0) + noise(seed, size));
+    const clear = gridResult(
+      (rate, size, seed) => (rate === 0.2 && size === 8 ? 20 : 0) + noise(seed, size),
+      seeds,
+    );
     expect(bestIn(clear)).toMatchObject({
       mark: 'higher',
       text: expect.stringMatching(
         /^rate=0.2, size=8 has the highest .* significantly higher than the next setting/,
       ),
     });
-    const close = gridResult((rate, size, seed) => (rate === 0.2 ? 0.01 : 0) + noise(seed, size));
+    const close = gridResult(
+      (rate, size, seed) => (rate === 0.2 ? 0.01 : 0) + noise(seed, size + 10 * rate),
+      seeds,
+    );
     expect(bestIn(close)).toMatchObject({
       mark: '',
       text: expect.stringContaining('not significantly higher'),
@@ -45,7 +52,7 @@ describe('the best setting', () => {
     const lead = [0, 1, 2, 3, 4, 5].map((i) => 1 + ((i * 5) % 6) * 0.75);
     const first = figures('first', { x: '0' }, lead);
     const others = Array.from({ length: 30 }, (_, i) =>
-      figures(`other-${i}`, { x: String(i + 1) }, [0, 0.1, 0, 0.1, 0, 0.1]),
+      figures(`other-${i}`, { x: String(i + 1) }, [0, 0.1, 0.2, 0.12, 0.05, 0.15]),
     );
     expect(bestSentence([first, others[0]!])?.mark).toBe('higher');
     expect(bestSentence([first, ...others])?.mark).toBe('');

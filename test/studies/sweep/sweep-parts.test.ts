@@ -157,6 +157,8 @@ it('settings with more seeds rank before a lucky one with fewer', () => {
     values: {},
     returns,
     runs: returns.length,
+    over: returns.length,
+    failed: 0,
     observed: null,
     baseline: null,
     comparedWith: [],
@@ -178,6 +180,7 @@ describe('effects', () => {
     return ['1', '2'].flatMap((first) =>
       ['x', 'y', 'z'].map((second) => ({
         values: { a: first, b: second },
+        ...{ over: seeds, failed: 0 },
         returns: shared.map((value) => value + of(first, second) + noise * (random.random() - 0.5)),
       })),
     );
@@ -205,5 +208,13 @@ describe('effects', () => {
     expect(found.main[0]).toMatchObject({ interval: null, verdict: 'too-few' });
     const none = holed.map((one) => ({ ...one, returns: [null] }));
     expect(effectsOf(keys, none, [-1, 1])).toBeNull();
+  });
+
+  it('have no verdict if settings fail in different shares of their runs', () => {
+    const all = grid((first) => (first === '2' ? 7 : 0)).map((one, i) => ({ ...one, failed: i < 3 ? 1 : 0 }));
+    const [first, second] = effectsOf(keys, all, [-1e3, 1e3])!.main;
+    expect(first).toMatchObject({ p: null, verdict: 'not-comparable' });
+    expect(first!.reason).toBe('0 of 24 runs of a=2 failed, 3 of 24 runs of a=1 failed');
+    expect(second).toMatchObject({ of: 'y', verdict: 'no-evidence' });
   });
 });

@@ -16,6 +16,8 @@ export const figures = (
     values,
     returns,
     runs: known.length,
+    over: known.length,
+    failed: 0,
     observed: null,
     baseline: null,
     comparedWith: [],

@@ -10,8 +10,8 @@ import type { Confirmation, LoggedEvent } from '../../../src/runs/events.js';
 import { fixedSettings } from '../../../src/runs/fingerprint.js';
 import { summaryOf } from '../../../src/runs/summary.js';
 import { addUsage, noUsage, usageOfCall } from '../../../src/runs/usage.js';
+import { interval95 } from '../../../src/statistics/bootstrap.js';
 import { mean } from '../../../src/statistics/descriptive.js';
-import { meanInterval95 } from '../../../src/statistics/distributions.js';
 import type { RunData } from '../../../src/web/report/data/proposals.js';
 
 /** A task to make runs of: its policies and how good a parameter vector is. */
@@ -420,7 +420,7 @@ function confirm(
       parameters,
       observed: score,
       mean: mean(returns),
-      ci95: meanInterval95(returns),
+      ci95: interval95([{ values: returns }], 'student'),
       episodes: 100,
     };
   };

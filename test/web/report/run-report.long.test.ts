@@ -44,7 +44,7 @@ describe('renderReport', () => {
     const final = data.manifest.confirmations.find(({ stage }) => stage === 'final')!;
     expect(final.mean).toBeLessThan(data.manifest.best!.return);
     expect(text).toContain(
-      `Confirmed mean return ${final.mean.toFixed(1)} ${final.ci95[0].toFixed(1)} … ${final.ci95[1].toFixed(1)}`,
+      `Confirmed mean return ${final.mean.toFixed(1)} ${final.ci95![0].toFixed(1)} … ${final.ci95![1].toFixed(1)}`,
     );
     expect(text).toContain(
       `Best observed mean return ${data.manifest.best!.return.toFixed(1)} over 20 episodes`,

@@ -2,9 +2,8 @@
 import type { Content } from '../../../base/text/content.js';
 import { html } from '../../../base/text/html.js';
 import { formatInterval, formatReturn, plural } from '../../../base/text/numbers.js';
-import { clipped, type Interval } from '../../../statistics/bootstrap.js';
+import { clipped, type Interval, interval95 } from '../../../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../../statistics/descriptive.js';
-import { meanInterval95 } from '../../../statistics/distributions.js';
 import { type Chart, chartFigure, type Series } from '../../chart.js';
 
 export interface CurveArm {
@@ -17,7 +16,7 @@ export interface CurveArm {
   /** Smallest and largest possible return. */
   readonly range: Interval;
   /** Confirmed return of the arm; absent if no run was confirmed. */
-  readonly confirmed?: { readonly mean: number; readonly interval: readonly [number, number] } | undefined;
+  readonly confirmed?: { readonly mean: number; readonly interval: Interval | null } | undefined;
 }
 
 /** Number of arm colours (web/palette.ts). The next eight arms reuse them with dashed lines. */
@@ -43,7 +42,7 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
   if (count === 0) return html`<p class="empty">No evaluations.</p>`;
   const isSingle = arms.length === 1;
   const indices = Array.from({ length: count }, (_, i) => i);
-  const along = (values: readonly number[]) => indices.map((i) => values[i] ?? null);
+  const along = (values: readonly (number | null)[]) => indices.map((i) => values[i] ?? null);
   const placeOf = (i: number) => (step === undefined ? i : (i + 1) * step);
   const unit = step === undefined ? 'iteration' : 'evaluation';
   const nameOf = (i: number) =>
@@ -75,8 +74,8 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
           color: isSingle ? '--accent' : `--arm-${i % colors}`,
           isDashed: i % (2 * colors) >= colors,
           values: along(points.map(({ mean }) => mean)),
-          low: along(points.map(({ interval }) => interval[0])),
-          high: along(points.map(({ interval }) => interval[1])),
+          low: along(points.map(({ interval }) => interval?.[0] ?? null)),
+          high: along(points.map(({ interval }) => interval?.[1] ?? null)),
         }),
       ),
     ],
@@ -118,13 +117,13 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
 
 interface CurvePoint {
   readonly mean: number;
-  readonly interval: readonly [number, number];
+  readonly interval: Interval | null;
   readonly count: number;
 }
 
 /**
- * Mean of the curves at each index, with its 95% interval (Student's t, clipped to `range`), up to the length of
- * the longest curve.
+ * Mean of the curves at each index, with its 95% interval (Student's t, clipped to `range`; null for fewer than three
+ * curves), up to the length of the longest curve.
  */
 function meanCurve(curves: readonly (readonly number[])[], range: Interval): readonly CurvePoint[] {
   const length = largest([0, ...curves.map((curve) => curve.length)]);
@@ -132,12 +131,16 @@ function meanCurve(curves: readonly (readonly number[])[], range: Interval): rea
     const values: number[] = [];
     for (const { [i]: value } of curves) if (value !== undefined) values.push(value);
     const centre = mean(values);
-    return { mean: centre, interval: clipped(meanInterval95(values), range, centre), count: values.length };
+    return {
+      mean: centre,
+      interval: clipped(interval95([{ values }], 'student'), range, centre),
+      count: values.length,
+    };
   });
 }
 
 /** True if the intervals are so wide that the curves would look flat, for example with only two runs. */
 function isWider(points: readonly CurvePoint[], values: readonly number[]): boolean {
-  const ends = points.flatMap(({ interval }) => interval);
+  const ends = points.flatMap(({ interval }) => interval ?? []);
   return largest(ends) - smallest(ends) > 3 * (largest(values) - smallest(values));
 }

@@ -54,7 +54,8 @@ export function baselines({ facts, metrics }: TrainingFiles): Content | undefine
     ({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined,
   );
   const searches = metrics.filter(({ kind }) => kind === 'baseline');
-  const finals = metrics.filter(({ kind }) => kind === 'final');
+  const isNumeric = evaluations.length === 0;
+  const finals = metrics.filter(({ kind }) => isNumeric && kind === 'final');
   if (searches.length + finals.length === 0) return undefined;
   const best = evaluations.findLast(({ best: isBest }) => isBest === true);
   const own = [...new Set([evaluations[0], best])].filter((one) => one !== undefined);
@@ -68,7 +69,6 @@ export function baselines({ facts, metrics }: TrainingFiles): Content | undefine
     })),
     ...searches.map((metric) => rowOf(metric, metric.label ?? 'baseline')),
   ].filter(({ value }) => value !== undefined);
-  const isNumeric = finals.length > 0 || evaluations.length === 0;
   const table = pageTable(rows, [
     text('', ({ label }) => label),
     number('training episodes', ({ episodes }) => episodes && formatCount(Math.round(episodes))),

@@ -1,0 +1,23 @@
+/** Failed runs count in comparisons: leaving them out would compare a method only where it worked. */
+import type { RunSummary } from '../../runs/summary.js';
+import { largest, smallest } from '../../statistics/descriptive.js';
+
+/** True if a run failed by itself, not by its environment, or is complete, but its policy failed in fresh episodes. */
+export const hasFailed = ({ confirmed, manifest, status }: RunSummary, candidates: number): boolean =>
+  (status === 'failed' && manifest.reason?.kind !== 'environment-error') ||
+  (status === 'completed' && confirmed === null && candidates > 0);
+
+/** The return that failed runs without one of their own count with: the lowest of all runs of the environment. */
+export function worstOf(confirmed: readonly (number | null)[]): number | null {
+  const known = confirmed.filter((value) => value !== null);
+  return known.length === 0 ? null : smallest(known);
+}
+
+/** Why there is no verdict if two methods fail in different shares of their runs; undefined if they don't. */
+export function failuresDiffer(
+  sides: readonly { readonly name: string; readonly failed: number; readonly runs: number }[],
+): string | undefined {
+  const shares = sides.map(({ failed, runs }) => (runs === 0 ? 0 : failed / runs));
+  if (largest(shares) - smallest(shares) < 1e-9) return undefined;
+  return sides.map(({ name, failed, runs }) => `${failed} of ${runs} runs of ${name} failed`).join(', ');
+}
