@@ -145,6 +145,9 @@ export function withMembers(
   model: ModelConfig,
   change: <Model extends { readonly provider: string }>(one: Model, i?: number) => Model,
 ): ModelConfig {
-  if (model.provider === 'portfolio') return { ...model, members: model.members.map(change) };
-  return model.provider === 'relay' ? { ...model, relay: model.relay.map(change) } : change(model);
+  if (model.provider === 'portfolio')
+    return { ...model, members: model.members.map((one, i) => change(one, i)) };
+  return model.provider === 'relay'
+    ? { ...model, relay: model.relay.map((one, i) => change(one, i)) }
+    : change(model);
 }
