@@ -2,6 +2,14 @@
  * Computes the figures of all pages from `bench/rows`.
  * Run: npm run figures -- --check, which fails if a page differs from its rows; --page writes the pages
  */
-for (const name of ['comparisons', 'confirmation', 'large-model', 'programs', 'real-models', 'repeats'])
+for (const name of [
+  'comparisons',
+  'confirmation',
+  'large-model',
+  'programs',
+  'real-models',
+  'readme',
+  'repeats',
+])
   await import(`./${name}.js`);
 await import('../../models/tiny-improver/recipe/figures.js');
