@@ -8,6 +8,7 @@ for (const name of [
   'coverage',
   'large-model',
   'programs',
+  'readme',
   'real-models',
   'repeats',
 ])

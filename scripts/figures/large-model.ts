@@ -42,13 +42,13 @@ const labels = {
   random: 'random search',
 };
 
-const rows = readRows<ModelRun | Search>('large-model');
-const isModel = (row: ModelRun | Search): row is ModelRun => row.by === 'gpt-oss:120b';
-const number = (value: number, digits = 1) =>
+export const rows = readRows<ModelRun | Search>('large-model');
+export const isModel = (row: ModelRun | Search): row is ModelRun => row.by === 'gpt-oss:120b';
+export const number = (value: number, digits = 1) =>
   value
     .toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: digits })
     .replace('-', '−');
-const percent = (share: number) => `${Math.round(100 * share)} %`;
+export const percent = (share: number) => `${Math.round(100 * share)} %`;
 
 /** Index of the best recorded mean among the first proposals; the earliest if tied. */
 function bestAt({ recorded }: ModelRun, proposals: number): number {
@@ -57,7 +57,7 @@ function bestAt({ recorded }: ModelRun, proposals: number): number {
 }
 
 /** True means of the policies that had the best score after so many proposals, one per run. */
-const chosen = (own: readonly (ModelRun | Search)[], proposals: number) =>
+export const chosen = (own: readonly (ModelRun | Search)[], proposals: number) =>
   own.map((row) =>
     isModel(row) ? row.means[bestAt(row, proposals)]! : row.means[row.proposals.indexOf(proposals)]!,
   );
@@ -107,6 +107,10 @@ function noiseFloor({ recorded }: ModelRun): number {
   return studentQuantile975(2 * n! - 2) * Math.sqrt((2 * variance) / n!);
 }
 
+/** The share of proposals that act like an earlier one. */
+export const repeatShare = ({ behaviours }: ModelRun) =>
+  behaviours.filter((behaviour, i) => behaviours.indexOf(behaviour) < i).length / behaviours.length;
+
 function described(run: ModelRun): readonly string[] {
   const { behaviours, means, recorded } = run;
   const best = bestAt(run, recorded.length);
@@ -114,12 +118,11 @@ function described(run: ModelRun): readonly string[] {
   const floor = noiseFloor(run);
   // Differences that 20 episodes can't show, between a proposal and the best policy recorded before it.
   const hidden = means.filter((value, i) => i > 0 && Math.abs(value - means[bestAt(run, i)]!) < floor).length;
-  const repeats = behaviours.filter((behaviour, i) => behaviours.indexOf(behaviour) < i).length;
   return [
     String(run.run),
     String(recorded.length),
     String(new Set(behaviours).size),
-    percent(repeats / recorded.length),
+    percent(repeatShare(run)),
     `${number(mean(recorded[best]!))} → ${number(means[best]!)}`,
     `${number(means[truly]!)} (${truly + 1})`,
     number(floor),

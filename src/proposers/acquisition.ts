@@ -48,7 +48,7 @@ const steps = [0.05, 0.15, 0.4];
 const finerSteps = [0.1, 0.05, 0.03];
 const redrawProbability = 0.3;
 /** Number of points kept for refinement, and number of neighbours sampled per point and round. */
-const [kept, neighbours] = [10, 40];
+const [kept, neighbors] = [10, 40];
 
 /** Returns the unseen sample with the highest worth; a random point if all samples have been seen. */
 export function maximise(landscape: Landscape, random: RandomGenerator): ParameterVector {
@@ -61,7 +61,7 @@ export function maximise(landscape: Landscape, random: RandomGenerator): Paramet
   ];
   let found = highest(landscape, drawn, new Map());
   for (const move of moves.finer) {
-    const near = found.flatMap(({ parameters }) => times(neighbours, () => move(parameters)));
+    const near = found.flatMap(({ parameters }) => times(neighbors, () => move(parameters)));
     found = highest(landscape, near, new Map(found.map((one) => [vectorKey(one.parameters), one])));
   }
   return found[0]?.parameters ?? anywhere();

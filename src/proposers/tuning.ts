@@ -103,18 +103,18 @@ export function tuningDue(
   { after, evaluations, of }: TuningSchedule,
   ahead = 0,
 ): number | undefined {
-  let [modelled, tuned, began] = [0, 0, 0];
+  let [modeled, tuned, began] = [0, 0, 0];
   const count = (isTuned: boolean, position: number) => {
     if (!isTuned) {
-      modelled++;
+      modeled++;
       return;
     }
     if (tuned === 0) began = position;
     tuned++;
-    if (tuned === evaluations) [modelled, tuned] = [0, 0];
+    if (tuned === evaluations) [modeled, tuned] = [0, 0];
   };
   const turn = (): number | undefined => {
-    if (modelled < after) return undefined;
+    if (modeled < after) return undefined;
     const best = bestStructures(tuned === 0 ? entries : entries.slice(0, began));
     const sharing = best.slice(0, of === 'best' ? 1 : of);
     return sharing.length === 0 ? undefined : sharing[tuned % sharing.length];
