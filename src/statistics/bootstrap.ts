@@ -70,7 +70,7 @@ export interface Stratum {
 }
 
 /** The fewest values of a stratum: two can't show how much values vary. */
-export const fewestForInterval = 3;
+const fewestForInterval = 3;
 
 const resamples = 2000;
 
