@@ -29,8 +29,12 @@ export function clipped<I extends Interval | null>(interval: I, [least, most]: I
 /** Range of possible differences between two values in the given range. */
 export const differenceRange = ([least, most]: Interval): Interval => [least - most, most - least];
 
-/** Where values may lie that a sample doesn't show, although they can't be ruled out; `unknown`: anywhere. */
-export type Unseen = { readonly low?: number; readonly high?: number } | 'unknown';
+/**
+ * Where values may lie that a sample doesn't show, although they can't be ruled out: as low as the first number, as high
+ * as the second. `nothing` unseen: [∞, −∞]; unseen values anywhere: `unbounded`.
+ */
+type Unseen = Interval;
+const nothing: Unseen = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 
 /** A share of a fifth that differs from the others stays unseen in 4% of samples of this size. */
 export const fewestIfTied = 14;
@@ -45,24 +49,17 @@ export function unseenIn(values: readonly number[], [least, most]: Interval): Un
     values.filter((value) => Math.abs(value - bound) <= tolerance).length / values.length;
   if (Number.isFinite(most - least)) {
     const isAt = (bound: number) => share(bound, 0.01 * (most - least)) >= 0.2;
-    return { ...(isAt(most) && { low: least }), ...(isAt(least) && { high: most }) };
+    return [isAt(most) ? least : nothing[0], isAt(least) ? most : nothing[1]];
   }
-  const ties =
-    values.length < fewestIfTied && values.some((value) => share(value, 1e-10 * Math.abs(value)) >= 0.5);
-  return ties ? 'unknown' : {};
+  const isTied = values.some((value) => share(value, 1e-10 * Math.abs(value)) >= 0.5);
+  return isTied && values.length < fewestIfTied ? unbounded : nothing;
 }
 
 /** Where the difference of pairs may lie if a value of one side is unseen and the other side is as usual. */
 export function unseenInPairs(a: readonly number[], b: readonly number[], range: Interval): Unseen {
   const [ofA, ofB] = [unseenIn(a, range), unseenIn(b, range)];
-  if (ofA === 'unknown' || ofB === 'unknown') return 'unknown';
-  const { low = Number.POSITIVE_INFINITY, high = Number.NEGATIVE_INFINITY } = ofA;
-  const lowest = Math.min(low - mean(b), mean(a) - (ofB.high ?? Number.NEGATIVE_INFINITY));
-  const highest = Math.max(high - mean(b), mean(a) - (ofB.low ?? Number.POSITIVE_INFINITY));
-  return {
-    ...(Number.isFinite(lowest) && { low: lowest }),
-    ...(Number.isFinite(highest) && { high: highest }),
-  };
+  const ends = [0, 1].map((side) => [ofA[side]! - mean(b), mean(a) - ofB[1 - side]!]);
+  return [Math.min(...ends[0]!), Math.max(...ends[1]!)];
 }
 
 /** Independent values, of runs, pairs or episodes. Their mean counts with the weight, by default 1. */
@@ -73,7 +70,7 @@ export interface Stratum {
 }
 
 /** The fewest values of a stratum: two can't show how much values vary. */
-export const fewestForInterval = 3;
+const fewestForInterval = 3;
 
 const resamples = 2000;
 
@@ -99,9 +96,9 @@ export function interval95(
   strata: readonly Stratum[],
   by: 'bootstrap' | 'student' = 'bootstrap',
 ): Interval | null {
-  if (strata.length === 0) return null;
-  if (strata.some(({ unseen, values }) => values.length < fewestForInterval || unseen === 'unknown'))
-    return null;
+  const isUnknown = ({ unseen = nothing, values }: Stratum) =>
+    values.length < fewestForInterval || unseen[0] === unbounded[0];
+  if (strata.length === 0 || strata.some(isUnknown)) return null;
   return remembered(JSON.stringify([strata, by]), () => intervalOf(strata, by));
 }
 
@@ -115,28 +112,20 @@ function intervalOf(strata: readonly Stratum[], by: 'bootstrap' | 'student'): In
     const half = (Number.isFinite(factor) ? factor : studentQuantile975(degrees)) * error;
     [low, high] = [centre - half, centre + half];
   }
-  for (const [side, q] of [
-    ['low', 0.025],
-    ['high', 0.975],
-  ] as const) {
-    if (strata.every((one) => unseenAt(one, side) === undefined)) continue;
-    const end = quantile(ascending(withUnseen(strata, side)), q);
-    [low, high] = [Math.min(low, end), Math.max(high, end)];
-  }
-  return [low, high];
+  const isOpen = (side: 0 | 1) => strata.some((one) => unseenAt(one, side).length > 0);
+  const endAt = (side: 0 | 1) => quantile(ascending(withUnseen(strata, side)), [0.025, 0.975][side]!);
+  return [isOpen(0) ? Math.min(low, endAt(0)) : low, isOpen(1) ? Math.max(high, endAt(1)) : high];
 }
 
-/** Where unseen values lower (or raise) the sum. */
-function unseenAt({ unseen = {}, weight = 1 }: Stratum, side: 'low' | 'high'): number | undefined {
-  if (unseen === 'unknown') return undefined;
-  return weight > 0 === (side === 'low') ? unseen.low : unseen.high;
-}
+/** The unseen value, if any, that would lower the sum most (0) or raise it most (1). */
+const unseenAt = ({ unseen = nothing, weight = 1 }: Stratum, side: 0 | 1): readonly number[] =>
+  [unseen[weight > 0 ? side : 1 - side]!].filter(Number.isFinite);
 
 /** Draws of the sum from the Bayesian bootstrap. */
-function withUnseen(strata: readonly Stratum[], side: 'low' | 'high'): number[] {
+function withUnseen(strata: readonly Stratum[], side: 0 | 1): number[] {
   const totals = new Array<number>(resamples).fill(0);
   for (const [index, one] of strata.entries()) {
-    const all = [...one.values, unseenAt(one, side) ?? []].flat();
+    const all = [...one.values, ...unseenAt(one, side)];
     const shares = sharesOf(index, all.length);
     for (let resample = 0; resample < resamples; resample++)
       for (const [i, value] of all.entries())
@@ -172,7 +161,7 @@ function spreadOf(strata: readonly Stratum[]) {
   const degrees = variance ** 2 / sum(parts.map((part) => part.variance ** 2 / part.degrees));
   // Sums of equal values have rounding errors, which aren't spread.
   const scale = largest(
-    strata.flatMap(({ values, weight = 1 }) => values.map((value) => Math.abs(weight * value))),
+    strata.flatMap(({ values, weight = 1 }) => values.map((one) => Math.abs(weight * one))),
   );
   const error = Math.sqrt(variance);
   return { degrees, error: error <= 1e-12 * scale ? 0 : error };

@@ -163,6 +163,35 @@ describe('compare', () => {
     await expect(compare([at('nowhere')])).rejects.toThrow(/there is no such run/);
   });
 
+  it('counts failed runs with the lowest return, and gives no verdict if groups fail in different shares', async () => {
+    const { at, group } = folder();
+    group('a', low);
+    group('b', high.slice(0, 6), climbing);
+    const reason = { kind: 'no-proposals', message: 'none' } as const;
+    for (const seed of [6, 7])
+      writeRun(at(`b-failed-${seed}`), { seed, status: 'failed', reason, ...climbing });
+    const [task] = (await compare([at()])).parsed().tasks;
+    const [, climb] = task!.groups;
+    expect(climb!.confirmed).toMatchObject({ count: 8, mean: mean([...high.slice(0, 6), 8, 8]) });
+    expect(task!.differences).toMatchObject([
+      {
+        counts: [8],
+        p: null,
+        verdict: 'not-comparable',
+        reason: '2 of 8 runs of hill-climb failed, 0 of 8 runs of random failed',
+      },
+    ]);
+    expect(task!.cautions.join()).toMatch(/hill-climb: 2 of 8 runs failed and.* count with the lowest/);
+    for (const seed of [8, 9]) writeRun(at(`a-failed-${seed}`), { seed, status: 'failed', reason });
+    for (const [i, seed] of [8, 9].entries())
+      writeRun(at(`b-more-${seed}`), { seed, confirmed: high[i]!, ...climbing });
+    const [even] = (await compare([at()])).parsed().tasks;
+    expect(even!.differences[0]).toMatchObject({
+      counts: [10],
+      verdict: expect.stringMatching(/higher|no-evidence/),
+    });
+  });
+
   it('does not test returns that are not comparable, and warns of other differences', async () => {
     const { at, group } = folder();
     group('a', low);

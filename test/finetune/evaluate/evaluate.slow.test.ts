@@ -465,7 +465,7 @@ describe('the evaluation page', () => {
     const elements = elementsOf(page);
     const links = elements.flatMap(({ name, attributes }) => (name === 'a' ? (attributes.href ?? []) : []));
     const runs = links.filter((link) => !link.startsWith('#'));
-    expect(runs).toHaveLength(24);
+    expect(runs).toHaveLength(32);
     for (const link of runs) expect(existsSync(path('transfer', link))).toBe(true);
     const lines = chartsIn(page).flatMap(({ series }) => series);
     expect(lines).toHaveLength(4);

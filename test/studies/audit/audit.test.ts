@@ -5,9 +5,12 @@ import { readJsonLines } from '../../../src/base/files/json-lines.js';
 import { execute } from '../../../src/commands/audit.js';
 import type { BufferEntry } from '../../../src/rollout/replay-buffer.js';
 import { runFiles } from '../../../src/runs/reader.js';
+import { summaryOf } from '../../../src/runs/summary.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import type { Judged } from '../../../src/statistics/tests.js';
-import { recordingContext, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
+import { readComparedRuns } from '../../../src/studies/comparison/compared-runs.js';
+import { quick, recordingContext, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
+import { createScriptedModel } from '../../support/scripted-model.js';
 import { writeRun } from '../../support/written-runs.js';
 
 /** One step; action 0 gives 1, action 1 gives 2, and both give the same noise. */
@@ -121,6 +124,35 @@ describe('an audit', () => {
     const exposed = JSON.parse(await printedBy(cwd, { sources: ['buffers'] }));
     expect(exposed).toMatchObject({ recorded: { at }, reproduced: { not: [{ at }] } });
     expect(exposed.improvements.list.at(-1)).toMatchObject({ at, verdict: 'lower' });
+  });
+
+  it('counts a program that fails in fresh episodes as the worst, and so does its own run', async () => {
+    const cwd = temporaryDirectory();
+    const path = join(cwd, 'buffers', 'brittle');
+    const fails = 'if (memory.n === undefined && Math.abs(observation[0]) > 0.045) throw "edge";';
+    const model = createScriptedModel(({ options: { seeds } }) => {
+      const gain = (1 + (seeds[0]! % 1000) / 1000).toFixed(3);
+      return `\`\`\`js\nfunction act(observation, memory) {\n  ${fails}\n  memory.n = 1;\n  return observation[2] + ${gain} * observation[3] > 0 ? 1 : 0;\n}\n\`\`\``;
+    });
+    await runExperimentFrom(
+      {
+        ...quick,
+        policy: { kind: 'program' },
+        model: { provider: 'ollama', name: 'scripted' },
+        evaluation: { episodes: 2, maxSteps: 100 },
+        confirmation: { candidates: 1, episodes: 60 },
+      },
+      { path, model },
+    );
+    const { manifest, status } = summaryOf(path);
+    expect(status).toBe('completed');
+    expect(manifest.best!.program).toContain('edge');
+    // No other program takes its place.
+    expect(readComparedRuns([path]).runs).toMatchObject([{ confirmed: null, failed: true }]);
+    const found = JSON.parse(await printedBy(cwd, { sources: ['brittle'] }));
+    expect(found.failed.length).toBeGreaterThan(0);
+    expect(found.fresh.ofRecordedBest).toBe(1);
+    expect(found.optimism).toBeCloseTo(found.recorded.best - 1, 9);
   });
 
   it('compares with searches that have as many evaluations', async () => {
