@@ -4,7 +4,7 @@ import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { type Interval, unbounded } from '../../src/statistics/bootstrap.js';
 import { largest, mean } from '../../src/statistics/descriptive.js';
 import { summarizeMean } from '../../src/statistics/paired.js';
-import { judged, pairedDifference, withheld } from '../../src/studies/comparison/comparability.js';
+import { judged, pairedDifference } from '../../src/studies/comparison/comparability.js';
 import { failuresDiffer, worstOf } from '../../src/studies/comparison/failures.js';
 import type { Arm, TrainedOn } from './arms.js';
 import {
@@ -131,7 +131,7 @@ function compared(arms: readonly Arm[], returns: Interval, runsOf: RunsOf) {
   const returnsOf = (arm: Arm['name']) => valuesOf(arm, 'confirmed');
   const failuresOf = (name: Arm['name']) => {
     const over = runsOf(name).filter((run) => run !== undefined);
-    return { name, failed: over.filter(({ failed }) => failed).length, runs: over.length };
+    return { name, failed: over.filter(({ failed }) => failed).length, over: over.length };
   };
   return {
     arms: Object.fromEntries(
@@ -145,9 +145,8 @@ function compared(arms: readonly Arm[], returns: Interval, runsOf: RunsOf) {
     ),
     differences: order.flatMap((of, i) =>
       order.slice(i + 1).flatMap((against) => {
-        const reason = failuresDiffer([failuresOf(of), failuresOf(against)]);
-        const found = pairedDifference({ of, against }, returnsOf(of), returnsOf(against), returns);
-        return found.map((one) => withheld(one, reason));
+        const reason = failuresDiffer(failuresOf(of), failuresOf(against));
+        return pairedDifference({ of, against, reason }, returnsOf(of), returnsOf(against), returns);
       }),
     ),
   };

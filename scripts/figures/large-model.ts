@@ -4,7 +4,7 @@
  */
 import { groupedBy } from '../../src/base/grouped.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
-import { clipped, interval95, unseenIn } from '../../src/statistics/bootstrap.js';
+import { clipped, hiddenIn, interval95 } from '../../src/statistics/bootstrap.js';
 import { largest, mean, standardDeviation } from '../../src/statistics/descriptive.js';
 import { studentQuantile975 } from '../../src/statistics/distributions.js';
 import { drawChart } from './chart.js';
@@ -67,7 +67,7 @@ function estimate(environment: string, values: readonly number[]) {
   const range = returnRange({ id: environment, options: {} }, { maxSteps: 1000 });
   return {
     centre,
-    interval: clipped(interval95([{ values, unseen: unseenIn(values, range) }]), range, centre),
+    interval: clipped(interval95([{ values, hidden: hiddenIn(values, range) }]), range, centre),
   };
 }
 

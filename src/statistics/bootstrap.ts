@@ -31,10 +31,10 @@ export const differenceRange = ([least, most]: Interval): Interval => [least - m
 
 /**
  * Where values may lie that a sample doesn't show, although they can't be ruled out: as low as the first number, as high
- * as the second. `nothing` unseen: [∞, −∞]; unseen values anywhere: `unbounded`.
+ * as the second. `nothing` hidden: [∞, −∞]; unseen values anywhere: `unbounded`.
  */
-type Unseen = Interval;
-const nothing: Unseen = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+type Hidden = Interval;
+const nothing: Hidden = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 
 /** A share of a fifth that differs from the others stays unseen in 4% of samples of this size. */
 export const fewestIfTied = 14;
@@ -44,7 +44,7 @@ export const fewestIfTied = 14;
  * bound: if six runs solve a task, one in ten may still fail. If a bound is unknown, values are suspicious if at least
  * half of them are equal, and there are fewer than 14.
  */
-export function unseenIn(values: readonly number[], [least, most]: Interval): Unseen {
+export function hiddenIn(values: readonly number[], [least, most]: Interval): Hidden {
   const share = (bound: number, tolerance: number) =>
     values.filter((value) => Math.abs(value - bound) <= tolerance).length / values.length;
   if (Number.isFinite(most - least)) {
@@ -56,8 +56,8 @@ export function unseenIn(values: readonly number[], [least, most]: Interval): Un
 }
 
 /** Where the difference of pairs may lie if a value of one side is unseen and the other side is as usual. */
-export function unseenInPairs(a: readonly number[], b: readonly number[], range: Interval): Unseen {
-  const [ofA, ofB] = [unseenIn(a, range), unseenIn(b, range)];
+export function hiddenInPairs(a: readonly number[], b: readonly number[], range: Interval): Hidden {
+  const [ofA, ofB] = [hiddenIn(a, range), hiddenIn(b, range)];
   const ends = [0, 1].map((side) => [ofA[side]! - mean(b), mean(a) - ofB[1 - side]!]);
   return [Math.min(...ends[0]!), Math.max(...ends[1]!)];
 }
@@ -66,7 +66,7 @@ export function unseenInPairs(a: readonly number[], b: readonly number[], range:
 export interface Stratum {
   readonly values: readonly number[];
   readonly weight?: number;
-  readonly unseen?: Unseen;
+  readonly hidden?: Hidden;
 }
 
 /** The fewest values of a stratum: two can't show how much values vary. */
@@ -96,8 +96,8 @@ export function interval95(
   strata: readonly Stratum[],
   by: 'bootstrap' | 'student' = 'bootstrap',
 ): Interval | null {
-  const isUnknown = ({ unseen = nothing, values }: Stratum) =>
-    values.length < fewestForInterval || unseen[0] === unbounded[0];
+  const isUnknown = ({ hidden = nothing, values }: Stratum) =>
+    values.length < fewestForInterval || hidden[0] === unbounded[0];
   if (strata.length === 0 || strata.some(isUnknown)) return null;
   return remembered(JSON.stringify([strata, by]), () => intervalOf(strata, by));
 }
@@ -112,20 +112,20 @@ function intervalOf(strata: readonly Stratum[], by: 'bootstrap' | 'student'): In
     const half = (Number.isFinite(factor) ? factor : studentQuantile975(degrees)) * error;
     [low, high] = [centre - half, centre + half];
   }
-  const isOpen = (side: 0 | 1) => strata.some((one) => unseenAt(one, side).length > 0);
+  const isOpen = (side: 0 | 1) => strata.some((one) => hiddenAt(one, side).length > 0);
   const endAt = (side: 0 | 1) => quantile(ascending(withUnseen(strata, side)), [0.025, 0.975][side]!);
   return [isOpen(0) ? Math.min(low, endAt(0)) : low, isOpen(1) ? Math.max(high, endAt(1)) : high];
 }
 
 /** The unseen value, if any, that would lower the sum most (0) or raise it most (1). */
-const unseenAt = ({ unseen = nothing, weight = 1 }: Stratum, side: 0 | 1): readonly number[] =>
-  [unseen[weight > 0 ? side : 1 - side]!].filter(Number.isFinite);
+const hiddenAt = ({ hidden = nothing, weight = 1 }: Stratum, side: 0 | 1): readonly number[] =>
+  [hidden[weight > 0 ? side : 1 - side]!].filter(Number.isFinite);
 
 /** Draws of the sum from the Bayesian bootstrap. */
 function withUnseen(strata: readonly Stratum[], side: 0 | 1): number[] {
   const totals = new Array<number>(resamples).fill(0);
   for (const [index, one] of strata.entries()) {
-    const all = [...one.values, ...unseenAt(one, side)];
+    const all = [...one.values, ...hiddenAt(one, side)];
     const shares = sharesOf(index, all.length);
     for (let resample = 0; resample < resamples; resample++)
       for (const [i, value] of all.entries())

@@ -2,12 +2,12 @@
 import {
   clipped,
   differenceRange,
+  hiddenIn,
+  hiddenInPairs,
   type Interval,
   interval95,
   percentile95,
   unbounded,
-  unseenIn,
-  unseenInPairs,
 } from './bootstrap.js';
 import { interquartileMean, largest, mean, sum } from './descriptive.js';
 import { shareInterval95 } from './distributions.js';
@@ -50,7 +50,7 @@ export function summarizeMean(
 ): Pick<Summary, 'count' | 'mean' | 'meanInterval'> | undefined {
   if (values.length === 0) return undefined;
   const centre = mean(values);
-  const interval = interval95([{ values, unseen: unseenIn(values, within) }]);
+  const interval = interval95([{ values, hidden: hiddenIn(values, within) }]);
   return { count: values.length, mean: centre, meanInterval: clipped(interval, within, centre) };
 }
 
@@ -74,12 +74,12 @@ export function comparePairs(
   const differences = both.map(([value, other]) => value - other);
   const difference = mean(differences);
   const [first, second] = [both.map(([value]) => value), both.map(([, other]) => other)];
-  const unseen = unseenInPairs(first, second, within);
+  const hidden = hiddenInPairs(first, second, within);
   const wins = sum(differences.map((difference) => (Math.sign(difference) + 1) / 2));
   return {
     pairs,
     difference,
-    interval: clipped(interval95([{ values: differences, unseen }]), differenceRange(within), difference),
+    interval: clipped(interval95([{ values: differences, hidden }]), differenceRange(within), difference),
     winRate: wins / pairs,
     winInterval: shareInterval95(wins, pairs),
     p: pairs < fewestForVerdict ? null : signFlipTest(differences),

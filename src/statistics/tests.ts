@@ -1,6 +1,6 @@
 /** Tests by flipped signs and permutations, Holm's correction for multiple tests, and verdicts. */
 import { createGenerator, type RandomGenerator } from '../base/random/generator.js';
-import { clipped, differenceRange, type Interval, interval95, unbounded, unseenIn } from './bootstrap.js';
+import { clipped, differenceRange, hiddenIn, type Interval, interval95, unbounded } from './bootstrap.js';
 import { largest, mean, sum } from './descriptive.js';
 
 /** In more pairs, signs are flipped at random. */
@@ -43,8 +43,8 @@ interface MeanTest {
 export function unpairedTest(a: readonly number[], b: readonly number[], range = unbounded): MeanTest {
   const difference = mean(a) - mean(b);
   const interval = interval95([
-    { values: a, unseen: unseenIn(a, range) },
-    { values: b, unseen: unseenIn(b, range), weight: -1 },
+    { values: a, hidden: hiddenIn(a, range) },
+    { values: b, hidden: hiddenIn(b, range), weight: -1 },
   ]);
   return {
     difference,

@@ -60,21 +60,24 @@ export const judged = <T extends Excusable>(found: readonly (readonly T[])[]) =>
 export const withheld = <T extends Excusable>(one: T, reason: string | undefined): T =>
   reason === undefined ? one : { ...one, p: null, reason: one.reason ?? reason };
 
-/** The difference between two groups whose values form pairs, see `comparePairs`; empty if there are no pairs. */
+/**
+ * The difference between two groups whose values form pairs, see `comparePairs`; empty if there are no pairs.
+ * @param reason if there is one, the difference has no verdict
+ */
 export function pairedDifference(
-  { of, against }: Pick<GroupDifference, 'of' | 'against'>,
+  { of, against, reason }: Pick<GroupDifference, 'of' | 'against'> & { readonly reason?: string | undefined },
   ...values: Parameters<typeof comparePairs>
 ) {
   const found = comparePairs(...values);
   if (found === undefined) return [];
   const { pairs, winInterval: _, ...measured } = found;
-  return [{ of, against, test: 'paired' as const, counts: [pairs], ...measured }];
+  return [withheld({ of, against, test: 'paired' as const, counts: [pairs], ...measured }, reason)];
 }
 
 /** What the comparison with another group needs of a group. */
 const sideOf = ({ name, runs }: RunGroup) => ({
   name,
-  runs: runs.length,
+  over: runs.length,
   failed: runs.filter(({ failed }) => failed).length,
   range: commonRange(runs),
   confirmed: confirmedBySeed(runs),
@@ -91,7 +94,7 @@ type Side = ReturnType<typeof sideOf>;
 const isShared = (a: readonly string[], b: readonly string[]) => new Set([...a, ...b]).size === 1;
 
 const differenceOf = (of: Side, against: Side): Untested =>
-  withheld(measuredDifference(of, against), failuresDiffer([of, against]));
+  withheld(measuredDifference(of, against), failuresDiffer(of, against));
 
 function measuredDifference(of: Side, against: Side): Untested {
   const [a, b] = [of.confirmed, against.confirmed];

@@ -13,11 +13,14 @@ export function worstOf(confirmed: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : smallest(known);
 }
 
-/** Why there is no verdict if two methods fail in different shares of their runs; undefined if they don't. */
+/**
+ * Why there is no verdict if methods fail in different shares of their runs; undefined if they don't.
+ * @param sides number of runs that are over, and of those that failed
+ */
 export function failuresDiffer(
-  sides: readonly { readonly name: string; readonly failed: number; readonly runs: number }[],
+  ...sides: readonly { readonly name: string; readonly failed: number; readonly over: number }[]
 ): string | undefined {
-  const shares = sides.map(({ failed, runs }) => (runs === 0 ? 0 : failed / runs));
+  const shares = sides.map(({ failed, over }) => (over === 0 ? 0 : failed / over));
   if (largest(shares) - smallest(shares) < 1e-9) return undefined;
-  return sides.map(({ name, failed, runs }) => `${failed} of ${runs} runs of ${name} failed`).join(', ');
+  return sides.map(({ name, failed, over }) => `${failed} of ${over} runs of ${name} failed`).join(', ');
 }

@@ -5,7 +5,7 @@ import type { ConfigInput } from '../../config/config.js';
 import { parseConfig } from '../../config/load.js';
 import { evaluationsOf } from '../../config/stages.js';
 import type { Interval } from '../../statistics/bootstrap.js';
-import { type GroupDifference, judged, pairedDifference, withheld } from '../comparison/comparability.js';
+import { type GroupDifference, judged, pairedDifference } from '../comparison/comparability.js';
 import { failuresDiffer } from '../comparison/failures.js';
 import type { SettingFigures } from './ranking.js';
 import { type SweepSetting, settingName, settingOf } from './settings.js';
@@ -49,13 +49,8 @@ export function baselineDifferences(
         of.comparedWith.flatMap((name) => {
           const other = settings.find((one) => one.name === name)!;
           const named = { of: settingName(of), against: baselineLabel(other.baseline!) };
-          const reason = failuresDiffer([
-            { name: named.of, failed: of.failed, runs: of.over },
-            { name: named.against, failed: other.failed, runs: other.over },
-          ]);
-          return pairedDifference(named, of.returns, other.returns, range).map((one) =>
-            withheld(one, reason),
-          );
+          const reason = failuresDiffer({ ...of, name: named.of }, { ...other, name: named.against });
+          return pairedDifference({ ...named, reason }, of.returns, other.returns, range);
         }),
       ),
     ),

@@ -52,7 +52,7 @@ export function effectsOf(
   const failuresOf = (key: string, value: string) => {
     const fitting = measured.filter(({ values }) => values[key] === value);
     const total = (of: 'failed' | 'over') => sum(fitting.map((one) => one[of]));
-    return { name: `${key}=${value}`, failed: total('failed'), runs: total('over') };
+    return { name: `${key}=${value}`, failed: total('failed'), over: total('over') };
   };
   const varying = keys
     .map(({ key }) => ({ key, items: [...new Set(measured.map(({ values }) => values[key]!))] }))
@@ -60,7 +60,7 @@ export function effectsOf(
   const main = varying.flatMap(({ key, items: [against, ...others] }) =>
     others.map((of) => {
       const { difference, interval, p } = comparePairs(bySeed(key, of), bySeed(key, against!), range)!;
-      const reason = failuresDiffer([of, against!].map((value) => failuresOf(key, value)));
+      const reason = failuresDiffer(failuresOf(key, of), failuresOf(key, against!));
       return withheld({ key, of, against: against!, difference, interval, p }, reason);
     }),
   );

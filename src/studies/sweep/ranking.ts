@@ -2,6 +2,7 @@
 
 import { formatInterval, formatReturn, formatSigned, plural } from '../../base/text/numbers.js';
 import type { UsageTotals } from '../../runs/calls.js';
+import { fewestIfTied } from '../../statistics/bootstrap.js';
 import { comparePairs, type Summary } from '../../statistics/paired.js';
 import { fewestForVerdict, verdicts } from '../../statistics/tests.js';
 import { failuresDiffer } from '../comparison/failures.js';
@@ -50,13 +51,11 @@ export function bestSentence(
     return { text: `${first}; no other setting is complete on as many seeds.`, mark: '' };
   const { adjusted, difference, interval, next, verdict } = lead;
   const against = `the next setting, ${settingName(next)}`;
-  const reason = failuresDiffer(
-    [best, next].map((one) => ({ ...one, name: settingName(one), runs: one.over })),
-  );
+  const reason = failuresDiffer(...[best, next].map((one) => ({ ...one, name: settingName(one) })));
   if (reason !== undefined) return { text: `${first}. There is no verdict: ${reason}.`, mark: '' };
   if (verdict === 'too-few' || interval === null || adjusted === null)
     return {
-      text: `${first}. Whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}) isn't known yet: a verdict needs at least ${fewestForVerdict} seeds.`,
+      text: `${first}. Whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}) isn't known yet: a verdict needs at least ${count < fewestForVerdict ? fewestForVerdict : fewestIfTied} seeds.`,
       mark: 'too-few',
     };
   const measured = `(${formatSigned(difference)}, 95 % interval ${formatInterval(interval, formatSigned)}, p ${pText(adjusted)})`;

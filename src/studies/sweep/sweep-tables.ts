@@ -3,6 +3,7 @@ import { styleText } from 'node:util';
 import { append } from '../../base/append.js';
 import { formatCost, formatReturn, formatSigned, plural } from '../../base/text/numbers.js';
 import { type Column, estimate, number, terminalTable, text } from '../../base/text/table.js';
+import { fewestIfTied } from '../../statistics/bootstrap.js';
 import { fewestForVerdict } from '../../statistics/tests.js';
 import { differenceColumns } from '../comparison/table.js';
 import { conclusionOf, pText, verdictCell, verdictRule } from '../comparison/words.js';
@@ -60,7 +61,7 @@ export function baselinesText(result: SweepResult): string | undefined {
     result.tasks.map(({ baselines, environment }) => ({ name: environment, differences: baselines })),
   );
   if (!allBaselines(result).some(({ verdict }) => verdict === 'too-few')) return conclusion;
-  return `${conclusion} A verdict needs at least ${fewestForVerdict} seeds: run the same command with seed=1..10.`;
+  return `${conclusion} A verdict needs at least ${fewestForVerdict} seeds (${fewestIfTied} if most values are equal): run the same command with seed=1..10.`;
 }
 
 /** Maximum number of settings shown on a terminal; the page shows all. */
