@@ -82,8 +82,7 @@ function estimate(arm: Arm, range: Interval, from?: Arm): string {
     from ? differenceRange(range) : range,
     centre,
   );
-  const text = `${number(centre)} [${number(low)}, ${number(high)}]`;
-  return from !== undefined && low * high > 0 ? `**${text}**` : text;
+  return `${number(centre)} [${number(low)}, ${number(high)}]`;
 }
 
 const number = (value: number) =>
@@ -157,6 +156,19 @@ function ofModels(rows: readonly Row[]): string {
     'difference',
   ];
   return tableOf(header, lines);
+}
+
+/** Mean fresh return after 100 evaluations of the record: `none` for the model alone, otherwise after so many calls. */
+export function reachedByRelay(environment: string, search: Row['search'], calls?: number): string {
+  const rows = readRows<Row>('relay').filter(
+    (row) =>
+      row.environment === environment &&
+      row.search === search &&
+      row.at.includes(100) &&
+      (search === 'none' || row.calls === calls),
+  );
+  const own = new Map(rows.map((row) => [`${row.run} ${row.seed}`, row.means[row.at.indexOf(100)]!]));
+  return number(mean([...own.values()]));
 }
 
 export function relayFigures(): string {
