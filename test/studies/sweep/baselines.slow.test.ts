@@ -126,7 +126,9 @@ memory: { trajectories: rows }
         expect(readManifest(at(result.out, name, 'seed-4')).model).toBe(`baseline/${baseline}`);
     }
     const few = await sweep(config(near(0, 0, 0, 0)) + more, given, false);
-    expect(few.text).toContain('A verdict needs at least 6 seeds (14 if most values are equal): run the same command with seed=1..10.');
+    expect(few.text).toContain(
+      'A verdict needs at least 6 seeds (14 if most values are equal): run the same command with seed=1..10.',
+    );
   });
 
   it('compares a model that writes programs with random programs and genetic programming', async () => {
