@@ -146,8 +146,8 @@ describe('budgets', () => {
     expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(79_810);
   });
 
-  it('50,250 lines of tests', () => {
-    expect(linesOf(['test'], /\.ts$/)).toBeLessThanOrEqual(50_250);
+  it('50,320 lines of tests', () => {
+    expect(linesOf(['test'], /\.ts$/)).toBeLessThanOrEqual(50_320);
   });
 
   it('7,000 lines in scripts and bench, without the recorded rows', () => {
