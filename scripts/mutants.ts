@@ -15,7 +15,7 @@ import { createGenerator } from '../src/base/random/generator.js';
 const rooms: Readonly<Record<string, readonly [sources: readonly string[], tests: readonly string[]]>> = {
   statistics: [['src/statistics'], ['test/statistics/*.test.ts']],
   rollout: [['src/rollout'], ['test/rollout/*.test.ts', 'test/experiment/*.test.ts']],
-  policies: [['src/policies'], ['test/policies/*.test.ts']],
+  policies: [['src/policies'], ['test/policies/**/*.test.ts']],
   answer: [['src/prompting/answer'], ['test/prompting/answer/*.test.ts']],
   budget: [['src/proposers/budget.ts'], ['test/proposers/*.test.ts', 'test/experiment/**/*.test.ts']],
   advantages: [['finetune/rl/advantages.ts', 'finetune/rl/credit.ts'], ['test/finetune/rl/*.test.ts']],

@@ -104,14 +104,8 @@ export function interval95(
 
 function intervalOf(strata: readonly Stratum[], by: 'bootstrap' | 'student'): Interval {
   const centre = sum(strata.map(({ values, weight = 1 }) => weight * mean(values)));
-  const { degrees, error } = spreadOf(strata);
-  let [low, high] = [centre, centre];
-  if (error > 0) {
-    const factor =
-      by === 'bootstrap' && strata.length === 1 ? studentisedQuantile(strata[0]!.values) : Number.NaN;
-    const half = (Number.isFinite(factor) ? factor : studentQuantile975(degrees)) * error;
-    [low, high] = [centre - half, centre + half];
-  }
+  const half = halfWidth(strata, by);
+  const [low, high] = [centre - half, centre + half];
   const isOpen = (side: 0 | 1) => strata.some((one) => hiddenAt(one, side).length > 0);
   const endAt = (side: 0 | 1) => quantile(ascending(withUnseen(strata, side)), [0.025, 0.975][side]!);
   return [isOpen(0) ? Math.min(low, endAt(0)) : low, isOpen(1) ? Math.max(high, endAt(1)) : high];
@@ -151,20 +145,25 @@ function sharesOf(index: number, count: number): Float64Array {
   return shares;
 }
 
-/** Standard error of the sum of weighted means, and its degrees of freedom. */
-function spreadOf(strata: readonly Stratum[]) {
+function halfWidth(strata: readonly Stratum[], by: 'bootstrap' | 'student'): number {
   const parts = strata.map(({ values, weight = 1 }) => ({
+    ...{ values, count: values.length, deviation: Math.abs(weight) * standardDeviation(values) },
     variance: (weight * standardError(values)) ** 2,
-    degrees: values.length - 1,
   }));
-  const variance = sum(parts.map((part) => part.variance));
-  const degrees = variance ** 2 / sum(parts.map((part) => part.variance ** 2 / part.degrees));
   // Sums of equal values have rounding errors, which aren't spread.
   const scale = largest(
     strata.flatMap(({ values, weight = 1 }) => values.map((one) => Math.abs(weight * one))),
   );
-  const error = Math.sqrt(variance);
-  return { degrees, error: error <= 1e-12 * scale ? 0 : error };
+  const variance = sum(parts.map((part) => part.variance));
+  if (Math.sqrt(variance) <= 1e-12 * scale) return 0;
+  if (parts.length === 1) {
+    const { count, deviation, values } = parts[0]!;
+    const studentised = by === 'bootstrap' ? studentisedQuantile(values) : Number.NaN;
+    const factor = Number.isFinite(studentised) ? studentised : studentQuantile975(count - 1);
+    return (factor * deviation) / Math.sqrt(count);
+  }
+  const degrees = variance ** 2 / sum(parts.map((part) => part.variance ** 2 / (part.count - 1)));
+  return studentQuantile975(degrees) * Math.sqrt(variance);
 }
 
 /** NaN if there are too few values. */
