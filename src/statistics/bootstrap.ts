@@ -10,6 +10,7 @@ import {
   mean,
   median,
   quantile,
+  smallest,
   standardDeviation,
   sum,
 } from './descriptive.js';
@@ -59,7 +60,7 @@ export function hiddenIn(values: readonly number[], [least, most]: Interval): Hi
 export function hiddenInPairs(a: readonly number[], b: readonly number[], range: Interval): Hidden {
   const [ofA, ofB] = [hiddenIn(a, range), hiddenIn(b, range)];
   const ends = [0, 1].map((side) => [ofA[side]! - mean(b), mean(a) - ofB[1 - side]!]);
-  return [Math.min(...ends[0]!), Math.max(...ends[1]!)];
+  return [smallest(ends[0]!), largest(ends[1]!)];
 }
 
 /** Independent values, of runs, pairs or episodes. Their mean counts with the weight, by default 1. */
