@@ -4,7 +4,7 @@ import { groupedBy } from '../../src/base/grouped.js';
 import { createGenerator } from '../../src/base/random/generator.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { clipped, differenceRange, type Interval } from '../../src/statistics/bootstrap.js';
-import { ascending, mean, quantile } from '../../src/statistics/descriptive.js';
+import { ascending, mean, quantile, sum } from '../../src/statistics/descriptive.js';
 import { normalTail, studentQuantile975 } from '../../src/statistics/distributions.js';
 import { readRows, tableOf } from './rows.js';
 
@@ -24,6 +24,10 @@ interface Row {
   readonly means: readonly number[];
   /** Number of the first evaluation with 99% of the highest possible return; 0 if there is none. */
   readonly solved: number;
+  /** Of a run of `policyloop`: its iterations, those that evaluated a proposal, and the calls. */
+  readonly iterations?: number;
+  readonly evaluated?: number;
+  readonly asked?: number;
 }
 
 /** Values of an arm by run of the model and seed. */
@@ -64,7 +68,8 @@ function estimate(arm: Arm, range: Interval, from?: Arm): string {
   const centre = mean([...values.values()]);
   const count = isCrossed ? runs.length : values.size;
   if (values.size === 0) return '';
-  if (count < 3) return number(centre);
+  const shown = (value: number) => number(value, range[1] <= 1 && range[0] >= -1 ? 3 : 1);
+  if (count < 3) return shown(centre);
   const generator = createGenerator(0);
   const drawn = <T>(from_: readonly T[]) => from_.map(() => from_[generator.integers(0, from_.length)]!);
   const resampled = () => {
@@ -82,11 +87,13 @@ function estimate(arm: Arm, range: Interval, from?: Arm): string {
     from ? differenceRange(range) : range,
     centre,
   );
-  return `${number(centre)} [${number(low)}, ${number(high)}]`;
+  return `${shown(centre)} [${shown(low)}, ${shown(high)}]`;
 }
 
-const number = (value: number) =>
-  value.toLocaleString('en', { maximumFractionDigits: 1, minimumFractionDigits: 1 }).replace('-', '−');
+const number = (value: number, digits = 1) =>
+  value
+    .toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: digits })
+    .replace('-', '−');
 
 const rangeOf = (environment: string) => returnRange({ id: environment, options: {} }, { maxSteps: 1000 });
 
@@ -128,7 +135,7 @@ function ofModels(rows: readonly Row[]): string {
       const range = rangeOf(environment);
       const of = (by: string, search: string) =>
         all.filter((row) => row.by === by && row.search === search).map((row) => ({ ...row, run: 0 }));
-      const [own, random] = [of(model, 'gp'), of('random policies', 'gp')];
+      const [own, random, alone] = [of(model, 'gp'), of('random policies', 'gp'), of(model, 'none')];
       if (own.length === 0) return [];
       const seeds = own.map(({ seed }) => seed);
       const base = armOf(
@@ -139,7 +146,9 @@ function ofModels(rows: readonly Row[]): string {
         [
           `${model}, ${environment}`,
           String(own.length),
-          estimate(armOf(of(model, 'none'), 25), range),
+          `${sum(alone.map(({ evaluated = 0 }) => evaluated))} of ${sum(alone.map(({ iterations = 0 }) => iterations))}`,
+          String(sum(alone.map(({ asked = 0 }) => asked))),
+          estimate(armOf(alone, 25), range),
           estimate(armOf(own, 100), range),
           estimate(base, range),
           estimate(armOf(own, 100), range, base),
@@ -150,6 +159,8 @@ function ofModels(rows: readonly Row[]): string {
   const header = [
     'model, task',
     'seeds',
+    'iterations that evaluated a proposal',
+    'calls',
     'the model alone, 25 evaluations',
     'then the Gaussian process, 100',
     'random policies, then it, 100',

@@ -142,6 +142,7 @@ function differencesOf(
         { of, against },
         shared.map((game) => game[measure]!),
         shared.map(({ seed }) => values.get(seed)!),
+        measure === 'score' ? [0, 1] : undefined,
       );
     }),
   );

@@ -254,7 +254,7 @@ it('show, its JSON, the report and the learning curve say which leg found what',
   expect(runText(run, { top: 3, cwd: '/' })).toContain(`best policy  ${foundBy}, iteration`);
   const page = renderReport(runData(run));
   expect(visibleText(page)).toContain('Legs');
-  expect(visibleText(page)).toContain(`(${foundBy}): best on unseen episodes`);
+  expect(visibleText(page)).toContain(`(${foundBy}): best on fresh episodes`);
   const counted = (values: readonly unknown[]) => values.filter((value) => value !== null).length;
   const drawn = chartIn(page).series.map(({ label, values }) => [label, counted(values)]);
   const evaluated = members!.map((one) => [one.member, one.evaluated]);
