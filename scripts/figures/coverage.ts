@@ -169,7 +169,7 @@ if (process.argv.includes('--record')) {
         header,
         sorted.filter(({ name }) => isMade(name)).map(({ cells }) => cells),
       )}`,
-      `Returns of our tasks, the ten worst of ${ofRuns.length} (two methods, and a method against itself, at 20 and 100 evaluations; the population is the 40 runs of the [model card](../models/tiny-improver/README.md)):\n\n${tableOf(
+      `Returns of our tasks, the ten worst of ${ofRuns.length} (two methods, and a method against itself, at 20 and 100 evaluations; the population is the 40 runs of the [model card](../../models/tiny-improver/README.md)):\n\n${tableOf(
         header,
         ofRuns.slice(0, 10).map(({ cells }) => cells),
       )}`,
