@@ -4,7 +4,7 @@
  */
 import { mean } from '../../src/statistics/descriptive.js';
 import { chosen, isModel, number, percent, repeatShare, rows } from './large-model.js';
-import { reachedByRelay } from './relay.js';
+import { evaluatedBy, reachedByRelay } from './relay.js';
 import { publish, readRows } from './rows.js';
 
 interface Trained {
@@ -39,13 +39,15 @@ const lengths = (name: string) => means('cartpole-lora', name, 'Qwen2.5-Coder-0.
 const scores = (name: string) => means('cooking-smollm', name, 'SmolLM2-135M-Instruct', 2);
 
 const relay = (environment: string) =>
-  `${reachedByRelay(environment, 'gp', 20)} (that search alone ${reachedByRelay(environment, 'gp', 0)}, 100 calls alone ${reachedByRelay(environment, 'none')})`;
+  `${reachedByRelay(environment, 'gp', 20)} (the Gaussian process alone ${reachedByRelay(environment, 'gp', 0)}, 100 calls alone ${reachedByRelay(environment, 'none')})`;
 
 publish(
   'README.md',
-  `- **A large model knows MountainCar-v0**: 50 proposals of [gpt-oss:120b](docs/results/large-model.md) reach ${reached('gpt-oss:120b', 50)}; CMA-ES needs 400 evaluations (${reached('cma-es', 400)}).
+  `- **Small local models make valid proposals**: 135M parameters in ${evaluatedBy('smollm2')} iterations of six tasks, 0.5B in ${evaluatedBy('qwen0.5')}, 1.5B in ${evaluatedBy('qwen1.5')} of two
+  tasks. [No advantage over random policies](docs/results/large-model.md#small-models-ask-then-search) is shown for 20 of them.
+- **A large model knows MountainCar-v0**: 50 proposals of [gpt-oss:120b](docs/results/large-model.md) reach ${reached('gpt-oss:120b', 50)}; CMA-ES needs 400 evaluations (${reached('cma-es', 400)}).
   But ${percent(shares[0]!).replace(' %', '')} to ${percent(shares.at(-1)!)} of its proposals repeat a policy in other numbers, and on InvertedPendulum-v5 it isn't measurably better than a search.
-- **Ask first, then search**: 20 of its calls, then a Gaussian process ([a relay](docs/how-to/relays.md)), reach ${relay('InvertedPendulum-v5')} in 100 evaluations of InvertedPendulum-v5 and ${relay('MountainCar-v0')} of MountainCar-v0. 20 calls of SmolLM2-135M are worth no more than random policies.
+- **Ask first, then search**: 20 calls of gpt-oss:120b, then a Gaussian process ([a relay](docs/how-to/relays.md)), reach ${relay('InvertedPendulum-v5')} in 100 evaluations of InvertedPendulum-v5 and ${relay('MountainCar-v0')} of MountainCar-v0.
 - **Training works on one core**: GRPO teaches a 0.5B model to balance CartPole from text for [${lengths('trained')} of 500 steps](docs/results/reinforcement.md)
   (two seeds; ${lengths('untrained')} before); imitation and GRPO take SmolLM2-135M from ${scores('untrained')} to [${scores('… then GRPO on other games')}](docs/results/cooking.md) in new cooking games.
 `,

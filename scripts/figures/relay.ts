@@ -3,7 +3,14 @@
 import { groupedBy } from '../../src/base/grouped.js';
 import { createGenerator } from '../../src/base/random/generator.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
-import { clipped, differenceRange, type Interval } from '../../src/statistics/bootstrap.js';
+import {
+  clipped,
+  differenceRange,
+  hiddenIn,
+  hiddenInPairs,
+  type Interval,
+  interval95,
+} from '../../src/statistics/bootstrap.js';
 import { ascending, mean, quantile, sum } from '../../src/statistics/descriptive.js';
 import { normalTail, studentQuantile975 } from '../../src/statistics/distributions.js';
 import { readRows, tableOf } from './rows.js';
@@ -48,9 +55,9 @@ function armOf(rows: readonly Row[], at: number): Arm {
 }
 
 /**
- * Mean of an arm, or its mean difference from another, with a 95% interval if there are three values: runs of the model
- * and seeds are drawn with replacement, the same ones for both arms. Tails are widened as in Student's t with as many
- * runs, or seeds if each run has one.
+ * Mean of an arm, or its mean difference from another, with the 95% interval of all pages. If the model's runs were each
+ * continued with several seeds, values of a run depend on each other: then runs and seeds are drawn with replacement, the
+ * same ones for both arms, and tails are widened as in Student's t with as many runs.
  */
 function estimate(arm: Arm, range: Interval, from?: Arm): string {
   const returnOf = (own: Arm, run: number, seed: number) => (own.get(run) ?? own.get(0))?.get(seed);
@@ -60,34 +67,43 @@ function estimate(arm: Arm, range: Interval, from?: Arm): string {
     runs.flatMap((run) =>
       seeds.flatMap((seed) => {
         const [value, base] = [returnOf(arm, run, seed), from ? returnOf(from, run, seed) : 0];
-        return value === undefined || base === undefined ? [] : [[`${run} ${seed}`, value - base] as const];
+        return value === undefined || base === undefined ? [] : [[`${run} ${seed}`, [value, base]] as const];
       }),
     ),
   );
   const isCrossed = runs.length > 1 && values.size > runs.length;
-  const centre = mean([...values.values()]);
-  const count = isCrossed ? runs.length : values.size;
   if (values.size === 0) return '';
+  const [own, others] = [0, 1].map((i) => [...values.values()].map((pair) => pair[i]!));
+  const differences = own!.map((value, i) => value - others![i]!);
+  const centre = mean(differences);
   const shown = (value: number) => number(value, range[1] <= 1 && range[0] >= -1 ? 3 : 1);
-  if (count < 3) return shown(centre);
+  const hidden = from ? hiddenInPairs(own!, others!, range) : hiddenIn(own!, range);
+  const found = isCrossed ? crossed95(runs, seeds, values) : interval95([{ values: differences, hidden }]);
+  const interval = clipped(found, from ? differenceRange(range) : range, centre);
+  return interval === null ? shown(centre) : `${shown(centre)} [${interval.map(shown).join(', ')}]`;
+}
+
+function crossed95(
+  runs: readonly number[],
+  seeds: readonly number[],
+  values: ReadonlyMap<string, readonly number[]>,
+): Interval | null {
+  const count = runs.length;
+  if (count < 3) return null;
   const generator = createGenerator(0);
-  const drawn = <T>(from_: readonly T[]) => from_.map(() => from_[generator.integers(0, from_.length)]!);
+  const drawn = (all: readonly number[]) => all.map(() => all[generator.integers(0, all.length)]!);
   const resampled = () => {
-    if (!isCrossed) return mean(drawn([...values.values()]));
     const [someRuns, someSeeds] = [drawn(runs), drawn(seeds)];
-    const cells = someRuns.flatMap((run) => someSeeds.map((seed) => values.get(`${run} ${seed}`)));
-    return mean(cells.filter((value) => value !== undefined));
+    const pairs = someRuns.flatMap((run) =>
+      someSeeds.flatMap((seed) => [values.get(`${run} ${seed}`) ?? []]),
+    );
+    return mean(pairs.filter((pair) => pair.length > 0).map(([value, base]) => value! - base!));
   };
   const means = ascending(
     Array.from({ length: resamples }, resampled).filter((value) => !Number.isNaN(value)),
   );
   const tail = normalTail(Math.sqrt(count / (count - 1)) * studentQuantile975(count - 1));
-  const [low, high] = clipped(
-    [quantile(means, tail), quantile(means, 1 - tail)],
-    from ? differenceRange(range) : range,
-    centre,
-  );
-  return `${shown(centre)} [${shown(low)}, ${shown(high)}]`;
+  return [quantile(means, tail), quantile(means, 1 - tail)];
 }
 
 const number = (value: number, digits = 1) =>
@@ -180,6 +196,12 @@ export function reachedByRelay(environment: string, search: Row['search'], calls
   );
   const own = new Map(rows.map((row) => [`${row.run} ${row.seed}`, row.means[row.at.indexOf(100)]!]));
   return number(mean([...own.values()]));
+}
+
+/** In how many of their iterations the small models evaluated a proposal. */
+export function evaluatedBy(model: string): string {
+  const own = readRows<Row>('relay-small').filter(({ by, search }) => by === model && search === 'none');
+  return `${sum(own.map(({ evaluated = 0 }) => evaluated))} of ${sum(own.map(({ iterations = 0 }) => iterations))}`;
 }
 
 export function relayFigures(): string {

@@ -32,7 +32,7 @@ export const differenceRange = ([least, most]: Interval): Interval => [least - m
 
 /**
  * Where values may lie that a sample doesn't show, although they can't be ruled out: as low as the first number, as high
- * as the second. `nothing` hidden: [∞, −∞]; unseen values anywhere: `unbounded`.
+ * as the second. `nothing` hidden: [∞, −∞]; values anywhere: `unbounded`.
  */
 type Hidden = Interval;
 const nothing: Hidden = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -84,12 +84,12 @@ const leastSpread = 0.1;
 /**
  * The one 95% interval of the sum of weighted means, for a mean, a difference of two groups, or a mean over tasks.
  * It resamples the values within each stratum, never the strata. It is null if a stratum has fewer than three values, or
- * unseen ones anywhere.
+ * hidden ones anywhere.
  *
  * The interval is mean ± q·s. For one stratum of ten or more values, q is the 0.95 quantile of |t| over
  * resamples (the symmetric studentised bootstrap, Hall 1988). Otherwise, or if at least one in twenty
  * resamples is nearly constant (because most values are equal), q comes from Student's t with the degrees of freedom of
- * Welch and Satterthwaite. If values may be unseen, the Bayesian bootstrap (Rubin 1981) of the values and one at the
+ * Welch and Satterthwaite. If values may be hidden, the Bayesian bootstrap (Rubin 1981) of the values and one at the
  * bound widens it; for shares, that is the exact interval of Clopper and Pearson. Deterministic.
  * @param by `student`: always Student's t, for the many episodes of a policy
  */
@@ -108,16 +108,16 @@ function intervalOf(strata: readonly Stratum[], by: 'bootstrap' | 'student'): In
   const half = halfWidth(strata, by);
   const [low, high] = [centre - half, centre + half];
   const isOpen = (side: 0 | 1) => strata.some((one) => hiddenAt(one, side).length > 0);
-  const endAt = (side: 0 | 1) => quantile(ascending(withUnseen(strata, side)), [0.025, 0.975][side]!);
+  const endAt = (side: 0 | 1) => quantile(ascending(withHidden(strata, side)), [0.025, 0.975][side]!);
   return [isOpen(0) ? Math.min(low, endAt(0)) : low, isOpen(1) ? Math.max(high, endAt(1)) : high];
 }
 
-/** The unseen value, if any, that would lower the sum most (0) or raise it most (1). */
+/** The hidden value, if any, that would lower the sum most (0) or raise it most (1). */
 const hiddenAt = ({ hidden = nothing, weight = 1 }: Stratum, side: 0 | 1): readonly number[] =>
   [hidden[weight > 0 ? side : 1 - side]!].filter(Number.isFinite);
 
 /** Draws of the sum from the Bayesian bootstrap. */
-function withUnseen(strata: readonly Stratum[], side: 0 | 1): number[] {
+function withHidden(strata: readonly Stratum[], side: 0 | 1): number[] {
   const totals = new Array<number>(resamples).fill(0);
   for (const [index, one] of strata.entries()) {
     const all = [...one.values, ...hiddenAt(one, side)];
