@@ -118,7 +118,7 @@ const tasks = {
         const rate = 7.2e10 * Math.exp(-8750 / t) * c;
         return [1 - c - rate, 350 - t + 209.2 * rate + 2.092 * (300 + 20 * u - t)];
       };
-      const next = integrate(slope, x, 0.05, 10);
+      const next = integrate(slope, x, 0.05, 60);
       return { next, reward: -Math.min(1, 2 * Math.abs(next[0] - 0.5)), ended: false };
     },
   },
