@@ -126,13 +126,13 @@ async function compare(own: readonly Source[]) {
   const isDone = (row: Record<string, unknown>) =>
     done.has(keyOf({ environment: config.environment.id, ...row }));
   for (const seed of seeds) {
+    const rows = searches.map((search) => ({ by: 'random policies', run: 0, calls: 0, search, seed }));
+    const missing = rows.filter((row) => !isDone(row));
+    if (missing.length === 0) continue;
     const random = warmupGenerator(seed);
     const policies: Evaluated[] = [];
     for (let i = 0; i < warmup; i++) policies.push(await scoreOf(seed, family.initial(random)));
-    for (const search of searches) {
-      const row = { by: 'random policies', run: 0, calls: 0, search, seed };
-      if (!isDone(row)) await write(row, await continued(search, seed, policies));
-    }
+    for (const row of missing) await write(row, await continued(row.search, seed, policies));
   }
   for (const calls of numbers(values.calls))
     for (const seed of seeds)
@@ -147,16 +147,16 @@ async function compare(own: readonly Source[]) {
           search: 'none',
           seed,
         };
+        const rows = searches.map((search) => ({ ...alone, calls, search }));
+        const missing = rows.filter((row) => !isDone(row));
+        if (isDone(alone) && missing.length === 0) continue;
         for (const { parameters } of isDone(alone) ? longest.slice(0, calls) : longest)
           model.push(await scoreOf(seed, parameters));
         if (!isDone(alone)) {
           await write({ ...alone, ...(isRun && madeBy(name)) }, model);
           done.add(keyOf({ environment: config.environment.id, ...alone }));
         }
-        for (const search of searches) {
-          const row = { by: values.by, run: isRun ? recorded.seed : i + 1, calls, search, seed };
-          if (!isDone(row)) await write(row, await continued(search, seed, model.slice(0, calls)));
-        }
+        for (const row of missing) await write(row, await continued(row.search, seed, model.slice(0, calls)));
       }
   await task.close?.();
 }
