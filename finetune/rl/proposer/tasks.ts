@@ -45,7 +45,7 @@ export function configOf(plan: TaskPlan, number: number): Config {
   return configOfTask(plan, task, deriveSeeds(seed, [number, streams.seed], 1)[0]!);
 }
 
-/** Keys of an experiment's config, or paths in it, that a training of a proposer determines itself. */
+/** Keys of an experiment's config, or paths in it, that the training of a proposer sets itself. */
 const reserved = [
   'seed',
   'model',

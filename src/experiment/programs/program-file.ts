@@ -44,7 +44,7 @@ const hostNames =
 
 /**
  * A program as a module: below a header that names its author and hides the host's names, and without `import`. This
- * protects from accidents only: a program can still reach `Function` as the constructor of a function.
+ * protects only against accidents: a program can still reach `Function` as the constructor of a function.
  */
 export function programFile(program: string, author: string): string {
   const declared = syntaxTree(programIn(program)).body.flatMap((node) => {

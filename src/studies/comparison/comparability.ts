@@ -74,7 +74,7 @@ export function pairedDifference(
   return [withheld({ of, against, test: 'paired' as const, counts: [pairs], ...measured }, reason)];
 }
 
-/** What the comparison with another group needs of a group. */
+/** What a comparison needs to know about each group. */
 const sideOf = ({ name, runs }: RunGroup) => ({
   name,
   over: runs.length,
