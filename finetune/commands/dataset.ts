@@ -57,7 +57,7 @@ export const options = (y: Argv) =>
     })
     .option('context', {
       ...kinds.number,
-      describe: 'Most tokens of an example; longer prompts are shortened, as by a smaller memory.tokens',
+      describe: 'Maximum tokens of an example; longer prompts are shortened, as with a smaller memory.tokens',
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
@@ -144,7 +144,7 @@ function described(
     '',
     ...noneLines(sources),
     ...shortened.slice(0, 1).map((tokens) => {
-      return `shortened   prompts of ${plural(shortened.length, 'run')}, as by memory.tokens=${tokens}`;
+      return `shortened   prompts of ${plural(shortened.length, 'run')}, as with memory.tokens=${tokens}`;
     }),
     ...(recipe === 'demonstrations' ? [] : [`usual       ${least} to ${most} examples to train on`]),
     `written     ${out}`,

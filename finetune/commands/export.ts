@@ -33,7 +33,8 @@ export const options = (y: Argv) =>
     .option('dtype', {
       choices: precisions,
       requiresArg: true,
-      describe: 'Data type of the changed matrices: stored or f32 for merged, all but stored for gguf (f16)',
+      describe:
+        'Data type of the changed matrices: stored (the default) or f32 for merged; for gguf, any but stored (default: f16)',
     })
     .option('ignore-keys', common.ignoreKeys)
     .option('json', common.json)

@@ -101,7 +101,7 @@ export function trainingLineage(training: Training): TrainingLineage {
   };
 }
 
-/** Writes `training.json` in the output directory. @param given how the training was started, and its result is used */
+/** Writes `training.json` in the output directory. @param given how training began, and how to use its result */
 export function writeTraining(
   output: string,
   training: Training,

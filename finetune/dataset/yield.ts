@@ -29,7 +29,7 @@ export function whyNone(recipe: RunRecipe, { recorded, steps }: SourceRun): stri
     : whyUnused[recipe];
 }
 
-/** How to get as many examples as are usual, if further runs yield as many as these did. */
+/** How to get the usual number of examples, if further runs yield as many as these did. */
 export function howToGetMore(recipe: RunRecipe, runs: readonly SourceRun[], made: number): string {
   const proposals = runs.flatMap(({ steps }) => steps.flatMap((step) => step.proposals)).length;
   const others = new Set(runs.map(taskOf)).size - 1;

@@ -9,7 +9,7 @@ import type { Parameter } from './training-session.js';
 
 /**
  * Creates a directory that appears only when `write` ends.
- * @throws UserError if it isn't empty, unless a killed command completed it (`isCutOff`), or if it is being written
+ * @throws UserError while another process writes it, or if it isn't empty and no killed command completed it
  */
 export async function makeModelDirectory<T>(
   directory: string,

@@ -19,7 +19,7 @@ import type { EvaluationPlan } from './plan.js';
 
 const shares: Interval = [0, 1];
 
-/** A failed run counts with the lowest confirmed return of its experiment. */
+/** A failed run gets the lowest confirmed return of its experiment. */
 type Measured = Readonly<Record<Metric, number | null>> & { readonly failed: boolean };
 /** An arm's figures for each repeat, so that arms can be paired; undefined for runs that aren't over. */
 type RunsOf = (arm: Arm['name']) => readonly (Measured | undefined)[];

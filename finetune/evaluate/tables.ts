@@ -146,7 +146,7 @@ export function cautions({ arms, runs }: Evaluation): readonly string[] {
     const reasons = [...new Set(early.map(({ reason }) => reason))].join('; ');
     const counted: readonly [number, string][] = [
       [early.length, `${of} ended before the last iteration (${reasons}), so budgets differ`],
-      [without.length, `${of} failed; they count with the lowest confirmed return of their experiment`],
+      [without.length, `${of} failed; a failed run gets the lowest confirmed return of its experiment`],
       [lost, `of its ${proposals} proposals got no answer because calls failed`],
     ];
     return counted.flatMap(([count, what]) => (count === 0 ? [] : [`${name}: ${count} ${what}`]));

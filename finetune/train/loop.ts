@@ -28,7 +28,7 @@ export interface TrainingLoop {
   progress?(): string | undefined;
 }
 
-/** Receives what happens in a training, and ends it early. */
+/** Receives what happens during training, and can end it early. */
 export interface TrainingHooks {
   onEvent?(event: TrainingEvent): void;
   /** Receives the samples of some evaluations, each time before the evaluation's event. */

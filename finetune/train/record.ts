@@ -39,7 +39,7 @@ export function createMeter(meters: {
   };
 }
 
-/** TensorBoard tags of the figures of steps. */
+/** TensorBoard tags of step metrics. */
 const stepTags = {
   reward: 'return/sampled',
   spread: 'return/spread in groups',

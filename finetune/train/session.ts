@@ -101,7 +101,7 @@ export async function runTraining<T extends Trained>(
   const release = lockRun(join(output, trainingFiles.lock));
   try {
     const record = new TrainingRecord(output);
-    // A rejected training must not change any files, so this is called once its checkpoint has been accepted.
+    // A rejected training run must not change any files, so this is called once its checkpoint has been accepted.
     const begin = () => {
       const running = { ...job.about, outcome: { ended: 'running', step: 0 } };
       record.about = { ...writeTraining(output, running, given), ...given };

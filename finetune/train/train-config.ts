@@ -23,7 +23,7 @@ const decayRate = z.number().gt(0).lt(1);
 
 /** Settings of every kind of training. */
 export const common = {
-  $schema: z.string().optional().describe('JSON schema, for editors'),
+  $schema: z.string().optional().describe('Schema for editors'),
   output: z
     .string()
     .min(1)

@@ -102,7 +102,7 @@ export async function takeStep<E extends TokenSequence>(
 type ReadHooks = Pick<TrainingHooks, 'abort' | 'onRead'>;
 
 /**
- * Between parts, which can take long, signals and displays have their turn.
+ * Handles signals and updates displays between parts, which can take long.
  * @param seeds dropout seeds, one per part; not needed for an evaluation session
  * @throws the signal's reason if aborted
  */

@@ -105,8 +105,8 @@ export interface LoadedPlay {
 
 /**
  * Loads the config of an agent run by its path or by the name of a bundled config.
- * @param asWritten for configs of run directories: leaves relative paths unchanged, because paths are absolute, and
- * ignores keys that no longer exist
+ * @param asWritten for configs of run directories: leaves their absolute paths unchanged, and ignores keys that no
+ * longer exist
  * @throws UserError listing the first problems
  */
 export function loadPlayConfig(

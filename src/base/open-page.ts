@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import type { CommandContext } from './context.js';
 import { UserError } from './errors.js';
 
-/** Programs that open a page; `xdg-open` does on other systems. `BROWSER` overrides them. */
+/** Programs that open a page, by platform; other systems use `xdg-open`. `BROWSER` overrides them. */
 const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
   darwin: ['open'],
   win32: ['cmd', '/c', 'start', ''],

@@ -31,7 +31,7 @@ export const options = (y: Argv) =>
     .example('$0 list --runs-dir buffers/sweep-1a2b3c4d5e', 'the individual runs of a sweep')
     .example('$0 list --runs-dir .', 'runs and training runs in this directory, e.g. in tuned-2/');
 
-/** A run or training run; `number`: commands accept it; the runs of a study share one. */
+/** A run or training run. `number`: accepted by commands in place of the name; shared by the runs of a study. */
 type Listed = { readonly number: number; readonly tags: readonly string[] } & (
   | (Omit<Manifest, 'status'> & { readonly name: string; readonly status: Item['status'] })
   | TrainingFigures

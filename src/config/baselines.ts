@@ -34,7 +34,7 @@ const mixSchema = z.strictObject({
   provider: z
     .literal('mix')
     .describe(
-      'Baseline: changes the best point so far by setting some parameters to an end of their range, or by Gaussian steps of widely varying size',
+      'Baseline: moves some parameters of the best point so far to an end of their range, or takes Gaussian steps of widely varying size',
     ),
 });
 const gpSchema = z.strictObject({

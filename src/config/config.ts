@@ -109,13 +109,13 @@ export const configSchema = z.strictObject({
     .enum(['parameters', 'behaviour'])
     .optional()
     .describe(
-      'Proposals of models that repeat an earlier policy and are rejected: those with equal parameters, or also those that choose the same actions, on recorded observations of the warm-up and then in the episodes of the evaluation (default: `parameters`; for programs always `behaviour`)',
+      'Which proposals of a model are rejected as repeats: those with the parameters of an earlier policy, or also those that choose the same actions, on recorded observations of the warm-up and then in the episodes of the evaluation (default: `parameters`; for programs always `behaviour`)',
     ),
   ...stageSections,
   target: abbreviated(z.number(), shorthands.target, targetSchema)
     .optional()
     .describe('Stop early at this mean return, or `{return, hold}`'),
-  limits: limitsSchema.prefault({}).describe('Limits; the run ends cleanly before it could exceed one'),
+  limits: limitsSchema.prefault({}).describe('Limits; the run ends cleanly before exceeding any of them'),
   warmup: abbreviated(count(0), shorthands.warmup, warmupSchema)
     .prefault({})
     .describe('Initial policies: a number of random ones, or `{policies, from}`'),

@@ -48,10 +48,7 @@ export interface LoadConfigOptions {
   readonly overrides?: readonly string[];
   /** Working directory for a relative `file` and for relative paths in overrides (default: the process's). */
   readonly cwd?: string;
-  /**
-   * For configs of run directories: leaves relative paths unchanged, because paths are absolute, and ignores keys that no
-   * longer exist.
-   */
+  /** For configs of run directories: leaves their absolute paths unchanged, and ignores keys that no longer exist. */
   readonly asWritten?: boolean;
   /** Ignores a `sweep` section, for the runs of a sweep; otherwise a config with one is rejected. */
   readonly forSweep?: boolean;
@@ -116,7 +113,7 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
   return absolute(parseSettings(kind, content, where), source.folder, options.cwd ?? '');
 }
 
-/** What to write instead of a key that experiments lack, maybe empty; undefined for their own keys. */
+/** What to write instead of a key that experiments lack (may be empty); undefined for keys that they have. */
 export const hintForKey = (key: string) => manyRunsHint(key) ?? wrongKeyHint(key, experimentKind.json);
 
 /** Which command to use for a key for several runs of a config; undefined for other keys. */

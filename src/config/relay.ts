@@ -5,7 +5,7 @@ import { smallest } from '../statistics/descriptive.js';
 
 const share = z.int().min(1).optional();
 
-/** The keys of a leg besides those of its model or baseline. Whichever of its ends comes first applies. */
+/** Keys of a leg in addition to those of its model or baseline. The leg ends at whichever condition is met first. */
 export const legShape = {
   calls: share.describe('The leg ends after this many proposals; corrections are not counted'),
   evaluations: share.describe('The leg ends after this many evaluations'),
@@ -26,7 +26,7 @@ export interface LegEnd {
   readonly patience?: number | undefined;
 }
 
-/** Legs that never end or never begin, and ends without effect. */
+/** Legs that never end or never begin, and end conditions without effect. */
 export const relayProblems = (
   legs: readonly LegEnd[],
   episodes: number,

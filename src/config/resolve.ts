@@ -31,7 +31,7 @@ export const resolve = (config: Config, facts: Facts): ResolvedConfig =>
     ...config,
     policy: config.policy ?? defaultPolicy(facts.environment),
     memory: memoryOf(config, facts),
-    // Programs can be written in endless ways.
+    // The same program can be written in countless ways.
     repeats: config.policy?.kind === 'program' ? 'behaviour' : (config.repeats ?? 'parameters'),
   });
 

@@ -1,4 +1,4 @@
-/** What a config's stages add to its iterations: evaluations, and calls of models of their own. */
+/** What a config's stages add to its iterations: evaluations, and calls to models of their own. */
 import type { Problem } from '../base/errors.js';
 import { type CriticConfig, criticForPrograms, criticProblems, criticSchema } from './critic.js';
 import { languageModelOf, type ModelConfig, type SingleModelConfig } from './model.js';
@@ -39,11 +39,11 @@ export const withStageModels = <C extends Staged>(
   return { ...config, ...Object.fromEntries(changed) };
 };
 
-/** The models that stages have of their own, with their fields. */
+/** The stages' own models, with their fields. */
 export const stageMembersOf = (config: Staged) =>
   stagesOf(config).flatMap(({ model, name }) => (model ? [{ config: model, field: `${name}.model` }] : []));
 
-/** The models that stages have of their own, by stage. */
+/** The stages' own models, by stage. */
 export const stageModelsOf = (config: Staged): Readonly<Record<string, SingleModelConfig>> =>
   Object.fromEntries(stagesOf(config).flatMap(({ model, name }) => (model ? [[name, model]] : [])));
 

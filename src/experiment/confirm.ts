@@ -1,4 +1,4 @@
-/** Confirms the best policy: compares those that luck may have ranked on fresh seeds, then measures the winner on others. */
+/** Confirms the best policy: on fresh seeds, compares those whose order may be luck; on others, measures the winner. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { confirmationSeeds } from '../base/random/seeds.js';
 import type { ConfirmationConfig } from '../config/config.js';
@@ -18,7 +18,7 @@ import { comparedSeeds } from './repeats.js';
 
 /**
  * Measures and reports the noise floor.
- * @returns the best policies that act differently, best first, at most `count`, and how far they may lie apart by luck
+ * @returns the best policies that act differently, best first, at most `count`, and the noise floor
  * @throws the signal's reason if aborted
  */
 export async function measureNoise(experiment: Experiment, signal: AbortSignal, count = nearBest) {

@@ -21,7 +21,7 @@ export interface Outcome {
   readonly reason: StopReason;
   /** Number of complete iterations. */
   readonly iterations: number;
-  /** The evaluation with the highest mean return. That mean is biased upwards, as the maximum of noisy means. */
+  /** The evaluation with the highest mean return, which is biased upwards: it is the maximum of noisy means. */
   readonly best: BufferEntry | undefined;
   readonly confirmed: Confirmation | undefined;
   readonly usage: UsageTotals;

@@ -68,7 +68,7 @@ export interface Stage {
   ): Promise<StopReason | undefined>;
 }
 
-/** How far the run is, and what became of its calls; see `countCall`. */
+/** How far the run has got, and what became of its calls; see `countCall`. */
 export interface Progress {
   /** The last complete iteration; 0 for a new run. */
   completed: number;

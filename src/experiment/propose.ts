@@ -87,7 +87,7 @@ function afterRepeat({ model }: Config): ProposalRequest['afterRepeat'] {
   return (attempt) => ({ temperature: temperature * (1 + heatPerAttempt * attempt) });
 }
 
-/** What to ask, without how the run makes its calls. */
+/** What to ask, but not how the run makes its calls. */
 type Question = Omit<
   ProposalRequest,
   'caller' | 'concurrency' | 'corrections' | 'isReached' | 'onCall' | 'recorded' | 'seed'

@@ -9,7 +9,7 @@ import { entriesBefore } from '../rollout/replay-buffer.js';
 import type { Experiment } from './parts.js';
 import { programFailure } from './programs.js';
 
-/** Episodes in which policies are compared, those of an evaluation; @param iteration for `fresh` ones */
+/** Seeds of the episodes in which policies are compared: the evaluation's. @param iteration needed for `fresh` seeds */
 export function comparedSeeds({ config, setting }: Experiment, iteration?: number): readonly number[] {
   const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
   const seeds = evaluationSeeds(config.seed, config.evaluation.episodes, fresh);
@@ -18,9 +18,9 @@ export function comparedSeeds({ config, setting }: Experiment, iteration?: numbe
 }
 
 /**
- * The check of an iteration's proposals (`repeats: behaviour`). It plays the episodes of the evaluation, which then plays
- * them again and counts; of a vector only if an earlier one chose the same actions on recorded observations. A search
- * over vectors isn't checked: it learns from a repeat's score where returns are flat, and a generation needs all members.
+ * Checks an iteration's proposals (`repeats: behaviour`) in the episodes of the evaluation, which plays them again. A
+ * vector plays them only if an earlier one chose the same actions on recorded observations. A search over vectors isn't
+ * checked: it learns from a repeat's score where returns are flat, and a generation needs all members.
  */
 export function checkIn(experiment: Experiment, iteration: number): Check | undefined {
   const { behavior, buffer, config, setting } = experiment;

@@ -105,7 +105,7 @@ export interface Attempts {
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
 }
 
-/** Told by a local model how many of the prompt's tokens it has read, cached ones included: before, between and after passes. */
+/** A local model calls it with the number of prompt tokens read so far, including cached ones: before, between and after passes. */
 export type OnRead = (read: number, of: number) => void;
 
 export interface GenerateOptions {
@@ -135,7 +135,7 @@ export function lowestLimit(...limits: readonly (number | undefined)[]): number 
 }
 
 export interface ModelContext {
-  /** Maximum number of tokens in prompt and answer together. */
+  /** Context length in tokens: prompt plus reply. */
   readonly tokens: number;
   /** A problem that keeps the model from reading its prompts properly, and its hint. */
   readonly warning?: string;

@@ -134,7 +134,7 @@ export const contextHint = (contextTokens: number) =>
 export interface Sent {
   readonly messages: readonly ChatMessage[];
   readonly maxTokens: number | undefined;
-  /** Number of tokens that the server can read, if requests can choose it. */
+  /** Context window in tokens, if requests can set it. */
   readonly window?: number;
 }
 

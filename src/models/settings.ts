@@ -28,7 +28,7 @@ const price = z
       .describe('Month of the list price (without discounts), if policyloop filled in the price'),
   })
   .describe(
-    'Prices to calculate the cost, all in US dollars or all in another currency (default: the list price, for common hosted models)',
+    'Prices for calculating the cost, all in one currency (default: the list price in US dollars, for common hosted models)',
   );
 
 const sampling = {

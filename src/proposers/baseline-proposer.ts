@@ -37,7 +37,7 @@ async function proposeEach(
   return proposed;
 }
 
-/** A tuned program's constants for the candidate; undefined if the other proposer has its turn. */
+/** A tuned program's constants for the candidate; undefined if it is the other proposer's turn. */
 type Tuning = { readonly by: string; propose(random: RandomGenerator): Promise<ParameterVector> } | undefined;
 
 /** Lets a search over a program's constants take the place of a proposer for the candidates that `due` chooses. */
@@ -71,7 +71,7 @@ export const parametersOf = (parts: readonly Proposals[]): readonly ParameterVec
 
 /**
  * Draws each candidate's parameters with its own random stream, and again if they can't be evaluated. Proposals are
- * recorded like calls, but nothing is asked.
+ * recorded like calls, but no model is called.
  * @param draw proposes one candidate per generator; several generators only at the first attempt
  */
 async function search(

@@ -79,7 +79,7 @@ export interface PlannedRequest {
   readonly messages: readonly ChatMessage[];
   /** Number of answers that the request asks for. */
   readonly answers: number;
-  /** Number of such requests that have to share what is left. Default: 1. */
+  /** Number of requests like this one that share what is left. Default: 1. */
   readonly among?: number | undefined;
 }
 
@@ -99,7 +99,7 @@ export function spentBy(calls: Iterable<CallRecord>, models: CountedModels): Amo
 }
 
 export interface CountedModels extends CountedModel {
-  /** The models that stages have of their own, by stage. */
+  /** The stages' own models, by stage. */
   readonly stages?: Readonly<Record<string, CountedModel>>;
 }
 

@@ -1,4 +1,4 @@
-/** Makes one call of a language model: within the limits, and on disk before it is sent. */
+/** Makes one call to a language model: within the limits, and on disk before it is sent. */
 import {
   type AnswerGrammar,
   type Attempts,
@@ -47,7 +47,7 @@ export interface Asked {
   readonly grammar?: AnswerGrammar | undefined;
   readonly sampling?: SamplingChoice | undefined;
   readonly choices?: readonly string[] | undefined;
-  /** Number of such requests that share what the limits leave. */
+  /** Number of requests like this one that share what the limits leave. */
   readonly among?: number | undefined;
 }
 

@@ -212,7 +212,7 @@ function outcomeOf(
   };
 }
 
-/** Reads a call's reply, and checks the proposal. The outcome that `requestFor` read serves a resumed run whose process ended before this check. */
+/** Reads a call's reply, and checks the proposal. If the process ends before this check, the resumed run starts from the outcome that `requestFor` recorded. */
 async function judged(
   request: ProposalRequest,
   call: CallRecord,

@@ -87,7 +87,7 @@ export function positions(count: number, wanted: number, random: RandomGenerator
 /** Distance in [0, 1]: RMS difference as a share of the range; for tables, the share of differing entries. */
 export function distanceOf(a: ParameterVector, b: ParameterVector, spec: ParameterSpec): number {
   const range = spec.high - spec.low;
-  // Programs are either the same or not.
+  // Two programs have distance 0 (same) or 1 (different).
   if (range === Number.POSITIVE_INFINITY) return vectorKey(a) === vectorKey(b) ? 0 : 1;
   let sum = 0;
   for (const [i, value] of a.entries()) {

@@ -71,7 +71,7 @@ function firstUnknown(isKnown: ProgramTask['isKnown'], draw: () => string): stri
   return source;
 }
 
-/** A search over programs as a baseline, for policies that are programs. It proposes their parameters. */
+/** Wraps a search over programs as a baseline that proposes their parameters. */
 export function programBaseline(search: ProgramSearch): Baseline {
   const evaluated = evaluatedKeys();
   return {

@@ -69,8 +69,8 @@ export class BehaviorTest {
   }
 
   /**
-   * Makes sure that there are observations on which policies can be told apart quickly. If the warm-up recorded none, the
-   * run's first policy plays for them, the same episodes after each resume. @returns false if there are still none
+   * Makes sure that there are observations on which policies can be told apart quickly. If the warm-up recorded none,
+   * the run's first policy plays some episodes, the same ones after each resume. @returns false if there are still none
    */
   async prepare(first: Earlier | undefined, seeds: readonly number[]): Promise<boolean> {
     if (this.#observations === 0 && first !== undefined) {
@@ -95,7 +95,7 @@ export class BehaviorTest {
     return this.#byActions.get(await this.actions(parameters)) ?? [];
   }
 
-  /** The first of other policies that acts like this one, on the recorded observations and in episodes with these seeds. */
+  /** The first other policy that acts like this one, on the recorded observations and in episodes with these seeds. */
   async alike<Other extends Earlier>(
     parameters: ParameterVector,
     others: readonly Other[],

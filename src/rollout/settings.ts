@@ -24,7 +24,7 @@ export const evaluationSchema = z.strictObject({
     .union([z.literal('auto'), count(1)])
     .default('auto')
     .describe(
-      'Number of threads that play episodes (`auto`: one per core if that saves time) or, for environments in Python, of processes (`auto`: one)',
+      'Threads that play episodes (`auto`: one per core if that saves time). For environments in Python: processes (`auto`: one)',
     ),
 });
 

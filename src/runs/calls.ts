@@ -31,8 +31,8 @@ export interface Shown {
 }
 
 /**
- * One call, as recorded in `calls.jsonl`: of a language model, or of a baseline, which reads no prompt and writes no
- * reply; its `messages` are those that a model would have been asked.
+ * One call, as recorded in `calls.jsonl`: to a language model, or to a baseline, which reads no prompt and writes no
+ * reply; its `messages` are what a model would have been sent.
  */
 export interface CallRecord extends CallPosition {
   readonly messages: readonly ChatMessage[];

@@ -55,7 +55,7 @@ export interface Confirmation extends Candidate {
 /** Episodes that the comparison of the best few policies may play: as many as three evaluations of the winner. */
 export const selectionBudget = (episodes: number): number => 3 * episodes;
 
-/** How far the means of two equal policies may lie apart. */
+/** How far apart the means of two equal policies may be. */
 export interface Noise {
   /** Two equal policies differ by more than this in 5 % of evaluations; 0 if returns don't vary. */
   readonly floor: number;

@@ -7,7 +7,7 @@ import type { LimitsConfig } from '../config/limits.js';
 import { type LimitKey, limitField } from './calls.js';
 import type { Manifest } from './manifest.js';
 
-/** Keys that may change when a run or play resumes, because they don't affect the results of an iteration or game. */
+/** Keys that may change when a run resumes, because they don't affect the results of an iteration or game. */
 const mayChange: ReadonlySet<string> = new Set([
   'name',
   'iterations',
@@ -114,7 +114,7 @@ function settingsAt(path: string, value: unknown): [string, unknown][] {
   );
 }
 
-/** @throws UserError if the run or play started with a different config, templates or modules */
+/** @throws UserError if the run started with a different config, templates or modules */
 export function requireSame(
   assembly: {
     readonly config: object;

@@ -6,7 +6,7 @@ export const trainingFiles = {
   /** Lineage, settings and state; the result contains a copy. */
   about: 'training.json',
   metrics: 'metrics.jsonl',
-  /** Sample replies of the model at evaluations. */
+  /** Sample replies from evaluations. */
   samples: 'samples.jsonl',
   checkpoint: 'checkpoint.safetensors',
   eventFiles: 'tensorboard',

@@ -31,19 +31,19 @@ export function clipped<I extends Interval | null>(interval: I, [least, most]: I
 export const differenceRange = ([least, most]: Interval): Interval => [least - most, most - least];
 
 /**
- * Where values may lie that a sample doesn't show, although they can't be ruled out: as low as the first number, as high
- * as the second. `nothing` hidden: [∞, −∞]; values anywhere: `unbounded`.
+ * Bounds on values that a sample doesn't show, although they can't be ruled out: as low as the first number, as high as
+ * the second. `nothing` is hidden: [∞, −∞]; anything may be: `unbounded`.
  */
 type Hidden = Interval;
 const nothing: Hidden = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 
-/** A share of a fifth that differs from the others stays unseen in 4% of samples of this size. */
+/** If a fifth of all values differ from the others, 4% of samples of this size hide them all. */
 export const fewestIfTied = 14;
 
 /**
  * If at least a fifth of the values are at a bound of their range (within 1% of it), other values may be at the other
- * bound: if six runs solve a task, one in ten may still fail. If a bound is unknown, values are suspicious if at least
- * half of them are equal, and there are fewer than 14.
+ * bound: if six runs solve a task, one in ten may still fail. If a bound is unknown, values may be hidden if at least
+ * half of the sample is equal, and it has fewer than 14.
  */
 export function hiddenIn(values: readonly number[], [least, most]: Interval): Hidden {
   const share = (bound: number, tolerance: number) =>
@@ -56,7 +56,7 @@ export function hiddenIn(values: readonly number[], [least, most]: Interval): Hi
   return isTied && values.length < fewestIfTied ? unbounded : nothing;
 }
 
-/** Where the difference of pairs may lie if a value of one side is unseen and the other side is as usual. */
+/** Bounds on a pair's difference if the value on one side is hidden and the other is average. */
 export function hiddenInPairs(a: readonly number[], b: readonly number[], range: Interval): Hidden {
   const [ofA, ofB] = [hiddenIn(a, range), hiddenIn(b, range)];
   const ends = [0, 1].map((side) => [ofA[side]! - mean(b), mean(a) - ofB[1 - side]!]);

@@ -3,18 +3,18 @@ import { createGenerator, type RandomGenerator } from '../base/random/generator.
 import { clipped, differenceRange, hiddenIn, type Interval, interval95, unbounded } from './bootstrap.js';
 import { largest, mean, sum } from './descriptive.js';
 
-/** In more pairs, signs are flipped at random. */
+/** With more pairs, signs are flipped at random. */
 const mostFlipped = 16;
 const flips = 2 ** 14;
 
 /**
  * p-value of the hypothesis that the differences of pairs are as likely to have the opposite sign: of all ways to flip
- * their signs, the share with a mean at least as far from 0 (Fisher 1935). For more than 16 pairs, of random ways. Holds
- * for any distribution: six equal differences have p = 0.03.
+ * their signs, the share with a mean at least as far from 0 (Fisher 1935). For more than 16 pairs, random ways are
+ * drawn. Holds for any distribution: six equal differences have p = 0.03.
  */
 export function signFlipTest(differences: readonly number[]): number {
   const n = differences.length;
-  // The same values in another order can have another sum.
+  // Sums of the same values in another order may differ by rounding.
   const observed = Math.abs(sum(differences)) - 1e-12 * largest([0, ...differences.map(Math.abs)]);
   const random = createGenerator(0);
   const isExact = n <= mostFlipped;
@@ -54,8 +54,8 @@ export function unpairedTest(a: readonly number[], b: readonly number[], range =
 }
 
 /**
- * p-value of the hypothesis that two samples have one distribution, from the difference of their means over random
- * permutations: twice that of the nearer tail. Ends early if p is large (Besag & Clifford 1991).
+ * p-value of the hypothesis that two samples come from the same distribution, from the difference of their means over
+ * random permutations: twice that of the nearer tail. Ends early if p is large (Besag & Clifford 1991).
  * @param most maximum number of permutations; p is at least 2 / (most + 1)
  * @param enough number of permutations at least as extreme as the samples after which it ends
  */
@@ -70,7 +70,7 @@ export function permutationTest(
   const total = sum(pooled);
   const sign = Math.sign(mean(a) - mean(b));
   const differenceOf = (first: number) => sign * (first / a.length - (total - first) / b.length);
-  // The same values in another order can have another sum.
+  // Sums of the same values in another order may differ by rounding.
   const observed = differenceOf(sum(a)) - 1e-12 * largest(pooled.map(Math.abs));
   let extremes = 0;
   for (let drawn = 1; drawn <= most; drawn++) {

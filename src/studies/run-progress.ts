@@ -50,7 +50,7 @@ function withoutBulk(event: RunEvent): object {
   return rest;
 }
 
-/** Where trouble is shown. Alerts with the same `key` have the same to say. */
+/** Where trouble is shown. Alerts with the same `key` say the same thing. */
 interface Troubled extends Pick<Progress, 'pause'> {
   alert(text: string, key?: string): void;
 }

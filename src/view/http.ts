@@ -24,7 +24,7 @@ export class HttpError extends Error {
  */
 export async function readJsonBody(request: IncomingMessage, longest: number): Promise<unknown> {
   const { 'content-length': length, 'content-type': type } = request.headers;
-  // Pages of other origins can send forms and plain text without a preflight request, but not JSON.
+  // Pages from other origins can send forms and plain text without a preflight request, but not JSON.
   if (type?.split(';')[0]?.trim().toLowerCase() !== 'application/json')
     throw new HttpError(415, 'the Content-Type must be application/json');
   // Node reads no more bytes than the request declares.

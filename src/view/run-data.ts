@@ -16,7 +16,7 @@ function unlessUnreadable<T extends object>(read: () => T): T | undefined {
 
 const configured = remembered((run: RunSummary) => unlessUnreadable(() => withConfig(run)));
 
-/** A run or play with its config; undefined for other items, and if the config can't be read. */
+/** A run or agent run with its config; undefined for other items, and if the config can't be read. */
 export const configuredRun = ({ item, summary }: Place): ConfiguredRun | undefined =>
   item.kind !== 'training' && summary ? configured(summary) : undefined;
 

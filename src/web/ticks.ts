@@ -18,7 +18,7 @@ export function ticksWithin(low: number, high: number, count: number): readonly 
 /** A position as a percentage, for attributes of SVG elements. */
 export const percent = (share: number): string => `${Math.round(share * 100_000) / 1000}%`;
 
-/** Powers of ten between two positive numbers; if there are fewer than three, also their multiples by 2 and 5. */
+/** Powers of ten between two positive numbers; with fewer than three, also 2 and 5 times each power. */
 export function logTicks(low: number, high: number): readonly number[] {
   const [from, to] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
   const powers = Array.from({ length: to - from + 1 }, (_, i) => from + i);

@@ -89,7 +89,7 @@ describe('policyloop play', () => {
   });
 });
 
-describe('plays among the runs', () => {
+describe('agent runs among other runs', () => {
   it('work with list, show, report and compare, over the same games', async () => {
     const { cwd, named } = await several();
     const { context, printed } = recordingContext(cwd);
@@ -180,7 +180,7 @@ describe('plays among the runs', () => {
     expect(printed.pop()).toContain('play with the same seed');
   });
 
-  it('can be extended with resume, and get the same games as a longer play', async () => {
+  it('can be extended with resume, and get the same games as a longer run', async () => {
     const cwd = temporaryDirectory();
     const { context } = recordingContext(cwd);
     const args = { ...common, json: true, config: 'agents/cooking', runDir: 'short' };

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { loadPlayConfig } from '../../src/agents/play-config.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-it('the config of a recorded agent run is read without keys that no longer exist; any other is refused', () => {
+it('the config of a recorded agent run is read without keys that no longer exist; any other config with them is rejected', () => {
   const file = join(temporaryDirectory(), 'config.yaml');
   writeFileSync(
     file,

@@ -108,7 +108,7 @@ describe('a model', () => {
     expect(alone.games.map(({ seed }) => seed)).toEqual(one.games.map(({ seed }) => seed));
   });
 
-  it('can miss a reply and the game continues; the play fails if no reply comes at all', async () => {
+  it('may miss a reply, and the game continues; the agent run fails if no reply comes at all', async () => {
     const failure = new ModelError('server', 'overloaded', { retries: 2, latencyMs: 5 });
     let index = 0;
     const shaky = createScriptedModel((call) => (index++ === 2 ? failure : balance(call)));

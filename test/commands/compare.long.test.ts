@@ -181,7 +181,7 @@ describe('compare', () => {
         reason: '2 of 8 runs of hill-climb failed, 0 of 8 runs of random failed',
       },
     ]);
-    expect(task!.cautions.join()).toMatch(/hill-climb: 2 of 8 runs failed and.* count with the lowest/);
+    expect(task!.cautions.join()).toMatch(/hill-climb: 2 of 8 runs failed; .* gets the lowest/);
     for (const seed of [8, 9]) writeRun(at(`a-failed-${seed}`), { seed, status: 'failed', reason });
     for (const [i, seed] of [8, 9].entries())
       writeRun(at(`b-more-${seed}`), { seed, confirmed: high[i]!, ...climbing });

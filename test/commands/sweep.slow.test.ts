@@ -99,7 +99,7 @@ it('policyloop sweep fails if a model contributes nothing, and names the run', a
         differences: [{ verdict: 'not-comparable', reason: expect.stringContaining('1 of 1 runs of') }],
         cautions: expect.arrayContaining([
           expect.stringMatching(
-            /mute.*1 of 1 run failed .* count with the lowest of this environment \(0 proposals/,
+            /mute.*1 of 1 run failed; .* gets the lowest of this environment \(0 proposals/,
           ),
         ]),
       },

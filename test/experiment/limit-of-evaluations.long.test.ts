@@ -86,7 +86,7 @@ describe('limits.evaluations', () => {
     expect(answered(stopped.path)).toEqual(answered(path));
   });
 
-  it('is part of the estimate of check, appears in show, and is rejected if it allows no iteration', async () => {
+  it('is included in the estimate of check and in show, and is rejected if it allows no iteration', async () => {
     const findings = async (more: Partial<ConfigInput>) =>
       preflight(await assemble(parseConfig({ ...config, ...more } as ConfigInput), {}));
     const estimate = (await findings({})).find((finding) => 'estimate' in finding);

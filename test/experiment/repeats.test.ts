@@ -22,7 +22,7 @@ const base = [1, 2, 1, 0, 1, 0, 2, 0, 2, 1, 1, 0, 0, 2, 2, 0];
 /** The same, but for the action of one state. */
 const variants = base.map((_, state) => base.map((action, s) => (s === state ? (action + 1) % 4 : action)));
 
-it('rejects a table only if no visited state tells it from an earlier one', async () => {
+it('rejects a table only if no visited state distinguishes it from an earlier one', async () => {
   const config = { ...lake, iterations: 17, warmup: 1 };
   const { path } = await runExperimentFrom(config, {
     model: createScriptedModel([base, ...variants].map(answer)),
@@ -44,7 +44,7 @@ it('rejects a table only if no visited state tells it from an earlier one', asyn
 const gains = [0, 0, 0, 0, 0, 0, 0, 0, 1, 2];
 const scaled = [1, 2, -1, -2].map((factor) => gains.map((gain) => gain && factor * gain));
 
-it('of a vector and its double, which the correction explains', async () => {
+it('rejects the double of a vector, and the correction explains why', async () => {
   const scripted = createScriptedModel(scaled.map(answer));
   const config = { ...alike, model, iterations: 2, corrections: 1 };
   const { path } = await runExperimentFrom(config, { model: scripted });
@@ -61,7 +61,7 @@ it('of a vector and its double, which the correction explains', async () => {
   expect(readRun(path).entries.at(-1)).toMatchObject({ iteration: 2, parameters: scaled[2] });
 });
 
-it('is accepted with repeats: parameters, but the confirmation compares only policies that act differently', async () => {
+it('accepts it with repeats: parameters, but the confirmation compares only policies that act differently', async () => {
   const evaluation = { episodes: 3, maxSteps: 9 };
   const more = { evaluation, confirmation: { candidates: 9, episodes: 50 }, repeats: 'parameters' } as const;
   const config = { ...alike, ...more, model, iterations: 4, warmup: 1, corrections: 0 };
@@ -75,7 +75,7 @@ it('is accepted with repeats: parameters, but the confirmation compares only pol
 });
 
 it.each(['common', 'fresh'] as const)(
-  'is decided alike when a run resumes, with %s episodes',
+  'decides the same when a run resumes, with %s episodes',
   async (seeds) => {
     const config = {
       ...lake,
@@ -110,7 +110,7 @@ it.each(['common', 'fresh'] as const)(
   },
 );
 
-it.each([{ record: 'none' }, { warmup: 0 }] as const)('is found with %j, too', async (setting) => {
+it.each([{ record: 'none' }, { warmup: 0 }] as const)('finds a repeat with %j, too', async (setting) => {
   const config = { ...alike, ...setting, model, iterations: 2, corrections: 0 };
   const { path } = await runExperimentFrom(config, { model: createScriptedModel(scaled.map(answer)) });
   expect(readRun(path).calls.map(({ outcome }) => failureKind(outcome, []))).toEqual([
@@ -119,7 +119,7 @@ it.each([{ record: 'none' }, { warmup: 0 }] as const)('is found with %j, too', a
   ]);
 });
 
-it('is not looked for among the proposals of a search', async () => {
+it('ignores the proposals of a search', async () => {
   const config = { ...lake, model: { provider: 'hill-climb' }, iterations: 30 } as const;
   const { path } = await runExperimentFrom({ ...config, repeats: 'behaviour' });
   const other = await runExperimentFrom({ ...config, repeats: 'parameters' });

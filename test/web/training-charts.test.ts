@@ -14,7 +14,7 @@ const rowsWith = (rows: Readonly<Record<string, readonly Row[]>>) =>
 const titles = (charts: readonly Chart[]) => charts.map(({ y }) => y.title);
 const series = ({ series: all }: Chart, label: string) => all.find((one) => one.label.startsWith(label))!;
 
-describe('charts of a training', () => {
+describe('charts of a training run', () => {
   it('show the training and validation losses, and mark the lowest validation loss', () => {
     const step = [1, 2, 3, 4].map((number) => ({ step: number, loss: 5 - number, learningRate: 0.1 }));
     const validation = [
@@ -78,7 +78,7 @@ describe('charts of a training', () => {
   });
 });
 
-it('a long training is drawn by the means of its stretches, up to its last step', () => {
+it('a long training run is drawn as the means of its stretches, up to its last step', () => {
   const step = Array.from({ length: 10_000 }, (_, i) => ({ step: i + 1, loss: (i + 1) % 2 }));
   const [loss] = trainingCharts(
     [...rowsWith({ step }), { kind: 'validation', step: 1, text: 'no number' }],

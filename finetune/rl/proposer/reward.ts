@@ -140,8 +140,8 @@ const spreadOf = (scores: readonly number[]) => (scores.length < 2 ? 0 : standar
 type Readable = Candidate & { readonly kind: 'evaluated' };
 
 /**
- * Candidates that don't count get `invalid`, or the lowest reward of the others in the group if that is lower. For ranks
- * and gains, a repetition doesn't count: a run asks again for it, and otherwise copying the best policy would rank high.
+ * Candidates that don't count get `invalid`, or the lowest reward of the others in the group if that is lower. For
+ * ranks and gains, a repeat doesn't count: a run would ask again, and copying the best policy would rank high.
  */
 function withInvalid(
   candidates: readonly Candidate[],

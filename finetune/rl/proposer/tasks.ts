@@ -45,7 +45,7 @@ export function configOf(plan: TaskPlan, number: number): Config {
   return configOfTask(plan, task, deriveSeeds(seed, [number, streams.seed], 1)[0]!);
 }
 
-/** Keys of an experiment's config, or paths in it, that a training of a proposer determines itself. */
+/** Keys of an experiment's config, or paths in it, that the training of a proposer sets itself. */
 const reserved = [
   'seed',
   'model',
@@ -66,7 +66,7 @@ export function configOfTask({ experiment, model, tasks }: TaskPlan, task: numbe
   const layered = merged(experiment, own);
   const field = reserved.find((key) => valueAt(key.split('.'), layered) !== undefined);
   if (field !== undefined)
-    throw new UserError({ field, message: "can't be set here", hint: 'finetune rl determines it' });
+    throw new UserError({ field, message: "can't be set here", hint: 'finetune rl sets it' });
   const config = parseConfig({ ...layered, model: { provider: 'local', path: model }, seed });
   return { ...config, evaluation: { ...config.evaluation, workers: 1 } };
 }

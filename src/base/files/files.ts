@@ -164,7 +164,7 @@ export function readJson(file: string, links: Links = 'follow'): unknown {
 /** Like `readJson`, but for a file of a run, study or training run, which must not be a link. */
 export const readOwnJson = (file: string): unknown => readJson(file, 'reject');
 
-/** The path of the file with the most similar name in the same folder, among those with such a name. */
+/** Path of the file whose name is most similar, among those in the same folder that match `wanted`. */
 export function nearestFile(name: string, cwd: string, wanted: RegExp): string | undefined {
   const folder = resolve(cwd, dirname(name));
   const files = existsSync(folder) ? readdirSync(folder).filter((file) => wanted.test(file)) : [];

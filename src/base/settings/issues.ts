@@ -109,7 +109,7 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   return { path, aim: 'key', problem: { field, message: 'unknown key', ...more } };
 }
 
-/** What to write instead of a key that settings lack, maybe empty; undefined for their own keys. */
+/** What to write instead of a key that the settings lack (may be empty); undefined for keys that they have. */
 export function wrongKeyHint(key: string, root: SchemaNode): string | undefined {
   const path = key.split('.');
   const node = path.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);

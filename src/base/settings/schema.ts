@@ -30,7 +30,7 @@ export interface SchemaNode {
   readonly examples?: readonly unknown[];
   /** Another field with the same keys; its section documents them. */
   readonly like?: string;
-  /** What users write instead of this key. */
+  /** Names that users may try instead of this key; the error message suggests the key. */
   readonly aliases?: readonly string[];
 }
 

@@ -28,7 +28,7 @@ export interface ConfigSource {
 
 /** Maximum number of characters. */
 const largestText = 256_000;
-/** Maximum number of signs that may end a key: `yaml` compares each key with all earlier ones of its mapping. */
+/** Maximum number of characters that may end a key: `yaml` compares each key with all earlier ones of its mapping. */
 const mostKeys = 5_000;
 const deepest = 100;
 

@@ -1,4 +1,4 @@
-/** Writes what pages show as HTML templates. Apart from `content.ts`, so that commands don't load the parser for `--help`. */
+/** Writes page content as HTML templates. Separate from `content.ts`, so that `--help` doesn't load the parser. */
 import htm from 'htm';
 import { type Content, Part } from './content.js';
 

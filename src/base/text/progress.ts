@@ -111,7 +111,7 @@ class ProgressLines implements Progress {
     const { label, total, lineEvery = 10, amount = formatCount } = this.#work;
     const now = this.#context.milliseconds();
     this.#left.take(now, value, secondsLeft);
-    // A line about a pause doesn't put off the next figures.
+    // A line about a pause doesn't delay the next figures.
     if (value < total && now - this.#lastUpdate < 1000 * lineEvery) return;
     this.#lastUpdate = now;
     this.#lastLine = now;

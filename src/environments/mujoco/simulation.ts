@@ -33,7 +33,7 @@ export interface Geom {
   /** Index of the geom's body; 0 is the world. */
   readonly body: number;
   readonly radius: number;
-  /** Half the length of a capsule or cylinder in m, without the round ends. */
+  /** Half-length of a capsule or cylinder in m, excluding the end caps. */
   readonly halfLength: number;
 }
 

@@ -42,7 +42,7 @@ export interface PromptSize {
   readonly bound: number;
 }
 
-/** A program of a model usually has fewer tokens. */
+/** A program that a model writes usually has fewer tokens. */
 const programTokens = 500;
 /** Explanation in a reply. */
 const reasonTokens = 50;
@@ -66,7 +66,7 @@ export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
   const budget = memory.tokens;
   const most = selectedCount(memory);
   const shown = Math.min(most, entries.length);
-  // The made-up programs are shorter than those of a model.
+  // The made-up programs are shorter than a model's.
   const measured = !arePrograms && shown > 0 ? (count(messages) - empty) / shown : entry;
   // An episode's length is unknown, so trajectories are assumed to fill the history.
   const each = memory.trajectories === 'none' ? measured : budget;

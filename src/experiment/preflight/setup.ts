@@ -24,13 +24,13 @@ const broken = (field: string, message: string, hint: string): Finding => ({
   hint,
 });
 
-/** An optional part that isn't there. */
+/** An optional part that is missing. */
 const absent = (field: string, message: string, hint: string): Finding => ({
   ...found(field, message),
   hint,
 });
 
-/** @param offline if true, doesn't ask an Ollama server */
+/** @param offline if true, doesn't contact an Ollama server */
 export async function checkSetup(surroundings: Surroundings, offline: boolean): Promise<readonly Finding[]> {
   const { cwd, env } = surroundings;
   const { free, total } = machineMemory();

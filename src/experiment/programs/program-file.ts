@@ -44,7 +44,7 @@ const hostNames =
 
 /**
  * A program as a module: below a header that names its author and hides the host's names, and without `import`. This
- * protects from accidents only: a program can still reach `Function` as the constructor of a function.
+ * protects only against accidents: a program can still reach `Function` as the constructor of a function.
  */
 export function programFile(program: string, author: string): string {
   const declared = syntaxTree(programIn(program)).body.flatMap((node) => {
@@ -55,7 +55,7 @@ export function programFile(program: string, author: string): string {
   const exported = ['act', 'constants'].filter((name) => declared.includes(name)).join(', ');
   const ending = exported === '' || /^[ \t]*export\b/m.test(program) ? '' : `\nexport { ${exported} };`;
   return `// Written by ${harmlessLine(author)}. Read it before you import it.
-// This file is no sandbox: elsewhere than in policyloop, it has the rights of the process that imports it.
+// This file isn't sandboxed: outside policyloop, it has all rights of the process that imports it.
 var [${hidden.join(', ')}] = [];
 ${program.replaceAll(/(?<![.\w$])import\b(?! *:)/g, 'undefined')}${ending}`;
 }

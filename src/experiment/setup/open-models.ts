@@ -33,7 +33,7 @@ export interface OpenedModel {
   readonly proposer: Proposer;
   /** Config used to count usage: the run's own model or, in a replay, the model of the recorded run. */
   readonly counted: ModelConfig;
-  /** The models that its stages have of their own, by stage. */
+  /** The stages' own models, by stage. */
   readonly countedStages: Readonly<Record<string, ModelConfig>>;
   /** Facts on which the config's defaults depend. */
   readonly facts: Omit<Facts, 'environment'>;
@@ -112,7 +112,7 @@ export interface Recording {
   readonly cassette: Cassette;
   /** Config of the model that answered; its price and `maxTokens` apply to the recorded calls. */
   readonly model: ModelConfig;
-  /** The models that stages of the recorded run had of their own. */
+  /** The recorded run's own stage models. */
   readonly stages: Readonly<Record<string, ModelConfig>>;
   /** Config of the recorded run. */
   readonly recorded: Config;

@@ -170,7 +170,7 @@ function hintFor(
   return `check model.name and model.baseUrl (tried: ${base}${also})`;
 }
 
-/** Names that servers use for the context length; llama.cpp's `n_ctx_train` is that of the training. */
+/** Names that servers use for the context length; llama.cpp's `n_ctx_train` is the length used in training. */
 const names = 'max_model_len context_length context_window max_context_length n_ctx n_ctx_train'.split(' ');
 
 const lengthsIn = (facts: unknown): readonly number[] =>

@@ -1,6 +1,6 @@
 /**
- * Retries. The libraries' own don't do: openai's can't be interrupted while they wait, and ask nobody whether the budget
- * allows another attempt; ollama has none.
+ * Retries. The client libraries' own aren't enough: openai's can't be interrupted while waiting, and don't check
+ * whether the budget allows another attempt; ollama has none.
  */
 
 import { setTimeout } from 'node:timers/promises';

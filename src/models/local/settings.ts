@@ -86,7 +86,7 @@ export const localSchema = z.strictObject({
   ),
   contextTokens: count(16)
     .optional()
-    .describe("Maximum tokens in prompt and answer together (default and maximum: the model's own)"),
+    .describe("Context length in tokens: prompt plus reply (default and maximum: the model's own)"),
   maxTokens: count(1).default(1024).describe('Maximum tokens per completion'),
   temperature: about(
     "Sampling temperature; 0 always takes the most likely token (default: 1; for `format: text`, the model's)",

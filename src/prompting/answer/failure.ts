@@ -49,7 +49,7 @@ export interface ParseContext {
 
 export const failed = (failure: ParseFailure): ParseResult => ({ ok: false, failure });
 
-/** The failure of parameters that were seen before, without the other fields of a buffer entry. */
+/** The failure for parameters that were seen before; keeps only the place and score of the earlier ones. */
 export const repeated = ({ iteration, score }: SeenParameters): ParseFailure => ({
   kind: 'repeated',
   ...(iteration !== undefined && { iteration }),

@@ -73,7 +73,7 @@ const mentionsAct = /\bact\b\s*(?:\(|=)/;
 /** Recognizes definitions in code with a syntax error. */
 const looksDefined =
   /(?:^|[;}])[ \t]*(?:export )?(?:default )?(?:(?:async )?function\s+act\s*\([^{;]{0,500}\{|(?:const |let |var )?act\s*=(?![=>])[^;]{0,500}?(?:=>|\bfunction\b))/m;
-/** A sketch replaces code by dots. */
+/** A sketch replaces code with dots. */
 const sketch = /\u2026|\.{3}[ \t]*(?:[}\n]|\*\/)/;
 
 /** Whether the code defines `act`; a call, a comment, a signature or a sketch without `return` doesn't. */
@@ -146,7 +146,7 @@ function asWritten(reply: string, source: string): string {
   return blocks.findLast((code) => withoutBlankEnds(answerText(code).text) === source) ?? source;
 }
 
-/** The reply without its programs, calls of them, and edits. */
+/** The reply without its programs, calls to them, and edits. */
 export const withoutProgram = (reply: string): string =>
   withoutBlocks(reply, ({ code }) => mentionsAct.test(code) || areEdits(code)).replaceAll(editBlock, '');
 
@@ -156,7 +156,7 @@ const textsIn = (value: unknown): readonly string[] =>
 
 /** The source in a reply, and whether it has its closing fence or brace; one that was cut off replaces no earlier one. */
 function sourceIn(reply: string, isCut: boolean): { source: string | undefined; isClosed: boolean } {
-  // A call of a tool may be written as text.
+  // A tool call may be written as text.
   const held = textsIn(jsonIn(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1)));
   const inJson = held.findLast((one) => definesAct(one)) ?? held.findLast((one) => mentionsAct.test(one));
   if (inJson !== undefined) return sourceIn(inJson, isCut);

@@ -43,7 +43,7 @@ function legAt(
   const since = own.reduce((first, one) => Math.min(first, one.iteration), iteration);
   if (own.length === 0 || next === undefined) return { leg, since };
   const entries = entriesBefore(past?.entries ?? [], iteration);
-  // A search learns nothing from equal returns, so a model has as many tries again.
+  // A search learns nothing from equal returns, so the leg before it becomes twice as long.
   const isFlat = entries.every(({ score }) => score === entries[0]!.score);
   const end = isFlat && next.proposer.model === undefined ? doubled(leg.end) : leg.end;
   const progress = { calls: own.length, since, entries, paired: task.noisy !== true };
@@ -76,7 +76,7 @@ function hasEnded(
   if (until === undefined) return false;
   const scores = entries.map(({ score }) => score);
   const floor = floorOf(entries, paired);
-  // By luck, the best of twenty equal policies exceeds their median this far about as often as one of two the other.
+  // By luck, the best of twenty equal policies beats their median by this much as often as one of two the other.
   if (until === 'signal') return floor !== undefined && largest(scores) - median(scores) > floor;
   const gained = largest(scores) - largest(scores.slice(0, -patience));
   return evaluated >= patience && scores.length > patience && gained <= (floor ?? 0);

@@ -1,4 +1,4 @@
-/** Stops runs, plays, training runs and plans that other processes execute. */
+/** Stops runs, agent runs, training runs and plans that other processes execute. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** Sample replies of the model at the evaluations of a training run, recorded in `samples.jsonl`. */
+/** Sample replies from the evaluations of a training run, recorded in `samples.jsonl`. */
 import { join } from 'node:path';
 import { z } from 'zod';
 import { jsonIn } from '../../base/files/json-depth.js';

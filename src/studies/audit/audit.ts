@@ -1,6 +1,6 @@
 /**
- * Scores the policies of a record again, in fresh episodes that all of them share, and says what the record's best
- * policies and improvements are worth there.
+ * Scores the policies of a record again, in fresh episodes that all of them share, and reports how well the record's
+ * best policies and improvements hold up.
  */
 import { createGenerator } from '../../base/random/generator.js';
 import { confirmationSeeds } from '../../base/random/seeds.js';
@@ -77,7 +77,7 @@ export async function audit(
   const { choosing, measuring } = freshSeeds(seed, episodes);
   const worst = Number.isFinite(range[0]) ? range[0] : smallest(evaluations.map(({ score }) => score));
   const failed = new Set<string>();
-  /** A program that fails in fresh episodes counts with the worst return in all of them. */
+  /** A program that fails in fresh episodes gets the worst return in all of them. */
   const orWorst = async (
     at: string,
     parameters: ParameterVector,
@@ -150,11 +150,11 @@ export async function audit(
     unknown,
     /** Number of distinct parameter vectors. */
     policies: scored.size,
-    /** Number of policies that differ in at least one action of the fresh episodes. */
-    /** Evaluations whose programs failed in fresh episodes; they count with the worst return. */
+    /** Evaluations whose programs failed in fresh episodes; they get the worst return. */
     failed: [...failed],
+    /** Number of policies that differ in at least one action of the fresh episodes. */
     behaviors: new Set([...scored.values()].map(({ actions }) => actions)).size,
-    /** Number of fresh episodes per policy, which choose; `measuring` others give the figures and verdicts. */
+    /** Number of fresh episodes per policy to choose by; `measuring` further ones give the figures and verdicts. */
     episodes,
     measuring: measuring.length,
     recorded: { best: record.score, at: record.name },
@@ -163,7 +163,7 @@ export async function audit(
     /** The best recorded mean minus the mean of its policy in fresh episodes. */
     optimism: record.score - ofRecordedBest,
     improvements: {
-      /** Number of new bests; the first evaluation is one only if something is recorded before it. */
+      /** Number of new bests; the first evaluation counts only if something is recorded before it. */
       recorded: list.length,
       /** How many of them are better than every new best before, after Holm's correction. */
       confirmed: list.filter(({ verdict }) => verdict === 'higher').length,
@@ -175,7 +175,7 @@ export async function audit(
   };
 }
 
-/** The difference to recorded returns, whose policy is unknown; without a test if only their mean is recorded. */
+/** The difference from recorded returns, whose policy is unknown; without a test if only their mean is recorded. */
 function unpaired(returns: readonly number[], start: Pick<RecordedEvaluation, 'returns' | 'score'>) {
   const enough = start.returns.length >= fewestForVerdict && returns.length >= fewestForVerdict;
   const test = enough ? unpairedTest(returns, start.returns) : undefined;
@@ -186,10 +186,10 @@ function unpaired(returns: readonly number[], start: Pick<RecordedEvaluation, 'r
   };
 }
 
-/** A new best that is lower accuses a record as well; both together accuse at most 5% of records without luck. */
+/** A new best that is worse also counts against a record; together, the two tests flag at most 5% of sound records. */
 const level = significance / 2;
 
-/** Tests for each recorded mean whether its episodes and the fresh ones can have one distribution of returns. */
+/** Tests for each recorded mean whether its episodes and the fresh ones could come from one distribution of returns. */
 function reproduction(
   evaluations: readonly RecordedEvaluation[],
   returnsOf: (evaluation: RecordedEvaluation) => readonly number[],

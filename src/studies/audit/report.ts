@@ -95,7 +95,7 @@ function conclusionOf({
     ...(failed.length === 0
       ? []
       : [
-          `${plural(failed.length, 'program')} failed in fresh episodes (${failed.slice(0, 5).join(', ')}) and ${failed.length === 1 ? 'counts' : 'count'} with the worst return.`,
+          `${plural(failed.length, 'program')} failed in fresh episodes (${failed.slice(0, 5).join(', ')}) and ${failed.length === 1 ? 'gets' : 'get'} the worst return.`,
         ]),
     `The best recorded mean (${formatReturn(recorded.best)}, ${recorded.at}) ${optimism === 0 ? 'equals' : `is ${formatReturn(Math.abs(optimism))} ${optimism < 0 ? 'lower' : 'higher'} than`} the policy's mean in fresh episodes (${formatReturn(fresh.ofRecordedBest)}).`,
     bests === 0
@@ -103,7 +103,7 @@ function conclusionOf({
       : `Of ${plural(bests, 'new best')}, ${confirmed} ${confirmed === 1 ? 'is' : 'are'} better than every new best before.`,
     `The best policy (${formatReturn(fresh.best)}) was first evaluated at ${fresh.bestAt}.`,
     reproduced.not.length > 0 &&
-      `Chance doesn't explain ${plural(reproduced.not.length, 'recorded mean')}: these policies don't give them in this environment.`,
+      `Chance doesn't explain ${plural(reproduced.not.length, 'recorded mean')}: these policies don't reach them in this environment.`,
     unknown > 0 &&
       `${plural(unknown, 'evaluation')} without parameters ${unknown === 1 ? 'is' : 'are'} left out.`,
   ]

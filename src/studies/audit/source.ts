@@ -28,7 +28,7 @@ export interface SourceRequest {
 export interface Source extends Recorded, Pick<OpenedRun, 'config' | 'family'> {
   /** Path of the run or file, for display. */
   readonly name: string;
-  /** Equal for sources with the same episodes and policies, which share searches. */
+  /** Equal for sources with the same episodes and policies; they share searches. */
   readonly task: string;
 }
 

@@ -74,7 +74,7 @@ export function pairedDifference(
   return [withheld({ of, against, test: 'paired' as const, counts: [pairs], ...measured }, reason)];
 }
 
-/** What the comparison with another group needs of a group. */
+/** What a comparison needs to know about each group. */
 const sideOf = ({ name, runs }: RunGroup) => ({
   name,
   over: runs.length,
@@ -238,7 +238,7 @@ function ofRuns({ name, runs }: RunGroup): readonly string[] {
   const versions = [...new Set(runs.map(({ manifest }) => manifest.versions.policyloop))];
   return [
     ...counted(
-      'failed and, without a confirmed return, count with the lowest of this environment',
+      'failed; without a confirmed return, a run gets the lowest of this environment',
       runs.filter(({ counted }) => typeof counted === 'number'),
     ),
     ...counted(

@@ -7,7 +7,7 @@ export const hasFailed = ({ confirmed, manifest, status }: RunSummary, candidate
   (status === 'failed' && manifest.reason?.kind !== 'environment-error') ||
   (status === 'completed' && confirmed === null && candidates > 0);
 
-/** The return that failed runs without one of their own count with: the lowest of all runs of the environment. */
+/** The return that failed runs without one of their own get: the lowest of all runs of the environment. */
 export function worstOf(confirmed: readonly (number | null)[]): number | null {
   const known = confirmed.filter((value) => value !== null);
   return known.length === 0 ? null : smallest(known);

@@ -19,7 +19,7 @@ const shared: readonly string[] = [
   ...(['evaluation', 'confirmation', 'record', 'name'] as const),
 ] satisfies readonly (keyof ConfigInput)[];
 
-/** The baselines to compare a setting with: they have its values of the sections that they read, and its budget. */
+/** The baselines to compare a setting with: they share its budget, and its values in the sections that they read. */
 export function baselinesFor({ config, values }: SweepSetting): readonly SweepSetting[] {
   const names: readonly BaselineName[] = config.policy?.kind === 'program' ? ofPrograms : ofNumbers;
   const isShared = ([key]: readonly [string, unknown]) => shared.includes(key.split('.', 1)[0]!);

@@ -75,7 +75,7 @@ ${perTask(result, ({ baselines }) => pageTable(baselines, differenceColumns, { t
   };
 }
 
-/** The views of all tasks, each under its name if there are several; undefined if all are. */
+/** The views of all tasks, each under its name if there are several; undefined if no task has one. */
 function perTask(
   { tasks }: SweepResult,
   view: (task: SweptTask) => Content | undefined,
@@ -88,7 +88,7 @@ function perTask(
   return views.length === 0 ? undefined : html`${views}`;
 }
 
-/** Maximum number of settings in the ranking; the table below has all. */
+/** Maximum number of settings in the ranking; the table below lists all. */
 const mostRanked = 12;
 
 function taskResult({ settings }: SweptTask, seeds: readonly number[]): Content {

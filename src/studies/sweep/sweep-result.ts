@@ -108,7 +108,7 @@ export function sweepResult(
         settings: own,
         // A high mean over few seeds may be luck, so settings with more seeds rank first.
         best: ranked(own).find(({ confirmed }) => confirmed !== null)?.name ?? null,
-        // Settings drawn at random hardly repeat the values of a key.
+        // Settings drawn at random hardly ever repeat the values of a key.
         effects: how.method === 'random' ? null : effectsOf(keys, swept, range),
         baselines: differences[i]!,
       };

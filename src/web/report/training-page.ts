@@ -1,4 +1,4 @@
-/** The page of any kind of training run, both for a file and for the live view. */
+/** The page of a training run of any kind, as a file or in the live view. */
 import { basename } from 'node:path';
 import { stringify } from 'yaml';
 import { shownPath } from '../../base/context.js';

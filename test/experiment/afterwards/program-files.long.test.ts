@@ -27,7 +27,7 @@ describe('show --program', () => {
       recorded.entries.find((one) => one.iteration === i && one.candidate === c)!.program!;
     expect(programIn(await printed()).trimStart()).toBe(source(iteration, candidate));
     const other = await printed('--iteration', '0', '--candidate', '2');
-    expect(other).toMatch(/^\/\/ Written by .*iteration 0, candidate 2.*\n.*no sandbox/);
+    expect(other).toMatch(/^\/\/ Written by .*iteration 0, candidate 2.*\n.*isn't sandboxed/);
     expect(programIn(other).trimStart()).toBe(source(0, 1));
     const chosen = { iteration: 0, candidate: 1, program: source(0, 1) };
     expect(JSON.parse(await printed('--iteration', '0', '--candidate', '2', '--json'))).toMatchObject(chosen);

@@ -12,7 +12,7 @@ function stepsIn(folder: string): number {
   return existsSync(file) ? readFileSync(file, 'utf8').split('"kind":"step"').length - 1 : 0;
 }
 
-it('the training of a proposer resumes after SIGKILL to the same checkpoint, byte for byte', async () => {
+it('proposer training resumes after SIGKILL to the same checkpoint, byte for byte', async () => {
   const [whole, killed] = [configured(), configured()];
   const args = ['finetune', 'rl', 'rl.yaml', '--json', '--quiet', 'updates=5'];
   await startCommand(whole, args).ended;

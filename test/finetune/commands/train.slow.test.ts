@@ -148,7 +148,7 @@ describe('finetune train', () => {
     expect(adapter('halfway').equals(adapter('tuned'))).toBe(true);
   });
 
-  it('a dry run says what would be trained and writes nothing; limits end a training, which resumes with higher ones', async () => {
+  it('a dry run says what would be trained and writes nothing; limits end a training run, which resumes with higher ones', async () => {
     const config = writeConfig('limited', 'maxSteps: 2\nlimits: {minutes: 1.0e-6}\n');
     const recorded = recordingContext(place);
     await trainCommand({ config, overrides: [], quiet: false, json: false, dryRun: true }, recorded.context);

@@ -85,7 +85,7 @@ describe('the demonstrations recipe', { timeout: 60_000 }, () => {
     }
   });
 
-  it('splits by game, and keeps all plays of a game on one side', async () => {
+  it('splits by game, and keeps all transcripts of a game on one side', async () => {
     const { train, validation } = await made([expert, careless]);
     const gamesIn = (examples: typeof train) => new Set(examples.map(({ lineage }) => lineage.candidate));
     const [trained, heldOut] = [gamesIn(train), gamesIn(validation)];
@@ -122,7 +122,7 @@ describe('the demonstrations recipe', { timeout: 60_000 }, () => {
     expect(none.alarms.map(({ kind }) => kind)).toContain('empty-split');
   });
 
-  it('holds out whole plays by name', async () => {
+  it('holds out whole agent runs by name', async () => {
     const { train, validation } = await made([expert, careless], {
       validation: { kind: 'named', names: [careless] },
     });

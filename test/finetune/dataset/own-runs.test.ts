@@ -99,7 +99,7 @@ describe('a dataset of your own runs', () => {
     );
     const text = printed.join('\n');
     expect(text).toContain('no example from 1 of 2 runs:\n  rejected: no reply was accepted');
-    expect(text).toMatch(/shortened {3}prompts of 1 run, as by memory\.tokens=\d+/);
+    expect(text).toMatch(/shortened {3}prompts of 1 run, as with memory\.tokens=\d+/);
     expect(text).toContain('usual       594 to 1648 examples to train on');
     expect(noted.join('\n')).toContain('12 examples to train on; 594 to 1648 are usual');
   });

@@ -244,7 +244,7 @@ describe('finetune evaluate', () => {
       failures: [{ arm: 'base', message: expect.stringMatching(/^0 proposals accepted; first reason: /) }],
     });
     expect(silent.result.cautions).toEqual([
-      'base: 1 of its 1 run failed; they count with the lowest confirmed return of their experiment',
+      'base: 1 of its 1 run failed; a failed run gets the lowest confirmed return of its experiment',
     ]);
     expect(visibleText(readFileSync(path('silent', 'index.html'), 'utf8'))).toContain(
       '1 of its 1 run failed',

@@ -70,7 +70,7 @@ describe('an update', () => {
     expect(found.map(({ targets }) => targets)).toEqual(Array(4).fill([0, 1, 2]));
   });
 
-  it('changes the entropy bonus linearly over the training', async () => {
+  it('changes the entropy bonus linearly over training', async () => {
     const bonuses = (await steps({ epochs: 10 })).map(({ bonus }) => bonus);
     const expected = [0.4, 0.38, 0.36, 0.34, 0.32, 0.3, 0.28, 0.26, 0.24, 0.22];
     bonuses.forEach((bonus, step) => {

@@ -226,7 +226,7 @@ describe('examples of one conversation', () => {
     expect(joinedExamples([{ ...last!, weight: 2 }, ...before])).toHaveLength(2);
   });
 
-  it('also train the text between answers if it has a weight', async () => {
+  it('also train on the text between answers if it has a weight', async () => {
     const [joined] = joinedExamples(conversation, 0.25);
     expect(joined!.trained).toBeUndefined();
     const between = [...one.map(() => 1), ...second.map(() => 0.25), ...two.map(() => 1)];

@@ -255,7 +255,7 @@ describe('training all weights', () => {
   });
 
   it.each(['full', 'scratch'] as const)(
-    '%s: the written model loads and has the best validation loss of the training',
+    '%s: the written model loads and has the best validation loss of the training run',
     async (kind) => {
       const { events, onEvent } = recorded();
       const outcome = await tune(kind, { method: { kind }, epochs: 12, learningRate: 0.003 }, { onEvent });

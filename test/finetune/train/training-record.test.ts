@@ -86,7 +86,7 @@ describe('metrics', () => {
     expect(measured(step(2))).toMatchObject({ seconds: 2, tokensPerSecond: 50 });
   });
 
-  it('of a training that was killed and resumed contain every step once', async () => {
+  it('of a training run that was killed and resumed contain every step once', async () => {
     const output = temporaryDirectory();
     const killed = recordIn(output);
     for (const event of events(0, 57).map(meter())) killed.add(event);
@@ -143,7 +143,7 @@ describe('samples', () => {
     return record;
   }
 
-  it('are the same for a killed and resumed training as for an uninterrupted one', async () => {
+  it('are the same for a killed and resumed training run as for an uninterrupted one', async () => {
     const [whole, cut] = [temporaryDirectory(), temporaryDirectory()];
     await trainTo(whole, 0, 120).end(complete);
     trainTo(cut, 0, 117);
@@ -232,7 +232,7 @@ describe('the training page', () => {
     await record.end(interrupted);
   });
 
-  it('shows the message and hint of a diverged training', async () => {
+  it('shows the message and hint of a training run that diverged', async () => {
     const text = visibleText(await pageAfter(7, failed('training has diverged', 'lower the learning rate')));
     expect(text).toMatch(/failed training has diverged/);
     expect(text).toMatch(/Alarms training has diverged lower the learning rate/);
@@ -247,7 +247,7 @@ describe('the training page', () => {
     );
   });
 
-  it('is not written for a training that never starts', async () => {
+  it('is not written for a training run that never starts', async () => {
     const output = temporaryDirectory();
     await recordIn(output).end(failed('no such model'));
     expect(existsSync(join(output, 'index.html'))).toBe(false);

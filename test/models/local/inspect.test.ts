@@ -60,5 +60,5 @@ test('a template that omits system messages is recognised, and is not a problem'
   const rows = new Map(modelRows(facts));
   expect(rows.get('template')).toMatch(/omits system messages/);
   expect(rows.get('free text')).toBe('temperature 1, top-p 1, top-k 0, min-p 0, repetition penalty 1');
-  expect(rows.get('verdict')).toBe('can be run');
+  expect(rows.get('verdict')).toBe('can run');
 });

@@ -44,7 +44,7 @@ test('models check describes the embedded model if no directory is given', async
   install();
   const { context, printed } = recordingContext(temporaryDirectory());
   expect(await checkModelCommand({ json: false }, context)).toBe(0);
-  expect(printed.join('\n')).toMatch(/^.*models.tiny-improver\n[\s\S]*verdict +can be run/);
+  expect(printed.join('\n')).toMatch(/^.*models.tiny-improver\n[\s\S]*verdict +can run/);
 });
 
 test('an error gives a hint if the package lacks the model', async () => {

@@ -105,7 +105,7 @@ describe('names that are not paths', () => {
     expect(findRuns(['repeated', '6'], here)).toEqual(repeated);
   });
 
-  it('also match trainings if a command accepts them', () => {
+  it('also match training runs if a command accepts them', () => {
     const kinds = ['run', 'training'] as const;
     expect(findNamed('small', here, kinds)).toEqual({ kind: 'training', path: training });
     expect(findNamed('sm', here, kinds)).toEqual({ kind: 'training', path: training });

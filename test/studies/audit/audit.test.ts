@@ -171,7 +171,7 @@ describe('an audit', () => {
   });
 });
 
-describe('an audit of bad input names the line and a remedy, and leaves nothing behind', () => {
+describe('an audit of bad input names the line and a hint, and leaves nothing behind', () => {
   const json = '{"parameters":[1,0],"returns":[1]}\n';
   it.each([
     ['csv', record.replace('2 0', '2 0 0'), /:4: parameters.*3 parameters.*has 2.*2 0 0.*--policy/s],

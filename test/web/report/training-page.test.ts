@@ -26,7 +26,7 @@ const about = {
   outcome: { ended: 'complete', step: 4 },
 };
 
-it('the text and the page of a training show the same final figure', () => {
+it('the text and the page of a training run show the same final figure', () => {
   const path = training(about, [
     { kind: 'start', step: 0, totalSteps: 4, measured: 'share of baselines beaten' },
     { kind: 'evaluation', step: 0, meanReward: 0.25, best: true },
@@ -39,7 +39,7 @@ it('the text and the page of a training show the same final figure', () => {
   );
 });
 
-it('hostile text in a training is only text, and few of 20,000 samples are shown', () => {
+it('hostile text in a training run stays text, and only a few of 20,000 samples are shown', () => {
   const evil = '</script><script>alert(1)</script><img src=x onerror=alert(2)>';
   const path = training(
     {

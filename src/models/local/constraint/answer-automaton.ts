@@ -62,7 +62,7 @@ export type AnswerState =
       readonly mention: 'none' | 'word' | 'behind';
       /** Number of bytes of the answer's opening text matched so far. */
       readonly matched: number;
-      /** Whether the answer may start here: at a line's start, after a colon or thinking, or after markup there. */
+      /** Whether the answer may start here: at the start of a line, after a colon or thinking, or after their markup. */
       readonly anchored: boolean;
     }
   /** Before an answer that must be the whole reply; `offset` bytes of `<think>` have been read. */

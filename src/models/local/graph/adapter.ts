@@ -181,4 +181,4 @@ function checkNumbers(tensor: StoredTensor): void {
 }
 
 const wrong = ({ file, name }: StoredTensor, what: string, hint = 'save it again with PEFT') =>
-  new UserError({ file, field: name, message: `this adapter can't be used: this tensor ${what}`, hint });
+  new UserError({ file, field: name, message: `can't use this adapter: the tensor ${what}`, hint });

@@ -157,7 +157,7 @@ export function unpackedParameters(
   };
 }
 
-/** Gathers rows of a packed embedding and unpacks only these. A tied output layer uses the same codes. */
+/** Gathers rows of a packed embedding and unpacks only those. A tied output layer uses the same codes. */
 function embedded(
   g: GraphBuilder,
   matrices: PackedWeights['matrices'],

@@ -125,9 +125,9 @@ export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
   if (sampling !== undefined)
     rows.push(
       ['free text', samplingText(sampling)],
-      ['constrained', 'temperature 1, the whole distribution (unless model.format is text)'],
+      ['constrained', 'temperature 1, full distribution (unless model.format is text)'],
     );
-  rows.push(['verdict', problems.length === 0 ? 'can be run' : "can't be run as it is"]);
+  rows.push(['verdict', problems.length === 0 ? 'can run' : "can't run as it is"]);
   return rows;
 }
 

@@ -70,7 +70,7 @@ export const harmlessModelKeys = namesIn(
   'id2label label2id num_labels problem_type finetuning_task classifier_dropout',
   // Tokens, which are read from the tokenizer.
   'bos_token_id pad_token_id sep_token_id unk_token_id decoder_start_token_id tokenizer_class',
-  // The maximum length, as max_position_embeddings does.
+  // The maximum length, which max_position_embeddings also states.
   'max_sequence_length model_max_length max_seq_len seq_length',
   // For generation, which generation_config.json and the experiment configure.
   'max_length min_length max_new_tokens do_sample early_stopping num_beams num_beam_groups diversity_penalty temperature top_k top_p min_p typical_p epsilon_cutoff eta_cutoff repetition_penalty encoder_repetition_penalty length_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size bad_words_ids num_return_sequences forced_bos_token_id forced_eos_token_id remove_invalid_values exponential_decay_length_penalty suppress_tokens begin_suppress_tokens',

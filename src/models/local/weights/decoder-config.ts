@@ -4,7 +4,7 @@ import type { Rope } from './rope.js';
 export interface LayerConfig {
   /** If undefined, queries and keys aren't rotated. */
   readonly rope: Rope | undefined;
-  /** Attention reaches only keys at a smaller distance than this, in tokens; undefined if there is no limit. */
+  /** Sliding window in tokens: each query attends to keys less than this far back; undefined if there is no limit. */
   readonly window: number | undefined;
   /** Replaces attention; if set, there is no rotation and no window. */
   readonly recurrence?: Recurrence;

@@ -1,4 +1,4 @@
-/** Programs, and what one changed in another. */
+/** Programs, and the lines that one changed in another. */
 import { diffLines } from 'diff';
 import { html } from '../base/html.js';
 

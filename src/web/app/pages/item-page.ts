@@ -76,7 +76,7 @@ function Stopping({ item: { kind, name } }: { readonly item: Item }) {
   };
   const button = (label: string, act: () => void) =>
     html`<button type="button" disabled=${isSending} onClick=${act}>${label}</button>`;
-  return html`<div class="live-line" role="region" aria-label=${`Controls of this ${kind}`}>
+  return html`<div class="live-line" role="region" aria-label=${`Controls for this ${kind}`}>
 ${isSure ? button('Confirm stop', stop) : button('Stop', () => setSure(true))}
 <span role="status">${said}</span>
 </div>`;

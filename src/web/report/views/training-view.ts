@@ -1,4 +1,4 @@
-/** Parts of a training run's page: sample answers, baselines, and the dataset. */
+/** Parts of a training run's page: sample replies, baselines, and the dataset. */
 import { shownPath } from '../../../base/context.js';
 import { groupedBy } from '../../../base/grouped.js';
 import type { Content } from '../../../base/text/content.js';

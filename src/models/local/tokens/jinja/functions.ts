@@ -36,13 +36,13 @@ function strip(text: string, characters: Value, atStart: boolean, atEnd: boolean
 function stringOf(value: Value): string {
   return typeof value === 'string'
     ? value
-    : unsupported(`a value of type ${typeName(value)} in place of a string`);
+    : unsupported(`a value of type ${typeName(value)} where a string is expected`);
 }
 
 function numberOf(value: Value): number {
   return typeof value === 'number'
     ? value
-    : unsupported(`a value of type ${typeName(value)} in place of a number`);
+    : unsupported(`a value of type ${typeName(value)} where a number is expected`);
 }
 
 function ascii(text: string): string {

@@ -42,7 +42,7 @@ interface Output {
   text: string;
 }
 
-/** Names that Jinja defines unless the template does. They aren't supported. */
+/** Names that Jinja predefines; they are unsupported unless the template defines them. */
 const reserved = new Set('caller cycler dict joiner kwargs lipsum self super varargs'.split(' '));
 
 /** @throws UnsupportedError for an unsupported construct; Error if the template fails */
