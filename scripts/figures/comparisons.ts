@@ -137,7 +137,7 @@ function comparisonReport(rows: readonly Row[]): string {
   );
   const tasksApart = compared.map((model) => byTask(rows, model));
   return [
-    `### Compared with the plain run\n\nMean difference in normalised return over tasks (${scaleText}), with the 95 % interval from the seeds within each task. Bold: evident on these tasks (the interval excludes 0, and p < 0.05 after Holm's correction for the ${tested.length} differences of this page). ${counted.join('; ')}.\n\n${gained}`,
+    `### Compared with the plain run\n\nMean difference in normalised return over tasks (${scaleText(100)}), with the 95 % interval from the seeds within each task. Bold: evident on these tasks (the interval excludes 0, and p < 0.05 after Holm's correction for the ${tested.length} differences of this page). ${counted.join('; ')}.\n\n${gained}`,
     ...beside,
     ...tasksApart,
   ].join('\n');

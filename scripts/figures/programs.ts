@@ -151,7 +151,7 @@ function replies(): string {
   return tableOf(['proposer', 'replies', 'repeats', 'unusable', 'improvements', 's a reply'], lines);
 }
 
-const baselineText = `Mean return on 100 fresh episodes, and the mean over tasks of the normalised return (${scaleText}; MountainCar: 0 is −200, 1 what one in twenty of its runs here exceeds), with the 95 % interval from the seeds within each task.`;
+const baselineText = `Mean return on 100 fresh episodes, and the mean over tasks of the normalised return (${scaleText(100)}; MountainCar: 0 is −200, 1 what one in twenty of its runs here exceeds), with the 95 % interval from the seeds within each task.`;
 const pairsText =
   "The 95 % intervals treat the tasks as the sample, because each has a pair or two. Bold: evident (the interval excludes 0, and p < 0.05 after Holm's correction for all differences of this table).";
 publish(

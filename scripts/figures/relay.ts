@@ -1,18 +1,11 @@
 /** Figures of docs/results/large-model.md: a search that continues from a model's first proposals. */
 
 import { groupedBy } from '../../src/base/grouped.js';
-import { createGenerator } from '../../src/base/random/generator.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
-import {
-  clipped,
-  differenceRange,
-  hiddenIn,
-  hiddenInPairs,
-  type Interval,
-  interval95,
-} from '../../src/statistics/bootstrap.js';
-import { ascending, mean, quantile, sum } from '../../src/statistics/descriptive.js';
-import { normalTail, studentQuantile975 } from '../../src/statistics/distributions.js';
+import { type Interval, mean95 } from '../../src/statistics/bootstrap.js';
+import { mean, sum } from '../../src/statistics/descriptive.js';
+import { comparePairs } from '../../src/statistics/paired.js';
+import { unpairedTest } from '../../src/statistics/tests.js';
 import { readRows, tableOf } from './rows.js';
 
 /** One search: the fresh means of the policies with the best scores after `at` evaluations. */
@@ -37,73 +30,61 @@ interface Row {
   readonly asked?: number;
 }
 
-/** Values of an arm by run of the model and seed. */
-type Arm = ReadonlyMap<number, ReadonlyMap<number, number>>;
+/**
+ * Values of an arm. If each run of a model was continued with several seeds, its mean is one value, because what follows
+ * from one run isn't independent; otherwise there is one value per seed.
+ */
+interface Arm {
+  readonly by: 'run' | 'seed';
+  readonly values: ReadonlyMap<number, number>;
+}
+
+/** The record's runs had seen so many random policies before the first call; a search alone evaluates as many. */
+const randomPolicies = 20;
 
 const searches = { gp: 'Gaussian process', 'cma-es': 'CMA-ES', 'hill-climb': 'hill climbing' } as const;
-const resamples = 4000;
-
+/** The same evaluations may be in two rows, of a search to 100 and of one to 200. */
 function armOf(rows: readonly Row[], at: number): Arm {
-  const own = groupedBy(
+  const by = rows.some(({ run, seed }) => run > 0 && run !== seed) ? 'run' : 'seed';
+  const units = groupedBy(
     rows.filter((row) => row.at.includes(at)),
-    ({ run }) => run,
+    (row) => row[by],
   );
-  const byRun = [...own].map(
-    ([run, some]) => [run, new Map(some.map((row) => [row.seed, row.means[row.at.indexOf(at)]!]))] as const,
-  );
-  return new Map(byRun);
+  const values = [...units].map(([unit, own]) => {
+    const bySeed = new Map(own.map((row) => [row.seed, row.means[row.at.indexOf(at)]!]));
+    return [unit, mean([...bySeed.values()])] as const;
+  });
+  return { by, values: new Map(values) };
 }
 
-/**
- * Mean of an arm, or its mean difference from another, with the 95% interval of all pages. If the model's runs were each
- * continued with several seeds, values of a run depend on each other: then runs and seeds are drawn with replacement, the
- * same ones for both arms, and tails are widened as in Student's t with as many runs.
- */
-function estimate(arm: Arm, range: Interval, from?: Arm): string {
-  const returnOf = (own: Arm, run: number, seed: number) => (own.get(run) ?? own.get(0))?.get(seed);
-  const runs = [...arm.keys()];
-  const seeds = [...new Set([...arm.values()].flatMap((own) => [...own.keys()]))];
-  const values = new Map(
-    runs.flatMap((run) =>
-      seeds.flatMap((seed) => {
-        const [value, base] = [returnOf(arm, run, seed), from ? returnOf(from, run, seed) : 0];
-        return value === undefined || base === undefined ? [] : [[`${run} ${seed}`, [value, base]] as const];
-      }),
-    ),
-  );
-  const isCrossed = runs.length > 1 && values.size > runs.length;
-  if (values.size === 0) return '';
-  const [own, others] = [0, 1].map((i) => [...values.values()].map((pair) => pair[i]!));
-  const differences = own!.map((value, i) => value - others![i]!);
-  const centre = mean(differences);
-  const shown = (value: number) => number(value, range[1] <= 1 && range[0] >= -1 ? 3 : 1);
-  const hidden = from ? hiddenInPairs(own!, others!, range) : hiddenIn(own!, range);
-  const found = isCrossed ? crossed95(runs, seeds, values) : interval95([{ values: differences, hidden }]);
-  const interval = clipped(found, from ? differenceRange(range) : range, centre);
-  return interval === null ? shown(centre) : `${shown(centre)} [${interval.map(shown).join(', ')}]`;
+const shown = (value: number, range: Interval) => number(value, range[1] <= 1 && range[0] >= -1 ? 3 : 1);
+
+/** A figure with its 95% interval; empty without values. */
+const cell = (centre: number, interval: Interval | null, range: Interval) =>
+  interval === null
+    ? shown(centre, range)
+    : `${shown(centre, range)} [${interval.map((end) => shown(end, range)).join(', ')}]`;
+
+/** Mean of an arm; empty if there are no rows. */
+function meanOf({ values }: Arm, range: Interval): string {
+  const own = [...values.values()];
+  return own.length === 0 ? '' : cell(mean(own), mean95(own, range), range);
 }
 
-function crossed95(
-  runs: readonly number[],
-  seeds: readonly number[],
-  values: ReadonlyMap<string, readonly number[]>,
-): Interval | null {
-  const count = runs.length;
-  if (count < 3) return null;
-  const generator = createGenerator(0);
-  const drawn = (all: readonly number[]) => all.map(() => all[generator.integers(0, all.length)]!);
-  const resampled = () => {
-    const [someRuns, someSeeds] = [drawn(runs), drawn(seeds)];
-    const pairs = someRuns.flatMap((run) =>
-      someSeeds.flatMap((seed) => [values.get(`${run} ${seed}`) ?? []]),
-    );
-    return mean(pairs.filter((pair) => pair.length > 0).map(([value, base]) => value! - base!));
-  };
-  const means = ascending(
-    Array.from({ length: resamples }, resampled).filter((value) => !Number.isNaN(value)),
-  );
-  const tail = normalTail(Math.sqrt(count / (count - 1)) * studentQuantile975(count - 1));
-  return [quantile(means, tail), quantile(means, 1 - tail)];
+/** Mean difference of two arms: paired if both have a value per run or both one per seed. */
+function differenceOf(arm: Arm, from: Arm, range: Interval): string {
+  const units = [...arm.values.keys()];
+  const [own, others] = [[...arm.values.values()], [...from.values.values()]];
+  if (own.length === 0 || others.length === 0) return '';
+  const { difference, interval } =
+    arm.by === from.by
+      ? comparePairs(
+          own,
+          units.map((unit) => from.values.get(unit) ?? null),
+          range,
+        )!
+      : unpairedTest(own, others, range);
+  return cell(difference, interval, range);
 }
 
 const number = (value: number, digits = 1) =>
@@ -125,19 +106,21 @@ function ofRecord(environment: string, rows: readonly Row[]): string {
     ...calls.map((count) => (count === 0 ? 'no call' : `${count} calls first`)),
     'the model alone',
   ];
+  const armAt = (search: string, count: number, at: number) =>
+    armOf(of(search, count), count === 0 ? at + randomPolicies : at);
   const tables = [100, 200].map((at) => {
     const lines = Object.entries(searches).map(([search, label], i) => [
       label,
-      ...calls.map((count) => estimate(armOf(of(search, count), at), range)),
-      i === 0 ? estimate(armOf(alone, at), range) : '',
+      ...calls.map((count) => meanOf(armAt(search, count, at), range)),
+      i === 0 ? meanOf(armOf(alone, at), range) : '',
     ]);
     return tableOf(header(`after ${at} evaluations`), lines);
   });
   const differences = Object.entries(searches).map(([search, label]) => [
     `20 calls, then ${label}`,
     ...[100, 200].flatMap((at) => {
-      const arm = armOf(of(search, 20), at);
-      return [armOf(of(search, 0), at), armOf(alone, at)].map((from) => estimate(arm, range, from));
+      const arm = armAt(search, 20, at);
+      return [armAt(search, 0, at), armOf(alone, at)].map((from) => differenceOf(arm, from, range));
     }),
   ]);
   const against = [100, 200].flatMap((at) => [`less the search alone, ${at}`, `less the model alone, ${at}`]);
@@ -164,10 +147,10 @@ function ofModels(rows: readonly Row[]): string {
           String(own.length),
           `${sum(alone.map(({ evaluated = 0 }) => evaluated))} of ${sum(alone.map(({ iterations = 0 }) => iterations))}`,
           String(sum(alone.map(({ asked = 0 }) => asked))),
-          estimate(armOf(alone, 25), range),
-          estimate(armOf(own, 100), range),
-          estimate(base, range),
-          estimate(armOf(own, 100), range, base),
+          meanOf(armOf(alone, 25), range),
+          meanOf(armOf(own, 100), range),
+          meanOf(base, range),
+          differenceOf(armOf(own, 100), base, range),
         ],
       ];
     }),
@@ -189,13 +172,9 @@ function ofModels(rows: readonly Row[]): string {
 export function reachedByRelay(environment: string, search: Row['search'], calls?: number): string {
   const rows = readRows<Row>('relay').filter(
     (row) =>
-      row.environment === environment &&
-      row.search === search &&
-      row.at.includes(100) &&
-      (search === 'none' || row.calls === calls),
+      row.environment === environment && row.search === search && (search === 'none' || row.calls === calls),
   );
-  const own = new Map(rows.map((row) => [`${row.run} ${row.seed}`, row.means[row.at.indexOf(100)]!]));
-  return number(mean([...own.values()]));
+  return meanOf(armOf(rows, calls === 0 ? 100 + randomPolicies : 100), rangeOf(environment));
 }
 
 /** In how many of their iterations the small models evaluated a proposal. */

@@ -13,28 +13,34 @@ export interface Constants {
 /** The arms without a falsified history or a filter, which have 40 runs on every task. */
 const measured = ['random', 'hill', 'mix', 'cma', 'gp', 'model'];
 
+interface Played {
+  readonly task: string;
+  readonly arm: string;
+  readonly at: readonly number[];
+}
+
 /**
- * The scale of a task, from the runs of the embedded model and its baselines at 100 evaluations: `low` is the mean of
- * random search (40 runs), `high` the return that one in twenty of all runs exceeds (240 runs).
+ * The scale of each task at a budget, from the runs of the embedded model and its baselines: `low` is the mean of random
+ * search (40 runs), `high` the return that one in twenty of all runs exceeds (240 runs).
  */
-export const constants: Readonly<Record<string, Constants>> = Object.fromEntries(
-  [
-    ...groupedBy(
-      readRows<{ task: string; arm: string; at: readonly number[] }>('embedded').filter(
-        ({ arm, task }) => measured.includes(arm) && !task.includes(':'),
-      ),
-      ({ task }) => task,
-    ),
-  ].map(([task, own]) => {
-    const returns = (of: typeof own) => of.map(({ at }) => at[2]!);
-    const low = mean(returns(own.filter(({ arm }) => arm === 'random')));
-    return [task, { low, high: quantile(ascending(returns(own)), 0.95) }];
-  }),
+export const scalesOf = (rows: readonly Played[], budget: number): Readonly<Record<string, Constants>> =>
+  Object.fromEntries(
+    [...groupedBy(rows, ({ task }) => task)].map(([task, own]) => {
+      const returns = (of: typeof own) => of.map(({ at }) => at[budget]!);
+      const low = mean(returns(own.filter(({ arm }) => arm === 'random')));
+      return [task, { low, high: quantile(ascending(returns(own)), 0.95) }];
+    }),
+  );
+
+/** The scales of the tasks of the embedded model, at 100 evaluations. */
+export const constants = scalesOf(
+  readRows<Played>('embedded').filter(({ arm, task }) => measured.includes(arm) && !task.includes(':')),
+  2,
 );
 
 /** What a normalised return means, for the pages that show one. */
-export const scaleText =
-  '0: the mean of random search at 100 evaluations, over 40 runs; 1: the return that one in twenty of 240 runs by all methods exceeds; clipped at −1 and 1';
+export const scaleText = (evaluations: number) =>
+  `0: the mean of random search at ${evaluations} evaluations, over 40 runs; 1: the return that one in twenty of 240 runs by all methods exceeds; clipped at −1 and 1`;
 
 /** Maps `low` to 0 and `high` to 1. Clipped at −1 and 1, so that one run or one task doesn't decide a mean. */
 export const normalised = (value: number, { high, low }: Constants): number =>
