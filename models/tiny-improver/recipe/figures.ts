@@ -1,5 +1,5 @@
 /**
- * Computes the figures of the model's card from `bench/rows/embedded.jsonl.gz`.
+ * Computes the figures of the model's card from `bench/rows/embedded.jsonl.gz` and `new-tasks.jsonl.gz`.
  * Run: npx tsx models/tiny-improver/recipe/figures.ts [--page]   (`--page` writes them into the card)
  */
 import { publish, readRows, tableOf } from '../../../scripts/figures/rows.js';
@@ -11,6 +11,7 @@ import {
   evident,
   fewestRuns,
   normalised,
+  scalesOf,
   scaleText,
 } from '../../../scripts/figures/statistics.js';
 import { mean, quantile } from '../../../src/statistics/descriptive.js';
@@ -28,9 +29,16 @@ interface Row {
   readonly seconds: number;
 }
 
-/** Numbers of evaluations (including the warm-up) after which the best policy so far is evaluated again. */
-const budgets = [20, 50, 100];
-const last = budgets.length - 1;
+/** Runs on some tasks, with their scales, and the differences that are tested together. */
+interface Study {
+  readonly rows: readonly Row[];
+  readonly tasks: readonly string[];
+  readonly constants: Readonly<Record<string, Constants>>;
+  /** Numbers of evaluations (including the warm-up) after which the best policy so far is evaluated again. */
+  readonly budgets: readonly number[];
+  /** All differences of the study, in the order of their lines. */
+  readonly tested: Difference[];
+}
 
 /** Overall figures are means over these tasks. The card says which of them had been played before. */
 const declared = [
@@ -71,7 +79,23 @@ const truthful = Object.keys({ ...model, ...baselines });
 const transformations = ['permuted', 'rotated', 'bias-first', 'mixed', 'box-1', 'box-3'];
 const transformed = ['CartPole', 'MountainCarContinuous', 'InvertedPendulum'];
 
-const rows = readRows<Row>('embedded').filter(({ arm }) => arm in arms);
+const known: Study = {
+  rows: readRows<Row>('embedded').filter(({ arm }) => arm in arms),
+  tasks: declared,
+  constants,
+  budgets: [20, 50, 100],
+  tested: [],
+};
+const fresh = readRows<Row>('new-tasks');
+/** The tasks that the model had never been played on, by the protocol of docs/results/tasks.md. */
+const unknown: Study = {
+  rows: fresh,
+  tasks: [...new Set(fresh.map(({ task }) => task))],
+  constants: scalesOf(fresh, 1),
+  budgets: [20, 50],
+  tested: [],
+};
+const last = known.budgets.length - 1;
 
 const two = (value: number) => value.toFixed(2).replace('-', '−');
 const signed = (value: number) => `${value > 0 ? '+' : ''}${value.toFixed(3).replace('-', '−')}`;
@@ -83,13 +107,14 @@ interface Cell {
   readonly of?: string;
 }
 
-const rowsOf = ({ arm, task }: Cell) => rows.filter((row) => row.arm === arm && row.task === task);
+const rowsOf = ({ rows }: Study, { arm, task }: Cell) =>
+  rows.filter((row) => row.arm === arm && row.task === task);
 
 /** Normalised differences of two cells at a budget, paired by seed. */
-function pairsOf(cell: Cell, other: Cell, budget: number): readonly number[] {
-  const own = constants[cell.of ?? cell.task]!;
-  const theirs = new Map(rowsOf(other).map((row) => [row.seed, row]));
-  return rowsOf(cell).flatMap((row) => {
+function pairsOf(study: Study, cell: Cell, other: Cell, budget: number): readonly number[] {
+  const own = study.constants[cell.of ?? cell.task]!;
+  const theirs = new Map(rowsOf(study, other).map((row) => [row.seed, row]));
+  return rowsOf(study, cell).flatMap((row) => {
     const paired = theirs.get(row.seed);
     return paired === undefined
       ? []
@@ -100,11 +125,8 @@ function pairsOf(cell: Cell, other: Cell, budget: number): readonly number[] {
 const differenceTable = (first: string, lines: readonly (readonly string[])[]) =>
   tableOf([first, 'tasks', 'pairs', 'difference', 'wins', 'on these tasks', 'p over tasks (Holm)'], lines);
 
-/** All differences of the card, in the order of their lines. */
-const tested: Difference[] = [];
-
-/** Fills in which differences are evident, and p over tasks, both corrected for all of the card. */
-function withVerdicts(text: string): string {
+/** Fills in which differences are evident, and p over tasks, both corrected for all of the study. */
+function withVerdicts(text: string, { tested }: Study): string {
   const isEvident = evident(tested);
   const overTasks = holmAdjusted(tested.map(({ pOverTasks }) => pOverTasks));
   return text.replaceAll(/\{(\d+)\}/g, (_, number) => {
@@ -115,7 +137,7 @@ function withVerdicts(text: string): string {
   });
 }
 
-function differenceLine(name: string, pairs: ReadonlyMap<string, readonly number[]>) {
+function differenceLine({ tested }: Study, name: string, pairs: ReadonlyMap<string, readonly number[]>) {
   const found = differenceOf(pairs);
   if (found === undefined) return [];
   const { difference, interval, tasks, wins } = found;
@@ -125,23 +147,29 @@ function differenceLine(name: string, pairs: ReadonlyMap<string, readonly number
   return [[name, String(tasks), String(found.pairs), shown, share, verdict]];
 }
 
-const compared = (arm: string, other: string, budget: number) => {
-  const tasks = new Set(
-    rows.flatMap((row) => (row.arm === arm && declared.includes(row.task) ? [row.task] : [])),
+const compared = (study: Study, arm: string, other: string, budget: number) => {
+  const tasks = study.tasks.filter((task) => rowsOf(study, { task, arm }).length > 0);
+  return new Map(
+    tasks.map((task) => [task, pairsOf(study, { task, arm }, { task, arm: other }, budget)] as const),
   );
-  return new Map([...tasks].map((task) => [task, pairsOf({ task, arm }, { task, arm: other }, budget)]));
 };
 
 /** Normalised returns at each budget, one list per budget. */
-const scaled = (cell: Cell, own: Constants) =>
-  budgets.map((_, b) => rowsOf(cell).map((row) => normalised(row.at[b]!, own)));
+const scaled = (study: Study, cell: Cell, own: Constants) =>
+  study.budgets.map((_, b) => rowsOf(study, cell).map((row) => normalised(row.at[b]!, own)));
 
-function overall(): string {
+function overall(study: Study): string {
+  const { budgets } = study;
   const lines = truthful.map((arm) => {
-    const cells = declared.map((task) => scaled({ task, arm }, constants[task]!));
-    const lowest = cells.map(([, , at]) => {
-      const tenth = Math.max(1, Math.round(at!.length / 10));
-      return mean(at!.toSorted((a, b) => a - b).slice(0, tenth));
+    const cells = study.tasks.map((task) => scaled(study, { task, arm }, study.constants[task]!));
+    const lowest = cells.map((at) => {
+      const tenth = Math.max(1, Math.round(at.at(-1)!.length / 10));
+      return mean(
+        at
+          .at(-1)!
+          .toSorted((a, b) => a - b)
+          .slice(0, tenth),
+      );
     });
     const means = budgets.map((_, b) => two(mean(cells.map((at) => mean(at[b]!)))));
     return [
@@ -152,34 +180,40 @@ function overall(): string {
       two(mean(lowest)),
     ];
   });
+  const most = budgets.at(-1)!;
   const header = ['arm', 'proposer', 'tasks × runs', ...budgets.map(String), 'lowest tenth'];
-  return `### Over all tasks\n\nMean normalised return over tasks (${scaleText}) after 20, 50 and 100 evaluations, and that of the lowest tenth of the runs after 100.\n\n${tableOf(header, lines)}`;
+  return `Mean normalised return over tasks (${scaleText(most)}) after ${budgets.slice(0, -1).join(', ')} and ${most} evaluations, and that of the lowest tenth of the runs after ${most}.\n\n${tableOf(header, lines)}`;
 }
 
-function comparisons(): string {
+function comparisons(study: Study): string {
   const lines = Object.entries(baselines).flatMap(([arm, label]) =>
-    budgets.flatMap((budget, b) => differenceLine(`${label}, ${budget}`, compared('model', arm, b))),
+    study.budgets.flatMap((budget, b) =>
+      differenceLine(study, `${label}, ${budget}`, compared(study, 'model', arm, b)),
+    ),
   );
-  return `### Compared with each baseline\n\nMean normalised difference over tasks with the 95 % interval from the seeds within each task, and the share of pairs won. "Above" and "below": evident on these tasks, that is, the interval excludes 0, and a sign-flip test over the pairs gives p < 0.05 after Holm's correction for all differences of this card. The last column is p of a sign-flip test over the tasks' means, with the same correction: whether the difference would hold for other tasks.\n\n${differenceTable('compared with, evaluations', lines)}`;
+  return differenceTable('compared with, evaluations', lines);
 }
+
+const comparisonText =
+  'Mean normalised difference over tasks with the 95 % interval from the seeds within each task, and the share of pairs won. "Above" and "below": evident on these tasks, that is, the interval excludes 0, and a sign-flip test over the pairs gives p < 0.05 after Holm\'s correction for all differences of this part. The last column is p of a sign-flip test over the tasks\' means, with the same correction: whether the difference would hold for other tasks.';
 
 /** A model that uses scores falls to the level of random search if its history is false. */
-function falseHistories(): string {
+function falseHistories(study: Study): string {
   const lines = Object.entries({ ...model, ...falsified }).flatMap(([arm, label]) =>
-    differenceLine(label, compared(arm, 'random', last)),
+    differenceLine(study, label, compared(study, arm, 'random', last)),
   );
   return `### Falsified histories, compared with random search at 100 evaluations\n\n${differenceTable('history', lines)}`;
 }
 
-function transformedTasks(): string {
+function transformedTasks(study: Study): string {
   const shown = ['model', 'hill', 'mix'];
   const lines = shown.flatMap((arm) =>
     transformations.flatMap((transformation) => {
       const pairs = transformed.map((task): [string, readonly number[]] => {
         const changed = { task: `${task}:${transformation}`, arm, of: task };
-        return [task, pairsOf(changed, { task, arm }, last)];
+        return [task, pairsOf(study, changed, { task, arm }, last)];
       });
-      return differenceLine(`${arms[arm]}, ${transformation}`, new Map(pairs));
+      return differenceLine(study, `${arms[arm]}, ${transformation}`, new Map(pairs));
     }),
   );
   const returns = transformed.flatMap((task) =>
@@ -187,9 +221,9 @@ function transformedTasks(): string {
       `${task}:${transformation}`,
       ...shown.map((arm) => {
         const changed = { task: `${task}:${transformation}`, arm };
-        if (rowsOf(changed).length < fewestRuns) return '–';
+        if (rowsOf(study, changed).length < fewestRuns) return '–';
         const [now, before] = [changed, { task, arm }].map((cell) =>
-          two(mean(scaled(cell, constants[task]!)[last]!)),
+          two(mean(scaled(study, cell, constants[task]!)[last]!)),
         );
         return `${now} (${before})`;
       }),
@@ -198,20 +232,20 @@ function transformedTasks(): string {
   return `### Transformed tasks, compared with the original task at 100 evaluations\n\n${differenceTable('arm, transformation', lines)}\nMean normalised return, with that of the original task in parentheses.\n\n${tableOf(['task', ...shown], returns)}`;
 }
 
-function returnTables(): readonly string[] {
-  return budgets.map((budget, b) => {
-    const lines = declared.map((task) => [
+function returnTables(study: Study, heading: string): readonly string[] {
+  return study.budgets.map((budget, b) => {
+    const lines = study.tasks.map((task) => [
       task,
       ...truthful.map((arm) => {
-        const value = mean(rowsOf({ task, arm }).map(({ at }) => at[b]!));
+        const value = mean(rowsOf(study, { task, arm }).map(({ at }) => at[b]!));
         return String(Number(value.toPrecision(4))).replace('-', '−');
       }),
     ]);
-    return `### Mean return on fresh episodes at ${budget} evaluations\n\n${tableOf(['task', ...truthful], lines)}`;
+    return `${heading} ${budget} evaluations\n\n${tableOf(['task', ...truthful], lines)}`;
   });
 }
 
-function seconds(): string {
+function seconds({ rows }: Study): string {
   const lines = Object.entries(arms).map(([arm, label]) => {
     const own = rows.filter((row) => row.arm === arm);
     const taken = own.map((row) => row.seconds).toSorted((a, b) => a - b);
@@ -222,5 +256,25 @@ function seconds(): string {
   return `### Time and validity\n\nMedian seconds per run, confirmations included, and the share of first answers that were accepted.\n\n${tableOf(['arm', 'runs', 'seconds', 'valid'], lines)}`;
 }
 
-const tables = [overall(), comparisons(), falseHistories(), transformedTasks(), ...returnTables(), seconds()];
-publish('models/tiny-improver/README.md', withVerdicts(tables.join('\n')));
+/** Nothing is shown before all runs of the protocol have ended. */
+const onNew =
+  unknown.rows.length < 8 * 6 * 40
+    ? []
+    : [
+        `### On eight new tasks\n\n${overall(unknown)}`,
+        `${comparisonText}\n\n${comparisons(unknown)}`,
+        ...returnTables(unknown, 'Mean return on 100 fresh episodes at'),
+        '',
+      ];
+const onKnown = [
+  `### Over all tasks\n\n${overall(known)}`,
+  `### Compared with each baseline\n\n${comparisonText}\n\n${comparisons(known)}`,
+  falseHistories(known),
+  transformedTasks(known),
+  ...returnTables(known, '### Mean return on fresh episodes at'),
+  seconds(known),
+];
+publish(
+  'models/tiny-improver/README.md',
+  `${withVerdicts(onNew.join('\n'), unknown)}${withVerdicts(onKnown.join('\n'), known)}`,
+);
