@@ -1,7 +1,8 @@
 /**
  * Records what a search finds that continues from a model's first proposals, compared with the same search from random
  * policies and with the model alone. Records of other systems and runs of `policyloop` are read as by `policyloop audit`;
- * runs of one task have different seeds. `--calls` counts a run's evaluations, the warm-up included.
+ * runs of one task have different seeds. `--calls` counts a run's evaluations, the warm-up included; with `--calls ''`,
+ * only the search alone is recorded.
  * Each row is one search: the fresh mean returns of the policy with the best score after so many evaluations.
  * Run: npx tsx scripts/relay.ts ROWS.jsonl --seeds 10 --calls 5,10,20,40,80 --searches gp,cma-es,hill-climb
  *      --at 50,100,150,200 --fresh 1000 [--environment MountainCar-v0] SOURCE... (appends; rows that are there stay)
@@ -40,7 +41,7 @@ const { positionals, values } = parseArgs({
   },
 });
 const [file = '', ...paths] = positionals;
-const numbers = (text: string) => text.split(',').map(Number);
+const numbers = (text: string) => (text === '' ? [] : text.split(',').map(Number));
 const budgets = numbers(values.at);
 const searches = values.searches.split(',') as Exclude<BaselineName, 'genetic'>[];
 const measuring = confirmationSeeds(0, 'inspection', Number(values.fresh));
