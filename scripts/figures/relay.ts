@@ -1,6 +1,6 @@
 /** Figures of docs/results/large-model.md: a search that continues from a model's first proposals. */
 
-import { groupedBy } from '../../src/base/grouped.js';
+import { groupBy } from '../../src/base/grouped.js';
 import { createGenerator } from '../../src/base/random/generator.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import {
@@ -44,7 +44,7 @@ const searches = { gp: 'Gaussian process', 'cma-es': 'CMA-ES', 'hill-climb': 'hi
 const resamples = 4000;
 
 function armOf(rows: readonly Row[], at: number): Arm {
-  const own = groupedBy(
+  const own = groupBy(
     rows.filter((row) => row.at.includes(at)),
     ({ run }) => run,
   );
@@ -75,12 +75,12 @@ function estimate(arm: Arm, range: Interval, from?: Arm): string {
   if (values.size === 0) return '';
   const [own, others] = [0, 1].map((i) => [...values.values()].map((pair) => pair[i]!));
   const differences = own!.map((value, i) => value - others![i]!);
-  const centre = mean(differences);
+  const center = mean(differences);
   const shown = (value: number) => number(value, range[1] <= 1 && range[0] >= -1 ? 3 : 1);
   const hidden = from ? hiddenInPairs(own!, others!, range) : hiddenIn(own!, range);
   const found = isCrossed ? crossed95(runs, seeds, values) : interval95([{ values: differences, hidden }]);
-  const interval = clipped(found, from ? differenceRange(range) : range, centre);
-  return interval === null ? shown(centre) : `${shown(centre)} [${interval.map(shown).join(', ')}]`;
+  const interval = clipped(found, from ? differenceRange(range) : range, center);
+  return interval === null ? shown(center) : `${shown(center)} [${interval.map(shown).join(', ')}]`;
 }
 
 function crossed95(
@@ -147,7 +147,7 @@ function ofRecord(environment: string, rows: readonly Row[]): string {
 function ofModels(rows: readonly Row[]): string {
   const models = [...new Set(rows.map(({ by }) => by))].filter((by) => by !== 'random policies');
   const lines = models.flatMap((model) =>
-    [...groupedBy(rows, ({ environment }) => environment)].flatMap(([environment, all]) => {
+    [...groupBy(rows, ({ environment }) => environment)].flatMap(([environment, all]) => {
       const range = rangeOf(environment);
       const of = (by: string, search: string) =>
         all.filter((row) => row.by === by && row.search === search).map((row) => ({ ...row, run: 0 }));
@@ -205,7 +205,7 @@ export function evaluatedBy(model: string): string {
 }
 
 export function relayFigures(): string {
-  const tasks = [...groupedBy(readRows<Row>('relay'), ({ environment }) => environment)];
+  const tasks = [...groupBy(readRows<Row>('relay'), ({ environment }) => environment)];
   const record = tasks.map(([environment, rows]) => `#### ${environment}\n\n${ofRecord(environment, rows)}`);
   return `### Ask, then search\n\n${record.join('\n')}\n### Small models ask, then search\n\n${ofModels(readRows<Row>('relay-small'))}`;
 }

@@ -1,5 +1,5 @@
 /** Statistics of stored rows: normalised returns, and paired differences over tasks with their uncertainty. */
-import { groupedBy } from '../../src/base/grouped.js';
+import { groupBy } from '../../src/base/grouped.js';
 import { type Interval, interval95 } from '../../src/statistics/bootstrap.js';
 import { ascending, mean, quantile, sum } from '../../src/statistics/descriptive.js';
 import { holmAdjusted, signFlipTest, significance } from '../../src/statistics/tests.js';
@@ -19,7 +19,7 @@ const measured = ['random', 'hill', 'mix', 'cma', 'gp', 'model'];
  */
 export const constants: Readonly<Record<string, Constants>> = Object.fromEntries(
   [
-    ...groupedBy(
+    ...groupBy(
       readRows<{ task: string; arm: string; at: readonly number[] }>('embedded').filter(
         ({ arm, task }) => measured.includes(arm) && !task.includes(':'),
       ),

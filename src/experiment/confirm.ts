@@ -52,14 +52,14 @@ export async function confirmBest(
   signal: AbortSignal,
 ): Promise<Confirmation | undefined> {
   try {
-    return await confirmed(experiment, given, signal);
+    return await confirmCandidate(experiment, given, signal);
   } catch (error) {
     if (signal.aborted) return undefined;
     throw error;
   }
 }
 
-async function confirmed(
+async function confirmCandidate(
   experiment: Experiment,
   { candidates, episodes }: ConfirmationConfig,
   signal: AbortSignal,
@@ -80,13 +80,13 @@ async function confirmed(
     of,
   });
   const report = (entry: BufferEntry, stage: Confirmation['stage'], returns: readonly number[]) => {
-    const centre = mean(returns);
+    const center = mean(returns);
     const { candidate, iteration, parameters, program, score } = entry;
     const confirmation: Confirmation = {
       ...{ stage, iteration, candidate, parameters },
       ...(program !== undefined && { program }),
-      ...{ observed: score, mean: centre },
-      ci95: clipped(interval95([{ values: returns }], 'student'), range, centre),
+      ...{ observed: score, mean: center },
+      ci95: clipped(interval95([{ values: returns }], 'student'), range, center),
       episodes: returns.length,
     };
     log.emit({ kind: 'confirmed', confirmation, of });

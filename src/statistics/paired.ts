@@ -49,9 +49,9 @@ export function summarizeMean(
   within: Interval = unbounded,
 ): Pick<Summary, 'count' | 'mean' | 'meanInterval'> | undefined {
   if (values.length === 0) return undefined;
-  const centre = mean(values);
+  const center = mean(values);
   const interval = interval95([{ values, hidden: hiddenIn(values, within) }]);
-  return { count: values.length, mean: centre, meanInterval: clipped(interval, within, centre) };
+  return { count: values.length, mean: center, meanInterval: clipped(interval, within, center) };
 }
 
 /** A difference of at most this share of the largest absolute value counts as a tie, because of rounding errors. */

@@ -72,14 +72,14 @@ export async function evaluateRun(
   for (const module of changedSince(manifest.modules, modulesPlayed(run.config))) {
     context.note(warningText(`${module} has changed since the run, so the policy may score differently`));
   }
-  const centre = mean(returns);
+  const center = mean(returns);
   const range = returnRange(run.config.environment, run.config.evaluation);
   const figures = {
     run: request.run,
     iteration: file === undefined ? entry.iteration : null,
     episodes: returns.length,
-    mean: centre,
-    ci95: clipped(interval95([{ values: returns }], 'student'), range, centre),
+    mean: center,
+    ci95: clipped(interval95([{ values: returns }], 'student'), range, center),
     standardDeviation: standardDeviation(returns),
     iqm: interquartileMean(returns),
     min: smallest(returns),

@@ -83,9 +83,9 @@ export async function searchAgain(
         const { parameters } = bestEntry(history.slice(0, evaluations))!;
         returns.push((await evaluate(setting, parameters, measuring, signal)).score);
       }
-      const centre = mean(returns);
-      const interval = clipped(interval95([{ values: returns }], 'student'), range, centre);
-      rows.push({ search, evaluations, returns, mean: centre, interval });
+      const center = mean(returns);
+      const interval = clipped(interval95([{ values: returns }], 'student'), range, center);
+      rows.push({ search, evaluations, returns, mean: center, interval });
     }
   }
   return rows;
