@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { gzipSync } from 'node:zlib';
-import { groupedBy } from '../src/base/grouped.js';
+import { groupBy } from '../src/base/grouped.js';
 import { packageRoot } from '../src/base/package.js';
 import { createGenerator, type RandomGenerator } from '../src/base/random/generator.js';
 import { type Environment, symmetricBox } from '../src/environments/environment.js';
@@ -19,9 +19,9 @@ import { readRows, tableOf } from './figures/rows.js';
 
 /** Returns of an episode; the parameter is their mean. */
 const distributions = {
-  normal: (random: RandomGenerator, centre: number) => centre + random.normal(),
-  skewed: (random: RandomGenerator, centre: number) => centre - 1 - Math.log(1 - random.random()),
-  success: (random: RandomGenerator, centre: number) => (random.random() < centre ? 1 : 0),
+  normal: (random: RandomGenerator, center: number) => center + random.normal(),
+  skewed: (random: RandomGenerator, center: number) => center - 1 - Math.log(1 - random.random()),
+  success: (random: RandomGenerator, center: number) => (random.random() < center ? 1 : 0),
 } as const;
 
 /** Proposals are all equally good, or vary around the best so far. */
@@ -131,7 +131,7 @@ const runs = process.argv.indexOf('--runs');
 if (runs > 0) await simulate(Number(process.argv[runs + 1]));
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 const lines = [
-  ...groupedBy(readRows<Row>('audit'), ({ returns, search, seeds }) => `${returns}, ${search}, ${seeds}`),
+  ...groupBy(readRows<Row>('audit'), ({ returns, search, seeds }) => `${returns}, ${search}, ${seeds}`),
 ];
 process.stdout.write(
   tableOf(

@@ -6,7 +6,7 @@
 import process from 'node:process';
 import { confirmationSeeds } from '../src/base/random/seeds.js';
 import { returnRange } from '../src/environments/catalogue/known-bounds.js';
-import { played } from '../src/rollout/played.js';
+import { playAll } from '../src/rollout/played.js';
 import { vectorKey } from '../src/rollout/replay-buffer.js';
 import { openTask } from '../src/rollout/task.js';
 import { mean } from '../src/statistics/descriptive.js';
@@ -41,7 +41,7 @@ for (const [i, { evaluations }] of sources.entries()) {
   for (const { parameters } of evaluations) {
     const key = vectorKey(parameters);
     if (policies.has(key)) continue;
-    const { actions, returns } = await played(setting, parameters, seeds, signal);
+    const { actions, returns } = await playAll(setting, parameters, seeds, signal);
     if (!behaviours.has(actions)) behaviours.set(actions, behaviours.size);
     policies.set(key, { mean: mean(returns), behaviour: behaviours.get(actions)! });
   }

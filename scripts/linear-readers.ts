@@ -4,7 +4,7 @@
  */
 import { readAction } from '../src/agents/reading.js';
 import { redactAddresses } from '../src/base/errors.js';
-import { harmlessLine } from '../src/base/terminal-text.js';
+import { safeLine } from '../src/base/terminal-text.js';
 import { markdownTable, text } from '../src/base/text/table.js';
 import { programIn } from '../src/experiment/programs/program-file.js';
 import { endsInLoop, fewestTokens, mostTokensOf } from '../src/models/reply-faults.js';
@@ -35,7 +35,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'program file': programIn,
   filter: (text) => parseFilter(text),
   'redacted text': redactAddresses,
-  'text on one line': harmlessLine,
+  'text on one line': safeLine,
   'table cell': (text) => markdownTable([text], columns),
 };
 

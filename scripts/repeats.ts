@@ -5,9 +5,9 @@
  * Run: npx tsx scripts/repeats.ts MODEL ITERATIONS DIRECTORY... >> rows.jsonl
  */
 import process from 'node:process';
-import { groupedBy } from '../src/base/grouped.js';
+import { groupBy } from '../src/base/grouped.js';
 import { confirmationSeeds } from '../src/base/random/seeds.js';
-import { played } from '../src/rollout/played.js';
+import { playAll } from '../src/rollout/played.js';
 import { type BufferEntry, bestEntry, vectorKey } from '../src/rollout/replay-buffer.js';
 import { openTask } from '../src/rollout/task.js';
 import { runsBelow } from '../src/runs/finder.js';
@@ -30,7 +30,7 @@ const runs = await Promise.all(
 );
 const keyOf = ({ config }: (typeof runs)[number]) => `${config.environment.id} ${config.seed}`;
 
-for (const arms of groupedBy(runs, keyOf).values()) {
+for (const arms of groupBy(runs, keyOf).values()) {
   const { config, family } = arms[0]!;
   const { maxSteps } = config.evaluation;
   const environment = await openTask(config.environment, undefined, process.env);
@@ -40,7 +40,8 @@ for (const arms of groupedBy(runs, keyOf).values()) {
   const meanOf = async (entries: readonly BufferEntry[]) => {
     const { parameters } = bestEntry(entries)!;
     const key = vectorKey(parameters);
-    if (!means.has(key)) means.set(key, mean((await played(setting, parameters, measuring, signal)).returns));
+    if (!means.has(key))
+      means.set(key, mean((await playAll(setting, parameters, measuring, signal)).returns));
     return means.get(key);
   };
   for (const { calls, config: own, entries } of arms) {

@@ -71,7 +71,7 @@ export default {
               width: 0.04,
               role: 'ground',
             },
-            { kind: 'circle', centre: [0, 0], radius: 0.08, role: 'goal' },
+            { kind: 'circle', center: [0, 0], radius: 0.08, role: 'goal' },
             { kind: 'rectangle', min: [position - 0.15, 0], max: [position + 0.15, 0.2], role: 'agent' },
           ],
         };

@@ -25,7 +25,7 @@ const inText: readonly (readonly [RegExp, string])[] = [
 
 const inNames: readonly (readonly [RegExp, string])[] = [
   [/learnt|remedy|unseen[A-Z]|steer[A-Z]|Steer/, 'our words'],
-  [/olour|ehaviour|eighbour|abelled|odelled/, 'American spelling'],
+  [/olour|ehaviour|eighbour|abelled|odelled|[cC]entre/, 'American spelling'],
   [
     /(ormal|uant|aximi|inimi|enal|nitial|eneral|tandard|ummar|ecogn)is(e|ed|es|er|ers|ing|ation)(?![a-z])/,
     'American spelling',

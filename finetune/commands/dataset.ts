@@ -6,7 +6,7 @@ import { type CommandContext, exitCodes, requireCount, shownPath } from '../../s
 import { UserError } from '../../src/base/errors.js';
 import { formatCompact, plural } from '../../src/base/text/numbers.js';
 import { number, terminalTable, text } from '../../src/base/text/table.js';
-import { fitted } from '../../src/base/text/width.js';
+import { fitText } from '../../src/base/text/width.js';
 import type { DatasetManifest } from '../dataset/dataset.js';
 import { recipes, rowFormats, usualExamples } from '../dataset/example.js';
 import type { Distribution } from '../dataset/token-statistics.js';
@@ -101,7 +101,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   context.print(
     args.json
       ? JSON.stringify({ out: shownPath(out, context.cwd), ...manifest } satisfies Output)
-      : fitted(described(manifest, shownPath(out, context.cwd), context.columns), context.columns),
+      : fitText(described(manifest, shownPath(out, context.cwd), context.columns), context.columns),
   );
   for (const { message, hint } of manifest.alarms) {
     context.note(`${styleText('yellow', 'alarm')} ${message}\n  hint: ${hint}`);

@@ -1,7 +1,7 @@
 /** `policyloop finetune export <source> --to …`: writes a model or an adapter for other programs, or a job for TRL. */
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
+import { type Arguments, common, kinds, splitList } from '../../src/base/command.js';
 import { type CommandContext, exitCodes } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import type { ExportJob } from '../export/targets.js';
@@ -57,7 +57,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     out: resolve(cwd, args.out),
     model: args.model,
     dtype: args.dtype,
-    ignoredKeys: listed(args.ignoreKeys),
+    ignoredKeys: splitList(args.ignoreKeys),
     cwd,
     signal: stop.finish,
   };

@@ -70,7 +70,7 @@ interface NamedRun {
   readonly name: string;
 }
 
-interface Gathered {
+interface GatheredRun {
   readonly examples: readonly Example[];
   readonly sources: readonly ReturnType<typeof describedRun>[];
   isHeldOut(example: Example): boolean;
@@ -112,7 +112,7 @@ async function gatherProposals(
   runs: readonly NamedRun[],
   recipe: RunRecipe,
   { context, seed, validation, winners }: DatasetOptions,
-): Promise<Gathered> {
+): Promise<GatheredRun> {
   const all: Example[] = [];
   const splitRuns: SplitRun[] = [];
   const read: SourceRun[] = [];
@@ -154,7 +154,7 @@ function requireRecipe(recipe: RunRecipe, { family, name }: SourceRun): void {
   });
 }
 
-async function gatherGames(runs: readonly NamedRun[], options: DatasetOptions): Promise<Gathered> {
+async function gatherGames(runs: readonly NamedRun[], options: DatasetOptions): Promise<GatheredRun> {
   const plays = await Promise.all(runs.map(({ path, name }) => readPlay(path, name, options)));
   const heldOut = heldOutGames(plays, options.validation, options.seed);
   return {

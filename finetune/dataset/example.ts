@@ -36,20 +36,20 @@ export interface Lineage extends Evaluated {
   readonly rejected?: Evaluated;
 }
 
-interface Prompted {
+interface PromptedExample {
   readonly prompt: readonly ChatMessage[];
   /** Positive weight of the example in the loss. */
   readonly weight: number;
   readonly lineage: Lineage;
 }
 
-export interface Imitation extends Prompted {
+export interface Imitation extends PromptedExample {
   readonly kind: 'imitation';
   readonly completion: string;
 }
 
 /** Two answers to one prompt, one better than the other. */
-export interface Preference extends Prompted {
+export interface Preference extends PromptedExample {
   readonly kind: 'preference';
   readonly chosen: string;
   readonly rejected: string;

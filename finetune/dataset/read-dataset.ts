@@ -50,7 +50,7 @@ const promptedSchema = z.looseObject({
   weight: z.number().default(1),
   lineage: z.looseObject({ model: z.string(), promptTokens: z.int().positive() }).optional().catch(undefined),
 });
-type Prompted = z.output<typeof promptedSchema>;
+type PromptedRow = z.output<typeof promptedSchema>;
 
 const text = z.string().min(1);
 const rowSchema = promptedSchema.extend({ completion: text });
@@ -82,7 +82,7 @@ export function readComparisons(dataset: string, split: Split): readonly Convers
   ]);
 }
 
-function conversation({ prompt, weight, lineage }: Prompted, completion: string): Conversation {
+function conversation({ prompt, weight, lineage }: PromptedRow, completion: string): Conversation {
   return {
     messages: prompt,
     completion,

@@ -1,5 +1,5 @@
 /** Turns the steps of a run into examples: which proposals a model learns, and with what weight. */
-import { groupedBy } from '../../src/base/grouped.js';
+import { groupBy } from '../../src/base/grouped.js';
 import { type CallRecord, callId, stageOf } from '../../src/runs/calls.js';
 import { programFailureText } from '../../src/runs/failure-text.js';
 import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
@@ -87,7 +87,7 @@ function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Pr
 }
 
 /** Largest weight, as in Peng et al. 2019, before weights are scaled to mean 1. */
-const largestWeight = 20;
+const maxWeight = 20;
 
 /** Imitates all proposals except those before the first evaluation; `weightedByTask` sets their weights. */
 export function weighted(run: SourceRun): readonly Imitation[] {
@@ -103,7 +103,7 @@ export function weighted(run: SourceRun): readonly Imitation[] {
  */
 export function weightedByTask(examples: readonly Example[], runs: readonly SourceRun[]): readonly Example[] {
   const tasks = new Map(runs.map((run) => [run.name, taskOf(run)]));
-  return [...groupedBy(examples, ({ lineage }) => tasks.get(lineage.run)!).values()].flatMap((group) => {
+  return [...groupBy(examples, ({ lineage }) => tasks.get(lineage.run)!).values()].flatMap((group) => {
     const weights = advantageWeights(group.map(({ lineage }) => lineage.score - lineage.incumbent!));
     return group.map((example, i) => ({ ...example, weight: weights[i]! }));
   });
@@ -111,11 +111,9 @@ export function weightedByTask(examples: readonly Example[], runs: readonly Sour
 
 /** Weights with mean 1, rounded to six significant digits so that all machines write the same text. */
 export function advantageWeights(gains: readonly number[]): readonly number[] {
-  const centre = mean(gains);
+  const center = mean(gains);
   const spread = standardDeviation(gains);
-  const raw = gains.map((gain) =>
-    spread > 0 ? Math.min(largestWeight, Math.exp((gain - centre) / spread)) : 1,
-  );
+  const raw = gains.map((gain) => (spread > 0 ? Math.min(maxWeight, Math.exp((gain - center) / spread)) : 1));
   const average = mean(raw);
   return raw.map((weight) => Number((weight / average).toPrecision(6)));
 }

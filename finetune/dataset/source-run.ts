@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
-import { groupedBy } from '../../src/base/grouped.js';
+import { groupBy } from '../../src/base/grouped.js';
 import { languageModelOf } from '../../src/config/model.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ParameterVector } from '../../src/policies/policy.js';
@@ -20,7 +20,7 @@ import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
 import { fileHash } from './lineage.js';
 
 /** In characters. Longer reasons are dropped, because prompts ask for at most three sentences. */
-const longestReason = 600;
+const maxReasonLength = 600;
 
 /** Formats an answer that parses to these parameters. Drops the reason if it would change them. */
 export function formatAnswer(
@@ -37,8 +37,8 @@ export function formatAnswer(
 
 /** The reason given in a reply, on one line; '' if there is none or it is too long. */
 export function reasonIn(reply: string): string {
-  const reason = statedReason(reply, longestReason + 1);
-  return reason.length > longestReason ? '' : reason;
+  const reason = statedReason(reply, maxReasonLength + 1);
+  return reason.length > maxReasonLength ? '' : reason;
 }
 
 export interface Proposed {
@@ -175,7 +175,7 @@ function stepsOf({ entries, calls, iteration: last }: RecordedRun): readonly Ste
     ({ iteration, revises, source, tuned }) =>
       source === 'proposal' && iteration <= last && revises === undefined && tuned === undefined,
   );
-  return [...groupedBy(answers, ({ iteration }) => iteration)].flatMap(([iteration, evaluated]) => {
+  return [...groupBy(answers, ({ iteration }) => iteration)].flatMap(([iteration, evaluated]) => {
     const asked = prompts.get(iteration);
     if (asked === undefined) return [];
     const proposals = evaluated

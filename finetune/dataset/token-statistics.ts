@@ -1,5 +1,5 @@
 /** Estimates the token lengths of examples, and computes statistics of a dataset's splits. */
-import { groupedBy } from '../../src/base/grouped.js';
+import { groupBy } from '../../src/base/grouped.js';
 import { estimateTokens } from '../../src/prompting/token-estimate.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import { completionsOf, type Example } from './example.js';
@@ -67,5 +67,5 @@ export function splitStatistics(
 }
 
 export function countBy<T>(items: readonly T[], key: (item: T) => string): Record<string, number> {
-  return Object.fromEntries([...groupedBy(items, key)].map(([name, alike]) => [name, alike.length]));
+  return Object.fromEntries([...groupBy(items, key)].map(([name, alike]) => [name, alike.length]));
 }

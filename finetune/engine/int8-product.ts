@@ -95,12 +95,12 @@ export const int8ProductRule: Rule = ({ g, node, outputs, wants, shape }) => {
  * (Ashkboos et al. 2024, arXiv 2404.00456): x·Wᵀ = (x·R)·(W·R)ᵀ. Each block of R is a diagonal of signs times a
  * Hadamard matrix.
  */
-const widest = 64;
+const maxWidth = 64;
 
 /** Size of a rotation block: the largest power of two ≤ 64 that divides the number of columns. */
 function blockOf(columns: number): number {
   let block = 1;
-  while (block < widest && columns % (2 * block) === 0) block *= 2;
+  while (block < maxWidth && columns % (2 * block) === 0) block *= 2;
   return block;
 }
 

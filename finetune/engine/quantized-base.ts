@@ -22,7 +22,7 @@ export const quantizedProductRule: Rule = (context) => {
   const dx = sumOfParts(g, late, [rows, padded], (count, cut) => {
     const matrices = dequantize(context, late, cut(codes, 0), cut(scales, 0), { bits, block, count, padded });
     const products = matrices.map((matrix) => g.op('Gemm', [cut(dy, 1), matrix], { transB: 0 }));
-    return interleaved(context, products, padded);
+    return interleave(context, products, padded);
   });
   return [padded === width ? dx : g.op('Slice', [dx, g.integers([0]), g.integers([width]), g.integers([1])])];
 };
@@ -75,7 +75,7 @@ function gathered(
 }
 
 /** Interleaves the columns of n matrices [N, padded/n], a₀ b₀ a₁ b₁ …, into [N, padded]. */
-function interleaved({ g }: RuleContext, parts: readonly Value[], padded: number): Value {
+function interleave({ g }: RuleContext, parts: readonly Value[], padded: number): Value {
   if (parts.length === 1) return parts[0]!;
   const columns = parts.map((part) => g.op('Unsqueeze', [part, g.integers([2])]));
   return g.op('Reshape', [g.op('Concat', columns, { axis: 2 }), g.integers([-1, padded])]);

@@ -1,7 +1,7 @@
 /** Samples with the parameters being trained. They are inputs of the inference graph, so updates need no reload. */
 import { type Conversation, messagesOf, type Reply, type Speaker } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
-import { groupedBy } from '../../src/base/grouped.js';
+import { groupBy } from '../../src/base/grouped.js';
 import { type AnswerGrammar, type ChatMessage, plainSampling } from '../../src/models/language-model.js';
 import type { Constraint } from '../../src/models/local/constraint/constraint.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
@@ -55,7 +55,7 @@ export interface SamplerSettings {
 }
 
 /** Maximum number of prompts decoded together; fewer if memory is short. */
-const mostPrompts = 64;
+const maxPrompts = 64;
 
 /** @throws UserError if memory runs out */
 export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
@@ -65,13 +65,13 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
   const session = await orOutOfMemory('loading the sampler', () =>
     openSession(graph, config, { device, threads }),
   );
-  const generator = new TextGenerator(session, config, tokenizer.bytes, mostPrompts);
+  const generator = new TextGenerator(session, config, tokenizer.bytes, maxPrompts);
   const names = new Set(trainedParameters(config, trainable).map(({ name }) => name));
   const constraints = constraintCache(tokenizer, config, eosTokens);
-  const encode = remembered(tokenizer);
+  const encode = cached(tokenizer);
   let inputs: Readonly<Record<string, ort.Tensor>> = {};
-  const sample = async (asked: readonly Asked[], aborted = () => false): Promise<readonly SampledReply[]> => {
-    const groups = [...groupedBy(asked, ({ ids, form }) => `${form} ${ids.join()}`).values()];
+  const sample = async (asked: readonly Query[], aborted = () => false): Promise<readonly SampledReply[]> => {
+    const groups = [...groupBy(asked, ({ ids, form }) => `${form} ${ids.join()}`).values()];
     const requests = groups.map((alike) => {
       const { constraint, ids: prompt } = alike[0]!;
       const maxTokens = roomFor(prompt, settings);
@@ -98,7 +98,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
       requests.map((request) => generator.generate(request, { aborted })),
     );
     if (aborted()) return [];
-    const replies = new Map<Asked, SampledReply>();
+    const replies = new Map<Query, SampledReply>();
     for (const [group, result] of settled.entries()) {
       if (result.status === 'rejected') throw result.reason;
       for (const [i, answer] of result.value.answers.entries())
@@ -151,7 +151,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
   };
 }
 
-interface Asked {
+interface Query {
   readonly ids: readonly number[];
   readonly seed: number;
   /** Identifies the constraint on the answer. Equal prompts with the same constraint are sampled together. */
@@ -164,7 +164,7 @@ type Encode = (messages: readonly ChatMessage[]) => readonly number[];
 /** Number of prompts whose tokens are cached; small environments repeat their prompts. */
 const promptsKept = 1024;
 
-function remembered(tokenizer: ChatTokenizer): Encode {
+function cached(tokenizer: ChatTokenizer): Encode {
   const known = new Map<string, readonly number[]>();
   return (messages) => {
     const key = JSON.stringify(messages);

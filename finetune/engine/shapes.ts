@@ -100,11 +100,11 @@ function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Sh
     case 'Transpose':
       return intsAttribute(node, 'perm').map((axis) => first[axis]!);
     case 'Reshape':
-      return reshaped(first, vectors[1]!);
+      return reshape(first, vectors[1]!);
     case 'Expand':
       return broadcast(first, vectors[1]!);
     case 'Unsqueeze':
-      return unsqueezed(first, factors(vectors[1]!));
+      return unsqueeze(first, factors(vectors[1]!));
     case 'Slice':
       // Only vectors are sliced, between known positions.
       return [dimension(vectors[2]![0]!.factor - vectors[1]![0]!.factor)];
@@ -116,12 +116,12 @@ function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Sh
         symbols,
       }));
     case 'Concat':
-      return along(first, axisOf(node, first), (one) => joined(node, inputs, one));
+      return along(first, axisOf(node, first), (one) => concat(node, inputs, one));
     case 'ReduceMean':
     case 'ReduceMax':
-      return reduced(node, first, intsAttribute(node, 'axes'));
+      return reduce(node, first, intsAttribute(node, 'axes'));
     case 'ReduceSum':
-      return reduced(node, first, vectors[1] ? factors(vectors[1]) : [...first.keys()]);
+      return reduce(node, first, vectors[1] ? factors(vectors[1]) : [...first.keys()]);
     default:
       throw uncovered(node, 'no shape rule');
   }
@@ -130,7 +130,7 @@ function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Sh
 const factors = (vector: Shape): readonly number[] => vector.map(({ factor }) => factor);
 
 /** @param axes axes of the result; negative axes count from its end */
-function unsqueezed(from: Shape, axes: readonly number[]): Shape {
+function unsqueeze(from: Shape, axes: readonly number[]): Shape {
   const rank = from.length + axes.length;
   const added = new Set(axes.map((axis) => (axis < 0 ? axis + rank : axis)));
   const kept = [...from];
@@ -146,7 +146,7 @@ function broadcast(a: Shape, b: Shape): Shape {
   });
 }
 
-function reshaped(from: Shape, to: Shape): Shape {
+function reshape(from: Shape, to: Shape): Shape {
   const known = product(to.filter(({ factor }) => factor !== -1));
   return to.map((one) => (one.factor === -1 ? quotient(product(from), known) : one));
 }
@@ -164,7 +164,7 @@ function quotient(whole: Dimension, part: Dimension): Dimension {
   return { factor: whole.factor / part.factor, symbols };
 }
 
-function joined(node: OnnxNode, inputs: readonly Shape[], like: Dimension): Dimension {
+function concat(node: OnnxNode, inputs: readonly Shape[], like: Dimension): Dimension {
   const axis = axisOf(node, inputs[0]!);
   const parts = inputs.map((shape) => shape[axis]!);
   if (parts.some(({ symbols }) => symbols.join() !== like.symbols.join()))
@@ -172,7 +172,7 @@ function joined(node: OnnxNode, inputs: readonly Shape[], like: Dimension): Dime
   return { factor: parts.reduce((sum, { factor }) => sum + factor, 0), symbols: like.symbols };
 }
 
-function reduced(node: OnnxNode, from: Shape, axes: readonly number[]): Shape {
+function reduce(node: OnnxNode, from: Shape, axes: readonly number[]): Shape {
   const places = new Set(axes.map((axis) => (axis < 0 ? axis + from.length : axis)));
   return intAttribute(node, 'keepdims', 1) === 1
     ? from.map((one, axis) => (places.has(axis) ? dimension(1) : one))

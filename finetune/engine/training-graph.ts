@@ -58,8 +58,8 @@ export function buildTrainingGraph(settings: TrainingGraphSettings) {
   // Recompute values only on the CPU; a GPU keeps them all in its own memory.
   const cheap = g.shaders ? new Set<Value>() : droppedValues(g.describe('layers').nodes, kept);
   const hidden = headInput(build, decoder.hidden, selected);
-  const logits = tempered(g, headLogits(build, hidden), objective, precision);
-  const possible = objective.constrained ? withinAllowed(g, logits, precision) : logits;
+  const logits = applyTemperature(g, headLogits(build, hidden), objective, precision);
+  const possible = objective.constrained ? maskDisallowed(g, logits, precision) : logits;
   const { logp, entropy, constants } = logProbabilities(g, possible, targets);
   for (const { name, shape } of objective.parameters?.(config) ?? []) g.input(name, precision, shape);
   const { loss, outputs = {} } = objective.build(
@@ -106,7 +106,7 @@ function longest(g: GraphBuilder, { layers }: DecoderConfig): { sequenceTokens?:
   return { sequenceTokens: g.input('sequence_tokens', 'int32', [1, 'N']) };
 }
 
-function tempered(
+function applyTemperature(
   g: GraphBuilder,
   logits: Value,
   { temperature = 1 }: Objective,
@@ -116,7 +116,7 @@ function tempered(
 }
 
 /** Lowers the logits [C, V] of ids outside `allowed` until their probability is 0. Rows of −1 are unconstrained. */
-function withinAllowed(g: GraphBuilder, logits: Value, precision: Precision): Value {
+function maskDisallowed(g: GraphBuilder, logits: Value, precision: Precision): Value {
   const allowed = g.cast(g.input('allowed', 'int32', ['C', 'K']), 'int64');
   const far = g.floats(precision, [1e9], []);
   const isId = g.cast(g.op('Less', [g.integers([-1]), allowed]), precision);

@@ -4,7 +4,7 @@ import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { type Interval, unbounded } from '../../src/statistics/bootstrap.js';
 import { largest, mean } from '../../src/statistics/descriptive.js';
 import { summarizeMean } from '../../src/statistics/paired.js';
-import { judged, pairedDifference } from '../../src/studies/comparison/comparability.js';
+import { judgeDifferences, pairedDifference } from '../../src/studies/comparison/comparability.js';
 import { failuresDiffer, worstOf } from '../../src/studies/comparison/failures.js';
 import type { Arm, TrainedOn } from './arms.js';
 import {
@@ -20,9 +20,9 @@ import type { EvaluationPlan } from './plan.js';
 const shares: Interval = [0, 1];
 
 /** A failed run gets the lowest confirmed return of its experiment. */
-type Measured = Readonly<Record<Metric, number | null>> & { readonly failed: boolean };
+type ArmFigures = Readonly<Record<Metric, number | null>> & { readonly failed: boolean };
 /** An arm's figures for each repeat, so that arms can be paired; undefined for runs that aren't over. */
-type RunsOf = (arm: Arm['name']) => readonly (Measured | undefined)[];
+type RunsOf = (arm: Arm['name']) => readonly (ArmFigures | undefined)[];
 
 export function evaluate(
   plan: Pick<EvaluationPlan, 'arms' | 'experiments' | 'seeds'>,
@@ -57,15 +57,15 @@ export function evaluate(
       returns: [finiteOrNull(returns[0]), finiteOrNull(returns[1])] as const,
       familiarity: familiarityOf(environment, trainedOn),
       range,
-      ...compared(arms, returns, runsOf),
+      ...compareArms(arms, returns, runsOf),
     };
     return [
-      { result, normalized: (arm: Arm['name']) => runsOf(arm).map((run) => run && scaled(run, range)) },
+      { result, normalized: (arm: Arm['name']) => runsOf(arm).map((run) => run && rescale(run, range)) },
     ];
   });
   const together = (members: typeof measured) => ({
     experiments: members.map(({ result }) => result.name),
-    ...compared(arms, shares, (arm) =>
+    ...compareArms(arms, shares, (arm) =>
       bySeed(
         members.map(({ normalized }) => normalized(arm)),
         seeds.length,
@@ -117,14 +117,14 @@ function bySeed(experiments: readonly ReturnType<RunsOf>[], repeats: number): Re
 const finiteOrNull = (value: number) => (Number.isFinite(value) ? value : null);
 
 /** Rescales the confirmed return from the experiment's range to [0, 1]; 0.5 if all runs had the same return. */
-function scaled(run: Measured, range: readonly [number, number] | null): Measured {
+function rescale(run: ArmFigures, range: readonly [number, number] | null): ArmFigures {
   if (run.confirmed === null || range === null) return { ...run, confirmed: null };
   const [low, high] = range;
   return { ...run, confirmed: high > low ? (run.confirmed - low) / (high - low) : 0.5 };
 }
 
 /** @param returns the range of possible returns */
-function compared(arms: readonly Arm[], returns: Interval, runsOf: RunsOf) {
+function compareArms(arms: readonly Arm[], returns: Interval, runsOf: RunsOf) {
   const names = arms.map(({ name }) => name);
   const order = ['tuned' as const, ...names.filter((name) => name !== 'tuned')];
   const valuesOf = (arm: Arm['name'], metric: Metric) => runsOf(arm).map((run) => run?.[metric] ?? null);
@@ -153,8 +153,8 @@ function compared(arms: readonly Arm[], returns: Interval, runsOf: RunsOf) {
 }
 
 /** Adds verdicts to the differences, corrected for multiple tests across all results. */
-function withVerdicts<R extends Pick<ReturnType<typeof compared>, 'differences'>>(results: readonly R[]) {
-  const found = judged(results.map(({ differences }) => differences));
+function withVerdicts<R extends Pick<ReturnType<typeof compareArms>, 'differences'>>(results: readonly R[]) {
+  const found = judgeDifferences(results.map(({ differences }) => differences));
   return results.map((result, i) => ({ ...result, differences: found[i]! }));
 }
 

@@ -2,17 +2,17 @@
 import type { Content } from '../../src/base/text/content.js';
 import { html } from '../../src/base/text/html.js';
 import { formatReturn, formatShare, formatSigned, plural } from '../../src/base/text/numbers.js';
-import { capitalised } from '../../src/base/text/one-line.js';
+import { capitalize } from '../../src/base/text/one-line.js';
 import { estimate, number, pageTable, text } from '../../src/base/text/table.js';
 import { verdictRule } from '../../src/studies/comparison/words.js';
 import { type Page, sectionsOf } from '../../src/web/page.js';
 import { armCurves } from '../../src/web/report/charts/arm-curves.js';
 import {
+  explanations,
   failureList,
   howToRead,
+  type PageContext,
   pageHeader,
-  readingList,
-  type Shown,
   verdictBox,
   warningList,
   writtenBy,
@@ -30,7 +30,7 @@ import {
   tunedAgainstBase,
 } from './tables.js';
 
-export function evaluationPage(evaluation: Evaluation, shown: Shown): Page {
+export function evaluationPage(evaluation: Evaluation, shown: PageContext): Page {
   const { arms, experiments, failures, groups, policyloop, status } = evaluation;
   const label = (name: string) => arms.find((arm) => arm.name === name)!.label;
   return {
@@ -54,7 +54,7 @@ export function evaluationPage(evaluation: Evaluation, shown: Shown): Page {
       ),
       ['runs', 'Runs', runTable(evaluation, shown)],
       ['failures', 'Failures', failureList(failures)],
-      ['reading', howToRead, readingList(reading(evaluation))],
+      ['reading', howToRead, explanations(reading(evaluation))],
     ),
     footer: writtenBy(policyloop),
     keys: ['environment', 'model'],
@@ -72,7 +72,7 @@ function result(evaluation: Evaluation): Content {
   return html`${verdictBox(html`${main!.text}${main!.verdict !== 'nothing' && html` <span class="muted">(${main!.scope})</span>`}`, main!.verdict)}
 ${resultPlot(evaluation)}
 ${parts.map(
-  ({ scope, text }) => html`<p><b>${capitalised(scope)}.</b> ${text}</p>
+  ({ scope, text }) => html`<p><b>${capitalize(scope)}.</b> ${text}</p>
 `,
 )}${trainedOn.kind === 'unknown' ? html`<p class="note">Training environments unknown: ${trainedOn.reason}.</p>` : html`<p class="note">Training environments: ${trainedOn.environments.join(', ') || 'none'}${trainedOn.kind === 'stated' ? ' (from --trained-on)' : ' (as recorded in its training.json)'}.</p>`}
 ${warningList(cautions(evaluation).map((text) => `${text}.`))}`;
@@ -107,7 +107,7 @@ ${armCurves(curves, { step: 1 })}
 ${pageTable(armsIn(evaluation, experiment), armColumns)}`;
 }
 
-function runTable({ runs, seeds }: Evaluation, { linkOf }: Shown): Content {
+function runTable({ runs, seeds }: Evaluation, { linkOf }: PageContext): Content {
   return pageTable(
     runs,
     [
@@ -130,7 +130,7 @@ function reading({ seeds, experiments }: Evaluation): readonly Content[] {
     html`All models run the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, and the same number of proposals (fewer if a target or a limit ends a run). Runs with the same seed form a pair; incomplete pairs are excluded`,
     html`<b>Confirmed return:</b> the mean return of a run's best policy on episodes that were used neither to find it nor to choose it`,
     html`<b>Intervals</b> are 95 % intervals: symmetric studentised bootstrap (Student's t with fewer than ten runs or nearly equal returns). Wins: the share of pairs in which the first model is higher; ties count half. In simulations with ten pairs of normal, skewed and all-or-nothing returns, coverage was at least 94 %`,
-    html`<b>Verdicts</b> need at least six pairs, and cover confirmed returns only. ${verdictRule(testedIn(experiments)).map((text) => `${capitalised(text)}. `)}No evidence of a difference is not evidence of no difference`,
+    html`<b>Verdicts</b> need at least six pairs, and cover confirmed returns only. ${verdictRule(testedIn(experiments)).map((text) => `${capitalize(text)}. `)}No evidence of a difference is not evidence of no difference`,
     html`<b>Improvement rate:</b> the share of requested proposals that beat everything before them in their run. It falls as a run gets better, so compare it together with the return`,
     html`<b>Valid at first:</b> the share of proposals whose first answer had the right format, even if it repeated an earlier policy. <b>Valid after corrections:</b> the share of proposals that could be evaluated, if necessary after corrections`,
   ];

@@ -2,11 +2,11 @@
 import { styleText } from 'node:util';
 import { formatShare, plural } from '../../src/base/text/numbers.js';
 import { type Column, estimate, number, terminalTable, text } from '../../src/base/text/table.js';
-import { fitted } from '../../src/base/text/width.js';
+import { fitText } from '../../src/base/text/width.js';
 import type { Verdict } from '../../src/statistics/tests.js';
 import type { GroupDifference } from '../../src/studies/comparison/comparability.js';
 import { differenceColumnsOf } from '../../src/studies/comparison/table.js';
-import { manyRuns, verdictRule, verdictSentence } from '../../src/studies/comparison/words.js';
+import { fewBelow, verdictRule, verdictSentence } from '../../src/studies/comparison/words.js';
 import {
   type ArmSummaries,
   type Evaluation,
@@ -94,7 +94,7 @@ export function evaluationTables(evaluation: Evaluation, width?: number): string
   for (const [i, { scope, text }] of conclusions(evaluation).entries()) {
     blocks.push(`${i === 0 ? styleText('bold', text) : text}\n${styleText('dim', `  (${scope})`)}`);
   }
-  return fitted(blocks.join('\n\n'), width);
+  return fitText(blocks.join('\n\n'), width);
 }
 
 interface Conclusion {
@@ -165,6 +165,6 @@ function conclude(scope: string, found: GroupDifference | undefined, quantity: s
       verdict: 'nothing',
       text: 'Nothing to compare yet: no pair of runs has confirmed returns.',
     };
-  const more = verdict === 'too-few' ? ` Add runs with --repeats ${manyRuns}.` : '';
+  const more = verdict === 'too-few' ? ` Add runs with --repeats ${fewBelow}.` : '';
   return { scope, verdict, text: `${verdictSentence({ ...found, difference, verdict }, quantity)}${more}` };
 }

@@ -20,32 +20,32 @@ export function groupAdvantages(
 ): readonly (readonly number[])[] {
   const batch = deviation(groups.flat());
   return groups.map((group) => {
-    if (scale === 'none') return centered(group);
+    if (scale === 'none') return centerGroup(group);
     const divisor = (scale === 'group' ? deviation(group) : batch) + epsilon;
-    return centered(group).map((advantage) => advantage / divisor);
+    return centerGroup(group).map((advantage) => advantage / divisor);
   });
 }
 
 /** Each reward minus the mean of the group's other rewards (RLOO, arXiv 2402.14740); 0 if there are no others. */
 export function leaveOneOut(groups: readonly Group[]): readonly (readonly number[])[] {
   return groups.map((group) => {
-    const count = judged(group).length;
-    return centered(group).map((advantage) => (count < 2 ? 0 : (count / (count - 1)) * advantage));
+    const count = withReward(group).length;
+    return centerGroup(group).map((advantage) => (count < 2 ? 0 : (count / (count - 1)) * advantage));
   });
 }
 
 /** True if all rewards except NaN are equal, so comparing them teaches nothing. */
 export function isFlat(group: Group): boolean {
-  const rewards = judged(group);
+  const rewards = withReward(group);
   return rewards.every((reward) => reward === rewards[0]);
 }
 
 /** Scales all values together to mean 0 and standard deviation 1; exactly 0 if they are all equal. */
-export function standardized(values: readonly (readonly number[])[]): readonly (readonly number[])[] {
+export function standardize(values: readonly (readonly number[])[]): readonly (readonly number[])[] {
   const all = values.flat();
-  const centre = centreOf(all);
+  const center = centerOf(all);
   const divisor = Math.sqrt(deviation(all) ** 2 + 1e-8);
-  return values.map((own) => own.map((value) => (value - centre.first - centre.rest) / divisor));
+  return values.map((own) => own.map((value) => (value - center.first - center.rest) / divisor));
 }
 
 /** Σ γᵏ·r over the rewards from each step to the end. */
@@ -84,20 +84,20 @@ export function generalizedAdvantages(
   return advantages;
 }
 
-const judged = (group: Group): Group => group.filter((reward) => !Number.isNaN(reward));
+const withReward = (group: Group): Group => group.filter((reward) => !Number.isNaN(reward));
 
 /** Returns the mean as a sum of two numbers; subtracting one after the other turns equal values into exactly 0. */
-function centreOf(values: readonly number[]): { readonly first: number; readonly rest: number } {
+function centerOf(values: readonly number[]): { readonly first: number; readonly rest: number } {
   const first = values[0] ?? 0;
   return { first, rest: values.length === 0 ? 0 : mean(values.map((value) => value - first)) };
 }
 
-function centered(group: Group): readonly number[] {
-  const { first, rest } = centreOf(judged(group));
+function centerGroup(group: Group): readonly number[] {
+  const { first, rest } = centerOf(withReward(group));
   return group.map((reward) => (Number.isNaN(reward) ? 0 : reward - first - rest));
 }
 
 /** Sample standard deviation (n − 1); exactly 0 for equal rewards. */
 function deviation(group: Group): number {
-  return standardDeviation(centered(judged(group)));
+  return standardDeviation(centerGroup(withReward(group)));
 }

@@ -13,7 +13,7 @@ import type { RlTask } from './learning/episode.js';
 import { episodeOf } from './learning/episode.js';
 import type { RlConfig } from './rl-config.js';
 
-const mostAtOnce = 4096;
+const maxParallel = 4096;
 
 /** @throws UserError for an unknown or remote environment, or one that doesn't suit the agent's settings */
 export async function openAgentTask(
@@ -28,7 +28,7 @@ export async function openAgentTask(
       hint: 'play it with policyloop play and imitate the games (finetune dataset --recipe demonstrations), or choose a built-in environment',
     });
   const environments = await Promise.all(
-    Array.from({ length: Math.min(episodes, mostAtOnce) }, () => makeEnvironment(id, options)),
+    Array.from({ length: Math.min(episodes, maxParallel) }, () => makeEnvironment(id, options)),
   );
   const [first] = environments;
   const arena = localArena(environments);

@@ -8,7 +8,7 @@ import {
   generalizedAdvantages,
   groupAdvantages,
   leaveOneOut,
-  standardized,
+  standardize,
 } from './advantages.js';
 import type { Episode, Group, SampledSequence } from './learning/episode.js';
 
@@ -42,7 +42,7 @@ export interface CreditSettings {
  * @param returns the return of each episode, by group
  * @param read adds to a sequence the values computed before the update
  */
-export function credited(
+export function assignCredit(
   groups: readonly Group[],
   returns: readonly (readonly number[])[],
   read: (sequence: SampledSequence) => ReadSequence,
@@ -113,7 +113,7 @@ function withEstimates(
     const advantages = generalizedAdvantages({ rewards, values, lastValue }, objective);
     return { sequences, advantages, returns: advantages.map((advantage, step) => advantage + values[step]!) };
   });
-  const scaled = standardized(estimated.map(({ advantages }) => advantages));
+  const scaled = standardize(estimated.map(({ advantages }) => advantages));
   return estimated.flatMap(({ sequences, returns }, e) =>
     spread(sequences, { advantages: scaled[e]!, returns }),
   );

@@ -16,7 +16,7 @@ import type { Evaluated, PolicyStep, TrainingEvent } from '../train/events.js';
 import { type Ended, runLoop, type TrainingHooks } from '../train/loop.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
-import { credited, type RewardSettings, returnsOf } from './credit.js';
+import { assignCredit, type RewardSettings, returnsOf } from './credit.js';
 import { improve, readBefore, type Sessions } from './improvement.js';
 import type { Group, RlTask } from './learning/episode.js';
 import type { LearningSettings } from './learning/settings.js';
@@ -183,7 +183,7 @@ export async function learnFrom(
   const returns = returnsOf(groups, settings.reward, permutation);
   const played = groups.flat().flatMap(({ sequences }) => sequences);
   const read = await readBefore(sessions, state.parameters, played, reference, settings);
-  const sequences = credited(groups, returns, read, settings);
+  const sequences = assignCredit(groups, returns, read, settings);
   const improvement = await improve(sessions, objective, state, sequences, settings);
   state.step++;
   return { ...statistics(groups, returns), ...improvement };

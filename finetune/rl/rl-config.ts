@@ -1,12 +1,12 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { ways } from '../../src/agents/reading.js';
+import { answerFormats } from '../../src/agents/reading.js';
 import { agentShape, fallbacks } from '../../src/agents/settings.js';
 import { isMapping, settingsKind } from '../../src/base/settings/schema.js';
 import { shellWord } from '../../src/base/text/one-line.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { sum } from '../../src/statistics/descriptive.js';
-import { servedAs } from '../train/method.js';
+import { servingArguments } from '../train/method.js';
 import { type ConfigSource, count, fraction, positive, readTrainingConfig } from '../train/train-config.js';
 import { assignments } from './credit.js';
 import {
@@ -24,7 +24,7 @@ const agentSchema = z
   .strictObject({
     ...agentShape,
     act: z
-      .enum(ways)
+      .enum(answerFormats)
       .default('text')
       .describe(
         '`text` reads the last action mentioned, `json` reads `{"action": …}`, `constrained` allows only valid actions',
@@ -149,8 +149,8 @@ export function environmentsOf(config: LearningConfig): ReadonlyMap<string, numb
 }
 
 /** The command that uses the trained model with its training settings. */
-export function usedAs(config: LearningConfig, model: string, result: string): string {
-  const words = servedAs(config.method, model, result);
+export function usageOf(config: LearningConfig, model: string, result: string): string {
+  const words = servingArguments(config.method, model, result);
   if (isProposer(config)) return `policyloop run CONFIG ${words}`;
   const { maxTokens, maxTurns, temperature: _, ...agent } = config.agent;
   const { id, options } = config.environment;

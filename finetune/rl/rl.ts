@@ -9,11 +9,11 @@ import { orOutOfMemory } from '../engine/training-session.js';
 import { policyChecks } from '../train/alarms.js';
 import type { Metric } from '../train/events.js';
 import type { TrainingHooks } from '../train/loop.js';
-import { trainedOf, writeResult } from '../train/method.js';
-import { runTraining, type Trained, type TrainingArguments } from '../train/session.js';
+import { lineageOf, writeResult } from '../train/method.js';
+import { runTraining, type TrainingArguments, type TrainingResult } from '../train/session.js';
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
 import { learnOnline, type OnlineOutcome } from './online.js';
-import { environmentsOf, type LearningConfig, loadLearningConfig, usedAs, wordsOf } from './rl-config.js';
+import { environmentsOf, type LearningConfig, loadLearningConfig, usageOf, wordsOf } from './rl-config.js';
 
 /** Starts or resumes training. Returns the exit code. */
 export async function rl(args: TrainingArguments, context: CommandContext): Promise<number> {
@@ -21,12 +21,12 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
   requireRuntime();
   const plan = planLearning(config, context.env);
   const words = wordsOf(config);
-  return runTraining<OnlineOutcome & Trained>(
+  return runTraining<OnlineOutcome & TrainingResult>(
     {
       command: 'rl',
       output: config.output,
       unit: 'update',
-      about: { ...trainedOf(config.method), model: config.model, config, dataset: episodesOf(config, 0) },
+      about: { ...lineageOf(config.method), model: config.model, config, dataset: episodesOf(config, 0) },
       checks: policyChecks(config.objective.kind !== 'ppo'),
       figures: ({ policyReturn, reward = Number.NaN }) => [
         // The mean of ranks never changes, and gains depend on earlier policies; the policies' own return shows progress.
@@ -46,7 +46,7 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
         config.result === 'last' && ended !== 'interrupted'
           ? [`weights    those of the last update, ${step} (result=last)`]
           : [],
-      use: (result) => usedAs(config, shownModel(config.model, context.cwd), result),
+      use: (result) => usageOf(config, shownModel(config.model, context.cwd), result),
     },
     args,
     context,
@@ -57,7 +57,7 @@ async function learn(
   plan: PlannedLearning,
   hooks: TrainingHooks,
   milliseconds: () => number,
-): Promise<OnlineOutcome & Trained> {
+): Promise<OnlineOutcome & TrainingResult> {
   const { config, decoder, method } = plan;
   const all = { ...hooks, measured: wordsOf(config).measured, milliseconds };
   const learning = await orOutOfMemory('loading the model', () => openLearning(plan, all));

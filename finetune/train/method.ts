@@ -53,13 +53,13 @@ type Method =
   | { readonly kind: 'full' | 'scratch' };
 
 /** The method's part of a lineage. */
-export const trainedOf = (method: MethodSettings) => ({
+export const lineageOf = (method: MethodSettings) => ({
   method: method.kind,
   adapter: method.kind === 'lora' ? method.adapter : undefined,
 });
 
 /** Command-line settings that load the result with the model and quantization used in training. */
-export function servedAs(method: MethodSettings, model: string, result: string): string {
+export function servingArguments(method: MethodSettings, model: string, result: string): string {
   if (method.kind !== 'lora') return `model.provider=local ${shellWord(`model.path=${result}`)}`;
   const quantization = method.quantization === 'none' ? [] : [`model.quantization=${method.quantization}`];
   return [
@@ -102,7 +102,7 @@ export async function openModel(
 ) {
   const device = await chooseDevice(settings.device, 'device');
   const first = await orOutOfMemory('reading the weights', () =>
-    firstParameters({ model, method, seed }, config),
+    initialParameters({ model, method, seed }, config),
   );
   const tokenizer = openTokenizer(model, template);
   const eosTokens = endTokens(config, readGenerationDefaults(model), tokenizer);
@@ -172,7 +172,7 @@ function continuedLora(
 }
 
 /** A function that replaces a parameter's initial values with the adapter's. */
-const valuesOf =
+const withAdapterValues =
   ({ modules }: Adapter) =>
   ({ name, shape }: Parameter): Parameter => {
     const [, module, factor] = /^(.*)\.lora_([AB])\.weight$/.exec(name)!;
@@ -181,7 +181,7 @@ const valuesOf =
     return { name, shape, values: toFloat32(readTensorBytes(stored), stored.dtype) };
   };
 
-function firstParameters(
+function initialParameters(
   { model, method, seed }: { readonly model: string; readonly method: Method; readonly seed: number },
   config: DecoderConfig,
 ): { trainable: Trainable; parameters: Parameter[] } {
@@ -202,7 +202,7 @@ function firstParameters(
         });
       const parameters = initialAdapter(shapes, seed);
       if (adapter === undefined) return { trainable, parameters };
-      return { trainable, parameters: parameters.map(valuesOf(openAdapter(adapter, config))) };
+      return { trainable, parameters: parameters.map(withAdapterValues(openAdapter(adapter, config))) };
     }
     case 'full':
       return { trainable: { kind: 'all' }, parameters: storedModel(config, openWeights(model)) };

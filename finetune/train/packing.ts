@@ -1,7 +1,7 @@
 /** Groups the examples of a step into families, and the families into parts that the model reads one at a time. */
 import { append } from '../../src/base/append.js';
 import { UserError } from '../../src/base/errors.js';
-import { groupedBy } from '../../src/base/grouped.js';
+import { groupBy } from '../../src/base/grouped.js';
 import { createGenerator, shuffled } from '../../src/base/random/generator.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { largest } from '../../src/statistics/descriptive.js';
@@ -36,7 +36,7 @@ export function layOut<E extends TokenSequence>(
   const alike = familiesOf(examples, packing, batchTokens).toSorted(
     (a, b) => a.length - b.length || familyLength(a) - familyLength(b),
   );
-  return filled(alike, (part, family) => placesOf([...part, family]) <= batchTokens);
+  return fillGroups(alike, (part, family) => placesOf([...part, family]) <= batchTokens);
 }
 
 /** Number of tokens in a part, including attention padding. */
@@ -54,7 +54,7 @@ function familiesOf<E extends TokenSequence>(
   if (packing === 'pairs') return pairsOf(examples);
   // A family that exceeds the limit is split; each part repeats the prompt.
   return sharedPrefixes(sharedPrompts(examples)).flatMap((family) =>
-    filled(family, (part, example) => placesOf([[...part, example]]) <= batchTokens),
+    fillGroups(family, (part, example) => placesOf([[...part, example]]) <= batchTokens),
   );
 }
 
@@ -63,7 +63,7 @@ export function pairsOf<E>(examples: readonly E[]): readonly (readonly E[])[] {
 }
 
 /** Groups consecutive items; a group grows while the next item fits. */
-function filled<T>(items: readonly T[], fits: (group: readonly T[], item: T) => boolean): readonly T[][] {
+function fillGroups<T>(items: readonly T[], fits: (group: readonly T[], item: T) => boolean): readonly T[][] {
   const groups: T[][] = [];
   for (const item of items) {
     const last = groups.at(-1);
@@ -79,22 +79,22 @@ export function alone<E extends TokenSequence>(examples: readonly E[]): readonly
 
 /** Groups examples by prompt, ordered by first occurrence. */
 function sharedPrompts<E extends TokenSequence>(examples: readonly E[]): readonly Family<E>[] {
-  return [...groupedBy(examples, ({ promptIds }) => promptIds.join()).values()];
+  return [...groupBy(examples, ({ promptIds }) => promptIds.join()).values()];
 }
 
 /** Families are joined only if at most this share of their tokens remains, because attention pads joined families. */
-const mostLeft = 0.8;
+const maxRemaining = 0.8;
 
 /** Joins families whose prompts have a long common prefix, for example the same system message. */
 function sharedPrefixes<E extends TokenSequence>(families: readonly Family<E>[]): readonly Family<E>[] {
   if (families.length <= 1) return families;
   const joined = families.flat();
   const shared = sharedLength(joined);
-  const parts = [...groupedBy(families, ([first]) => first!.promptIds[shared]).values()].flatMap(
+  const parts = [...groupBy(families, ([first]) => first!.promptIds[shared]).values()].flatMap(
     sharedPrefixes,
   );
   const tokens = parts.reduce((sum, part) => sum + familyLength(part), 0);
-  return familyLength(joined) <= mostLeft * tokens ? [joined] : parts;
+  return familyLength(joined) <= maxRemaining * tokens ? [joined] : parts;
 }
 
 /**
@@ -102,7 +102,7 @@ function sharedPrefixes<E extends TokenSequence>(families: readonly Family<E>[])
  * model reads a conversation once instead of once per answer. Joins only examples of equal weight.
  * @param observationWeight relative weight of the tokens between the answers; 0 leaves them untrained
  */
-export function joinedExamples(
+export function joinExamples(
   examples: readonly TokenExample[],
   observationWeight = 0,
 ): readonly TokenExample[] {

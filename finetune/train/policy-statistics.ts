@@ -51,7 +51,7 @@ function tokensOf(
   const { advantages, oldLogp = logp, samplerLogp, referenceLogp } = example;
   const places = [...example.completionIds.keys()].filter((token) => example.trained?.[token] !== false);
   const difference = (token: number) => logp[token]! - oldLogp[token]!;
-  const whole = kind === 'rloo' ? sum(places.map(difference)) : undefined;
+  const total = kind === 'rloo' ? sum(places.map(difference)) : undefined;
   return places.map((token) => ({
     logp: logp[token]!,
     old: oldLogp[token]!,
@@ -59,7 +59,7 @@ function tokensOf(
     reference: referenceLogp?.[token],
     entropy: outputs.entropy![token]!,
     advantage: numberAt(advantages, token),
-    ratio: Math.exp(whole ?? difference(token)),
+    ratio: Math.exp(total ?? difference(token)),
   }));
 }
 

@@ -6,7 +6,7 @@ import type { Parameter } from '../engine/training-session.js';
 import type { TrainConfig } from './train-config.js';
 
 /** Chooses evenly spaced held-out prompts; for pairs, together with the chosen answer. */
-export function chosenSamples(
+export function chooseSamples(
   conversations: readonly Conversation[],
   { objective, samples }: TrainConfig,
 ): readonly Conversation[] {

@@ -45,7 +45,7 @@ export interface TrainingArguments {
   readonly json: boolean;
 }
 
-export interface Trained {
+export interface TrainingResult {
   readonly ended: Ended;
   /** Number of completed steps or updates. */
   readonly step: number;
@@ -58,7 +58,7 @@ export interface Trained {
   readonly result: string | undefined;
 }
 
-interface TrainingJob<T extends Trained> extends Display {
+interface TrainingJob<T extends TrainingResult> extends Display {
   readonly command: 'train' | 'rl';
   readonly output: string;
   readonly about: Omit<Training, 'outcome'>;
@@ -79,7 +79,7 @@ interface TrainingJob<T extends Trained> extends Display {
  * Starts or resumes training. Returns the exit code.
  * @throws UserError if there is no checkpoint to finish from
  */
-export async function runTraining<T extends Trained>(
+export async function runTraining<T extends TrainingResult>(
   job: TrainingJob<T>,
   args: TrainingArguments,
   context: CommandContext,
@@ -106,7 +106,7 @@ export async function runTraining<T extends Trained>(
       const running = { ...job.about, outcome: { ended: 'running', step: 0 } };
       record.about = { ...writeTraining(output, running, given), ...given };
     };
-    const trained = await recorded(job, record, begin, args, context).catch(async (thrown: unknown) => {
+    const trained = await recordEvents(job, record, begin, args, context).catch(async (thrown: unknown) => {
       const begun = record.about !== undefined;
       const error = begun ? thrown : withChangedKeys(thrown, output, job.about.config);
       const outcome = failedOutcome(error, record.metrics.at(-1)?.step ?? 0);
@@ -145,7 +145,7 @@ export async function runTraining<T extends Trained>(
 }
 
 /** Prepares training until its start event, and prints what would be trained. */
-async function dryRun<T extends Trained>(
+async function dryRun<T extends TrainingResult>(
   job: TrainingJob<T>,
   args: TrainingArguments,
   { cwd, milliseconds, now, print }: CommandContext,
@@ -184,7 +184,7 @@ async function dryRun<T extends Trained>(
 }
 
 function isSpent(
-  { minutes = Infinity, tokens = Infinity }: NonNullable<TrainingJob<Trained>['limits']>,
+  { minutes = Infinity, tokens = Infinity }: NonNullable<TrainingJob<TrainingResult>['limits']>,
   metrics: readonly Metric[],
 ): boolean {
   const total = (of: (metric: Metric) => number) => metrics.reduce((sum, metric) => sum + of(metric), 0);
@@ -224,7 +224,7 @@ function figuresText({ metrics, output, read }: TrainingRecord, { unit }: Displa
 }
 
 /** Trains; records and shows each event and the alarms it raises. */
-async function recorded<T extends Trained>(
+async function recordEvents<T extends TrainingResult>(
   job: TrainingJob<T>,
   record: TrainingRecord,
   onStart: () => void,

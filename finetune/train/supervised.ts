@@ -22,11 +22,11 @@ import { templateAlarms } from './alarms.js';
 import type { EventOf, TrainingEvent } from './events.js';
 import { refuseNonFinite, runLoop, stoppedEvaluation, type TrainingHooks } from './loop.js';
 import { openModel, type PlannedModel, planModel, writeResult } from './method.js';
-import { type Compared, dpo, dpoInputs, sft, sftInputs } from './objectives/answers.js';
+import { type ComparedExample, dpo, dpoInputs, sft, sftInputs } from './objectives/answers.js';
 import { likelihood } from './objectives/terms.js';
 import {
   epochParts,
-  joinedExamples,
+  joinExamples,
   layOut,
   type OrderSettings,
   type Part,
@@ -37,8 +37,8 @@ import {
   usableExamples,
   validationGroup,
 } from './packing.js';
-import { chosenSamples, openSamples } from './samples.js';
-import type { Trained } from './session.js';
+import { chooseSamples, openSamples } from './samples.js';
+import type { TrainingResult } from './session.js';
 import { fixedSettings, type TrainConfig } from './train-config.js';
 import { openObjective, readParts, takeStep } from './training-step.js';
 
@@ -48,7 +48,7 @@ export interface Conversations {
   readonly validation: readonly Conversation[];
 }
 
-export interface FineTuned extends Trained {
+export interface FineTuneResult extends TrainingResult {
   /** The values with the lowest validation loss; without validation, the last values. */
   readonly parameters: readonly Parameter[];
 }
@@ -62,7 +62,7 @@ export async function fineTune(
   config: TrainConfig,
   data: Conversations,
   hooks: TrainingHooks = {},
-): Promise<FineTuned> {
+): Promise<FineTuneResult> {
   const plan = planModel(config);
   const model = await openModel(plan, config);
   return orOutOfMemory('training', () => learn(config, data, plan, model, hooks));
@@ -76,7 +76,7 @@ async function learn(
   { checkpoint, method }: PlannedModel,
   model: OpenedModel,
   hooks: TrainingHooks,
-): Promise<FineTuned> {
+): Promise<FineTuneResult> {
   const { betas, checkpointEvery, evaluateEvery, optimizer, weightDecay } = config;
   const { parameters, threads, tokenizer } = model;
   const order = orderOf(config);
@@ -111,7 +111,7 @@ async function learn(
     optimizer.kind === 'muon'
       ? await openMuon({ momentum: optimizer.momentum, weightDecay }, threads)
       : undefined;
-  const prompts = chosenSamples(data.validation, config);
+  const prompts = chooseSamples(data.validation, config);
   const samples = prompts.length === 0 ? undefined : openSamples(model, prompts);
   const batchOf = batches(training, order);
   const settings = {
@@ -216,7 +216,7 @@ function examplesOf(
   const end = endOfAnswer(model, config, tokenizer);
   const render = (split: readonly Conversation[], field: string, weight = 0): readonly TokenExample[] => {
     const examples = split.map((conversation) => renderExample(tokenizer, end, conversation));
-    const joined = packing === 'conversations' ? joinedExamples(examples, weight) : examples;
+    const joined = packing === 'conversations' ? joinExamples(examples, weight) : examples;
     return usableExamples(joined, config, field);
   };
   return [
@@ -232,7 +232,7 @@ async function learned(
   splits: readonly (readonly TokenExample[])[],
 ): Promise<{ readonly objective: Objective; inputs(parts: readonly Part[]): InputsOf<TokenExample> }> {
   if (config.objective.kind === 'sft') return { objective: sft, inputs: (parts) => sftInputs(parts.flat(2)) };
-  const compared = new Map<TokenExample, Compared>();
+  const compared = new Map<TokenExample, ComparedExample>();
   const session = await openObjective(model, 'evaluate', likelihood(1));
   try {
     for (const split of splits) {

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { type SettingsKind, settingsKind } from '../../src/base/settings/schema.js';
-import { overlaid, parseSettings, type Settings } from '../../src/base/settings/settings.js';
+import { overlay, parseSettings, type Settings } from '../../src/base/settings/settings.js';
 import { openConfig } from '../../src/config/file.js';
 import { type AdaptableModule, adaptableModules } from '../../src/models/local/graph/adapter.js';
 import {
@@ -283,7 +283,7 @@ export function readTrainingConfig<T extends { readonly output?: string | undefi
   ...[file, overrides = [], cwd = '', note]: ConfigSource
 ): { readonly config: T & { readonly output: string }; readonly read: Settings } {
   const source = openConfig(section, file, { cwd });
-  const read = overlaid(kind, source, overrides);
+  const read = overlay(kind, source, overrides);
   const parsed = parseSettings(kind, read.content, read.where);
   for (const text of read.notes) note?.(text);
   const config = read.absolute(parsed, source.folder, cwd);

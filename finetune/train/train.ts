@@ -14,7 +14,7 @@ import { readComparisons, readConversations } from '../dataset/read-dataset.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 import { supervisedChecks } from './alarms.js';
 import type { Metric, MetricOf } from './events.js';
-import { servedAs, trainedOf } from './method.js';
+import { lineageOf, servingArguments } from './method.js';
 import { runTraining, type TrainingArguments } from './session.js';
 import { fineTune } from './supervised.js';
 import { loadTrainConfig } from './train-config.js';
@@ -35,7 +35,7 @@ export async function train(args: TrainingArguments, context: CommandContext): P
       command: 'train',
       output,
       unit: 'step',
-      about: { ...trainedOf(config.method), model, dataset, config },
+      about: { ...lineageOf(config.method), model, dataset, config },
       checks: supervisedChecks,
       figures: (_, metrics) => [
         `loss ${formatLoss(trainingLoss(metrics.flatMap((one) => (one.kind === 'step' ? (one.loss ?? []) : []))))}`,
@@ -45,7 +45,7 @@ export async function train(args: TrainingArguments, context: CommandContext): P
       train: (hooks) => fineTune(config, data, hooks),
       summary: ({ lowest }) => ({ best: lowest ?? null }),
       use: (result) =>
-        `policyloop ${usedLike(dataset, context.cwd)} ${servedAs(config.method, shownModel(model, context.cwd), result)}`,
+        `policyloop ${usedLike(dataset, context.cwd)} ${servingArguments(config.method, shownModel(model, context.cwd), result)}`,
     },
     args,
     context,

@@ -8,7 +8,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { groupedBy } from '../../src/base/grouped.js';
+import { groupBy } from '../../src/base/grouped.js';
 import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
 import { confirmationSeeds } from '../../src/base/random/seeds.js';
 import type { ConfigInput } from '../../src/config/config.js';
@@ -16,7 +16,7 @@ import { parseConfig } from '../../src/config/load.js';
 import { assemble } from '../../src/experiment/setup/assemble.js';
 import type { UserModel } from '../../src/models/user-model.js';
 import type { ParameterVector } from '../../src/policies/policy.js';
-import { played } from '../../src/rollout/played.js';
+import { playAll } from '../../src/rollout/played.js';
 import { bestEntries } from '../../src/rollout/replay-buffer.js';
 import { selectionBudget } from '../../src/runs/events.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
@@ -226,7 +226,7 @@ async function* runs(files: readonly string[]): AsyncGenerator<Played> {
         parameters: readonly number[],
         stage: 'selection' | 'inspection',
         count: number,
-      ) => mean((await played(setting, parameters, confirmationSeeds(seed, stage, count))).returns);
+      ) => mean((await playAll(setting, parameters, confirmationSeeds(seed, stage, count))).returns);
       const three = bestEntries(readRun(directory).entries, 3);
       const means: number[] = [];
       for (const { parameters } of three) means.push(await meanOf(parameters, 'selection', final));
@@ -257,7 +257,7 @@ const between = ([low, high]: readonly number[], digits = 2) =>
 function figures(rows: readonly (Simulated | Floor | Played)[]): string {
   const of = <Kind extends (typeof rows)[number]['kind']>(kind: Kind) =>
     rows.filter((row): row is Extract<(typeof rows)[number], { kind: Kind }> => row.kind === kind);
-  const byCase = [...groupedBy(of('simulation'), ({ noise, search }) => `${search}, ${noise} noise`)];
+  const byCase = [...groupBy(of('simulation'), ({ noise, search }) => `${search}, ${noise} noise`)];
   const gains = tableOf(
     ['search', 'loss before', ...compared.map(String)],
     byCase.map(([name, own]) => [
@@ -272,7 +272,7 @@ function figures(rows: readonly (Simulated | Floor | Played)[]): string {
   );
   const played = tableOf(
     ['task', 'three best scores', 'distinct, halved', 'difference', 'policies compared', 'episodes'],
-    [...groupedBy(of('run'), ({ task }) => task)].map(([task, own]) => {
+    [...groupBy(of('run'), ({ task }) => task)].map(([task, own]) => {
       const differences = own.map(({ chosen, old }) => chosen - old);
       return [
         task,

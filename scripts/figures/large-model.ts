@@ -2,7 +2,7 @@
  * Computes the figures and charts of docs/results/large-model.md: what the proposals of a large model are worth.
  * Run: npx tsx scripts/figures/large-model.ts [--page]
  */
-import { groupedBy } from '../../src/base/grouped.js';
+import { groupBy } from '../../src/base/grouped.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { clipped, hiddenIn, interval95 } from '../../src/statistics/bootstrap.js';
 import { largest, mean, standardDeviation } from '../../src/statistics/descriptive.js';
@@ -63,16 +63,16 @@ export const chosen = (own: readonly (ModelRun | Search)[], proposals: number) =
   );
 
 function estimate(environment: string, values: readonly number[]) {
-  const centre = mean(values);
+  const center = mean(values);
   const range = returnRange({ id: environment, options: {} }, { maxSteps: 1000 });
   return {
-    centre,
-    interval: clipped(interval95([{ values, hidden: hiddenIn(values, range) }]), range, centre),
+    center,
+    interval: clipped(interval95([{ values, hidden: hiddenIn(values, range) }]), range, center),
   };
 }
 
 function reached(environment: string, own: readonly (ModelRun | Search)[]): string {
-  const arms = [...groupedBy(own, ({ by }) => by)].map(([by, runs]) => ({
+  const arms = [...groupBy(own, ({ by }) => by)].map(([by, runs]) => ({
     label: labels[by],
     runs: runs.length,
     at: budgets.map((proposals) => estimate(environment, chosen(runs, proposals))),
@@ -85,16 +85,16 @@ function reached(environment: string, own: readonly (ModelRun | Search)[]): stri
     x: { title: 'proposals after 20 random policies', at: budgets, scale: 'logarithmic' },
     series: sorted.map(({ at, label }) => ({
       label,
-      values: at.map(({ centre }) => centre),
-      intervals: at.map(({ centre, interval }) => interval ?? ([centre, centre] as const)),
+      values: at.map(({ center }) => center),
+      intervals: at.map(({ center, interval }) => interval ?? ([center, center] as const)),
     })),
   });
   const cells = sorted.map(({ at, label, runs }) => [
     `${label}, ${runs} runs`,
-    ...at.map(({ centre, interval }) =>
+    ...at.map(({ center, interval }) =>
       interval === null
-        ? number(centre)
-        : `${number(centre)} [${interval.map((end) => number(end)).join(', ')}]`,
+        ? number(center)
+        : `${number(center)} [${interval.map((end) => number(end)).join(', ')}]`,
     ),
   ]);
   return `![${environment}: best policy so far](../pictures/${picture})\n\n${tableOf(['proposals', ...budgets.map(String)], cells)}`;
@@ -156,7 +156,7 @@ function runsOf(environment: string, runs: readonly ModelRun[]): string {
 }
 
 let figures = '';
-for (const [environment, own] of groupedBy(rows, (row) => row.environment)) {
+for (const [environment, own] of groupBy(rows, (row) => row.environment)) {
   figures += `### ${environment}\n\n${reached(environment, own)}\n${runsOf(environment, own.filter(isModel))}\n`;
 }
 publish('docs/results/large-model.md', figures + relayFigures());

@@ -8,7 +8,7 @@ import type { Arm } from '../../finetune/evaluate/arms.js';
 import { evaluate } from '../../finetune/evaluate/evaluate.js';
 import type { EvaluatedRun } from '../../finetune/evaluate/evaluation.js';
 import { evaluationTables } from '../../finetune/evaluate/tables.js';
-import { groupedBy } from '../../src/base/grouped.js';
+import { groupBy } from '../../src/base/grouped.js';
 import { packageRoot } from '../../src/base/package.js';
 import { plural } from '../../src/base/text/numbers.js';
 import { loadConfig } from '../../src/config/load.js';
@@ -28,8 +28,8 @@ const configOf = (name: string) =>
   loadConfig({ file: join(packageRoot(), 'examples', 'real-model', 'tasks', `${name}.yaml`) }).config;
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
-for (const [model, rows] of groupedBy(readRows<Row>('own-logs'), (row) => row.model)) {
-  const experiments = [...groupedBy(rows, ({ experiment }) => experiment)];
+for (const [model, rows] of groupBy(readRows<Row>('own-logs'), (row) => row.model)) {
+  const experiments = [...groupBy(rows, ({ experiment }) => experiment)];
   const seeds = [...new Set(rows.map(({ seed }) => seed))];
   const evaluation = evaluate(
     {

@@ -2,7 +2,7 @@
  * Computes the figures of docs/results/programs.md: programs by language models, compared with parameters and baselines.
  * Run: npx tsx scripts/figures/programs.ts [--page]
  */
-import { groupedBy } from '../../src/base/grouped.js';
+import { groupBy } from '../../src/base/grouped.js';
 import { type Interval, interval95 } from '../../src/statistics/bootstrap.js';
 import { ascending, mean, quantile, sum } from '../../src/statistics/descriptive.js';
 import { signFlipTest } from '../../src/statistics/tests.js';
@@ -84,7 +84,7 @@ const byTask = <T extends { readonly task: string }>(
   items: readonly T[],
   of: (item: T) => number | undefined,
 ) =>
-  [...groupedBy(items, ({ task }) => task).values()]
+  [...groupBy(items, ({ task }) => task).values()]
     .map((own) => own.flatMap((item) => of(item) ?? []))
     .filter((values) => values.length > 0);
 

@@ -2,7 +2,7 @@
  * Computes the figures of the README's findings from the rows behind the pages that it links.
  * Run: npm run figures -- --page
  */
-import { groupedBy } from '../../src/base/grouped.js';
+import { groupBy } from '../../src/base/grouped.js';
 import { mean, sum } from '../../src/statistics/descriptive.js';
 import { chosen, isModel, number, percent, repeatShare, rows } from './large-model.js';
 import { evaluatedBy, reachedByRelay } from './relay.js';
@@ -69,7 +69,7 @@ const evaluated = `${sum(replies.map((row) => row.evaluated))} of ${sum(replies.
 
 /** Shares of unusable replies of the arms that write programs, ascending. */
 const unusable = [
-  ...groupedBy(
+  ...groupBy(
     readRows<Programs>('programs').filter(({ with: model, arm }) => model !== '-' && arm !== 'parameters'),
     ({ with: model, arm }) => `${model} ${arm}`,
   ).values(),

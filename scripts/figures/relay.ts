@@ -1,6 +1,6 @@
 /** Figures of docs/results/large-model.md: a search that continues from a model's first proposals. */
 
-import { groupedBy } from '../../src/base/grouped.js';
+import { groupBy } from '../../src/base/grouped.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { type Interval, mean95 } from '../../src/statistics/bootstrap.js';
 import { mean, sum } from '../../src/statistics/descriptive.js';
@@ -46,7 +46,7 @@ const searches = { gp: 'Gaussian process', 'cma-es': 'CMA-ES', 'hill-climb': 'hi
 /** The same evaluations may be in two rows, of a search to 100 and of one to 200. */
 function armOf(rows: readonly Row[], at: number): Arm {
   const by = rows.some(({ run, seed }) => run > 0 && run !== seed) ? 'run' : 'seed';
-  const units = groupedBy(
+  const units = groupBy(
     rows.filter((row) => row.at.includes(at)),
     (row) => row[by],
   );
@@ -60,10 +60,10 @@ function armOf(rows: readonly Row[], at: number): Arm {
 const shown = (value: number, range: Interval) => number(value, range[1] <= 1 && range[0] >= -1 ? 3 : 1);
 
 /** A figure with its 95% interval; empty without values. */
-const cell = (centre: number, interval: Interval | null, range: Interval) =>
+const cell = (center: number, interval: Interval | null, range: Interval) =>
   interval === null
-    ? shown(centre, range)
-    : `${shown(centre, range)} [${interval.map((end) => shown(end, range)).join(', ')}]`;
+    ? shown(center, range)
+    : `${shown(center, range)} [${interval.map((end) => shown(end, range)).join(', ')}]`;
 
 /** Mean of an arm; empty if there are no rows. */
 function meanOf({ values }: Arm, range: Interval): string {
@@ -130,7 +130,7 @@ function ofRecord(environment: string, rows: readonly Row[]): string {
 function ofModels(rows: readonly Row[]): string {
   const models = [...new Set(rows.map(({ by }) => by))].filter((by) => by !== 'random policies');
   const lines = models.flatMap((model) =>
-    [...groupedBy(rows, ({ environment }) => environment)].flatMap(([environment, all]) => {
+    [...groupBy(rows, ({ environment }) => environment)].flatMap(([environment, all]) => {
       const range = rangeOf(environment);
       const of = (by: string, search: string) =>
         all.filter((row) => row.by === by && row.search === search).map((row) => ({ ...row, run: 0 }));
@@ -184,7 +184,7 @@ export function evaluatedBy(model: string): string {
 }
 
 export function relayFigures(): string {
-  const tasks = [...groupedBy(readRows<Row>('relay'), ({ environment }) => environment)];
+  const tasks = [...groupBy(readRows<Row>('relay'), ({ environment }) => environment)];
   const record = tasks.map(([environment, rows]) => `#### ${environment}\n\n${ofRecord(environment, rows)}`);
   return `### Ask, then search\n\n${record.join('\n')}\n### Small models ask, then search\n\n${ofModels(readRows<Row>('relay-small'))}`;
 }

@@ -2,7 +2,7 @@
  * Computes the figures of docs/results/repeats.md: whether `repeats: behaviour` and rounded scores help.
  * Run: npx tsx scripts/figures/repeats.ts [--page]
  */
-import { groupedBy } from '../../src/base/grouped.js';
+import { groupBy } from '../../src/base/grouped.js';
 import { interval95 } from '../../src/statistics/bootstrap.js';
 import { mean, sum } from '../../src/statistics/descriptive.js';
 import { signFlipTest } from '../../src/statistics/tests.js';
@@ -81,5 +81,5 @@ const header = [
   'calls per proposal',
   'rounded',
 ];
-const groups = groupedBy(readRows<Row>('repeats'), ({ environment, model }) => `${model}|${environment}`);
+const groups = groupBy(readRows<Row>('repeats'), ({ environment, model }) => `${model}|${environment}`);
 publish('docs/results/repeats.md', withBold(tableOf(header, [...groups.values()].map(lineOf)), tested));

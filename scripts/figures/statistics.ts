@@ -1,5 +1,5 @@
 /** Statistics of stored rows: normalised returns, and paired differences over tasks with their uncertainty. */
-import { groupedBy } from '../../src/base/grouped.js';
+import { groupBy } from '../../src/base/grouped.js';
 import { type Interval, interval95 } from '../../src/statistics/bootstrap.js';
 import { ascending, mean, quantile, sum } from '../../src/statistics/descriptive.js';
 import { holmAdjusted, signFlipTest, significance } from '../../src/statistics/tests.js';
@@ -25,7 +25,7 @@ interface Played {
  */
 export const scalesOf = (rows: readonly Played[], budget: number): Readonly<Record<string, Constants>> =>
   Object.fromEntries(
-    [...groupedBy(rows, ({ task }) => task)].map(([task, own]) => {
+    [...groupBy(rows, ({ task }) => task)].map(([task, own]) => {
       const returns = (of: typeof own) => of.map(({ at }) => at[budget]!);
       const low = mean(returns(own.filter(({ arm }) => arm === 'random')));
       return [task, { low, high: quantile(ascending(returns(own)), 0.95) }];

@@ -32,7 +32,7 @@ export function genericAgent(
   return {
     systemPrompt: (objective) => [objective ?? '', reply].filter((text) => text !== '').join('\n'),
     formatObservation: (observation) =>
-      observationSpace.kind === 'text' ? String(observation) : `Observation: ${shown(observation)}`,
+      observationSpace.kind === 'text' ? String(observation) : `Observation: ${observationText(observation)}`,
     extractAction: (reply, now = choices()) => readAction(reply, actionSpace, now, reading),
     choices,
     askAgain,
@@ -51,7 +51,7 @@ function askAgain(choices?: readonly Choice[]): string {
   return `That names no action that is possible now.${named} Reply with the action.`;
 }
 
-export const shown = (observation: Observation): string =>
+export const observationText = (observation: Observation): string =>
   typeof observation === 'object' ? observation.map(short).join(', ') : String(observation);
 
 function actionWords(space: Exclude<Space, { kind: 'text' }>): string {

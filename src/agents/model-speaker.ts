@@ -119,7 +119,7 @@ export function modelSpeaker(
     } else if (refused !== undefined) stopped = { kind: 'limit', limit: refused };
     if (stopped !== undefined) return undefined;
     silent = calls.every((call) => call?.outcome.kind === 'error') ? silent + 1 : 0;
-    if (silent >= patience) throw silence(calls);
+    if (silent >= patience) throw neverAnswered(calls);
     return calls.map((call) => ({ text: call!.completion?.text ?? '' }));
   }
 
@@ -129,7 +129,7 @@ export function modelSpeaker(
   };
 }
 
-function silence(calls: readonly (CallRecord | undefined)[]): ModelError {
+function neverAnswered(calls: readonly (CallRecord | undefined)[]): ModelError {
   const outcome = calls.at(-1)?.outcome;
   const message = outcome?.kind === 'error' ? outcome.message : 'the model gave no answer';
   return new ModelError('server', message, { retries: 0, latencyMs: 0 });

@@ -2,7 +2,7 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { settingsKind } from '../base/settings/schema.js';
-import { overlaid, parseSettings, type Settings, withoutUnknownKeys } from '../base/settings/settings.js';
+import { overlay, parseSettings, type Settings, withoutUnknownKeys } from '../base/settings/settings.js';
 import { nameSchema, withModules } from '../config/config.js';
 import { openConfig } from '../config/file.js';
 import { limitsSchema } from '../config/limits.js';
@@ -10,7 +10,7 @@ import { providerHints } from '../config/providers.js';
 import { type EnvironmentConfig, environmentSchema } from '../environments/settings.js';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
-import { ways } from './reading.js';
+import { answerFormats } from './reading.js';
 import { agentShape, fallbacks } from './settings.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -22,7 +22,7 @@ const policySchema = z
     kind: z.literal('agent').default('agent').describe('A language model that acts'),
     ...agentShape,
     act: z
-      .enum(ways)
+      .enum(answerFormats)
       .default('text')
       .describe(
         'How a reply selects an action. `text`: the last action that a free reply names. `json`: the action in a JSON object. `constrained`, only for local models: tokens that lead to no possible action are masked',
@@ -117,7 +117,7 @@ export function loadPlayConfig(
 ): LoadedPlay {
   const opened = openConfig('agents', file, { cwd });
   const source = asWritten ? withoutUnknownKeys(opened, playKind) : opened;
-  const read = overlaid(playKind, source, overrides);
+  const read = overlay(playKind, source, overrides);
   const parsed = parseSettings(playKind, read.content, read.where);
   const { $schema: _, ...config } = read.absolute(parsed, asWritten ? undefined : source.folder, cwd);
   const { environment } = config;

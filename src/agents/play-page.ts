@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { replaceFile } from '../base/files/files.js';
 import { readOwnText } from '../base/files/regular-file.js';
-import { groupedBy } from '../base/grouped.js';
+import { groupBy } from '../base/grouped.js';
 import type { Content } from '../base/text/content.js';
 import { html, preformatted } from '../base/text/html.js';
 import {
@@ -112,7 +112,7 @@ ${versionFacts(manifest)}`;
 }
 
 /** Maximum total length of the transcripts in characters, so that the page opens quickly. */
-const mostCharacters = 4_000_000;
+const maxCharacters = 4_000_000;
 
 export function transcripts(
   games: readonly GameRecord[],
@@ -122,8 +122,8 @@ export function transcripts(
   if (games.length === 0) return html`<p class="empty">No complete games.</p>`;
   const [first] = calls;
   const system = first?.messages[0]?.role === 'system' ? first.messages[0].content : undefined;
-  const byGame = groupedBy(calls, placeOf);
-  let left = mostCharacters;
+  const byGame = groupBy(calls, placeOf);
+  let left = maxCharacters;
   const shown = games.filter((game) => {
     left -= game.turns.reduce((sum, { message, reply = '' }) => sum + message.length + reply.length, 0);
     return left >= 0;

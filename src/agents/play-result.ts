@@ -59,7 +59,7 @@ export function playText(result: PlayResult, cwd: string): string {
     ...(result.won === null ? [] : [`won         ${percent(result.won)}, lost ${percent(result.lost ?? 0)}`]),
     ...(result.meanLength === null
       ? []
-      : [`length      ${formatReturn(result.meanLength)} steps${cut(result.truncated)}`]),
+      : [`length      ${formatReturn(result.meanLength)} steps${cutText(result.truncated)}`]),
     ...(result.unclear ? [`unclear     ${percent(result.unclear)} of the replies named no action`] : []),
     ...(usage.calls === 0 ? [] : [`usage       ${formatUsage(usage)}`]),
     ...(caps ? [`limits      ${formatCaps(caps)}`] : []),
@@ -85,7 +85,7 @@ const ofMost = (most: number | null) => (most === null ? '' : ` of ${formatRetur
 
 export const percent = (share: number): string => `${Number((100 * share).toFixed(1))} %`;
 
-const cut = (count: number) => (count === 0 ? '' : `, ${plural(count, 'game')} cut off by a step limit`);
+const cutText = (count: number) => (count === 0 ? '' : `, ${plural(count, 'game')} cut off by a step limit`);
 
 export interface PlayFigures {
   readonly games: number;

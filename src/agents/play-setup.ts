@@ -136,11 +136,11 @@ async function openModel(
   return { ...createModel(model, env, waitOnClock, cassette), choosesTexts: true };
 }
 
-/** By default, the batch of a local model holds all concurrent games, up to `mostInBatch`. */
+/** By default, the batch of a local model holds all concurrent games, up to `maxInBatch`. */
 const withBatch = (model: PlayModelConfig, parallel: number): PlayModelConfig =>
-  model.provider === 'local' ? { ...model, batch: model.batch ?? Math.min(parallel, mostInBatch) } : model;
+  model.provider === 'local' ? { ...model, batch: model.batch ?? Math.min(parallel, maxInBatch) } : model;
 
-const mostInBatch = 64;
+const maxInBatch = 64;
 
 export function callsAtOnce({ model, parallel }: PlayConfig): number {
   if (model === undefined) return 1;

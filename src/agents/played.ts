@@ -2,7 +2,7 @@
 import type { CommandContext } from '../base/context.js';
 import { UserError, unlessRefused } from '../base/errors.js';
 import { formatReturn, plural } from '../base/text/numbers.js';
-import { fitted } from '../base/text/width.js';
+import { fitText } from '../base/text/width.js';
 import type { GameRecord } from '../runs/events.js';
 import { openLogs, readManifest } from '../runs/reader.js';
 import { actionText, ending } from './play-page.js';
@@ -23,7 +23,7 @@ export function shownPlay(
 ): string {
   if (number === undefined) {
     const result = playResult(path, cwd);
-    return json ? JSON.stringify(result) : fitted(playText(result, cwd), columns);
+    return json ? JSON.stringify(result) : fitText(playText(result, cwd), columns);
   }
   const games = gamesOf(openLogs(path, true));
   const game = games[number - 1];

@@ -13,7 +13,7 @@ import { environmentDescription } from '../prompting/templates/description.js';
 import { loadTemplates } from '../prompting/templates/rendering.js';
 import { fileOfSet, isFolder } from '../prompting/templates/template-files.js';
 import { samplesOf } from '../prompting/templates/variables.js';
-import { type Agent, genericAgent, shown } from './agent.js';
+import { type Agent, genericAgent, observationText } from './agent.js';
 import { type Choice, listedChoices, type Reading, readAction } from './reading.js';
 import { type EnvironmentView, environmentSets, viewOf } from './views.js';
 
@@ -65,7 +65,7 @@ export function openAgent(given: AgentOptions): PromptedAgent {
     formatObservation: (observation, { choices: now, info, steps, reward }) =>
       templates.observation({
         ...common,
-        observation: shown(observation),
+        observation: observationText(observation),
         step: steps + 1,
         first: steps === 0,
         stepLimit,

@@ -8,7 +8,7 @@ import { answerText } from '../models/answer-text.js';
 export type Reading = 'text' | 'json';
 
 /** Answer formats, which determine how replies are parsed. A `constrained` reply can only be a listed action. */
-export const ways = ['text', 'json', 'constrained'] as const;
+export const answerFormats = ['text', 'json', 'constrained'] as const;
 
 export const readingOf = (act: string): Reading => (act === 'json' ? act : 'text');
 
@@ -51,7 +51,7 @@ const lastLine = (reply: string): string | undefined =>
     .findLast((line) => line !== '');
 
 /** Normalises case and word separators. */
-const plain = (text: string) =>
+const normalize = (text: string) =>
   text
     .toLowerCase()
     .replaceAll(/[\s_-]+/g, ' ')
@@ -59,11 +59,11 @@ const plain = (text: string) =>
 
 /** The choice mentioned last in the reply, as a separate phrase; if two end together, the longer one. */
 function lastChoice(reply: string, choices: readonly Choice[]): Action | undefined {
-  const text = plain(reply);
+  const text = normalize(reply);
   let found: { readonly action: Action; readonly length: number; readonly end: number } | undefined;
   for (const { text: words, action } of choices) {
-    const { length } = plain(words);
-    const end = lastEnd(text, plain(words));
+    const { length } = normalize(words);
+    const end = lastEnd(text, normalize(words));
     if (end === undefined) continue;
     const isLater = found === undefined || end > found.end;
     if (isLater || (end === found?.end && length > found.length)) found = { action, length, end };
@@ -89,7 +89,7 @@ const actionMember = /"action"\s*:\s*("(?:[^"\\]|\\.)*"|\[[^[\]]*\]|-?\d[\d.eE+-
 function jsonAction(reply: string, space: Space, choices: readonly Choice[] | undefined): Action | undefined {
   const value = jsonIn([...reply.matchAll(actionMember)].at(-1)?.[1] ?? '');
   if (typeof value === 'string') {
-    const named = choices?.find(({ text }) => plain(text) === plain(value));
+    const named = choices?.find(({ text }) => normalize(text) === normalize(value));
     if (named !== undefined) return named.action;
     if (space.kind === 'text') return choices === undefined && value.trim() !== '' ? value.trim() : undefined;
     const asNumber = value.trim() === '' ? Number.NaN : Number(value);
@@ -109,7 +109,7 @@ export interface Choice {
 }
 
 /** Maximum number of tuple actions to list. */
-const mostCombinations = 1000;
+const maxCombinations = 1000;
 
 /** A space's actions, named by `words` or numbers, or a text world's commands; undefined if they can't be listed. */
 export function listedChoices(
@@ -121,7 +121,7 @@ export function listedChoices(
     case 'discrete':
       return members(space).map((action, i) => ({ text: words?.[i] ?? String(action), action }));
     case 'tuple': {
-      if (space.spaces.reduce((product, { n }) => product * n, 1) > mostCombinations) return undefined;
+      if (space.spaces.reduce((product, { n }) => product * n, 1) > maxCombinations) return undefined;
       const combined = space.spaces.reduce<readonly (readonly number[])[]>(
         (found, part) => found.flatMap((before) => members(part).map((value) => [...before, value])),
         [[]],

@@ -7,7 +7,7 @@ import { replaceFile } from '../base/files/files.js';
 import { isLocked } from '../base/files/lock.js';
 import { openPage } from '../base/open-page.js';
 import { plural } from '../base/text/numbers.js';
-import { fitted } from '../base/text/width.js';
+import { fitText } from '../base/text/width.js';
 import { withListPrice } from '../models/hosted/prices.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
 import { limitField, limitText } from '../runs/calls.js';
@@ -20,7 +20,7 @@ import { readManifest, runFiles } from '../runs/reader.js';
 import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
 import type { ScheduleArguments } from '../studies/plan.js';
 import { finishLeft } from '../studies/resume.js';
-import { located } from '../studies/run.js';
+import { withLocations } from '../studies/run.js';
 import { createDisplay } from '../studies/run-progress.js';
 import { loadPlayConfig, playYaml } from './play-config.js';
 import { playInDirectory } from './play-games.js';
@@ -43,7 +43,7 @@ export async function playConfig(
 ): Promise<number> {
   const loaded = loadPlayConfig(args.config, args.overrides, context.cwd);
   for (const note of loaded.notes) context.note(note);
-  return located(loaded, async () => {
+  return withLocations(loaded, async () => {
     const { model } = loaded.config;
     const config = { ...loaded.config, ...(model && { model: withListPrice(model, context.env) }) };
     const setup = await setUpPlay(config, context.env);
@@ -86,7 +86,7 @@ export async function resumePlay(
         : `to play more games, run policyloop resume ${path} episodes=${2 * iterations.done}`,
     });
   }
-  return located(loaded, async () => {
+  return withLocations(loaded, async () => {
     const setup = await setUpPlay(loaded.config, context.env);
     requireSame(setup, manifest, file);
     await openModel(setup, context);
@@ -97,7 +97,7 @@ export async function resumePlay(
 }
 
 /** Maximum prompt length to announce to a server, in tokens, unless `policy.historyTokens` is set. */
-const mostExpected = 16_384;
+const maxExpectedTokens = 16_384;
 
 async function openModel(setup: PlaySetup, { note }: CommandContext): Promise<void> {
   const { agent, arena, config, model, starts } = setup;
@@ -108,8 +108,8 @@ async function openModel(setup: PlaySetup, { note }: CommandContext): Promise<vo
     const message = agent.formatObservation(observation!, { choices: agent.choices(info), info, steps: 0 });
     const turns = 1 + Math.min(config.policy.history, config.maxSteps);
     const tokens = (text: string) => estimatePromptTokens([{ content: text }]);
-    const whole = tokens(agent.systemPrompt()) + 2 * turns * tokens(message);
-    model.expect(config.policy.historyTokens ?? Math.min(whole, mostExpected));
+    const fullPrompt = tokens(agent.systemPrompt()) + 2 * turns * tokens(message);
+    model.expect(config.policy.historyTokens ?? Math.min(fullPrompt, maxExpectedTokens));
   }
   const description = await model.open?.();
   if (description !== undefined) note(description);
@@ -141,7 +141,7 @@ async function report(
 ): Promise<number> {
   const page = writePlayPage(path);
   const result = playResult(path, context.cwd);
-  context.print(json ? JSON.stringify(result) : fitted(playText(result, context.cwd), context.columns));
+  context.print(json ? JSON.stringify(result) : fitText(playText(result, context.cwd), context.columns));
   if (open) await openPage(page, context);
   return exitCodeOf(result.status);
 }

@@ -45,14 +45,14 @@ export function messagesOf({
     ...(system === '' ? [] : [{ role: 'system', content: system } as const]),
     ...before.flatMap((exchange): ChatMessage[] => [
       { role: 'user', content: exchange.message },
-      { role: 'assistant', content: quoted(exchange.reply.text) },
+      { role: 'assistant', content: quoteReply(exchange.reply.text) },
     ]),
     { role: 'user', content: message },
   ];
 }
 
 /** A reply as quoted in later turns: without its thinking, and never empty, because some servers reject empty messages. */
-function quoted(reply: string): string {
+function quoteReply(reply: string): string {
   const answer = answerText(reply).text.trim();
   return answer === '' ? '(no text)' : answer;
 }

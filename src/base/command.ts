@@ -133,7 +133,7 @@ export const trainingOptions = <T>(y: Argv<T>) =>
     .option('json', { ...flag, describe: 'Print events as JSON lines; the last line is the result' });
 
 /** Splits `--ignore-keys a,b` into a list; undefined if the option is omitted. */
-export const listed = (text: string | undefined): readonly string[] | undefined =>
+export const splitList = (text: string | undefined): readonly string[] | undefined =>
   text?.split(',').map((part) => part.trim());
 
 /** `--workers 2` is short for `evaluation.workers=2`. */

@@ -1,4 +1,4 @@
-import { harmlessLines } from './terminal-text.js';
+import { safeLines } from './terminal-text.js';
 
 /**
  * What an environment or module did wrong. `raised`: threw an error; `timeout`: didn't answer in time; `invalid`:
@@ -15,7 +15,7 @@ export class EnvironmentError extends Error {
   readonly kind: EnvironmentFailure;
 
   constructor(kind: EnvironmentFailure, message: string) {
-    super(harmlessLines(message));
+    super(safeLines(message));
     this.kind = kind;
   }
 }

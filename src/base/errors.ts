@@ -1,17 +1,17 @@
 import { distance } from 'fastest-levenshtein';
-import { harmless, harmlessLine, harmlessLines } from './terminal-text.js';
+import { safeLine, safeLines, safeText } from './terminal-text.js';
 
-const hidden = '[redacted]';
+const mask = '[redacted]';
 
-const shortestSecret = 4;
+const minSecretLength = 4;
 
 /** Hides the given secrets, credentials and query values in URLs, and anything that looks like a key. */
 export function redact(text: string, secrets: readonly string[]): string {
-  return redactAddresses(hideSecrets(text, secrets, true)).replaceAll(/\b(sk|gsk|hf)[-_][\w-]{8,}/g, hidden);
+  return redactAddresses(hideSecrets(text, secrets, true)).replaceAll(/\b(sk|gsk|hf)[-_][\w-]{8,}/g, mask);
 }
 
 /** Values after a secret's name and `=` or `:`, common key formats, and credentials in URLs without a scheme. */
-const exposed = [
+const secretPatterns = [
   /(?<=(?:api[_-]?key|secret|passw(?:or)?d|access[_-]?token|auth[_-]?token|authorization)=)(?!…)[^\s"'`&]+/gi,
   /(?<=[{,]\s{0,40}['"]?\w{0,40}(?:api[_-]?key|secret|passw(?:or)?d|token)['"]?:\s{0,40})[^\s,}]+/gi,
   /\b(?:sk|gsk|hf)[-_](?=[\w-]{0,200}\d)[\w-]{12,}/g,
@@ -22,16 +22,16 @@ const exposed = [
 export function redactAddresses(text: string): string {
   const safe = text
     // A password can contain spaces.
-    .replaceAll(/(?<=:\/\/)[^/?#\n"']*@/g, `${hidden}@`)
+    .replaceAll(/(?<=:\/\/)[^/?#\n"']*@/g, `${mask}@`)
     .replaceAll(/(?<=:\/\/)[^\s"']+/g, (rest) => {
       const afterLogin = rest.slice(Math.max(0, rest.lastIndexOf('@')));
       const [place, ...query] = afterLogin.split('?');
       return [
-        afterLogin === rest ? place! : hidden + place!,
-        ...query.map((part) => part.replaceAll(/=[^&]*/g, `=${hidden}`)),
+        afterLogin === rest ? place! : mask + place!,
+        ...query.map((part) => part.replaceAll(/=[^&]*/g, `=${mask}`)),
       ].join('?');
     });
-  return exposed.reduce((shown, pattern) => shown.replaceAll(pattern, hidden), safe);
+  return secretPatterns.reduce((shown, pattern) => shown.replaceAll(pattern, mask), safe);
 }
 
 /**
@@ -43,10 +43,10 @@ export function hideSecrets(text: string, secrets: readonly string[], cut = fals
   // Longest first, because one secret may contain another.
   for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
     // Shorter values occur in many words and numbers, so don't hide them.
-    if (secret.length < shortestSecret) continue;
-    safe = safe.replaceAll(secret, hidden).replaceAll(encodeURIComponent(secret), hidden);
+    if (secret.length < minSecretLength) continue;
+    safe = safe.replaceAll(secret, mask).replaceAll(encodeURIComponent(secret), mask);
     for (let length = secret.length - 1; cut && length >= 4; length--) {
-      safe = safe.replaceAll(`${secret.slice(0, length)}…`, `${hidden}…`);
+      safe = safe.replaceAll(`${secret.slice(0, length)}…`, `${mask}…`);
     }
   }
   return safe;
@@ -112,19 +112,19 @@ function isList(problems: Problem | readonly Problem[]): problems is readonly Pr
 export function formatProblem(problem: Problem): string {
   const place = [problem.file, problem.line, problem.column].filter((part) => part !== undefined).join(':');
   const field = problem.field === undefined ? '' : `${problem.field}: `;
-  const lines = [`${place === '' ? '' : `${place}: `}${field}${harmlessLines(problem.message)}`];
-  if (problem.value !== undefined) lines.push(`  got: ${shorten(printed(problem.value))}`);
+  const lines = [`${place === '' ? '' : `${place}: `}${field}${safeLines(problem.message)}`];
+  if (problem.value !== undefined) lines.push(`  got: ${shorten(printValue(problem.value))}`);
   if (problem.alternatives !== undefined && problem.alternatives.length > 0) {
     lines.push(
-      `  ${problem.alternatives.length === 1 ? 'expected' : 'one of'}: ${shorten(problem.alternatives.map(harmlessLine).join(', '), 400)}`,
+      `  ${problem.alternatives.length === 1 ? 'expected' : 'one of'}: ${shorten(problem.alternatives.map(safeLine).join(', '), 400)}`,
     );
   }
   if (problem.hint !== undefined) lines.push(`  hint: ${problem.hint}`);
-  return harmless(lines.join('\n'));
+  return safeText(lines.join('\n'));
 }
 
 /** The value as JSON, if possible. */
-function printed(value: unknown): string {
+function printValue(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
   try {
     return (

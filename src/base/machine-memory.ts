@@ -10,9 +10,9 @@ export interface MachineMemory {
 
 /** Memory of this machine, or of the container if its limit is lower. */
 export function machineMemory(): MachineMemory {
-  const whole = totalmem();
+  const installed = totalmem();
   const limit = process.constrainedMemory();
-  if (!(limit > 0 && limit < whole)) return { total: whole, free: process.availableMemory() };
+  if (!(limit > 0 && limit < installed)) return { total: installed, free: process.availableMemory() };
   // A container counts cached files as used memory, but the system frees them on demand.
   return { total: limit, free: Math.min(limit, process.availableMemory() + cachedFiles()) };
 }

@@ -9,16 +9,16 @@ const unsafe = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\u
 const shown = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** Escapes unsafe characters. JSON stays equivalent, because they can occur only inside its strings. */
-export function harmless(text: string): string {
+export function safeText(text: string): string {
   return text.replaceAll('\r\n', '\n').replaceAll(unsafe, shown);
 }
 
 /** Like `harmless`, but indents all lines except the first, so they can't pass for policyloop's own output. */
-export const harmlessLines = (text: string): string => harmless(text).replaceAll(/\n(?! )/g, '\n  ');
+export const safeLines = (text: string): string => safeText(text).replaceAll(/\n(?! )/g, '\n  ');
 
 /** Like `harmless`, but on one line. */
-export const harmlessLine = (text: string): string =>
-  harmless(text.trim()).replaceAll(/\s+/g, (run) => (run.includes('\n') ? ' ' : run));
+export const safeLine = (text: string): string =>
+  safeText(text.trim()).replaceAll(/\s+/g, (run) => (run.includes('\n') ? ' ' : run));
 
 const escapeCharacter = '\u001b';
 /** The styles that policyloop uses: bold, dim, red, green, yellow, and their resets. */
@@ -28,6 +28,6 @@ const styles = new RegExp(`(${escapeCharacter}\\[(?:0|1|2|22|31|32|33|39)m)`);
 export function forStream(text: string, isStyled: boolean): string {
   return text
     .split(styles)
-    .map((part, i) => (i % 2 === 0 ? harmless(part) : isStyled ? part : ''))
+    .map((part, i) => (i % 2 === 0 ? safeText(part) : isStyled ? part : ''))
     .join('');
 }

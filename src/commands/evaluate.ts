@@ -4,7 +4,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import { apart, formatInterval, formatReturn, plural } from '../base/text/numbers.js';
+import { distinct, formatInterval, formatReturn, plural } from '../base/text/numbers.js';
 
 export const options = (y: Argv) =>
   y
@@ -48,7 +48,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
     return 0;
   }
   const { ci95, episodes, iqm, iteration, max, mean, meanLength, min, standardDeviation } = figures;
-  const asText = apart([mean, min, max, iqm]);
+  const asText = distinct([mean, min, max, iqm]);
   context.print(
     [
       `${environment}, ${iteration === null ? args.run : `policy of ${iteration === 0 ? 'the warm-up' : `iteration ${iteration}`}`}, ${plural(episodes, 'episode')}`,

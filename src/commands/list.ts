@@ -1,7 +1,7 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount, shownPath } from '../base/context.js';
-import { groupedBy } from '../base/grouped.js';
+import { groupBy } from '../base/grouped.js';
 import type { Item } from '../runs/listing/item.js';
 import type { Manifest } from '../runs/manifest.js';
 import type { TrainingFigures } from '../runs/training/text.js';
@@ -38,7 +38,7 @@ type Listed = { readonly number: number; readonly tags: readonly string[] } & (
 );
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
-  const { askedIn, isStudy, linesOf, listTable, selected } = await import('../runs/listing/listing.js');
+  const { askedIn, isStudy, linesOf, listTable, selectPlaces } = await import('../runs/listing/listing.js');
   const { trainingFigures, trainingTable } = await import('../runs/training/text.js');
   const { configKeys, withSettings } = await import('../view/run-data.js');
   const { columns, cwd, note, print } = context;
@@ -62,12 +62,12 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
     line.places.map((place) => ({ ...place, item: withSettings(place, place.item, asked), line })),
   );
   const keys = asked.length === 0 ? [] : configKeys(all).keys;
-  const runs = selected(
+  const runs = selectPlaces(
     all.filter(({ summary }) => summary),
     selection,
     keys,
   );
-  const trainings = selected(
+  const trainings = selectPlaces(
     all.filter(({ training }) => training),
     selection,
     keys,
@@ -90,7 +90,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
       note(`no runs in ${args.runsDir}; create one with policyloop run quickstart`);
     return 0;
   }
-  const shown = [...groupedBy(runs, ({ line }) => line)].map(([line, places]) => ({ ...line, places }));
+  const shown = [...groupBy(runs, ({ line }) => line)].map(([line, places]) => ({ ...line, places }));
   const trained = trainings.map(({ line, training }) => ({ ...training!, number: line.number }));
   const tables = [
     ...(shown.length > 0 ? [listTable(shown, columns)] : []),

@@ -56,7 +56,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     });
   const { readShownRun } = await import('../runs/open-run.js');
   const { runFigures, runText } = await import('../web/report/run-text.js');
-  const { fitted } = await import('../base/text/width.js');
+  const { fitText: fitted } = await import('../base/text/width.js');
   const iteration = requireCount('--iteration', args.iteration, 0);
   const candidate = requireCount('--candidate', args.candidate, 1);
   const run = await readShownRun(named.path);
@@ -85,7 +85,7 @@ async function showTraining(
 ): Promise<number> {
   const { readTraining } = await import('../runs/training/trainings.js');
   const { trainingFigures, trainingText } = await import('../runs/training/text.js');
-  const { fitted } = await import('../base/text/width.js');
+  const { fitText: fitted } = await import('../base/text/width.js');
   const facts = readTraining(path);
   print(json ? JSON.stringify(trainingFigures(facts, cwd)) : fitted(trainingText(facts, cwd), columns));
   return 0;

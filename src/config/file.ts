@@ -174,11 +174,11 @@ export function bundledConfigs(kind: ConfigKindName = 'experiment'): readonly st
     .sort();
 }
 
-const largestBytes = 1_000_000;
+const maxBytes = 1_000_000;
 
 const readConfigFile = (path: string): string =>
   statSync(path).isDirectory()
     ? readFileSync(path, 'utf8')
-    : readRegularFile(path, largestBytes).toString('utf8');
+    : readRegularFile(path, maxBytes).toString('utf8');
 
 const stemOf = (path: string) => basename(path, extname(path));

@@ -4,7 +4,7 @@ import { type Problem, UserError } from '../base/errors.js';
 import { oneScreen, type Path, wrongKeyHint } from '../base/settings/issues.js';
 import { isMapping, type SettingsKind, valueAt } from '../base/settings/schema.js';
 import {
-  overlaid,
+  overlay,
   parseSettings,
   type SettingsSource,
   type Where,
@@ -70,14 +70,11 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const { imported, ...original } = isForeignConfig(source.content)
     ? importedContent(source.content, source)
     : { ...source, imported: undefined };
-  const settings = overlaid(experimentKind, original, overrides);
+  const settings = overlay(experimentKind, original, overrides);
   const { sweep: _sweep, ...alone } = settings.content;
   const content = options.forSweep === true ? alone : settings.content;
   const folder = options.asWritten === true ? undefined : source.folder;
-  const config = withModulesFolder(
-    settings.absolute(validated(content, settings.where), folder, cwd),
-    folder,
-  );
+  const config = withModulesFolder(settings.absolute(validate(content, settings.where), folder, cwd), folder);
   const replacement = replacementFor(config.environment.id);
   const notes = [...settings.notes, ...(replacement === undefined ? [] : [replacement.note])];
   return {
@@ -108,7 +105,7 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
   const section = source.content[name];
   const texts = (options.overrides ?? []).filter((text) => /^\w+/.exec(text)?.[0] === name);
   const own = { ...source, content: section === undefined ? {} : { [name]: section } };
-  const { absolute, content, where } = overlaid(kind, own, texts);
+  const { absolute, content, where } = overlay(kind, own, texts);
   if (content[name] === undefined) return undefined;
   return absolute(parseSettings(kind, content, where), source.folder, options.cwd ?? '');
 }
@@ -171,7 +168,7 @@ function importedContent(theirs: TheirConfig, source: SettingsSource) {
  * @throws UserError listing the problems
  */
 export function parseConfig(input: unknown, cwd?: string): Config {
-  const config = validated(isMapping(input) ? withModules(input) : input);
+  const config = validate(isMapping(input) ? withModules(input) : input);
   return withAbsolutePaths(config, experimentKind.json, () => cwd);
 }
 
@@ -185,7 +182,7 @@ function inSchemaOrder(config: Readonly<Record<string, unknown>>): Record<string
   return Object.fromEntries(sections.map((section) => [section, config[section]]));
 }
 
-function validated(input: unknown, where: Where = () => ({})): Config {
+function validate(input: unknown, where: Where = () => ({})): Config {
   refuseOtherPolicies(input, where);
   if (isMapping(input)) refuseManyRuns(input, where);
   const config = resolveConfig(parseSettings(experimentKind, input, where));

@@ -24,14 +24,14 @@ const vendor = /^(?:claude|deepseek|gemini|gpt|grok|mistral)|(?<=^[^/:]{0,200}):
 
 const plain = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
-interface Wrong {
+interface WrongProvider {
   readonly input?: unknown;
   /** The known providers, if only the provider is wrong. */
   readonly options?: unknown;
 }
 
 /** Says what to write for a provider, or for text such as `anthropic/claude-sonnet-4-5` instead of a section. */
-function hintFor({ input, options }: Wrong): string | undefined {
+function hintFor({ input, options }: WrongProvider): string | undefined {
   const { provider: text, name } = isMapping(input) ? input : { provider: input, name: undefined };
   if (typeof text !== 'string' || isModulePath(text)) return undefined;
   const [provider = '', ...rest] = text.split('/');

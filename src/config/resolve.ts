@@ -27,7 +27,7 @@ export interface Facts {
 
 /** @param config with its models resolved. A resolved config is returned with the same settings. */
 export const resolve = (config: Config, facts: Facts): ResolvedConfig =>
-  frozen({
+  freeze({
     ...config,
     policy: config.policy ?? defaultPolicy(facts.environment),
     memory: memoryOf(config, facts),
@@ -35,9 +35,9 @@ export const resolve = (config: Config, facts: Facts): ResolvedConfig =>
     repeats: config.policy?.kind === 'program' ? 'behaviour' : (config.repeats ?? 'parameters'),
   });
 
-function frozen<T>(value: T): T {
+function freeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  Object.values(value).forEach(frozen);
+  Object.values(value).forEach(freeze);
   return Object.freeze(value);
 }
 
@@ -53,7 +53,7 @@ function memoryOf(config: Config, { context, recorded }: Facts): MemoryConfig {
   const which: Partial<Config['memory']> = policy?.kind === 'program' ? { ...shown, ...memory } : memory;
   // In the order of the schema, so that a resumed run writes the same config.
   return {
-    ...stated(which, ['best', 'recent']),
+    ...pickDefined(which, ['best', 'recent']),
     tokens: memory.tokens ?? recorded?.memory.tokens ?? tokens,
     trajectories,
     rows,
@@ -74,18 +74,18 @@ export const historyWithin = (context: number): number => Math.min(historyTokens
  * @throws UserError if a local model doesn't exist
  */
 export function resolveModels(config: Config, env: Readonly<Record<string, string | undefined>>): Config {
-  const whole = <Model extends { readonly provider: string }>(one: Model): Model =>
+  const resolveOne = <Model extends { readonly provider: string }>(one: Model): Model =>
     isLocal(one) ? withLocalDefaults(one) : withListPrice(one, env);
-  return { ...withStageModels(config, whole), model: withMembers(config.model, whole) };
+  return { ...withStageModels(config, resolveOne), model: withMembers(config.model, resolveOne) };
 }
 
 /** The config of a resumed run: unset settings keep the values that were filled in when the run began. */
 export function withDefaultsOf(was: Config, wanted: Config): Config {
   const { memory, model } = wanted;
   return {
-    ...stated(was, ['policy', 'repeats']),
+    ...pickDefined(was, ['policy', 'repeats']),
     ...withStageModels(wanted, (own, name) => filledInAs(was[name]?.model, own)),
-    memory: { ...stated(was.memory, ['tokens', 'best', 'recent']), ...memory },
+    memory: { ...pickDefined(was.memory, ['tokens', 'best', 'recent']), ...memory },
     model: withMembers(model, (own, i) => filledInAs(sectionIn(was.model, i), own)),
   };
 }
@@ -108,12 +108,12 @@ function filledInAs<Model extends { readonly provider: string }>(
   model: Model,
 ): Model {
   if (was === undefined || was.provider !== model.provider) return model;
-  if (isLocal(was) && isLocal(model)) return { ...stated(was, localKeys), ...model };
+  if (isLocal(was) && isLocal(model)) return { ...pickDefined(was, localKeys), ...model };
   return 'price' in was && was.price !== undefined ? { ...model, price: was.price, ...model } : model;
 }
 
 /** The part of a section with these keys, without undefined values. */
-function stated<Section extends object, Key extends keyof Section>(
+function pickDefined<Section extends object, Key extends keyof Section>(
   section: Section,
   keys: readonly Key[],
 ): Partial<Pick<Section, Key>> {

@@ -26,13 +26,13 @@ export type Role =
 export type Shape =
   /** A path through `points`, `width` wide, with round caps and joins; two points make a capsule. */
   | { readonly kind: 'line'; readonly points: readonly Point[]; readonly width: number; readonly role: Role }
-  | { readonly kind: 'circle'; readonly centre: Point; readonly radius: number; readonly role: Role }
+  | { readonly kind: 'circle'; readonly center: Point; readonly radius: number; readonly role: Role }
   | { readonly kind: 'rectangle'; readonly min: Point; readonly max: Point; readonly role: Role }
   | { readonly kind: 'polygon'; readonly points: readonly Point[]; readonly role: Role }
-  /** Text centred on `centre`; `height` is the font height in coordinate units. */
+  /** Text centred on `center`; `height` is the font height in coordinate units. */
   | {
       readonly kind: 'text';
-      readonly centre: Point;
+      readonly center: Point;
       readonly height: number;
       readonly text: string;
       readonly role: Role;
@@ -52,8 +52,8 @@ export function polyline(points: readonly Point[], width: number, role: Role): S
   return { kind: 'line', points, width, role };
 }
 
-export function circle(centre: Point, radius: number, role: Role): Shape {
-  return { kind: 'circle', centre, radius, role };
+export function circle(center: Point, radius: number, role: Role): Shape {
+  return { kind: 'circle', center, radius, role };
 }
 
 export function rectangle(min: Point, max: Point, role: Role): Shape {
@@ -64,6 +64,6 @@ export function polygon(points: readonly Point[], role: Role): Shape {
   return { kind: 'polygon', points, role };
 }
 
-export function text(content: string, centre: Point, height: number, role: Role): Shape {
-  return { kind: 'text', centre, height, text: content, role };
+export function text(content: string, center: Point, height: number, role: Role): Shape {
+  return { kind: 'text', center, height, text: content, role };
 }

@@ -36,7 +36,7 @@ export class Grid {
     return limited(row + down, this.rows) * this.columns + limited(column + right, this.columns);
   }
 
-  centre(tile: number): Point {
+  center(tile: number): Point {
     const [row, column] = this.#placeOf(tile);
     return [column + 0.5, -row - 0.5];
   }
@@ -48,11 +48,11 @@ export class Grid {
   }
 
   token(tile: number, role: Role, radius = 0.3): Shape {
-    return circle(this.centre(tile), radius, role);
+    return circle(this.center(tile), radius, role);
   }
 
   text(tile: number, content: string, role: Role, height = 0.4): Shape {
-    return text(content, this.centre(tile), height, role);
+    return text(content, this.center(tile), height, role);
   }
 
   #placeOf(tile: number): readonly [row: number, column: number] {

@@ -88,7 +88,7 @@ function seedsOf({ iteration }: BufferEntry, { evaluation }: Config, root: numbe
   return evaluationSeeds(root, evaluation.episodes, fresh);
 }
 
-const largestBytes = 60_000;
+const maxBytes = 60_000;
 
 /** Draws an episode as an SVG. Skips frames until it fits into 60 kB or only two frames are left. */
 export function drawBounded(
@@ -99,7 +99,7 @@ export function drawBounded(
     const drawn = draw(maxFrames);
     const svg = svgAnimation(drawn.animation, width);
     const bytes = Buffer.byteLength(svg);
-    if (bytes <= largestBytes || maxFrames <= 2) return { ...drawn, svg };
-    maxFrames = Math.max(2, Math.floor((maxFrames * 0.95 * largestBytes) / bytes));
+    if (bytes <= maxBytes || maxFrames <= 2) return { ...drawn, svg };
+    maxFrames = Math.max(2, Math.floor((maxFrames * 0.95 * maxBytes) / bytes));
   }
 }

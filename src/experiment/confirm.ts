@@ -52,14 +52,14 @@ export async function confirmBest(
   signal: AbortSignal,
 ): Promise<Confirmation | undefined> {
   try {
-    return await confirmed(experiment, given, signal);
+    return await confirmCandidate(experiment, given, signal);
   } catch (error) {
     if (signal.aborted) return undefined;
     throw error;
   }
 }
 
-async function confirmed(
+async function confirmCandidate(
   experiment: Experiment,
   { candidates, episodes }: ConfirmationConfig,
   signal: AbortSignal,

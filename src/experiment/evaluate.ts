@@ -8,7 +8,7 @@ import { ProgramFault } from '../policies/program/program.js';
 import { remembered } from '../prompting/context/history.js';
 import type { Task } from '../proposers/baseline.js';
 import type { Proposal } from '../proposers/proposer.js';
-import { type EvaluationSetting, isRecorded, type Measured, measure } from '../rollout/evaluation.js';
+import { type EvaluationSetting, isRecorded, type MeasuredPolicy, measure } from '../rollout/evaluation.js';
 import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
 import type { StopReason } from '../runs/events.js';
 import { programFailureText } from '../runs/failure-text.js';
@@ -28,7 +28,7 @@ export async function evaluateCandidate(
   proposal: Proposal,
   abort: AbortSignal,
   stage?: Pick<BufferEntry, 'by' | 'revises'>,
-): Promise<Measured | undefined> {
+): Promise<MeasuredPolicy | undefined> {
   const { config, log, setting, stages } = experiment;
   const { candidate, parameters, tuned } = proposal;
   const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
@@ -59,7 +59,7 @@ export async function evaluateCandidate(
 /** Puts a candidate's evaluation into the buffer and the log; the log keeps only the trajectories that the run records. */
 export function recordCandidate(
   { buffer, log, prompter, setting }: Experiment,
-  { entry, episodes }: Measured,
+  { entry, episodes }: MeasuredPolicy,
 ): void {
   const improved = buffer.best === undefined || entry.score > buffer.best.score;
   const kept = episodes.filter(({ episode }) => isRecorded(episode, setting));

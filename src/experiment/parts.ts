@@ -3,7 +3,7 @@ import type { ParameterVector } from '../policies/policy.js';
 import type { Ledger } from '../proposers/budget.js';
 import type { Proposer, Turn } from '../proposers/proposer.js';
 import type { BehaviorTest } from '../rollout/behavior-test.js';
-import type { EvaluationSetting, Measured } from '../rollout/evaluation.js';
+import type { EvaluationSetting, MeasuredPolicy } from '../rollout/evaluation.js';
 import type { ReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { firstFaults, ProposalTally, RunEvent, StopReason } from '../runs/events.js';
@@ -63,7 +63,7 @@ export interface Stage {
   run(
     experiment: Experiment,
     iteration: number,
-    evaluated: readonly Measured[],
+    evaluated: readonly MeasuredPolicy[],
     stop: StopRequests,
   ): Promise<StopReason | undefined>;
 }

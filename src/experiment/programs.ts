@@ -9,8 +9,8 @@ import type { ProgramLibrary } from '../policies/program/library.js';
 import { ProgramFault } from '../policies/program/program.js';
 import { withConstants } from '../policies/program/source.js';
 import type { ParseFailure } from '../prompting/answer/failure.js';
-import type { By } from '../proposers/proposer.js';
-import { tunedConstants, tuningDue } from '../proposers/tuning.js';
+import type { ProposedBy } from '../proposers/proposer.js';
+import { tuneConstants, tuningDue } from '../proposers/tuning.js';
 import { type BufferEntry, entriesBefore } from '../rollout/replay-buffer.js';
 import type { Experiment } from './parts.js';
 
@@ -22,7 +22,7 @@ export async function programFailure(
   { behavior, setting }: Experiment,
   programs: ProgramLibrary,
   known: readonly BufferEntry[],
-  [parameters, by]: readonly [ParameterVector, By],
+  [parameters, by]: readonly [ParameterVector, ProposedBy],
   seeds: readonly number[],
 ): Promise<ParseFailure | undefined> {
   // Once the search has begun to tune a structure, the model's variants of it count as repeats.
@@ -59,7 +59,7 @@ export function tuningFor(experiment: Experiment, iteration: number, before: num
   return {
     by: tune.by,
     async propose(random: RandomGenerator): Promise<ParameterVector> {
-      const constants = await tunedConstants(tune.by, program.constants, own, random);
+      const constants = await tuneConstants(tune.by, program.constants, own, random);
       return programs.add(withConstants(program, constants));
     },
   };

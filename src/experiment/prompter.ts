@@ -57,9 +57,9 @@ export class Prompter {
     this.#buffer = buffer;
     const encoding = encodingFor(family, config.prompts.set);
     this.#arePrograms = family.description.kind === 'program';
-    const told = { ...parts, family: { ...family, parameters: encoding.spec } };
+    const described = { ...parts, family: { ...family, parameters: encoding.spec } };
     this.#form = answerFormOf(languageModelOf(parts.counted ?? config.model), config.prompts);
-    this.#task = taskContext(told, this.#form);
+    this.#task = taskContext(described, this.#form);
     this.keepTrajectories(recorded.episodes);
     this.#history = createHistory({
       encoding,

@@ -81,9 +81,9 @@ const heatPerAttempt = 0.5;
  * corrections are left.
  */
 function afterRepeat({ model }: Config): ProposalRequest['afterRepeat'] {
-  const reader = languageModelOf(model);
-  if (reader?.provider !== 'local') return undefined;
-  const { temperature = 1 } = reader;
+  const languageModel = languageModelOf(model);
+  if (languageModel?.provider !== 'local') return undefined;
+  const { temperature = 1 } = languageModel;
   return (attempt) => ({ temperature: temperature * (1 + heatPerAttempt * attempt) });
 }
 

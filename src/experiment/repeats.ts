@@ -4,7 +4,7 @@ import { evaluationSeeds } from '../base/random/seeds.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
 import { programsOf } from '../policies/policy.js';
 import type { Check } from '../proposers/proposer.js';
-import type { Earlier } from '../rollout/behavior-test.js';
+import type { Rival } from '../rollout/behavior-test.js';
 import { entriesBefore } from '../rollout/replay-buffer.js';
 import type { Experiment } from './parts.js';
 import { programFailure } from './programs.js';
@@ -33,7 +33,7 @@ export function checkIn(experiment: Experiment, iteration: number): Check | unde
     const failure = programs && (await programFailure(experiment, programs, known, [parameters, by], seeds));
     if (failure !== undefined || by === 'tuning') return failure;
     if (!(await behavior.prepare(known[0], comparedSeeds(experiment)))) return undefined;
-    const others: readonly Earlier[] = [
+    const others: readonly Rival[] = [
       ...(await behavior.similar(parameters, known)),
       ...beside.map((own) => ({ parameters: own, iteration })),
     ];

@@ -65,7 +65,7 @@ export function heldFor(entries: readonly BufferEntry[], target: number, lastIte
   return held;
 }
 
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 /** When to stop waiting for the model; undefined without a time limit. */
 export function deadlineOf(experiment: Experiment) {
@@ -76,7 +76,7 @@ export function deadlineOf(experiment: Experiment) {
   return {
     limit,
     leftMs,
-    signal: AbortSignal.timeout(Math.max(0, Math.min(Math.round(leftMs), longestTimerMs))),
+    signal: AbortSignal.timeout(Math.max(0, Math.min(Math.round(leftMs), maxTimerMs))),
   };
 }
 

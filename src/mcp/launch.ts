@@ -29,13 +29,13 @@ export interface Launched {
   readonly ended: number | null;
 }
 
-type Outside = Pick<CommandContext, 'cwd' | 'env' | 'now'>;
+type LaunchContext = Pick<CommandContext, 'cwd' | 'env' | 'now'>;
 
 /** Starts an experiment in a new directory, named after the config and the time. */
 export async function launchRun(
   { config, overrides }: { readonly config: string; readonly overrides: readonly string[] },
   runsDir: string,
-  outside: Outside,
+  outside: LaunchContext,
 ): Promise<Launched> {
   const path = newRunPath({ runsDir }, config, outside);
   // Other tools accept the run as soon as this file exists.
@@ -51,7 +51,7 @@ export async function launchRun(
 export async function launchResumption(
   { overrides, run }: { readonly run: string; readonly overrides: readonly string[] },
   runsDir: string,
-  outside: Outside,
+  outside: LaunchContext,
 ): Promise<Launched> {
   const path = findRun(run, { cwd: outside.cwd, runsDir });
   const status = () =>
@@ -64,14 +64,14 @@ export async function launchResumption(
 }
 
 /** How long to wait for a run to start, in milliseconds; loading a large model takes time. */
-const longestStart = 60_000;
+const maxStartMs = 60_000;
 
 /** @throws UserError with the output of the process if it fails before the run starts */
 async function launch(
   words: readonly string[],
   path: string,
   isBegun: () => boolean,
-  { cwd, env }: Outside,
+  { cwd, env }: LaunchContext,
 ): Promise<Launched> {
   const folder = mkdtempSync(join(tmpdir(), 'policyloop-'));
   const log = join(folder, 'said');
@@ -96,7 +96,7 @@ async function launch(
     child.on('exit', (status) => {
       code = status ?? 1;
     });
-    for (let waited = 0; waited < longestStart && code === undefined && !isBegun(); waited += 50)
+    for (let waited = 0; waited < maxStartMs && code === undefined && !isBegun(); waited += 50)
       await delay(50);
     if (code !== undefined && code !== 0)
       throw new UserError({

@@ -23,7 +23,7 @@ export interface McpRequest {
 }
 
 /** Maximum length of an answer in bytes; the client's model reads all of it. */
-const longestAnswer = 4 * 2 ** 20;
+const maxAnswerBytes = 4 * 2 ** 20;
 
 /**
  * Serves until the client closes the input or the first signal arrives.
@@ -52,7 +52,7 @@ export async function serveMcp(
             inputSchema: input,
             annotations,
           },
-          (given: unknown) => answered(tool, given as Record<string, unknown>, request, load, context),
+          (given: unknown) => runTool(tool, given as Record<string, unknown>, request, load, context),
         );
       }
       return server;
@@ -91,7 +91,7 @@ interface Answer extends Record<string, unknown> {
 }
 
 /** Runs a tool. Never throws: errors become answers. */
-export async function answered(
+export async function runTool(
   tool: Tool,
   given: Record<string, unknown>,
   request: McpRequest,
@@ -104,7 +104,7 @@ export async function answered(
       ? launch(tool, given, request, context)
       : execute(tool, given, request, load, context));
     const text = JSON.stringify(answer);
-    if (Buffer.byteLength(text) > longestAnswer)
+    if (Buffer.byteLength(text) > maxAnswerBytes)
       throw new UserError({
         message: 'the answer is too long',
         hint: 'request less: set a limit, or choose fewer runs or columns',

@@ -39,7 +39,7 @@ export function answerSchema(
 
 /** Whether a reply has the shape of the answer schema; if it doesn't, the server ignored the schema. */
 export function followsSchema(text: string, { key, labels }: AnswerGrammar): boolean {
-  const answer = parsedObject(text);
+  const answer = parseObject(text);
   const numbers = answer?.[key];
   return (
     Array.isArray(numbers) &&
@@ -50,7 +50,7 @@ export function followsSchema(text: string, { key, labels }: AnswerGrammar): boo
 }
 
 /** The JSON object in a reply, ignoring its thinking; undefined if there is none. */
-export function parsedObject(text: string): Record<string, unknown> | undefined {
+export function parseObject(text: string): Record<string, unknown> | undefined {
   const value = jsonIn(answerText(text).text);
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)

@@ -1,4 +1,4 @@
-import { harmlessLine } from '../base/terminal-text.js';
+import { safeLine } from '../base/terminal-text.js';
 import { smallest } from '../statistics/descriptive.js';
 
 /** Numbers in plain decimal notation, without exponent or plus sign. */
@@ -92,7 +92,7 @@ export const plainSampling: Sampling = { temperature: 1, topP: 1, topK: 0, minP:
 export type SamplingChoice = { readonly [K in keyof Sampling]?: Sampling[K] | undefined };
 
 /** The call's sampling settings, completed by the model's own. */
-export const chosenSampling = (own: SamplingChoice, asked: SamplingChoice = {}): SamplingChoice =>
+export const resolveSampling = (own: SamplingChoice, asked: SamplingChoice = {}): SamplingChoice =>
   Object.fromEntries(samplingKeys.map((key) => [key, asked[key] ?? own[key]]));
 
 /** How a caller follows the attempts of a call. */
@@ -255,7 +255,7 @@ export class ModelError extends Error {
     message: string,
     detail: { retries: number; latencyMs: number; failedTries?: readonly ModelErrorKind[] },
   ) {
-    super(harmlessLine(message));
+    super(safeLine(message));
     this.kind = kind;
     this.retries = detail.retries;
     this.latencyMs = detail.latencyMs;

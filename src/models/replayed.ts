@@ -35,12 +35,12 @@ export function createReplayed(
   { onChange }: Pick<ReplayedConfig, 'onChange'>,
   cassette: Cassette,
 ): LanguageModel {
-  const calls = answers(cassette);
+  const calls = repliesByCall(cassette);
   /** Describes the first prompt that differs, until this has been reported. */
   let warning: string | undefined;
   let changed = false;
 
-  const compare = (call: Answer, messages: readonly ChatMessage[]): void => {
+  const compare = (call: RecordedReply, messages: readonly ChatMessage[]): void => {
     if (changed || call.promptHash === hashOf(messages)) return;
     const difference = firstDifference(promptOf(cassette, call), messages);
     const text = `${call.id}: the prompt differs from the recorded one. ${difference}`;
@@ -79,11 +79,11 @@ export function createReplayed(
 }
 
 /** A call with a hash in place of its prompt, because the prompts of a long run may not fit into memory. */
-type Answer = Omit<RecordedCall, 'messages'> & { readonly promptHash: string };
+type RecordedReply = Omit<RecordedCall, 'messages'> & { readonly promptHash: string };
 
 /** Answers by call id. A call that the user stopped has no answer. */
-function answers({ calls }: Cassette): ReadonlyMap<string, Answer> {
-  const found = new Map<string, Answer>();
+function repliesByCall({ calls }: Cassette): ReadonlyMap<string, RecordedReply> {
+  const found = new Map<string, RecordedReply>();
   for (const { messages, ...call } of calls) {
     if (call.outcome.kind === 'error' && call.outcome.error === 'aborted') continue;
     found.set(call.id, { ...call, promptHash: hashOf(messages) });
@@ -97,7 +97,7 @@ function hashOf(messages: readonly ChatMessage[]): string {
   return hash.digest('base64');
 }
 
-function promptOf({ calls }: Cassette, { id, promptHash }: Answer): readonly ChatMessage[] {
+function promptOf({ calls }: Cassette, { id, promptHash }: RecordedReply): readonly ChatMessage[] {
   for (const { id: other, messages } of calls) {
     if (other === id && hashOf(messages) === promptHash) return messages;
   }
@@ -105,7 +105,7 @@ function promptOf({ calls }: Cassette, { id, promptHash }: Answer): readonly Cha
 }
 
 /** Whether one request for several completions failed as a whole. */
-const failedForAll = (call: Answer | undefined): boolean =>
+const failedForAll = (call: RecordedReply | undefined): boolean =>
   call?.outcome.kind === 'error' && (call.choices ?? 1) > 1;
 
 const notRecorded = (message: string) =>

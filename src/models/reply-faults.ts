@@ -78,7 +78,7 @@ const loopLength = { most: 2000, fewest: 200 } as const;
 /** Minimum number of times that the phrase must occur. */
 const loopRounds = 8;
 /** A prompt count of more than this many times the upper bound is discarded. */
-const absurd = 10;
+const implausibleFactor = 10;
 
 /** Whether a text ends in a repeated phrase; finds the shortest period in linear time (Knuth, Morris & Pratt 1977). */
 export function endsInLoop(text: string): boolean {
@@ -131,7 +131,7 @@ export const contextHint = (contextTokens: number) =>
   `Raise model.contextTokens if it is set, or ${shortenPrompt}`;
 
 /** What a server was asked. */
-export interface Sent {
+export interface SentPrompt {
   readonly messages: readonly ChatMessage[];
   readonly maxTokens: number | undefined;
   /** Context window in tokens, if requests can set it. */
@@ -141,7 +141,7 @@ export interface Sent {
 /** Keeps plausible token counts, estimates the others, and reports the faults. */
 export function checkUsage(
   reported: ReportedCounts,
-  sent: Sent & { readonly replies: readonly Reply[] },
+  sent: SentPrompt & { readonly replies: readonly Reply[] },
 ): { readonly usage: Usage; readonly faults: readonly ReplyFault[]; readonly warning?: string } {
   const { messages, replies, maxTokens, window } = sent;
   const faults = new Set<ReplyFault>();
@@ -219,7 +219,7 @@ function plausible(
     faults.add('usage-wrong');
     return undefined;
   };
-  if (prompt === 0 || (prompt ?? 0) > absurd * most) prompt = wrong();
+  if (prompt === 0 || (prompt ?? 0) > implausibleFactor * most) prompt = wrong();
   if (completion === 0 && written) completion = wrong();
   // xAI and Gemini count hidden reasoning in the total, but not in the completion.
   if (prompt !== undefined && completion !== undefined && total !== undefined)

@@ -3,11 +3,11 @@ import { hideSecrets } from '../base/errors.js';
 import type { Completion } from './language-model.js';
 
 /** Shorter secrets may be part of any number or word, so hiding them would change replies. */
-const shortest = 8;
+const minLength = 8;
 
 /** Hides secrets in a reply. */
 export function withoutSecrets(completion: Completion, secrets: readonly string[]): Completion {
-  const long = secrets.filter(({ length }) => length >= shortest);
+  const long = secrets.filter(({ length }) => length >= minLength);
   const { reasoning, text } = completion;
   return {
     ...completion,

@@ -27,14 +27,14 @@ export interface UserModel extends Pick<LanguageModel, 'id' | 'givesSeveral' | '
 /** @throws UserError naming the file, and the member that is missing or wrong */
 export async function moduleModel({ path, options }: ModuleModelConfig): Promise<LanguageModel> {
   const module = await loadModule(path, 'model', 'model.path');
-  const made = await module.create(options, 'model.options');
-  if (!isRecord(made))
+  const created = await module.create(options, 'model.options');
+  if (!isRecord(created))
     throw new UserError({
       file: module.file,
       message: "create didn't return a model",
       hint: 'return an object with the function generate(messages, options)',
     });
-  return checkedModel(made, `module/${module.name}`, module.file);
+  return checkedModel(created, `module/${module.name}`, module.file);
 }
 
 /**

@@ -59,10 +59,10 @@ function buildLinear(values: ParameterVector, shape: LinearShape): Policy {
 
 /** Draws initial parameters. For a range of ±6: Normal(0, 3) with a bias, Uniform(−3, 3) without. */
 function initialLinear(spec: ParameterSpec, bias: boolean, random: RandomGenerator): ParameterVector {
-  const centre = (spec.low + spec.high) / 2;
+  const center = (spec.low + spec.high) / 2;
   const spread = (spec.high - spec.low) / 4;
   return Array.from({ length: spec.count }, () => {
-    const draw = bias ? random.normal(centre, spread) : random.uniform(centre - spread, centre + spread);
+    const draw = bias ? random.normal(center, spread) : random.uniform(center - spread, center + spread);
     return toGrid(draw, spec);
   });
 }

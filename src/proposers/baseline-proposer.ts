@@ -9,12 +9,12 @@ import type { Baseline } from './baseline.js';
 import { isStopped } from './call.js';
 import { createBaseline } from './create-baseline.js';
 import {
-  joined,
+  joinProposals,
   type Proposal,
   type ProposalRequest,
   type Proposals,
   type Proposer,
-  seenBeside,
+  seenByRequest,
 } from './proposer.js';
 
 export function baselineProposer(config: BaselineConfig, candidates?: number): Proposer {
@@ -58,8 +58,8 @@ export const tuningProposer = (
       const part = await search(own, async ([random]) => [await tuning.propose(random!)], true);
       parts.push(part);
     }
-    if (left.length === 0) return joined(parts);
-    return joined([
+    if (left.length === 0) return joinProposals(parts);
+    return joinProposals([
       ...parts,
       await proposer.propose({ ...request, candidates: left, beside: parametersOf(parts) }),
     ]);
@@ -82,7 +82,7 @@ async function search(
   const { beside = [], caller, candidates, corrections, onCall, prompt, recorded, seed } = request;
   const accepted = [...beside];
   const all = candidates.map(
-    (candidate): Searched => ({ candidate, calls: [], ...(isTuned && { tuned: true }) }),
+    (candidate): SearchedCandidate => ({ candidate, calls: [], ...(isTuned && { tuned: true }) }),
   );
   for (let attempt = 0; attempt <= corrections; attempt++) {
     const open = all.filter(({ parameters }) => parameters === undefined);
@@ -96,7 +96,7 @@ async function search(
     for (const [i, one] of open.entries()) {
       const parameters = drawn[i] ?? (await draw([randoms[i]!]))[0]!;
       const known = recorded(one.candidate, attempt, prompt.messages);
-      const call = known ?? (await judged(request, one, attempt, parameters, accepted));
+      const call = known ?? (await judge(request, one, attempt, parameters, accepted));
       one.calls.push(call);
       if (known === undefined) {
         caller.ledger.record(call);
@@ -111,15 +111,15 @@ async function search(
 }
 
 /** A proposal as it is recorded. */
-async function judged(
+async function judge(
   request: ProposalRequest,
-  { candidate, tuned }: Searched,
+  { candidate, tuned }: SearchedCandidate,
   attempt: number,
   parameters: ParameterVector,
   accepted: readonly ParameterVector[],
 ): Promise<CallRecord> {
   const { caller, check, iteration, member, programOf, prompt, purpose, seed } = request;
-  const seen = seenBeside(request, accepted)(parameters);
+  const seen = seenByRequest(request, accepted)(parameters);
   const failure = seen ? repeated(seen) : await check?.(parameters, accepted, tuned ? 'tuning' : 'baseline');
   const program = programOf?.(parameters);
   return {
@@ -138,7 +138,7 @@ async function judged(
   };
 }
 
-interface Searched extends Proposal {
+interface SearchedCandidate extends Proposal {
   readonly calls: CallRecord[];
   parameters?: ParameterVector;
 }

@@ -20,13 +20,13 @@ import { largest, smallest } from '../statistics/descriptive.js';
 
 export type Amounts = Readonly<Record<LimitKey, number>>;
 
-export const nothing: Amounts = { evaluations: 0, calls: 0, tokens: 0, cost: 0, minutes: 0 };
+export const noSpend: Amounts = { evaluations: 0, calls: 0, tokens: 0, cost: 0, minutes: 0 };
 
-const keys = Object.keys(nothing) as readonly LimitKey[];
+const keys = Object.keys(noSpend) as readonly LimitKey[];
 const callKeys = ['calls', 'tokens', 'cost'] as const;
 
 const total = (amounts: readonly Amounts[]): Amounts => {
-  const sum = { ...nothing };
+  const sum = { ...noSpend };
   for (const one of amounts) for (const key of keys) sum[key] += one[key];
   return sum;
 };
@@ -71,7 +71,7 @@ export function countedBy(config: ModelConfig): CountedModel {
 }
 
 /** Longest completion to request, in tokens, if a limit depends on its length but no setting bounds it. */
-const longestUnknown = 8192;
+const maxCompletion = 8192;
 /** Assumed length of the longest completion, in tokens, until a longer one arrives. */
 const assumedCompletion = 1024;
 
@@ -120,7 +120,7 @@ export class Ledger implements CallUsage {
   #longestCompletion = assumedCompletion;
   /** The largest ratio of reported to estimated prompt tokens; at least 1. */
   #promptFactor = 1;
-  #spent = nothing;
+  #spent = noSpend;
   #totals: UsageTotals;
 
   /** @param options `sharedBudget` is undefined if no other run shares the limits */
@@ -159,7 +159,7 @@ export class Ledger implements CallUsage {
    * Counts a call that has ended, with a high estimate of its failed attempts that may have been billed.
    * @param maxTokens longest completion that was requested
    */
-  record(call: CallRecord, maxTokens = this.#for(call.purpose).maxTokens ?? longestUnknown): void {
+  record(call: CallRecord, maxTokens = this.#for(call.purpose).maxTokens ?? maxCompletion): void {
     const model = this.#for(call.purpose);
     const usage = call.completion?.usage ?? {};
     const { completionTokens = 0, promptTokens = 0 } = usage;
@@ -177,7 +177,7 @@ export class Ledger implements CallUsage {
 
   /** The limit that this many calls of a baseline would exceed; they use no tokens. */
   refusal(calls: number): LimitName | undefined {
-    return this.#exceededBy({ ...nothing, calls });
+    return this.#exceededBy({ ...noSpend, calls });
   }
 
   /** Reserves the worst case of a request, or returns the limit that it could exceed. */
@@ -188,7 +188,7 @@ export class Ledger implements CallUsage {
     const prompt = isLengthLimited ? this.#promptTokens(messages) : 0;
     const worst = (length: number) => this.#worst(model, { prompt, answers, length });
     const all = (length: number) => total(Array.from({ length: among }, () => worst(length)));
-    const expected = model.maxTokens ?? Math.min(2 * this.#longestCompletion, longestUnknown);
+    const expected = model.maxTokens ?? Math.min(2 * this.#longestCompletion, maxCompletion);
     const limit = this.#exceededBy(all(expected));
     // If not all of them fit, this one still may.
     const alone = limit === undefined ? undefined : this.#exceededBy(worst(expected));
@@ -248,12 +248,12 @@ export class Ledger implements CallUsage {
     model: CountedModel,
     { answers, length, prompt }: Readonly<Record<'answers' | 'length' | 'prompt', number>>,
   ): Amounts {
-    if (!model.usesTokens) return { ...nothing, calls: answers };
+    if (!model.usesTokens) return { ...noSpend, calls: answers };
     const [promptTokens, completionTokens] = [answers * prompt, answers * length];
     // Cached tokens may cost more than uncached ones.
     const costs = [0, promptTokens].map((cached) => costOf(model, promptTokens, cached, completionTokens));
     const cost = largest(costs);
-    return { ...nothing, calls: answers, tokens: promptTokens + completionTokens, cost };
+    return { ...noSpend, calls: answers, tokens: promptTokens + completionTokens, cost };
   }
 
   /** The run's limits and those of its sweep, with the usage of calls that have ended or are in flight. */
@@ -275,7 +275,7 @@ export class Ledger implements CallUsage {
     return undefined;
   }
 
-  /** The longest completions that fit the limits, in tokens: at least `fewest`, at most `longestUnknown`. */
+  /** The longest completions that fit the limits, in tokens: at least `fewest`, at most `maxCompletion`. */
   #longestFor(worst: (length: number) => Amounts, fewest: number): number {
     const [none, one] = [worst(0), worst(1)];
     const longest = this.#budgets.flatMap(({ limits, used }) =>
@@ -283,7 +283,7 @@ export class Ledger implements CallUsage {
         .filter((key) => one[key] > none[key] && limits[key] !== undefined)
         .map((key) => (limits[key]! - used[key] - none[key]) / (one[key] - none[key])),
     );
-    return Math.max(fewest, Math.floor(smallest([longestUnknown, ...longest])));
+    return Math.max(fewest, Math.floor(smallest([maxCompletion, ...longest])));
   }
 }
 
@@ -307,5 +307,5 @@ function usedTokens(model: CountedModel, { unreported, ...usage }: Usage): Amoun
   const prompt = (usage.promptTokens ?? 0) + (unreported?.promptTokens ?? 0);
   const completion = (usage.completionTokens ?? 0) + (unreported?.completionTokens ?? 0);
   const cost = costOf(model, prompt, usage.cachedTokens ?? 0, completion);
-  return { ...nothing, calls: 1, tokens: prompt + completion, cost };
+  return { ...noSpend, calls: 1, tokens: prompt + completion, cost };
 }

@@ -36,7 +36,7 @@ export interface Caller {
 }
 
 /** A request for one answer, or for one to each of several candidates. */
-export interface Asked {
+export interface CallRequest {
   readonly iteration: number;
   readonly attempt: number;
   readonly candidates: readonly { readonly candidate: number; readonly seed: number }[];
@@ -52,10 +52,10 @@ export interface Asked {
 }
 
 /** What became of a reply; synchronous, so that no crash can lose a reply that has arrived. */
-export type Read = (completion: Completion, candidate: number) => CallRecord['outcome'];
+export type ReadReply = (completion: Completion, candidate: number) => CallRecord['outcome'];
 
 /** `stopped`: a stop request or a time limit came before the request was sent. */
-export type Called =
+export type CallResult =
   | { readonly kind: 'ended'; readonly calls: readonly CallRecord[] }
   | { readonly kind: 'limit'; readonly limit: LimitName }
   | { readonly kind: 'stopped' };
@@ -70,10 +70,10 @@ export const isStopped = ({ finish, signal }: Pick<Caller, 'finish' | 'signal'>)
  */
 export async function callModel(
   model: LanguageModel,
-  asked: Asked,
+  asked: CallRequest,
   caller: Caller,
-  read: Read,
-): Promise<Called> {
+  read: ReadReply,
+): Promise<CallResult> {
   const { ledger, onFault, onRead, onWait, signal } = caller;
   const { attempt, candidates, choices, grammar, iteration, messages, purpose, sampling } = asked;
   if (isStopped(caller)) return { kind: 'stopped' };
@@ -141,7 +141,7 @@ const lostCall = {
 } as const;
 
 function recordOf(
-  { attempt, candidates, iteration, member, messages, purpose, shown }: Asked,
+  { attempt, candidates, iteration, member, messages, purpose, shown }: CallRequest,
   k: number,
   time: string,
   rest: Pick<CallRecord, 'outcome' | 'completion' | 'cost'>,

@@ -14,7 +14,7 @@ import { createValueGrid, drawPoint, type ValueGrid } from './moves.js';
 /** With more parameters than this, only the diagonal of the covariance matrix is adapted. */
 const fullCovarianceLimit = 100;
 /** A distribution counts as degenerate if its longest axis is this many times as long as its shortest. */
-const longestAxisRatio = 1e7;
+const maxAxisRatio = 1e7;
 
 /** Constants derived from the number of parameters and the population size. */
 interface Strategy {
@@ -142,7 +142,7 @@ function isExhausted({ distribution, grid }: Search): boolean {
   const { mean, sigma, covariance, generations, bestGeneration } = distribution;
   const isNarrow = sigma * largest(covariance.deviations) < 2 * grid.step;
   const patience = 10 + mean.length;
-  return !(covariance.axisRatio < longestAxisRatio) || (isNarrow && generations - bestGeneration >= patience);
+  return !(covariance.axisRatio < maxAxisRatio) || (isNarrow && generations - bestGeneration >= patience);
 }
 
 /** Processes one generation: ranks the candidates and updates the mean, paths, covariance and step size. */
@@ -166,13 +166,13 @@ function update({ distribution, strategy, generation, task }: Search): void {
   const own = ranked.map(({ parameters }) =>
     parameters.map((value, i) => (value - distribution.mean[i]!) / distribution.sigma),
   );
-  const steps = task.shared ? own.map((step) => shortened(step, distribution.covariance)) : own;
+  const steps = task.shared ? own.map((step) => shortenStep(step, distribution.covariance)) : own;
   moveMean(distribution, strategy, steps);
   widen((stepPathRate / stepDamping) * (norm(distribution.stepPath) / normalLength - 1));
 }
 
 /** Shortens long steps, which may come from another proposer (N. Hansen, arXiv:1110.4181, section 3). */
-function shortened(step: readonly number[], covariance: Covariance): readonly number[] {
+function shortenStep(step: readonly number[], covariance: Covariance): readonly number[] {
   const n = step.length;
   const longest = Math.sqrt(n) + (2 * n) / (n + 2);
   const length = norm(covariance.whiten(step));

@@ -28,7 +28,7 @@ export type Apart = 'distance' | 'equality';
 /** Added to the diagonal of the covariance matrix so that duplicate points don't make it singular. */
 const jitter = 1e-6;
 /** Added to the amplitude, so that its logarithm stays finite if all targets are 0. */
-const leastAmplitude = 1e-9;
+const minAmplitude = 1e-9;
 
 /** Normal priors on log hyperparameters; length scales grow with √d (C. Hvarfner et al., ICML 2024). */
 export interface Prior {
@@ -73,7 +73,7 @@ function scaledDistance(a: Float64Array, b: Float64Array, weights: Float64Array,
 
 const matern = (c: number) => (1 + c + (c * c) / 3) * Math.exp(-c);
 
-interface Fitted {
+interface FactorizedCovariance {
   readonly weights: Float64Array;
   readonly factor: Square;
   readonly inverse: Square;
@@ -84,10 +84,10 @@ interface Fitted {
 }
 
 /** @returns undefined if the covariance matrix can't be factored */
-function fitted(
+function factorize(
   { rows, targets, apart }: Observations,
   hyperparameters: Hyperparameters,
-): Fitted | undefined {
+): FactorizedCovariance | undefined {
   const n = rows.length;
   const weights = precisions(hyperparameters, rows[0]!.length);
   const roughness = Math.exp(hyperparameters.at(-1)!);
@@ -117,10 +117,10 @@ export function negativeLogPosterior(
   const { rows, apart } = observations;
   const n = rows.length;
   const slope = new Float64Array(hyperparameters.length);
-  const fit = fitted(observations, hyperparameters);
+  const fit = factorize(observations, hyperparameters);
   if (fit === undefined) return { value: Number.POSITIVE_INFINITY, slope };
   const { weights, factor, inverse, alpha } = fit;
-  const amplitude = fit.amplitude + leastAmplitude;
+  const amplitude = fit.amplitude + minAmplitude;
   const precision = inverseOfProduct(inverse, n);
   let value = (n / 2) * Math.log(amplitude);
   const last = hyperparameters.length - 1;
@@ -157,7 +157,7 @@ export interface Posterior {
 
 /** Computes the posterior. If the covariance matrix can't be factored, retries with ten times the noise. */
 export function posteriorOf(observations: Observations, hyperparameters: Hyperparameters): Posterior {
-  const fit = fitted(observations, hyperparameters);
+  const fit = factorize(observations, hyperparameters);
   const roughness = hyperparameters.at(-1)!;
   if (fit === undefined) return posteriorOf(observations, hyperparameters.with(-1, roughness + Math.log(10)));
   const { rows, apart } = observations;
@@ -165,7 +165,7 @@ export function posteriorOf(observations: Observations, hyperparameters: Hyperpa
   return posterior({ ...fit, rows, apart, inverse, diagonal: 1 + Math.exp(roughness) + jitter });
 }
 
-interface Known extends Pick<Fitted, 'weights' | 'alpha' | 'amplitude'> {
+interface Known extends Pick<FactorizedCovariance, 'weights' | 'alpha' | 'amplitude'> {
   readonly rows: readonly Float64Array[];
   readonly apart: Apart;
   /** Rows of L⁻¹ up to the diagonal. */

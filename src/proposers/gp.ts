@@ -23,7 +23,7 @@ import { createValueGrid, isTable } from './moves.js';
 /** Number of best points around which to sample. */
 const bestCount = 5;
 /** Maximum number of parameters for which each gets its own length scale; above this, all share one. */
-const mostLengths = 24;
+const maxLengthScales = 24;
 const fitIterations = 8;
 /** Number of evaluations between refits, for short and for long histories. */
 const [refitEvery, refitSeldom] = [3, 10];
@@ -49,15 +49,15 @@ export function createGp(): Baseline {
 function createBelief(): (task: Task) => Promise<readonly Posterior[]> {
   let last: { readonly key: string; readonly fits: readonly Hyperparameters[] } | undefined;
   const fitOf = async (task: Task, count: number) => {
-    const shown = thinned(task.history.slice(0, count));
+    const shown = thinOut(task.history.slice(0, count));
     const key = JSON.stringify([task.parameters, shown]);
-    if (last?.key !== key) last = { key, fits: await fitted(task, shown) };
+    if (last?.key !== key) last = { key, fits: await fitProcesses(task, shown) };
     return last.fits;
   };
   return async (task) => {
     const { history, warmup } = task;
     const sinceFit = (history.length - warmup) % (history.length > thinning.above ? refitSeldom : refitEvery);
-    const shown = thinned(history);
+    const shown = thinOut(history);
     if (isFlat(shown)) return [];
     const fits = await fitOf(task, history.length - sinceFit);
     const observations = observationsOf(task, shown);
@@ -68,7 +68,7 @@ function createBelief(): (task: Task) => Promise<readonly Posterior[]> {
 const isFlat = (shown: readonly Evaluated[]) => shown.every(({ score }) => score === shown[0]!.score);
 
 /** The evaluations used for fitting, oldest first. */
-function thinned(history: readonly Evaluated[]): readonly Evaluated[] {
+function thinOut(history: readonly Evaluated[]): readonly Evaluated[] {
   const { above, best, latest } = thinning;
   if (history.length <= above) return history;
   const ranked = history.map((_, i) => i).sort((a, b) => history[b]!.score - history[a]!.score || b - a);
@@ -80,13 +80,13 @@ function thinned(history: readonly Evaluated[]): readonly Evaluated[] {
 }
 
 /** Fits a process with a shared length scale and, with few parameters and enough points, one with a scale for each. */
-async function fitted(task: Task, shown: readonly Evaluated[]): Promise<readonly Hyperparameters[]> {
+async function fitProcesses(task: Task, shown: readonly Evaluated[]): Promise<readonly Hyperparameters[]> {
   // All returns may still have been equal when the last fit was due.
   if (isFlat(shown)) return [];
   const observations = observationsOf(task, shown);
   const { count } = task.parameters;
   const prior = priorOf(count, task.noisy === true);
-  const lengths = count <= mostLengths && shown.length >= 2 * count && count > 1 ? [1, count] : [1];
+  const lengths = count <= maxLengthScales && shown.length >= 2 * count && count > 1 ? [1, count] : [1];
   const fits: Hyperparameters[] = [];
   for (const several of lengths) {
     const start = Float64Array.from([
@@ -114,14 +114,14 @@ function chooseAll(
   const seen = new Set(history.map(({ parameters }) => vectorKey(parameters)));
   let processes = believed;
   const worthAlone = noisy
-    ? ({ parameters }: Evaluated) => mean(believed.map((one) => one.at(scaled(parameters, spec)).mean))
+    ? ({ parameters }: Evaluated) => mean(believed.map((one) => one.at(scalePoints(parameters, spec)).mean))
     : ({ score }: Evaluated) => score;
   const best = bestPoints(history, worthAlone);
   return randoms.map((random) => {
     const worth = worthOf(processes, spec);
     const parameters = maximise({ spec, grid, best, seen, worth }, random);
     seen.add(vectorKey(parameters));
-    processes = processes.map((one) => one.believing(scaled(parameters, spec)));
+    processes = processes.map((one) => one.believing(scalePoints(parameters, spec)));
     return parameters;
   });
 }
@@ -130,7 +130,7 @@ function chooseAll(
 function worthOf(processes: readonly Posterior[], spec: ParameterSpec) {
   if (processes.length === 0) return () => 0;
   return (parameters: ParameterVector) => {
-    const point = scaled(parameters, spec);
+    const point = scalePoints(parameters, spec);
     return logMean(
       processes.map((one) => {
         const { mean: expected, variance } = one.at(point);
@@ -157,13 +157,13 @@ function bestPoints(
 /** Points scaled to [−1, 1] (unscaled for tables), and the normal scores of their returns. */
 function observationsOf({ parameters: spec }: Task, shown: readonly Evaluated[]): Observations {
   return {
-    rows: shown.map(({ parameters }) => scaled(parameters, spec)),
+    rows: shown.map(({ parameters }) => scalePoints(parameters, spec)),
     targets: normalScores(shown.map(({ score }) => score)),
     apart: isTable(spec) ? 'equality' : 'distance',
   };
 }
 
-function scaled(parameters: ParameterVector, spec: ParameterSpec): Float64Array {
+function scalePoints(parameters: ParameterVector, spec: ParameterSpec): Float64Array {
   const { low, high } = spec;
   if (isTable(spec)) return Float64Array.from(parameters);
   return Float64Array.from(parameters, (value) => (2 * value - low - high) / (high - low));
@@ -176,6 +176,6 @@ export function normalScores(values: readonly number[]): Float64Array {
     const [first, after] = [sorted.indexOf(value), sorted.lastIndexOf(value) + 1];
     return normalQuantile((first + after) / 2 / values.length, 0, 1);
   });
-  const [centre, deviation] = [mean(scores), standardDeviation(scores)];
-  return Float64Array.from(scores, (score) => (score - centre) / deviation);
+  const [center, deviation] = [mean(scores), standardDeviation(scores)];
+  return Float64Array.from(scores, (score) => (score - center) / deviation);
 }

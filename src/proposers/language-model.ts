@@ -11,8 +11,8 @@ import {
 import type { ParameterVector } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/failure.js';
 import { type CallRecord, hasReached, type LimitName } from '../runs/calls.js';
-import { type Asked, callModel } from './call.js';
-import { type ProposalRequest, type Proposals, type Proposer, seenBeside } from './proposer.js';
+import { type CallRequest, callModel } from './call.js';
+import { type ProposalRequest, type Proposals, type Proposer, seenByRequest } from './proposer.js';
 
 export const languageModelProposer = (model: LanguageModel): Proposer => ({
   id: model.id,
@@ -139,15 +139,15 @@ async function nextCall(
   const known = request.recorded(candidate, attempt, messages);
   if (known !== undefined) {
     // Its process may have ended before the proposal was checked.
-    const call = known.outcome.kind === 'accepted' ? await judged(request, known, beside) : known;
+    const call = known.outcome.kind === 'accepted' ? await judge(request, known, beside) : known;
     logged.add(call);
     return call;
   }
   const arrived = replies.get(candidate);
   replies.delete(candidate);
-  if (arrived !== undefined) return judged(request, arrived, beside);
+  if (arrived !== undefined) return judge(request, arrived, beside);
   const [call] = await requestFor(asking, [one], among);
-  return call && judged(request, call, beside);
+  return call && judge(request, call, beside);
 }
 
 /** Sends one request for all candidates if the model can answer it; those without an answer are asked for alone. */
@@ -171,7 +171,7 @@ async function requestFor(
   const { model, request } = asking;
   const { beside = [], caller, grammar, iteration, member, prompt, purpose, seed } = request;
   const { attempt, messages, sampling } = conversations[0]!;
-  const asked: Asked = {
+  const asked: CallRequest = {
     iteration,
     attempt,
     candidates: conversations.map(({ candidate }) => ({ candidate, seed: seed(candidate, attempt) })),
@@ -200,7 +200,7 @@ function outcomeOf(
   { constrained, finishReason, text }: Completion,
   beside: readonly ParameterVector[],
 ): CallRecord['outcome'] {
-  const result = request.read(text, { seen: seenBeside(request, beside), finishReason, constrained });
+  const result = request.read(text, { seen: seenByRequest(request, beside), finishReason, constrained });
   if (!result.ok) return { kind: 'rejected', failure: result.failure };
   const { predicted, value } = result;
   const program = request.programOf?.(value);
@@ -213,7 +213,7 @@ function outcomeOf(
 }
 
 /** Reads a call's reply, and checks the proposal. If the process ends before this check, the resumed run starts from the outcome that `requestFor` recorded. */
-async function judged(
+async function judge(
   request: ProposalRequest,
   call: CallRecord,
   beside: readonly ParameterVector[],
@@ -233,7 +233,7 @@ async function correctRepeat(
 ): Promise<void> {
   const last = one.calls.at(-1);
   if (one.parameters === undefined || last === undefined) return;
-  const call = await judged(asking.request, last, accepted);
+  const call = await judge(asking.request, last, accepted);
   if (asking.logged.has(last)) asking.logged.add(call);
   one.calls.splice(-1, 1, call);
   one.parameters = call.outcome.kind === 'accepted' ? call.outcome.parameters : undefined;

@@ -12,7 +12,7 @@ const memory = 10;
 /** Constants of the Armijo and Wolfe conditions, as in SciPy's L-BFGS-B. */
 const [sufficientDecrease, sufficientFlattening] = [1e-3, 0.9];
 /** Maximum number of evaluations per line search. */
-const mostTries = 20;
+const maxTries = 20;
 
 type Evaluate = (x: Float64Array) => Promise<Omit<Point, 'x'>>;
 interface Pair {
@@ -67,7 +67,7 @@ async function searchLine(
   if (!(descent < 0)) return undefined;
   let [low, high, length] = [0, Number.POSITIVE_INFINITY, first];
   let lowered: Point | undefined;
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let tries = 0; tries < maxTries; tries++) {
     const tried = plus(x, length, direction);
     const point: Point = { x: tried, ...(await evaluate(tried)) };
     if (!(point.value <= value + sufficientDecrease * length * descent)) high = length;

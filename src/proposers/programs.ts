@@ -27,7 +27,7 @@ export interface EvaluatedProgram {
 /** Proposes a source; depends only on the task and the generator. @throws UserError for text observations or actions */
 export type ProgramSearch = (task: ProgramTask, random: RandomGenerator) => string;
 
-const mostTries = 100;
+const maxTries = 100;
 /**
  * Share of crossovers; all others are mutations. Koza's share is 0.9. With few evaluations, more mutations are better:
  * after 200 evaluations of CartPole-v1, the mean best return of 12 runs was 267 with a share of 0.9, and 356 with 0.2.
@@ -67,7 +67,7 @@ export const geneticPrograms =
 /** The first source that isn't known; the last one after 100 tries. */
 function firstUnknown(isKnown: ProgramTask['isKnown'], draw: () => string): string {
   let source = draw();
-  for (let tries = 1; tries < mostTries && isKnown(source); tries++) source = draw();
+  for (let tries = 1; tries < maxTries && isKnown(source); tries++) source = draw();
   return source;
 }
 

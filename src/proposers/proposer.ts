@@ -81,13 +81,13 @@ export interface ProposalRequest {
 }
 
 /** Who proposes; `tuning`: a search over the constants of a program. */
-export type By = 'model' | 'baseline' | 'tuning';
+export type ProposedBy = 'model' | 'baseline' | 'tuning';
 
 /** @param beside the iteration's other proposals */
 export type Check = (
   parameters: ParameterVector,
   beside: readonly ParameterVector[],
-  by: By,
+  by: ProposedBy,
 ) => Promise<ParseFailure | undefined>;
 
 /** One candidate's calls, in order, and the parameters of the last one if it was accepted. */
@@ -109,13 +109,13 @@ export const callsOf = ({ proposals }: Proposals): readonly CallRecord[] =>
   proposals.flatMap(({ calls }) => calls);
 
 /** Finds an earlier use of parameters, also among the iteration's other proposals. */
-export const seenBeside =
+export const seenByRequest =
   ({ iteration, seen }: Pick<ProposalRequest, 'iteration' | 'seen'>, beside: readonly ParameterVector[]) =>
   (parameters: ParameterVector): SeenParameters | undefined =>
     beside.some((other) => vectorKey(other) === vectorKey(parameters)) ? { iteration } : seen(parameters);
 
 /** Joins the proposals of several proposers. */
-export const joined = (parts: readonly Proposals[]): Proposals => ({
+export const joinProposals = (parts: readonly Proposals[]): Proposals => ({
   proposals: parts.flatMap(({ proposals }) => proposals).toSorted((a, b) => a.candidate - b.candidate),
   end: parts.map(({ end }) => end).find((end) => end !== undefined),
 });

@@ -34,7 +34,7 @@ const share = { kind: 'float', low: 0, high: 1, decimals: 3 } as const satisfies
  * @param evaluations at least one, all of the same structure, oldest first. CMA-ES starts from the best evaluation
  * that precedes the trailing tuned ones. Values outside their ranges are clamped.
  */
-export async function tunedConstants(
+export async function tuneConstants(
   by: TuningSearch,
   constants: readonly Range[],
   evaluations: readonly ProgramEvaluation[],

@@ -5,14 +5,14 @@ import type { ParameterVector } from '../policies/policy.js';
 import { ProgramFault } from '../policies/program/program.js';
 import type { EpisodeRecord } from './episode.js';
 import { actionsOn, type EvaluationSetting, evaluate } from './evaluation.js';
-import { type Played, played } from './played.js';
+import { type PlayedReturns, playAll } from './played.js';
 import type { BufferEntry } from './replay-buffer.js';
 
 /** Maximum number of recorded observations on which policies are compared. */
-const mostObservations = 1000;
+const maxObservations = 1000;
 
 /** A policy to compare with; no score: it isn't evaluated yet. */
-export type Earlier = Pick<BufferEntry, 'iteration' | 'parameters'> & { readonly score?: number };
+export type Rival = Pick<BufferEntry, 'iteration' | 'parameters'> & { readonly score?: number };
 
 /**
  * Compares policies by the actions that they choose: first on observations recorded during the warm-up, which is quick,
@@ -26,10 +26,10 @@ export class BehaviorTest {
   readonly #actions = new WeakMap<ParameterVector, Promise<string | undefined>>();
   readonly #played = new WeakMap<
     ParameterVector,
-    { readonly key: string; readonly result: Promise<Played> }
+    { readonly key: string; readonly result: Promise<PlayedReturns> }
   >();
   /** The evaluations of the run by their actions on the recorded observations. */
-  readonly #byActions = new Map<string | undefined, Earlier[]>();
+  readonly #byActions = new Map<string | undefined, Rival[]>();
   #indexed = 0;
 
   /** @param recorded episodes that a resumed run has already recorded */
@@ -44,7 +44,7 @@ export class BehaviorTest {
   /** Adds episodes of the warm-up; ignores later ones, so that the test stays the same. */
   observe(episodes: readonly Pick<EpisodeRecord, 'iteration' | 'observations'>[]): void {
     for (const { iteration, observations } of episodes) {
-      const left = mostObservations - this.#observations;
+      const left = maxObservations - this.#observations;
       if (iteration > 0 || left <= 0) continue;
       this.#episodes.push(observations.slice(0, Math.min(left, observations.length - 1)));
       this.#observations += observations.length - 1;
@@ -59,11 +59,11 @@ export class BehaviorTest {
   }
 
   /** Plays one episode per seed; keeps the last result of each policy. @throws ProgramFault */
-  play(parameters: ParameterVector, seeds: readonly number[]): Promise<Played> {
+  play(parameters: ParameterVector, seeds: readonly number[]): Promise<PlayedReturns> {
     const key = seeds.join();
     const known = this.#played.get(parameters);
     if (known?.key === key) return known.result;
-    const result = played(this.#setting, parameters, seeds);
+    const result = playAll(this.#setting, parameters, seeds);
     this.#played.set(parameters, { key, result });
     return result;
   }
@@ -72,7 +72,7 @@ export class BehaviorTest {
    * Makes sure that there are observations on which policies can be told apart quickly. If the warm-up recorded none,
    * the run's first policy plays some episodes, the same ones after each resume. @returns false if there are still none
    */
-  async prepare(first: Earlier | undefined, seeds: readonly number[]): Promise<boolean> {
+  async prepare(first: Rival | undefined, seeds: readonly number[]): Promise<boolean> {
     if (this.#observations === 0 && first !== undefined) {
       const seen = await evaluate({ ...this.#setting, record: 'all' }, first.parameters, seeds).catch(
         ifFailed,
@@ -86,7 +86,7 @@ export class BehaviorTest {
    * The evaluations that chose the same actions on the recorded observations, oldest first.
    * @param entries all evaluations so far; a later call may only add some
    */
-  async similar(parameters: ParameterVector, entries: readonly Earlier[]): Promise<readonly Earlier[]> {
+  async similar(parameters: ParameterVector, entries: readonly Rival[]): Promise<readonly Rival[]> {
     while (this.#indexed < entries.length) {
       const entry = entries[this.#indexed++]!;
       const actions = await this.actions(entry.parameters).catch(ifFailed);
@@ -96,7 +96,7 @@ export class BehaviorTest {
   }
 
   /** The first other policy that acts like this one, on the recorded observations and in episodes with these seeds. */
-  async alike<Other extends Earlier>(
+  async alike<Other extends Rival>(
     parameters: ParameterVector,
     others: readonly Other[],
     seeds: readonly number[],

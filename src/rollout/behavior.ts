@@ -45,10 +45,10 @@ interface Spaces {
 }
 
 /** Limits that keep prompts readable; longer vectors, lists and texts are truncated. */
-const mostComponents = 24;
-const mostActions = 12;
-const mostOccurrences = 12;
-const mostCharacters = 80;
+const maxComponents = 24;
+const maxActions = 12;
+const maxOccurrences = 12;
+const maxCharacters = 80;
 
 /** @param episodes at least one, each with at least one step */
 export function behaviorOf(episodes: readonly SeenEpisode[], spaces: Spaces): Behavior {
@@ -101,14 +101,14 @@ function endingOf(how: Ending['how'], episodes: readonly SeenEpisode[], space: S
     last:
       space.kind === 'box'
         ? columns(last as readonly (readonly number[])[]).map(quartiles)
-        : occurrences(last.map(nameOf)).slice(0, mostOccurrences),
+        : occurrences(last.map(nameOf)).slice(0, maxOccurrences),
   };
 }
 
 const isVector = (value: Observation | Action): value is readonly number[] => typeof value === 'object';
 
 const columns = (vectors: readonly (readonly number[])[]) =>
-  vectors[0]!.slice(0, mostComponents).map((_, i) => vectors.map((vector) => vector[i]!));
+  vectors[0]!.slice(0, maxComponents).map((_, i) => vectors.map((vector) => vector[i]!));
 
 /** How often each value occurs, the most frequent first. */
 export function occurrences(values: readonly (number | string)[]): readonly Occurrence[] {
@@ -124,16 +124,16 @@ function nameOf(value: Observation | Action): number | string {
   if (typeof value === 'number') return value;
   if (isVector(value)) return `[${value.join(', ')}]`;
   const line = value.trim().replaceAll(/\s+/g, ' ');
-  return `"${line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line}"`;
+  return `"${line.length > maxCharacters ? `${line.slice(0, maxCharacters)}…` : line}"`;
 }
 
 /** The actions to list with their shares: none for a box, the lowest for a discrete space, else the most frequent. */
 function listedActions(episodes: readonly SeenEpisode[], space: Space): readonly (number | string)[] {
   if (space.kind === 'box') return [];
   if (space.kind === 'discrete')
-    return Array.from({ length: Math.min(space.n, mostActions) }, (_, i) => (space.start ?? 0) + i);
+    return Array.from({ length: Math.min(space.n, maxActions) }, (_, i) => (space.start ?? 0) + i);
   return occurrences(episodes.flatMap(({ actions }) => actions.map(nameOf)))
-    .slice(0, mostActions)
+    .slice(0, maxActions)
     .map(({ value }) => value);
 }
 

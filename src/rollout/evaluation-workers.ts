@@ -11,7 +11,7 @@ const closingMs = 1000;
 /** Time to start a worker with the slowest environment (bench/workers.ts). Workers start after this much play time. */
 const startMs = 600;
 /** Shorter episodes are played in this thread, because sending them to a worker takes about as long as playing them. */
-const shortestEpisodeMs = 0.5;
+const minEpisodeMs = 0.5;
 
 /**
  * @param count number of threads; `auto`: one per core, once playing in this thread has taken as long as starting them
@@ -62,7 +62,7 @@ export class EvaluationWorkers {
 
   #pays(episodes: number): boolean {
     if (!this.#onlyIfFaster) return true;
-    return episodes > 1 && this.#spentMs >= startMs && this.#spentMs / this.#played >= shortestEpisodeMs;
+    return episodes > 1 && this.#spentMs >= startMs && this.#spentMs / this.#played >= minEpisodeMs;
   }
 
   /**

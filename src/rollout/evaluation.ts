@@ -28,7 +28,7 @@ import type { Observations } from './player-thread.js';
 import type { BufferEntry } from './replay-buffer.js';
 
 /** Time after which an episode yields to the event loop, which handles stop signals. */
-const longestTurnMs = 50;
+const maxTurnMs = 50;
 
 /** Number of steps between clock reads, which take about as long as a step of the fastest environments. */
 const stride = 16;
@@ -55,7 +55,7 @@ class EpisodeTurns {
     while (!episode.ended) {
       const action = act(episode.observation);
       episode.take(action, environment.step(action), maxSteps);
-      if (++this.#steps % stride !== 0 || performance.now() - this.#turned < longestTurnMs) continue;
+      if (++this.#steps % stride !== 0 || performance.now() - this.#turned < maxTurnMs) continue;
       await yieldToEventLoop();
       this.#signal?.throwIfAborted();
       this.#turned = performance.now();
@@ -114,10 +114,10 @@ export const isRecorded = (episode: number, { record }: Pick<EvaluationSetting, 
   record === 'all' || (record === 'first' && episode === 0);
 
 /** Maximum absolute value of a return; means and variances of larger returns would overflow. */
-const largestReturn = 1e150;
+const maxReturn = 1e150;
 
 function requireUsable(value: number, { environment }: EvaluationSetting, seed: number): void {
-  if (Math.abs(value) <= largestReturn) return;
+  if (Math.abs(value) <= maxReturn) return;
   throw new EnvironmentError(
     'invalid',
     `${environment.id}: the return of an episode (seed ${seed}) is ${value}\n  expected: a number between -1e150 and 1e150`,
@@ -125,7 +125,7 @@ function requireUsable(value: number, { environment }: EvaluationSetting, seed: 
 }
 
 /** An evaluation as a replay buffer entry, with its trajectories. */
-export interface Measured {
+export interface MeasuredPolicy {
   readonly entry: BufferEntry;
   readonly episodes: readonly EpisodeRecord[];
 }
@@ -136,7 +136,7 @@ export async function measure(
   seeds: readonly number[],
   place: Pick<BufferEntry, 'iteration' | 'group' | 'candidate' | 'source' | 'by' | 'revises'>,
   signal?: AbortSignal,
-): Promise<Measured> {
+): Promise<MeasuredPolicy> {
   const { episodes, ...measured } = await evaluate(setting, parameters, seeds, signal);
   const { iteration, candidate } = place;
   return {

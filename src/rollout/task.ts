@@ -33,11 +33,11 @@ export async function openTask(
   env: Readonly<Record<string, string | undefined>>,
   processes = 1,
 ): Promise<Environment | RemoteEnvironment> {
-  return rewarded(await openEnvironment(source, env, processes), reward);
+  return withRewardModule(await openEnvironment(source, env, processes), reward);
 }
 
 /** Wraps an environment with a module's reward function; returns it unchanged if there is none. */
-export async function rewarded<E extends Environment | RemoteEnvironment>(
+export async function withRewardModule<E extends Environment | RemoteEnvironment>(
   environment: E,
   reward: string | undefined,
 ): Promise<Environment | RemoteEnvironment> {
@@ -50,13 +50,13 @@ export async function rewarded<E extends Environment | RemoteEnvironment>(
 
 async function loadReward(path: string): Promise<Reward> {
   const { file, create } = await loadModule(path, 'reward', 'evaluation.reward');
-  const made = await create({}, 'evaluation.reward');
-  if (typeof made !== 'function')
+  const created = await create({}, 'evaluation.reward');
+  if (typeof created !== 'function')
     throw new UserError({ file, message: 'create returned no reward function' });
   return (transition) => {
     let reward: unknown;
     try {
-      reward = (made as (given: Transition) => unknown)(transition);
+      reward = (created as (given: Transition) => unknown)(transition);
     } catch (error) {
       const { line } = thrownIn(file, error);
       const place = line === undefined ? basename(file) : `${basename(file)}:${line}`;

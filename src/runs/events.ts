@@ -211,10 +211,10 @@ export type RunEvent =
 
 /** Returns a function that emits the first fault of each kind, except `aborted`. */
 export function firstFaults(emit: (event: RunEvent) => void): NonNullable<Attempts['onFault']> {
-  const told = new Set<string>(['aborted']);
+  const seen = new Set<string>(['aborted']);
   return (fault, message) => {
-    if (told.has(fault)) return;
-    told.add(fault);
+    if (seen.has(fault)) return;
+    seen.add(fault);
     emit({ kind: 'fault', fault, message });
   };
 }

@@ -134,7 +134,7 @@ export function programFailureText({ line, observation, reason }: ProgramFailure
   return `${place}${reason}${seen}`;
 }
 
-const longestObservation = 300; // characters
+const maxObservationLength = 300; // characters
 
 /** Examples: `[0.01234, −1.5]`, `4`, `"You are in a kitchen."`. Truncates long observations. */
 function observationText(observation: Observation): string {
@@ -142,7 +142,7 @@ function observationText(observation: Observation): string {
     typeof observation === 'object'
       ? `[${observation.map((value) => formatNumber(value)).join(', ')}]`
       : JSON.stringify(observation);
-  return text.length > longestObservation ? `${text.slice(0, longestObservation)}…` : text;
+  return text.length > maxObservationLength ? `${text.slice(0, maxObservationLength)}…` : text;
 }
 
 function listIndices(indices: readonly number[]): string {

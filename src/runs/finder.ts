@@ -5,7 +5,7 @@ import { planFile, runFiles } from './reader.js';
 import { isTraining, trainingFiles } from './training-files.js';
 
 /** A run, a training run, or the directory of a plan. */
-export interface Found {
+export interface FoundItem {
   readonly kind: 'run' | 'training' | 'plan';
   readonly path: string;
   /** Path below the searched folder, with slashes; empty for the folder itself. */
@@ -15,7 +15,7 @@ export interface Found {
 }
 
 /** Maximum depth of the folders to search. A plan's runs are two levels below its directory. */
-const deepest = 5;
+const maxDepth = 5;
 
 /** Finds what is in a folder and its subfolders, sorted by name. Runs contain nothing more. */
 export function foundBelow(
@@ -23,15 +23,15 @@ export function foundBelow(
   name = '',
   within: string | null = null,
   depth = 0,
-): readonly Found[] {
+): readonly FoundItem[] {
   const entries = entriesOf(path);
   const has = (file: string) => entries.some((entry) => entry.name === file);
   const isTrained = (has(trainingFiles.about) || has(trainingFiles.metrics)) && isTraining(path);
   const isPlan = has(planFile);
   if (has(runFiles.manifest)) return [{ kind: 'run', path, name, within }];
   const kind = isTrained ? 'training' : isPlan ? 'plan' : undefined;
-  const own: readonly Found[] = kind === undefined ? [] : [{ kind, path, name, within }];
-  if (depth > deepest) return own;
+  const own: readonly FoundItem[] = kind === undefined ? [] : [{ kind, path, name, within }];
+  if (depth > maxDepth) return own;
   const inner = within ?? (isPlan && name !== '' ? name : null);
   const folders = entries
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules')
@@ -54,7 +54,7 @@ function entriesOf(path: string): readonly Dirent[] {
   }
 }
 
-const pathsBelow = (folder: string, wanted: Found['kind']) =>
+const pathsBelow = (folder: string, wanted: FoundItem['kind']) =>
   foundBelow(folder).flatMap(({ kind, path }) => (kind === wanted ? path : []));
 
 /** Paths of the runs in a folder and its subfolders, sorted by name; only the folder itself if it is a run. */

@@ -157,7 +157,7 @@ export function isSweepLimitRaised(
  * @param was the config of the finished run
  * @param sweep the limits that the run shares with the other runs of its sweep
  */
-export function whatCompletes(
+export function howToContinue(
   manifest: Manifest,
   was: Config,
   now: Config,

@@ -174,7 +174,7 @@ export interface WrittenCall extends Omit<CallRecord, 'messages'> {
 const linesBetweenWhole = 256;
 
 /** Messages with fewer characters are always written in full. */
-const shortestShared = 200;
+const minShared = 200;
 
 /** Remembers the last message at each position of a prompt. */
 class LastMessages {
@@ -211,7 +211,7 @@ export class CallEncoder {
 }
 
 function shorterOf(content: string, earlier: string): WrittenMessage['content'] {
-  if (content.length < shortestShared) return content;
+  if (content.length < minShared) return content;
   const parts = partsOf(content, earlier);
   const isShorter = parts.some((part) => typeof part !== 'string');
   return isShorter && JSON.stringify(parts).length < content.length ? parts : content;

@@ -1,5 +1,5 @@
 /** Formats programs as text for people. */
-import { harmless } from '../base/terminal-text.js';
+import { safeText } from '../base/terminal-text.js';
 import { plural } from '../base/text/numbers.js';
 import type { ParameterVector } from '../policies/policy.js';
 
@@ -19,7 +19,7 @@ export function programTitle(recorded: Recorded | undefined): string {
 export const structureText = ([structure = 0]: ParameterVector): string =>
   structure.toString(16).padStart(12, '0');
 
-const mostLines = 60;
+const maxLines = 60;
 
 /**
  * The lines of a source, indented so that none can be mistaken for policyloop's own output. Lines after the 60th are
@@ -27,9 +27,9 @@ const mostLines = 60;
  * @param whole command that shows the whole source
  */
 export function sourceLines(source: string, indent: number, whole: string): readonly string[] {
-  const lines = harmless(source.trimEnd()).split('\n');
-  const left = lines.length - mostLines;
-  const shown = left > 1 ? lines.slice(0, mostLines) : lines;
+  const lines = safeText(source.trimEnd()).split('\n');
+  const left = lines.length - maxLines;
+  const shown = left > 1 ? lines.slice(0, maxLines) : lines;
   return [
     ...shown.map((line) => `${' '.repeat(indent)}${line}`),
     ...(left > 1 ? [`${' '.repeat(indent)}… ${left} more lines: ${whole}`] : []),

@@ -5,7 +5,7 @@ import { UserError } from '../base/errors.js';
 import { parseJson } from '../base/files/json-depth.js';
 import { isLocked } from '../base/files/lock.js';
 import { readOwnText } from '../base/files/regular-file.js';
-import { harmlessLines } from '../base/terminal-text.js';
+import { safeLines } from '../base/terminal-text.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { LogFiles } from './log-lines.js';
@@ -84,7 +84,7 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
     // Manifests may be untrusted, and terminals show their text. Programs are escaped later, when they are shown;
     // an environment's description isn't shown.
     content = parseJson(readOwnText(file), (value, key) =>
-      typeof value === 'string' && key !== 'program' && key !== 'description' ? harmlessLines(value) : value,
+      typeof value === 'string' && key !== 'program' && key !== 'description' ? safeLines(value) : value,
     );
   } catch (error) {
     if (error instanceof UserError) throw error;

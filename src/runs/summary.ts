@@ -3,7 +3,7 @@ import { styleText } from 'node:util';
 import { append } from '../base/append.js';
 import { shownPath } from '../base/context.js';
 import {
-  apart,
+  distinct,
   formatCompact,
   formatCost,
   formatDuration,
@@ -86,7 +86,7 @@ export function resultOf({ path, manifest, status, confirmed }: RunSummary, cwd:
 
 export function describeResult(result: RunResult, spec: ParameterSpec): string {
   const { best, confirmed } = result;
-  const asText = apart([best?.return, confirmed?.mean]);
+  const asText = distinct([best?.return, confirmed?.mean]);
   const lines = [`${styleText('bold', headlineOf(result))} after ${plural(result.iterations, 'iteration')}`];
   const cause = causeOf(result);
   if (cause !== undefined) lines.push(`because     ${cause}`);
@@ -121,7 +121,7 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
 /** Example: `12.3: means of 20 episodes that differ by less may differ by luck; a lead of 3.1 takes 315 episodes to confirm`. */
 export function noiseText({ episodes, floor, lead, needed }: Noise): string {
   if (floor === 0) return 'none: in every episode, the best policies differ by the same amount';
-  const asText = apart([floor, lead]);
+  const asText = distinct([floor, lead]);
   const ahead =
     needed === undefined
       ? 'no policy is ahead'

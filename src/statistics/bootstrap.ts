@@ -20,11 +20,11 @@ export type Interval = readonly [number, number];
 
 export const unbounded: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
 
-/** Clips an interval to the possible range, but never excludes `centre`; null stays null. */
-export function clipped<I extends Interval | null>(interval: I, [least, most]: Interval, centre: number) {
+/** Clips an interval to the possible range, but never excludes `center`; null stays null. */
+export function clipped<I extends Interval | null>(interval: I, [least, most]: Interval, center: number) {
   if (interval === null) return interval;
   const [low, high] = interval;
-  return [Math.max(low, Math.min(least, centre)), Math.min(high, Math.max(most, centre))] as const;
+  return [Math.max(low, Math.min(least, center)), Math.min(high, Math.max(most, center))] as const;
 }
 
 /** Range of possible differences between two values in the given range. */
@@ -108,9 +108,9 @@ export const mean95 = (values: readonly number[], range: Interval, by?: 'student
   clipped(interval95([{ values, hidden: hiddenIn(values, range) }], by), range, mean(values));
 
 function intervalOf(strata: readonly Stratum[], by: 'bootstrap' | 'student'): Interval {
-  const centre = sum(strata.map(({ values, weight = 1 }) => weight * mean(values)));
+  const center = sum(strata.map(({ values, weight = 1 }) => weight * mean(values)));
   const half = halfWidth(strata, by);
-  const [low, high] = [centre - half, centre + half];
+  const [low, high] = [center - half, center + half];
   const isOpen = (side: 0 | 1) => strata.some((one) => hiddenAt(one, side).length > 0);
   const endAt = (side: 0 | 1) => quantile(ascending(withHidden(strata, side)), [0.025, 0.975][side]!);
   return [isOpen(0) ? Math.min(low, endAt(0)) : low, isOpen(1) ? Math.max(high, endAt(1)) : high];
@@ -174,12 +174,12 @@ function halfWidth(strata: readonly Stratum[], by: 'bootstrap' | 'student'): num
 /** NaN if there are too few values. */
 function studentisedQuantile(values: readonly number[]): number {
   if (values.length < fewestToStudentise) return Number.NaN;
-  const centre = mean(values);
+  const center = mean(values);
   const hardlyAny = leastSpread * standardError(values);
   const deviations = resampled(values, (picked) => {
     const own = mean(picked);
     const error = standardError(picked, own);
-    return error > hardlyAny ? Math.abs(own - centre) / error : Number.POSITIVE_INFINITY;
+    return error > hardlyAny ? Math.abs(own - center) / error : Number.POSITIVE_INFINITY;
   });
   return quantile(ascending(deviations), 0.95);
 }
@@ -237,5 +237,5 @@ function drawnIndices(count: number): Uint32Array {
   return made;
 }
 
-const standardError = (values: readonly number[], centre?: number) =>
-  standardDeviation(values, centre) / Math.sqrt(values.length);
+const standardError = (values: readonly number[], center?: number) =>
+  standardDeviation(values, center) / Math.sqrt(values.length);

@@ -31,10 +31,10 @@ export function firstLargest(values: readonly number[]): number {
 }
 
 /** Sample standard deviation (n − 1); 0 for fewer than two values. @param centre their mean, if already known */
-export function standardDeviation(values: readonly number[], centre = mean(values)): number {
+export function standardDeviation(values: readonly number[], center = mean(values)): number {
   if (values.length < 2) return 0;
   let total = 0;
-  for (const value of values) total += (value - centre) ** 2;
+  for (const value of values) total += (value - center) ** 2;
   return Math.sqrt(total / (values.length - 1));
 }
 

@@ -41,12 +41,12 @@ export interface RunOutcome extends RunResult {
   readonly directory: string;
 }
 
-type Outside = Pick<CommandContext, 'cwd' | 'env' | 'note' | 'now' | 'milliseconds'>;
+type CallerContext = Pick<CommandContext, 'cwd' | 'env' | 'note' | 'now' | 'milliseconds'>;
 
 export async function runLibrary(
   given: RunConfig | string,
   options: RunOptions,
-  outside: Outside,
+  outside: CallerContext,
 ): Promise<RunOutcome> {
   const own = ownParts(options);
   const config = configOf(given, own, outside.cwd);

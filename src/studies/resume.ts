@@ -12,7 +12,7 @@ import type { Config } from '../config/config.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
 import { withDefaultsOf } from '../config/resolve.js';
 import { assemble, type OwnParts } from '../experiment/setup/assemble.js';
-import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
+import { howToContinue, refuseDifferences, requireSame } from '../runs/fingerprint.js';
 import { findRun } from '../runs/listing/names.js';
 import { alreadyRunning } from '../runs/listing/stop.js';
 import { readShownFrame, requireConfig } from '../runs/open-run.js';
@@ -23,10 +23,10 @@ import { writeReport } from '../web/report/write-report.js';
 import {
   type ConfigArguments,
   finishRun,
-  type Outside,
   openModel,
   printResult,
   type ReadyRun,
+  type RunNotes,
 } from './run.js';
 import { requireOwnLimits, type SharedLimits } from './shared-limits.js';
 
@@ -66,7 +66,7 @@ export async function resumeRun(
 export async function reopenRun(
   path: string,
   wanted: Config,
-  context: Outside & Pick<CommandContext, 'env'>,
+  context: RunNotes & Pick<CommandContext, 'env'>,
   { own, shared }: { readonly own?: OwnParts; readonly shared?: SharedLimits | undefined } = {},
 ): Promise<ReadyRun | string> {
   const file = join(path, runFiles.config);
@@ -75,7 +75,7 @@ export async function reopenRun(
   refuseDifferences(was, config);
   if (shared === undefined) requireOwnLimits(path);
   const manifest = readManifest(path);
-  const left = whatCompletes(manifest, was, config, path, shared?.limits);
+  const left = howToContinue(manifest, was, config, path, shared?.limits);
   if (left !== undefined) return left;
   const assembly = await assemble(config, context.env, readImported(path), own);
   requireSame(assembly, manifest, file);

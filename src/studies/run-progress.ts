@@ -1,6 +1,6 @@
 import type { CommandContext } from '../base/context.js';
 import {
-  apart,
+  distinct,
   formatCompact,
   formatCost,
   formatCount,
@@ -132,14 +132,14 @@ function runShown(progress: Progress): (event: RunEvent) => void {
   /** On a terminal, the progress line is overwritten, so improvements are also printed permanently. */
   const keepBest = () => {
     if (best === undefined || best === kept) return;
-    const asText = apart([best.score, kept?.score]);
+    const asText = distinct([best.score, kept?.score]);
     const than = kept === undefined ? '' : `, was ${asText(kept.score)}`;
     progress.keep(`${placeOf(best)}  best ${asText(best.score)}${than}`);
     kept = best;
   };
   const figures = (score: number | undefined) => {
     const { better, rejected, revisions } = tally;
-    const asText = apart([score, best?.score]);
+    const asText = distinct([score, best?.score]);
     return [
       ...(best ? [`best ${asText(best.score)}`] : []),
       score === undefined ? 'rejected' : `return ${asText(score)}`,

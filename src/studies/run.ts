@@ -5,7 +5,7 @@ import { withWorkers } from '../base/command.js';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { FailedWork, formatProblem, messageOf, UserError } from '../base/errors.js';
 import { warningText } from '../base/text/progress.js';
-import { fitted } from '../base/text/width.js';
+import { fitText } from '../base/text/width.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
 import { runExperiment } from '../experiment/experiment.js';
 import { makeRoom } from '../experiment/preflight/ask-model.js';
@@ -49,7 +49,7 @@ export async function runConfig(
     cwd: context.cwd,
   });
   for (const note of loaded.notes) context.note(note);
-  return located(loaded, async () => {
+  return withLocations(loaded, async () => {
     const own = args.dryRun ? {} : { ask: context.stop.finish };
     const assembly = await assemble(loaded.config, context.env, undefined, own);
     await refuseErrors(assembly, !args.dryRun, context);
@@ -86,7 +86,7 @@ async function refuseErrors(assembly: Assembly, ask: boolean, context: CommandCo
 }
 
 /** Adds locations in the config file to errors, including errors that occur during the run. */
-export async function located<T>(
+export async function withLocations<T>(
   { locate }: Pick<LoadedConfig, 'locate'>,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -177,7 +177,7 @@ export function printResult(
   { columns, cwd, print }: Pick<CommandContext, 'columns' | 'cwd' | 'print'>,
 ): RunResult {
   const result = resultOf(summaryOf(path), cwd);
-  print(json ? JSON.stringify(result) : fitted(describeResult(result, spec), columns));
+  print(json ? JSON.stringify(result) : fitText(describeResult(result, spec), columns));
   return result;
 }
 
@@ -186,7 +186,7 @@ export interface ReadyRun {
   readonly directory: RunDirectory;
 }
 
-export type Outside = Pick<CommandContext, 'note' | 'now'> & Partial<Pick<CommandContext, 'stop'>>;
+export type RunNotes = Pick<CommandContext, 'note' | 'now'> & Partial<Pick<CommandContext, 'stop'>>;
 
 /**
  * Starts a run after opening its models.
@@ -195,7 +195,7 @@ export type Outside = Pick<CommandContext, 'note' | 'now'> & Partial<Pick<Comman
 export async function beginRun(
   assembly: Assembly,
   place: () => string,
-  context: Outside,
+  context: RunNotes,
   notes?: readonly string[],
 ): Promise<ReadyRun> {
   await openModel(assembly, context);
@@ -203,7 +203,7 @@ export async function beginRun(
 }
 
 /** @throws FailedWork if nothing answers at a model's address, before anything is written or played */
-export async function openModel(assembly: Assembly, { note, stop }: Outside): Promise<void> {
+export async function openModel(assembly: Assembly, { note, stop }: RunNotes): Promise<void> {
   try {
     await makeRoom(assembly, stop?.finish, ({ kind, message }) => {
       const isHere = /\/\/(127\.|\[::1\]|localhost)/.test(message);

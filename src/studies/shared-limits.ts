@@ -5,7 +5,7 @@ import { UserError } from '../base/errors.js';
 import { readOwnJson } from '../base/files/files.js';
 import type { LimitsConfig } from '../config/limits.js';
 import { stageModelsOf } from '../config/stages.js';
-import { type CallUsage, countedModels, nothing, type SharedBudget, spentBy } from '../proposers/budget.js';
+import { type CallUsage, countedModels, noSpend, type SharedBudget, spentBy } from '../proposers/budget.js';
 import { planAround } from '../runs/finder.js';
 import { inTurn } from '../runs/logs.js';
 import { openLogs, planFile, readManifest, runFiles } from '../runs/reader.js';
@@ -30,7 +30,7 @@ export class SharedLimits {
       const spent = spentBy(inTurn(calls, callsLeft(path, calls)), models);
       const { activeMs } = readManifest(path);
       this.#runs.set(path, {
-        calls: { spent, inFlight: nothing },
+        calls: { spent, inFlight: noSpend },
         evaluations: entries.length,
         activeMs: () => activeMs,
       });
@@ -64,7 +64,7 @@ interface RunUsage {
   readonly activeMs: () => number;
 }
 
-const unused: CallUsage = { spent: nothing, inFlight: nothing };
+const unused: CallUsage = { spent: noSpend, inFlight: noSpend };
 
 const usageOf = ({ activeMs, calls, evaluations }: RunUsage): CallUsage => ({
   spent: { ...calls.spent, evaluations, minutes: activeMs() / 60_000 },

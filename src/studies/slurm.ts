@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { makeDirectory, plainName, readOwnJson, replaceFile } from '../base/files/files.js';
-import { groupedBy } from '../base/grouped.js';
+import { groupBy } from '../base/grouped.js';
 import { plural } from '../base/text/numbers.js';
 import { shellWord } from '../base/text/one-line.js';
 import type { SlurmConfig } from '../config/many-runs.js';
@@ -45,13 +45,13 @@ function taskCommand({ words = [] }: Pick<CommandContext, 'words'>, directory: s
 
 /** Example: `3 running, 5 pending`. */
 const countsOf = (states: readonly string[]): string =>
-  [...groupedBy(states, (state) => state.toLowerCase())]
+  [...groupBy(states, (state) => state.toLowerCase())]
     .map(([state, { length }]) => `${length} ${state}`)
     .join(', ');
 
 /** States of the tasks that are queued or running; empty if Slurm no longer knows the job. */
 async function statesOf(job: string): Promise<readonly string[]> {
-  const told = await asked('squeue', ['--noheader', '--array', '--format=%F|%T', '--me']);
+  const told = await querySlurm('squeue', ['--noheader', '--array', '--format=%F|%T', '--me']);
   return told.split('\n').flatMap((line) => {
     const [own, state = ''] = line.trim().split('|');
     return own === job && !state.includes('COMPLETING') ? [state] : [];
@@ -59,7 +59,7 @@ async function statesOf(job: string): Promise<readonly string[]> {
 }
 
 /** @throws UserError if Slurm isn't available or refuses */
-async function asked(program: string, args: readonly string[]): Promise<string> {
+async function querySlurm(program: string, args: readonly string[]): Promise<string> {
   try {
     return (await run(program, [...args])).stdout;
   } catch (error) {
@@ -124,7 +124,7 @@ export async function runOnCluster(
   const part = `--part "$SLURM_ARRAY_TASK_ID/${of}" --quiet --json`;
   const name = plainName(`policyloop-${basename(directory)}`, 'policyloop');
   replaceFile(script, jobScript({ command, part, cwd, log, name, tasks }, slurm));
-  const id = (await asked('sbatch', ['--parsable', script])).split(';')[0]!.trim();
+  const id = (await querySlurm('sbatch', ['--parsable', script])).split(';')[0]!.trim();
   writeRecord(directory, { job: id, tasks: of });
   note(
     `job ${id}: ${left} of ${runs} submitted in ${plural(tasks.length, 'task')}; output in ${shownPath(log, cwd)}; the same command shows their progress and, at the end, the result`,

@@ -2,7 +2,7 @@
 import { appScript, appStyle, shell } from '../web/page.js';
 
 /** A response body with its content type; `policy`: its Content-Security-Policy (default: `contentPolicy`). */
-export interface Served {
+export interface ServedFile {
   readonly type: string;
   readonly body: string | Buffer | (() => string | Buffer);
   readonly policy?: string;
@@ -15,7 +15,7 @@ function once(read: () => string): () => Buffer {
 }
 
 /** Assets by address. They are served without a token. */
-export const assets: Readonly<Record<string, Served>> = {
+export const assets: Readonly<Record<string, ServedFile>> = {
   '/assets/app.js': { type: 'text/javascript; charset=utf-8', body: once(appScript) },
   '/assets/app.css': { type: 'text/css; charset=utf-8', body: once(appStyle) },
 };
@@ -36,7 +36,7 @@ export const contentPolicy = [
 export const picturePolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
 
 /** The HTML shell of all pages. Served to anyone, so it contains nothing about the runs. */
-export const emptyPage: Served = {
+export const emptyPage: ServedFile = {
   type: 'text/html; charset=utf-8',
   body: shell(
     'policyloop',

@@ -6,7 +6,7 @@ import type { Item } from '../runs/listing/item.js';
 import { isBelow, type Place } from '../runs/listing/scan.js';
 import { summarizeMean } from '../statistics/paired.js';
 import { confirmedBySeed, meanBySeed } from '../studies/comparison/comparability.js';
-import { nothingLeft, selected } from '../studies/comparison/compare.js';
+import { nothingLeft, selectUsable } from '../studies/comparison/compare.js';
 import { commonRange } from '../studies/comparison/compared-runs.js';
 import { comparisonPage } from '../studies/comparison/page.js';
 import { compareGroups } from '../studies/comparison/run-comparison.js';
@@ -15,7 +15,7 @@ import { itemAddress } from '../web/address.js';
 import type { GroupFigures } from '../web/messages.js';
 import type { Page } from '../web/page.js';
 import { type Group, groupsOf, sortedGroups } from '../web/table/groups.js';
-import { mostCompared, stateOf } from '../web/table/state.js';
+import { maxCompared, stateOf } from '../web/table/state.js';
 import { HttpError } from './http.js';
 import { comparedRun, configKeys, configuredRun, readAhead, withSettings } from './run-data.js';
 
@@ -54,7 +54,7 @@ export function groupFigures(
   return Object.fromEntries(
     filteredGroups(places, query).map(({ id, items }) => {
       const runs = items.flatMap(({ name }) => configuredRun(byName.get(name)!) ?? []);
-      const { kept } = selected(runs, false, (path) => path);
+      const { kept } = selectUsable(runs, false, (path) => path);
       const meanOver = (bySeed: ReadonlyMap<string, number>) =>
         summarizeMean([...bySeed.values()], commonRange(kept)) ?? null;
       return [
@@ -69,7 +69,7 @@ export function groupFigures(
 }
 
 /**
- * Compares the runs that the query selects by `of`, `filter` and `group`, in the order of their groups. Without keys, up to `mostCompared` items are compared one by one (`run`), and more are
+ * Compares the runs that the query selects by `of`, `filter` and `group`, in the order of their groups. Without keys, up to `maxCompared` items are compared one by one (`run`), and more are
  * grouped by their configs without the seed (`config`).
  * @throws HttpError if the query is invalid; UserError if there is nothing to compare
  */
@@ -81,18 +81,18 @@ export async function comparedPage(places: readonly Place[], query: URLSearchPar
   const known = new Map(places.map((place) => [place.item.name, place]));
   const chosen = items.map((item) => ({ ...known.get(item.name)!, item }));
   const given = stateOf(query).by;
-  const by = given.length > 0 ? given : [items.length <= mostCompared ? 'run' : 'config'];
+  const by = given.length > 0 ? given : [items.length <= maxCompared ? 'run' : 'config'];
   await readAhead(chosen, { areCurves: true });
   const isByRun = by.join() === 'run';
   const itemOf = new Map(chosen.map(({ item, path }) => [path, item]));
   const named = (path: string) => itemOf.get(path)!.name;
   const runs = chosen.flatMap((place) => configuredRun(place) ?? []);
-  if (isByRun && runs.length > mostCompared)
-    throw new HttpError(400, `at most ${mostCompared} single runs can be compared; group them by a key`);
+  if (isByRun && runs.length > maxCompared)
+    throw new HttpError(400, `at most ${maxCompared} single runs can be compared; group them by a key`);
   // Single runs are compared without statistical tests, so unfinished ones are kept.
   const { kept, leftOut: unfit } = isByRun
     ? { kept: runs, leftOut: [] }
-    : selected(runs, query.has('unfinished'), named);
+    : selectUsable(runs, query.has('unfinished'), named);
   const isRead = new Set(runs.map(({ path }) => path));
   const unreadable = chosen.filter(({ item, path }) => item.kind === 'run' && !isRead.has(path));
   const leftOut = [

@@ -12,21 +12,21 @@ import { withSettings } from './run-data.js';
 
 /** Milliseconds between reads of watched files; directories are scanned less often. */
 const lookEvery = 250;
-const leastBetweenScans = 1000;
+const minScanPauseMs = 1000;
 
 /** Maximum share of time to spend on scans. */
 const scanShare = 0.1;
 
 /** Maximum number of unsent bytes. If there are more, the connection is closed, and the page reconnects. */
-const mostWaiting = 8 * 2 ** 20;
+const maxWaiting = 8 * 2 ** 20;
 
 /** Milliseconds between keep-alive messages. */
 const silence = 15_000;
 
-export const mostWatchers = 64;
+export const maxWatchers = 64;
 
 /** Maximum number of config keys whose values a page can request. */
-export const mostKeys = 50;
+export const maxKeys = 50;
 
 interface Watcher {
   readonly response: ServerResponse;
@@ -141,7 +141,7 @@ export class Live {
     const began = this.#milliseconds();
     this.#known = scan(this.#roots, before);
     const took = this.#milliseconds() - began;
-    this.#nextScan = began + Math.max(leastBetweenScans, took / scanShare);
+    this.#nextScan = began + Math.max(minScanPauseMs, took / scanShare);
     const changed = [...this.#known].flatMap(([name, { item }]) =>
       isDeepStrictEqual(item, before.get(name)?.item) ? [] : [item],
     );
@@ -160,6 +160,6 @@ export class Live {
 
 function send({ response }: Watcher, event: string, data: object): void {
   if (response.destroyed) return;
-  if (response.writableLength > mostWaiting) response.destroy();
+  if (response.writableLength > maxWaiting) response.destroy();
   else response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 }

@@ -14,19 +14,19 @@ import type { SweepResult } from '../studies/sweep/sweep-result.js';
 import { itemAddress } from '../web/address.js';
 import { type Page, sectionsOf } from '../web/page.js';
 import { trainingPageOf } from '../web/report/training-page.js';
-import { pageHeader, type Shown } from '../web/study.js';
+import { type PageContext, pageHeader } from '../web/study.js';
 import { shownRunPage } from './shown-run.js';
 
 /** Pages that other modules build from the recorded result of a study. */
 export interface GivenPages {
-  readonly evaluation: (recorded: unknown, shown: Shown) => Page;
+  readonly evaluation: (recorded: unknown, shown: PageContext) => Page;
 }
 
 /** @throws UserError if files are damaged */
 export async function pageOf(place: Place, given: GivenPages): Promise<Page> {
   const { path } = place;
   const { kind, name, status } = place.item;
-  const shown: Shown = { linkOf: (run) => itemAddress(`${name}/${run}`), status };
+  const shown: PageContext = { linkOf: (run) => itemAddress(`${name}/${run}`), status };
   switch (kind) {
     case 'run':
       return shownRunPage(name, path);

@@ -6,7 +6,7 @@ import { type Place, type RunPlace, unlessDamaged } from '../runs/listing/scan.j
 import type { RunSummary } from '../runs/summary.js';
 import type { ExportedRun } from '../runs/tables/rows.js';
 import { type ConfiguredRun, readComparedRun, withConfig } from '../studies/comparison/compared-runs.js';
-import { groupRuns, remembered, settingOf, settingsOf } from '../studies/comparison/run-groups.js';
+import { cachedByRun, groupRuns, settingOf, settingsOf } from '../studies/comparison/run-groups.js';
 import type { ConfigKeys } from '../web/messages.js';
 
 function unlessUnreadable<T extends object>(read: () => T): T | undefined {
@@ -14,14 +14,14 @@ function unlessUnreadable<T extends object>(read: () => T): T | undefined {
   return typeof found === 'string' ? undefined : found;
 }
 
-const configured = remembered((run: RunSummary) => unlessUnreadable(() => withConfig(run)));
+const configured = cachedByRun((run: RunSummary) => unlessUnreadable(() => withConfig(run)));
 
 /** A run or agent run with its config; undefined for other items, and if the config can't be read. */
 export const configuredRun = ({ item, summary }: Place): ConfiguredRun | undefined =>
   item.kind !== 'training' && summary ? configured(summary) : undefined;
 
 /** A run with its curve; undefined if it can't be read. */
-export const comparedRun = remembered((run: ConfiguredRun) => unlessUnreadable(() => readComparedRun(run)));
+export const comparedRun = cachedByRun((run: ConfiguredRun) => unlessUnreadable(() => readComparedRun(run)));
 
 /** Number of configs to read before yielding to other requests; reading one curve takes about as long. */
 const readAtOnce = 20;

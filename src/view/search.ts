@@ -4,13 +4,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Place } from '../runs/listing/scan.js';
 import { callsOf } from '../runs/log-lines.js';
 import { logsIn } from '../runs/reader.js';
-import type { Found, Hit } from '../web/messages.js';
+import type { Hit, SearchResult } from '../web/messages.js';
 
-const mostHits = 200;
+const maxHits = 200;
 const around = 80; // characters
 
 /** Maximum number of lines to remember per run, in order to report repeated lines only once. */
-const mostKnown = 10_000;
+const maxRemembered = 10_000;
 
 /** Number of calls searched between pauses for other requests. */
 const callsAtOnce = 50;
@@ -23,7 +23,7 @@ export async function search(
   text: string,
   places: readonly Place[],
   { clock, until }: { readonly clock: () => number; readonly until: number },
-): Promise<Found> {
+): Promise<SearchResult> {
   const wanted = new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'iu');
   const hits: Hit[] = [];
   let searched = 0;
@@ -32,7 +32,7 @@ export async function search(
     let calls = 0;
     for (const call of callsOf(logsIn(path), Number.POSITIVE_INFINITY, () => undefined)) {
       if (++calls % callsAtOnce === 0) await nextTurn();
-      if (hits.length >= mostHits || clock() > until) return { hits, searched, of: places.length };
+      if (hits.length >= maxHits || clock() > until) return { hits, searched, of: places.length };
       const { attempt, candidate, completion, iteration, messages } = call;
       const add = (where: string, content: string, at: RegExpExecArray) => {
         const end = at.index + at[0].length;
@@ -57,8 +57,8 @@ export async function search(
         for (const line of content.split('\n')) {
           const at = wanted.exec(line);
           if (at === null || known.has(line)) continue;
-          if (known.size < mostKnown) known.add(line);
-          if (hits.length < mostHits) add(role, line, at);
+          if (known.size < maxRemembered) known.add(line);
+          if (hits.length < maxHits) add(role, line, at);
         }
       }
     }

@@ -1,15 +1,15 @@
 /** The server of the live view, which shows runs and training runs to browsers on this machine. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, UserError } from '../base/errors.js';
-import { harmlessLine } from '../base/terminal-text.js';
+import { safeLine } from '../base/terminal-text.js';
 import type { Place, Root } from '../runs/listing/scan.js';
 import { pageData } from '../web/page.js';
 import { type Action, stopItem, tagItems } from './actions.js';
 import { requireEntered } from './admission.js';
-import { assets, contentPolicy, emptyPage, picturePolicy, type Served } from './assets.js';
+import { assets, contentPolicy, emptyPage, picturePolicy, type ServedFile } from './assets.js';
 import { comparedPage, groupFigures } from './comparison.js';
 import { HttpError, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
-import { Live, mostKeys, mostWatchers } from './live.js';
+import { Live, maxKeys, maxWatchers } from './live.js';
 import { type GivenPages, pageOf } from './pages.js';
 import { configKeys, readAhead } from './run-data.js';
 import { search } from './search.js';
@@ -109,9 +109,9 @@ interface Asked extends Site {
 
 async function watch(response: ServerResponse, { live, query }: Asked): Promise<void> {
   const keys = query.getAll('key');
-  if (live.watchers >= mostWatchers)
-    throw new HttpError(503, `${mostWatchers} pages are already open, which is the maximum`);
-  if (keys.length > mostKeys) throw new HttpError(400, `a list can show at most ${mostKeys} config keys`);
+  if (live.watchers >= maxWatchers)
+    throw new HttpError(503, `${maxWatchers} pages are already open, which is the maximum`);
+  if (keys.length > maxKeys) throw new HttpError(400, `a list can show at most ${maxKeys} config keys`);
   if (keys.length > 0) await readAhead(live.places());
   live.watch(response, query.get('of') ?? undefined, keys);
 }
@@ -141,7 +141,7 @@ const answers: Readonly<Record<string, (asked: Asked) => unknown>> = {
   },
 };
 
-async function episodeIn(asked: Asked): Promise<Served> {
+async function episodeIn(asked: Asked): Promise<ServedFile> {
   const number = (key: string, least: number) => wholeNumber(asked.query, key, least) ?? least;
   const body = await episodeSvg(placeIn(asked).path, {
     iteration: number('iteration', 0),
@@ -165,7 +165,7 @@ function wholeNumber(query: URLSearchParams, key: string, least: number): number
   throw new HttpError(400, `${key} must be an integer of at least ${least}`);
 }
 
-function send(response: ServerResponse, { body, policy = contentPolicy, type }: Served): void {
+function send(response: ServerResponse, { body, policy = contentPolicy, type }: ServedFile): void {
   response.setHeader('content-security-policy', policy);
   response.writeHead(200, { 'content-type': type }).end(typeof body === 'function' ? body() : body);
 }
@@ -184,7 +184,7 @@ function fail(
       : error instanceof UserError
         ? new HttpError(422, error.message)
         : new HttpError(500, messageOf(error));
-  if (known.status === 500) note(harmlessLine(`warning: ${known.message}`));
+  if (known.status === 500) note(safeLine(`warning: ${known.message}`));
   // The browser shows this response to the user, so it is plain text.
   if (headers.accept?.includes('text/html')) {
     const type = { 'content-type': 'text/plain; charset=utf-8' };

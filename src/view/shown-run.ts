@@ -3,7 +3,7 @@
 import { UserError } from '../base/errors.js';
 import type { Content } from '../base/text/content.js';
 import { html } from '../base/text/html.js';
-import { apart, formatNumber, plural } from '../base/text/numbers.js';
+import { distinct, formatNumber, plural } from '../base/text/numbers.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
@@ -43,7 +43,7 @@ export async function shownRunPage(name: string, path: string): Promise<Page> {
   );
 }
 
-interface Animated {
+interface AnimationRequest {
   readonly entry: BufferEntry;
   /** Start of the alternative text, before the policy's iteration and candidate. */
   readonly alt: string;
@@ -51,14 +51,14 @@ interface Animated {
 }
 
 /** Animations, which the browser requests when they come into view; undefined if none can be drawn. */
-function animations(name: string, shown: readonly Animated[], config: RunFrame['config']): Content {
+function animations(name: string, shown: readonly AnimationRequest[], config: RunFrame['config']): Content {
   if (!isDrawnFromConfig(config)) return undefined;
-  const asText = apart(shown.flatMap(({ entry: { returns, score } }) => [score, ...returns]));
+  const asText = distinct(shown.flatMap(({ entry: { returns, score } }) => [score, ...returns]));
   return animationView(
     shown.map(({ alt, entry, title }) => ({
       picture: { address: episodeAddress(name, entry) },
       alt: `Animation of ${alt}${placeName(entry, config)}`,
-      caption: html`${title}: mean return ${asText(entry.score)} <span class="muted">(${entry.returns.slice(0, mostReturns).map(asText).join(', ')})</span>`,
+      caption: html`${title}: mean return ${asText(entry.score)} <span class="muted">(${entry.returns.slice(0, maxReturns).map(asText).join(', ')})</span>`,
     })),
   );
 }
@@ -103,8 +103,8 @@ export async function iterationPage(name: string, path: string, iteration: numbe
   const before = largest(entries.flatMap((entry) => (entry.iteration < iteration ? [entry.score] : [])));
   const arePrograms = family.description.kind === 'program';
   const byIndex = new Map(calls.entries());
-  const shown = own.slice(0, mostShown);
-  const asText = apart(shown.map(({ score }) => score));
+  const shown = own.slice(0, maxShown);
+  const asText = distinct(shown.map(({ score }) => score));
   const policies = shown.map((entry) => {
     const parent = arePrograms && entry.source === 'proposal' && parentOf(entry, data);
     const { vector, view } = policyOf(entry, data, labels);
@@ -136,15 +136,15 @@ ${parent && programChange(entry, parent, config, true)}${vector}`;
 }
 
 /** Maximum number of candidates whose policies and episodes are shown. */
-const mostShown = 32;
+const maxShown = 32;
 
 /** Maximum number of returns listed for an evaluation. */
-const mostReturns = 50;
+const maxReturns = 50;
 
 function headline(own: readonly BufferEntry[], before: number, calls: number): Content {
   const best = own.reduce((highest, { score }) => Math.max(highest, score), Number.NEGATIVE_INFINITY);
   const episodes = own.reduce((sum, { returns }) => sum + returns.length, 0);
-  const asText = apart([best, before]);
+  const asText = distinct([best, before]);
   return html`<dl class="headline">
 ${tile('Best mean return', Number.isFinite(best) ? asText(best) : '–', plural(own.length, 'evaluation'))}
 ${Number.isFinite(before) && tile('Previous best', asText(before), best > before ? 'improved' : 'not improved')}

@@ -77,7 +77,7 @@ export const chartFigure = (chart: Chart, caption?: Content): Content =>
   new Part('chart-figure', { chart }, caption);
 
 /** Joins the items of each stretch, so that at most `most` stretches remain. */
-export function thinned<T>(
+export function thinOut<T>(
   all: readonly T[],
   most: number,
   joined: (stretch: readonly T[]) => readonly T[],

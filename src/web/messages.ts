@@ -38,7 +38,7 @@ export interface Hit {
   readonly after: string;
 }
 
-export interface Found {
+export interface SearchResult {
   readonly hits: readonly Hit[];
   /** Number of runs that were searched completely. */
   readonly searched: number;

@@ -6,7 +6,7 @@ import type { Item } from '../runs/listing/item.js';
 import { runFiles } from '../runs/reader.js';
 
 /** The parts of a study's page that depend on where it is shown. */
-export interface Shown {
+export interface PageContext {
   /** Address of a run's page; `run` is its path below the study's directory. */
   readonly linkOf: (run: string) => string;
   /** The current status, if it can differ from the recorded one. */
@@ -14,7 +14,7 @@ export interface Shown {
 }
 
 /** For a file in the study's directory. Its links are relative, and encoded so that none can become `javascript:`. */
-export const inFile: Shown = {
+export const inFile: PageContext = {
   linkOf: (run) => `./${run.split('/').map(encodeURIComponent).join('/')}/${runFiles.report}`,
 };
 
@@ -81,7 +81,7 @@ export const failureList = (failures: readonly { readonly run: string; readonly 
 export const howToRead = 'How to read this';
 
 /** @param lines sentences without a full stop */
-export const readingList = (lines: readonly Content[]): Content =>
+export const explanations = (lines: readonly Content[]): Content =>
   html`<ul>${lines.map((line) => html`<li>${line}.</li>`)}</ul>`;
 
 /** @param time when the data was recorded, ISO 8601 */

@@ -1,8 +1,8 @@
 /** The charts of a training run. */
 import { formatCount, formatNumber, formatReturn, plural } from '../base/text/numbers.js';
-import { capitalised } from '../base/text/one-line.js';
+import { capitalize } from '../base/text/one-line.js';
 import { mean } from '../statistics/descriptive.js';
-import { type Axis, type Chart, type Series, thinned } from './chart.js';
+import { type Axis, type Chart, type Series, thinOut } from './chart.js';
 
 type Row = Readonly<Record<string, number>>;
 
@@ -59,7 +59,7 @@ export function trainingCharts(
   words: TrainingWords,
 ): readonly Chart[] {
   const rowsOf = (kind: string) =>
-    thinned(metrics.filter((metric) => metric.kind === kind).map(numbersIn), maxRows, (stretch) => [
+    thinOut(metrics.filter((metric) => metric.kind === kind).map(numbersIn), maxRows, (stretch) => [
       meanRow(stretch),
     ]);
   const [step, evaluation] = [withEpisodeSteps(rowsOf('step')), rowsOf('evaluation')];
@@ -69,7 +69,7 @@ export function trainingCharts(
   const mains: readonly Main[] = isRl
     ? [
         {
-          ...{ title: capitalised(words.measured), name: 'meanReward', each: [] },
+          ...{ title: capitalize(words.measured), name: 'meanReward', each: [] },
           ...{ held: having(evaluation, 'meanReward'), measured: words.measured },
           best: ({ meanReward }) => `best, ${formatReturn(meanReward)}`,
           isBetter: (a, b) => a >= b,
@@ -179,7 +179,7 @@ function mainChart(main: Main, words: TrainingWords): Chart {
   };
 }
 
-const xAxis = ({ unit }: TrainingWords): Axis => ({ title: capitalised(unit), kind: 'whole' });
+const xAxis = ({ unit }: TrainingWords): Axis => ({ title: capitalize(unit), kind: 'whole' });
 
 /** The steps of the rows, ascending, and a function that returns a value of some rows at each of them. */
 function stepsOf(rows: readonly Row[]) {

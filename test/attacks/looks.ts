@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { shownPages } from '../../finetune/evaluate/shown-pages.js';
 import { messageOf } from '../../src/base/errors.js';
 import { loadTool, namedCommand } from '../../src/commands.js';
-import { answered } from '../../src/mcp/serve-mcp.js';
+import { runTool } from '../../src/mcp/serve-mcp.js';
 import { tools } from '../../src/mcp/tools.js';
 import { authorizationOf } from '../../src/view/admission.js';
 import { startView } from '../../src/view/server.js';
@@ -87,7 +87,7 @@ function toolLooks(cwd: string, names: readonly string[]): readonly Look[] {
       const found = tools.find((one) => one.name === name)!;
       const checked = found.input.parse(given) as Record<string, unknown>;
       const request = { runsDir: 'buffers', allowRuns: false };
-      return { text: JSON.stringify(await answered(found, checked, request, loadTool, context)) };
+      return { text: JSON.stringify(await runTool(found, checked, request, loadTool, context)) };
     },
   });
   return [

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatProblem } from '../../src/base/errors.js';
-import { forStream, harmless, harmlessLine, harmlessLines } from '../../src/base/terminal-text.js';
+import { forStream, safeLine, safeLines, safeText } from '../../src/base/terminal-text.js';
 
 const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
@@ -14,21 +14,21 @@ describe('terminal text', () => {
     ['a\u202egnp.exe', 'a\\u202egnp.exe'],
     ['line\r\nbreak\ttab', 'line\nbreak\ttab'],
     ['grüße 中文 😀 −1 …', 'grüße 中文 😀 −1 …'],
-  ])('%j is shown as %j', (text, shown) => expect(harmless(text)).toBe(shown));
+  ])('%j is shown as %j', (text, shown) => expect(safeText(text)).toBe(shown));
 
   it('has its control characters escaped, and still parses to the same JSON value', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.boolean(), (text, isStyled) => {
-        expect(harmless(text).replaceAll(/[\n\t]/g, '')).not.toMatch(steering);
-        expect(forStream(harmlessLine(text), isStyled).replaceAll('\t', '')).not.toMatch(/\p{Cc}/u);
+        expect(safeText(text).replaceAll(/[\n\t]/g, '')).not.toMatch(steering);
+        expect(forStream(safeLine(text), isStyled).replaceAll('\t', '')).not.toMatch(/\p{Cc}/u);
         expect(JSON.parse(forStream(JSON.stringify(text), isStyled))).toBe(text);
       }),
     );
   });
 
   it('cannot forge a line of our own output', () => {
-    expect(harmlessLines('failed\nerror nothing is wrong')).toBe('failed\n  error nothing is wrong');
-    expect(harmlessLine(' failed \r\n error nothing ')).toBe('failed error nothing');
+    expect(safeLines('failed\nerror nothing is wrong')).toBe('failed\n  error nothing is wrong');
+    expect(safeLine(' failed \r\n error nothing ')).toBe('failed error nothing');
     const problem = { message: 'bad\nerror forged', alternatives: ['a\nerror b'], value: '\u001b[2J\u202e' };
     expect(formatProblem(problem)).toBe(
       'bad\n  error forged\n  got: "\\u001b[2J\\u202e"\n  expected: a error b',

@@ -301,7 +301,7 @@ function pointsOf(shape: Shape): readonly Point[] {
       return [shape.min, shape.max];
     case 'circle':
     case 'text':
-      return [shape.centre];
+      return [shape.center];
   }
 }
 

@@ -11,7 +11,7 @@ function shapesOf(environment: Environment, role: Role): readonly Shape[] {
 function circle(environment: Environment, role: Role): Point {
   const found = shapesOf(environment, role).find((shape) => shape.kind === 'circle');
   if (found?.kind !== 'circle') throw new Error(`no circle for the ${role}`);
-  return found.centre;
+  return found.center;
 }
 
 function line(environment: Environment, role: Role): readonly Point[] {

@@ -84,7 +84,7 @@ describe('CMA-ES compared with pycma', () => {
 });
 
 describe('the start of the search', () => {
-  const centreOf = async (history: readonly Evaluated[], warmup: number) => {
+  const centerOf = async (history: readonly Evaluated[], warmup: number) => {
     const points: ParameterVector[] = [];
     for (let seed = 0; seed < 200; seed++) {
       points.push(await ask(createCmaEs(config({ sigma: 0.5 })), coarse(3), history, warmup, seed));
@@ -103,11 +103,11 @@ describe('the start of the search', () => {
       // Not of the warm-up.
       { parameters: [-2, -2, -2], score: 9 },
     ];
-    near(await centreOf(history, 3), [1, 2, 3]);
+    near(await centerOf(history, 3), [1, 2, 3]);
   });
 
   it('is the middle of the range without a warm-up', async () => {
-    near(await centreOf([], 0), [0, 0, 0]);
+    near(await centerOf([], 0), [0, 0, 0]);
   });
 });
 

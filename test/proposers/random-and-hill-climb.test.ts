@@ -21,8 +21,8 @@ async function samples(
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 const deviation = (values: readonly number[]) => {
-  const centre = mean(values);
-  return Math.sqrt(mean(values.map((value) => (value - centre) ** 2)));
+  const center = mean(values);
+  return Math.sqrt(mean(values.map((value) => (value - center) ** 2)));
 };
 
 describe('random search', () => {
@@ -48,9 +48,9 @@ describe('hill climbing', () => {
 
   it('takes steps of size sigma from the best point', async () => {
     const points = await samples(createHillClimb({ provider: 'hill-climb', sigma: 0.5 }), spec, history, 400);
-    for (const [i, centre] of [1, -1, 2, 0].entries()) {
+    for (const [i, center] of [1, -1, 2, 0].entries()) {
       const values = points.map((point) => point[i]!);
-      expect(Math.abs(mean(values) - centre)).toBeLessThan(0.1);
+      expect(Math.abs(mean(values) - center)).toBeLessThan(0.1);
       expect(Math.abs(deviation(values) - 0.5)).toBeLessThan(0.08);
     }
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
-import { type ProgramEvaluation, tunedConstants, tuningDue } from '../../src/proposers/tuning.js';
+import { type ProgramEvaluation, tuneConstants, tuningDue } from '../../src/proposers/tuning.js';
 
 const ranges = [
   { low: -1, high: 5 },
@@ -26,7 +26,7 @@ describe.each(['cma-es', 'gp', 'hill-climb'] as const)('tuning by %s', (by) => {
       ].map((v) => evaluated(7, v, score(v)));
       const before = history[1]!.score;
       for (let i = 0; i < most; i++) {
-        const values = await tunedConstants(by, ranges, history, createGenerator(seed, [i]));
+        const values = await tuneConstants(by, ranges, history, createGenerator(seed, [i]));
         history.push(evaluated(7, values, score(values), true));
         for (const [j, value] of values.entries()) {
           expect(value).toBeGreaterThanOrEqual(ranges[j]!.low);
@@ -35,7 +35,7 @@ describe.each(['cma-es', 'gp', 'hill-climb'] as const)('tuning by %s', (by) => {
         }
       }
       expect(Math.max(...history.map((one) => one.score))).toBeGreaterThan(before / 10);
-      const again = await tunedConstants(by, ranges, history.slice(0, 7), createGenerator(seed, [5]));
+      const again = await tuneConstants(by, ranges, history.slice(0, 7), createGenerator(seed, [5]));
       expect([7, ...again]).toEqual(history[7]!.parameters);
     }
   });
@@ -48,7 +48,7 @@ describe.each(['cma-es', 'gp', 'hill-climb'] as const)('tuning by %s', (by) => {
     ];
     const history = [evaluated(1, [0, -5, 1e9], 1), evaluated(1, [1e300, 7, 0], 1)];
     for (let seed = 0; seed < 20; seed++) {
-      const values = await tunedConstants(by, odd, history, createGenerator(seed));
+      const values = await tuneConstants(by, odd, history, createGenerator(seed));
       for (const [i, { low, high }] of odd.entries()) {
         expect(Number.isFinite(values[i])).toBe(true);
         expect(values[i]! >= low && values[i]! <= high).toBe(true);
@@ -63,7 +63,7 @@ describe('the start of tuning by CMA-ES', () => {
     const first = async (history: readonly ProgramEvaluation[]) => {
       let sum = 0;
       for (let seed = 0; seed < 200; seed++)
-        sum += (await tunedConstants('cma-es', [{ low: 0, high: 10 }], history, createGenerator(seed)))[0]!;
+        sum += (await tuneConstants('cma-es', [{ low: 0, high: 10 }], history, createGenerator(seed)))[0]!;
       return sum / 200;
     };
     expect(Math.abs((await first([evaluated(1, [3], 1), evaluated(1, [7], 0)])) - 3)).toBeLessThan(0.4);

@@ -10,10 +10,10 @@ import { readTensorBytes, type StoredTensor } from '../../../src/models/local/we
 import type { TensorToWrite } from '../../engine/safetensors-writer.js';
 import { adapterChanges, type WeightChange } from '../merged/merged-rows.js';
 import { roundingMeter } from '../merged/rounding.js';
-import { copiedTensor, writeParts } from '../merged/writing.js';
+import { copyTensor, writeParts } from '../merged/writing.js';
 import { architectureKeys, contextOf } from './architecture.js';
 import { type GgufMetadata, type GgufTensorType, ggufParts, ggufValue, tensorBytes } from './format.js';
-import { fileTensors, ggufArchitecture, matrixType, type Sources, writtenTensor } from './tensors.js';
+import { fileTensors, ggufArchitecture, matrixType, type Sources, tensorToWrite } from './tensors.js';
 import { vocabularyMetadata } from './vocabulary.js';
 
 export interface WrittenGguf {
@@ -58,7 +58,7 @@ export async function writeGguf(
   const weights = openWeights(model);
   const changes = adapter === undefined ? new Map<string, WeightChange>() : adapterChanges(adapter, weights);
   const rounding = roundingMeter();
-  const write = isGguf(model) ? mergedGguf : exported;
+  const write = isGguf(model) ? mergedGguf : exportModel;
   const { metadata, tensors } = write({ model, config, weights, changes, type, rounding });
   const bytes = tensorBytes(tensors);
   await writeWhole(output, (partial) => writeParts(partial, ggufParts(metadata, tensors), signal));
@@ -72,7 +72,7 @@ export async function writeGguf(
   };
 }
 
-function exported(sources: Sources): Parts {
+function exportModel(sources: Sources): Parts {
   const { config, model, type } = sources;
   const tensors = fileTensors(sources);
   return {
@@ -108,17 +108,17 @@ function mergedGguf(sources: Sources): Parts {
   const changed = [...weights.values()].filter(({ name }) => changes.has(name));
   const weightAt = new Map(changed.map((weight) => [placeOf(weight), weight]));
   return {
-    metadata: copiedMetadata(gguf),
+    metadata: copyMetadata(gguf),
     tensors: [...gguf.tensors.values()].map((tensor) => {
       const weight = weightAt.get(placeOf(tensor));
-      if (weight === undefined) return copiedTensor(tensor);
+      if (weight === undefined) return copyTensor(tensor);
       const { name, shape } = tensor;
-      return writtenTensor(weight, { name, shape, dtype: matrixType(type, shape[1]!) }, sources);
+      return tensorToWrite(weight, { name, shape, dtype: matrixType(type, shape[1]!) }, sources);
     }),
   };
 }
 
-const copiedMetadata = ({ file, places }: GgufFile): GgufMetadata =>
+const copyMetadata = ({ file, places }: GgufFile): GgufMetadata =>
   [...places]
     .filter(([key]) => !outdated.test(key))
     .map(([key, { start, end }]) => {

@@ -8,7 +8,7 @@ import { ggufName } from '../../../src/models/local/weights/gguf-tensors.js';
 import type { Rope } from '../../../src/models/local/weights/rope.js';
 import type { StoredTensor, StoredTensors } from '../../../src/models/local/weights/safetensors.js';
 import { type TensorToWrite, tensorOf } from '../../engine/safetensors-writer.js';
-import { type FileForm, mergedTensor, q8Block, sameForm, type WeightChange } from '../merged/merged-rows.js';
+import { type FileForm, mergeTensor, q8Block, sameForm, type WeightChange } from '../merged/merged-rows.js';
 import type { RoundingMeter } from '../merged/rounding.js';
 import type { GgufTensorType } from './format.js';
 
@@ -64,17 +64,17 @@ export function fileTensors(sources: Sources): TensorToWrite[] {
         shape: shape.filter((size, i) => shape.length < 3 || size > 1 || i !== 1),
         dtype: isMatrix ? matrixType(type, shape[1]!) : 'F32',
       };
-      return writtenTensor(weight, written, sources);
+      return tensorToWrite(weight, written, sources);
     }),
   ];
 }
 
-export const writtenTensor = (
+export const tensorToWrite = (
   weight: StoredTensor,
   written: Pick<TensorToWrite, 'dtype' | 'name' | 'shape'>,
   { changes, config, rounding }: Sources,
 ): TensorToWrite =>
-  mergedTensor(weight, changes.get(weight.name), written, rounding, fileForm(config, weight.name));
+  mergeTensor(weight, changes.get(weight.name), written, rounding, fileForm(config, weight.name));
 
 /** Q8_0 needs widths divisible by 32, so other matrices use F16. */
 export const matrixType = (type: GgufTensorType, columns: number): GgufTensorType =>

@@ -13,9 +13,9 @@ import {
   stateFloat32,
 } from '../../engine/model-directory.js';
 import { safetensorsParts, type TensorToWrite } from '../../engine/safetensors-writer.js';
-import { adapterChanges, mergedTensor, type WeightChange } from './merged-rows.js';
+import { adapterChanges, mergeTensor, type WeightChange } from './merged-rows.js';
 import { type RoundingMeter, roundingMeter } from './rounding.js';
-import { copiedTensor, writeParts } from './writing.js';
+import { copyTensor, writeParts } from './writing.js';
 
 export interface Merged {
   readonly changedMatrices: number;
@@ -81,9 +81,9 @@ function mergedFile(
   const { tensors, metadata } = readSafetensors(file);
   const written = tensors.map((tensor): TensorToWrite => {
     const change = changes.get(textName(tensor.name));
-    if (change === undefined) return copiedTensor(tensor);
+    if (change === undefined) return copyTensor(tensor);
     const { name, shape } = tensor;
-    return mergedTensor(
+    return mergeTensor(
       tensor,
       change,
       { name, shape, dtype: dtype === 'f32' ? 'F32' : tensor.dtype },

@@ -152,7 +152,7 @@ export interface FileForm {
 export const sameForm: FileForm = { rows: 1, change: (values) => values };
 
 /** A weight to write with an adapter's change, if it has one. @throws UserError if a weight is too large for float16 */
-export const mergedTensor = (
+export const mergeTensor = (
   weight: StoredTensor,
   change: WeightChange | undefined,
   written: Pick<TensorToWrite, 'dtype' | 'name' | 'shape'>,
@@ -161,10 +161,10 @@ export const mergedTensor = (
 ): TensorToWrite => ({
   ...written,
   byteLength: elementCount(written.shape) * (bytesPerElement[written.dtype] ?? 0),
-  chunks: () => encodedRows(weight, change, written.dtype, rounding, form),
+  chunks: () => encodeRows(weight, change, written.dtype, rounding, form),
 });
 
-function* encodedRows(
+function* encodeRows(
   weight: StoredTensor,
   added: WeightChange | undefined,
   dtype: string,
@@ -172,7 +172,7 @@ function* encodedRows(
   form: FileForm,
 ): Iterable<Uint8Array> {
   const columns = weight.shape.length === 1 ? 1 : weight.shape.at(-1)!;
-  for (const { values, change } of mergedRows(weight, added, form.rows)) {
+  for (const { values, change } of mergeRows(weight, added, form.rows)) {
     const exact = form.change(values, columns);
     if (dtype === 'F16') requireHalves(exact, weight.name);
     const bytes = encodeFloats(exact, dtype);
@@ -186,7 +186,7 @@ function* encodedRows(
  * @param multiple the number of rows in each block, except the last, is a multiple of this
  * @returns blocks of `values` [rows, columns], each with its change in the same layout, if there is one
  */
-function* mergedRows(
+function* mergeRows(
   weight: StoredTensor,
   added: WeightChange | undefined,
   multiple: number,

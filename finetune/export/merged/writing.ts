@@ -23,7 +23,7 @@ export async function writeParts(
 const chunkBytes = 1 << 22;
 
 /** A tensor that is written as it is stored. */
-export const copiedTensor = (tensor: StoredTensor): TensorToWrite => ({
+export const copyTensor = (tensor: StoredTensor): TensorToWrite => ({
   name: tensor.name,
   shape: tensor.shape,
   dtype: tensor.dtype,

@@ -85,14 +85,14 @@ export const learningSettings = z.strictObject({
 
 export type LearningSettings = z.output<typeof learningSettings>;
 
-type Learned = Pick<LearningSettings, 'epochs' | 'minibatches' | 'objective'> & {
+type LearnedConfig = Pick<LearningSettings, 'epochs' | 'minibatches' | 'objective'> & {
   readonly groupSize: number;
   readonly reward: { readonly shuffle: boolean };
 };
 
 /** Rejects settings that the objective ignores or can't learn with. */
 export function checkObjective(
-  { epochs, groupSize, minibatches, objective: { kind }, reward }: Learned,
+  { epochs, groupSize, minibatches, objective: { kind }, reward }: LearnedConfig,
   reject: (path: readonly string[], message: string) => void,
 ): void {
   if (groupSize === 1 && kind !== 'ppo')

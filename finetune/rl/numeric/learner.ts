@@ -37,7 +37,7 @@ const names = ['policy', 'value', 'observed.count', 'observed.mean', 'observed.s
 const parameterOf = (parameters: readonly Parameter[], name: (typeof names)[number]) =>
   parameters[names.indexOf(name)]!.values as Float64Array;
 
-const observedIn = (parameters: readonly Parameter[]): RunningMoments => ({
+const momentsIn = (parameters: readonly Parameter[]): RunningMoments => ({
   count: parameterOf(parameters, 'observed.count'),
   mean: parameterOf(parameters, 'observed.mean'),
   squares: parameterOf(parameters, 'observed.squares'),
@@ -73,13 +73,13 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
     actor: (parameters) => ({
       policy,
       theta: parameterOf(parameters, 'policy'),
-      moments: observedIn(parameters),
+      moments: momentsIn(parameters),
     }),
     async update(state, episodes, progress) {
       const theta = parameterOf(state.parameters, 'value');
       const batch = await makeBatch(episodes, { network: value, theta }, config);
       const figures = await improve(config, { policy, value }, state, batch, progress);
-      const observed = observedIn(state.parameters);
+      const observed = momentsIn(state.parameters);
       for (const { raw } of episodes) for (const row of raw) addRow(observed, row);
       state.step++;
       return figures;

@@ -20,7 +20,7 @@ import {
 import { tensorOf, writeSafetensors } from '../../engine/safetensors-writer.js';
 import { gradientNorm, type Parameter, parameterCount } from '../../engine/training-session.js';
 import { refuseNonFinite, runLoop, type TrainingHooks } from '../../train/loop.js';
-import type { Trained } from '../../train/session.js';
+import type { TrainingResult } from '../../train/session.js';
 import { fixedSettings } from '../../train/train-config.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
 import { type NumericBaseline, playBaseline } from './baselines.js';
@@ -31,7 +31,7 @@ export interface NumericHooks extends TrainingHooks {
   note?(text: string): void;
 }
 
-export interface NumericOutcome extends Trained {
+export interface NumericOutcome extends TrainingResult {
   readonly episodes: number;
   readonly steps: number;
   /** Returns of the best policy on episodes that neither trained nor selected it; undefined if interrupted. */

@@ -28,7 +28,7 @@ interface Saved {
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** An iteration of a run: the model's candidates, evaluated and rewarded. */
-interface Answered {
+interface AnsweredPrompt {
   readonly prompt: string;
   readonly replies: readonly SampledReply[];
   readonly candidates: readonly Candidate[];
@@ -40,7 +40,7 @@ type Iterate = (
   sampler: Sampler,
   runs: readonly RunInFlight[],
   seeds: readonly (readonly number[])[],
-) => Promise<readonly Answered[]>;
+) => Promise<readonly AnsweredPrompt[]>;
 
 /** @throws UserError if a task or the reward is unusable */
 export async function openProposerTask(config: ProposerConfig, env: Env): Promise<RlTask> {
@@ -64,7 +64,7 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
         })),
       ),
     );
-    const answered: Answered[] = [];
+    const answered: AnsweredPrompt[] = [];
     let first = 0;
     for (const [i, run] of runs.entries()) {
       const own = replies.slice(first, first + seeds[i]!.length);
@@ -191,7 +191,7 @@ interface Outcome {
   /** Best return of the run, including warm-up; undefined if nothing was evaluated. */
   readonly best: number | undefined;
   /** Answers to the run's prompts, each with one candidate. */
-  readonly answers: readonly Answered[];
+  readonly answers: readonly AnsweredPrompt[];
 }
 
 /** Plays all held-out runs together, with one candidate per iteration. */
@@ -203,7 +203,7 @@ async function playHeldOut(
   seed: number,
 ): Promise<readonly Outcome[]> {
   const runs: RunInFlight[] = [];
-  const answers = configs.map((): Answered[] => []);
+  const answers = configs.map((): AnsweredPrompt[] => []);
   try {
     for (const config of configs) runs.push(await openRun(config, env));
     const longest = largest(configs.map(({ iterations }) => iterations));
@@ -224,7 +224,7 @@ async function playHeldOut(
   }
 }
 
-const scoresOf = ({ candidates }: Answered): readonly number[] =>
+const scoresOf = ({ candidates }: AnsweredPrompt): readonly number[] =>
   candidates.flatMap((one) => (one.kind === 'evaluated' ? one.score : []));
 
 function sampleIn({ answers }: Outcome): Sample {

@@ -63,7 +63,7 @@ const reserved = [
 /** @throws UserError if the merged config is invalid or sets a reserved key */
 export function configOfTask({ experiment, model, tasks }: TaskPlan, task: number, seed = 0): Config {
   const { weight: _, ...own } = tasks[task]!;
-  const layered = merged(experiment, own);
+  const layered = merge(experiment, own);
   const field = reserved.find((key) => valueAt(key.split('.'), layered) !== undefined);
   if (field !== undefined)
     throw new UserError({ field, message: "can't be set here", hint: 'finetune rl sets it' });
@@ -72,12 +72,12 @@ export function configOfTask({ experiment, model, tasks }: TaskPlan, task: numbe
 }
 
 /** Merges mappings key by key, except policies of different kinds. Any other value in `over` replaces the one in `under`. */
-function merged(under: Layer, over: Layer): Layer {
+function merge(under: Layer, over: Layer): Layer {
   const result: Record<string, unknown> = { ...under };
   for (const [key, value] of Object.entries(over)) {
     const below = under[key];
     const isSame = isMapping(value) && isMapping(below) && [below.kind, undefined].includes(value.kind);
-    result[key] = isSame ? merged(below, value) : value;
+    result[key] = isSame ? merge(below, value) : value;
   }
   return result;
 }

@@ -27,7 +27,7 @@ function totalWeight(examples: readonly TokenExample[]): number {
 const factorsOf = (example: TokenExample): number =>
   example.factors?.reduce((sum, factor) => sum + factor, 0) ?? trainedLength(example);
 
-export interface Compared {
+export interface ComparedExample {
   readonly chosen: boolean;
   /** Log-probabilities under the initial model. */
   readonly referenceLogp: PerToken;
@@ -59,7 +59,7 @@ function logSigmoid(tokens: TokenValues, x: string): string {
 /** @param pairs all pairs that the loss averages over; both answers of a pair have the same weight */
 export function dpoInputs<E extends TokenExample>(
   pairs: readonly Family<E>[],
-  compared: ReadonlyMap<E, Compared>,
+  compared: ReadonlyMap<E, ComparedExample>,
 ): InputsOf<E> {
   const total = pairs.reduce((sum, [first]) => sum + Math.abs(first!.weight), 0);
   const shares = new Map<E, number>();

@@ -8,7 +8,7 @@ import {
   type PolicyContext,
   type PolicyObjective,
   policyInputs,
-  required,
+  requireField,
   type Sampled,
   sequenceMean,
   tokenMean,
@@ -113,7 +113,7 @@ function grpo(settings: GrpoSettings, context: PolicyContext): PolicyObjective {
     ...objective,
     inputs(update, progress) {
       const common = objective.inputs(update, progress);
-      return (example) => ({ ...common(example), reference_logp: required(example, 'referenceLogp') });
+      return (example) => ({ ...common(example), reference_logp: requireField(example, 'referenceLogp') });
     },
   };
 }

@@ -12,7 +12,7 @@ import {
   type PolicyContext,
   type PolicyObjective,
   policyInputs,
-  required,
+  requireField,
   type Sampled,
   tokenMean,
 } from './sampled.js';
@@ -49,8 +49,8 @@ export function ppo(settings: PpoSettings, { temperature, reused }: PolicyContex
       const common = policyInputs(update, tokenMean(update), settings, reused, progress);
       return (example: Sampled) => ({
         ...common(example),
-        returns: required(example, 'returns'),
-        old_values: required(example, 'oldValues'),
+        returns: requireField(example, 'returns'),
+        old_values: requireField(example, 'oldValues'),
       });
     },
   };

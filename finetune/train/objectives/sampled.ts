@@ -70,14 +70,14 @@ export function policyInputs(
   return (example) => ({
     weights: weightOf(example),
     advantages: example.advantages,
-    ...(reused && { old_logp: required(example, 'oldLogp') }),
-    ...(maxImportance > 0 && { sampler_logp: required(example, 'samplerLogp') }),
+    ...(reused && { old_logp: requireField(example, 'oldLogp') }),
+    ...(maxImportance > 0 && { sampler_logp: requireField(example, 'samplerLogp') }),
     ...(entropy !== 0 && { entropy_weights: bonus * share(example) }),
   });
 }
 
 /** @throws Error if the completion lacks this field */
-export function required(
+export function requireField(
   example: Sampled,
   name: Exclude<keyof Sampled, keyof TokenSequence>,
 ): number | PerToken {

@@ -104,7 +104,7 @@ export function likelihood(temperature: number, head?: Head): Objective {
 }
 
 /** Upper limit of log-ratios. Larger ones exceed any sensible maximum, and squares of their exponentials could overflow. */
-const largestLog = 40;
+const maxLog = 40;
 
 /** Constant π_old / π_sampler per completion, the product over its tokens; 0 if it is above the maximum. */
 function importanceWeights(tokens: TokenValues, old: Value, maximum: number): Value {
@@ -112,6 +112,6 @@ function importanceWeights(tokens: TokenValues, old: Value, maximum: number): Va
   const { number, sub, min, mul, exp } = arithmetic(tokens);
   const own = sub(detached(old), input('sampler_logp'));
   const logarithm = groupSum(tokens, tokens.groups('sequences'), own);
-  const ratio = exp(min(logarithm, number(largestLog)));
+  const ratio = exp(min(logarithm, number(maxLog)));
   return mul(ratio, g.cast(g.op('LessOrEqual', [ratio, number(maximum)]), precision));
 }

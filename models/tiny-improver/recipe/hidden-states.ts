@@ -4,7 +4,7 @@ import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { buildDecoder } from '../../../src/models/local/graph/decoder.js';
 import { GraphBuilder } from '../../../src/models/local/graph/graph.js';
-import { normalized, storedParameters } from '../../../src/models/local/graph/parameters.js';
+import { applyNorm, storedParameters } from '../../../src/models/local/graph/parameters.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 
 export interface HiddenStates {
@@ -30,7 +30,7 @@ export async function hiddenStates(
   const build = { g, config, parameters, precision: 'float32' } as const;
   const { hidden } = buildDecoder(build, { ids, positions, cache });
   const chosen = g.op('Gather', [hidden, rows], { axis: 0 });
-  const normed = normalized(build, chosen, config.modules.finalNorm);
+  const normed = applyNorm(build, chosen, config.modules.finalNorm);
   g.output('states', normed, 'float32', ['R', config.hidden]);
   const { folder, model } = g.build('hidden');
   const session = await ort.InferenceSession.create(model, {

@@ -83,8 +83,8 @@ function proposePoint(move: Move, situation: Situation, widening: number): Param
   const best = good[0]!.parameters;
   const onGrid = (values: readonly number[]) => values.map((value) => grid.value(grid.index(value)));
   const sigma = logUniform(0.1, 3, random) * unit * widening;
-  const near = (centre: ParameterVector, deviation: number) =>
-    onGrid(centre.map((value) => value + deviation * random.normal()));
+  const near = (center: ParameterVector, deviation: number) =>
+    onGrid(center.map((value) => value + deviation * random.normal()));
   switch (move) {
     case 'best':
       return near(best, sigma);

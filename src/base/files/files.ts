@@ -21,7 +21,7 @@ import { messageOf, nearest, UserError } from '../errors.js';
 import { matches } from '../pattern.js';
 import { parseJson } from './json-depth.js';
 import { withPath } from './json-lines.js';
-import { type Links, longestPart, readRegularFile, requireShortNames } from './regular-file.js';
+import { type Links, maxPartLength, readRegularFile, requireShortNames } from './regular-file.js';
 
 /**
  * Replaces a file atomically: a crash, even of the system, leaves either the old or the new file. If writing fails,
@@ -140,12 +140,12 @@ export function makeDirectory(path: string, field = '--run-dir'): void {
  */
 export function plainName(text: string, otherwise: string): string {
   const name = text.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '') || otherwise;
-  if (name.length <= longestPart) return name;
-  return `${name.slice(0, longestPart - 9)}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
+  if (name.length <= maxPartLength) return name;
+  return `${name.slice(0, maxPartLength - 9)}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
 }
 
 /** Maximum size of a JSON file in bytes; the vocabularies of current models are smaller. */
-const largestJson = 128 * 2 ** 20;
+const maxJsonBytes = 128 * 2 ** 20;
 
 /**
  * Reads a JSON file; undefined if it doesn't exist.
@@ -153,7 +153,7 @@ const largestJson = 128 * 2 ** 20;
  */
 export function readJson(file: string, links: Links = 'follow'): unknown {
   if (!existsSync(file)) return undefined;
-  const text = readRegularFile(file, largestJson, links).toString('utf8');
+  const text = readRegularFile(file, maxJsonBytes, links).toString('utf8');
   try {
     return parseJson(text);
   } catch (error) {
@@ -185,7 +185,7 @@ export function checkedValue<S extends z.ZodType>(
 ): z.output<S> {
   const { data, error } = schema.safeParse(value);
   if (error === undefined) return data as z.output<S>;
-  const shown = error.issues.slice(0, mostProblems).map(({ path, message }) => ({
+  const shown = error.issues.slice(0, maxProblems).map(({ path, message }) => ({
     file,
     field: [...section, ...path].join('.'),
     message: prefix + message,
@@ -194,12 +194,12 @@ export function checkedValue<S extends z.ZodType>(
   throw new UserError(more === 0 ? shown : [...shown, { file, message: `further problems: ${more}` }]);
 }
 
-const mostProblems = 20;
+const maxProblems = 20;
 
 export const isPattern = (text: string): boolean => /[*?]/.test(text);
 
 /** Maximum number of folders to search, which stops a `**` at the root of a disk. */
-const mostFolders = 20_000;
+const maxFolders = 20_000;
 
 /**
  * Paths of the folders that match a pattern; a relative pattern starts at `from`. `*`, `?` and `**` never match links.
@@ -208,10 +208,10 @@ const mostFolders = 20_000;
 export function foldersMatching(pattern: string, from: string): readonly string[] {
   let searched = 0;
   const inside = (folder: string): readonly string[] => {
-    if (++searched > mostFolders)
+    if (++searched > maxFolders)
       throw new UserError({
         value: pattern,
-        message: `this pattern searches more than ${mostFolders} folders`,
+        message: `this pattern searches more than ${maxFolders} folders`,
         hint: 'use a more specific path',
       });
     return innerFolders(folder);

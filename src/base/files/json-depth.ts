@@ -1,15 +1,15 @@
 /** Limits the nesting of untrusted JSON, so that recursive code that traverses it can't overflow the stack. */
 
 /** Maximum nesting depth; legitimate files and messages need far less. */
-export const deepestJson = 200;
+export const maxJsonDepth = 200;
 
 /**
  * @param change function applied to each value, innermost first
- * @throws SyntaxError for invalid JSON, or for more than `deepestJson` levels
+ * @throws SyntaxError for invalid JSON, or for more than `maxJsonDepth` levels
  */
 export function parseJson(text: string, change?: (value: unknown, key: string) => unknown): unknown {
-  if (isDeeperThan(text, deepestJson))
-    throw new SyntaxError(`lists and objects are nested more than ${deepestJson} levels deep`);
+  if (isDeeperThan(text, maxJsonDepth))
+    throw new SyntaxError(`lists and objects are nested more than ${maxJsonDepth} levels deep`);
   return JSON.parse(text, change && ((key, value: unknown) => change(value, key)));
 }
 

@@ -53,7 +53,7 @@ export class JsonLinesFile<T> {
 
   /** @throws UserError for a line too long to be read again */
   #checked(line: string): string {
-    if (3 * line.length < longestLine || Buffer.byteLength(line) < longestLine) return line;
+    if (3 * line.length < maxLineBytes || Buffer.byteLength(line) < maxLineBytes) return line;
     throw new UserError({
       file: this.path,
       message: `a line of ${line.length} characters is too long to be logged`,
@@ -123,11 +123,11 @@ export interface Line {
 const chunkSize = 1 << 20; // bytes
 
 /** Maximum length of a line in bytes; once parsed, JSON takes several times as much memory. */
-const longestLine = 64 * 2 ** 20;
+const maxLineBytes = 64 * 2 ** 20;
 
 /**
  * The complete lines of a file; none if it doesn't exist. Memory use is limited by the longest line.
- * @throws UserError for anything but a regular file, and for a line longer than `longestLine`
+ * @throws UserError for anything but a regular file, and for a line longer than `maxLineBytes`
  */
 export function* eachLine(path: string, links: Links = 'reject'): Generator<Line, void> {
   const descriptor = openIfExists(path, links);
@@ -137,7 +137,7 @@ export function* eachLine(path: string, links: Links = 'reject'): Generator<Line
     let held = 0;
     let start = 0;
     for (;;) {
-      if (held >= longestLine) throw overlong(path, start);
+      if (held >= maxLineBytes) throw overlong(path, start);
       if (held === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(buffer.length)]);
       const read = readSync(descriptor, buffer, held, buffer.length - held, start + held);
       if (read === 0) return;
@@ -165,7 +165,7 @@ function lineBreak(buffer: Buffer, from: number, until: number): number {
 const overlong = (file: string, start: number) =>
   new UserError({
     file,
-    message: `the line at byte ${start} is longer than ${longestLine / 2 ** 20} MiB; this line and the rest of the file are not read`,
+    message: `the line at byte ${start} is longer than ${maxLineBytes / 2 ** 20} MiB; this line and the rest of the file are not read`,
     hint: 'restore the file from a copy, or truncate the file before this line',
   });
 

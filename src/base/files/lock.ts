@@ -7,11 +7,11 @@ import { withPath } from './json-lines.js';
 import { readRegularFile } from './regular-file.js';
 
 /** Functions that release this thread's locks when it exits. */
-const held = new Set<() => void>();
+const heldLocks = new Set<() => void>();
 
 // A process that exits early must not leave locks behind.
 process.on('exit', () => {
-  for (const release of held) release();
+  for (const release of heldLocks) release();
 });
 
 /**
@@ -27,10 +27,10 @@ export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
     if (createWhole(path, `${own}\n`)) {
       removeDrafts(path);
       const release = () => {
-        held.delete(release);
+        heldLocks.delete(release);
         if (readLock(path)?.split('\n')[0] === own) rmSync(path, { force: true });
       };
-      if (!keepAtExit) held.add(release);
+      if (!keepAtExit) heldLocks.add(release);
       return release;
     }
     const holder = readLock(path);
@@ -128,11 +128,11 @@ function removeStale(path: string, stale: string): void {
 }
 
 /** Maximum size in bytes; a lock contains a process id, a host, a start time and sometimes a hash. */
-const longestLock = 4096;
+const maxLockBytes = 4096;
 
 function readLock(path: string): string | undefined {
   try {
-    return readRegularFile(path, longestLock, 'reject').toString('utf8');
+    return readRegularFile(path, maxLockBytes, 'reject').toString('utf8');
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;

@@ -52,14 +52,14 @@ export function readRegularFile(path: string, mostBytes: number, links: Links = 
 }
 
 /** Maximum size in bytes of a file other than a log. */
-const largestState = 64 * 2 ** 20;
+const maxStateBytes = 64 * 2 ** 20;
 
 /**
  * The text of a file of a run, study or training run.
  * @throws UserError for anything but a regular file (so for a link, too), or for a file above 64 MiB
  */
 export const readOwnText = (path: string): string =>
-  readRegularFile(path, largestState, 'reject').toString('utf8');
+  readRegularFile(path, maxStateBytes, 'reject').toString('utf8');
 
 /** Reads up to `length` bytes from a position; returns fewer at the end of the file. */
 export function readBytes(descriptor: number, position: number, length: number): Buffer {
@@ -78,18 +78,18 @@ function tooLarge(file: string, size: number, most: number): UserError {
 }
 
 /** Maximum length of a name in bytes. File systems allow 255, but drafts and locks append a suffix. */
-const longestName = 235;
+const maxNameLength = 235;
 
 /** Maximum length, in characters, of a name to which a time or number is appended. */
-export const longestPart = 120;
+export const maxPartLength = 120;
 
 /** Explains why a string can't be a file name; undefined if it can. */
 function nameProblem(name: string): string | undefined {
   if (/^\.{0,2}$|[/\\\0]/.test(name))
     return "isn't a file name: it is empty, `.` or `..`, or contains a slash, backslash or null character";
   const bytes = Buffer.byteLength(name);
-  return bytes > longestName
-    ? `a name of ${bytes} bytes is too long for a file or folder; the maximum is ${longestName}`
+  return bytes > maxNameLength
+    ? `a name of ${bytes} bytes is too long for a file or folder; the maximum is ${maxNameLength}`
     : undefined;
 }
 
@@ -123,7 +123,7 @@ export function requireShortNames(path: string, place: Omit<Problem, 'message' |
   const home = parts.find(isHome);
   if (home !== undefined)
     throw new UserError({ ...place, value: path, message: `contains ${home}`, hint: homeHint });
-  const long = parts.find((part) => Buffer.byteLength(part) > longestName);
+  const long = parts.find((part) => Buffer.byteLength(part) > maxNameLength);
   if (long !== undefined) requireFileName(long, { hint: 'choose a shorter name', ...place });
   return path;
 }

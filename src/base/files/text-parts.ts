@@ -5,7 +5,7 @@ import { append } from '../append.js';
 export type TextPart = string | readonly [start: number, length: number];
 
 /** Shorter pieces aren't worth copying, and would make lines hard to read. */
-const shortest = 32;
+const minLength = 32;
 
 /** The parts of `text` relative to `earlier`; `textOf` is the inverse. */
 export function partsOf(text: string, earlier: string): readonly TextPart[] {
@@ -35,10 +35,10 @@ function sharedEnds(text: string, earlier: string): readonly [before: number, af
   const most = Math.min(text.length, earlier.length);
   let before = 0;
   while (before < most && text[before] === earlier[before]) before++;
-  if (before < shortest) before = 0;
+  if (before < minLength) before = 0;
   let after = 0;
   while (after < most - before && text.at(-1 - after) === earlier.at(-1 - after)) after++;
-  return [before, after < shortest ? 0 : after];
+  return [before, after < minLength ? 0 : after];
 }
 
 /**
@@ -46,22 +46,22 @@ function sharedEnds(text: string, earlier: string): readonly [before: number, af
  * that is at least twice as long as a block contains a whole block, so it can be found.
  */
 function middleParts(text: string, earlier: string): readonly TextPart[] {
-  if (text.length < shortest || earlier.length < shortest) return text === '' ? [] : [text];
+  if (text.length < minLength || earlier.length < minLength) return text === '' ? [] : [text];
   const blocks = new Map<string, number>();
-  for (let at = 0; at + shortest <= earlier.length; at += shortest) {
-    blocks.set(earlier.slice(at, at + shortest), at);
+  for (let at = 0; at + minLength <= earlier.length; at += minLength) {
+    blocks.set(earlier.slice(at, at + minLength), at);
   }
   const parts: TextPart[] = [];
   let written = 0;
-  for (let at = 0; at + shortest <= text.length; ) {
-    const found = blocks.get(text.slice(at, at + shortest));
+  for (let at = 0; at + minLength <= text.length; ) {
+    const found = blocks.get(text.slice(at, at + minLength));
     if (found === undefined) {
       at++;
       continue;
     }
     let back = 0;
     while (at - back > written && found > back && text[at - back - 1] === earlier[found - back - 1]) back++;
-    let length = shortest;
+    let length = minLength;
     while (at + length < text.length && text[at + length] === earlier[found + length]) {
       if (found + length >= earlier.length) break;
       length++;

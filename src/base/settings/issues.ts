@@ -6,8 +6,8 @@ import {
   discriminatorOf,
   expectation,
   keysOf,
-  listed,
   nodeAt,
+  orList,
   type SchemaNode,
   valueAt,
   variantFor,
@@ -30,7 +30,7 @@ type Issue = z.core.$ZodIssue;
 const problemsOnScreen = 6;
 
 /** Maximum number of unknown keys to examine: each is compared with all known keys, and few fit on a screen. */
-const mostUnknownKeys = 100;
+const maxUnknownKeys = 100;
 
 /** Problems in file order, limited to what fits on a screen. */
 export function oneScreen(problems: readonly Problem[]): readonly Problem[] {
@@ -52,7 +52,7 @@ export function schemaProblems(
 
 function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown): readonly FieldProblem[] {
   if (issue.code === 'unrecognized_keys') {
-    const keys = issue.keys.slice(0, mostUnknownKeys);
+    const keys = issue.keys.slice(0, maxUnknownKeys);
     return keys.map((key, index) => unknownKey([...path, key], root, content, index === 0));
   }
   const node = nodeAt(root, path, content) ?? {};
@@ -103,7 +103,7 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   const candidates = [...(near === undefined ? [] : [`\`${near}\`${meaning}`]), ...places];
   const hint =
     own === undefined
-      ? candidates.length > 0 && `did you mean ${listed(candidates)}?`
+      ? candidates.length > 0 && `did you mean ${orList(candidates)}?`
       : `this key belongs to ${own.slice(field.length + 4, -1)}`;
   const more = { ...(listKeys && { alternatives: keys }), ...(hint && { hint }) };
   return { path, aim: 'key', problem: { field, message: 'unknown key', ...more } };
@@ -126,7 +126,7 @@ function placesOf(key: string, root: SchemaNode): readonly string[] {
       const having = variants.filter((variant) => keysOf(variant).includes(name));
       const which = having.flatMap((variant) => variant.properties?.[discriminator]?.const ?? []);
       const isRestricted = which.length > 0 && having.length < variants.length;
-      return `\`${path}${name}\`${isRestricted ? ` (${discriminator}: ${listed(which)})` : ''}`;
+      return `\`${path}${name}\`${isRestricted ? ` (${discriminator}: ${orList(which)})` : ''}`;
     });
     const inner = variants.flatMap((variant) => Object.entries(variant.properties ?? {}));
     return [...here, ...inner.flatMap(([name, child]) => search(child, `${path}${name}.`))];

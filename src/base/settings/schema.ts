@@ -46,11 +46,11 @@ export interface SettingsKind<Output> {
   longForm?(path: readonly PropertyKey[], value: unknown): Record<string, unknown> | undefined;
 }
 
-const translated = new WeakMap<z.ZodType, SchemaNode>();
+const schemaCache = new WeakMap<z.ZodType, SchemaNode>();
 
 /** JSON Schema of settings as a user writes them. */
 export function jsonSchemaOf(schema: z.ZodType): SchemaNode {
-  const known = translated.get(schema);
+  const known = schemaCache.get(schema);
   if (known !== undefined) return known;
   const node = z.toJSONSchema(schema, {
     io: 'input',
@@ -62,7 +62,7 @@ export function jsonSchemaOf(schema: z.ZodType): SchemaNode {
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     },
   }) as SchemaNode;
-  translated.set(schema, node);
+  schemaCache.set(schema, node);
   return node;
 }
 
@@ -182,9 +182,9 @@ export function expectation(node: SchemaNode): string {
   const discriminator = discriminatorOf(node);
   if (discriminator !== undefined) {
     const words = variantsOf(node).flatMap((variant) => variant.properties?.[discriminator]?.const ?? []);
-    return `a mapping with ${discriminator}: ${listed(words)}`;
+    return `a mapping with ${discriminator}: ${orList(words)}`;
   }
-  return listed(variantsOf(node).flatMap(expectationsOfVariant));
+  return orList(variantsOf(node).flatMap(expectationsOfVariant));
 }
 
 function expectationsOfVariant(node: SchemaNode): readonly string[] {
@@ -229,7 +229,7 @@ function rangeOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: Schem
   return bounds.length === 0 ? '' : ` ${bounds.join(' and ')}`;
 }
 
-export function listed(items: readonly string[]): string {
+export function orList(items: readonly string[]): string {
   return items.length <= 1 ? items.join('') : `${items.slice(0, -1).join(', ')} or ${items.at(-1)}`;
 }
 

@@ -38,7 +38,7 @@ export interface Settings extends Overridden {
 }
 
 /** Applies overrides to a file's content. @throws UserError naming malformed overrides and unknown keys */
-export function overlaid(
+export function overlay(
   kind: SettingsKind<unknown>,
   { content, isBundled, place }: SettingsSource,
   texts: readonly string[],
@@ -60,14 +60,14 @@ export function overlaid(
     ...overridden,
     notes: isBundled ? [] : overridden.notes,
     where,
-    locate: (error) => new UserError(error.problems.map((problem) => placed(problem, where))),
+    locate: (error) => new UserError(error.problems.map((problem) => locateProblem(problem, where))),
     absolute: (value, fileFolder, cwd) =>
       withAbsolutePaths(value, kind.json, (path) => (isFromOverride(path) ? cwd : fileFolder)),
   };
 }
 
 /** Adds the location of a problem's field, unless it has a location already, or the field is an option (`--out`). */
-function placed(problem: Problem, where: Where): Problem {
+function locateProblem(problem: Problem, where: Where): Problem {
   return problem.field === undefined || problem.field.startsWith('--') || problem.file !== undefined
     ? problem
     : { ...where(problem.field.split('.'), 'value'), ...problem };

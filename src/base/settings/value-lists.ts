@@ -10,10 +10,10 @@ export type Values =
   /** Numbers from `low` to `high`, drawn uniformly or log-uniformly. */
   | { readonly kind: 'uniform' | 'loguniform'; readonly low: number; readonly high: number };
 
-const mostValues = 100_000;
+const maxValues = 100_000;
 
 /** Splits a string at the commas between the items of a YAML list. Text that isn't such a list is a single part. */
-export function splitTop(text: string): readonly string[] {
+export function splitItems(text: string): readonly string[] {
   const { contents, errors } = parseDocument(`[${text}]`, { logLevel: 'silent' });
   if (errors.length > 0 || !isSeq(contents)) return [text];
   const ends = contents.items.slice(0, -1).map((item) => (isNode(item) ? item.range![1] - 1 : 0));
@@ -33,7 +33,7 @@ export function valuesOf(text: string, name: string): Values | undefined {
   const only = text.trim();
   const [, word, inside = ''] = call.exec(only) ?? [];
   if (word === 'uniform' || word === 'loguniform') return drawn(word, inside.split(','), name);
-  const parts = splitTop(word === undefined ? only : inside).map((part) => part.trim());
+  const parts = splitItems(word === undefined ? only : inside).map((part) => part.trim());
   if (word === undefined && parts.length === 1 && !range.test(only)) return undefined;
   return {
     kind: 'list',
@@ -43,11 +43,11 @@ export function valuesOf(text: string, name: string): Values | undefined {
 
 function numbersOf(part: string, name: string): readonly string[] {
   const [from, to] = range.exec(part)!.slice(1).map(Number) as [number, number];
-  const fits = Number.isSafeInteger(from) && Number.isSafeInteger(to) && from <= to && to - from < mostValues;
+  const fits = Number.isSafeInteger(from) && Number.isSafeInteger(to) && from <= to && to - from < maxValues;
   if (fits) return Array.from({ length: to - from + 1 }, (_, i) => String(from + i));
   throw new UserError({
     file: name,
-    message: `${printable(part)}: a range consists of two whole numbers, the lower first, at most ${mostValues} apart`,
+    message: `${printable(part)}: a range consists of two whole numbers, the lower first, at most ${maxValues} apart`,
     hint: 'list the values, or draw them with uniform(low,high)',
   });
 }
@@ -74,7 +74,7 @@ export function refuseLists(texts: readonly string[]): void {
     const [key, value] = text.split(/=(.*)/s) as [string, string | undefined];
     if (
       value === undefined ||
-      (splitTop(value).length === 1 && !range.test(value.trim()) && !call.test(value.trim()))
+      (splitItems(value).length === 1 && !range.test(value.trim()) && !call.test(value.trim()))
     )
       continue;
     throw new UserError({

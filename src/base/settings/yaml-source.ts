@@ -27,10 +27,10 @@ export interface ConfigSource {
 }
 
 /** Maximum number of characters. */
-const largestText = 256_000;
+const maxTextLength = 256_000;
 /** Maximum number of characters that may end a key: `yaml` compares each key with all earlier ones of its mapping. */
-const mostKeys = 5_000;
-const deepest = 100;
+const maxKeys = 5_000;
+const maxDepth = 100;
 
 /**
  * Parses YAML, of which JSON is a subset.
@@ -38,9 +38,9 @@ const deepest = 100;
  * @throws UserError with syntax errors and duplicate keys, by line and column, or if the text is too large
  */
 export function parseSource(text: string, file: string, version: '1.1' | '1.2' = '1.2'): ConfigSource {
-  if (text.length > largestText)
-    throw new UserError({ file, message: `has ${text.length} characters; the maximum is ${largestText}` });
-  if ((text.match(/[:?,]/g)?.length ?? 0) > mostKeys)
+  if (text.length > maxTextLength)
+    throw new UserError({ file, message: `has ${text.length} characters; the maximum is ${maxTextLength}` });
+  if ((text.match(/[:?,]/g)?.length ?? 0) > maxKeys)
     throw new UserError({ file, message: 'has too many keys' });
   const lines = new LineCounter();
   const document = readable(file, () =>
@@ -76,10 +76,10 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
   if (
     isDeeperThan(
       readable(file, () => JSON.stringify(content ?? null)),
-      deepest,
+      maxDepth,
     )
   )
-    throw new UserError({ file, message: `is nested more than ${deepest} levels deep` });
+    throw new UserError({ file, message: `is nested more than ${maxDepth} levels deep` });
   return { content, place: (path, aim) => placeOf(offsetOf(document, path, aim)) };
 }
 

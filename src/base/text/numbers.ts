@@ -44,13 +44,13 @@ export const signed =
 export const formatSigned = signed(formatReturn);
 
 /** Maximum number of digits. Returns that agree to this many digits differ only by rounding errors. */
-const mostDigits = 11;
+const maxDigits = 11;
 
 /**
  * A format for numbers shown together: each number gets enough digits to differ from the next lower and the
  * next higher one, so that the order is visible.
  */
-export function apart(
+export function distinct(
   values: Iterable<number | null | undefined>,
   format: NumberFormat = formatReturn,
 ): (value: number) => string {
@@ -61,8 +61,8 @@ export function apart(
     const low = sorted[i - 1];
     if (low === undefined || format(low) !== format(high)) continue;
     let digits = 3;
-    while (digits <= mostDigits && format(low, digits) === format(high, digits)) digits++;
-    if (digits > mostDigits) continue;
+    while (digits <= maxDigits && format(low, digits) === format(high, digits)) digits++;
+    if (digits > maxDigits) continue;
     for (const value of [low, high]) digitsOf.set(value, Math.max(digits, digitsOf.get(value) ?? 0));
   }
   return (value) => format(value, digitsOf.get(value));
@@ -76,7 +76,7 @@ export function formatInterval(
   ends: readonly [number, number] | null | undefined,
   format: NumberFormat = formatReturn,
 ): string {
-  return ends ? ends.map(apart(ends, format)).join(' … ') : missing;
+  return ends ? ends.map(distinct(ends, format)).join(' … ') : missing;
 }
 
 /** A parameter with all its digits, and a true minus sign. */

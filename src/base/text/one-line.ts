@@ -1,7 +1,7 @@
 /** Checks and quotes strings for files that other programs read line by line, such as scripts and Modelfiles. */
 import { UserError } from '../errors.js';
 
-const breaking = /[\p{Cc}\u2028\u2029]/u;
+const controlCharacter = /[\p{Cc}\u2028\u2029]/u;
 
 /**
  * Checks every string in plain data before it is written to a script or Modelfile, where a line break starts a new
@@ -11,7 +11,7 @@ const breaking = /[\p{Cc}\u2028\u2029]/u;
  * @throws UserError for a string with a line break or another control character
  */
 export function requireOneLine<T>(data: T, field = ''): T {
-  if (typeof data === 'string' && breaking.test(data))
+  if (typeof data === 'string' && controlCharacter.test(data))
     throw new UserError({
       ...(field !== '' && { field }),
       value: data,
@@ -30,7 +30,7 @@ export function shellWord(text: string): string {
 }
 
 /** The text with a capital first letter. */
-export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The start of a text, on one line of at most 200 characters. */
 export const excerpt = (text: string): string => text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200);

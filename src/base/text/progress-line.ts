@@ -1,7 +1,7 @@
 /** Fits a progress bar's line to the width of the terminal. */
 import stringWidth from 'string-width';
 import { formatDuration } from './numbers.js';
-import { shortened } from './width.js';
+import { truncateText } from './width.js';
 
 interface ProgressLine {
   readonly share: number;
@@ -19,7 +19,7 @@ interface ProgressLine {
 const barWidth = 12;
 
 /** Fits the line into `width` columns: drops the elapsed time, then figures, starting with the last, then the bar. */
-export function fittedLine(
+export function fitLine(
   { share, label, count, figures, elapsed, left }: ProgressLine,
   width: number,
 ): string {
@@ -37,7 +37,7 @@ export function fittedLine(
     [named, ...time],
     [count, ...time],
   ].map((parts) => parts.join('  '));
-  return lines.find((line) => stringWidth(line) <= width) ?? shortened(lines.at(-1)!, width);
+  return lines.find((line) => stringWidth(line) <= width) ?? truncateText(lines.at(-1)!, width);
 }
 
 const recentUpdates = 40;

@@ -3,10 +3,10 @@ import process from 'node:process';
 import { styleText } from 'node:util';
 import { MultiBar, type SingleBar } from 'cli-progress';
 import type { CommandContext } from '../context.js';
-import { forStream, harmlessLines } from '../terminal-text.js';
+import { forStream, safeLines } from '../terminal-text.js';
 import { formatCount } from './numbers.js';
-import { fittedLine, TimeLeft } from './progress-line.js';
-import { wrapped } from './width.js';
+import { fitLine, TimeLeft } from './progress-line.js';
+import { wrapText } from './width.js';
 
 export interface ProgressMode {
   /** Writes one JSON object per record to standard output, and doesn't show progress. */
@@ -49,9 +49,9 @@ export interface Progress {
   close(): void;
 }
 
-type Outside = Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>;
+type Context = Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>;
 
-export function createProgress({ json = false, quiet = false }: ProgressMode, context: Outside): Progress {
+export function createProgress({ json = false, quiet = false }: ProgressMode, context: Context): Progress {
   const nothing = () => undefined;
   if (!json && !quiet)
     return context.terminal === undefined
@@ -71,19 +71,19 @@ export function createProgress({ json = false, quiet = false }: ProgressMode, co
 
 /** Formats a warning for standard error. */
 export const warningText = (message: string) =>
-  `${styleText('yellow', 'warning', { stream: process.stderr })} ${harmlessLines(message)}`;
+  `${styleText('yellow', 'warning', { stream: process.stderr })} ${safeLines(message)}`;
 
 const pauseMs = 10_000;
 
 class ProgressLines implements Progress {
-  readonly #context: Outside;
+  readonly #context: Context;
   #work: Work | undefined;
   #left = new TimeLeft(0, 0);
   #lastUpdate = 0;
   #lastLine = 0;
   #lastPause = Number.NEGATIVE_INFINITY;
 
-  constructor(context: Outside) {
+  constructor(context: Context) {
     this.#context = context;
   }
 
@@ -155,7 +155,7 @@ class ProgressBar implements Progress {
 
   say(text: string) {
     // While a bar is shown, the terminal doesn't wrap lines.
-    const lines = `${wrapped(forStream(text, true), this.#width()).join('\n')}\n`;
+    const lines = `${wrapText(forStream(text, true), this.#width()).join('\n')}\n`;
     if (this.#bars === undefined) this.#terminal.write(lines);
     else this.#bars.log(lines);
   }
@@ -180,7 +180,7 @@ class ProgressBar implements Progress {
     this.#bars = new MultiBar({
       format: (_options, { value: now }) => {
         const time = this.#milliseconds();
-        return fittedLine(
+        return fitLine(
           {
             share: total > 0 ? now / total : 1,
             label,

@@ -3,9 +3,16 @@
  * Markdown and pages.
  */
 import { Part } from './content.js';
-import { apart, formatInterval, formatNumber, formatReturn, missing, type NumberFormat } from './numbers.js';
+import {
+  distinct,
+  formatInterval,
+  formatNumber,
+  formatReturn,
+  missing,
+  type NumberFormat,
+} from './numbers.js';
 import type { IntervalAxis, Marked, TableCell, TableData } from './table-data.js';
-import { fittedTable, type TextTable } from './text-table.js';
+import { fitTable, type TextTable } from './text-table.js';
 
 export interface Column<Row> {
   /** Header for people; without one (not even an empty string), the column appears only in CSV. */
@@ -67,7 +74,7 @@ export const bar = <Row>(shareOf: (row: Row) => number): Column<Row> => ({
 });
 
 /** A column that appears only in CSV. */
-export const forMachines = <Row>(name: string, cell: CellOf<Row>): Column<Row> => ({ name, cell });
+export const csvOnly = <Row>(name: string, cell: CellOf<Row>): Column<Row> => ({ name, cell });
 
 type Columns<Row> = readonly Column<Row>[];
 
@@ -81,7 +88,7 @@ export function terminalTable<Row>(
   columns: Columns<Row>,
   width = Number.POSITIVE_INFINITY,
 ): string {
-  return fittedTable(
+  return fitTable(
     readable(columns, rows, (text) => text.replaceAll(/\p{Cc}/gu, ' ')),
     width,
   );
@@ -168,7 +175,7 @@ function shownColumns<Row>(columns: Columns<Row>, rows: readonly Row[]) {
     .filter(({ title }) => title !== undefined)
     .map((column) => ({
       ...column,
-      asText: apart(
+      asText: distinct(
         rows.map((row) => numberIn(column.cell(row))),
         column.format ?? formatNumber,
       ),

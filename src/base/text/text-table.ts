@@ -2,7 +2,7 @@
 
 import { styleText } from 'node:util';
 import stringWidth from 'string-width';
-import { padded, wrapped } from './width.js';
+import { padText, wrapText } from './width.js';
 
 export interface TextTable {
   readonly titles: readonly string[];
@@ -21,7 +21,7 @@ const narrowest = 14;
  * Shrinks text columns and the titles of number columns while they remain readable. If that isn't enough, the
  * other columns continue below, and each block starts with the first column, which identifies the row.
  */
-export function fittedTable(table: TextTable, width: number): string {
+export function fitTable(table: TextTable, width: number): string {
   const natural = table.titles.map((_, c) =>
     widest([table.titles[c]!, ...table.lines.map((line) => line[c]!)]),
   );
@@ -31,7 +31,7 @@ export function fittedTable(table: TextTable, width: number): string {
   });
   const blocks = [...blocksOf(table.joined, least, width)];
   return blocks
-    .map((block) => drawn(table, block, shrunk(block, natural, least, width)))
+    .map((block) => drawn(table, block, shrinkColumns(block, natural, least, width)))
     .join(blocks.length > 1 ? '\n\n' : '\n');
 }
 
@@ -58,7 +58,7 @@ function* blocksOf(
 const sum = (block: readonly number[], widths: readonly number[]) =>
   block.reduce((total, c) => total + widths[c]! + gap, -gap);
 
-function shrunk(
+function shrinkColumns(
   block: readonly number[],
   natural: readonly number[],
   least: readonly number[],
@@ -82,11 +82,11 @@ function drawn(
   widths: readonly number[],
 ): string {
   const row = (texts: readonly string[]): readonly string[] => {
-    const cells = block.map((c) => wrapped(texts[c]!, widths[c]!));
+    const cells = block.map((c) => wrapText(texts[c]!, widths[c]!));
     const height = cells.reduce((most, { length }) => Math.max(most, length), 0);
     return Array.from({ length: height }, (_, i) =>
       block
-        .map((c, at) => padded(cells[at]![i] ?? '', widths[c]!, right[c] ? 'before' : 'after'))
+        .map((c, at) => padText(cells[at]![i] ?? '', widths[c]!, right[c] ? 'before' : 'after'))
         .join(' '.repeat(gap))
         .trimEnd(),
     );

@@ -1,19 +1,19 @@
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
 
-export function padded(text: string, width: number, side: 'before' | 'after'): string {
+export function padText(text: string, width: number, side: 'before' | 'after'): string {
   const spaces = ' '.repeat(Math.max(0, width - stringWidth(text)));
   return side === 'before' ? spaces + text : text + spaces;
 }
 
 /** Truncates text to `width` columns; truncated text ends with `…`. */
-export function shortened(text: string, width: number): string {
+export function truncateText(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   return `${wrapAnsi(text, Math.max(1, width - 1), { wordWrap: false, hard: true, trim: false }).split('\n')[0]}…`;
 }
 
 /** Wraps text to `width` columns at spaces; breaks only words that are too long for a line. Keeps indentation. */
-export function wrapped(text: string, width: number): readonly string[] {
+export function wrapText(text: string, width: number): readonly string[] {
   return text.split('\n').flatMap((line) => {
     if (stringWidth(line) <= width) return [line];
     const indent = line.slice(0, Math.min(line.search(/\S/), width - 1));
@@ -22,5 +22,5 @@ export function wrapped(text: string, width: number): readonly string[] {
   });
 }
 
-export const fitted = (text: string, width: number | undefined): string =>
-  width === undefined ? text : wrapped(text, width).join('\n');
+export const fitText = (text: string, width: number | undefined): string =>
+  width === undefined ? text : wrapText(text, width).join('\n');

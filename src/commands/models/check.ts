@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds, listed } from '../../base/command.js';
+import { type Arguments, common, kinds, splitList } from '../../base/command.js';
 import { type CommandContext, exitCodes } from '../../base/context.js';
 import { formatProblem, type Problem, UserError } from '../../base/errors.js';
 import { largest } from '../../statistics/descriptive.js';
@@ -25,7 +25,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   const { adapterSummary, adapterRows, isAdapter } = await import(
     '../../models/local/summary/adapter-summary.js'
   );
-  const ignored = listed(args.ignoreKeys);
+  const ignored = splitList(args.ignoreKeys);
   const directory = modelDirectory(args.directory ?? embeddedModel, context.cwd);
   if (isAdapter(directory)) {
     const base = args.base === undefined ? undefined : modelDirectory(args.base, context.cwd, '--base');

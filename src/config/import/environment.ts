@@ -23,7 +23,7 @@ export function chooseEnvironment(theirs: TheirConfig, fixed?: string): Environm
       value: written,
       hint: 'set it to the id of an environment, e.g. CartPole-v1',
     });
-  const named = typeof written === 'string' ? resolved(written) : undefined;
+  const named = typeof written === 'string' ? resolveId(written) : undefined;
   if (fixed === undefined) return named ?? unknown(String(written));
   if (named !== undefined && (named.id === fixed || isRemoteId(named.id))) return named;
   const task = String(given(theirs, 'task'));
@@ -31,7 +31,7 @@ export function chooseEnvironment(theirs: TheirConfig, fixed?: string): Environm
 }
 
 /** Our equivalent of their id; undefined if there is none. */
-function resolved(id: string): EnvironmentChoice | undefined {
+function resolveId(id: string): EnvironmentChoice | undefined {
   if (isRemoteId(id)) return { id };
   const replacement = replacementFor(id);
   if (replacement !== undefined) return { id: replacement.id, reason: replacement.note };

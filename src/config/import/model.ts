@@ -24,7 +24,7 @@ function chooseModel(theirs: TheirConfig): ModelChoice | undefined {
   if (written === undefined) return undefined;
   const name = String(written);
   const type = String(given(theirs, 'model_type') ?? '').toLowerCase();
-  if (type === 'offline') return adapted(name, given(theirs, 'base_model'));
+  if (type === 'offline') return modelWithAdapter(name, given(theirs, 'base_model'));
   const oss = gptOss.exec(name)?.[1]?.toLowerCase();
   if (oss !== undefined)
     return {
@@ -60,7 +60,7 @@ const services = [
 
 const gptOss = /\/gpt-oss-(\d+b)$/i;
 
-function adapted(adapter: string, base: unknown): ModelChoice {
+function modelWithAdapter(adapter: string, base: unknown): ModelChoice {
   if (base === undefined)
     return {
       provider: 'local',

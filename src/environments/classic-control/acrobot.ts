@@ -8,7 +8,7 @@ const timeStep = 0.2; // s
 const gravity = 9.8; // m/s²
 const mass = 1; // kg, of each link
 const length = 1; // m, of the upper link
-const centre = 0.5; // m, from a joint to the centre of mass of its link
+const center = 0.5; // m, from a joint to the centre of mass of its link
 const inertia = 1; // kg·m², of each link
 const maxVelocity1 = 4 * PI;
 const maxVelocity2 = 9 * PI;
@@ -89,19 +89,19 @@ function along(state: State, time: number, slope: State): State {
 function derivative([angle1, angle2, velocity1, velocity2]: State, torque: number): State {
   const cos2 = cos(angle2);
   const sin2 = sin(angle2);
-  const coupling = mass * length * centre;
+  const coupling = mass * length * center;
   const d1 =
-    mass * centre ** 2 + mass * (length ** 2 + centre ** 2 + 2 * length * centre * cos2) + inertia + inertia;
-  const d2 = mass * (centre ** 2 + length * centre * cos2) + inertia;
-  const phi2 = mass * centre * gravity * cos(angle1 + angle2 - PI / 2);
+    mass * center ** 2 + mass * (length ** 2 + center ** 2 + 2 * length * center * cos2) + inertia + inertia;
+  const d2 = mass * (center ** 2 + length * center * cos2) + inertia;
+  const phi2 = mass * center * gravity * cos(angle1 + angle2 - PI / 2);
   const phi1 =
     -coupling * (velocity2 * velocity2) * sin2 -
     2 * coupling * velocity2 * velocity1 * sin2 +
-    (mass * centre + mass * length) * gravity * cos(angle1 - PI / 2) +
+    (mass * center + mass * length) * gravity * cos(angle1 - PI / 2) +
     phi2;
   const acceleration2 =
     (torque + (d2 / d1) * phi1 - coupling * (velocity1 * velocity1) * sin2 - phi2) /
-    (mass * centre ** 2 + inertia - (d2 * d2) / d1);
+    (mass * center ** 2 + inertia - (d2 * d2) / d1);
   const acceleration1 = -(d2 * acceleration2 + phi1) / d1;
   return [velocity1, velocity2, acceleration1, acceleration2];
 }

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { Task } from '../environment.js';
 import { type CatalogueEntry, entry } from '../options.js';
-import { addNormal, addUniform, controlCost, limited, MujocoTask } from './mujoco-task.js';
+import { addNormal, addUniform, clampTo, controlCost, MujocoTask } from './mujoco-task.js';
 import type { Scene } from './scene.js';
 import { loadModel, type ModelName, Simulation, type State } from './simulation.js';
 
@@ -154,7 +154,7 @@ async function traveller(name: ModelName, options: TravelOptions, machine: Trave
     },
     observe: ({ qpos, qvel }) => [
       ...qpos.subarray(hidden),
-      ...qvel.map((velocity) => limited(velocity, velocityLimit)),
+      ...qvel.map((velocity) => clampTo(velocity, velocityLimit)),
     ],
     judge(state, action, forward) {
       const well = healthy?.(state) ?? true;

@@ -66,7 +66,7 @@ export function addNormal(values: Float64Array, scale: number, random: RandomGen
 }
 
 /** Clips a value to ±limit. */
-export function limited(value: number, limit: number): number {
+export function clampTo(value: number, limit: number): number {
   return Math.min(limit, Math.max(-limit, value));
 }
 

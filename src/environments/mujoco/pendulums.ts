@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Task } from '../environment.js';
 import { type CatalogueEntry, entry } from '../options.js';
-import { addNormal, addUniform, controlCost, limited, MujocoTask } from './mujoco-task.js';
+import { addNormal, addUniform, clampTo, controlCost, MujocoTask } from './mujoco-task.js';
 import { loadModel, Simulation, type State } from './simulation.js';
 
 const invertedPendulumOptions = z.strictObject({
@@ -66,7 +66,7 @@ async function invertedDoublePendulum(
       Math.sin(qpos[2]!),
       Math.cos(qpos[1]!),
       Math.cos(qpos[2]!),
-      ...[...qvel, qfrc_constraint[0]!].map((value) => limited(value, 10)),
+      ...[...qvel, qfrc_constraint[0]!].map((value) => clampTo(value, 10)),
     ],
     judge({ qvel, site_xpos }) {
       const [x, y] = [site_xpos[0]!, site_xpos[2]!]; // position of the only site, the tip

@@ -33,8 +33,8 @@ function hingesOf(scene: Scene, { geoms, hinges }: Model, { xanchor }: State): r
   return hinges.flatMap(({ joint, body }): readonly Shape[] => {
     const limb = geoms.find((geom) => geom.body === body);
     if (limb === undefined || roleOf(limb, scene) === 'agent-detail') return [];
-    const centre: Point = [xanchor[3 * joint]!, xanchor[3 * joint + up]!];
-    return [circle(centre, limb.radius / 2, 'agent-detail')];
+    const center: Point = [xanchor[3 * joint]!, xanchor[3 * joint + up]!];
+    return [circle(center, limb.radius / 2, 'agent-detail')];
   });
 }
 
@@ -61,12 +61,12 @@ function shapesOf(geom: Geom, i: number, scene: Scene, state: State): readonly S
   const role = roleOf(geom, scene);
   const up = upOf(scene);
   const { geom_xpos: positions, geom_xmat: rotations } = state;
-  const centre: Point = [positions[3 * i]!, positions[3 * i + up]!];
+  const center: Point = [positions[3 * i]!, positions[3 * i + up]!];
   if (kind === 'other') return [];
-  if (kind === 'sphere') return [circle(centre, radius, role)];
+  if (kind === 'sphere') return [circle(center, radius, role)];
   const x = rotations[9 * i + 2]! * halfLength;
   const y = rotations[9 * i + 3 * up + 2]! * halfLength;
-  return [line([centre[0] - x, centre[1] - y], [centre[0] + x, centre[1] + y], 2 * radius, role)];
+  return [line([center[0] - x, center[1] - y], [center[0] + x, center[1] + y], 2 * radius, role)];
 }
 
 /** If the view follows the agent, marks every metre to show motion. Marks start outside the view, so none pops up. */
@@ -90,8 +90,8 @@ function guide(from: Point, to: Point): Shape {
   return line(from, to, 0.015, 'guide');
 }
 
-function metres(x: number, centre: Point, height: number): Shape {
-  return text(`${x} m`, centre, height, 'guide');
+function metres(x: number, center: Point, height: number): Shape {
+  return text(`${x} m`, center, height, 'guide');
 }
 
 /** The integers from ⌊from⌋ to ⌈to⌉. */

@@ -32,7 +32,7 @@ interface Cell {
   readonly y: number;
 }
 
-const largestMaze = 100;
+const maxMazeSize = 100;
 
 /** Cell offsets of the actions north, south, east and west. */
 const directions: readonly Cell[] = [
@@ -42,7 +42,7 @@ const directions: readonly Cell[] = [
   { x: -1, y: 0 },
 ];
 
-const moved = ({ x, y }: Cell, step: Cell): Cell => ({ x: x + step.x, y: y + step.y });
+const neighborOf = ({ x, y }: Cell, step: Cell): Cell => ({ x: x + step.x, y: y + step.y });
 
 /** True if a passage leads from the cell in this direction. */
 export function isOpen({ lines }: Maze, { x, y }: Cell, direction: number): boolean {
@@ -56,7 +56,7 @@ export function shortestPath(maze: Maze): number | undefined {
   const distances = new Map([[tileOf(maze.start), { cell: maze.start, distance: 0 }]]);
   for (const { cell, distance } of distances.values())
     for (const [direction, step] of directions.entries()) {
-      const next = moved(cell, step);
+      const next = neighborOf(cell, step);
       if (isOpen(maze, cell, direction) && !distances.has(tileOf(next)))
         distances.set(tileOf(next), { cell: next, distance: distance + 1 });
     }
@@ -75,7 +75,7 @@ export function parseMaze(lines: readonly string[]): Maze {
   const maze = { lines, width, height, start, goal };
   const isWhole =
     [width, height, start.x, start.y, goal.x, goal.y].every((n) => Number.isInteger(n) && n >= 0) &&
-    Math.max(width, height) <= largestMaze &&
+    Math.max(width, height) <= maxMazeSize &&
     lines.every((line) => line.length === columns && /^[-+|].*[-+|]$/.test(line)) &&
     /^[-+|]+$/.test(lines[0]! + lines.at(-1)!) &&
     /^[-+| ]*[SG][-+| ]*[SG][-+| ]*$/.test(lines.join(''));
@@ -84,7 +84,7 @@ export function parseMaze(lines: readonly string[]): Maze {
     field: 'layout',
     message: 'this is not a maze with a path from S to G',
     value: lines,
-    hint: `write 2 · rows + 1 lines of 2 · columns + 1 characters, with at most ${largestMaze} rows and columns: -, | and + for walls, also all around, spaces for cells and passages, S and G in one cell each`,
+    hint: `write 2 · rows + 1 lines of 2 · columns + 1 characters, with at most ${maxMazeSize} rows and columns: -, | and + for walls, also all around, spaces for cells and passages, S and G in one cell each`,
   });
 }
 
@@ -97,7 +97,7 @@ export function carveMaze(width: number, height: number, seed: number, loopShare
   for (let cell = path.at(-1); cell !== undefined; cell = path.at(-1)) {
     const from = cell;
     const ahead = directions.filter((step) => {
-      const { x, y } = moved(from, step);
+      const { x, y } = neighborOf(from, step);
       return x >= 0 && x < width && y >= 0 && y < height && !visited.has(y * width + x);
     });
     if (ahead.length === 0) {
@@ -106,7 +106,7 @@ export function carveMaze(width: number, height: number, seed: number, loopShare
     }
     const step = random.choice(ahead);
     lines[2 * from.y + 1 + step.y]![2 * from.x + 1 + step.x] = ' ';
-    const next = moved(from, step);
+    const next = neighborOf(from, step);
     visited.add(next.y * width + next.x);
     path.push(next);
   }
@@ -154,7 +154,7 @@ export const mazeIds = {
 /** Size of the maze with this id; undefined if it isn't a maze of 2 to 100 cells per side. */
 export function mazeSize(id: string): { readonly width: number; readonly height: number } | undefined {
   const sides = /^maze-\w+-([1-9]\d*)x([1-9]\d*)-v0$/.exec(id)?.slice(1).map(Number);
-  if (sides === undefined || sides.some((side) => side < 2 || side > largestMaze)) return undefined;
+  if (sides === undefined || sides.some((side) => side < 2 || side > maxMazeSize)) return undefined;
   return { width: sides[0]!, height: sides[1]! };
 }
 
@@ -210,7 +210,7 @@ export class MazeWalk implements Task<number> {
   }
 
   step(action: number): TaskStep {
-    if (isOpen(this.#maze, this.#cell, action)) this.#cell = moved(this.#cell, directions[action]!);
+    if (isOpen(this.#maze, this.#cell, action)) this.#cell = neighborOf(this.#cell, directions[action]!);
     const { x, y } = this.#cell;
     const terminated = x === this.#maze.goal.x && y === this.#maze.goal.y;
     return { observation: [x, y], reward: terminated ? 1 : this.#stepReward, terminated };

@@ -19,14 +19,14 @@ interface Pose {
 const outerWall = closedLine([0, 0, 20, 20, 11.5, 11.5], [0, 20, 20, 8.5, 8.5, 0]);
 const innerWall = closedLine([3, 3, 17, 17, 8.5, 8.5], [3, 17, 17, 11.5, 11.5, 3]);
 
-const farthest = 30; // m, maximum range of the range finders
+const maxDistance = 30; // m, maximum range of the range finders
 const segments = [outerWall, innerWall].flatMap((wall) =>
   wall.slice(1).map((to, i): readonly [Point, Point] => [wall[i]!, to]),
 );
 
 function distanceToWall({ x, y, yaw }: Pose): number {
   const [dx, dy] = [Math.sin(yaw), Math.cos(yaw)];
-  let nearest = farthest;
+  let nearest = maxDistance;
   for (const [[x1, y1], [x2, y2]] of segments) {
     const [sx, sy] = [x2 - x1, y2 - y1];
     const cross = dx * sy - dy * sx; // 0 if parallel
@@ -102,7 +102,7 @@ export class NavigationTrack implements Task<number> {
     this.#pose = {
       x: x + noisyDistance * Math.sin(yaw),
       y: y + noisyDistance * Math.cos(yaw),
-      yaw: wrapped(yaw + noisyTurn),
+      yaw: wrapAngle(yaw + noisyTurn),
     };
     const observation = this.#measure();
     const collided = observation.some((range) => range < collisionRange);
@@ -111,14 +111,14 @@ export class NavigationTrack implements Task<number> {
 
   frame(): Frame {
     const { x, y, yaw } = this.#pose;
-    const centre: Point = [x, y];
+    const center: Point = [x, y];
     const at = (angle: number, distance: number): Point => [
       x + distance * Math.sin(yaw + angle),
       y + distance * Math.cos(yaw + angle),
     ];
     const beams = this.#ranges.flatMap((range, i) => {
       const end = at(rayAngles[i]!, Math.max(0, range));
-      return [line(centre, end, 0.09, 'guide'), circle(end, 0.18, 'object')];
+      return [line(center, end, 0.09, 'guide'), circle(end, 0.18, 'object')];
     });
     return {
       view: { min: [-0.5, -0.5], max: [20.5, 20.5] },
@@ -126,8 +126,8 @@ export class NavigationTrack implements Task<number> {
         polygon(innerWall, 'ground'),
         polyline(outerWall, 0.25, 'ground'),
         ...beams,
-        circle(centre, collisionRange, 'agent'),
-        line(centre, at(0, 1.6 * collisionRange), 0.2, 'agent-detail'),
+        circle(center, collisionRange, 'agent'),
+        line(center, at(0, 1.6 * collisionRange), 0.2, 'agent-detail'),
       ],
     };
   }
@@ -142,7 +142,7 @@ export class NavigationTrack implements Task<number> {
 }
 
 /** Wraps an angle to [-π, π]. */
-function wrapped(angle: number): number {
+function wrapAngle(angle: number): number {
   if (angle > PI) return angle - 2 * PI;
   return angle < -PI ? angle + 2 * PI : angle;
 }

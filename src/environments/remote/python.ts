@@ -33,7 +33,7 @@ export type Refusals = (failure: z.output<typeof failed>['failure']) => {
 };
 
 /** Minimum time limit for starting, because importing large packages takes a while. */
-const shortestStartMs = 60_000;
+const minStartMs = 60_000;
 
 /** An environment run by a script in this folder. */
 interface Played<Description> {
@@ -90,7 +90,7 @@ export class PythonPlayers<Description> {
     const path = join(packageRoot(), 'src', 'environments', 'remote', script);
     const child = new BridgeProcess(id, python, ['-u', '-X', 'utf8', path], timeoutMs);
     try {
-      const answer = await child.request({ make }, Math.max(timeoutMs, shortestStartMs));
+      const answer = await child.request({ make }, Math.max(timeoutMs, minStartMs));
       const failure = failed.safeParse(answer).data?.failure;
       if (failure !== undefined)
         throw new UserError({ field: 'environment', value: id, ...refusals(failure) });

@@ -88,7 +88,7 @@ const unknown = 'Unknown action:';
 
 /** Games that need one Java process per slot, because concurrent games with the same seed share objects. */
 const ownProcess: readonly string[] = ['sorting'];
-const mostProcesses = 4;
+const maxProcesses = 4;
 
 /**
  * Opens a TextWorldExpress game, e.g. `textworld-express:cookingworld?numLocations=3`. Episodes are truncated at their
@@ -128,7 +128,7 @@ export async function openTextWorldExpress(
     settings,
   );
   await players.description();
-  const slots = ownProcess.includes(game) ? Math.min(parallel, mostProcesses) : parallel;
+  const slots = ownProcess.includes(game) ? Math.min(parallel, maxProcesses) : parallel;
   return {
     id,
     observationSpace: { kind: 'text' },

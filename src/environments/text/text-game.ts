@@ -15,15 +15,15 @@ export function foldOf(description: string): Fold {
 }
 
 /** If a tenth of all draws belongs to the fold, the probability that none of this many does is below 10^-40. */
-const mostDraws = 1000;
+const maxDraws = 1000;
 
 /** Draws until the description belongs to the fold. @throws Error if none does, because the draws vary too little */
 export function drawIn<T>(fold: Fold, draw: () => T, describe: (drawn: T) => string): T {
-  for (let tries = 0; tries < mostDraws; tries++) {
+  for (let tries = 0; tries < maxDraws; tries++) {
     const drawn = draw();
     if (foldOf(describe(drawn)) === fold) return drawn;
   }
-  throw new Error(`none of ${mostDraws} draws belongs to the fold ${fold}`);
+  throw new Error(`none of ${maxDraws} draws belongs to the fold ${fold}`);
 }
 
 /** A game played by text commands: cooking, or a TextWorld file. */

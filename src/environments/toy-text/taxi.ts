@@ -148,7 +148,7 @@ const initial: readonly number[] = Array.from({ length: states }, (_, state) => 
 
 /** Top view of the town: the taxi, the four stands, the passenger (a dot) and the destination (a filled stand). */
 function drawTaxi({ place, passenger, destination }: Situation): Frame {
-  const [x, y] = grid.centre(passenger === inTaxi ? place : stands[passenger]!);
+  const [x, y] = grid.center(passenger === inTaxi ? place : stands[passenger]!);
   const aside = passenger === inTaxi ? 0 : 0.3; // so that a waiting passenger doesn't seem to be in the taxi
   const wall = (row: number, right: number) => line([right + 1, -row], [right + 1, -row - 1], 0.12, 'ground');
   return {

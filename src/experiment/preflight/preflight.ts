@@ -9,7 +9,7 @@ import {
   languageModelOf,
   type SingleModelConfig,
 } from '../../config/model.js';
-import { placedIn } from '../../config/model-checks.js';
+import { atField } from '../../config/model-checks.js';
 import { historyWithin } from '../../config/resolve.js';
 import { stagesOf } from '../../config/stages.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
@@ -57,7 +57,7 @@ export function preflight(assembly: Assembly, context?: ModelContext): readonly 
   ];
   return findings
     .filter((finding) => finding !== undefined && finding !== false)
-    .map((finding) => (finding.level === 'ok' ? finding : placedIn(finding, field)));
+    .map((finding) => (finding.level === 'ok' ? finding : atField(finding, field)));
 }
 
 /** Relative tolerance for returns stated in a config, which may be rounded. */

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { readRegularFile } from '../../base/files/regular-file.js';
-import { harmlessLine } from '../../base/terminal-text.js';
+import { safeLine } from '../../base/terminal-text.js';
 import { parseConfig } from '../../config/load.js';
 import { openEnvironment } from '../../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
@@ -19,7 +19,7 @@ import type { Best } from '../../runs/manifest.js';
 import { choosePolicy, type OpenedRun, readWholeRun } from '../../runs/open-run.js';
 
 /** In bytes. */
-const largestFile = 200_000;
+const maxFileBytes = 200_000;
 
 const isProgramFile = (name: string): boolean => /\.m?js$/.test(name);
 
@@ -28,7 +28,7 @@ async function openProgramFile(
   file: string,
   environment: EnvironmentSpec,
 ): Promise<{ readonly family: PolicyFamily; readonly parameters: ParameterVector }> {
-  const source = programIn(readRegularFile(file, largestFile).toString('utf8'));
+  const source = programIn(readRegularFile(file, maxFileBytes).toString('utf8'));
   const family = openProgramPolicies(environment);
   return faultsInFile(file, async () => {
     const parameters = programsOf(family)!.add(source);
@@ -54,7 +54,7 @@ export function programFile(program: string, author: string): string {
   const hidden = hostNames.split(' ').filter((name) => !declared.includes(name));
   const exported = ['act', 'constants'].filter((name) => declared.includes(name)).join(', ');
   const ending = exported === '' || /^[ \t]*export\b/m.test(program) ? '' : `\nexport { ${exported} };`;
-  return `// Written by ${harmlessLine(author)}. Read it before you import it.
+  return `// Written by ${safeLine(author)}. Read it before you import it.
 // This file isn't sandboxed: outside policyloop, it has all rights of the process that imports it.
 var [${hidden.join(', ')}] = [];
 ${program.replaceAll(/(?<![.\w$])import\b(?! *:)/g, 'undefined')}${ending}`;

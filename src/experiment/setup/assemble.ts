@@ -22,7 +22,7 @@ import { loadHelpers } from '../../prompting/templates/rendering.js';
 import type { SharedBudget } from '../../proposers/budget.js';
 import { createWorkers, type EvaluationWorkers } from '../../rollout/evaluation-workers.js';
 import { vectorKey } from '../../rollout/replay-buffer.js';
-import { openTask, rewarded } from '../../rollout/task.js';
+import { openTask, withRewardModule } from '../../rollout/task.js';
 import { fingerprint } from '../../runs/fingerprint.js';
 import type { Manifest } from '../../runs/manifest.js';
 import { openLogs, readManifest, runFiles } from '../../runs/reader.js';
@@ -144,7 +144,7 @@ async function openEnvironmentOf(
 ): Promise<Environment | RemoteEnvironment> {
   const { workers } = evaluation;
   const { reward } = evaluation;
-  if (own.environment !== undefined) return rewarded(own.environment, reward);
+  if (own.environment !== undefined) return withRewardModule(own.environment, reward);
   return openTask(environment, reward, env, workers === 'auto' ? 1 : workers);
 }
 

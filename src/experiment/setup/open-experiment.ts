@@ -38,7 +38,7 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
 }
 
 /** Words with longer lists of names aren't recorded, which keeps the manifest small. */
-const mostNames = 1000;
+const maxNames = 1000;
 
 /** Records an environment for readers that don't have it. */
 function specOf({
@@ -49,7 +49,7 @@ function specOf({
   words,
 }: EnvironmentSpec): RecordedSpec {
   const names = [words?.observationNames, words?.actionNames];
-  const isShort = names.every((list = []) => list.length <= mostNames);
+  const isShort = names.every((list = []) => list.length <= maxNames);
   return {
     observationSpace,
     actionSpace,

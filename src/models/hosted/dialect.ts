@@ -1,6 +1,6 @@
 /** Learns from a server's errors and replies which parameters it accepts. */
 
-import { answerSchema, autoSchema, followsSchema, parsedObject } from '../answer-schema.js';
+import { answerSchema, autoSchema, followsSchema, parseObject } from '../answer-schema.js';
 import { answerText } from '../answer-text.js';
 import type { AnswerGrammar, Completion } from '../language-model.js';
 import type { OpenAIConfig } from '../settings.js';
@@ -146,6 +146,6 @@ export function formatOf(
   // A reply without an answer says nothing about the format; a truncated reply only shows how the answer starts.
   if (sent === 'text' || answer === '' || !['stop', 'length'].includes(finishReason)) return sent;
   if (finishReason === 'length') return answer.startsWith('{') ? sent : 'text';
-  const isKept = sent === 'json_schema' ? followsSchema(text, grammar) : parsedObject(text) !== undefined;
+  const isKept = sent === 'json_schema' ? followsSchema(text, grammar) : parseObject(text) !== undefined;
   return isKept ? sent : 'text';
 }

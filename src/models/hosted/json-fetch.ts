@@ -1,19 +1,19 @@
 /** The `fetch` that the client libraries use: Node's own, which classifies each failure before a library hides it. */
 
-import { deepestJson, isDeeperThan, jsonIn } from '../../base/files/json-depth.js';
+import { isDeeperThan, jsonIn, maxJsonDepth } from '../../base/files/json-depth.js';
 import { isRecord } from '../../base/modules/user-module.js';
 import type { ModelErrorKind } from '../language-model.js';
 import { TryFailure } from './retry.js';
 
 /** Maximum size of a reply in bytes, far above any completion; a server that sends more is broken. */
-const longestBody = 16 * 2 ** 20;
+const maxBodyBytes = 16 * 2 ** 20;
 
 /** Options of undici's agents, which Node's `fetch` uses. */
 const agentOptions = {
   // The default of five minutes is too short for slow local models; each call has its own deadline.
   headersTimeout: 0,
   bodyTimeout: 0,
-  maxResponseSize: longestBody,
+  maxResponseSize: maxBodyBytes,
   // A server may close an idle connection just as it is reused; a new connection avoids this.
   pipelining: 0,
   // Some routers drop connections that stay silent while a model thinks.
@@ -124,7 +124,7 @@ function networkFailure(url: URL, error: Error): TryFailure {
   const cause = (error.cause ?? error) as { readonly code?: unknown; readonly message: string };
   const code = typeof cause.code === 'string' ? cause.code : '';
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
-    return new TryFailure('malformed', `${place(url)} answered with more than ${longestBody} bytes`);
+    return new TryFailure('malformed', `${place(url)} answered with more than ${maxBodyBytes} bytes`);
   const known = networkProblems.find(([codes]) => codes.test(code))?.[1];
   const problem = known ?? (code || cause.message);
   return new TryFailure(cutCodes.test(code) ? 'cut' : 'network', `no answer from ${place(url)}: ${problem}`);
@@ -182,8 +182,8 @@ function describeBody(body: string): string {
     const title = /<title>([^<]*)<\/title>/i.exec(body)?.[1]?.trim();
     return `an HTML page${title ? ` (“${shorten(title)}”)` : ''}`;
   }
-  return isDeeperThan(body, deepestJson)
-    ? `lists and objects nested more than ${deepestJson} levels deep`
+  return isDeeperThan(body, maxJsonDepth)
+    ? `lists and objects nested more than ${maxJsonDepth} levels deep`
     : `an unexpected text: ${shorten(body)}`;
 }
 

@@ -7,10 +7,10 @@ import { answerSchema, autoSchema } from '../answer-schema.js';
 import {
   type ChatMessage,
   type Completion,
-  chosenSampling,
   type GenerateOptions,
   type LanguageModel,
   lowestLimit,
+  resolveSampling,
   type Usage,
 } from '../language-model.js';
 import { contextHint, mostTokens, mostTokensOf } from '../reply-faults.js';
@@ -164,7 +164,7 @@ function chatRequest(
   contextTokens: number,
   format: ChatRequest['format'],
 ): ChatRequest & { stream: false } {
-  const { temperature, topP, topK, minP, repetitionPenalty } = chosenSampling(config, sampling);
+  const { temperature, topP, topK, minP, repetitionPenalty } = resolveSampling(config, sampling);
   return {
     model: config.name,
     messages: messages.map(({ role, content }) => ({ role, content })),

@@ -7,7 +7,7 @@ import {
   fullWarning,
   type ReportedCounts,
   replyFaults,
-  type Sent,
+  type SentPrompt,
   silenceWarning,
 } from '../reply-faults.js';
 import { kindOf, serverError } from './json-fetch.js';
@@ -59,7 +59,7 @@ const withoutChoices = z.object({ choices: z.array(z.unknown()).max(0).nullish()
 /** One completion per choice; the first one carries the usage, latency and retries of the whole call. */
 export function completionsOf(
   response: ChatCompletion,
-  sent: Sent,
+  sent: SentPrompt,
   { warnings, ...call }: Pick<Completion, 'latencyMs' | 'retries' | 'failedTries' | 'warnings'>,
 ): readonly Completion[] {
   const choices = response.choices.map(readChoice);

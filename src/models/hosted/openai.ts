@@ -5,11 +5,11 @@ import { redact } from '../../base/errors.js';
 import { isRecord } from '../../base/modules/user-module.js';
 import {
   type ChatMessage,
-  chosenSampling,
   type GenerateOptions,
   type LanguageModel,
   lowestLimit,
   ModelError,
+  resolveSampling,
   shortenPrompt,
 } from '../language-model.js';
 import { withoutSecrets } from '../secrets.js';
@@ -117,7 +117,7 @@ function requestBody(
   messages: readonly ChatMessage[],
   { grammar, sampling, seeds }: GenerateOptions,
 ): ChatCompletionCreateParamsNonStreaming {
-  const { temperature, topP, topK, minP, repetitionPenalty } = chosenSampling(config, sampling);
+  const { temperature, topP, topK, minP, repetitionPenalty } = resolveSampling(config, sampling);
   const ours = {
     seed: seeds[0]!,
     n: seeds.length > 1 ? seeds.length : undefined,

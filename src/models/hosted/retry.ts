@@ -57,10 +57,10 @@ export interface Call<T> {
 }
 
 /** If a server has never replied, a network failure is retried once, and only if it came sooner than this. */
-const longestFirstTryMs = 3000;
+const maxFirstTryMs = 3000;
 
 /** Maximum duration of a timer, about 25 days. */
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 /** When the next request with a limited rate may start, by provider and model; all runs of the process share it. */
 const nextStart = new Map<string, number>();
@@ -104,7 +104,7 @@ export async function callWithRetries<T>(call: Call<T>) {
     const spentMs = performance.now() - started;
     // Probably the server isn't running or the address is wrong, so fail early.
     const isNobody = kind === 'network' && server?.isReached === false;
-    const most = isNobody ? (spentMs > longestFirstTryMs ? 0 : 1) : policy.maxRetries;
+    const most = isNobody ? (spentMs > maxFirstTryMs ? 0 : 1) : policy.maxRetries;
     if (counted >= Math.min(most, policy.maxRetries))
       return counted === 0 ? '' : ` (after ${counted} ${counted === 1 ? 'retry' : 'retries'})`;
     if (attempts.mayTryAgain?.(kind) === false) return ' (the limits of the run allow no further attempt)';
@@ -137,7 +137,7 @@ export async function callWithRetries<T>(call: Call<T>) {
   try {
     await waitForTurn(call, signal);
     started = performance.now();
-    const deadline = AbortSignal.timeout(Math.min(timeoutMs, longestTimerMs));
+    const deadline = AbortSignal.timeout(Math.min(timeoutMs, maxTimerMs));
     end = AbortSignal.any([deadline, ...(signal ? [signal] : [])]);
     for (; ; retries++) {
       end.throwIfAborted();

@@ -94,8 +94,8 @@ function placeOf(block: Block, lines: readonly string[]): Placed {
   const exact = placesOf(search, lines);
   if (exact.length === 1) return { ...block, at: exact[0]! };
   // Ignore common indentation only if there is no exact match.
-  const loose = exact.length > 0 ? exact : placesOf(unindented(search), lines, unindented);
-  if (loose.length === 1) return { ...reindented(block, lines[loose[0]!]!), at: loose[0]! };
+  const loose = exact.length > 0 ? exact : placesOf(unindent(search), lines, unindent);
+  if (loose.length === 1) return { ...reindent(block, lines[loose[0]!]!), at: loose[0]! };
   if (loose.length > 1) {
     const numbers = loose.map((at) => at + 1).join(', ');
     throw fault(
@@ -104,7 +104,7 @@ function placeOf(block: Block, lines: readonly string[]): Placed {
       loose[0],
     );
   }
-  throw fault(number, `the program has no lines ${quoted(search)}`);
+  throw fault(number, `the program has no lines ${quoteLines(search)}`);
 }
 
 /** The 0-based line numbers at which `search` occurs in `lines`. */
@@ -122,7 +122,7 @@ function placesOf(
 const indentOf = (line: string) => /^\s*/.exec(line)![0];
 
 /** The lines without the indentation that they share. */
-function unindented(lines: readonly string[]): readonly string[] {
+function unindent(lines: readonly string[]): readonly string[] {
   const indents = lines.filter((line) => line !== '').map(indentOf);
   let shared = indents[0] ?? '';
   for (const indent of indents) while (!indent.startsWith(shared)) shared = shared.slice(0, -1);
@@ -130,7 +130,7 @@ function unindented(lines: readonly string[]): readonly string[] {
 }
 
 /** Adapts the indentation of a block's new lines to the parent. @param first the first line found in the parent */
-function reindented(block: Block, first: string): Block {
+function reindent(block: Block, first: string): Block {
   const searched = indentOf(block.search[0]!);
   const found = indentOf(first);
   const replace = block.replace.map((line) => {
@@ -144,8 +144,8 @@ function reindented(block: Block, first: string): Block {
 }
 
 /** Joins up to three lines into one, without their common indentation. */
-const quoted = (lines: readonly string[]) => {
-  const shown = unindented(lines)
+const quoteLines = (lines: readonly string[]) => {
+  const shown = unindent(lines)
     .slice(0, 3)
     .map((line) => `"${line}"`);
   return shown.join(', ') + (lines.length > 3 ? ', …' : '');

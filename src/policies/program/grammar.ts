@@ -19,11 +19,11 @@ import {
 } from './tree.js';
 
 /** Maximum number of nodes on a path from the root of a tree to a leaf. */
-export const deepest = 6;
+export const maxDepth = 6;
 /** Probability of drawing a leaf where the tree could grow deeper. */
 const leafShare = 0.4;
 /** Bounds beyond this say nothing about the scale of an observation. */
-const widestBound = 1e6;
+const maxBound = 1e6;
 
 /** The spaces that trees are drawn for, and the random generator. */
 export interface Growth extends Spaces {
@@ -37,9 +37,9 @@ export interface Growth extends Spaces {
 export function randomProgram(environment: EnvironmentSpec, random: RandomGenerator): string {
   const spaces = spacesOf(environment);
   const growth = { ...spaces, random };
-  const depth = random.integers(3, deepest + 1);
+  const depth = random.integers(3, maxDepth + 1);
   const trees = sortsOf(spaces).map((sort) =>
-    sort === 'number' ? grownNumber(depth, growth) : grownChoice(sort, depth, growth),
+    sort === 'number' ? growNumber(depth, growth) : growChoice(sort, depth, growth),
   );
   return programText(trees, spaces);
 }
@@ -50,41 +50,41 @@ function sortsOf({ acted }: Spaces): readonly Sort[] {
 }
 
 /** Draws a tree. @param depth its maximum depth: at least 1, or at least 2 for a test */
-export function grown(sort: Sort, depth: number, growth: Growth): Tree {
+export function growTree(sort: Sort, depth: number, growth: Growth): Tree {
   const { random } = growth;
-  if (sort === 'test') return grownTest(depth, growth);
+  if (sort === 'test') return growTest(depth, growth);
   if (depth < 2 || random.random() < leafShare) return leaf(sort, growth);
-  if (sort === 'number') return grownNumber(depth, growth);
-  return depth < 3 ? leaf(sort, growth) : grownChoice(sort, depth, growth);
+  if (sort === 'number') return growNumber(depth, growth);
+  return depth < 3 ? leaf(sort, growth) : growChoice(sort, depth, growth);
 }
 
 /** @param depth at least 2 */
-function grownNumber(depth: number, growth: Growth): Tree {
+function growNumber(depth: number, growth: Growth): Tree {
   const { random } = growth;
-  if (depth > 2 && random.random() < 0.1) return grownChoice('number', depth, growth);
+  if (depth > 2 && random.random() < 0.1) return growChoice('number', depth, growth);
   const op = random.choice([...binary, ...unary]);
   const count = unary.some((one) => one === op) ? 1 : 2;
   return {
     sort: 'number',
     op,
-    parts: Array.from({ length: count }, () => grown('number', depth - 1, growth)),
+    parts: Array.from({ length: count }, () => growTree('number', depth - 1, growth)),
   };
 }
 
 /** @param depth at least 3 */
-function grownChoice(sort: Sort, depth: number, growth: Growth): Tree {
-  const test = grownTest(depth - 1, growth);
-  const then = grown(sort, depth - 1, growth);
-  let otherwise = grown(sort, depth - 1, growth);
+function growChoice(sort: Sort, depth: number, growth: Growth): Tree {
+  const test = growTest(depth - 1, growth);
+  const then = growTree(sort, depth - 1, growth);
+  let otherwise = growTree(sort, depth - 1, growth);
   // If both results are equal, the test is pointless.
   for (let tries = 0; tries < 10 && isSame(then, otherwise); tries++)
-    otherwise = grown(sort, depth - 1, growth);
+    otherwise = growTree(sort, depth - 1, growth);
   return isSame(then, otherwise) ? then : { sort, op: 'if', parts: [test, then, otherwise] };
 }
 
 const isSame = (a: Tree, b: Tree) => JSON.stringify(a) === JSON.stringify(b);
 
-function grownTest(depth: number, growth: Growth): Tree {
+function growTest(depth: number, growth: Growth): Tree {
   const { observed, random } = growth;
   const isExact = observed.kind === 'discrete' || (observed.kind === 'tuple' && random.random() < 0.5);
   if (isExact) {
@@ -95,8 +95,8 @@ function grownTest(depth: number, growth: Growth): Tree {
     const least = op === 'below' ? 1 : 0;
     return { sort: 'test', op, value: start + random.integers(least, n), parts: [term] };
   }
-  const left = random.random() < 0.5 ? observationTerm(growth) : grown('number', depth - 1, growth);
-  let right = random.random() < 0.6 ? constant(left, growth) : grown('number', depth - 1, growth);
+  const left = random.random() < 0.5 ? observationTerm(growth) : growTree('number', depth - 1, growth);
+  let right = random.random() < 0.6 ? constant(left, growth) : growTree('number', depth - 1, growth);
   if (left.op === 'constant') right = observationTerm(growth);
   else if (isSame(left, right)) right = constant(left, growth);
   return { sort: 'test', op: random.choice(comparisons), parts: [left, right] };
@@ -105,7 +105,7 @@ function grownTest(depth: number, growth: Growth): Tree {
 export function leaf(sort: Sort, growth: Growth): Tree {
   const { acted, random } = growth;
   if (sort === 'number') return random.random() < 0.3 ? constant(undefined, growth) : observationTerm(growth);
-  if (sort === 'test') return grownTest(2, growth);
+  if (sort === 'test') return growTest(2, growth);
   const space = acted.kind === 'tuple' ? acted.spaces[sort]! : (acted as DiscreteSpace);
   return { sort, op: 'take', value: (space.start ?? 0) + random.integers(0, space.n), parts: [] };
 }
@@ -145,7 +145,7 @@ function valuesOf({ op, value }: Tree, { observed }: Growth): DiscreteSpace {
 /** A constant to compare with a term: within its bounds or, if unknown or too wide, log-uniform from ±0.01 to ±10. */
 export function constant(term: Tree | undefined, { observed, random }: Growth): Tree {
   const { low, high } = boundsOf(term, observed);
-  const isBounded = Math.abs(low) < widestBound && Math.abs(high) < widestBound;
+  const isBounded = Math.abs(low) < maxBound && Math.abs(high) < maxBound;
   const value = isBounded
     ? random.uniform(low, high)
     : 10 ** random.uniform(-2, 1) * (random.random() < 0.5 ? -1 : 1);

@@ -14,7 +14,7 @@ import {
   type QuickJSHandle,
   type QuickJSSyncVariant,
 } from 'quickjs-emscripten-core';
-import { fuelName, metered, mostFuel } from './meter.js';
+import { addMeter, fuelName, maxFuel } from './meter.js';
 
 // The package's types describe its CommonJS exports, but at run time the default import is the variant itself.
 const variant = release as unknown as QuickJSSyncVariant;
@@ -31,9 +31,9 @@ const stackBytes = { calls: 131_072, parser: 32_768 };
  * QuickJS asks about interrupts once in 10,000 calls and backward jumps, so this is a million of them. Unlike the limit of
  * work, it names the line.
  */
-const mostInterrupts = 100;
+const maxInterrupts = 100;
 /** Limit of work: instructions of a program, and iterations of loops in native functions. It takes half a second to two. */
-export const mostWork = 50_000_000;
+export const maxWork = 50_000_000;
 
 /** Copy of the memory while no code runs: the parts below and above the stack. */
 export type Image = readonly Uint8Array[];
@@ -68,7 +68,7 @@ let compiled: Promise<WebAssembly.Module> | undefined;
 /** Compiles the module once per thread. */
 const wasmModule = (): Promise<WebAssembly.Module> => {
   const file = createRequire(import.meta.url).resolve('@jitl/quickjs-wasmfile-release-sync/wasm');
-  compiled ??= readFile(file).then((bytes) => WebAssembly.compile(metered(bytes)));
+  compiled ??= readFile(file).then((bytes) => WebAssembly.compile(addMeter(bytes)));
   return compiled;
 };
 
@@ -106,27 +106,27 @@ export async function openMachine(): Promise<Machine> {
   let [interrupts, spent] = [0, 0];
   runtime.setMaxStackSize(stackBytes.calls);
   runtime.setMemoryLimit((pages * page) / 2);
-  runtime.setInterruptHandler(() => ++interrupts > mostInterrupts);
+  runtime.setInterruptHandler(() => ++interrupts > maxInterrupts);
   const context = runtime.newContext({ intrinsics });
   const restore = ([low, high]: Image) => {
     bytes.set(low!);
     bytes.set(high!, stack.end);
   };
-  const run: Machine['run'] = (call, left = mostWork) => {
+  const run: Machine['run'] = (call, left = maxWork) => {
     interrupts = 0;
-    const given = Math.min(left, mostWork);
+    const given = Math.min(left, maxWork);
     fuel().value = given;
     try {
       const result = call();
       spent = given - fuel().value;
       if (result.error !== undefined) return { error: result.error };
-      return interrupts > mostInterrupts ? { limit: 'work' } : { value: result.value };
+      return interrupts > maxInterrupts ? { limit: 'work' } : { value: result.value };
     } catch (error) {
       if (fuel().value < 0) return { limit: 'work' };
       // A RangeError means that V8's stack ran out; any other error means that WebAssembly trapped.
       return { limit: error instanceof RangeError ? 'stack' : 'memory' };
     } finally {
-      fuel().value = mostFuel;
+      fuel().value = maxFuel;
     }
   };
   return {

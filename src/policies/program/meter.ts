@@ -4,7 +4,7 @@
 export const fuelName = 'fuel';
 
 /** Initial and largest value of this global. */
-export const mostFuel = 2 ** 31 - 1;
+export const maxFuel = 2 ** 31 - 1;
 
 /**
  * What follows each opcode: 0, 1 or 2 LEB128 numbers, 4 or 8 bytes, the targets of a branch (b), or another opcode (p).
@@ -24,11 +24,11 @@ const counter = [127, 1, 65, 255, 255, 255, 255, 7, 11];
  * instruction copies or fills. Calls are free: without loops, the stack limits them.
  * @throws Error for an instruction that it doesn't know
  */
-export function metered(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
-  const made = new Uint8Array(2 * wasm.length);
+export function addMeter(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
+  const output = new Uint8Array(2 * wasm.length);
   let [at, copied, length, fuel] = [8, 0, 0, 0];
   const write = (bytes: ArrayLike<number>) => {
-    made.set(bytes, length);
+    output.set(bytes, length);
     length += bytes.length;
   };
   const copy = (to = at) => {
@@ -58,7 +58,7 @@ export function metered(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
     change(end);
     at = end;
     copy();
-    made.set(leb(length - start), start - 5);
+    output.set(leb(length - start), start - 5);
   };
   const sections: Readonly<Record<number, (end: number) => void>> = {
     6: (end) => {
@@ -81,7 +81,7 @@ export function metered(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
     },
   };
   while (at < wasm.length) sized(sections[wasm[at++]!] ?? (() => undefined));
-  return made.slice(0, length);
+  return output.slice(0, length);
 
   function code(end: number, forLoop: readonly number[], forBytes: readonly number[]): void {
     for (let locals = read(); locals > 0; locals--) {

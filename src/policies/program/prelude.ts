@@ -10,13 +10,13 @@ export const actionKinds = { number: 1, vector: 2, text: 3, other: 4 } as const;
 /** Length of the shared buffer in numbers. Its last number is the kind of action, or the length of a part of a text. */
 export const bufferLength = ({ observationSpace, actionSpace }: EnvironmentSpec): number =>
   1 +
-  Math.max(observationSpace.kind === 'text' ? mostAppended : 2, width(observationSpace), width(actionSpace));
+  Math.max(observationSpace.kind === 'text' ? maxAppended : 2, width(observationSpace), width(actionSpace));
 
 /** The buffer holds at least this many characters of a text; longer texts are passed in several parts. */
-const mostAppended = 1024;
+const maxAppended = 1024;
 
 /** Longest text action, in characters. */
-const mostText = 10_000;
+const maxText = 10_000;
 
 /** At the start, the buffer holds `firstMark`, `firstMark - 1`, …, so that the host can find it in the memory. */
 export const firstMark = -Math.PI;
@@ -26,7 +26,7 @@ const width = (space: Space): number => (space.kind === 'text' ? 0 : dimensionsO
 const isVector = ({ kind }: Space) => kind === 'box' || kind === 'tuple';
 
 /** Maximum length of a vector that is copied without a loop. */
-const mostUnrolled = 64;
+const maxUnrolled = 64;
 
 /** A JavaScript expression that reads a new observation from the buffer. */
 function observed(space: Space, names: Names): string {
@@ -34,7 +34,7 @@ function observed(space: Space, names: Names): string {
   if (!isVector(space)) return 'floats[0]';
   const indexes = Array.from({ length: width(space) }, (_, i) => i);
   const array =
-    indexes.length <= mostUnrolled ? `[${indexes.map((i) => `floats[${i}]`).join(', ')}]` : 'vector()';
+    indexes.length <= maxUnrolled ? `[${indexes.map((i) => `floats[${i}]`).join(', ')}]` : 'vector()';
   return names.some((name) => name !== undefined) ? `named(${array})` : array;
 }
 
@@ -66,7 +66,7 @@ const take = (action) => {
     floats[${length - 1}] = ${actionKinds.number};
     return;
   }
-  ${actionSpace.kind === 'text' ? `if (typeof action === 'string' && action.length <= ${mostText}) { floats[${length - 1}] = ${actionKinds.text}; return stringify(action); }` : ''}
+  ${actionSpace.kind === 'text' ? `if (typeof action === 'string' && action.length <= ${maxText}) { floats[${length - 1}] = ${actionKinds.text}; return stringify(action); }` : ''}
   if ((isArray(action) || isView(action)) && action.length === ${isVector(actionSpace) ? width(actionSpace) : -1}) {
     let i = 0;
     for (; i < ${width(actionSpace)}; i++) {

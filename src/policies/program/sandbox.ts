@@ -1,20 +1,20 @@
 /** Runs policies written as JavaScript programs. */
 import type { QuickJSHandle } from 'quickjs-emscripten-core';
 import { deriveSeeds } from '../../base/random/generator.js';
-import { harmlessLine } from '../../base/terminal-text.js';
+import { safeLine } from '../../base/terminal-text.js';
 import { observationNames } from '../../environments/catalogue/observation-names.js';
 import type { Action, EnvironmentSpec, Observation } from '../../environments/environment.js';
 import { programAction } from './actions.js';
-import { type Image, type Limit, mostWork, type Outcome, openMachine } from './machine.js';
+import { type Image, type Limit, maxWork, type Outcome, openMachine } from './machine.js';
 import { bufferLength, firstMark, preludeSource } from './prelude.js';
 import { type ActingProgram, type ProgramFailure, ProgramFault } from './program.js';
 
 /** Longest source, in characters. */
-const mostCharacters = 20_000;
+const maxCharacters = 20_000;
 /** Limit of work in an episode. */
-const mostEpisodeWork = 10 * mostWork;
+const maxEpisodeWork = 10 * maxWork;
 /** Maximum number of steps that are replayed to continue an interrupted episode; after more, its state is copied. */
-const mostReplayed = 1000;
+const maxReplayed = 1000;
 
 /** A sandbox for programs that act in one environment. */
 export interface Sandbox {
@@ -96,7 +96,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     const limit = /^(Internal|Syntax)Error$/.test(name) ? messages[message] : undefined;
     if (limit !== undefined) return { reason: limits[limit], ...line };
     if (message === 'threw null') return { reason: 'threw null, or ran out of memory' };
-    return { reason: shortened([name, message].filter(Boolean).join(': ')), ...line, isLimit: false };
+    return { reason: truncate([name, message].filter(Boolean).join(': ')), ...line, isLimit: false };
   }
 
   /** Makes room for another episode or a compilation; saves the current episode's state if it can't be replayed. */
@@ -106,8 +106,8 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   }
 
   function compile(text: string): Compiled {
-    if (text.length > mostCharacters)
-      throw new ProgramFault({ reason: `longer than ${mostCharacters} characters (${text.length})` });
+    if (text.length > maxCharacters)
+      throw new ProgramFault({ reason: `longer than ${maxCharacters} characters (${text.length})` });
     const lines = text.split(/\r\n|[\n\r\u2028\u2029]/).length;
     const evaluated = (code: string, compileOnly: boolean) =>
       checked(machine.evaluate(code, compileOnly), lines);
@@ -128,7 +128,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   function begin(episode: Episode): void {
     const { program } = episode;
     machine.restore(program.image);
-    episode.left = mostEpisodeWork;
+    episode.left = maxEpisodeWork;
     current = episode;
     [floats[0], floats[1]] = deriveSeeds(episode.seed, [randomStream], 2) as [number, number];
     const isComplete = checked(call(start), program.lines).consume((value) => context.getNumber(value)) === 1;
@@ -168,7 +168,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     });
     value.dispose();
     if ('action' in action) return action.action;
-    throw new ProgramFault({ reason: shortened(action.reason), observation });
+    throw new ProgramFault({ reason: truncate(action.reason), observation });
   }
 
   function act(episode: Episode, observation: Observation): Action {
@@ -176,7 +176,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     try {
       if (episode !== current) resume(episode);
       const action = turn(episode, observation);
-      if (episode.history !== undefined && episode.history.push(observation) > mostReplayed)
+      if (episode.history !== undefined && episode.history.push(observation) > maxReplayed)
         episode.history = undefined;
       return action;
     } catch (error) {
@@ -191,7 +191,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   return {
     build(text) {
       const program = compile(text);
-      const episode = (seed: number): Episode => ({ program, seed, history: [], left: mostEpisodeWork });
+      const episode = (seed: number): Episode => ({ program, seed, history: [], left: maxEpisodeWork });
       const first = episode(0);
       begin(first);
       const forEpisode = (seed: number) => {
@@ -224,9 +224,9 @@ const messages: Readonly<Record<string, Limit>> = {
   'stack overflow': 'stack',
 };
 
-const mostShown = 200;
+const maxShown = 200;
 
-function shortened(text: string): string {
-  const line = harmlessLine(text).replaceAll('\t', ' ');
-  return line.length > mostShown ? `${line.slice(0, mostShown)}…` : line;
+function truncate(text: string): string {
+  const line = safeLine(text).replaceAll('\t', ' ');
+  return line.length > maxShown ? `${line.slice(0, maxShown)}…` : line;
 }

@@ -8,15 +8,15 @@ export type FunctionNode = Extract<
 >;
 
 /** Longest source, in characters. */
-const longestSource = 20_000;
+const maxSourceLength = 20_000;
 /** Maximum nesting of syntax nodes, far below the depth that would overflow a stack. */
-const deepestNesting = 300;
+const maxNesting = 300;
 
 /** @throws ProgramFault for a syntax error, or a source that is too long or nested too deeply */
 export function syntaxTree(source: string): Script {
-  if (source.length > longestSource) {
+  if (source.length > maxSourceLength) {
     throw new ProgramFault({
-      reason: `the program has ${source.length} characters; at most ${longestSource} are allowed`,
+      reason: `the program has ${source.length} characters; at most ${maxSourceLength} are allowed`,
     });
   }
   try {
@@ -31,7 +31,7 @@ export function syntaxTree(source: string): Script {
 }
 
 function refuseDeep(node: AnyNode, source: string, depth: number): void {
-  if (depth > deepestNesting)
+  if (depth > maxNesting)
     throw new ProgramFault({ reason: 'the program is nested too deeply', line: lineAt(source, node.start) });
   for (const child of childrenOf(node)) refuseDeep(child, source, depth + 1);
 }

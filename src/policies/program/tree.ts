@@ -42,7 +42,7 @@ export interface Spaces {
   readonly acted: NumericSpace;
 }
 
-function withoutText(space: Space, id: string): NumericSpace {
+function requireNumeric(space: Space, id: string): NumericSpace {
   if (space.kind !== 'text') return space;
   throw new UserError({
     field: 'environment',
@@ -54,8 +54,8 @@ function withoutText(space: Space, id: string): NumericSpace {
 
 /** @throws UserError for text observations or actions */
 export const spacesOf = ({ id, observationSpace, actionSpace }: EnvironmentSpec): Spaces => ({
-  observed: withoutText(observationSpace, id),
-  acted: withoutText(actionSpace, id),
+  observed: requireNumeric(observationSpace, id),
+  acted: requireNumeric(actionSpace, id),
 });
 
 /** Depth of a tree; 1 if it has no parts. */
@@ -67,7 +67,7 @@ const helpers = {
 };
 
 /** Bound for actions whose own bounds are wider or missing. */
-const widest = 1e6;
+const maxWidth = 1e6;
 
 /** Writes a program with declared constants, so bounds, actions and states aren't mistaken for tunable numbers. */
 export function programText(trees: Trees, { observed, acted }: Spaces): string {
@@ -114,7 +114,7 @@ export function programText(trees: Trees, { observed, acted }: Spaces): string {
   };
   const component = (tree: Tree, i: number) => {
     if (acted.kind !== 'box') return print(tree);
-    const [low, high] = [Math.max(acted.low[i]!, -widest), Math.min(acted.high[i]!, widest)];
+    const [low, high] = [Math.max(acted.low[i]!, -maxWidth), Math.min(acted.high[i]!, maxWidth)];
     return `clip(${print(tree)}, ${low}, ${high})`;
   };
   const body =

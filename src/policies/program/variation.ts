@@ -2,7 +2,7 @@
 
 import type { RandomGenerator } from '../../base/random/generator.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
-import { constant, deepest, type Growth, grown, leaf, rounded } from './grammar.js';
+import { constant, type Growth, growTree, leaf, maxDepth, rounded } from './grammar.js';
 import {
   binary,
   comparisons,
@@ -26,7 +26,7 @@ interface Place {
 }
 
 /** Maximum number of attempts to find a change that has an effect and stays within the depth limit. */
-const mostTries = 10;
+const maxTries = 10;
 /** Probability of drawing a crossover point among the nodes with parts, as in Koza. */
 const innerShare = 0.9;
 
@@ -44,13 +44,13 @@ export function crossover(
   const trees = treesOf(a, spaces);
   const donors = treesOf(b, spaces)?.flatMap((tree) => placesIn(tree));
   if (trees === undefined || donors === undefined) return undefined;
-  return varied(
+  return vary(
     trees,
     random,
     (tree) => {
-      const { node, path } = drawnPlace(placesIn(tree), random);
+      const { node, path } = drawPlace(placesIn(tree), random);
       const fitting = donors.filter((donor) => donor.node.sort === node.sort);
-      return fitting.length === 0 ? tree : replacedAt(tree, path, drawnPlace(fitting, random).node);
+      return fitting.length === 0 ? tree : replaceAt(tree, path, drawPlace(fitting, random).node);
     },
     spaces,
   );
@@ -70,7 +70,7 @@ export function mutate(
   const trees = treesOf(source, spaces);
   if (trees === undefined) return undefined;
   const growth = { ...spaces, random };
-  return varied(
+  return vary(
     trees,
     random,
     (tree) => {
@@ -81,25 +81,25 @@ export function mutate(
       const kind = random.integers(0, 4);
       if (kind === 0 && constants.length > 0) {
         const chosen = random.choice(constants);
-        return replacedAt(tree, chosen.path, shifted(chosen.node, growth));
+        return replaceAt(tree, chosen.path, shiftConstant(chosen.node, growth));
       }
-      if (kind === 1 && inside.length > 0) return replacedAt(tree, path, random.choice(inside).node);
-      if (kind === 2) return replacedAt(tree, path, pointMutated(node, growth));
-      const depth = Math.max(2, Math.min(4, deepest - path.length));
-      return replacedAt(tree, path, grown(node.sort, depth, growth));
+      if (kind === 1 && inside.length > 0) return replaceAt(tree, path, random.choice(inside).node);
+      if (kind === 2) return replaceAt(tree, path, mutatePoint(node, growth));
+      const depth = Math.max(2, Math.min(4, maxDepth - path.length));
+      return replaceAt(tree, path, growTree(node.sort, depth, growth));
     },
     spaces,
   );
 }
 
 /** Changes a random tree of a program. */
-function varied(trees: Trees, random: RandomGenerator, change: (tree: Tree) => Tree, spaces: Spaces): string {
+function vary(trees: Trees, random: RandomGenerator, change: (tree: Tree) => Tree, spaces: Spaces): string {
   const before = programText(trees, spaces);
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let tries = 0; tries < maxTries; tries++) {
     const chosen = random.integers(0, trees.length);
     const changed = change(trees[chosen]!);
     const after = programText(trees.with(chosen, changed), spaces);
-    if (depthOf(changed) <= deepest && after !== before) return after;
+    if (depthOf(changed) <= maxDepth && after !== before) return after;
   }
   return before;
 }
@@ -109,33 +109,33 @@ const placesIn = (node: Tree, path: readonly number[] = []): readonly Place[] =>
   ...node.parts.flatMap((part, i) => placesIn(part, [...path, i])),
 ];
 
-function replacedAt(tree: Tree, [first, ...rest]: readonly number[], by: Tree): Tree {
+function replaceAt(tree: Tree, [first, ...rest]: readonly number[], by: Tree): Tree {
   if (first === undefined) return by;
-  return { ...tree, parts: tree.parts.map((part, i) => (i === first ? replacedAt(part, rest, by) : part)) };
+  return { ...tree, parts: tree.parts.map((part, i) => (i === first ? replaceAt(part, rest, by) : part)) };
 }
 
-function drawnPlace(places: readonly Place[], random: RandomGenerator): Place {
+function drawPlace(places: readonly Place[], random: RandomGenerator): Place {
   const inner = places.filter(({ node }) => node.parts.length > 0);
   return random.choice(inner.length > 0 && random.random() < innerShare ? inner : places);
 }
 
 /** Scales a constant by 1 ± 0.3 (standard deviation), or draws a new one. */
-function shifted(node: Tree, growth: Growth): Tree {
+function shiftConstant(node: Tree, growth: Growth): Tree {
   const { random } = growth;
   if (random.random() < 0.2) return constant(undefined, growth);
   return { ...node, value: rounded(node.value! * (1 + 0.3 * random.normal())) };
 }
 
 /** Gives a node another operation of the same kind, swaps the results of a condition, or draws another leaf. */
-function pointMutated(node: Tree, growth: Growth): Tree {
+function mutatePoint(node: Tree, growth: Growth): Tree {
   const { random } = growth;
   const groups: readonly (readonly Tree['op'][])[] = [binary, unary, comparisons, integerTests, digits];
   const group = groups.find((ops) => ops.includes(node.op));
   if (group) return { ...node, op: random.choice(group.filter((op) => op !== node.op)) };
-  return node.parts.length > 0 ? swapped(node) : leaf(node.sort as Sort, growth);
+  return node.parts.length > 0 ? swapSubtrees(node) : leaf(node.sort as Sort, growth);
 }
 
-const swapped = ({ parts: [test, then, otherwise], ...node }: Tree): Tree => ({
+const swapSubtrees = ({ parts: [test, then, otherwise], ...node }: Tree): Tree => ({
   ...node,
   parts: [test!, otherwise!, then!],
 });

@@ -33,7 +33,7 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
     values.size === spec.count && indices.every((i) => values.has(i));
   const written = sets.filter(({ values }) => [...values.values()].some((one) => one.number !== undefined));
   const complete = written.filter(isComplete).map((set) => {
-    const result = validated(set, plain, spec, context);
+    const result = validate(set, plain, spec, context);
     return { set, result, weight: weightOf(set, plain, sets[0]) + (result.ok ? 10 : 0) };
   });
   const chosen = complete
@@ -60,7 +60,7 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   if (sets.some(({ values }) => [...values.values()].every((one) => placeholder.test(one.text))))
     return failed({ kind: 'echo' });
   const words = sets.find(isComplete);
-  return words === undefined ? failed({ kind: 'missing' }) : validated(words, plain, spec, context);
+  return words === undefined ? failed({ kind: 'missing' }) : validate(words, plain, spec, context);
 }
 
 /** Where the first set of parameters in a text starts and ends. */
@@ -70,7 +70,7 @@ export function parametersIn(text: string): Readonly<Span> | undefined {
   return sets.toSorted((a, b) => weightOf(b, plain, sets[0]) - weightOf(a, plain, sets[0]))[0];
 }
 
-function validated(set: NumberSet, plain: string, spec: ParameterSpec, { seen }: ParseContext): ParseResult {
+function validate(set: NumberSet, plain: string, spec: ParameterSpec, { seen }: ParseContext): ParseResult {
   const { low, high, decimals, choices } = spec;
   if (set.conflicts.size > 0)
     return failed({ kind: 'duplicate-index', indices: [...set.conflicts].sort((a, b) => a - b) });

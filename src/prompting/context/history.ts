@@ -13,7 +13,7 @@ import { trajectoryLines } from './trajectory.js';
 const keptShare = 0.75;
 
 /** The fields of an evaluation that determine whether it is remembered. */
-type Remembered = Pick<BufferEntry, 'iteration' | 'score'> &
+type MemoryEntry = Pick<BufferEntry, 'iteration' | 'score'> &
   Partial<Pick<BufferEntry, 'candidate' | 'revises'>>;
 
 /**
@@ -21,7 +21,7 @@ type Remembered = Pick<BufferEntry, 'iteration' | 'score'> &
  * baselines and fine-tuning see only these; repeats, the target and the best policy depend on all. `entries`: oldest
  * first, candidates in order.
  */
-export function remembered<Entry extends Remembered>(entries: readonly Entry[]): readonly Entry[] {
+export function remembered<Entry extends MemoryEntry>(entries: readonly Entry[]): readonly Entry[] {
   const dropped = new Set<Entry>();
   for (const [i, entry] of entries.entries()) {
     if (entry.revises === undefined) continue;

@@ -10,15 +10,15 @@ interface Scored {
 export type ScoreText = (score: number) => string;
 
 /** Scores that agree in this many significant digits differ only by rounding errors. */
-const mostDigits = 15;
+const maxDigits = 15;
 /** With more decimals than this, numbers are written with an exponent. */
-const mostDecimals = 20;
+const maxDecimals = 20;
 
 /** Minimum number of significant digits. */
-const leastDigits = 3;
+const minDigits = 3;
 
 /** Two decimals, as in `131.35`, or more if three significant digits need them, as in `0.000123`. */
-export const scoreText: ScoreText = (score) => written(score, decimalsOf(score, leastDigits));
+export const scoreText: ScoreText = (score) => written(score, decimalsOf(score, minDigits));
 
 /** Formats scores that are all known in advance. */
 export function scoreTexts(scores: readonly number[]): ScoreText {
@@ -58,15 +58,15 @@ export class ScoreTexts {
 
   #add(score: number): void {
     let text = this.#own(score);
-    for (let more = 1; more <= mostDigits && (this.#scores.get(text) ?? score) !== score; more++)
+    for (let more = 1; more <= maxDigits && (this.#scores.get(text) ?? score) !== score; more++)
       text = this.#own(score, more);
     if (!this.#scores.has(text)) this.#scores.set(text, score);
     this.#texts.set(score, text);
   }
 
   #own(score: number, more = 0): string {
-    const decimals = Math.max(this.#least, decimalsOf(score, leastDigits)) + more;
-    return written(score, Math.max(2, Math.min(decimals, decimalsOf(score, mostDigits))));
+    const decimals = Math.max(this.#least, decimalsOf(score, minDigits)) + more;
+    return written(score, Math.max(2, Math.min(decimals, decimalsOf(score, maxDigits))));
   }
 }
 
@@ -95,7 +95,7 @@ const decimalsOf = (score: number, digits: number): number =>
 
 /** Formats with `decimals` decimals; trailing zeros beyond the second decimal are dropped. */
 function written(score: number, decimals: number): string {
-  if (decimals <= mostDecimals) return formatValue(score, decimals).replace(/(\.\d{2}(?:0*[1-9])*)0+$/, '$1');
+  if (decimals <= maxDecimals) return formatValue(score, decimals).replace(/(\.\d{2}(?:0*[1-9])*)0+$/, '$1');
   const digits = decimals + Math.floor(Math.log10(Math.abs(score)));
-  return digits < 0 ? formatValue(0, 2) : score.toExponential(Math.min(digits, mostDigits));
+  return digits < 0 ? formatValue(0, 2) : score.toExponential(Math.min(digits, maxDigits));
 }

@@ -22,8 +22,8 @@ export function descriptionContext(
     id: environment.id,
     words: {
       description: words.description ?? null,
-      observations: named(observationSpace, words.observationNames),
-      actions: named(actionSpace, words.actionNames),
+      observations: nameComponents(observationSpace, words.observationNames),
+      actions: nameComponents(actionSpace, words.actionNames),
     },
     stepLimit: Math.min(environment.maxSteps ?? Number.POSITIVE_INFINITY, maxSteps),
     observation: spaceContext(observationSpace),
@@ -35,7 +35,7 @@ export function descriptionContext(
   };
 }
 
-function named(space: Space, names: readonly string[] = []) {
+function nameComponents(space: Space, names: readonly string[] = []) {
   const first = space.kind === 'discrete' ? (space.start ?? 0) : undefined;
   return names.map((name, i) => ({ label: first === undefined ? `[${i}]` : `${first + i}`, name }));
 }

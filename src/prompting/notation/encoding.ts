@@ -5,7 +5,7 @@ import type { ProgramLibrary } from '../../policies/program/library.js';
 import type { ParseContext, ParseResult } from '../answer/failure.js';
 import { parseParameters } from '../answer/parse.js';
 import { readProgram } from '../answer/program.js';
-import { type AnswerForm, formatParameters, writtenAnswer } from './grammar.js';
+import { type AnswerForm, formatParameters, writeAnswer } from './grammar.js';
 
 export interface Encoding {
   readonly spec: ParameterSpec;
@@ -56,7 +56,7 @@ export function encodingOf(spec: ParameterSpec, set: string): Encoding {
 
 /** Writes programs as code blocks. */
 function programEncoding(spec: ParameterSpec, programs: ProgramLibrary): Encoding {
-  const text = (parameters: ParameterVector) => fenced(programs.program(parameters).source);
+  const text = (parameters: ParameterVector) => fence(programs.program(parameters).source);
   const same = (parameters: ParameterVector) => parameters;
   return {
     spec,
@@ -85,7 +85,7 @@ function numericEncoding(
     text,
     line: (parameters, score) => `${text(parameters, '; ')}; f(params): ${score}`,
     result: (score) => `f(params): ${score}`,
-    answer: (parameters, form, reason) => writtenAnswer(encode(parameters), spec, form, reason),
+    answer: (parameters, form, reason) => writeAnswer(encode(parameters), spec, form, reason),
     read(reply, context = {}) {
       const { seen } = context;
       const read = parseParameters(reply, spec, {
@@ -97,4 +97,4 @@ function numericEncoding(
   };
 }
 
-const fenced = (source: string) => `\`\`\`js\n${source.trimEnd()}\n\`\`\``;
+const fence = (source: string) => `\`\`\`js\n${source.trimEnd()}\n\`\`\``;

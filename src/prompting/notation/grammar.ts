@@ -53,7 +53,7 @@ export function answerGrammar(
 }
 
 /** Writes an answer in the given form, as a model would; the inverse of `parseParameters`. */
-export function writtenAnswer(
+export function writeAnswer(
   parameters: ParameterVector,
   spec: ParameterSpec,
   { notation, reason: place }: AnswerForm,

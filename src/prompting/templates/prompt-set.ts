@@ -18,7 +18,7 @@ import {
 import type { ScoreText } from '../context/scores.js';
 import { descriptionContext } from '../context/task-context.js';
 import { findDescription } from './description.js';
-import { loadTemplates, type TemplateHelpers, type WantedTemplate } from './rendering.js';
+import { loadTemplates, type RequestedTemplate, type TemplateHelpers } from './rendering.js';
 import { fileOfSet, isFolder } from './template-files.js';
 import { samplesOf } from './variables.js';
 
@@ -84,7 +84,7 @@ export function loadPrompts<Context extends TaskContext>(
   field: string,
   { ownPolicy, userHelpers }: Pick<PromptSetOptions, 'ownPolicy' | 'userHelpers'>,
   schemas: Schemas,
-  more: readonly WantedTemplate[] = [],
+  more: readonly RequestedTemplate[] = [],
 ): { readonly prompts: Prompts<Context>; readonly render: readonly ((context: object) => string)[] } {
   const isProposal = field === 'prompts.set';
   const example = isProposal ? 'semantic' : field.split('.')[0]!;

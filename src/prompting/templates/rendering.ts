@@ -5,7 +5,7 @@ import { messageOf, nearest, UserError } from '../../base/errors.js';
 import { isRecord, loadModule } from '../../base/modules/user-module.js';
 import { readPartials, readTemplate, type Template } from './template-files.js';
 
-export interface WantedTemplate {
+export interface RequestedTemplate {
   readonly file: string;
   /** Contexts with which the template is rendered once, to check it. */
   readonly samples: readonly object[];
@@ -24,7 +24,7 @@ type Render = (context: object) => string;
  * @throws UserError for a missing file, a syntax error, or an undefined variable
  */
 export function loadTemplates(
-  wanted: readonly WantedTemplate[],
+  wanted: readonly RequestedTemplate[],
   sets: readonly string[],
   helpers: TemplateHelpers = new Map(),
   ownPolicy = false,
@@ -110,12 +110,12 @@ function renderingError({ file, source }: Template, error: unknown, names: reado
   return new UserError({
     file,
     ...(lineNumber !== undefined && { line: lineNumber, column: column + 1 }),
-    ...explained(message.replace(/ - \d+:\d+$/, ''), path, names),
+    ...explain(message.replace(/ - \d+:\d+$/, ''), path, names),
   });
 }
 
 /** @param path what the template writes at the place of the error */
-function explained(message: string, path: string, names: readonly string[]) {
+function explain(message: string, path: string, names: readonly string[]) {
   const [, helper] = /unknown helper (\S+)/.exec(message) ?? [];
   const name = helper ?? path;
   const shallowFirst = names.toSorted((a, b) => a.split('.').length - b.split('.').length);
@@ -140,7 +140,7 @@ function namesIn(value: unknown, path = ''): readonly string[] {
 /** Loads the user's helpers. @throws UserError naming the file and the problem */
 export async function loadHelpers(path: string): Promise<TemplateHelpers> {
   const { file, create } = await loadModule(path, 'helpers', 'prompts.helpers');
-  const made = await create({}, 'prompts.helpers');
-  if (!isRecord(made)) throw new UserError({ file, message: 'create must return an object of helpers' });
-  return new Map(Object.entries(made as Record<string, Helper>));
+  const created = await create({}, 'prompts.helpers');
+  if (!isRecord(created)) throw new UserError({ file, message: 'create must return an object of helpers' });
+  return new Map(Object.entries(created as Record<string, Helper>));
 }

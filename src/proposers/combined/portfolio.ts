@@ -2,7 +2,7 @@
 import { createGenerator } from '../../base/random/generator.js';
 import { sum } from '../../statistics/descriptive.js';
 import { parametersOf } from '../baseline-proposer.js';
-import { joined, type Proposals, type Proposer } from '../proposer.js';
+import { joinProposals, type Proposals, type Proposer } from '../proposer.js';
 
 interface Member {
   readonly name: string;
@@ -35,7 +35,7 @@ export function portfolioProposer(members: readonly Member[]): Proposer {
         if (proposed.end?.kind === 'interrupted') return proposed;
         parts.push(proposed);
       }
-      return joined(parts);
+      return joinProposals(parts);
     },
   };
 }

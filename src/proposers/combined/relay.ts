@@ -45,7 +45,7 @@ function legAt(
   const entries = entriesBefore(past?.entries ?? [], iteration);
   // A search learns nothing from equal returns, so the leg before it becomes twice as long.
   const isFlat = entries.every(({ score }) => score === entries[0]!.score);
-  const end = isFlat && next.proposer.model === undefined ? doubled(leg.end) : leg.end;
+  const end = isFlat && next.proposer.model === undefined ? doubleEnd(leg.end) : leg.end;
   const progress = { calls: own.length, since, entries, paired: task.noisy !== true };
   return hasEnded(end, progress) ? { leg: next, since: iteration } : { leg, since };
 }
@@ -53,7 +53,7 @@ function legAt(
 /** Evaluations without an improvement after which a leg has stalled. */
 const usualPatience = 10;
 
-const doubled = ({ calls, evaluations, patience = usualPatience, until }: LegEnd): LegEnd => ({
+const doubleEnd = ({ calls, evaluations, patience = usualPatience, until }: LegEnd): LegEnd => ({
   calls: calls && 2 * calls,
   evaluations: evaluations && 2 * evaluations,
   patience: 2 * patience,

@@ -131,19 +131,19 @@ function partsOf(
   const stroked = (width: number) => `stroke-width="${rounded(width * scale)}"`;
   switch (shape.kind) {
     case 'line':
-      return { look: stroked(shape.width), place: `M${joined(shape.points.map(to))}` };
+      return { look: stroked(shape.width), place: `M${joinNumbers(shape.points.map(to))}` };
     case 'polygon':
-      return { look: filled, place: `M${joined(shape.points.map(to))}z` };
+      return { look: filled, place: `M${joinNumbers(shape.points.map(to))}z` };
     case 'circle':
       // A line of zero length; its round caps form the circle.
-      return { look: stroked(2 * shape.radius), place: `M${joined([to(shape.centre)])}h0` };
+      return { look: stroked(2 * shape.radius), place: `M${joinNumbers([to(shape.center)])}h0` };
     case 'rectangle': {
       const [[left, bottom], [right, top]] = [to(shape.min), to(shape.max)];
-      return { look: filled, place: `M${joined([[left, top]])}H${right}V${bottom}H${left}z` };
+      return { look: filled, place: `M${joinNumbers([[left, top]])}H${right}V${bottom}H${left}z` };
     }
     case 'text': {
       const size = shape.height * scale;
-      const [x, y] = to(shape.centre);
+      const [x, y] = to(shape.center);
       return {
         look: `${filled} text-anchor="middle" font-size="${rounded(size)}"`,
         place: `${x} ${y + Math.round((size * capitalHeight) / 2)}`,
@@ -153,7 +153,7 @@ function partsOf(
 }
 
 /** Joins coordinates. A minus sign also separates numbers, so it needs no space before it. */
-function joined(points: readonly Point[]): string {
+function joinNumbers(points: readonly Point[]): string {
   return points.flat().join(' ').replaceAll(' -', '-');
 }
 

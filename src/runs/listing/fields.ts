@@ -71,7 +71,7 @@ export function compareValues(a: Value, b: Value, sign = 1): number {
 }
 
 /** @param sort a key; a leading `-` means descending order */
-export function sorted(items: readonly Item[], sort: string): readonly Item[] {
+export function sortItems(items: readonly Item[], sort: string): readonly Item[] {
   const isDown = sort.startsWith('-');
   const { of } = fieldOf(isDown ? sort.slice(1) : sort);
   return items.toSorted(

@@ -24,10 +24,10 @@ const labelsShape = z.strictObject({ tags: z.array(tag).default([]) });
 const none: Labels = { tags: [] };
 
 /** The labels of a run or training run; empty if the file is damaged. */
-export const readLabels = (path: string): Labels => unlessRefused(() => soundLabels(path)) ?? none;
+export const readLabels = (path: string): Labels => unlessRefused(() => validLabels(path)) ?? none;
 
 /** @throws UserError if the file is damaged */
-function soundLabels(path: string): Labels {
+function validLabels(path: string): Labels {
   const file = join(path, labelsFile);
   return existsSync(file) ? checkedValue(labelsShape, readOwnJson(file), file) : none;
 }
@@ -41,7 +41,7 @@ export async function changeLabels(path: string, change: (labels: Labels) => Lab
   const file = join(path, labelsFile);
   const release = await lockSoon(`${file}.lock`);
   try {
-    const labels = { tags: [...new Set(change(soundLabels(path)).tags.map(checkedTag))].toSorted() };
+    const labels = { tags: [...new Set(change(validLabels(path)).tags.map(checkTag))].toSorted() };
     if (labels.tags.length === 0) rmSync(file, { force: true });
     else replaceFile(file, `${JSON.stringify(labels, null, 2)}\n`);
     return labels;
@@ -62,7 +62,7 @@ async function lockSoon(file: string): Promise<() => void> {
   }
 }
 
-function checkedTag(text: string): string {
+function checkTag(text: string): string {
   const { error } = tag.safeParse(text);
   if (error === undefined) return text;
   throw new UserError({ field: 'tags', value: text, message: error.issues[0]!.message });

@@ -3,11 +3,11 @@
 import { join, resolve } from 'node:path';
 import { common } from '../../base/command.js';
 import { UserError } from '../../base/errors.js';
-import { groupedBy } from '../../base/grouped.js';
+import { groupBy } from '../../base/grouped.js';
 import { formatReturn } from '../../base/text/numbers.js';
 import { type Column, number, terminalTable, text } from '../../base/text/table.js';
 import { trainingsFolder } from '../training-files.js';
-import { compareValues, fieldOf, isAsked, sorted } from './fields.js';
+import { compareValues, fieldOf, isAsked, sortItems } from './fields.js';
 import { isKnown, parseFilter, unknownKey } from './filter.js';
 import { isHolder } from './item.js';
 import { type Place, type Root, scan, totalsOf, unknown } from './scan.js';
@@ -44,7 +44,7 @@ export function linesOf(places: RunPlaces) {
   const found = scan(rootsOf(places));
   const singles = [...found.values()].filter(({ item }) => !isHolder(item));
   const started = ({ item, training }: Place) => `${training === undefined ? 0 : 1} ${item.started ?? ''}`;
-  const lines = groupedBy(
+  const lines = groupBy(
     singles
       .filter(({ summary, training }) => summary ?? training)
       .toSorted((a, b) => compareValues(started(a), started(b))),
@@ -76,7 +76,7 @@ export const askedIn = ({ filters, sort = 'name' }: Selection): readonly string[
  * @param configKeys keys in the configs; the items must have the values of those in `askedIn`
  * @throws UserError for an invalid filter or sort key
  */
-export function selected<T extends Place>(
+export function selectPlaces<T extends Place>(
   places: readonly T[],
   { filters, limit, sort }: Selection,
   configKeys: readonly string[],
@@ -88,7 +88,7 @@ export function selected<T extends Place>(
   const shown =
     sort === undefined
       ? kept.slice(-(limit ?? kept.length))
-      : sorted(kept, sortOf(sort, configKeys)).slice(0, limit);
+      : sortItems(kept, sortOf(sort, configKeys)).slice(0, limit);
   return shown.map((item) => found.get(item)!);
 }
 

@@ -221,16 +221,16 @@ function nameOf(path: string, places: RunPlaces): string {
 }
 
 /** Maximum number of names listed in an error message. */
-const mostCandidates = 12;
+const maxCandidates = 12;
 
 function ambiguous(name: string, found: readonly Named[], places: RunPlaces): UserError {
   const names = found.map(({ path }) => nameOf(path, places));
-  const more = names.length > mostCandidates ? [`and ${names.length - mostCandidates} more`] : [];
+  const more = names.length > maxCandidates ? [`and ${names.length - maxCandidates} more`] : [];
   return new UserError({
     field: 'run',
     message: `${isPattern(name) ? 'this pattern matches' : 'this name matches'} ${found.length} runs or directories; choose one`,
     value: name,
-    alternatives: [...names.slice(0, mostCandidates), ...more],
+    alternatives: [...names.slice(0, maxCandidates), ...more],
   });
 }
 
@@ -245,7 +245,7 @@ function missing(name: string, places: RunPlaces): UserError {
     field: 'run',
     message: isPattern(name) ? 'no run matches this pattern' : 'there is no such run',
     value: name,
-    alternatives: shown.slice(0, mostCandidates),
+    alternatives: shown.slice(0, maxCandidates),
     hint: name.includes('=')
       ? `only policyloop list accepts filters; pass the numbers that \`policyloop list ${shellWord(name)}\` prints`
       : 'list your runs with policyloop list',

@@ -4,8 +4,8 @@ import { basename, join } from 'node:path';
 import { UserError } from '../../base/errors.js';
 import { readOwnJson } from '../../base/files/files.js';
 import { isLocked } from '../../base/files/lock.js';
-import { groupedBy } from '../../base/grouped.js';
-import { type Found, foundBelow, planLock } from '../finder.js';
+import { groupBy } from '../../base/grouped.js';
+import { type FoundItem, foundBelow, planLock } from '../finder.js';
 import { planFile, runFiles } from '../reader.js';
 import { type RunSummary, summaryOf } from '../summary.js';
 import { measuredText, type RecordedTraining, readTraining } from '../training/trainings.js';
@@ -58,7 +58,7 @@ export function scan(
   return found;
 }
 
-function knownOf(found: Found, before: Known | undefined): Known {
+function knownOf(found: FoundItem, before: Known | undefined): Known {
   const { kind, path } = found;
   if (kind === 'plan') return { path, version: '', item: holderItem(found) };
   const files = { run: [runFiles.manifest], training: [trainingFiles.about, trainingFiles.metrics] }[kind];
@@ -87,7 +87,7 @@ export const versionOf = (files: readonly string[]) =>
     .map((stats) => (stats === undefined ? '-' : `${stats.ino} ${stats.size} ${stats.mtimeMs}`))
     .join(' ');
 
-const damagedItem = ({ name, within }: Found, kind: ItemKind, fault: string): Item => ({
+const damagedItem = ({ name, within }: FoundItem, kind: ItemKind, fault: string): Item => ({
   ...unknown,
   kind,
   status: 'failed',
@@ -96,7 +96,7 @@ const damagedItem = ({ name, within }: Found, kind: ItemKind, fault: string): It
   fault,
 });
 
-function holderItem({ name, path, within }: Found): Item {
+function holderItem({ name, path, within }: FoundItem): Item {
   // The file may contain anything.
   const plan = Object(unlessDamaged(() => readOwnJson(join(path, planFile)))) as Record<string, unknown>;
   const kind = plan.kind === 'evaluation' ? plan.kind : 'sweep';
@@ -108,7 +108,7 @@ function holderItem({ name, path, within }: Found): Item {
 /** Fills in the totals of directories from the runs in them. */
 function addUp(found: Map<string, Known>): void {
   const leaves = [...found.values()].flatMap(({ item }) => (isHolder(item) ? [] : item));
-  const inside = groupedBy(
+  const inside = groupBy(
     leaves.flatMap((item) => foldersOf(item).map((folder) => ({ folder, item }))),
     ({ folder }) => folder,
   );

@@ -5,9 +5,9 @@ import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 import { openDraft, writeWhole } from '../../base/files/draft.js';
 import { makeDirectory } from '../../base/files/files.js';
 import { EventFile, type Scalars } from '../../base/files/tensorboard.js';
-import { groupedBy } from '../../base/grouped.js';
+import { groupBy } from '../../base/grouped.js';
 import { version } from '../../base/package.js';
-import { csvTable, forMachines } from '../../base/text/table.js';
+import { csvOnly, csvTable } from '../../base/text/table.js';
 import { largest, mean } from '../../statistics/descriptive.js';
 import { linesOf, type RunPlaces } from '../listing/listing.js';
 import { findRuns } from '../listing/names.js';
@@ -76,7 +76,7 @@ interface TableWriter {
 }
 
 function csvWriter(table: Table, file: string): TableWriter {
-  const columns = table.columns.map(({ name }) => forMachines(name, (row: Row) => row[name]));
+  const columns = table.columns.map(({ name }) => csvOnly(name, (row: Row) => row[name]));
   const header = csvTable<Row>([], columns);
   writeFileSync(file, header);
   return {
@@ -180,7 +180,7 @@ function* pointsOf(run: RunPlace): Generator<Point> {
   yield { kind: 'start', step: 0, time: started!, values: {} };
   let best = Number.NEGATIVE_INFINITY;
   let last = 0;
-  for (const [iteration, evaluated] of groupedBy(entries, (entry) => entry.iteration)) {
+  for (const [iteration, evaluated] of groupBy(entries, (entry) => entry.iteration)) {
     const scores = evaluated.map(({ score }) => score);
     const highest = largest(scores);
     best = Math.max(best, highest);

@@ -25,24 +25,24 @@ export type RecordedSample = Sample & { readonly step: number };
 
 /** Default number of samples per evaluation, and maximum number of turns per sample. */
 export const sampleCount = 3;
-const mostTurns = 3;
+const maxTurns = 3;
 
 /** Length above which a text is shortened, in characters. */
-const longestText = 700;
+const maxTextLength = 700;
 
 /** Shortens a long text; keeps more of its end than of its beginning, because prompts end with the task. */
 function shortened(text: string): string {
-  if (text.length <= longestText) return text;
-  return `${text.slice(0, longestText / 4)} […] ${text.slice((-3 * longestText) / 4)}`;
+  if (text.length <= maxTextLength) return text;
+  return `${text.slice(0, maxTextLength / 4)} […] ${text.slice((-3 * maxTextLength) / 4)}`;
 }
 
 export function sampleOf(turns: Sample['turns'], rest: Pick<Sample, 'expected' | 'score'> = {}): Sample {
   const { expected, score } = rest;
   return {
     turns: turns
-      .slice(0, mostTurns)
+      .slice(0, maxTurns)
       .map(({ prompt, reply }) => ({ prompt: shortened(prompt), reply: shortened(reply) })),
-    ...(turns.length > mostTurns && { omitted: turns.length - mostTurns }),
+    ...(turns.length > maxTurns && { omitted: turns.length - maxTurns }),
     ...(expected !== undefined && { expected: shortened(expected) }),
     ...(score !== undefined && { score }),
   };
@@ -56,13 +56,13 @@ export const isSampled = (evaluation: number): boolean =>
   evaluation <= 100 || evaluation % 10 ** (String(Math.ceil(evaluation) - 1).length - 2) === 0;
 
 /** Maximum size of a file to read, in bytes; training normally writes less. */
-const largestFile = 2 ** 24;
+const maxFileBytes = 2 ** 24;
 
 /** The recorded samples, in order; skips lines of another form. Empty if the file can't be read. */
 export function readSamples(path: string): readonly RecordedSample[] {
   let text: string;
   try {
-    text = readRegularFile(join(path, trainingFiles.samples), largestFile, 'reject').toString('utf8');
+    text = readRegularFile(join(path, trainingFiles.samples), maxFileBytes, 'reject').toString('utf8');
   } catch {
     return [];
   }

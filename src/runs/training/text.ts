@@ -114,7 +114,7 @@ function useOf(training: RecordedTraining, cwd: string): readonly (readonly [str
   }
   if (result === null) return [];
   const place = shownPath(result, cwd);
-  const use = usedAs(training, cwd);
+  const use = commandToUse(training, cwd);
   return [
     ['result', place],
     ...(use === null ? [] : [['run it', use] as const]),
@@ -130,7 +130,7 @@ function useOf(training: RecordedTraining, cwd: string): readonly (readonly [str
 }
 
 /** The command that uses the result; null for a numeric policy, or if there is no result. */
-export const usedAs = ({ folder, use }: RecordedTraining, cwd: string): string | null =>
+export const commandToUse = ({ folder, use }: RecordedTraining, cwd: string): string | null =>
   use === null ? null : `${goTo(folder, cwd)}${use}`;
 
 /** The paths in a recorded command are relative to the folder in which it ran. */

@@ -28,8 +28,8 @@ export interface RecordedTraining {
   readonly unit: 'step' | 'update';
   readonly steps: { readonly done: number; readonly of: number };
   /** The evaluation that selected the result's weights. */
-  readonly best: Measured | null;
-  readonly first: Measured | null;
+  readonly best: Measurement | null;
+  readonly first: Measurement | null;
   /** Mean returns of a numeric policy and its baselines on fresh episodes. */
   readonly final: readonly { readonly name: string; readonly meanReturn: number }[];
   /** Training episodes; null if there are none. */
@@ -60,15 +60,15 @@ export function finalText({ best, unit }: Pick<RecordedTraining, 'best' | 'unit'
 }
 
 /** Formats losses with four decimals, because differences in the third decimal matter. */
-export const measuredText = ({ kind, value }: Pick<Measured, 'kind' | 'value'>): string =>
+export const measuredText = ({ kind, value }: Pick<Measurement, 'kind' | 'value'>): string =>
   kind === 'loss' ? value.toFixed(4) : formatReturn(value);
 
 /** Example: ` over 8 episodes`; proposers are evaluated on runs. Empty for a loss. */
-export const overText = ({ episodes, name }: Pick<Measured, 'episodes' | 'name'>): string =>
+export const overText = ({ episodes, name }: Pick<Measurement, 'episodes' | 'name'>): string =>
   episodes === undefined ? '' : ` over ${plural(episodes, name.endsWith('mean return') ? 'episode' : 'run')}`;
 
 /** A held-out return (higher is better) or a validation loss. */
-export interface Measured {
+export interface Measurement {
   readonly step: number;
   readonly kind: 'return' | 'loss';
   /** What was measured, such as `validation loss`. */
@@ -244,9 +244,9 @@ function statusOf(isHeld: boolean, ended: string | undefined): RecordedTraining[
 function measuredIn(
   { best, episodes, kind, loss, margin, meanReward, step }: TrainingMetric,
   name = 'mean return',
-): readonly { readonly measured: Measured; readonly best: boolean }[] {
+): readonly { readonly measured: Measurement; readonly best: boolean }[] {
   const counted = { ...(margin !== undefined && { margin }), ...(episodes !== undefined && { episodes }) };
-  const measured: Measured | undefined =
+  const measured: Measurement | undefined =
     kind === 'evaluation' && meanReward !== undefined
       ? { step, kind: 'return', name: `held-out ${name}`, value: meanReward, ...counted }
       : kind === 'validation' && loss !== undefined

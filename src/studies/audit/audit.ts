@@ -7,7 +7,7 @@ import { confirmationSeeds } from '../../base/random/seeds.js';
 import type { ParameterVector } from '../../policies/policy.js';
 import { ProgramFault } from '../../policies/program/program.js';
 import type { EvaluationSetting } from '../../rollout/evaluation.js';
-import { type Played, played } from '../../rollout/played.js';
+import { type PlayedReturns, playAll } from '../../rollout/played.js';
 import { vectorKey } from '../../rollout/replay-buffer.js';
 import { type Interval, mean95 } from '../../statistics/bootstrap.js';
 import { mean, smallest } from '../../statistics/descriptive.js';
@@ -62,7 +62,7 @@ export function freshSeeds(seed: number, episodes: number) {
 }
 
 /** A policy with its returns in fresh episodes, and the evaluation that first had it. */
-interface Scored extends Played {
+interface Scored extends PlayedReturns {
   readonly parameters: ParameterVector;
   readonly at: string;
   readonly mean: number;
@@ -82,9 +82,9 @@ export async function audit(
     at: string,
     parameters: ParameterVector,
     seeds: readonly number[],
-  ): Promise<Played> => {
+  ): Promise<PlayedReturns> => {
     try {
-      return await played(setting, parameters, seeds, signal);
+      return await playAll(setting, parameters, seeds, signal);
     } catch (error) {
       if (!(error instanceof ProgramFault)) throw error;
       failed.add(at);

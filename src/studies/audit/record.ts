@@ -36,7 +36,7 @@ interface Row {
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-const largestRecord = 128 * 2 ** 20; // bytes
+const maxRecordBytes = 128 * 2 ** 20; // bytes
 
 /**
  * @param file name for error messages
@@ -48,7 +48,7 @@ export function readRecord(path: string, file: string): Recorded {
     throw new UserError({ file, message: 'must end in .csv or .jsonl', hint: 'rename or convert the file' });
   if (!existsSync(path))
     throw new UserError({ file, message: 'there is no such file', hint: 'check its path' });
-  const text = readRegularFile(path, largestRecord)
+  const text = readRegularFile(path, maxRecordBytes)
     .toString('utf8')
     .replace(/^\uFEFF/, '');
   const rows = ending.toLowerCase() === '.csv' ? csvRows(file, text) : jsonRows(file, text);
@@ -133,9 +133,9 @@ function evaluationIn(file: string, { header, line, values }: Row): RecordedEval
   };
 }
 
-const mostNumbers = 100_000;
+const maxNumbers = 100_000;
 /** Squares of larger numbers overflow. */
-const largestNumber = 1e150;
+const maxNumber = 1e150;
 
 /** Numbers in a list, or in text: separated by spaces, commas or semicolons, and `-200*20` for twenty times −200. */
 function numbersIn(value: unknown, place: Pick<Problem, 'file' | 'line' | 'field'>): readonly number[] {
@@ -144,8 +144,8 @@ function numbersIn(value: unknown, place: Pick<Problem, 'file' | 'line' | 'field
   return items.flatMap((item) => {
     const [text = '', times = '1'] = typeof item === 'string' ? item.split('*') : [item];
     const [number, count] = [typeof text === 'string' && text !== '' ? Number(text) : text, Number(times)];
-    const isCount = Number.isInteger(count) && count > 0 && count * items.length <= mostNumbers;
-    if (typeof number === 'number' && Math.abs(number) <= largestNumber && isCount)
+    const isCount = Number.isInteger(count) && count > 0 && count * items.length <= maxNumbers;
+    if (typeof number === 'number' && Math.abs(number) <= maxNumber && isCount)
       return new Array<number>(count).fill(number);
     throw new UserError({
       ...place,

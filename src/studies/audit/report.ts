@@ -5,12 +5,12 @@ import type { Content } from '../../base/text/content.js';
 import { html } from '../../base/text/html.js';
 import { formatReturn, formatSigned, plural } from '../../base/text/numbers.js';
 import { type Column, estimate, number, pageTable, terminalTable, text } from '../../base/text/table.js';
-import { fitted } from '../../base/text/width.js';
+import { fitText } from '../../base/text/width.js';
 import { baselineLabel } from '../../config/baselines.js';
 import { fewestForVerdict } from '../../statistics/tests.js';
 import { chartFigure } from '../../web/chart.js';
 import { type Page, sectionsOf } from '../../web/page.js';
-import { howToRead, pageHeader, readingList, verdictBox, writtenBy } from '../../web/study.js';
+import { explanations, howToRead, pageHeader, verdictBox, writtenBy } from '../../web/study.js';
 import { pText, verdictCell } from '../comparison/words.js';
 import type { Audit, Improvement, Unreproduced } from './audit.js';
 import type { AuditResult, Searched } from './searches.js';
@@ -123,7 +123,7 @@ export function auditText(results: readonly AuditResult[], width?: number): stri
     ),
     styleText('bold', conclusionOf(result)),
   ]);
-  return fitted(
+  return fitText(
     [
       `${styleText('bold', environments)}  ${styleText('dim', `${plural(episodes, 'fresh episode')} per policy, ${measuring} others for the figures`)}`,
       terminalTable(results, sourceColumns, width),
@@ -165,7 +165,7 @@ ${curves(result)}
 ${tablesOf(result).map((table) => html`<h3>${table.title}</h3>${table.page()}`)}`,
           ] as const,
       ),
-      ['reading', howToRead, readingList(reading)],
+      ['reading', howToRead, explanations(reading)],
     ),
     footer: writtenBy(version()),
   };

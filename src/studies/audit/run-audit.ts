@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { replaceFile } from '../../base/files/files.js';
-import { groupedBy } from '../../base/grouped.js';
+import { groupBy } from '../../base/grouped.js';
 import { createProgress, type Progress } from '../../base/text/progress.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
 import { faultsInFile } from '../../experiment/programs/program-file.js';
@@ -35,7 +35,7 @@ export async function runAudit(request: AuditRequest, context: CommandContext): 
   const progress = createProgress({ quiet: quiet || json }, context);
   const results: AuditResult[] = [];
   try {
-    for (const own of groupedBy(sources, ({ task }) => task).values())
+    for (const own of groupBy(sources, ({ task }) => task).values())
       for (const result of await auditTask(own, request, context, progress)) results.push(result);
   } finally {
     progress.close();

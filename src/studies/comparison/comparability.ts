@@ -1,5 +1,5 @@
 /** Tests the differences between groups of runs, and warns about differences that make a comparison misleading. */
-import { groupedBy } from '../../base/grouped.js';
+import { groupBy } from '../../base/grouped.js';
 import { plural } from '../../base/text/numbers.js';
 import { isBaselineName } from '../../config/baselines.js';
 import type { Interval } from '../../statistics/bootstrap.js';
@@ -44,20 +44,20 @@ export function differencesOf(
     const sides = groups.map(sideOf);
     return sides.flatMap((of, i) => sides.slice(0, i).map((against) => differenceOf(of, against)));
   });
-  return judged(found);
+  return judgeDifferences(found);
 }
 
 type Untested = Omit<GroupDifference, 'adjusted' | 'verdict'> & Tested;
 type Excusable = Tested & Pick<GroupDifference, 'reason'>;
 
 /** Adds verdicts, corrected together. Differences with a reason have none. */
-export const judged = <T extends Excusable>(found: readonly (readonly T[])[]) =>
+export const judgeDifferences = <T extends Excusable>(found: readonly (readonly T[])[]) =>
   judge(found).map((own) =>
     own.map((one) => (one.reason === undefined ? one : { ...one, verdict: 'not-comparable' as const })),
   );
 
 /** Without a p-value, and so without a verdict, if there is a reason. */
-export const withheld = <T extends Excusable>(one: T, reason: string | undefined): T =>
+export const withholdVerdict = <T extends Excusable>(one: T, reason: string | undefined): T =>
   reason === undefined ? one : { ...one, p: null, reason: one.reason ?? reason };
 
 /**
@@ -71,7 +71,7 @@ export function pairedDifference(
   const found = comparePairs(...values);
   if (found === undefined) return [];
   const { pairs, winInterval: _, ...measured } = found;
-  return [withheld({ of, against, test: 'paired' as const, counts: [pairs], ...measured }, reason)];
+  return [withholdVerdict({ of, against, test: 'paired' as const, counts: [pairs], ...measured }, reason)];
 }
 
 /** What a comparison needs to know about each group. */
@@ -94,7 +94,7 @@ type Side = ReturnType<typeof sideOf>;
 const isShared = (a: readonly string[], b: readonly string[]) => new Set([...a, ...b]).size === 1;
 
 const differenceOf = (of: Side, against: Side): Untested =>
-  withheld(measuredDifference(of, against), failuresDiffer(of, against));
+  withholdVerdict(measuredDifference(of, against), failuresDiffer(of, against));
 
 function measuredDifference(of: Side, against: Side): Untested {
   const [a, b] = [of.confirmed, against.confirmed];
@@ -142,7 +142,7 @@ export function pairings(
         : `not paired, because ${cause}; for pairs, run both with the same settings and seeds in one policyloop sweep, e.g. seed=1..10`;
     return [{ text, pair: `${of} − ${against}` }];
   });
-  return [...groupedBy(texts, ({ text }) => text)].map(
+  return [...groupBy(texts, ({ text }) => text)].map(
     ([text, own]) => `${own.map(({ pair }) => pair).join('; ')}: ${text}`,
   );
 }
@@ -159,7 +159,7 @@ export function meanBySeed<T extends ConfiguredRun>(
   runs: readonly T[],
   of: (run: T) => number | null,
 ): ReadonlyMap<string, number> {
-  const bySeed = groupedBy(runs, ({ manifest }) => String(manifest.seed));
+  const bySeed = groupBy(runs, ({ manifest }) => String(manifest.seed));
   return new Map(
     [...bySeed].flatMap(([seed, own]) => {
       const values = own.flatMap((run) => of(run) ?? []);
@@ -205,14 +205,14 @@ function differing(
   groups: readonly RunGroup[],
   valuesIn: (group: RunGroup) => Iterable<string>,
 ): readonly string[] {
-  const byValue = groupedBy(groups, (group) => [...new Set(valuesIn(group))].toSorted().join(' and '));
+  const byValue = groupBy(groups, (group) => [...new Set(valuesIn(group))].toSorted().join(' and '));
   if (byValue.size < 2) return [];
   const parts = [...byValue].map(([value, own]) => `${value} (${own.map(({ name }) => name).join('; ')})`);
   const text = parts.join(', ');
-  return [`${key} differs${text.length > longestValues ? '' : `: ${text}`}`];
+  return [`${key} differs${text.length > maxValuesLength ? '' : `: ${text}`}`];
 }
 
-const longestValues = 200;
+const maxValuesLength = 200;
 
 const isOfBaselines = ({ runs }: RunGroup) =>
   runs.every(({ config }) => isBaselineName(config.model.provider));

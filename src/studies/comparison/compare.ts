@@ -4,7 +4,7 @@ import { dirname, relative, resolve } from 'node:path';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { replaceFile } from '../../base/files/files.js';
-import { groupedBy } from '../../base/grouped.js';
+import { groupBy } from '../../base/grouped.js';
 import { plural } from '../../base/text/numbers.js';
 import type { tableFormats } from '../../base/text/table.js';
 import { findRuns } from '../../runs/listing/names.js';
@@ -37,7 +37,7 @@ export function compareRuns(
   const { by, format, html, json, runs, runsDir, target, unfinished } = request;
   const named = (path: string) => shownPath(path, cwd);
   const read = readComparedRuns(findRuns(runs, { cwd, runsDir }));
-  const { kept, leftOut: unfit } = selected(read.runs, unfinished, named);
+  const { kept, leftOut: unfit } = selectUsable(read.runs, unfinished, named);
   const leftOut = [
     ...read.unreadable.map(({ path, message }) => ({ run: named(path), reason: message })),
     ...unfit,
@@ -56,7 +56,7 @@ export function compareRuns(
 }
 
 /** Keeps one run per config and seed, because a second one isn't independent; by default, only runs that are complete or failed. */
-export function selected<T extends ConfiguredRun>(
+export function selectUsable<T extends ConfiguredRun>(
   runs: readonly T[],
   unfinished: boolean,
   named: (path: string) => string,
@@ -81,7 +81,7 @@ export function selected<T extends ConfiguredRun>(
 
 /** Gives failed runs without a return of their own the lowest of their environment. */
 function withFailures<T extends ConfiguredRun>(runs: readonly T[]): readonly T[] {
-  return [...groupedBy(runs, environmentOf).values()].flatMap((own) => {
+  return [...groupBy(runs, environmentOf).values()].flatMap((own) => {
     const counted = worstOf(own.map(({ confirmed }) => confirmed?.mean ?? null));
     return own.map((run) => (run.failed && run.confirmed === null ? { ...run, counted } : run));
   });

@@ -63,12 +63,12 @@ export function readComparedRuns(paths: readonly string[]) {
 
 /** Caches configs by their text without the seed, because the runs of a setting differ only in the seed. */
 const configs = new Map<string, Config>();
-const mostConfigs = 2000;
+const maxConfigs = 2000;
 
 function configOf(file: string, seed: number): Config {
   const text = readOwnText(requireConfig(file)).replace(/^seed: \d+$/m, '');
   const known = configs.get(text) ?? loadConfig({ file, asWritten: true }).config;
-  if (configs.size >= mostConfigs) configs.clear();
+  if (configs.size >= maxConfigs) configs.clear();
   configs.set(text, known);
   return known.seed === seed ? known : { ...known, seed };
 }

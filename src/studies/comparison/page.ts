@@ -8,10 +8,10 @@ import { largest } from '../../statistics/descriptive.js';
 import { type Page, sectionsOf } from '../../web/page.js';
 import { armCurves } from '../../web/report/charts/arm-curves.js';
 import {
+  explanations,
   howToRead,
+  type PageContext,
   pageHeader,
-  readingList,
-  type Shown,
   verdictBox,
   warningList,
   writtenBy,
@@ -23,10 +23,10 @@ import { confirmedColumns, differenceColumns, effortColumns, groupColumn, groups
 import { conclusionOf, reading, verdictRule } from './words.js';
 
 /** Maximum number of points drawn per learning curve. */
-const mostPoints = 400;
+const maxPoints = 400;
 
 /** `linkOf` takes a run's name in the comparison. */
-interface View extends Shown {
+interface View extends PageContext {
   /** Maximum number of runs to list per environment; default: all. */
   readonly mostRuns?: number;
   /** True if each group is a single run, so nothing can be tested. */
@@ -67,7 +67,7 @@ export function comparisonPage(comparison: RunComparison, groups: readonly TaskG
       [
         'reading',
         howToRead,
-        readingList([reading.confirmed, reading.area, reading.target, ...verdictRule(tested)]),
+        explanations([reading.confirmed, reading.area, reading.target, ...verdictRule(tested)]),
       ],
     ),
     footer: writtenBy(policyloop),
@@ -87,7 +87,7 @@ ${warningList(task.cautions.map((text) => `${text}.`))}`;
 
 function learningCurves(task: TaskComparison, groups: readonly RunGroup[], { isByRun }: View): Content {
   const longest = largest([0, ...groups.flatMap(({ runs }) => runs.map(({ curve }) => curve.length))]);
-  const step = Math.max(1, Math.ceil(longest / mostPoints));
+  const step = Math.max(1, Math.ceil(longest / maxPoints));
   const sampled = ({ curve }: ComparedRun) => curve.filter((_, i) => (i + 1) % step === 0);
   const arms = groups.map(({ name, runs }, i) => {
     const confirmed = task.groups[i]!.confirmed;
@@ -103,7 +103,7 @@ function learningCurves(task: TaskComparison, groups: readonly RunGroup[], { isB
 }
 
 /** Maximum number of values listed in a cell of the table of config differences. */
-const mostValues = 4;
+const maxValues = 4;
 
 /**
  * The config keys whose values differ between groups; undefined if there are none.
@@ -129,7 +129,7 @@ function settingsTable(tasks: readonly TaskGroups[], ignored: RegExp): Content |
     .toSorted((a, b) => (a.key < b.key ? -1 : 1));
   if (groups.length < 2 || rows.length === 0) return undefined;
   const shown = (values: readonly string[]) =>
-    values.length > mostValues ? `${values.length} values` : values.map(shortPath).join(', ');
+    values.length > maxValues ? `${values.length} values` : values.map(shortPath).join(', ');
   return pageTable(
     rows,
     [

@@ -1,7 +1,7 @@
 /** Groups runs that repeat the same experiment, and names the groups. */
 
 import { nearest, UserError } from '../../base/errors.js';
-import { groupedBy } from '../../base/grouped.js';
+import { groupBy } from '../../base/grouped.js';
 import { isMapping } from '../../base/settings/schema.js';
 import { isBaselineName } from '../../config/baselines.js';
 import type { Config } from '../../config/config.js';
@@ -54,7 +54,7 @@ const bare: ReadonlySet<string> = new Set(['model', 'prompts.set', 'name']);
 type Configured = Pick<ConfiguredRun, 'config' | 'manifest'>;
 
 /** Caches what is derived from each run. */
-export function remembered<T extends object, V>(derive: (run: T) => V): (run: T) => V {
+export function cachedByRun<T extends object, V>(derive: (run: T) => V): (run: T) => V {
   const known = new WeakMap<T, { readonly value: V }>();
   return (run) => {
     const found = known.get(run) ?? { value: derive(run) };
@@ -64,7 +64,7 @@ export function remembered<T extends object, V>(derive: (run: T) => V): (run: T)
 }
 
 /** The settings by which a run can be grouped. */
-export const settingsOf = remembered(readSettings);
+export const settingsOf = cachedByRun(readSettings);
 
 function readSettings({ config, manifest }: Configured): Settings {
   const settings = new Map<string, string>([['model', shortModel(manifest.model)]]);
@@ -90,7 +90,7 @@ function flatten(value: unknown, key: string): readonly (readonly [string, strin
 }
 
 /** The settings that define an experiment. */
-export const materialSettings = remembered(
+export const materialSettings = cachedByRun(
   (run: Configured): Settings => new Map([...settingsOf(run)].filter(([key]) => !immaterial.test(key))),
 );
 
@@ -119,17 +119,17 @@ export function groupRuns<T extends ConfiguredRun>(
   by: readonly string[] | undefined,
   moreOf: (run: T) => readonly (readonly [string, string])[] = () => [],
 ): readonly TaskGroups<T>[] {
-  const known = remembered((run: T) => new Map([...settingsOf(run), ...moreOf(run)]));
+  const known = cachedByRun((run: T) => new Map([...settingsOf(run), ...moreOf(run)]));
   if (by !== undefined) requireKeys(by, runs.map(known));
   const groupOf = (run: T) =>
     by === undefined ? materialKey(run) : JSON.stringify(by.map((key) => settingOf(known(run), key)));
-  const tasks = groupedBy(runs, ({ config }) => environmentKey(config));
+  const tasks = groupBy(runs, ({ config }) => environmentKey(config));
   // For a module, the manifest contains a short name, whereas the config contains a path.
   const names = [...tasks.values()].map(([first]) => first!.manifest.environment);
   return [...tasks.values()].map((own, index): TaskGroups<T> => {
     const { id, options } = own[0]!.config.environment;
     const alone = names.filter((other) => other === names[index]).length === 1;
-    const groups = [...groupedBy(own, groupOf).values()];
+    const groups = [...groupBy(own, groupOf).values()];
     const settings = groups.map(([first]) => (by === undefined ? materialSettings : known)(first!));
     const named = by ?? namingKeys(settings);
     const labeled = (own: Settings) =>

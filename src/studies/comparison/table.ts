@@ -12,15 +12,15 @@ import {
 } from '../../base/text/numbers.js';
 import {
   type Column,
+  csvOnly,
   csvTable,
   estimate,
-  forMachines,
   number,
   tableFormats,
   terminalTable,
   text,
 } from '../../base/text/table.js';
-import { fitted } from '../../base/text/width.js';
+import { fitText } from '../../base/text/width.js';
 import type { GroupDifference } from './comparability.js';
 import type { GroupFigures, RunComparison, TaskComparison } from './run-comparison.js';
 import {
@@ -42,7 +42,7 @@ export const groupColumn: Column<TaskGroup> = text('group', ({ name }) => name, 
 
 export const confirmedColumns: readonly Column<TaskGroup>[] = [
   number('runs', ({ runs }) => runs.length, { name: 'runs' }),
-  forMachines('seeds', ({ seeds }) => seeds.join(' ')),
+  csvOnly('seeds', ({ seeds }) => seeds.join(' ')),
   estimate('confirmed', ({ confirmed: c }) => c && { value: c.mean, interval: c.meanInterval }, {
     name: 'confirmed_mean',
   }),
@@ -62,16 +62,16 @@ export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): reado
     estimate('area, observed', ({ area }) => area && { value: area.mean, interval: area.meanInterval }, {
       name: 'observed_area',
     }),
-    forMachines('area_evaluations', ({ task }) => task.horizon),
+    csvOnly('area_evaluations', ({ task }) => task.horizon),
     number(timed && 'target', ({ target }) => target?.return, { name: 'target', format: formatReturn }),
     number(timed && 'reached', ({ target }) => target && `${target.reached} of ${target.of}`),
-    forMachines('reached', ({ target }) => target?.reached),
+    csvOnly('reached', ({ target }) => target?.reached),
     number(timed && 'iterations to target', ({ target }) => target && iterationsText(target)),
-    forMachines('median_iterations', ({ target }) => target?.medianIterations),
+    csvOnly('median_iterations', ({ target }) => target?.medianIterations),
     number(timed && 'evaluations to target', ({ target }) => target?.medianEvaluations, {
       name: 'median_evaluations',
     }),
-    forMachines('censored_after', ({ target }) => target?.censoredAfter),
+    csvOnly('censored_after', ({ target }) => target?.censoredAfter),
     number(paid && 'tokens per run', ({ tokens }) => tokens, { name: 'tokens', format: formatCompact }),
     number(paid && 'cost per run', ({ cost }) => cost, { name: 'cost', format: formatCost }),
   ];
@@ -120,7 +120,7 @@ export function comparisonTables(comparison: RunComparison, width?: number): str
   append(blocks, leftOutText(leftOut));
   const conclusion = conclusionOf(tasks);
   if (conclusion !== undefined) blocks.push(styleText('bold', conclusion));
-  return fitted(blocks.join('\n\n'), width);
+  return fitText(blocks.join('\n\n'), width);
 }
 
 /** Lists the runs that were left out, with the reasons; empty if there are none. */
@@ -147,11 +147,11 @@ export function comparisonIn(format: keyof typeof tableFormats, comparison: RunC
 
 function comparisonCsv({ tasks, policyloop }: RunComparison): string {
   return csvTable(tasks.flatMap(groupsOf), [
-    forMachines('environment', ({ task }) => task.environment.id),
-    forMachines('options', ({ task }) => JSON.stringify(task.environment.options)),
+    csvOnly('environment', ({ task }) => task.environment.id),
+    csvOnly('options', ({ task }) => JSON.stringify(task.environment.options)),
     groupColumn,
     ...confirmedColumns,
     ...effortColumns({ groups: [] }),
-    forMachines('policyloop', () => policyloop),
+    csvOnly('policyloop', () => policyloop),
   ]);
 }

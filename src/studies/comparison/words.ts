@@ -14,7 +14,7 @@ import type { GroupDifference } from './comparability.js';
 import type { TargetFigures, TaskComparison } from './run-comparison.js';
 
 /** Minimum number of pairs, or of runs in each group, for a verdict without a warning about small samples. */
-export const manyRuns = 10;
+export const fewBelow = 10;
 
 type Counted = Pick<GroupDifference, 'counts' | 'test'>;
 
@@ -109,7 +109,7 @@ export function verdictSentence(
     verdict === 'no-evidence' && half > 0
       ? ` A difference below about ${formatReturn(half)} can't be distinguished from noise here.`
       : '';
-  const few = smallest(counts) < manyRuns ? ` ${count} are few: more seeds would narrow the interval.` : '';
+  const few = smallest(counts) < fewBelow ? ` ${count} are few: more seeds would narrow the interval.` : '';
   return `${verdictStarts[verdict]}: ${measured} (95 % interval ${formatInterval(interval, formatSigned)}, p ${adjusted === null ? missing : pText(adjusted)}, ${count}).${noise}${few}`;
 }
 

@@ -5,7 +5,7 @@ import type { ConfigInput } from '../../config/config.js';
 import { parseConfig } from '../../config/load.js';
 import { evaluationsOf } from '../../config/stages.js';
 import type { Interval } from '../../statistics/bootstrap.js';
-import { type GroupDifference, judged, pairedDifference } from '../comparison/comparability.js';
+import { type GroupDifference, judgeDifferences, pairedDifference } from '../comparison/comparability.js';
 import { failuresDiffer } from '../comparison/failures.js';
 import type { SettingFigures } from './ranking.js';
 import { type SweepSetting, settingName, settingOf } from './settings.js';
@@ -43,7 +43,7 @@ export function baselinesFor({ config, values }: SweepSetting): readonly SweepSe
 export function baselineDifferences(
   tasks: readonly { readonly settings: readonly SettingFigures[]; readonly range: Interval }[],
 ): readonly (readonly GroupDifference[])[] {
-  return judged(
+  return judgeDifferences(
     tasks.map(({ range, settings }) =>
       settings.flatMap((of) =>
         of.comparedWith.flatMap((name) => {

@@ -2,7 +2,7 @@
 import type { Interval } from '../../statistics/bootstrap.js';
 import { mean, sum } from '../../statistics/descriptive.js';
 import { comparePairs, type PairedDifference, type Summary, summarize } from '../../statistics/paired.js';
-import { type GroupDifference, judged, withheld } from '../comparison/comparability.js';
+import { type GroupDifference, judgeDifferences, withholdVerdict } from '../comparison/comparability.js';
 import { failuresDiffer } from '../comparison/failures.js';
 import type { SettingFigures } from './ranking.js';
 
@@ -61,7 +61,7 @@ export function effectsOf(
     others.map((of) => {
       const { difference, interval, p } = comparePairs(bySeed(key, of), bySeed(key, against!), range)!;
       const reason = failuresDiffer(failuresOf(key, of), failuresOf(key, against!));
-      return withheld({ key, of, against: against!, difference, interval, p }, reason);
+      return withholdVerdict({ key, of, against: against!, difference, interval, p }, reason);
     }),
   );
   return {
@@ -69,6 +69,6 @@ export function effectsOf(
     levels: varying.flatMap(({ key, items }) =>
       items.map((value) => ({ key, value, confirmed: summarize(bySeed(key, value), range)! })),
     ),
-    main: judged([main])[0]!,
+    main: judgeDifferences([main])[0]!,
   };
 }

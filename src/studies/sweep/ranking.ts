@@ -24,7 +24,7 @@ export interface SettingFigures extends Omit<SweepSetting, 'config'> {
 }
 
 /** Sorts settings, best first; those with more complete seeds come first. */
-export function ranked(settings: readonly SettingFigures[]): readonly SettingFigures[] {
+export function rank(settings: readonly SettingFigures[]): readonly SettingFigures[] {
   const count = ({ confirmed }: SettingFigures) => confirmed?.count ?? 0;
   const height = ({ confirmed }: SettingFigures) => confirmed?.mean ?? Number.NEGATIVE_INFINITY;
   return settings.toSorted((a, b) => count(b) - count(a) || height(b) - height(a));
@@ -34,7 +34,7 @@ export function ranked(settings: readonly SettingFigures[]): readonly SettingFig
 export function bestSentence(
   settings: readonly SettingFigures[],
 ): { readonly text: string; readonly mark: 'higher' | 'too-few' | '' } | undefined {
-  const [best, ...others] = ranked(settings).filter(({ confirmed }) => confirmed !== null);
+  const [best, ...others] = rank(settings).filter(({ confirmed }) => confirmed !== null);
   if (best === undefined) return undefined;
   const { count, mean } = best.confirmed!;
   if (settings.length === 1)

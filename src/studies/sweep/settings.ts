@@ -90,7 +90,7 @@ function seedsOf(values: Values): readonly number[] {
   });
 }
 
-const mostSettings = 100_000;
+const maxSettings = 100_000;
 
 /**
  * The different settings of a sweep, in the order in which they run.
@@ -113,10 +113,10 @@ export function settingsOf(
       hint: `set sweep.samples=${size}, or sweep.method=grid for all of them`,
     });
   const count = method === 'random' ? samples : size;
-  if (count > mostSettings && Number.isFinite(count))
+  if (count > maxSettings && Number.isFinite(count))
     throw new UserError({
       field: method === 'random' ? 'sweep.samples' : 'sweep',
-      message: `there are ${count} settings; the maximum is ${mostSettings}`,
+      message: `there are ${count} settings; the maximum is ${maxSettings}`,
       hint: 'list fewer values, or draw some of them with sweep.method=random sweep.samples=100',
     });
   const settings = new Map<string, Setting>();
@@ -191,13 +191,13 @@ function nameOf(values: Setting['values']): string {
   // A value that looks like the next key would make two settings indistinguishable.
   const isPlain = (source: string) =>
     /^[\w.-]+$/.test(source) && !keys.some((key) => source.includes(`_${short(key)}-`));
-  const isWhole = name.length <= longestName && Object.values(values).every(isPlain);
+  const isWhole = name.length <= maxNameLength && Object.values(values).every(isPlain);
   if (isWhole) return name;
   const hash = createHash('sha256').update(JSON.stringify(values)).digest('hex').slice(0, 8);
-  return `${name.replaceAll(/-{2,}/g, '-').slice(0, longestName).replace(/-$/, '')}-${hash}`;
+  return `${name.replaceAll(/-{2,}/g, '-').slice(0, maxNameLength).replace(/-$/, '')}-${hash}`;
 }
 
-const longestName = 80;
+const maxNameLength = 80;
 
 /** Formats a value; `(none)` for null, which omits the key. */
 export const shownValue = (value: string | undefined): string =>

@@ -1,4 +1,4 @@
-import { groupedBy } from '../../base/grouped.js';
+import { groupBy } from '../../base/grouped.js';
 import type { Content } from '../../base/text/content.js';
 import { html } from '../../base/text/html.js';
 import { formatDuration, formatReturn, plural } from '../../base/text/numbers.js';
@@ -7,16 +7,16 @@ import { formatUsage } from '../../runs/summary.js';
 import { type Page, sectionsOf } from '../../web/page.js';
 import { parallelFigure, parallelPlot } from '../../web/parallel.js';
 import {
+  explanations,
   failureList,
   howToRead,
+  type PageContext,
   pageHeader,
-  readingList,
-  type Shown,
   verdictBox,
   writtenBy,
 } from '../../web/study.js';
 import { differenceColumns } from '../comparison/table.js';
-import { bestSentence, ranked, type SettingFigures } from './ranking.js';
+import { bestSentence, rank, type SettingFigures } from './ranking.js';
 import { settingName, shownValue } from './settings.js';
 import type { SweepResult, SweptTask } from './sweep-result.js';
 import {
@@ -30,7 +30,7 @@ import {
   settingColumns,
 } from './sweep-tables.js';
 
-export function sweepPage(result: SweepResult, shown: Shown): Page {
+export function sweepPage(result: SweepResult, shown: PageContext): Page {
   const { activeMs, failures, keys, method, name, policyloop, seeds, status, tasks, usage } = result;
   const settings = tasks.flatMap((task) => task.settings);
   const runs = settings.reduce((sum, one) => sum + one.runs, 0);
@@ -64,11 +64,11 @@ ${perTask(result, ({ baselines }) => pageTable(baselines, differenceColumns, { t
       [
         'settings',
         'Settings',
-        perTask(result, ({ settings: own }) => pageTable(ranked(own), settingColumns(own), { tall: true })),
+        perTask(result, ({ settings: own }) => pageTable(rank(own), settingColumns(own), { tall: true })),
       ],
       ['runs', 'Runs', perTask(result, (task) => runTable(task, seeds, shown))],
       ['failures', 'Failures', failureList(failures)],
-      ['reading', howToRead, readingList(readingOf(result))],
+      ['reading', howToRead, explanations(readingOf(result))],
     ),
     footer: writtenBy(policyloop),
     keys: names,
@@ -89,15 +89,15 @@ function perTask(
 }
 
 /** Maximum number of settings in the ranking; the table below lists all. */
-const mostRanked = 12;
+const maxRanked = 12;
 
 function taskResult({ settings }: SweptTask, seeds: readonly number[]): Content {
   const best = bestSentence(settings);
   if (best === undefined) return html`<p class="empty">No run is complete yet.</p>`;
-  const rows = ranked(settings).filter(({ confirmed }) => confirmed !== null);
-  const more = rows.length - mostRanked;
+  const rows = rank(settings).filter(({ confirmed }) => confirmed !== null);
+  const more = rows.length - maxRanked;
   return html`${verdictBox(best.text, best.mark)}
-${pageTable(rows.slice(0, mostRanked), [
+${pageTable(rows.slice(0, maxRanked), [
   text('setting', settingName),
   meanColumn(({ confirmed }: SettingFigures) => confirmed!),
   number(
@@ -137,7 +137,7 @@ const runsOf = (settings: SweptTask['settings'], seeds: readonly number[]): read
 function parallelView(
   { settings }: SweptTask,
   { keys, seeds }: SweepResult,
-  { linkOf }: Shown,
+  { linkOf }: PageContext,
 ): Content | undefined {
   const swept = settings.filter(({ baseline }) => baseline === null);
   const runs = runsOf(swept, seeds);
@@ -155,7 +155,7 @@ function effectsView({ effects }: SweptTask): Content | undefined {
   if (effects === null || effects.levels.length === 0) return undefined;
   const { levels, main } = effects;
   const ends = levels.flatMap(({ confirmed: { mean, meanInterval } }) => [mean, ...(meanInterval ?? [])]);
-  return html`${[...groupedBy(levels, ({ key }) => key)].map(([title, own]) =>
+  return html`${[...groupBy(levels, ({ key }) => key)].map(([title, own]) =>
     pageTable(own, [
       text(title, ({ value }) => shownValue(value)),
       meanColumn(({ confirmed }: (typeof own)[number]) => confirmed, ends),
@@ -165,7 +165,7 @@ function effectsView({ effects }: SweptTask): Content | undefined {
 <h3>Differences</h3><p class="note">${overText(effects)}</p>${pageTable(main, effectColumns)}`;
 }
 
-function runTable(task: SweptTask, seeds: readonly number[], { linkOf }: Shown): Content {
+function runTable(task: SweptTask, seeds: readonly number[], { linkOf }: PageContext): Content {
   const runs = runsOf(task.settings, seeds).toSorted((a, b) => b.result - a.result);
   if (runs.length === 0) return html`<p class="empty">No run is complete yet.</p>`;
   return pageTable(

@@ -1,7 +1,7 @@
 /** The result of a sweep: the confirmed returns of its settings, the effects of its keys, and the baselines. */
 import { join } from 'node:path';
 import { unlessRefused } from '../../base/errors.js';
-import { groupedBy } from '../../base/grouped.js';
+import { groupBy } from '../../base/grouped.js';
 import { version } from '../../base/package.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
 import type { UsageTotals } from '../../runs/calls.js';
@@ -16,7 +16,7 @@ import { commonRange } from '../comparison/compared-runs.js';
 import { hasFailed, worstOf } from '../comparison/failures.js';
 import { baselineDifferences } from './baselines.js';
 import { type Effects, effectsOf } from './effects.js';
-import { ranked, type SettingFigures } from './ranking.js';
+import { rank, type SettingFigures } from './ranking.js';
 import type { SweepSetting } from './settings.js';
 import type { Sweep } from './sweep-plan.js';
 
@@ -81,7 +81,7 @@ export function sweepResult(
 ): SweepResult {
   const all = settings.map((setting) => ({ setting, runs: seeds.map((seed) => read(setting, seed)) }));
   const runs = all.flatMap((one) => one.runs);
-  const tasks = [...groupedBy(all, ({ setting }) => setting.config.environment.id)].map(([id, own]) => {
+  const tasks = [...groupBy(all, ({ setting }) => setting.config.environment.id)].map(([id, own]) => {
     // The settings' environments may have different options.
     const range = commonRange(
       own.map(({ setting: { config } }) => ({ range: returnRange(config.environment, config.evaluation) })),
@@ -107,7 +107,7 @@ export function sweepResult(
         environment,
         settings: own,
         // A high mean over few seeds may be luck, so settings with more seeds rank first.
-        best: ranked(own).find(({ confirmed }) => confirmed !== null)?.name ?? null,
+        best: rank(own).find(({ confirmed }) => confirmed !== null)?.name ?? null,
         // Settings drawn at random hardly ever repeat the values of a key.
         effects: how.method === 'random' ? null : effectsOf(keys, swept, range),
         baselines: differences[i]!,

@@ -8,7 +8,7 @@ import { fewestForVerdict } from '../../statistics/tests.js';
 import { differenceColumns } from '../comparison/table.js';
 import { conclusionOf, pText, verdictCell, verdictRule } from '../comparison/words.js';
 import type { Effect, Effects } from './effects.js';
-import { bestSentence, ranked, type SettingFigures } from './ranking.js';
+import { bestSentence, rank, type SettingFigures } from './ranking.js';
 import { shownValue } from './settings.js';
 import type { SweepResult, SweptTask } from './sweep-result.js';
 
@@ -65,7 +65,7 @@ export function baselinesText(result: SweepResult): string | undefined {
 }
 
 /** Maximum number of settings shown on a terminal; the page shows all. */
-const mostShown = 24;
+const maxShown = 24;
 
 /** @param width see `CommandContext.columns` */
 export function sweepOnTerminal(result: SweepResult, width?: number): string {
@@ -88,9 +88,9 @@ export function sweepOnTerminal(result: SweepResult, width?: number): string {
 }
 
 function taskOnTerminal({ effects, settings }: SweptTask, width: number | undefined): readonly string[] {
-  const rows = ranked(settings);
-  const left = rows.length - mostShown;
-  const blocks = [terminalTable(rows.slice(0, mostShown), settingColumns(settings), width)];
+  const rows = rank(settings);
+  const left = rows.length - maxShown;
+  const blocks = [terminalTable(rows.slice(0, maxShown), settingColumns(settings), width)];
   if (left > 0) blocks.push(`… and ${plural(left, 'more setting')} on the page`);
   if (effects !== null && effects.main.length > 0)
     append(blocks, [

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { replaceFile } from '../../base/files/files.js';
 import { formatDuration, plural } from '../../base/text/numbers.js';
-import { fitted } from '../../base/text/width.js';
+import { fitText } from '../../base/text/width.js';
 import { loadSlurm } from '../../config/load.js';
 import { limitField } from '../../runs/calls.js';
 import { runFiles } from '../../runs/reader.js';
@@ -81,5 +81,5 @@ function printSweep(
         ? []
         : ['resume      with the same command']),
   ];
-  context.print(fitted(lines.join('\n'), context.columns));
+  context.print(fitText(lines.join('\n'), context.columns));
 }

@@ -1,8 +1,8 @@
 /** One iteration of a run in detail: prompts, replies and evaluations. */
 import { styleText } from 'node:util';
 import { UserError } from '../../base/errors.js';
-import { harmless, harmlessLine } from '../../base/terminal-text.js';
-import { apart, plural } from '../../base/text/numbers.js';
+import { safeLine, safeText } from '../../base/terminal-text.js';
+import { distinct, plural } from '../../base/text/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { type CallRecord, isModelCall, stageOf } from '../../runs/calls.js';
 import { outcomeText } from '../../runs/failure-text.js';
@@ -62,7 +62,7 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
       const own = calls.filter((call) => call.candidate === candidate);
       const name = iteration === 0 ? 'warm-up policy' : `iteration ${iteration}, candidate`;
       const origin = own.some((call) => stageOf(call) !== 'proposal') ? ' (revised)' : '';
-      const asText = apart([entry?.score, ...(entry?.returns ?? [])]);
+      const asText = distinct([entry?.score, ...(entry?.returns ?? [])]);
       const score =
         entry === undefined
           ? 'not evaluated'
@@ -81,7 +81,7 @@ function programText(entry: BufferEntry | undefined, calls: readonly CallRecord[
 }
 
 /** Indents text so that none of its lines can be mistaken for output of policyloop. */
-const quoted = (text: string) => harmless(text).replaceAll(/^/gm, '  ');
+const quoted = (text: string) => safeText(text).replaceAll(/^/gm, '  ');
 
 function callTitle(call: CallRecord): string {
   const { attempt, member, outcome } = call;
@@ -89,8 +89,8 @@ function callTitle(call: CallRecord): string {
   const which = attempt === 0 ? 'first attempt' : `correction ${attempt}`;
   const who = [stage === 'proposal' ? undefined : stage, member]
     .filter((name) => name !== undefined)
-    .map((name) => `${harmlessLine(name)}, `);
+    .map((name) => `${safeLine(name)}, `);
   const ask = `${who.join('')}${which}`;
   if (outcome.kind === 'accepted') return `${ask}: accepted`;
-  return `${ask}: ${harmlessLine(outcomeText(outcome))}`;
+  return `${ask}: ${safeLine(outcomeText(outcome))}`;
 }

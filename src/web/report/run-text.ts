@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { groupedBy } from '../../base/grouped.js';
+import { groupBy } from '../../base/grouped.js';
 import { formatDuration, formatInterval, formatReturn, plural } from '../../base/text/numbers.js';
 import { number, terminalTable, text } from '../../base/text/table.js';
 import type { ParameterVector } from '../../policies/policy.js';
@@ -66,7 +66,7 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
   const kinds = proposals.flatMap(({ attempts }) =>
     attempts.map(({ faults, outcome }) => failureKind(outcome, faults)),
   );
-  const failures = groupedBy(
+  const failures = groupBy(
     kinds.filter((kind) => kind !== undefined && kind !== 'aborted'),
     (kind) => kind,
   );

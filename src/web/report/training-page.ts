@@ -13,9 +13,9 @@ import {
   formatNumber,
   formatTime,
 } from '../../base/text/numbers.js';
-import { capitalised } from '../../base/text/one-line.js';
+import { capitalize } from '../../base/text/one-line.js';
 import { type RecordedSample, readSamples } from '../../runs/training/samples.js';
-import { notEvaluated, usedAs } from '../../runs/training/text.js';
+import { commandToUse, notEvaluated } from '../../runs/training/text.js';
 import {
   measuredText,
   overText,
@@ -166,7 +166,7 @@ function alarms({ about, facts }: ShownTraining): readonly Content[] {
   const raised = [
     ...facts.alarms.map(({ hint, message, step }) => ({
       ...{ message, hint },
-      when: step === 0 ? '' : `${capitalised(facts.unit)} ${formatCount(step)}: `,
+      when: step === 0 ? '' : `${capitalize(facts.unit)} ${formatCount(step)}: `,
     })),
     facts.status === 'failed' &&
       facts.note !== null && { message: facts.note, hint: about?.outcome?.hint ?? null, when: '' },
@@ -193,7 +193,7 @@ function useOf({ facts }: ShownTraining): Content {
       : html`<p>This command resumes from the last checkpoint${status === 'failed' && failed}:</p>
 ${preformatted(command)}`;
   }
-  const use = usedAs(facts, cwd);
+  const use = commandToUse(facts, cwd);
   const weights =
     best === null
       ? 'the weights after the last step'

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { refuseLists, splitTop, valuesOf } from '../../../src/base/settings/value-lists.js';
+import { refuseLists, splitItems, valuesOf } from '../../../src/base/settings/value-lists.js';
 
 /** Values as a person may write them: plain words and numbers, quoted texts, JSON. */
 const plain = fc.oneof(
@@ -14,33 +14,33 @@ const singleQuoted = fc.string().map((text) => `'${text.replaceAll("'", "''")}'`
 const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.stringify(value));
 const item = fc.oneof(plain, doubleQuoted, singleQuoted, json);
 
-it('splitTop recovers items that were joined by commas', () => {
+it('splitItems recovers items that were joined by commas', () => {
   fc.assert(
     fc.property(fc.array(item, { minLength: 1, maxLength: 6 }), (items) => {
-      expect(splitTop(items.join(','))).toEqual(items);
+      expect(splitItems(items.join(','))).toEqual(items);
     }),
     { numRuns: 500 },
   );
 });
 
-it('the parts from splitTop join back to the original text', () => {
+it('the parts from splitItems join back to the original text', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'ab,[]{}()\'"\\.: '.split('')) }), (text) => {
-      expect(splitTop(text).join(',')).toBe(text);
+      expect(splitItems(text).join(',')).toBe(text);
     }),
     { numRuns: 2000 },
   );
 });
 
-it('splitTop never splits inside brackets, braces or quotes', () => {
+it('splitItems never splits inside brackets, braces or quotes', () => {
   fc.assert(
     fc.property(fc.array(item, { minLength: 2, maxLength: 4 }), (items) => {
       for (const [open, close] of ['[]', '{}']) {
         const around = `${open}${items.join(',')}${close}`;
-        expect(splitTop(around)).toEqual([around]);
+        expect(splitItems(around)).toEqual([around]);
       }
       const quoted = JSON.stringify(items.join(','));
-      expect(splitTop(quoted)).toEqual([quoted]);
+      expect(splitItems(quoted)).toEqual([quoted]);
       expect(valuesOf(quoted, 'key')).toBeUndefined();
     }),
   );

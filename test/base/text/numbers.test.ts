@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  apart,
+  distinct,
   formatBytes,
   formatCompact,
   formatCost,
@@ -63,7 +63,7 @@ describe('number formatting', () => {
 
   it('uses enough digits to tell different numbers apart, up to rounding error', () => {
     const told = (values: readonly number[], format?: (value: number, digits?: number) => string) =>
-      values.map(apart(values, format));
+      values.map(distinct(values, format));
     expect(told([131.36, 500, 9.35])).toEqual(['131.4', '500.0', '9.350']);
     expect(told([1e-4, 1.2e-4, 0])).toEqual(
       ['0.0001000', '0.0001200', '0.000'].map((text) => text.replace(/(\.\d{3}\d*?)0+$/, '$1')),

@@ -1,6 +1,6 @@
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { fitted, padded, shortened, wrapped } from '../../../src/base/text/width.js';
+import { fitText, padText, truncateText, wrapText } from '../../../src/base/text/width.js';
 
 describe('the width of text on a terminal', () => {
   it.each([
@@ -19,21 +19,21 @@ describe('the width of text on a terminal', () => {
   ])('of %j is %i', (text, width) => expect(stringWidth(text)).toBe(width));
 
   it('is respected by padding, shortening and wrapping', () => {
-    expect(padded('日本', 6, 'after')).toBe('日本  ');
-    expect(padded('12', 4, 'before')).toBe('  12');
-    expect(shortened('日本語の', 5)).toBe('日本…');
-    expect(shortened('short', 5)).toBe('short');
-    expect(wrapped('one two three', 7)).toEqual(['one two', 'three']);
-    expect(wrapped('日本語の環境', 5)).toEqual(['日本', '語の', '環境']);
-    expect(wrapped('a verylongword b', 6)).toEqual(['a', 'verylo', 'ngword', 'b']);
-    expect(wrapped('one\n\ntwo', 10)).toEqual(['one', '', 'two']);
-    expect(fitted('as it is, however long', undefined)).toBe('as it is, however long');
+    expect(padText('日本', 6, 'after')).toBe('日本  ');
+    expect(padText('12', 4, 'before')).toBe('  12');
+    expect(truncateText('日本語の', 5)).toBe('日本…');
+    expect(truncateText('short', 5)).toBe('short');
+    expect(wrapText('one two three', 7)).toEqual(['one two', 'three']);
+    expect(wrapText('日本語の環境', 5)).toEqual(['日本', '語の', '環境']);
+    expect(wrapText('a verylongword b', 6)).toEqual(['a', 'verylo', 'ngword', 'b']);
+    expect(wrapText('one\n\ntwo', 10)).toEqual(['one', '', 'two']);
+    expect(fitText('as it is, however long', undefined)).toBe('as it is, however long');
   });
 
   it('limits wrapped lines without losing text', () => {
     const text = 'environments/日本語/very-long-name-without-a-space 👩‍🔬 and e\u0301 words';
     for (let width = 2; width < 60; width++) {
-      const lines = wrapped(text, width);
+      const lines = wrapText(text, width);
       expect(lines.join('').replaceAll(' ', '')).toBe(text.normalize().replaceAll(' ', ''));
       expect(Math.max(...lines.map((line) => stringWidth(line)))).toBeLessThanOrEqual(width);
     }

@@ -133,8 +133,8 @@ describe('drawings', () => {
       const observation = reacher.reset(seed) as readonly number[];
       const target = reacher.frame!().shapes.find(({ role }) => role === 'goal');
       const near = (value: number) => expect.closeTo(value, 12);
-      const centre = [near(observation[4]!), near(observation[5]!)];
-      expect(target).toMatchObject({ kind: 'circle', radius: 0.009, centre });
+      const center = [near(observation[4]!), near(observation[5]!)];
+      expect(target).toMatchObject({ kind: 'circle', radius: 0.009, center });
     }
     reacher.close!();
   });
@@ -151,7 +151,7 @@ describe('drawings', () => {
       expect((view.min[0] + view.max[0]) / 2).toBeCloseTo(x!, 12);
       const marks = shapes.filter((shape) => shape.kind === 'text');
       expect(marks.length).toBeGreaterThan(0);
-      for (const { centre, text } of marks) expect(text).toBe(`${centre[0]} m`);
+      for (const { center, text } of marks) expect(text).toBe(`${center[0]} m`);
     }
     cheetah.close!();
   });

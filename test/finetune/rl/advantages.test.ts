@@ -6,7 +6,7 @@ import {
   groupAdvantages,
   isFlat,
   leaveOneOut,
-  standardized,
+  standardize,
 } from '../../../finetune/rl/advantages.js';
 import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
 
@@ -25,9 +25,9 @@ describe('advantages within groups', () => {
         const batch = groupAdvantages(drawn, 'batch');
         const plain = groupAdvantages(drawn, 'none');
         const all = drawn.flat();
-        const centre = mean(all);
+        const center = mean(all);
         // The spread of all rewards counts about one mean, not about those of the groups.
-        const spread = Math.sqrt(all.reduce((sum, one) => sum + (one - centre) ** 2, 0) / (all.length - 1));
+        const spread = Math.sqrt(all.reduce((sum, one) => sum + (one - center) ** 2, 0) / (all.length - 1));
         drawn.forEach((group, i) => {
           const deviations = group.map((one) => one - mean(group));
           close(plain[i]!, deviations);
@@ -52,7 +52,7 @@ describe('advantages within groups', () => {
         for (const scale of ['group', 'batch', 'none'] as const)
           expect(groupAdvantages([equal], scale).flat().map(Math.abs)).toEqual(zeros);
         expect(leaveOneOut([equal]).flat().map(Math.abs)).toEqual(zeros);
-        expect(standardized([equal]).flat().map(Math.abs)).toEqual(zeros);
+        expect(standardize([equal]).flat().map(Math.abs)).toEqual(zeros);
         expect(isFlat(equal)).toBe(true);
       }),
     );
@@ -78,7 +78,7 @@ describe('advantages within groups', () => {
   });
 
   it('have mean 0 and standard deviation 1 over the batch when standardised', () => {
-    const all = standardized([[1, 2], [4], [9, 11]]).flat();
+    const all = standardize([[1, 2], [4], [9, 11]]).flat();
     expect(mean(all)).toBeCloseTo(0, 12);
     expect(standardDeviation(all)).toBeCloseTo(1, 6);
   });

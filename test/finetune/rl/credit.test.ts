@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SampledReply } from '../../../finetune/engine/sampler.js';
-import { credited, returnsOf } from '../../../finetune/rl/credit.js';
+import { assignCredit, returnsOf } from '../../../finetune/rl/credit.js';
 import { type Episode, episodeOf } from '../../../finetune/rl/learning/episode.js';
 import { statistics } from '../../../finetune/rl/online.js';
 import { objectiveSchema } from '../../../finetune/train/objectives/settings.js';
@@ -74,7 +74,7 @@ describe('an episode with forced turns', () => {
   });
 
   it('credits a choice with the rewards of its own and later turns', () => {
-    const found = credited([[played]], [[6]], (one) => ({ ...one, oldValues: [0] }), {
+    const found = assignCredit([[played]], [[6]], (one) => ({ ...one, oldValues: [0] }), {
       objective: objectiveSchema.parse({ kind: 'ppo', rewardScale: 0.5 }),
       advantages: 'none',
       reward: plain,
@@ -104,7 +104,7 @@ describe('the return', () => {
 
 describe('the credit', () => {
   const credit = (objective: object, episodes: readonly Episode[], read = (one: typeof sequence) => one!) =>
-    credited([episodes], returnsOf([episodes], plain, 0), (one) => read(one), {
+    assignCredit([episodes], returnsOf([episodes], plain, 0), (one) => read(one), {
       objective: objectiveSchema.parse(objective),
       advantages: 'none',
       reward: plain,
@@ -149,7 +149,7 @@ describe('the assignment of rewards to turns', () => {
     { gamma = 1, invalid = 0 } = {},
   ) => {
     const reward = { ...plain, gamma, invalid, assignment };
-    return credited([episodes], returnsOf([episodes], reward, 0), (one) => one, {
+    return assignCredit([episodes], returnsOf([episodes], reward, 0), (one) => one, {
       objective: objectiveSchema.parse({ kind: 'grpo' }),
       advantages: 'none',
       reward,

@@ -4,7 +4,7 @@ import { familyLength, makeBatch, type TokenExample } from '../../../finetune/en
 import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import type { Parameter } from '../../../finetune/engine/training-session.js';
 import { sftInputs } from '../../../finetune/train/objectives/answers.js';
-import { joinedExamples, layOut, type Part, packings, placesOf } from '../../../finetune/train/packing.js';
+import { joinExamples, layOut, type Part, packings, placesOf } from '../../../finetune/train/packing.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { Precision } from '../../../src/models/local/graph/graph.js';
@@ -208,7 +208,7 @@ describe('examples of one conversation', () => {
   const stranger = { promptIds: someIds(9), completionIds: someIds(4), weight: 1 };
 
   it('are joined into one that trains only the answers', () => {
-    const joined = joinedExamples([...conversation, stranger]);
+    const joined = joinExamples([...conversation, stranger]);
     expect(joined).toHaveLength(2);
     expect(joined[0]).toEqual({
       promptIds: first,
@@ -222,12 +222,12 @@ describe('examples of one conversation', () => {
   it('stay separate if an answer or its weight differs', () => {
     const [last, ...before] = conversation;
     const other = before.map((example) => ({ ...example, completionIds: someIds(6) }));
-    expect(joinedExamples([last!, ...other])).toHaveLength(3);
-    expect(joinedExamples([{ ...last!, weight: 2 }, ...before])).toHaveLength(2);
+    expect(joinExamples([last!, ...other])).toHaveLength(3);
+    expect(joinExamples([{ ...last!, weight: 2 }, ...before])).toHaveLength(2);
   });
 
   it('also train on the text between answers if it has a weight', async () => {
-    const [joined] = joinedExamples(conversation, 0.25);
+    const [joined] = joinExamples(conversation, 0.25);
     expect(joined!.trained).toBeUndefined();
     const between = [...one.map(() => 1), ...second.map(() => 0.25), ...two.map(() => 1)];
     expect(joined!.factors).toEqual([...between, ...third.map(() => 0.25), ...three.map(() => 1)]);
@@ -242,7 +242,7 @@ describe('examples of one conversation', () => {
     const settings = { packing: 'conversations', batchTokens: 1000 } as const;
     const [alone, joined] = await sumOverParts(config, { kind: 'all' }, 'float64', [
       layOut(all, { ...settings, packing: 'none' }),
-      layOut(joinedExamples(all), settings),
+      layOut(joinExamples(all), settings),
     ]);
     expect(joined!.loss).toBeCloseTo(alone!.loss, 9);
     for (const [parameter, gradient] of joined!.gradients)

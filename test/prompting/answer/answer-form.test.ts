@@ -4,7 +4,7 @@ import {
   answerFormOf,
   answerGrammar,
   freeForm,
-  writtenAnswer,
+  writeAnswer,
 } from '../../../src/prompting/notation/grammar.js';
 
 const bare = { notation: 'json', whole: true, reason: 'none' };
@@ -38,7 +38,7 @@ test('the labels and closing text of a grammar, filled with values, give the wri
   for (const form of [freeForm, { ...freeForm, whole: true }, bare as typeof freeForm]) {
     const { closing = '', labels } = answerGrammar(spec, form);
     const text = `${labels.map((label, i) => `${label}${i}.5`).join('')}${closing}`;
-    expect(text).toBe(writtenAnswer([0.5, 1.5, 2.5], spec, form));
+    expect(text).toBe(writeAnswer([0.5, 1.5, 2.5], spec, form));
   }
 });
 

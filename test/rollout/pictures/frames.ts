@@ -20,7 +20,7 @@ export function rolling(length: number): readonly Frame[] {
     view: stillView,
     shapes: [
       { kind: 'rectangle', min: [0, 0], max: [10, 1], role: 'ground' },
-      { kind: 'circle', centre: [1 + i, 2], radius: 1, role: 'agent' },
+      { kind: 'circle', center: [1 + i, 2], radius: 1, role: 'agent' },
     ],
   }));
 }
@@ -35,9 +35,9 @@ export function followed(length: number): readonly Frame[] {
       shapes: [
         { kind: 'rectangle', min: [left, 0], max: [left + 10, 1], role: 'ground' },
         ...marks.map(
-          (x): Shape => ({ kind: 'text', centre: [x, 0.5], height: 0.5, text: `${x} m`, role: 'guide' }),
+          (x): Shape => ({ kind: 'text', center: [x, 0.5], height: 0.5, text: `${x} m`, role: 'guide' }),
         ),
-        { kind: 'circle', centre: [left + 5, 2 + (i % 3)], radius: 1, role: 'agent' },
+        { kind: 'circle', center: [left + 5, 2 + (i % 3)], radius: 1, role: 'agent' },
       ],
     };
   });
@@ -55,7 +55,7 @@ const anyShape: fc.Arbitrary<Shape> = fc.oneof(
     width: fc.constantFrom(0.1, 0.5),
     role,
   }),
-  fc.record({ kind: fc.constant('circle' as const), centre: point, radius: fc.constant(0.5), role }),
+  fc.record({ kind: fc.constant('circle' as const), center: point, radius: fc.constant(0.5), role }),
   fc.record({ kind: fc.constant('rectangle' as const), min: point, max: point, role }),
   fc.record({
     kind: fc.constant('polygon' as const),
@@ -64,7 +64,7 @@ const anyShape: fc.Arbitrary<Shape> = fc.oneof(
   }),
   fc.record({
     kind: fc.constant('text' as const),
-    centre: point,
+    center: point,
     height: fc.constant(1),
     text: fc.string({ maxLength: 4 }),
     role,

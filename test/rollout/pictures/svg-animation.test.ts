@@ -100,7 +100,7 @@ describe('svgAnimation', () => {
     const text = `<b onload="x">&'\0\u{d800}`;
     const frame: Frame = {
       view: { min: [0, 0], max: [4, 4] },
-      shapes: [{ kind: 'text', centre: [1, 1], height: 1, text, role: 'agent' }],
+      shapes: [{ kind: 'text', center: [1, 1], height: 1, text, role: 'agent' }],
     };
     const root = elementTree(svgAnimation(animationOf([frame], text), 480));
     const expected = `<b onload="x">&'\ufffd\ufffd`;

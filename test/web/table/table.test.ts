@@ -1,6 +1,6 @@
 /** The logic of the list: filters, columns, order and groups. */
 import { describe, expect, it } from 'vitest';
-import { compareValues, fieldOf, sorted } from '../../../src/runs/listing/fields.js';
+import { compareValues, fieldOf, sortItems } from '../../../src/runs/listing/fields.js';
 import { parseFilter } from '../../../src/runs/listing/filter.js';
 import type { Item } from '../../../src/runs/listing/item.js';
 import { groupsOf, groupTitle, groupValue, sortedGroups } from '../../../src/web/table/groups.js';
@@ -102,7 +102,7 @@ describe('the order', () => {
       item('c'),
       withTemperature('d', 'auto'),
     ];
-    const names = (sort: string) => sorted(items, sort).map(({ name }) => name);
+    const names = (sort: string) => sortItems(items, sort).map(({ name }) => name);
     expect(names('model.temperature')).toEqual(['a', 'b', 'd', 'c']);
     expect(names('-model.temperature')).toEqual(['b', 'a', 'd', 'c']);
     expect(names('name')).toEqual(['a', 'b', 'c', 'd']);

@@ -59,7 +59,7 @@ export async function playEpisodes(
   next: (index: number, steps: number) => Start | undefined,
 ): Promise<readonly NumericEpisode[]> {
   const done: NumericEpisode[] = [];
-  const see = (row: Row) => normalized(actor.moments, row);
+  const see = (row: Row) => normalize(actor.moments, row);
   let started = 0;
   let steps = 0;
   const begin = (environment: Environment): Running[] => {
@@ -134,7 +134,7 @@ export function addRow(moments: RunningMoments, row: Row): void {
 }
 
 /** (x − mean) / σ, or x if there were fewer than two rows; clipped in both cases. */
-export function normalized({ count: [count = 0], mean, squares }: RunningMoments, row: Row): Row {
+export function normalize({ count: [count = 0], mean, squares }: RunningMoments, row: Row): Row {
   return row.map((value, i) => {
     const scaled = count < 2 ? value : (value - mean[i]!) / (Math.sqrt(squares[i]! / (count - 1)) + 1e-8);
     return Math.min(bound, Math.max(-bound, scaled));

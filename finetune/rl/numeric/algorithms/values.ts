@@ -2,7 +2,7 @@
 import { minimise } from '../../../../src/proposers/lbfgs.js';
 import { dot } from '../../../../src/proposers/linear-algebra.js';
 import { generalizedAdvantages } from '../../advantages.js';
-import { joined, type NumericNetwork, type Row } from '../network/network.js';
+import { concatRows, type NumericNetwork, type Row } from '../network/network.js';
 import type { NumericEpisode } from './episodes.js';
 
 export interface Batch {
@@ -46,18 +46,18 @@ export async function makeBatch(
   }
   return {
     observations,
-    actions: joined(episodes.flatMap(({ actions }) => actions)),
-    advantages: standardized(advantages),
+    actions: concatRows(episodes.flatMap(({ actions }) => actions)),
+    advantages: standardize(advantages),
     values,
     targets: advantages.map((advantage, i) => advantage + values[i]!),
   };
 }
 
-function standardized(values: Float64Array): Float64Array {
-  const centre = values.reduce((sum, value) => sum + value, 0) / values.length;
-  const squares = values.reduce((sum, value) => sum + (value - centre) ** 2, 0);
+function standardize(values: Float64Array): Float64Array {
+  const center = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const squares = values.reduce((sum, value) => sum + (value - center) ** 2, 0);
   const deviation = Math.sqrt(squares / Math.max(1, values.length - 1));
-  return values.map((value) => (value - centre) / (deviation + 1e-8));
+  return values.map((value) => (value - center) / (deviation + 1e-8));
 }
 
 /** Minimizes mean (V(s) − target)² + l2·Σ θ², as Kostrikov's pytorch-trpo does. */

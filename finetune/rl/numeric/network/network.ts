@@ -189,7 +189,7 @@ export function mlpDefinition(layers: Layers): NetworkDefinition {
     rowsAtOnce: () => rowsAtOnce,
     emit: (g, parameters) =>
       emitLayers(g, g.input('x', 'float64', ['B', inputs]), parameters, layers.activation),
-    feeds: (rows) => ({ x: new ort.Tensor('float64', joined(rows), [rows.length, inputs]) }),
+    feeds: (rows) => ({ x: new ort.Tensor('float64', concatRows(rows), [rows.length, inputs]) }),
   };
 }
 
@@ -233,7 +233,7 @@ export function initialLayers(layers: Layers, random: RandomGenerator): Float64A
   return Float64Array.from(values);
 }
 
-export function joined(rows: readonly Row[]): Float64Array {
+export function concatRows(rows: readonly Row[]): Float64Array {
   const all = new Float64Array(rows.reduce((sum, { length }) => sum + length, 0));
   let offset = 0;
   for (const row of rows) {

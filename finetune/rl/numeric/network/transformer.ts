@@ -5,16 +5,16 @@ import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { buildDecoder } from '../../../../src/models/local/graph/decoder.js';
 import type { Precision } from '../../../../src/models/local/graph/graph.js';
-import { decoderTensors, normalized } from '../../../../src/models/local/graph/parameters.js';
+import { applyNorm, decoderTensors } from '../../../../src/models/local/graph/parameters.js';
 import { openTextEncoder } from '../../../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../../../src/models/local/weights/decoder-config.js';
 import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import { storedModel } from '../../../engine/first-values.js';
 import { inputParameters, type ParameterShape } from '../../../engine/trainable.js';
 import {
+  concatRows,
   emitLayers,
   initialLayers,
-  joined,
   type Layers,
   layerShapes,
   type NetworkDefinition,
@@ -55,7 +55,7 @@ export function transformerDefinition(
       const build = { g, config, parameters: inputParameters(g, parameters), precision };
       const { hidden } = buildDecoder(build, { ids, positions, cache: config.layers.map(() => []) });
       const ends = g.op('Gather', [hidden, last], { axis: 0 });
-      return emitLayers(g, normalized(build, ends, config.modules.finalNorm), parameters, layers.activation);
+      return emitLayers(g, applyNorm(build, ends, config.modules.finalNorm), parameters, layers.activation);
     },
   };
 }
@@ -67,7 +67,7 @@ export function initialTransformer(
   random: RandomGenerator,
 ): Float64Array {
   const stored = new Map(storedModel(config, openWeights(path)).map(({ name, values }) => [name, values]));
-  return joined([
+  return concatRows([
     initialLayers(layers, random),
     ...readTensors(config).map(({ name }) => Float64Array.from(stored.get(name)!)),
   ]);

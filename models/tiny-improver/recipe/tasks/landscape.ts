@@ -142,15 +142,15 @@ function drawBowl(random: RandomGenerator, n: number, rippled: boolean): Height 
 function drawHills(random: RandomGenerator, n: number): Height {
   const count = integerBetween(random, 2, 8);
   const hills = Array.from({ length: count }, () => ({
-    centre: Float64Array.from({ length: n }, () => random.uniform(-reach, reach)),
+    center: Float64Array.from({ length: n }, () => random.uniform(-reach, reach)),
     height: random.uniform(0.2, 1),
     width: logUniform(random, 1, 4) * Math.sqrt(n),
   }));
   return (point) => {
     let sum = 0;
-    for (const { centre, height, width } of hills) {
+    for (const { center, height, width } of hills) {
       let distance = 0;
-      for (let i = 0; i < n; i++) distance += (point[i]! - centre[i]!) ** 2;
+      for (let i = 0; i < n; i++) distance += (point[i]! - center[i]!) ** 2;
       sum += height * Math.exp(-distance / (2 * width * width));
     }
     return sum;
@@ -261,16 +261,16 @@ export const drawSparse: Draw = (random) => {
 /** `nearness` is the maximum of bonus − distance² over a few bumps; ridges use only some dimensions. */
 function drawBumps(random: RandomGenerator, n: number): { readonly nearness: Height; readonly top: number } {
   const bumps = Array.from({ length: integerBetween(random, 1, 4) }, () => ({
-    centre: Float64Array.from({ length: n }, () => random.uniform(-0.9 * reach, 0.9 * reach)),
+    center: Float64Array.from({ length: n }, () => random.uniform(-0.9 * reach, 0.9 * reach)),
     dimensions: permutation(random, n).slice(0, chance(random, 0.5) ? n : integerBetween(random, 1, n)),
     width: logUniform(random, 0.5, 2),
     bonus: random.uniform(0, 0.3),
   }));
   const nearness: Height = (point) => {
     let best = Number.NEGATIVE_INFINITY;
-    for (const { centre, dimensions, width, bonus } of bumps) {
+    for (const { center, dimensions, width, bonus } of bumps) {
       let distance = 0;
-      for (const i of dimensions) distance += ((point[i]! - centre[i]!) / width) ** 2;
+      for (const i of dimensions) distance += ((point[i]! - center[i]!) / width) ** 2;
       best = Math.max(best, bonus - distance / dimensions.length);
     }
     return best;

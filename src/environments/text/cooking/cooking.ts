@@ -4,16 +4,16 @@ import { type RandomGenerator, shuffled } from '../../../base/random/generator.j
 import { drawIn, folds, type TextGame, type TextTurn } from '../text-game.js';
 import {
   type Cut,
+  cookingMethods,
   cutCommand,
   cuts,
   firstFood,
-  type Heat,
   House,
   type HousePlan,
-  heats,
   isCarried,
   knife,
   type Location,
+  type Method,
   meal,
   type ThingPlan,
   Walker,
@@ -36,7 +36,7 @@ type CookingOptions = z.output<typeof cookingOptions>;
 interface Ingredient {
   readonly food: string;
   readonly cut: Cut | 'uncut';
-  readonly heat: Heat | 'raw';
+  readonly heat: Method | 'raw';
 }
 
 export function cookingGame(options: CookingOptions, random: RandomGenerator): TextGame {
@@ -61,7 +61,7 @@ function drawRecipe({ ingredients }: CookingOptions, random: RandomGenerator): r
     .map((food) => ({
       food,
       cut: (['uncut', ...cuts] as const)[random.integers(0, 4)]!,
-      heat: (['raw', ...heats] as const)[random.integers(0, 4)]!,
+      heat: (['raw', ...cookingMethods] as const)[random.integers(0, 4)]!,
     }));
 }
 
@@ -245,4 +245,4 @@ function goldOf(plan: HousePlan, recipe: readonly Ingredient[]): readonly string
   return walker.commands;
 }
 
-const appliances: Readonly<Record<Heat, string>> = { fried: 'stove', roasted: 'oven', grilled: 'grill' };
+const appliances: Readonly<Record<Method, string>> = { fried: 'stove', roasted: 'oven', grilled: 'grill' };

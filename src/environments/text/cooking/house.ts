@@ -8,8 +8,8 @@ export type Cut = (typeof cuts)[number];
 const verbOf: Readonly<Record<Cut, string>> = { sliced: 'slice', diced: 'dice', chopped: 'chop' };
 
 /** Ways to cook food, each with its own appliance. */
-export const heats = ['fried', 'roasted', 'grilled'] as const;
-export type Heat = (typeof heats)[number];
+export const cookingMethods = ['fried', 'roasted', 'grilled'] as const;
+export type Method = (typeof cookingMethods)[number];
 
 /** Location of a thing: carried, gone (eaten, or not made yet), used up in a meal, on a floor, or on or in a place. */
 export type Location =
@@ -41,7 +41,7 @@ interface Thing {
   readonly name: string;
   at: Location;
   cut: Cut | 'uncut';
-  cooked: Heat | 'raw' | 'burned';
+  cooked: Method | 'raw' | 'burned';
 }
 
 export interface Command {
@@ -269,7 +269,7 @@ function opening(opened: { readonly name: string; open: boolean }, shown = (): s
 
 export const cutCommand = (cut: Cut, food: string): string => `${verbOf[cut]} ${food} with knife`;
 
-const cooking = (thing: Thing, appliance: string, heat: Heat): Command => ({
+const cooking = (thing: Thing, appliance: string, heat: Method): Command => ({
   text: `cook ${thing.name} with ${appliance}`,
   isPossible: () => isCarried(thing),
   run() {

@@ -127,14 +127,14 @@ export function drawLayout(options: LayoutOptions, random: RandomGenerator): Lay
   while (cells.length < names.length) {
     const from = random.integers(0, cells.length);
     const direction = directions[random.integers(0, directions.length)]!;
-    const { x, y } = beside(cells[from]!, direction);
+    const { x, y } = neighborIn(cells[from]!, direction);
     if (cells.some((cell) => cell.x === x && cell.y === y)) continue;
     cells.push({ x, y, exits: {} });
     join(from, cells.length - 1, direction);
   }
   for (const [index, cell] of cells.entries())
     for (const direction of ['east', 'south'] as const) {
-      const { x, y } = beside(cell, direction);
+      const { x, y } = neighborIn(cell, direction);
       const neighbor = cells.findIndex((other) => other.x === x && other.y === y);
       const isNew = neighbor >= 0 && cell.exits[direction] === undefined;
       if (isNew && random.random() < loopShare) join(index, neighbor, direction);
@@ -146,7 +146,7 @@ export function drawLayout(options: LayoutOptions, random: RandomGenerator): Lay
   };
 }
 
-function beside({ x, y }: Cell, direction: Direction): { readonly x: number; readonly y: number } {
+function neighborIn({ x, y }: Cell, direction: Direction): { readonly x: number; readonly y: number } {
   const [dx, dy] = stepOf[direction];
   return { x: x + dx, y: y + dy };
 }

@@ -89,7 +89,7 @@ interface Alias {
 }
 
 /** Aliases may refer to aliases; deeper nesting than this counts as a cycle. */
-const deepestAlias = 16;
+const maxAliasDepth = 16;
 
 /** @throws UserError for a syntax error, or for a predicate that is defined in terms of itself */
 export function parseLogic(text: string): Logic {
@@ -301,7 +301,7 @@ function typesAsDeclared(patterns: readonly Pattern[]): (pattern: Pattern) => Pa
 function withoutAliases(pattern: Pattern, aliases: ReadonlyMap<string, Alias>, depth: number): Pattern[] {
   const alias = aliases.get(signature(pattern.predicate, pattern.placeholders));
   if (alias === undefined) return [pattern];
-  if (depth === deepestAlias)
+  if (depth === maxAliasDepth)
     throw new UserError({
       field: 'KB.logic',
       value: pattern.predicate,

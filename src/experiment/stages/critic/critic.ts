@@ -10,7 +10,7 @@ import { encodingFor } from '../../../prompting/notation/encoding.js';
 import { answerFormOf } from '../../../prompting/notation/grammar.js';
 import { distanceOf } from '../../../proposers/moves.js';
 import type { ProposalRequest, Proposer } from '../../../proposers/proposer.js';
-import type { Measured } from '../../../rollout/evaluation.js';
+import type { MeasuredPolicy } from '../../../rollout/evaluation.js';
 import { type BufferEntry, bestEntry, vectorKey } from '../../../rollout/replay-buffer.js';
 import type { Revision, StopReason } from '../../../runs/events.js';
 import type { StopRequests } from '../../../runs/stop-request.js';
@@ -42,7 +42,7 @@ async function revise(
   critic: Critic,
   experiment: Experiment,
   iteration: number,
-  measured: readonly Measured[],
+  measured: readonly MeasuredPolicy[],
   stop: StopRequests,
 ): Promise<StopReason | undefined> {
   const { buffer, config, log, setting } = experiment;
@@ -119,7 +119,7 @@ function rejections(
   experiment: Experiment,
   { distance: share }: CriticConfig,
   best: BufferEntry,
-  measured: readonly Measured[],
+  measured: readonly MeasuredPolicy[],
 ): Pick<ProposalRequest, 'check' | 'seen'> {
   const { buffer, setting } = experiment;
   const check = checkIn(experiment, best.iteration);

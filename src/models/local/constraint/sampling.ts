@@ -34,12 +34,12 @@ export function sampleToken(
   }
   // The most likely token has weight 1.
   if (minP > 0) for (let i = 0; i < weights.length; i++) if (weights[i]! < minP) weights[i] = 0;
-  const whole = total(weights);
+  const totalWeight = total(weights);
   const drawn = (id: number) => ({
     id,
-    logProbability: logits[id]! / temperature - (logits[best]! / temperature + Math.log(whole)),
+    logProbability: logits[id]! / temperature - (logits[best]! / temperature + Math.log(totalWeight)),
   });
-  let rest = random.random() * whole;
+  let rest = random.random() * totalWeight;
   for (let i = 0; i < weights.length; i++) {
     rest -= weights[i]!;
     if (rest < 0) return drawn(ids === undefined ? i : ids[i]!);

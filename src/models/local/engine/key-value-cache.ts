@@ -203,7 +203,7 @@ function copyNumbers(
 export type States = readonly Float32Array[];
 
 /** Repeats a single row for `rows` sequences that all continue from it. */
-export function tiledStates(states: States, rows: number): States {
+export function tileStates(states: States, rows: number): States {
   if (rows === 1) return states;
   return states.map((state) => {
     const tiled = new Float32Array(rows * state.length);
@@ -212,7 +212,7 @@ export function tiledStates(states: States, rows: number): States {
   });
 }
 
-export function joinedStates(states: States, more: States): States {
+export function joinStates(states: States, more: States): States {
   if (states.length === 0) return more;
   return states.map((state, i) => {
     const joined = new Float32Array(state.length + more[i]!.length);
@@ -223,7 +223,7 @@ export function joinedStates(states: States, more: States): States {
 }
 
 /** @param rows current number of rows */
-export function keptStates(states: States, rows: number, kept: readonly number[]): States {
+export function selectStates(states: States, rows: number, kept: readonly number[]): States {
   return states.map((state) => {
     const size = state.length / rows;
     const copy = new Float32Array(kept.length * size);
@@ -235,7 +235,7 @@ export function keptStates(states: States, rows: number, kept: readonly number[]
 }
 
 /** Maximum number of stored positions per sequence: 8 take 150 MB for a model with 0.8 billion weights. */
-const mostPlaces = 8;
+const maxPlaces = 8;
 
 /** Stores a sequence's states at several positions, because a state can't be truncated to fewer tokens. */
 export class StatePlaces {
@@ -263,6 +263,6 @@ export class StatePlaces {
 
   add(tokens: number, states: States): void {
     this.#places.set(tokens, states);
-    for (const old of [...this.#places.keys()].slice(0, -mostPlaces)) this.#places.delete(old);
+    for (const old of [...this.#places.keys()].slice(0, -maxPlaces)) this.#places.delete(old);
   }
 }

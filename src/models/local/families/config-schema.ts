@@ -1,31 +1,31 @@
 /** The keys of `config.json` that are read, and how each family interprets them. */
 import { z } from 'zod';
 import type { DecoderConfig, Recurrence } from '../weights/decoder-config.js';
-import { largestTokenId, tokenIdsSchema } from '../weights/generation-config.js';
+import { maxTokenId, tokenIdsSchema } from '../weights/generation-config.js';
 import { type Rope, ropeShape } from '../weights/rope.js';
 
-const whole = z.int().positive();
+const positiveInteger = z.int().positive();
 /** Upper bounds, at least ten times the values of the largest published decoders. */
-const largest = { layers: 2048, width: 2 ** 20, kernel: 64 } as const;
-export const largestContext = 2 ** 30;
+const maxSizes = { layers: 2048, width: 2 ** 20, kernel: 64 } as const;
+export const maxContext = 2 ** 30;
 
 export const commonShape = {
   model_type: z.string(),
-  hidden_size: whole.max(largest.width),
-  num_hidden_layers: whole.max(largest.layers),
-  num_attention_heads: whole.max(largest.width),
-  num_key_value_heads: whole.max(largest.width).nullish(),
-  head_dim: whole.max(largest.width).nullish(),
-  intermediate_size: whole.max(largest.width),
-  vocab_size: whole.max(largestTokenId + 1),
+  hidden_size: positiveInteger.max(maxSizes.width),
+  num_hidden_layers: positiveInteger.max(maxSizes.layers),
+  num_attention_heads: positiveInteger.max(maxSizes.width),
+  num_key_value_heads: positiveInteger.max(maxSizes.width).nullish(),
+  head_dim: positiveInteger.max(maxSizes.width).nullish(),
+  intermediate_size: positiveInteger.max(maxSizes.width),
+  vocab_size: positiveInteger.max(maxTokenId + 1),
   rms_norm_eps: z.number().positive().default(1e-6),
   hidden_act: z.string().default('silu'),
   attention_bias: z.boolean().nullish(),
   mlp_bias: z.boolean().nullish(),
   tie_word_embeddings: z.boolean().nullish(),
-  max_position_embeddings: whole.max(largestContext).default(2048),
+  max_position_embeddings: positiveInteger.max(maxContext).default(2048),
   ...ropeShape,
-  sliding_window: whole.nullish(),
+  sliding_window: positiveInteger.nullish(),
   use_sliding_window: z.boolean().nullish(),
   max_window_layers: z.int().min(0).nullish(),
   layer_types: z.array(z.string()).nullish(),
@@ -44,23 +44,23 @@ const ownShape = {
   attn_logit_softcapping: factor,
   final_logit_softcapping: factor,
   rope_local_base_freq: factor,
-  sliding_window_pattern: whole.nullish(),
-  _sliding_window_pattern: whole.nullish(),
+  sliding_window_pattern: positiveInteger.nullish(),
+  _sliding_window_pattern: positiveInteger.nullish(),
   no_rope_layers: z.array(z.int()).nullish(),
-  no_rope_layer_interval: whole.nullish(),
-  original_max_position_embeddings: whole.nullish(),
+  no_rope_layer_interval: positiveInteger.nullish(),
+  original_max_position_embeddings: positiveInteger.nullish(),
   embedding_multiplier: factor,
   residual_multiplier: factor,
   attention_multiplier: factor,
   logits_scaling: factor,
-  shared_intermediate_size: whole.max(largest.width).nullish(),
+  shared_intermediate_size: positiveInteger.max(maxSizes.width).nullish(),
   position_embedding_type: z.string().nullish(),
-  full_attention_interval: whole.nullish(),
-  linear_conv_kernel_dim: whole.max(largest.kernel).nullish(),
-  linear_num_key_heads: whole.max(largest.width).nullish(),
-  linear_key_head_dim: whole.max(largest.width).nullish(),
-  linear_num_value_heads: whole.max(largest.width).nullish(),
-  linear_value_head_dim: whole.max(largest.width).nullish(),
+  full_attention_interval: positiveInteger.nullish(),
+  linear_conv_kernel_dim: positiveInteger.max(maxSizes.kernel).nullish(),
+  linear_num_key_heads: positiveInteger.max(maxSizes.width).nullish(),
+  linear_key_head_dim: positiveInteger.max(maxSizes.width).nullish(),
+  linear_num_value_heads: positiveInteger.max(maxSizes.width).nullish(),
+  linear_value_head_dim: positiveInteger.max(maxSizes.width).nullish(),
 };
 type OwnKey = keyof typeof ownShape;
 

@@ -22,7 +22,7 @@ import {
   type Family,
   type HfConfig,
   type LayerType,
-  largestContext,
+  maxContext,
 } from './config-schema.js';
 import { families } from './families.js';
 
@@ -135,7 +135,7 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
 /** The stated context length, or YaRN's if longer, because `max_position_embeddings` often holds the original value. */
 const longestContext = (stated: number, layers: readonly LayerConfig[]) =>
   Math.min(
-    largestContext,
+    maxContext,
     largest([
       stated,
       ...layers.map(({ rope }) =>

@@ -1,12 +1,12 @@
 import { append } from '../../../base/append.js';
 import { smallest } from '../../../statistics/descriptive.js';
 import {
-  joinedStates,
-  keptStates,
+  joinStates,
   type NewEntries,
   type States,
+  selectStates,
   type TokenCache,
-  tiledStates,
+  tileStates,
 } from '../engine/key-value-cache.js';
 import type { DecoderSession } from '../engine/runtime.js';
 import { type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
@@ -17,7 +17,7 @@ import type { Generation } from './protocol.js';
 /** The candidates' cache grows in steps of this many slots; spare slots in whole blocks don't change the last bits of sums. */
 const ownBlock = 32;
 
-export interface Work {
+export interface QueuedRequest {
   readonly request: GenerationRequest;
   readonly hooks: GenerationHooks;
   resolve(generation: Generation): void;
@@ -25,7 +25,7 @@ export interface Work {
 }
 
 /** A request whose prompt is being read or has been read. */
-export interface Begun extends Work {
+export interface StartedRequest extends QueuedRequest {
   readonly held: HeldPrompt;
   readonly cachedTokens: number;
   readonly candidates: Candidate[];
@@ -34,7 +34,7 @@ export interface Begun extends Work {
 }
 
 export interface Row {
-  readonly work: Begun;
+  readonly work: StartedRequest;
   readonly candidate: Candidate;
 }
 
@@ -88,7 +88,7 @@ export class CandidateRows {
   }
 
   /** Adds candidates, which start at the end of their prompt. */
-  async join(work: Begun, running: readonly Candidate[]): Promise<void> {
+  async join(work: StartedRequest, running: readonly Candidate[]): Promise<void> {
     if (running.length === 0) return;
     const { held } = work;
     if (this.#several) {
@@ -98,13 +98,13 @@ export class CandidateRows {
         running.map(() => entries),
       );
     } else this.#own.reset(running.length);
-    const states = tiledStates(held.states.at(held.cache.length), running.length);
-    this.#states = joinedStates(this.#states, states);
+    const states = tileStates(held.states.at(held.cache.length), running.length);
+    this.#states = joinStates(this.#states, states);
     this.#rows = [...this.#rows, ...running.map((candidate) => ({ work, candidate }))];
   }
 
   /** Reads the chosen tokens, then chooses the next ones. @returns the requests that failed, with their errors */
-  async step(): Promise<ReadonlyMap<Work, unknown>> {
+  async step(): Promise<ReadonlyMap<QueuedRequest, unknown>> {
     const rows = this.#rows;
     const [{ work }] = rows as [Row, ...Row[]];
     this.#enterCache();
@@ -128,7 +128,7 @@ export class CandidateRows {
     await this.#own.append(entries, ownBlock);
     this.#states = states;
     for (const { candidate } of rows) candidate.unread.splice(0, tokens);
-    const failed = new Map<Work, unknown>();
+    const failed = new Map<QueuedRequest, unknown>();
     choosing.forEach((row, i) => {
       const { candidate, work: one } = rows[row]!;
       const values = logits.subarray(i * this.#vocabulary, (i + 1) * this.#vocabulary);
@@ -149,7 +149,7 @@ export class CandidateRows {
     this.#enterCache();
     if (kept.length > 0) {
       await this.#own.keepRows(kept);
-      this.#states = keptStates(this.#states, this.#rows.length, kept);
+      this.#states = selectStates(this.#states, this.#rows.length, kept);
     }
     this.#rows = kept.map((row) => this.#rows[row]!);
   }
@@ -169,7 +169,7 @@ export class CandidateRows {
       const entries = await this.#own.entries(row, from);
       await held.cache.append(entries);
       if (this.#carries)
-        held.states.add(held.cache.length, keptStates(this.#states, this.#rows.length, [row]));
+        held.states.add(held.cache.length, selectStates(this.#states, this.#rows.length, [row]));
       held.tokens = [...held.tokens, ...candidate.ids.slice(0, entries.tokens)];
     }
   }

@@ -4,7 +4,7 @@ import type { Constraint, ConstraintState } from '../constraint/constraint.js';
 import { isUnfiltered, logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
 import type { AdapterInputs } from '../engine/runtime.js';
 import { TextStream, type TokenBytes } from '../tokens/token-text.js';
-import type { GeneratedAnswer, GenerateJob } from './protocol.js';
+import type { GeneratedReply, GenerateJob } from './protocol.js';
 
 export interface GenerationRequest
   extends Pick<GenerateJob, 'seeds' | 'maxTokens' | 'conversation' | 'sampledLogProbabilities'> {
@@ -87,7 +87,7 @@ export class Candidate {
     }
   }
 
-  answer(): GeneratedAnswer {
+  answer(): GeneratedReply {
     return {
       text: this.#text,
       ids: this.ids,

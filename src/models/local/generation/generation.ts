@@ -7,7 +7,7 @@ import type { TokenBytes } from '../tokens/token-text.js';
 import { type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
 import { longSequences } from '../weights/rope.js';
 import { Candidate, type GenerationHooks, type GenerationRequest } from './candidate.js';
-import { type Begun, CandidateRows, type Work } from './candidate-rows.js';
+import { CandidateRows, type QueuedRequest, type StartedRequest } from './candidate-rows.js';
 import { PromptCaches } from './prompt-caches.js';
 import type { Generation } from './protocol.js';
 
@@ -23,7 +23,7 @@ export class AbortedError extends Error {
 const chunkOf = (carries: boolean): number => (carries ? 256 : 64);
 
 /** Maximum number of tokens, with padding, when several prompts are read together. */
-const mostTogether = 256;
+const maxJointTokens = 256;
 
 /** Maximum number of unread tokens of a prompt that is read together with others. */
 const shortPrompt = 64;
@@ -51,9 +51,9 @@ export class TextGenerator {
   readonly #rows: CandidateRows;
   /** Cache for reading prompts together; created when first needed. */
   #scratch: TokenCache | undefined;
-  readonly #waiting: Work[] = [];
+  readonly #waiting: QueuedRequest[] = [];
   /** Requests whose prompts are being read, in order. */
-  #entering: Begun[] = [];
+  #entering: StartedRequest[] = [];
   #working = false;
 
   /** `most`: maximum number of concurrent requests. `memory`: limits in bytes for rows and for cached prompts. */
@@ -110,7 +110,7 @@ export class TextGenerator {
   }
 
   /** The next request that can join the current ones. */
-  #next(): Work | undefined {
+  #next(): QueuedRequest | undefined {
     const begun = this.#begun().length;
     const [work] = this.#waiting;
     if (begun === 0) this.#rows.begin(this.#most > 1 && work !== undefined && this.#fits(work));
@@ -120,7 +120,7 @@ export class TextGenerator {
   }
 
   /** Whether the batch with this request fits in memory even if all answers reach their maximum length. */
-  #fits({ request }: Work): boolean {
+  #fits({ request }: QueuedRequest): boolean {
     const entering = this.#entering.map((one) => one.request.seeds.length);
     const rows = [request.seeds.length, ...entering].reduce((sum, one) => sum + one, this.#rows.all.length);
     const lengths = [request, ...this.#begun().map((one) => one.request)].map(
@@ -130,7 +130,7 @@ export class TextGenerator {
   }
 
   /** The requests being read or decoded. */
-  #begun(): readonly Begun[] {
+  #begun(): readonly StartedRequest[] {
     return [...new Set([...this.#entering, ...this.#rows.all.map(({ work }) => work)])];
   }
 
@@ -138,10 +138,10 @@ export class TextGenerator {
   #takesMore(): boolean {
     const unread = (this.#entering.length + 1) * largest([1, ...this.#entering.map(unreadTokens)]);
     const together = this.#rows.several && !this.#carries && this.#entering.every(isShort);
-    return this.#entering.length === 0 || (together && unread <= mostTogether);
+    return this.#entering.length === 0 || (together && unread <= maxJointTokens);
   }
 
-  async #begin(work: Work): Promise<void> {
+  async #begin(work: QueuedRequest): Promise<void> {
     const { conversation, maxTokens, prompt, system } = work.request;
     const limit = longSequences(this.#config.layers);
     const long = limit !== undefined && prompt.length + maxTokens > limit;
@@ -156,7 +156,7 @@ export class TextGenerator {
   }
 
   /** Reads the next part of a prompt; after the last part, starts its candidates. */
-  async #prefill(work: Begun): Promise<void> {
+  async #prefill(work: StartedRequest): Promise<void> {
     const { held, hooks, request } = work;
     const { adapter, prompt: ids, maxTokens } = request;
     const prompt = held.cache;
@@ -188,13 +188,13 @@ export class TextGenerator {
   }
 
   /** Reads the rest of several prompts in one pass; shorter ones are padded. */
-  async #prefillTogether(works: readonly Begun[]): Promise<void> {
+  async #prefillTogether(works: readonly StartedRequest[]): Promise<void> {
     this.#scratch ??= this.#session.newCache();
     const own = this.#scratch;
     try {
       own.reset(0);
       own.join!(await Promise.all(works.map(({ held }) => held.cache.entries(0))), 1);
-      const [{ request }] = works as [Begun, ...Begun[]];
+      const [{ request }] = works as [StartedRequest, ...StartedRequest[]];
       const position = [...own.lengths];
       const unread = works.map(unreadTokens);
       const longest = largest(unread);
@@ -225,12 +225,12 @@ export class TextGenerator {
     }
   }
 
-  #leave(work: Begun): void {
+  #leave(work: StartedRequest): void {
     this.#entering = this.#entering.filter((one) => one !== work);
   }
 
   /** @param logits after the last token of the prompt */
-  async #join(work: Begun, logits: Float32Array): Promise<void> {
+  async #join(work: StartedRequest, logits: Float32Array): Promise<void> {
     const { candidates, held, request } = work;
     work.read = held.tokens;
     append(
@@ -267,13 +267,13 @@ export class TextGenerator {
   }
 }
 
-const unreadTokens = ({ held, request }: Begun): number => request.prompt.length - held.cache.length;
+const unreadTokens = ({ held, request }: StartedRequest): number => request.prompt.length - held.cache.length;
 
 /** Whether a request's prompt may be read together with others and its unread part is short. */
-const isShort = (work: Begun): boolean =>
+const isShort = (work: StartedRequest): boolean =>
   work.request.readTogether === true && unreadTokens(work) <= shortPrompt;
 
-function resolveFinished(works: readonly Begun[]): void {
+function resolveFinished(works: readonly StartedRequest[]): void {
   for (const { candidates, request, cachedTokens, resolve } of new Set(works))
     if (candidates.every((candidate) => candidate.finished))
       resolve({

@@ -30,7 +30,7 @@ interface PromptLimits {
 }
 
 /** Maximum number of cached prompts; with concurrent requests, two per request if that is more. */
-const mostPrompts = 4;
+const maxPrompts = 4;
 
 /**
  * Caches the last prompt of each kind. With concurrent requests, it caches several per kind, because each request
@@ -59,13 +59,13 @@ export class PromptCaches {
     const found = alike
       .map((held) => ({ held, common: commonPrefix(held.tokens, prompt) }))
       .reduceRight((best, one) => (one.common > best.common ? one : best), { held: alike.at(-1), common: 0 });
-    const whole = found.common - (found.common % step);
+    const reusable = found.common - (found.common % step);
     const held =
       found.held === undefined ||
       (several &&
         (isUnread(found.held) || found.common < Math.min(found.held.asked, found.held.tokens.length)))
-        ? await this.#copy(kind, found.held, whole)
-        : this.#cut(found.held, found.held.kind.long === kind.long ? whole : 0);
+        ? await this.#copy(kind, found.held, reusable)
+        : this.#cut(found.held, found.held.kind.long === kind.long ? reusable : 0);
     held.kind = kind;
     held.asked = prompt.length;
     this.#prompts = [...this.#prompts.filter((one) => one !== held), held];
@@ -97,7 +97,7 @@ export class PromptCaches {
   }
 
   #free(): TokenCache {
-    const isFull = this.#prompts.length >= Math.max(mostPrompts, 2 * this.#limits.requests);
+    const isFull = this.#prompts.length >= Math.max(maxPrompts, 2 * this.#limits.requests);
     const cache = isFull ? this.#drop().cache : this.#newCache();
     cache.reset(1);
     return cache;

@@ -20,7 +20,7 @@ export interface GenerateJob extends Pick<GenerateOptions, 'seeds' | 'grammar' |
   readonly conversation?: string;
 }
 
-export interface GeneratedAnswer {
+export interface GeneratedReply {
   readonly text: string;
   /** Tokens of the answer, including the end token if there is one. */
   readonly ids: readonly number[];
@@ -32,7 +32,7 @@ export interface GeneratedAnswer {
 }
 
 export interface Generation {
-  readonly answers: readonly GeneratedAnswer[];
+  readonly answers: readonly GeneratedReply[];
   readonly promptTokens: number;
   /** Number of prompt tokens whose keys and values were cached by an earlier call. */
   readonly cachedTokens: number;
@@ -54,12 +54,12 @@ export type FailureReport =
   | { readonly kind: 'bad-request' | 'too-long' | 'server'; readonly message: string }
   | { readonly kind: 'aborted' };
 
-export type ToProcess =
+export type ParentMessage =
   | { readonly kind: 'load'; readonly settings: LoadSettings }
   | { readonly kind: 'generate'; readonly id: number; readonly job: GenerateJob }
   | { readonly kind: 'abort'; readonly id: number };
 
-export type FromProcess =
+export type ProcessMessage =
   | { readonly kind: 'loaded'; readonly report: LoadReport }
   | { readonly kind: 'load-failed'; readonly failure: FailureReport }
   | { readonly kind: 'read'; readonly id: number; readonly read: number; readonly of: number }

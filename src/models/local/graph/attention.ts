@@ -1,5 +1,5 @@
 import type { Value } from './graph.js';
-import { capped, type DecoderBuild, normalized, projectionWidths, scaledBy } from './parameters.js';
+import { applyCap, applyNorm, type DecoderBuild, projectionWidths, scaleBy } from './parameters.js';
 import { type Rotation, rotate, scaleInFactors, type TokenPlaces } from './rotation.js';
 
 /** Keys and values of one layer that were computed earlier. */
@@ -109,7 +109,7 @@ interface AttentionContext {
 }
 
 /** The cached segments that queries attend to in addition to the new tokens, and the bias that masks both. */
-interface Seen {
+interface Visible {
   readonly shapes: Shapes;
   readonly bias: Value;
   readonly segments: readonly CachedSegment[];
@@ -142,7 +142,7 @@ export function attention(
 }
 
 /** Attention of each row to the segments and to its own new tokens. */
-export function mixed(build: DecoderBuild, seen: Seen, { query, key, value }: Projected): Mixed {
+export function mixSegments(build: DecoderBuild, seen: Visible, { query, key, value }: Projected): Mixed {
   const { g, config } = build;
   const { shapes } = seen;
   // [B, S, kvHeads, ·, headDim] → [kvHeads, B, ·, S, headDim]
@@ -178,39 +178,34 @@ function projections(build: DecoderBuild, module: string, x: Value, context: Att
   const { bias, modules, qkNorm, queryGate } = config;
   const { shapes, rotation } = context;
   const paths = modules.attention.map((name) => `${module}.${name}`);
-  const whole =
+  const fused =
     paths.length === 1 ? parameters.linear(paths[0]!, x, bias.qkv) : parameters.stacked?.(paths, x, bias.qkv);
-  if (whole !== undefined && rotation !== undefined && !qkNorm && !queryGate)
-    return turnedTogether(build, whole, rotation, context);
-  const parts = whole && g.split('Split', [whole, g.integers(projectionWidths(config))], 3, { axis: -1 });
+  if (fused !== undefined && rotation !== undefined && !qkNorm && !queryGate)
+    return rotateTogether(build, fused, rotation, context);
+  const parts = fused && g.split('Split', [fused, g.integers(projectionWidths(config))], 3, { axis: -1 });
   const product = (index: number) => parts?.[index] ?? parameters.linear(paths[index]!, x, bias.qkv);
   const shaped = (part: Value, shape: Value, norm?: string) => {
     const normed = (value: Value) =>
-      norm === undefined || !qkNorm ? value : normalized(build, value, `${module}.${norm}`);
+      norm === undefined || !qkNorm ? value : applyNorm(build, value, `${module}.${norm}`);
     return normed(g.op('Reshape', [part, shape]));
   };
   const turned = (value: Value) => (rotation === undefined ? value : rotate(build, value, rotation));
   const [asking, gate] = queryGate ? withGate(build, product(0)) : [product(0)];
   const query = turned(shaped(asking!, shapes.queries, modules.queryNorm));
   return {
-    query: scaledQueries(build, query, config.scoreScale, context),
+    query: scaleQueries(build, query, config.scoreScale, context),
     key: turned(shaped(product(1), shapes.keys, modules.keyNorm)),
     value: shaped(product(2), shapes.keys),
     gate,
   };
 }
 
-function scaledQueries(
-  build: DecoderBuild,
-  query: Value,
-  scale: number,
-  { growth }: AttentionContext,
-): Value {
-  return scaledBy(build, growth === undefined ? query : build.g.op('Mul', [query, growth]), scale);
+function scaleQueries(build: DecoderBuild, query: Value, scale: number, { growth }: AttentionContext): Value {
+  return scaleBy(build, growth === undefined ? query : build.g.op('Mul', [query, growth]), scale);
 }
 
 /** Rotates all heads of a token at once; the result is bitwise identical to rotating each head separately. */
-function turnedTogether(
+function rotateTogether(
   build: DecoderBuild,
   product: Value,
   rotation: Rotation,
@@ -225,7 +220,7 @@ function turnedTogether(
   const [query, key, value] = g.split('Split', [turned, sizes], 3, { axis: 2 });
   const grouped = g.op('Reshape', [query!, shapes.queries]);
   return {
-    query: scaledQueries(build, grouped, scoreScale / scaleInFactors(config), context),
+    query: scaleQueries(build, grouped, scoreScale / scaleInFactors(config), context),
     key: key!,
     value: value!,
   };
@@ -242,7 +237,7 @@ function withGate({ g, config: { heads, headDim } }: DecoderBuild, product: Valu
 /** Softmax attention of the queries over the cached segments and the new tokens: [kvHeads, B, g·S, headDim]. */
 function attend(
   build: DecoderBuild,
-  { bias, segments, shapes }: Seen,
+  { bias, segments, shapes }: Visible,
   queries: Value,
   keys: Value,
   values: Value,
@@ -261,7 +256,7 @@ function attend(
   });
   scores.push(multiply(queries, transposed(keys)));
   const joined = scores.length === 1 ? scores[0]! : g.op('Concat', scores, { axis: -1 });
-  const weights = g.op('Softmax', [g.op('Add', [capped(build, joined, scoreCap), bias])], { axis: -1 });
+  const weights = g.op('Softmax', [g.op('Add', [applyCap(build, joined, scoreCap), bias])], { axis: -1 });
   if (segments.length === 0) return multiply(weights, values);
   const lengths = join(...segments.map(({ length }) => length), shapes.tokens);
   const parts = g.split('Split', [weights, lengths], segments.length + 1, { axis: -1 });

@@ -1,5 +1,5 @@
 /** Attention for training: tokens are packed into one row and split into blocks, first prompts, then answers. */
-import { emitBias, emitShapes, type Mixed, mixed, type Projected } from './attention.js';
+import { emitBias, emitShapes, type Mixed, mixSegments, type Projected } from './attention.js';
 import type { Value } from './graph.js';
 import type { DecoderBuild } from './parameters.js';
 
@@ -60,13 +60,13 @@ export function emitBlocks(
       answers: emitBias(build, window, places.answers),
     };
     const mix = (projected: Projected): Mixed => {
-      const before = mixed(
+      const before = mixSegments(
         build,
         { shapes: ofPrompts, bias: biases.prompts, segments: [] },
         inBlock(projected, prompts, ofPrompts),
       );
       const segment = { keys: before.keys, values: before.values, shared: true, length };
-      const after = mixed(
+      const after = mixSegments(
         build,
         { shapes: ofAnswers, bias: biases.answers, segments: [segment] },
         inBlock(projected, answers, ofAnswers),

@@ -21,13 +21,13 @@ import {
   type CachedSegment,
   emitBias,
   emitShapes,
-  mixed,
+  mixSegments,
   type Places,
   type Projected,
 } from './attention.js';
 import { type Blocks, emitBlocks } from './blocks.js';
 import { type BuiltGraph, GraphBuilder, type Value } from './graph.js';
-import { capped, type DecoderBuild, normalized, type ParameterSource, scaledBy } from './parameters.js';
+import { applyCap, applyNorm, type DecoderBuild, type ParameterSource, scaleBy } from './parameters.js';
 import { recurrent } from './recurrence.js';
 import { emitRotation, type Rotation } from './rotation.js';
 
@@ -65,7 +65,7 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
   const blocks = inputs.blocks && emitBlocks(build, inputs.blocks);
   const rotations = new Map<string, Rotation>();
   const biases = new Map<number | undefined, Value>();
-  let hidden = embedded(build, inputs, shapes.flat);
+  let hidden = embedTokens(build, inputs, shapes.flat);
   const growth = emitQueryGrowth(build, inputs.positions);
   const keys: Value[] = [];
   const values: Value[] = [];
@@ -74,7 +74,7 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
   const ofRows = (window: number | undefined, segments: readonly CachedSegment[]) => {
     const bias = biases.get(window) ?? emitBias(build, window, inputs);
     biases.set(window, bias);
-    return (projected: Projected) => mixed(build, { shapes, bias, segments }, projected);
+    return (projected: Projected) => mixSegments(build, { shapes, bias, segments }, projected);
   };
   const attended = (layer: LayerConfig, module: string, x: () => Value) => {
     const rope = JSON.stringify(layer.rope);
@@ -94,8 +94,8 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
   config.layers.forEach((layer, index) => {
     const module = `${prefix}.${index}`;
     const normed = (value: Value, norm: string | undefined) =>
-      norm === undefined ? value : normalized(build, value, `${module}.${norm}`);
-    const added = (part: Value) => g.op('Add', [hidden, scaledBy(build, part, config.residualFactor)]);
+      norm === undefined ? value : applyNorm(build, value, `${module}.${norm}`);
+    const added = (part: Value) => g.op('Add', [hidden, scaleBy(build, part, config.residualFactor)]);
     const x = () => normed(hidden, norms.beforeAttention);
     const mixed =
       layer.recurrence === undefined ? attended(layer, module, x) : carried(layer.recurrence, module, x());
@@ -109,10 +109,10 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
 }
 
 /** Token embeddings [N, H], plus position embeddings if the model learns them. */
-function embedded(build: DecoderBuild, { ids, positions }: DecoderInputs, flat: Value): Value {
+function embedTokens(build: DecoderBuild, { ids, positions }: DecoderInputs, flat: Value): Value {
   const { g, config, parameters } = build;
   const { embedding, positions: ofPositions } = config.modules;
-  const tokens = scaledBy(build, parameters.embed(embedding, ids), config.embeddingFactor);
+  const tokens = scaleBy(build, parameters.embed(embedding, ids), config.embeddingFactor);
   const all =
     ofPositions === undefined ? tokens : g.op('Add', [tokens, parameters.embed(ofPositions, positions)]);
   return g.op('Reshape', [all, flat]);
@@ -133,14 +133,14 @@ function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefin
 /** Input of the head: the selected rows of the hidden state after the final norm, [R, H]. */
 export function headInput(build: DecoderBuild, hidden: Value, rows: Value): Value {
   const chosen = build.g.op('Gather', [hidden, rows], { axis: 0 });
-  return normalized(build, chosen, build.config.modules.finalNorm);
+  return applyNorm(build, chosen, build.config.modules.finalNorm);
 }
 
 /** Logits [R, V] of normalised rows [R, H]. */
 export function headLogits(build: DecoderBuild, normed: Value): Value {
   const { modules, tied, logitFactor, logitCap } = build.config;
   const logits = build.parameters.linear(tied ? modules.embedding : modules.head, normed, false);
-  return capped(build, scaledBy(build, logits, logitFactor), logitCap);
+  return applyCap(build, scaleBy(build, logits, logitFactor), logitCap);
 }
 
 /** down(act(gate(x)) · up(x)) (Shazeer 2020), or down(act(up(x))) without a gate. */
@@ -148,25 +148,25 @@ function feedForward(build: DecoderBuild, layer: string, x: Value): Value {
   const { g, config, parameters } = build;
   const { feedForward: names, down } = config.modules;
   const paths = names.map((name) => `${layer}.${name}`);
-  const whole = parameters.stacked?.(paths, x, config.bias.mlp);
+  const fused = parameters.stacked?.(paths, x, config.bias.mlp);
   const products =
-    whole === undefined ? paths.map((module) => parameters.linear(module, x, config.bias.mlp)) : [whole];
+    fused === undefined ? paths.map((module) => parameters.linear(module, x, config.bias.mlp)) : [fused];
   const [gate, up] =
     config.gated && products.length === 1
       ? (g.split('Split', [products[0]!], 2, { axis: -1 }) as [Value, Value])
       : products;
-  const active = activated(build, gate!);
+  const active = activate(build, gate!);
   const inner = up === undefined ? active : g.op('Mul', [active, up]);
   return parameters.linear(`${layer}.${down}`, inner, config.bias.mlp);
 }
 
 /** x·σ(x), or the tanh approximation of x·Φ(x) (Hendrycks & Gimpel 2016), using (1 + tanh u) / 2 = σ(2u). */
-function activated(build: DecoderBuild, x: Value): Value {
+function activate(build: DecoderBuild, x: Value): Value {
   const { g, config } = build;
   if (config.activation === 'silu') return g.op('Mul', [x, g.op('Sigmoid', [x])]);
   const cube = g.op('Mul', [x, g.op('Mul', [x, x])]);
-  const inner = g.op('Add', [x, scaledBy(build, cube, 0.044715)]);
-  return g.op('Mul', [x, g.op('Sigmoid', [scaledBy(build, inner, 2 * Math.sqrt(2 / Math.PI))])]);
+  const inner = g.op('Add', [x, scaleBy(build, cube, 0.044715)]);
+  return g.op('Mul', [x, g.op('Sigmoid', [scaleBy(build, inner, 2 * Math.sqrt(2 / Math.PI))])]);
 }
 
 /** Outputs the new keys, then the new values: without shaders, as one tensor, because each output costs time. */

@@ -6,7 +6,7 @@
 import { type OnnxGraph, type OnnxInitializer, type OnnxNode, writeOnnxModel } from './onnx-writer.js';
 
 /** No value in our models has more dimensions. */
-const mostDimensions = 8;
+const maxDimensions = 8;
 
 /**
  * Writes the model without the shapes of its inputs and outputs. Each constant target shape of a reshape passes through
@@ -33,7 +33,7 @@ export function modelWithoutShapes(graph: OnnxGraph, input: string): Uint8Array 
   const initializers = [
     ...graph.initializers,
     integer('hidden.start', 0),
-    integer('hidden.most', mostDimensions),
+    integer('hidden.most', maxDimensions),
   ];
   return writeOnnxModel({ ...graph, initializers, nodes: [...end, ...slices.values(), ...nodes] }, false);
 }

@@ -9,7 +9,7 @@ import {
   isPacked,
   type PackedMatrix,
   type PackedWeights,
-  roundedWeights,
+  roundWeights,
   storedBlocks,
 } from './packed-weights.js';
 import { decoderTensors, type ParameterSource, requireTensor } from './parameters.js';
@@ -38,7 +38,7 @@ export function packedWeights(
       alternatives: ['none', 'float32'],
       hint: 'remove this setting; the weights are then used as they are',
     });
-  return roundedWeights(model, multipliedMatrices(config, weights), quantization);
+  return roundWeights(model, multipliedMatrices(config, weights), quantization);
 }
 
 /** The matrices used in products; excludes embeddings, except a token embedding that is also the output layer. */
@@ -104,7 +104,7 @@ export function packedParameters(
       const product = multiplied(x, matrix);
       return bias ? g.op('Add', [product, exact.vector(`${module}.bias`)]) : product;
     },
-    ...(rounded === undefined && { embed: (module, ids) => embedded(g, matrices, exact, module, ids) }),
+    ...(rounded === undefined && { embed: (module, ids) => embedRows(g, matrices, exact, module, ids) }),
   };
 }
 
@@ -150,15 +150,15 @@ export function unpackedParameters(
     linear(module, x, bias): Value {
       const matrix = matrices.get(`${module}.weight`);
       if (matrix === undefined) return exact.linear(module, x, bias);
-      const weight = unpacked(g, matrix, (tensor) => g.stored(tensor), [matrix.rows]);
+      const weight = unpack(g, matrix, (tensor) => g.stored(tensor), [matrix.rows]);
       return g.op('Gemm', bias ? [x, weight, exact.vector(`${module}.bias`)] : [x, weight], { transB: 1 });
     },
-    embed: (module, ids) => embedded(g, matrices, exact, module, ids),
+    embed: (module, ids) => embedRows(g, matrices, exact, module, ids),
   };
 }
 
 /** Gathers rows of a packed embedding and unpacks only those. A tied output layer uses the same codes. */
-function embedded(
+function embedRows(
   g: GraphBuilder,
   matrices: PackedWeights['matrices'],
   exact: ParameterSource,
@@ -169,12 +169,12 @@ function embedded(
   if (matrix === undefined) return exact.embed(module, ids);
   const shape = g.op('Shape', [ids]);
   const flat = g.op('Reshape', [ids, g.integers([-1])]);
-  const rows = unpacked(g, matrix, (tensor) => g.op('Gather', [g.stored(tensor), flat], { axis: 0 }), [-1]);
+  const rows = unpack(g, matrix, (tensor) => g.op('Gather', [g.stored(tensor), flat], { axis: 0 }), [-1]);
   return g.op('Reshape', [rows, g.op('Concat', [shape, g.integers([matrix.columns])], { axis: 0 })]);
 }
 
 /** Emits scale·(code − middle) + offset: [rows, columns] in float32. */
-function unpacked(
+function unpack(
   g: GraphBuilder,
   { bits, block, columns, codes, scales, offsets }: PackedMatrix,
   part: (tensor: StoredTensor) => Value,

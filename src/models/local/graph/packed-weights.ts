@@ -1,7 +1,7 @@
 /** Matrices as 4- or 8-bit codes in the runtime's layout, rounded or converted from GGUF blocks, and cached on disk. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
-import { quantizeRows, type RoundedTo, roundings, toFloat32 } from '../weights/quantization.js';
+import { quantizeRows, toFloat32, type WeightFormat, weightFormats } from '../weights/quantization.js';
 import { emptyBlock, readRows, rowOrder } from '../weights/rows.js';
 import {
   readSafetensors,
@@ -31,16 +31,16 @@ export interface PackedWeights {
   /** Packed matrices by the name of the tensor that each replaces. */
   readonly matrices: ReadonlyMap<string, PackedMatrix>;
   /** The type to which the weights were rounded; undefined for a file's own blocks. */
-  readonly rounded: RoundedTo | undefined;
+  readonly rounded: WeightFormat | undefined;
 }
 
 /** Rounds matrices to codes, which are cached on disk. @throws UserError if they can't be written */
-export function roundedWeights(
+export function roundWeights(
   model: string,
   matrices: readonly StoredTensor[],
-  rounded: RoundedTo,
+  rounded: WeightFormat,
 ): PackedWeights {
-  const { bits, block } = roundings[rounded];
+  const { bits, block } = weightFormats[rounded];
   const packing = { bits, block, offset: false } as const;
   return { ...packed(model, `int${bits}-block${block}`, matrices, () => packing), rounded };
 }

@@ -165,7 +165,7 @@ export interface DecoderBuild {
 }
 
 /** x / √(mean(x²) + ε) · (offset + scale) over the last axis (Zhang & Sennrich 2019), or LayerNorm (Ba et al. 2016). */
-export function normalized(
+export function applyNorm(
   build: DecoderBuild,
   x: Value,
   module: string,
@@ -184,13 +184,13 @@ export function normalized(
 }
 
 /** cap·tanh(x / cap), or x if there is no cap (Gemma 2, arXiv 2408.00118). */
-export function capped(build: DecoderBuild, x: Value, cap: number | undefined): Value {
+export function applyCap(build: DecoderBuild, x: Value, cap: number | undefined): Value {
   if (cap === undefined) return x;
-  const bounded = build.g.op('Tanh', [scaledBy(build, x, 1 / cap)]);
-  return scaledBy(build, bounded, cap);
+  const bounded = build.g.op('Tanh', [scaleBy(build, x, 1 / cap)]);
+  return scaleBy(build, bounded, cap);
 }
 
-export function scaledBy(build: DecoderBuild, x: Value, factor: number): Value {
+export function scaleBy(build: DecoderBuild, x: Value, factor: number): Value {
   return factor === 1 ? x : build.g.op('Mul', [x, constant(build, factor)]);
 }
 

@@ -5,7 +5,7 @@
 import type { Recurrence } from '../weights/decoder-config.js';
 import type { Shapes } from './attention.js';
 import type { Value } from './graph.js';
-import { type DecoderBuild, normalized } from './parameters.js';
+import { applyNorm, type DecoderBuild } from './parameters.js';
 
 interface Mixed {
   /** [N, H] */
@@ -69,7 +69,7 @@ export function recurrent(
   const heads = g.op('Reshape', [mixed, g.integers([-1, valueHeads, valueDim])]);
   const gate = g.op('Reshape', [projected('in_proj_z'), g.integers([-1, valueHeads, valueDim])]);
   const open = g.op('Mul', [gate, g.op('Sigmoid', [gate])]);
-  const gated = g.op('Mul', [normalized(build, heads, `${module}.norm`, 0), open]);
+  const gated = g.op('Mul', [applyNorm(build, heads, `${module}.norm`, 0), open]);
   const flat = g.op('Reshape', [gated, g.integers([-1, values])]);
   return { output: parameters.linear(`${module}.out_proj`, flat, false), states: [convolutionState, state] };
 }

@@ -1,16 +1,16 @@
 import { messageOf, UserError } from '../../../base/errors.js';
 import { type Engine, loadEngine, RequestError } from '../generation/engine.js';
 import { AbortedError } from '../generation/generation.js';
-import type { FailureReport, FromProcess, ToProcess } from '../generation/protocol.js';
+import type { FailureReport, ParentMessage, ProcessMessage } from '../generation/protocol.js';
 
 // Runs a model in its own process, so that the experiment survives if the model crashes or is killed.
 
 let engine: Promise<Engine> | undefined;
-type Job = ToProcess & { readonly kind: 'generate' };
+type Job = ParentMessage & { readonly kind: 'generate' };
 /** Jobs that are waiting or running, and whether they have been aborted. */
 const jobs = new Map<number, { aborted: boolean }>();
 
-process.on('message', (message: ToProcess) => {
+process.on('message', (message: ParentMessage) => {
   switch (message.kind) {
     case 'load':
       engine = loadEngine(message.settings);
@@ -52,7 +52,7 @@ function failureOf(error: unknown): FailureReport {
   return { kind: error instanceof RequestError ? error.kind : 'server', message: messageOf(error) };
 }
 
-function send(message: FromProcess): void {
+function send(message: ProcessMessage): void {
   // If the parent is gone, nobody needs the message.
   if (process.connected) process.send?.(message);
 }

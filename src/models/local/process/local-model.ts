@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { type Completion, chosenSampling, type LanguageModel, lowestLimit } from '../../language-model.js';
+import { type Completion, type LanguageModel, lowestLimit, resolveSampling } from '../../language-model.js';
 import { replyFaults } from '../../reply-faults.js';
 import { requireRuntime } from '../engine/find-devices.js';
 import { checkModel, summarizeWeights } from '../engine/inspect.js';
@@ -99,7 +99,7 @@ function languageModel(
           messages,
           seeds,
           maxTokens: lowestLimit(config.maxTokens, options.maxTokens)!,
-          sampling: chosenSampling(config, options.sampling),
+          sampling: resolveSampling(config, options.sampling),
           ...(config.format !== 'text' && grammar && { grammar }),
           ...(choices && { choices }),
         },

@@ -6,12 +6,12 @@ import { startProcess } from '../../../base/files/thread.js';
 import { ModelError, type OnRead } from '../../language-model.js';
 import type {
   FailureReport,
-  FromProcess,
   GenerateJob,
   JobResult,
   LoadReport,
   LoadSettings,
-  ToProcess,
+  ParentMessage,
+  ProcessMessage,
 } from '../generation/protocol.js';
 
 interface Pending {
@@ -108,7 +108,7 @@ export class ModelProcess {
           job.reject(errorOf(this.#id, failure, performance.now() - job.started));
         jobs.clear();
       };
-      child.on('message', (message: FromProcess) => {
+      child.on('message', (message: ProcessMessage) => {
         if (message.kind === 'loaded') resolve(message.report);
         else if (message.kind === 'load-failed') {
           failed(message.failure);
@@ -127,7 +127,7 @@ export class ModelProcess {
     return this.#running;
   }
 
-  #receive(jobs: ReadonlyMap<number, Pending>, message: Extract<FromProcess, { id: number }>): void {
+  #receive(jobs: ReadonlyMap<number, Pending>, message: Extract<ProcessMessage, { id: number }>): void {
     const job = jobs.get(message.id);
     if (job === undefined) return;
     if (message.kind === 'read') job.onRead?.(message.read, message.of);
@@ -154,7 +154,7 @@ function tail(stderr: string): string {
   return line === '' ? '' : `: ${line}`;
 }
 
-function send(child: ChildProcess, message: ToProcess): void {
+function send(child: ChildProcess, message: ParentMessage): void {
   // A child that has just ended doesn't accept messages; its `exit` event rejects the pending jobs.
   if (child.connected) child.send(message, () => {});
 }

@@ -11,7 +11,7 @@ import { attentionLayers, type DecoderConfig } from '../weights/decoder-config.j
 import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
 import { openWeights } from '../weights/gguf-tensors.js';
-import { type Quantization, type RoundedTo, roundings } from '../weights/quantization.js';
+import { type Quantization, type WeightFormat, weightFormats } from '../weights/quantization.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 
 export interface ModelSummary extends ModelReport {
@@ -71,7 +71,7 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
     }
   }
   const ofBits = (bits: number) => Math.round((matrices * bits) / 8 + vectors * 4);
-  const rounded = (name: RoundedTo) => ofBits(packedBits({ ...roundings[name], offset: false }));
+  const rounded = (name: WeightFormat) => ofBits(packedBits({ ...weightFormats[name], offset: false }));
   return {
     weights: isQuantized
       ? { none: Math.round(asStored + vectors * 4), float32: ofBits(32) }

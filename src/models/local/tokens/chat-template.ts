@@ -78,7 +78,7 @@ export function openChatTemplate(
       const all = new Map([...fixed, ['messages', toValue(messages)], ...own]);
       try {
         // Searching a long text repeatedly takes few steps but a long time, so limit the time too.
-        return withinTime(mostSeconds, () => renderNode(template, all));
+        return withinTime(maxSeconds, () => renderNode(template, all));
       } catch (error) {
         if (error instanceof UnsupportedError) throw rejected(error, file);
         throw new UserError({
@@ -128,7 +128,7 @@ const provided = new Map<string, Value>([
   ['strftime_now', new Callable(({ positional: [format] }) => fixedDate(textOf(format)))],
 ]);
 
-const mostSeconds = 20;
+const maxSeconds = 20;
 
 /** Formats a fixed date (the default of Llama's templates), so that prompts don't change from day to day. */
 function fixedDate(format: string): string {
@@ -149,7 +149,7 @@ function fixedDate(format: string): string {
 }
 
 /** Maximum size of a template in bytes, or in characters if it is part of a GGUF file. */
-const largestTemplate = 2 ** 20;
+const maxTemplate = 2 ** 20;
 
 /** The source of a model's chat template; the directory's chat_template.jinja takes precedence. */
 export function templateSource(directory: string, config: TokenizerConfig): { source: string; file: string } {
@@ -158,10 +158,10 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
     ? inConfig.find(({ name }) => name === 'default')?.template
     : (inConfig ?? undefined);
   if (isGguf(directory)) {
-    if (named !== undefined && named.length <= largestTemplate) return { source: named, file: directory };
+    if (named !== undefined && named.length <= maxTemplate) return { source: named, file: directory };
   } else {
     const own = path.join(directory, 'chat_template.jinja');
-    if (existsSync(own)) return { source: readRegularFile(own, largestTemplate).toString('utf8'), file: own };
+    if (existsSync(own)) return { source: readRegularFile(own, maxTemplate).toString('utf8'), file: own };
     if (named !== undefined) return { source: named, file: path.join(directory, 'tokenizer_config.json') };
     // Some older models keep the template in a separate JSON file.
     const old = path.join(directory, 'chat_template.json');

@@ -5,11 +5,11 @@
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { isMapping } from '../../../base/settings/schema.js';
-import { largestTokenId } from '../weights/generation-config.js';
+import { maxTokenId } from '../weights/generation-config.js';
 
 export const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
-const tokenId = z.int().min(0).max(largestTokenId);
+const tokenId = z.int().min(0).max(maxTokenId);
 
 export const tokenizerSchema = z.looseObject({
   model: z.looseObject({ type: z.string().nullish() }),

@@ -6,7 +6,7 @@ import { checkedValue, readJson } from '../../../base/files/files.js';
 import { isMapping } from '../../../base/settings/schema.js';
 import { TimeLimitError, withinTime } from '../../../base/time-limit.js';
 import type { ChatMessage } from '../../language-model.js';
-import { largestTokenId } from '../weights/generation-config.js';
+import { maxTokenId } from '../weights/generation-config.js';
 import { isGguf, openGguf } from '../weights/gguf.js';
 import {
   type ChatTemplate,
@@ -118,7 +118,7 @@ function openEncoder(directory: string, template?: ChatTemplate) {
   const tokenizer = markedTokenizer(json, control, file);
   const strip = stripper(json, control);
   const encode = (text: string) =>
-    text === '' ? [] : bounded(file, () => tokenizer.encode(strip(text), { add_special_tokens: false }).ids);
+    text === '' ? [] : runTimed(file, () => tokenizer.encode(strip(text), { add_special_tokens: false }).ids);
   return { file, json, special, control, tokenizer, encode };
 }
 
@@ -154,7 +154,7 @@ function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: stri
   const settings = supportedSettings(json, file);
   const added = settings.added_tokens.map((token) => ({ ...token, content: control.spelled(token.content) }));
   try {
-    return bounded(file, () => new Tokenizer({ ...settings, added_tokens: added }, {}));
+    return runTimed(file, () => new Tokenizer({ ...settings, added_tokens: added }, {}));
   } catch (error) {
     if (error instanceof UserError) throw error;
     throw new UserError({ file, message: `the tokenizer can't be read: ${messageOf(error)}` });
@@ -162,12 +162,12 @@ function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: stri
 }
 
 /** Time limit for a tokenizer, far longer than any prompt needs. */
-const mostSeconds = 20;
+const maxSeconds = 20;
 
 /** Limits the time that a model's patterns may take, because they may backtrack almost endlessly. @throws UserError */
-function bounded<T>(file: string, work: () => T): T {
+function runTimed<T>(file: string, work: () => T): T {
   try {
-    return withinTime(mostSeconds, work);
+    return withinTime(maxSeconds, work);
   } catch (error) {
     if (!(error instanceof TimeLimitError)) throw error;
     throw new UserError({
@@ -188,9 +188,9 @@ function spelledTokens(tokenizer: Tokenizer, json: TokenizerJson): (string | und
 /** Checks token ids, because the library's tables are as long as the largest id. A schema would be too slow here. */
 function refuseStrangeIds({ vocab }: TokenizerJson['model'], file: string): void {
   const ids: readonly unknown[] = isMapping(vocab) ? Object.values(vocab) : [vocab];
-  const value = ids.find((id) => !(Number.isInteger(id) && Number(id) >= 0 && Number(id) <= largestTokenId));
+  const value = ids.find((id) => !(Number.isInteger(id) && Number(id) >= 0 && Number(id) <= maxTokenId));
   if (value === undefined) return;
-  const message = `is not a token id: must be a whole number from 0 to ${largestTokenId}`;
+  const message = `is not a token id: must be a whole number from 0 to ${maxTokenId}`;
   throw new UserError({ file, field: 'model.vocab', value, message });
 }
 

@@ -2,13 +2,13 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { checkedValue, readJson } from '../../../base/files/files.js';
-import { chosenSampling, plainSampling, type Sampling, type SamplingChoice } from '../../language-model.js';
+import { plainSampling, resolveSampling, type Sampling, type SamplingChoice } from '../../language-model.js';
 import { type GgufFile, isGguf, openGguf } from './gguf.js';
 
 /** Over ten times the size of the largest vocabularies; limited because tables are as long as the largest id. */
-export const largestTokenId = 4_194_303;
+export const maxTokenId = 4_194_303;
 
-const tokenId = z.int().max(largestTokenId);
+const tokenId = z.int().max(maxTokenId);
 /** A token id or a list of them; both occur in configs. */
 export const tokenIdsSchema = z.union([tokenId, z.array(tokenId)]).nullish();
 
@@ -43,7 +43,7 @@ export function readGenerationDefaults(directory: string): GenerationDefaults {
 
 /** How a local model samples: each setting is the first in `chosen` that sets it, else `published`, else the plain one. */
 export const samplingOf = (published: GenerationDefaults, chosen: readonly SamplingChoice[] = []): Sampling =>
-  chosen.reduceRight(chosenSampling, chosenSampling(plainSampling, published)) as Sampling;
+  chosen.reduceRight(resolveSampling, resolveSampling(plainSampling, published)) as Sampling;
 
 export function tokenIds(ids: z.output<typeof tokenIdsSchema>): number[] {
   return ids == null ? [] : typeof ids === 'number' ? [ids] : ids;

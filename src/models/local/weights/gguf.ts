@@ -38,7 +38,7 @@ export function noModel(value: string): UserError {
   return new UserError({ field: 'model.path', value, message, alternatives: models, hint });
 }
 
-const most = { tensors: 100_000, pairs: 20_000, elements: 8_000_000, text: 1 << 26, head: 1 << 29 } as const;
+const max = { tensors: 100_000, pairs: 20_000, elements: 8_000_000, text: 1 << 26, head: 1 << 29 } as const;
 
 /** Headers of the files read most recently, kept because several parts of a program read the same file. */
 const opened = new Map<string, GgufFile>();
@@ -102,8 +102,8 @@ function readPrefix(reader: HeadReader, file: string): [tensors: number, pairs: 
   const version = reader.number(4);
   if (version !== 2 && version !== 3)
     throw broken(file, `its version is ${version}, but only 2 and 3 in little-endian order are supported`);
-  const tensors = reader.count('tensors', most.tensors, 24);
-  return [tensors, reader.count('metadata pairs', most.pairs, 13)];
+  const tensors = reader.count('tensors', max.tensors, 24);
+  return [tensors, reader.count('metadata pairs', max.pairs, 13)];
 }
 
 /** For each value type, by its number in the format: minimum size in bytes, and a reader. */
@@ -142,7 +142,7 @@ function readValue(reader: HeadReader, key: string): GgufValue {
   const type = reader.number(4);
   if (type !== arrayType) return typeOf(reader, key, type).read(reader);
   const { bytes, read } = typeOf(reader, key, reader.number(4));
-  const count = reader.count(`values of ${shown(key)}`, most.elements, bytes);
+  const count = reader.count(`values of ${shown(key)}`, max.elements, bytes);
   return Array.from({ length: count }, () => read(reader));
 }
 
@@ -246,10 +246,10 @@ class HeadReader {
 
   /** Reads the next bytes. @throws UserError if the file ends first, or the header is too long */
   bytes(length: number): Buffer {
-    if (this.position + length > Math.min(this.size, most.head))
+    if (this.position + length > Math.min(this.size, max.head))
       throw broken(
         this.file,
-        this.size < most.head ? 'it ends within its header' : 'its header is longer than 512 MiB',
+        this.size < max.head ? 'it ends within its header' : 'its header is longer than 512 MiB',
       );
     if (this.#next + length > this.#window.length) this.#refill(length);
     this.#next += length;
@@ -262,7 +262,7 @@ class HeadReader {
   }
 
   text(): string {
-    return this.bytes(this.count('bytes of text', most.text, 1)).toString('utf8');
+    return this.bytes(this.count('bytes of text', max.text, 1)).toString('utf8');
   }
 
   /** Reads the number of items that follow. Each takes at least `bytesOfEach` bytes of the rest of the file. */

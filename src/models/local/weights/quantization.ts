@@ -9,12 +9,12 @@ interface Rounding {
 }
 
 /** Longer blocks are multiplied faster, but are less accurate. */
-export const roundings = {
+export const weightFormats = {
   int8: { bits: 8, block: 32 },
   int4: { bits: 4, block: 32 },
   'int4-block128': { bits: 4, block: 128 },
 } as const satisfies Record<string, Rounding>;
-export type RoundedTo = keyof typeof roundings;
+export type WeightFormat = keyof typeof weightFormats;
 
 /** `none` keeps the weights as stored, even as blocks of codes; `float32` unpacks blocks. */
 export const quantizations = ['none', 'int8', 'int4', 'int4-block128', 'float32'] as const;
@@ -116,11 +116,11 @@ let floats: Float32Array | undefined;
 
 /** The value of an IEEE 754 binary16 number, given its 16 bits. */
 export function halfToFloat(half: number): number {
-  floats ??= Float32Array.from({ length: 1 << 16 }, (_, bits) => computedHalf(bits));
+  floats ??= Float32Array.from({ length: 1 << 16 }, (_, bits) => computeHalf(bits));
   return floats[half]!;
 }
 
-function computedHalf(half: number): number {
+function computeHalf(half: number): number {
   const sign = half & 0x8000 ? -1 : 1;
   const exponent = (half >> 10) & 0x1f;
   const fraction = half & 0x3ff;

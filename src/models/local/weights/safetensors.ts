@@ -70,11 +70,11 @@ export function readSafetensors(file: string): SafetensorsFile {
   }
 }
 
-const whole = z.int().min(0);
+const count = z.int().min(0);
 const entrySchema = z.looseObject({
   dtype: z.string(),
-  shape: z.array(whole),
-  data_offsets: z.tuple([whole, whole]),
+  shape: z.array(count),
+  data_offsets: z.tuple([count, count]),
 });
 const metadataSchema = z.record(z.string(), z.string());
 
@@ -204,10 +204,10 @@ export function sampledParts(bytes: number): readonly (readonly [start: number, 
 export function sameTensor(a: StoredTensor, b: StoredTensor): boolean {
   if (a.dtype !== b.dtype || a.shape.join() !== b.shape.join()) return false;
   const step = 1 << 22;
-  const whole = Array.from({ length: Math.ceil(a.length / step) }, (_, i) => {
+  const chunks = Array.from({ length: Math.ceil(a.length / step) }, (_, i) => {
     return [i * step, Math.min(step, a.length - i * step)] as const;
   });
-  return [...sampledParts(a.length), ...whole].every(([start, length]) =>
+  return [...sampledParts(a.length), ...chunks].every(([start, length]) =>
     readTensorBytes(a, start, length).equals(readTensorBytes(b, start, length)),
   );
 }

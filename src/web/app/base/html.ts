@@ -8,7 +8,7 @@ export interface InputEvent {
 }
 
 /** Creates a submit handler. `field` returns the trimmed value of a named field or of the pressed button. */
-export const submitted =
+export const submitHandler =
   (handle: (field: (name: string) => string) => void) =>
   (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
     event.preventDefault();

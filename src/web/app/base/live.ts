@@ -95,7 +95,7 @@ export async function request(address: string, body?: object): Promise<Response>
 }
 
 /** Minimum pause after a request for an answer, in milliseconds. After slow requests, the pause is longer. */
-const leastPause = 1500;
+const minPause = 1500;
 
 /**
  * Requests an answer from the server, and another one when an argument changes or `refresh` is called.
@@ -125,7 +125,7 @@ export function useAnswer<T>(address: string | undefined, basis?: string) {
         },
         (error: Error) => isCurrent() && setProblem(error.message),
       );
-      const pause = Math.max(leastPause, 4 * (performance.now() - began));
+      const pause = Math.max(minPause, 4 * (performance.now() - began));
       await new Promise((resolve) => setTimeout(resolve, pause));
       if (state.current !== now) return;
     }

@@ -1,6 +1,6 @@
 /** The axes of a chart: ranges, ticks and their labels. */
 import {
-  apart,
+  distinct,
   formatBytes,
   formatCompact,
   formatCost,
@@ -46,7 +46,7 @@ export function ticksOf(axis: Axis, [low, high]: Ends, size: number, room: numbe
   const count = Math.max(2, size / room);
   const isFine = axis.kind === 'whole' && (high - low) / count <= 1;
   const ticks = ticksWithin(low, high, isFine ? (high - low) / tickStep(1) : count);
-  const text = axis.kind === undefined ? apart(ticks, formatPlain) : (tick: number) => textOf(axis, tick);
+  const text = axis.kind === undefined ? distinct(ticks, formatPlain) : (tick: number) => textOf(axis, tick);
   return ticks.map((tick) => [tick, text(tick)] as const);
 }
 

@@ -7,11 +7,11 @@ import { html } from '../base/html.js';
 import { intervalAxis } from '../chart/interval-axis.js';
 
 /** Maximum number of columns that fit side by side on a phone; with more, each row becomes a list of its cells. */
-const mostOnPhone = 4;
+const maxPhoneColumns = 4;
 
 export function DataTable({ columns, isTall, rows }: TableData) {
   const [order, setOrder] = useState({ column: -1, sign: 1 as 1 | -1 });
-  const stacks = columns.length > mostOnPhone;
+  const stacks = columns.length > maxPhoneColumns;
   // Sorting would separate blank cells from the cell above that they repeat.
   const isSortable = rows.length > 2 && !rows.flat().some(({ isRepeated }) => isRepeated);
   const { column: sorted, sign } = isSortable ? order : { column: -1, sign: 1 as const };

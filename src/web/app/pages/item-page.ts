@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Item, isHolder } from '../../../runs/listing/item.js';
 import { itemAddress, queryOf } from '../../address.js';
-import { html, submitted } from '../base/html.js';
+import { html, submitHandler } from '../base/html.js';
 import { useLive, usePost } from '../base/live.js';
 import { go, unitOf } from '../base/words.js';
 import { LiveTable } from './index-page.js';
@@ -83,7 +83,7 @@ ${isSure ? button('Confirm stop', stop) : button('Stop', () => setSure(true))}
 }
 
 function IterationForm({ name, iteration }: { readonly name: string; readonly iteration?: number }) {
-  const open = submitted((field) => {
+  const open = submitHandler((field) => {
     const value = field('iteration');
     if (value !== '') go(itemAddress(name, { iteration: value }));
   });

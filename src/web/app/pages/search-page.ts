@@ -1,17 +1,17 @@
 import { useEffect } from 'preact/hooks';
 import { itemAddress, queryOf } from '../../address.js';
-import type { Found } from '../../messages.js';
-import { html, submitted } from '../base/html.js';
+import type { SearchResult } from '../../messages.js';
+import { html, submitHandler } from '../base/html.js';
 import { useAnswer } from '../base/live.js';
 import { go } from '../base/words.js';
 
 export function SearchPage({ query }: { readonly query: URLSearchParams }) {
   const [text, names] = [query.get('q') ?? '', query.getAll('of')];
-  const { answer, problem } = useAnswer<Found>(text === '' ? undefined : `/api/search?${query}`);
+  const { answer, problem } = useAnswer<SearchResult>(text === '' ? undefined : `/api/search?${query}`);
   useEffect(() => {
     document.title = text === '' ? 'Search' : `${text}: search`;
   }, [text]);
-  const submit = submitted((field) => go(`/search${queryOf({ q: field('q'), of: names })}`));
+  const submit = submitHandler((field) => go(`/search${queryOf({ q: field('q'), of: names })}`));
   return html`<form class="filter-form" role="search" onSubmit=${submit}>
 <label>Text <input name="q" type="search" value=${text} maxlength="200" placeholder="Search prompts and replies" autocomplete="off" /></label>
 <button type="submit">Search</button>
@@ -28,7 +28,7 @@ ${answer && answer.searched < answer.of && html`<p class="note">Only ${answer.se
 </section></main>`;
 }
 
-function title(text: string, found: Found | undefined, problem: string) {
+function title(text: string, found: SearchResult | undefined, problem: string) {
   if (text === '') return 'Search prompts and replies';
   if (problem !== '') return 'Search failed';
   if (found === undefined) return 'Searching …';

@@ -5,7 +5,7 @@ import type { Item } from '../../../runs/listing/item.js';
 import { queryOf } from '../../address.js';
 import type { Group } from '../../table/groups.js';
 import type { TableState } from '../../table/state.js';
-import { html, submitted } from '../base/html.js';
+import { html, submitHandler } from '../base/html.js';
 import { usePost } from '../base/live.js';
 import { go } from '../base/words.js';
 
@@ -24,7 +24,7 @@ interface Props {
 const focus = (field: HTMLInputElement | null) => field?.focus();
 
 /** Maximum number of runs to name in the URL of a comparison. */
-const mostNames = 100;
+const maxNames = 100;
 
 export function BulkActions({ chosen, clear, groups, items, state, within }: Props) {
   const [isTagging, setTagging] = useState(false);
@@ -35,13 +35,13 @@ export function BulkActions({ chosen, clear, groups, items, state, within }: Pro
   const names = [
     ...new Set([...single, ...chosenGroups.flatMap((group) => group.items)].map(({ name }) => name)),
   ];
-  const isGroups = single.length === 0 && groups.length > 0;
-  const isTooMany = !isGroups && names.length > mostNames;
+  const areGroups = single.length === 0 && groups.length > 0;
+  const hasTooMany = !areGroups && names.length > maxNames;
   const compare = () => {
     const group = chosenGroups.map(({ id }) => id);
-    go(`/compare${queryOf(isGroups ? { of: within, by: by.join(','), filter, group } : { of: names })}`);
+    go(`/compare${queryOf(areGroups ? { of: within, by: by.join(','), filter, group } : { of: names })}`);
   };
-  const tag = submitted((field) => {
+  const tag = submitHandler((field) => {
     const tags = field('tags')
       .split(/[\s,]+/)
       .filter(Boolean);
@@ -52,7 +52,7 @@ export function BulkActions({ chosen, clear, groups, items, state, within }: Pro
   const what = chosenGroups.length > 0 ? `${plural(chosenGroups.length, 'group')} (${runs})` : runs;
   const cancel = html`<button type="button" class="plain" onClick=${() => setTagging(false)}>cancel</button>`;
   return html`<div class="bulk" role="group" aria-label="Actions for selected runs">
-<button type="button" disabled=${isTooMany || (!isGroups && names.length === 0)} title=${isTooMany ? `Select at most ${mostNames} runs, or group them` : undefined} onClick=${compare}>${isGroups && chosenGroups.length === 0 ? 'Compare all groups' : 'Compare'}</button>
+<button type="button" disabled=${hasTooMany || (!areGroups && names.length === 0)} title=${hasTooMany ? `Select at most ${maxNames} runs, or group them` : undefined} onClick=${compare}>${areGroups && chosenGroups.length === 0 ? 'Compare all groups' : 'Compare'}</button>
 <button type="button" disabled=${names.length === 0} aria-expanded=${isTagging} onClick=${() => setTagging(true)}>Tag</button>
 <span class="muted">${names.length > 0 && html`${what} selected <button type="button" class="plain" onClick=${clear}>clear</button>`}</span>
 <span role="status">${said}</span>

@@ -1,6 +1,6 @@
 /** A table of items or of groups of items. Its filter, order, columns and grouping are part of the URL. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { fieldOf, sorted } from '../../../runs/listing/fields.js';
+import { fieldOf, sortItems } from '../../../runs/listing/fields.js';
 import type { Filter } from '../../../runs/listing/filter.js';
 import type { Item } from '../../../runs/listing/item.js';
 import { queryOf } from '../../address.js';
@@ -54,7 +54,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
     JSON.stringify(results),
   );
   const problems = isSound && problem !== '' ? [problem] : filter.problems;
-  const rows = useMemo(() => (isGrouped ? [] : sorted(shown, sort)), [shown, isGrouped, sort]);
+  const rows = useMemo(() => (isGrouped ? [] : sortItems(shown, sort)), [shown, isGrouped, sort]);
   const groupRows = useMemo(
     () => sortedGroups(groups, sort, ({ id }) => figures[id]),
     [groups, sort, figures],
@@ -95,7 +95,7 @@ ${columns.map((key) => html`<${Heading} key=${key} title=${fieldOf(key).title} s
     .slice(0, most)
     .map((group) => [
       html`<${GroupRow} key=${group.id} group=${group} by=${by} columns=${columns} figures=${figures[group.id]} isOpen=${open.has(group.id)} expand=${() => setOpen(toggled(group.id))} isChosen=${chosen.has(group.id)} toggle=${() => setChosen(toggled(group.id))} />`,
-      open.has(group.id) && sorted(group.items, sort).map((item) => rowOf(item, true)),
+      open.has(group.id) && sortItems(group.items, sort).map((item) => rowOf(item, true)),
     ])}</tbody>
 </table></div>
 ${count > most && html`<p ref=${end} class="note">Scroll for ${count - most} more</p>`}

@@ -30,7 +30,7 @@ interface CurveOptions {
 }
 
 /** Maximum number of arms whose bands are shown at first; the bands of more arms would cover each other. */
-const mostBands = 4;
+const maxBands = 4;
 
 /**
  * Mean best return so far of each arm with its 95% interval, and confirmed returns at the right edge. A single arm
@@ -83,7 +83,7 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
       bands: {
         label: '95 % intervals',
         isHidden:
-          arms.length > mostBands ||
+          arms.length > maxBands ||
           isWider(
             summaries.flat(),
             arms.flatMap(({ curves }) => curves.flat()),

@@ -1,6 +1,6 @@
 import { type Content, Part } from '../../../base/text/content.js';
 import { html } from '../../../base/text/html.js';
-import { apart, formatParameter, formatScore, plural } from '../../../base/text/numbers.js';
+import { distinct, formatParameter, formatScore, plural } from '../../../base/text/numbers.js';
 import type { ParameterSpec, PolicyDescription } from '../../../policies/policy.js';
 import { type BufferEntry, bestEntry } from '../../../rollout/replay-buffer.js';
 import { placeName } from '../../../runs/summary.js';
@@ -9,22 +9,22 @@ import type { HeatMap } from '../../heat-map.js';
 import { maxCategories } from '../../palette.js';
 import { matricesOf } from '../data/policy-text.js';
 import type { RunData } from '../data/proposals.js';
-import { sampled } from '../data/shown-calls.js';
+import { sampleEvenly } from '../data/shown-calls.js';
 import type { TaskLabels } from '../data/task-labels.js';
 
-const mostColumns = 1500;
+const maxColumns = 1500;
 
-/** Draws the parameters (rows) of up to `mostColumns` evaluations (columns) below a strip of scores. */
+/** Draws the parameters (rows) of up to `maxColumns` evaluations (columns) below a strip of scores. */
 export function parameterHeatMap(data: RunData, labels: TaskLabels): Content {
   const { config, entries: all, parameters: spec } = data;
   const highest = bestEntry(all);
   // More columns would be narrower than a pixel.
-  const entries = sampled(all, mostColumns, highest);
+  const entries = sampleEvenly(all, maxColumns, highest);
   const columns = entries.length;
   if (columns === 0 || spec.count === 0) return html`<p class="empty">No evaluations.</p>`;
   const names = rowNames(spec, data.policy, labels);
   const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
-  const asText = apart(
+  const asText = distinct(
     entries.map(({ score }) => score),
     formatScore,
   );

@@ -1,11 +1,11 @@
 /** The learning curve of a run, the same in its report and in the live view. */
 import type { Content } from '../../../base/text/content.js';
 import { html } from '../../../base/text/html.js';
-import { apart, formatNumber, formatScore, plural } from '../../../base/text/numbers.js';
+import { distinct, formatNumber, formatScore, plural } from '../../../base/text/numbers.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { noiseText } from '../../../runs/summary.js';
 import { largest, quantile, smallest, standardDeviation } from '../../../statistics/descriptive.js';
-import { type Chart, chartFigure, type Series, thinned } from '../../chart.js';
+import { type Chart, chartFigure, type Series, thinOut } from '../../chart.js';
 import {
   isRejected,
   type LoggedProposal,
@@ -43,10 +43,10 @@ export function spreadOf({ returns, score }: BufferEntry, isBinary: boolean): Sp
 }
 
 /** Maximum number of failed proposals to mark; if there are more, only the latest are marked. */
-const mostLost = 500;
+const maxLostMarks = 500;
 
 /** Maximum number of stretches of a long run, of which only the lowest and highest evaluations are drawn. */
-const mostStretches = 2048;
+const maxStretches = 2048;
 
 /** An evaluation to draw. `best`: the highest score so far. */
 interface Point extends Spread, Place, Pick<BufferEntry, 'score' | 'returns'> {
@@ -72,12 +72,12 @@ export function learningCurve(
     const candidate = entry.iteration === 0 ? warmup++ : entry.candidate;
     return { ...entry, candidate, best, member: memberOf.get(entry), ...spreadOf(entry, binary) };
   });
-  const lost = onlyProposals(proposals).filter(isRejected).slice(-mostLost);
+  const lost = onlyProposals(proposals).filter(isRejected).slice(-maxLostMarks);
   const place = placeIn([...all, ...lost]);
-  const points = thinned(all, mostStretches, extremes)
+  const points = thinOut(all, maxStretches, extremes)
     .toSorted((a, b) => place(a) - place(b))
     .filter((point, i, sorted) => i === sorted.length - 1 || place(point) !== place(sorted[i + 1]!));
-  const asText = apart(
+  const asText = distinct(
     entries.map(({ score }) => score),
     formatScore,
   );
@@ -176,6 +176,6 @@ function extremes(stretch: readonly Point[]): readonly Point[] {
 
 function returnRange(returns: readonly number[]): string {
   const range = [smallest(returns), largest(returns)];
-  const ends = range.map(apart(range, formatNumber));
+  const ends = range.map(distinct(range, formatNumber));
   return `${plural(returns.length, 'episode')} from ${ends.join(' to ')}`;
 }

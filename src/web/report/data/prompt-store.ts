@@ -7,12 +7,12 @@ type Prompt = readonly ChatMessage[];
 export type PackedPrompts = readonly (readonly TextPart[])[];
 
 /** Approximate maximum of the total length of the packed prompts on a page, in characters. */
-const mostCharacters = 1_500_000;
+const maxCharacters = 1_500_000;
 
 /** Packs the latest prompts, as many as fit on a page. */
 export function packPrompts(prompts: readonly Prompt[]): PackedPrompts {
   const packed: (readonly TextPart[])[] = [];
-  let [before, left] = ['', mostCharacters];
+  let [before, left] = ['', maxCharacters];
   for (const prompt of prompts.toReversed()) {
     const text = JSON.stringify(prompt);
     const parts = partsOf(text, before);

@@ -5,10 +5,10 @@ import type { CallRecord } from '../../../runs/calls.js';
 import { failureKind } from '../../../runs/failure-text.js';
 import { hasFailure, type LoggedProposal, type Place, proposalId, type RunData } from './proposals.js';
 
-const mostShown = 500;
+const maxShown = 500;
 
-/** If there are more than `mostShown`: the number of new bests, of failures and of all proposals to show, evenly spaced. */
-const mostOfEach = 120;
+/** If there are more than `maxShown`: the number of new bests, of failures and of all proposals to show, evenly spaced. */
+const maxPerKind = 120;
 
 /** The proposals that a page shows in full. */
 export interface ShownCalls {
@@ -24,7 +24,7 @@ export function shownCalls(
   data: Pick<RunData, 'calls' | 'manifest'>,
   proposals: readonly LoggedProposal[],
 ): ShownCalls {
-  const shown = proposals.length > mostShown ? chosen(proposals, data.manifest) : proposals;
+  const shown = proposals.length > maxShown ? chosen(proposals, data.manifest) : proposals;
   const ids = new Set(shown.map(proposalId));
   const wanted = new Set(shown.flatMap(({ attempts }) => attempts.map(({ index }) => index)));
   const calls = new Map<number, CallRecord>();
@@ -54,10 +54,10 @@ function chosen(
   const kept = new Set([
     ...proposals.filter((one) => known.has(proposalId(one))),
     ...latest.values(),
-    ...sampled(improved, mostOfEach),
-    ...sampled(failed, mostOfEach),
-    ...sampled(proposals, mostOfEach),
-    ...proposals.slice(-mostOfEach / 2),
+    ...sampleEvenly(improved, maxPerKind),
+    ...sampleEvenly(failed, maxPerKind),
+    ...sampleEvenly(proposals, maxPerKind),
+    ...proposals.slice(-maxPerKind / 2),
   ]);
   return proposals.filter((one) => kept.has(one));
 }
@@ -66,7 +66,7 @@ function chosen(
  * `count` evenly spaced items including the first and the last; all items if there are at most `count`.
  * @param kept an item that is always included, in place of its nearest neighbour
  */
-export function sampled<T>(items: readonly T[], count: number, kept?: T): readonly T[] {
+export function sampleEvenly<T>(items: readonly T[], count: number, kept?: T): readonly T[] {
   if (items.length <= count) return items;
   const step = (items.length - 1) / (count - 1);
   const chosen: T[] = Array.from({ length: count }, (_, i) => items[Math.round(i * step)]!);

@@ -1,4 +1,4 @@
-import { harmlessLine } from '../../../base/terminal-text.js';
+import { safeLine } from '../../../base/terminal-text.js';
 import { componentNames } from '../../../environments/catalogue/observation-names.js';
 import type { EnvironmentWords } from '../../../environments/environment.js';
 import type { EnvironmentConfig } from '../../../environments/settings.js';
@@ -39,14 +39,14 @@ export function taskLabels(
 ): TaskLabels {
   if (policy.kind === 'module' || policy.kind === 'program') return { observations: [], actions: [] };
   const count = policy.kind === 'q-table' ? (policy.bins?.length ?? 0) : policy.observations;
-  const names = own.observationNames?.map(harmlessLine) ?? componentNames(environmentId, count);
+  const names = own.observationNames?.map(safeLine) ?? componentNames(environmentId, count);
   // For example, `CartPole-v1` becomes `CartPole`.
   const name = environmentId.split('-', 1)[0]!;
   const known = Object.hasOwn(actionNames, name) ? actionNames[name] : undefined;
   return {
     observations:
       names.length === count ? names : Array.from({ length: count }, (_, i) => `observation[${i}]`),
-    actions: actionLabels(policy, own.actionNames?.map(harmlessLine) ?? known),
+    actions: actionLabels(policy, own.actionNames?.map(safeLine) ?? known),
   };
 }
 

@@ -1,7 +1,7 @@
 import { type Content, Part } from '../../../base/text/content.js';
 import { html, preformatted } from '../../../base/text/html.js';
 import {
-  apart,
+  distinct,
   formatCost,
   formatCount,
   formatDuration,
@@ -27,10 +27,10 @@ import {
 import type { ShownCalls } from '../data/shown-calls.js';
 
 /** Longer replies are truncated, so that the page opens quickly; calls.jsonl contains them in full. */
-const longestText = 100_000;
+const maxTextLength = 100_000;
 
 /** Approximate maximum of the total length of the replies on a page, in characters. */
-const mostCharacters = 1_200_000;
+const maxCharacters = 1_200_000;
 
 /**
  * Lists the proposals with their calls: prompt, reply, stated reason and outcome.
@@ -67,7 +67,7 @@ export function proposalList(
     groups: proposals.some(({ candidate }) => candidate > 0),
     prompts: new Map(places.slice(places.length - packed.length).map((place, i) => [place, i])),
     longest: longestOf([...calls.values()]),
-    asText: apart(proposals.flatMap(({ entry }) => (entry ? [entry.score, ...entry.returns] : []))),
+    asText: distinct(proposals.flatMap(({ entry }) => (entry ? [entry.score, ...entry.returns] : []))),
   };
   const isOpen = counts.length === 0;
   return new Part(
@@ -95,9 +95,9 @@ function longestOf(calls: readonly CallRecord[]): number {
     completion?.text.length ?? 0,
     completion?.reasoning?.length ?? 0,
   ]);
-  let longest = longestText;
+  let longest = maxTextLength;
   const total = () => lengths.reduce((sum, length) => sum + Math.min(length, longest), 0);
-  while (longest > 500 && total() > mostCharacters) longest = Math.floor(longest / 2);
+  while (longest > 500 && total() > maxCharacters) longest = Math.floor(longest / 2);
   return longest;
 }
 
@@ -107,7 +107,7 @@ function proposalEntry(proposal: LoggedProposal, log: Log, isOpen: boolean): Con
   const failures = attempts.filter(({ outcome }) => outcome.kind !== 'accepted').length;
   const last = log.calls.get(attempts.at(-1)?.index ?? -1);
   const reply = last?.completion?.text ?? '';
-  const reason = statedReason(reply.slice(0, longestText));
+  const reason = statedReason(reply.slice(0, maxTextLength));
   return html`<details class="proposal${improved ? ' improved' : ''}${failures > 0 ? ' failed' : ''}" id=${proposalId(proposal)} open=${isOpen}>
 <summary><span class="where">${iteration}${log.groups && html`<small>.${candidate + 1}</small>`}</span>
 <span class="score">${entry ? log.asText(entry.score) : '–'}</span>

@@ -1,4 +1,4 @@
-import { groupedBy } from '../../../base/grouped.js';
+import { groupBy } from '../../../base/grouped.js';
 import type { Content } from '../../../base/text/content.js';
 import { html } from '../../../base/text/html.js';
 import { formatNumber, plural } from '../../../base/text/numbers.js';
@@ -77,7 +77,7 @@ ${pageTable(
 
 /** Groups the items by kind, most frequent first, then by name; `share` is relative to the most frequent kind. */
 function mostFrequentFirst<Item, Kind extends string>(items: readonly Item[], kindOf: (item: Item) => Kind) {
-  const byKind = groupedBy(items, kindOf);
+  const byKind = groupBy(items, kindOf);
   const most = largest([...byKind.values()].map(({ length }) => length));
   return [...byKind]
     .map(([kind, own]) => ({ kind, items: own, share: own.length / most }))

@@ -11,7 +11,7 @@ import type { Descent } from '../data/lineage.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
 /** Maximum number of programs in a table. */
-const mostShown = 100;
+const maxShown = 100;
 
 /** Shows new bests and their ancestors, with the changes that each made to its parent. */
 export function lineageView(
@@ -20,7 +20,7 @@ export function lineageView(
   link: ShownCalls['link'],
 ): Content | undefined {
   if (descents.length === 0) return undefined;
-  const shown = descents.slice(-mostShown);
+  const shown = descents.slice(-maxShown);
   const placed = (entry: Descent['entry'] | undefined) => entry && linked(entry, config, link);
   const changed = shown.filter(({ entry, parent }) => parent !== undefined && entry.program !== undefined);
   return html`${shown.length < descents.length && html`<p>The last ${shown.length} of ${plural(descents.length, 'program')}.</p>`}

@@ -1,6 +1,6 @@
 /** Parts of a training run's page: sample replies, baselines, and the dataset. */
 import { shownPath } from '../../../base/context.js';
-import { groupedBy } from '../../../base/grouped.js';
+import { groupBy } from '../../../base/grouped.js';
 import type { Content } from '../../../base/text/content.js';
 import { html, preformatted } from '../../../base/text/html.js';
 import { formatCount, formatNumber, formatReturn, plural } from '../../../base/text/numbers.js';
@@ -9,13 +9,13 @@ import type { RecordedSample, Sample } from '../../../runs/training/samples.js';
 import type { RecordedTraining, TrainingFiles, TrainingMetric } from '../../../runs/training/trainings.js';
 import { mean, standardDeviation } from '../../../statistics/descriptive.js';
 import { factList } from '../../study.js';
-import { sampled } from '../data/shown-calls.js';
+import { sampleEvenly } from '../data/shown-calls.js';
 
 /** Maximum number of evaluations whose samples are shown; they are evenly spaced. */
-const mostShown = 12;
+const maxShown = 12;
 
 /** Maximum number of samples per evaluation, because a malicious file may have any number. */
-const mostSamples = 8;
+const maxSamples = 8;
 
 /** Shows the samples of each evaluation; the last is open. */
 export function samplesView(
@@ -25,9 +25,9 @@ export function samplesView(
   if (samples.length === 0) return undefined;
   // Omit later samples: the training run resumed from an earlier checkpoint, and will record them again.
   const current = samples.filter(({ step }) => step <= steps.done);
-  const shown = sampled([...groupedBy(current, ({ step }) => step)], mostShown);
+  const shown = sampleEvenly([...groupBy(current, ({ step }) => step)], maxShown);
   return html`<p class="note">Answers to the same held-out prompts, shortened.</p>
-${shown.map(([step, own], i) => html`<details open=${i === shown.length - 1}><summary>${unit} ${formatCount(step)}</summary><div class="sampled">${own.slice(0, mostSamples).map(sampleView)}</div></details>`)}`;
+${shown.map(([step, own], i) => html`<details open=${i === shown.length - 1}><summary>${unit} ${formatCount(step)}</summary><div class="sampled">${own.slice(0, maxSamples).map(sampleView)}</div></details>`)}`;
 }
 
 function sampleView({ expected, omitted, score, turns }: Sample): Content {

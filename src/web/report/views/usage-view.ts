@@ -12,7 +12,7 @@ import { number, pageTable, text } from '../../../base/text/table.js';
 import type { CallRecord, UsageTotals } from '../../../runs/calls.js';
 import { formatCaps } from '../../../runs/summary.js';
 import { addUsage, usageOfCall } from '../../../runs/usage.js';
-import { type Axis, chartFigure, type Series, thinned } from '../../chart.js';
+import { type Axis, chartFigure, type Series, thinOut } from '../../chart.js';
 import type { RunData } from '../data/proposals.js';
 
 /** Maximum number of bars in a chart; in a longer run, each shows several iterations. */
@@ -40,7 +40,7 @@ export function usageView(
   iterations: readonly UsageTotals[],
 ): Content {
   const numbered = iterations.map((usage, i) => ({ ...usage, iteration: i + 1 }));
-  const shown = thinned(numbered, maxBars, (own) => [{ ...addUsage(own), iteration: own[0]!.iteration }]);
+  const shown = thinOut(numbered, maxBars, (own) => [{ ...addUsage(own), iteration: own[0]!.iteration }]);
   const size = (shown[1]?.iteration ?? 2) - 1;
   const each = size === 1 ? 'per iteration' : `per ${size} iterations`;
   const chart = (y: Axis, series: readonly Series[]) =>

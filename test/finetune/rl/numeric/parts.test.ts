@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import {
   addRow,
   emptyMoments,
-  normalized,
+  normalize,
   rowOf,
 } from '../../../../finetune/rl/numeric/algorithms/episodes.js';
 import { openLearner } from '../../../../finetune/rl/numeric/learner.js';
@@ -41,12 +41,12 @@ describe('observation normalisation', () => {
     const random = createGenerator(1);
     const rows = Array.from({ length: 500 }, () => Float64Array.of(3 + 2 * random.normal(), 7));
     const moments = emptyMoments(2);
-    expect([...normalized(moments, Float64Array.of(2, -9))]).toEqual([2, -5]);
+    expect([...normalize(moments, Float64Array.of(2, -9))]).toEqual([2, -5]);
     for (const row of rows) addRow(moments, row);
-    const seen = rows.map((row) => normalized(moments, row)[0]!);
+    const seen = rows.map((row) => normalize(moments, row)[0]!);
     expect(seen.reduce((sum, value) => sum + value, 0) / 500).toBeCloseTo(0, 10);
     expect(seen.reduce((sum, value) => sum + value * value, 0) / 499).toBeCloseTo(1, 6);
-    expect(normalized(moments, Float64Array.of(1000, 7))).toEqual(Float64Array.of(5, 0));
+    expect(normalize(moments, Float64Array.of(1000, 7))).toEqual(Float64Array.of(5, 0));
   });
 
   it('one-hot encodes a discrete observation', () => {
@@ -67,9 +67,9 @@ describe.each([
       { length: 20_000 },
       () => head.logProbabilities(one, head.sample(one, random))[0]!,
     );
-    const centre = -logs.reduce((sum, log) => sum + log, 0) / logs.length;
-    expect(centre).toBeGreaterThan(head.entropy(one) - 0.03);
-    expect(centre).toBeLessThan(head.entropy(one) + 0.03);
+    const center = -logs.reduce((sum, log) => sum + log, 0) / logs.length;
+    expect(center).toBeGreaterThan(head.entropy(one) - 0.03);
+    expect(center).toBeLessThan(head.entropy(one) + 0.03);
   });
 
   it('has a divergence of 0 from itself and of half the Fisher quadratic form from a nearby policy', () => {

@@ -136,9 +136,9 @@ describe('a policy over two-token answers', async () => {
       }
       await session.close();
       directions.forEach((direction, k) => {
-        const [centre, error] = [mean(projected[k]!), standardDeviation(projected[k]!) / Math.sqrt(updates)];
+        const [center, error] = [mean(projected[k]!), standardDeviation(projected[k]!) / Math.sqrt(updates)];
         const expected = factor * dot(exact, direction);
-        expect(Math.abs(centre - expected)).toBeLessThan(3 * error);
+        expect(Math.abs(center - expected)).toBeLessThan(3 * error);
         // The standard error is small enough to tell the gradient from nothing, and from its double.
         if (k === 0) expect(error).toBeLessThan(expected / 6);
       });

@@ -4,7 +4,7 @@ import type { Objective } from '../../../../finetune/engine/objective.js';
 import { buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../../finetune/engine/training-session.js';
 import { generalizedAdvantages } from '../../../../finetune/rl/advantages.js';
-import { type Compared, dpo, dpoInputs } from '../../../../finetune/train/objectives/answers.js';
+import { type ComparedExample, dpo, dpoInputs } from '../../../../finetune/train/objectives/answers.js';
 import { policyObjective } from '../../../../finetune/train/objectives/policy.js';
 import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
@@ -101,7 +101,7 @@ describe('loss and gradients equal those of TRL 1.13, and of torch for PPO', () 
     trl.cases.filter(({ objective: { kind } }) => kind === 'dpo').map((one) => [one.name, one] as const),
   )('%s', async (_, one) => {
     const all = completions(false);
-    const compared = new Map<TokenExample, Compared>();
+    const compared = new Map<TokenExample, ComparedExample>();
     const pairs = [0, 1, 2].map((index) =>
       [all[index]!, all[index + 3]!].map(({ completionIds, referenceLogp }, place): TokenExample => {
         const answer = { promptIds: all[index]!.promptIds, completionIds, weight: 1 };

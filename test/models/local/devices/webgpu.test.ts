@@ -12,7 +12,7 @@ import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import { openSession } from '../../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { buildGraph, loadEngine } from '../../../../src/models/local/generation/engine.js';
-import type { GeneratedAnswer, GenerateJob } from '../../../../src/models/local/generation/protocol.js';
+import type { GeneratedReply, GenerateJob } from '../../../../src/models/local/generation/protocol.js';
 import { GraphBuilder } from '../../../../src/models/local/graph/graph.js';
 import type { Device } from '../../../../src/models/local/settings.js';
 import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
@@ -276,7 +276,7 @@ function bytesHere(tensors: readonly ort.Tensor[]): number {
     .reduce((sum, { data }) => sum + (data as Float32Array).byteLength, 0);
 }
 
-const logsOf = (answer: GeneratedAnswer | undefined) => answer?.sampledLogProbabilities;
+const logsOf = (answer: GeneratedReply | undefined) => answer?.sampledLogProbabilities;
 
 function largestDifference(a: readonly number[] = [], b: readonly number[] = []): number {
   expect(a.length).toBe(b.length);

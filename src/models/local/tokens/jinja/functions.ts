@@ -185,7 +185,7 @@ const simple =
 const attributeOf = (item: Value, name: Value): Value =>
   stringOf(name).includes('.') ? unsupported(`the attribute \`${textOf(name)}\``) : itemOf(item, name, false);
 
-const selected =
+const selectItems =
   (keep: boolean): Filter =>
   (value, { positional: [attribute, name, other], named }) => {
     if (named.size > 0) unsupported('a named argument of `selectattr` or `rejectattr`');
@@ -228,8 +228,8 @@ const table: Record<string, Filter> = {
   tojson: simple('ensure_ascii indent', (value, [ascii, indent]) =>
     isTrue(ascii) ? unsupported('`ensure_ascii`') : toJson(value, Math.min(8, Number(indent ?? 0))),
   ),
-  selectattr: selected(true),
-  rejectattr: selected(false),
+  selectattr: selectItems(true),
+  rejectattr: selectItems(false),
   map: (value, { positional, named }) => {
     if (positional.length > 0) unsupported('`map` with the name of a filter');
     const [attribute] = bind({ positional, named }, ['attribute']);
@@ -240,7 +240,7 @@ const filters = new Map(Object.entries(table));
 
 export const filterOf = (name: string): Filter => filters.get(name) ?? unsupported(`the filter \`${name}\``);
 
-const longestRange = 100_000;
+const maxRangeLength = 100_000;
 
 /** The variable `loop` in iteration `i` (0-based) of a loop. */
 export function loopState(items: readonly Value[], i: number): Namespace {
@@ -273,7 +273,7 @@ export const functions: ReadonlyMap<string, Value> = new Map([
       const numbers = positional.map((bound) => numberOf(bound));
       const [start, stop, step = 1] = numbers.length === 1 ? [0, numbers[0]] : numbers;
       const length = Math.max(0, Math.ceil((stop! - start!) / step));
-      if (!(length <= longestRange)) throw new Error(`a range has more than ${longestRange} numbers`);
+      if (!(length <= maxRangeLength)) throw new Error(`a range has more than ${maxRangeLength} numbers`);
       return Array.from({ length }, (_, i) => start! + i * step);
     }),
   ],

@@ -18,7 +18,7 @@ import {
 } from './values.js';
 
 /** Maximum work per rendering: a character counts as 1, and a step or list item as `workOfStep`. */
-const mostWork = 50_000_000;
+const maxWork = 50_000_000;
 const workOfStep = 200;
 
 class Scope {
@@ -50,9 +50,9 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
   let work = 0;
   const spend = (more: number) => {
     work += more;
-    if (work > mostWork) throw new Error('it takes more steps than any chat template should need');
+    if (work > maxWork) throw new Error('it takes more steps than any chat template should need');
   };
-  const made = <T extends Value>(value: T): T => {
+  const counted = <T extends Value>(value: T): T => {
     if (typeof value === 'string') spend(value.length);
     else if (Array.isArray(value)) spend(workOfStep * value.length);
     return value;
@@ -98,7 +98,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
         case 'Continue':
           throw new LoopExit(node.type);
         default:
-          output.text += made(textOf(evaluate(node, scope)));
+          output.text += counted(textOf(evaluate(node, scope)));
       }
     }
   }
@@ -106,7 +106,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
   function loop(node: Extract<Node, { type: 'For' }>, scope: Scope, output: Output): void {
     const { iterable, loopvar } = node;
     const filter = iterable.type === 'SelectExpression' ? iterable : undefined;
-    const all = made(itemsOf(evaluate(filter?.lhs ?? iterable, scope)));
+    const all = counted(itemsOf(evaluate(filter?.lhs ?? iterable, scope)));
     const scopeOf = (item: Value) => {
       const inner = new Scope(scope);
       assign(loopvar, item, inner);
@@ -192,7 +192,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
         return member(node, scope);
       case 'CallExpression': {
         const callee = evaluate(node.callee, scope);
-        if (callee instanceof Callable) return made(callee.call(given(node.args, scope)));
+        if (callee instanceof Callable) return counted(callee.call(given(node.args, scope)));
         throw new Error(`a value of type ${typeName(callee)} can't be called`);
       }
       case 'FilterExpression': {
@@ -200,7 +200,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
         const { callee, args } =
           node.filter.type === 'CallExpression' ? node.filter : { callee: node.filter, args: [] };
         if (callee.type !== 'Identifier') return unsupported(`${callee.type} as a filter`);
-        return made(filterOf(callee.value)(operand, given(args, scope)));
+        return counted(filterOf(callee.value)(operand, given(args, scope)));
       }
       case 'TestExpression':
         return testOf(node.test.value)(evaluate(node.operand, scope), undefined) !== node.negate;
@@ -215,7 +215,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
           : calculate(node.operator.value, 0, argument);
       }
       case 'BinaryExpression':
-        return made(binary(node, scope));
+        return counted(binary(node, scope));
       default:
         if (node.type === 'FloatLiteral') return unsupported('a number with a fraction');
         return unsupported(node.type === 'FilterStatement' ? 'a `filter` block' : node.type);
@@ -229,9 +229,9 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
       const bounds = [property.start, property.stop, property.step].map(
         (bound) => bound && evaluate(bound, scope),
       );
-      if (typeof object === 'string') return made(slice(Array.from(object), bounds).join(''));
+      if (typeof object === 'string') return counted(slice(Array.from(object), bounds).join(''));
       return Array.isArray(object)
-        ? made(slice(object, bounds))
+        ? counted(slice(object, bounds))
         : unsupported(`a slice of ${typeName(object)}`);
     }
     if (node.computed) return itemOf(object, evaluate(property, scope), false);
