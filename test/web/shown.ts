@@ -1,4 +1,6 @@
 /** What a page shows, read from its data. */
+import { crc32, inflateSync } from 'node:zlib';
+import { expect } from 'vitest';
 import { type Content, childrenOf, type Shown } from '../../src/base/text/content.js';
 import type { TableData } from '../../src/base/text/table-data.js';
 import type { Chart } from '../../src/web/chart.js';
@@ -94,3 +96,29 @@ export const chartsIn = (given: Given): readonly Chart[] => propsOf(given, 'char
 export const chartIn = (given: Given): Chart => chartsIn(given)[0]!;
 
 export const heatMapIn = (given: Given): HeatMap => propsOf(given, 'heat-map', 'map')[0]!;
+
+/** The colours (red, green, blue, opacity) of a picture in PNG, and the index of each pixel's. */
+export function pixelsOf(address: string) {
+  const bytes = Buffer.from(address.split(',')[1]!, 'base64');
+  const chunks = new Map<string, Buffer>();
+  for (let at = 8; at < bytes.length; at += 12 + bytes.readUInt32BE(at)) {
+    const data = bytes.subarray(at + 8, at + 8 + bytes.readUInt32BE(at));
+    const type = bytes.toString('latin1', at + 4, at + 8);
+    expect(bytes.readUInt32BE(at + 8 + data.length)).toBe(
+      crc32(bytes.subarray(at + 4, at + 8 + data.length)),
+    );
+    chunks.set(type, data);
+  }
+  const [width, height] = [0, 4].map((at) => chunks.get('IHDR')!.readUInt32BE(at));
+  const pixels = inflateSync(chunks.get('IDAT')!);
+  const colors = [...chunks.get('tRNS')!].map((opacity, i) => [
+    ...chunks.get('PLTE')!.subarray(3 * i, 3 * i + 3),
+    opacity,
+  ]);
+  return {
+    colors,
+    rows: Array.from({ length: height! }, (_, row) =>
+      pixels.subarray(row * (width! + 1) + 1, (row + 1) * (width! + 1)),
+    ),
+  };
+}

@@ -4,6 +4,7 @@ import { type Arguments, common, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { plural } from '../../base/text/numbers.js';
 import { shellWord } from '../../base/text/one-line.js';
+import type { GivenPages } from '../../view/pages.js';
 
 export const options = (y: Argv) =>
   y
@@ -19,14 +20,30 @@ export const options = (y: Argv) =>
       default: 'export',
       describe: 'Directory for the tables or, with tensorboard, for a folder per run',
     })
+    .option('charts', {
+      ...kinds.text,
+      describe: 'Write the charts of the pages as SVG files to this directory, and no tables',
+    })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example("$0 export 'cartpole-*' --format parquet --out tables", 'runs, evaluations, episodes and calls');
+    .example("$0 export 'cartpole-*' --format parquet --out tables", 'runs, evaluations, episodes and calls')
+    .example(
+      '$0 export buffers/sweep-1a2b3c4d5e --charts figures',
+      'the charts of a sweep and of its comparison',
+    );
 
+/** @param pages renders the pages of fine-tuning evaluations */
 export async function execute(
-  { format, json, ...args }: Arguments<typeof options>,
+  { charts, format, json, ...args }: Arguments<typeof options>,
   { cwd, print }: CommandContext,
+  pages: GivenPages,
 ): Promise<number> {
+  if (charts !== undefined) {
+    const { exportCharts } = await import('../../view/export-charts.js');
+    const drawn = await exportCharts(args.runs, { cwd, runsDir: args.runsDir }, charts, pages);
+    print(json ? JSON.stringify(drawn) : drawn.map(({ chart, file }) => `${file}  ${chart}`).join('\n'));
+    return 0;
+  }
   const { exportEventFiles, exportRuns, selectRuns } = await import('../../runs/tables/export.js');
   const { exportable } = await import('../../view/run-data.js');
   const runs = exportable(selectRuns(args.runs, { cwd, runsDir: args.runsDir }));

@@ -1,10 +1,12 @@
 /** A page whose content is data. */
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import type { Shown } from '../../../base/text/content.js';
+import { chartFiles } from '../../drawing/chart-files.js';
 import type { PageOf } from '../../messages.js';
 import { html } from '../base/html.js';
 import { useAnswer } from '../base/live.js';
+import { ChartFiles } from '../chart/parts.js';
 import { draw } from '../content/draw.js';
 import { openTarget } from '../content/target.js';
 
@@ -39,7 +41,8 @@ interface Props {
 
 export function ShownPage({ children, live, loading, page, problem }: Props) {
   const sections = page?.sections ?? [];
-  return html`${page?.header.map(draw)}
+  const files = useMemo(() => chartFiles({ title: '', ...page, sections }), [page]);
+  return html`<${ChartFiles.Provider} value=${files}>${page?.header.map(draw)}
 ${children}
 ${page && html`<nav aria-label="Sections">${sections.map(({ id, title }) => html`<a href=${`#${id}`}>${title}</a>`)}</nav>`}
 <main>
@@ -50,5 +53,5 @@ ${sections.map(
 <h2 id=${`${id}-title`}>${title}</h2>${live?.(id) || content.map(draw)}</section>`,
 )}
 </main>
-${page && page.footer.length > 0 && html`<footer>${page.footer.map(draw)}</footer>`}`;
+${page && page.footer.length > 0 && html`<footer>${page.footer.map(draw)}</footer>`}<//>`;
 }
