@@ -237,10 +237,15 @@ async function exampleOf([, , load]: ListedCommand, word = ''): Promise<string> 
 export async function misused(message: string, words: readonly string[]): Promise<UserError> {
   const { command, path } = namedCommand(words);
   const see = ['see policyloop', path, '--help'].filter((part) => part !== '').join(' ');
+  const [, argument, given, choices = ''] =
+    /Argument: (.*), Given: "(.*)", Choices: (.*)/.exec(message) ?? [];
+  const alternatives = choices.split(', ').map((choice) => choice.slice(1, -1));
   const error = (problem: string, instead: string, near?: string) =>
     new UserError({
       message: problem,
-      hint: near === undefined ? `${instead}${see}` : `did you mean ${near}? Otherwise, ${see}`,
+      near,
+      hint: near === undefined ? `${instead}${see}` : see,
+      ...(given && { alternatives }),
     });
   if (command === undefined) {
     const typed = words.slice(0, path === '' ? 1 : 2).join(' ');
@@ -252,26 +257,25 @@ export async function misused(message: string, words: readonly string[]): Promis
   const optionIn = (word: string) => /^--(?:no-)?(\w[^=]*)/.exec(word)?.[1] ?? 'help';
   const unknown = words.find((word) => !known.map(camelCase).includes(camelCase(optionIn(word))));
   const [key, value = 'VALUE'] = unknown?.slice(2).split('=') ?? [];
-  const [, given, choices = ''] = /Given: "(.*)", Choices: (.*)/.exec(message) ?? [];
   const problem = message
+    .replace(/^Invalid values:.*/s, `unknown ${argument}: ${given}`)
     .replace(/^Not enough .* got (\d).*/, (_, given: string) => `missing: ${places[Number(given)]}`)
     .replace(/^Not enough arguments following: /, 'this option needs a value: --')
     .replace(
       /^Missing required arguments?: (.*)/,
       (_, all: string) => `missing: --${all.replaceAll(', ', ', --')}`,
     )
-    .replace(/^Unknown argument/, 'unknown argument');
+    .replace(/^U/, 'u');
   // Users often write --iterations 50 instead of iterations=50.
   const isKey = key !== undefined && takesOverrides(command);
   const isExperiment = !/^(play|finetune)/.test(path);
-  const wrong = isKey && isExperiment ? (await import('./config/load.js')).hintForKey(key) : undefined;
-  const asKey = isKey && (wrong ?? `for a config key, write ${key}=${value} without dashes`);
-  const instead = asKey || `write, for example, ${await exampleOf(command, key ?? words.at(-1))}`;
+  const wrong = isKey && isExperiment ? (await import('./config/load.js')).foreignKey(key) : undefined;
+  const asKey = isKey && !wrong ? `for a config key, write ${key}=${value} without dashes` : wrong?.hint;
+  const instead = asKey ?? `write, for example, ${await exampleOf(command, key ?? words.at(-1))}`;
   const usage = ['usage: policyloop', path, ...places].join(' ');
   const option = unknown && nearest(optionIn(unknown), known);
-  const near = option ? `--${option}` : given && nearest(given, choices.split(/[", ]+/));
-  const hint = `${instead}; `.replace('?;', '? Otherwise,');
-  return error(`${key ? `unknown option: --${key}` : problem}; ${usage}`, hint, near);
+  const near = option ? `--${option}` : (wrong?.near ?? (given && nearest(given, alternatives)));
+  return error(`${key ? `unknown option: --${key}` : problem}; ${usage}`, `${instead}; `, near);
 }
 
 /** The names of a command's options, without its positional arguments. */

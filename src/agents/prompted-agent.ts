@@ -145,14 +145,9 @@ function findSet(
       alternatives,
     });
   if (builtInSets.includes(set)) return join(own, set);
-  const suggestion = nearest(set, [...builtInSets, plain]);
-  throw new UserError({
-    field,
-    message: 'there is no such prompt set for agents',
-    value: set,
-    alternatives,
-    ...(suggestion !== undefined && { hint: `did you mean ${suggestion}?` }),
-  });
+  const near = nearest(set, [...builtInSets, plain]);
+  const message = 'there is no such prompt set for agents';
+  throw new UserError({ field, message, value: set, near, alternatives });
 }
 
 const actions = z

@@ -69,6 +69,8 @@ export interface Problem {
   /** Dotted path of the config field, or name of the option. */
   readonly field?: string;
   readonly value?: unknown;
+  /** What the user probably meant, maybe with remarks around it in backticks; shown instead of the alternatives. */
+  readonly near?: string | undefined;
   /** Accepted values or keys. */
   readonly alternatives?: readonly string[];
   /** How to fix the problem. */
@@ -108,19 +110,30 @@ function isList(problems: Problem | readonly Problem[]): problems is readonly Pr
   return Array.isArray(problems);
 }
 
-/** `file:line:column: field: message`, with the value, alternatives and hint indented below it. */
+/** `file:line:column: field: message`, with the hint, value and alternatives indented below it. */
 export function formatProblem(problem: Problem): string {
+  const { alternatives = [], hint, near } = problem;
   const place = [problem.file, problem.line, problem.column].filter((part) => part !== undefined).join(':');
   const field = problem.field === undefined ? '' : `${problem.field}: `;
   const lines = [`${place === '' ? '' : `${place}: `}${field}${safeLines(problem.message)}`];
+  const meant = near && `did you mean ${near.includes('`') ? near : `\`${near}\``}?`;
+  const hints = [meant, hint && (meant ? `Otherwise, ${hint}` : hint)].filter(Boolean).join(' ');
+  if (hints !== '') lines.push(`  hint: ${hints}`);
   if (problem.value !== undefined) lines.push(`  got: ${shorten(printValue(problem.value))}`);
-  if (problem.alternatives !== undefined && problem.alternatives.length > 0) {
+  if (near === undefined && alternatives.length > 0)
     lines.push(
-      `  ${problem.alternatives.length === 1 ? 'expected' : 'one of'}: ${shorten(problem.alternatives.map(safeLine).join(', '), 400)}`,
+      `  ${alternatives.length === 1 ? 'expected' : 'one of'}: ${beginning(alternatives.map(safeLine))}`,
     );
-  }
-  if (problem.hint !== undefined) lines.push(`  hint: ${problem.hint}`);
   return safeText(lines.join('\n'));
+}
+
+/** The first items, up to about two lines, and how many more there are. */
+function beginning(items: readonly string[]): string {
+  const shown = items.filter((_, index) => items.slice(0, index + 1).join(', ').length <= 200);
+  const more = items.length - shown.length;
+  return more === 0 || shown.length === 0
+    ? shorten(items.join(', '), 400)
+    : `${shown.join(', ')}, and ${more} more`;
 }
 
 /** The value as JSON, if possible. */

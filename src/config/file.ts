@@ -96,11 +96,11 @@ export function openConfig(
   }
   const is = ready ?? kindIn(content) ?? kind;
   if (is !== kind) {
-    const near = ready && nearestFile(name, cwd, /\.ya?ml$/);
     throw new UserError({
       file: path,
       message: `this is ${configKinds[is].title}, not ${configKinds[kind].title}`,
-      hint: `${near === undefined ? '' : `did you mean \`${near}\`? Otherwise, `}use ${configKinds[is].command} ${name}`,
+      near: ready && nearestFile(name, cwd, /\.ya?ml$/),
+      hint: `use ${configKinds[is].command} ${name}`,
     });
   }
   const isBundled = ready !== undefined;
@@ -128,18 +128,15 @@ function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: R
   }
   const bundled = bundledConfigs(kind);
   const stem = stemOf(name);
-  const near =
-    nearestFile(name, cwd, /\.ya?ml$/) ??
-    bundled.find((config) => basename(config) === stem) ??
-    nearest(stem, bundled);
   throw new UserError({
     file: name,
     message: 'no such file or bundled config',
+    near:
+      nearestFile(name, cwd, /\.ya?ml$/) ??
+      bundled.find((config) => basename(config) === stem) ??
+      nearest(stem, bundled),
     alternatives: bundled.filter((config) => !config.includes('/')),
-    hint:
-      near === undefined
-        ? 'pass the path of a YAML file, or one of these names'
-        : `did you mean \`${near}\`?`,
+    hint: 'pass the path of a YAML file, or the name of a bundled config',
   });
 }
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { type Problem, UserError } from '../base/errors.js';
-import { oneScreen, type Path, wrongKeyHint } from '../base/settings/issues.js';
+import { oneScreen, type Path, wrongKey } from '../base/settings/issues.js';
 import { isMapping, type SettingsKind, valueAt } from '../base/settings/schema.js';
 import {
   overlay,
@@ -110,12 +110,15 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
   return absolute(parseSettings(kind, content, where), source.folder, options.cwd ?? '');
 }
 
-/** What to write instead of a key that experiments lack (may be empty); undefined for keys that they have. */
-export const hintForKey = (key: string) => manyRunsHint(key) ?? wrongKeyHint(key, experimentKind.json);
+/** The problem of a key that experiments lack; undefined for their own keys. */
+export function foreignKey(key: string): Pick<Problem, 'near' | 'hint'> | undefined {
+  const hint = manyRunsHint(key);
+  return hint === undefined ? wrongKey(key, experimentKind.json) : { hint };
+}
 
 /** Which command to use for a key for several runs of a config; undefined for other keys. */
 const manyRunsHint = (key: string): string | undefined =>
-  /^(sweep|repeats?|repetitions|trials|runs)$/.test(key)
+  /^(sweep|repeats?|repetitions|seeds|trials|runs)$/.test(key)
     ? `use policyloop sweep${key === 'sweep' ? '' : ' CONFIG seed=1..3'} (with --dry-run for an estimate)`
     : undefined;
 

@@ -60,13 +60,8 @@ export const snakeCased = (options: Readonly<Record<string, unknown>>): Readonly
   Object.fromEntries(Object.entries(options).map(([name, value]) => [snakeCase(name), value]));
 
 function unknownOption(id: string, given: string, names: readonly string[]): Problem {
-  const suggestion = nearest(snakeCase(given), names);
-  return {
-    field: given,
-    message: `unknown option of ${id}`,
-    alternatives: names,
-    ...(suggestion === undefined ? {} : { hint: `did you mean ${suggestion}?` }),
-  };
+  const near = nearest(snakeCase(given), names);
+  return { field: given, message: `unknown option of ${id}`, near, alternatives: names };
 }
 
 function unusableValue(issue: z.core.$ZodIssue, given: Readonly<Record<string, unknown>>): Problem {

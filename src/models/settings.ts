@@ -140,7 +140,9 @@ export const moduleModelSchema = z.strictObject({
 });
 
 export const customModelSchema = z.strictObject({
-  provider: z.literal('custom').describe('A model that the calling program passes to `run()`'),
+  provider: z
+    .literal('custom')
+    .meta({ description: 'A model that the calling program passes to `run()`', writeOnly: true }),
   id: text.describe('Id of the model, as shown in runs'),
 });
 

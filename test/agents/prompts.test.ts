@@ -123,7 +123,7 @@ describe('a prompt set', () => {
 
   it.each([
     ['blackjack', "this prompt set doesn't describe CartPole-v1"],
-    ['cartpol', 'did you mean cartpole?'],
+    ['cartpol', 'did you mean `cartpole`?'],
     ['./nowhere', 'there is no such folder'],
   ])('named %s is refused for CartPole', async (prompts, message) => {
     await expect(opened('CartPole-v1', { prompts })).rejects.toThrow(message);

@@ -107,7 +107,7 @@ describe('policyloop check explains', () => {
       'error model.apiKeyEnv',
       'error environment',
     ]);
-    expect(both.text).toContain('did you mean CartPole-v1?');
+    expect(both.text).toContain('did you mean `CartPole-v1`?');
     const rest = await check(
       'environment: CartPole-v1\nmodel: { provider: openai, name: gpt-5-mini }\nprompts: { set: ./none }\n',
     );

@@ -200,7 +200,7 @@ describe('policyloop', () => {
     for (const [name] of commands) expect(stdout).toMatch(new RegExp(`^  ${name.split(' ')[0]} `, 'm'));
     expect((await cli(cwd, ['run'])).stderr).toContain('usage: policyloop run <config> [overrides..]');
     expect((await cli(cwd, ['models', 'chek'])).stderr).toMatch(
-      /did you mean models check\?.*policyloop models --help/,
+      /did you mean `models check`\?.*policyloop models --help/,
     );
     expect((await cli(cwd, ['run', '--help'])).stdout).toContain('policyloop run <config> [overrides..]');
     expect((await cli(cwd, ['export', '--help'])).stdout).not.toContain('program');
@@ -247,19 +247,19 @@ describe('policyloop reports', () => {
   });
 
   it.each([
-    ['trian quickstart', /unknown command: trian\n.*did you mean finetune train\?.* policyloop --help/],
+    ['trian quickstart', /unknown command: trian\n.*did you mean `finetune train`\?.* policyloop --help/],
     ['frobnicate a --b', /unknown command: frobnicate\n.*see policyloop --help/],
-    ['run quickstart --dry-rnu', /unknown option: --dry-rnu;.*\n.*did you mean --dry-run\?/],
+    ['run quickstart --dry-rnu', /unknown option: --dry-rnu;.*\n.*did you mean `--dry-run`\?/],
     ['run quickstart --model.topP=1', /for a config key, write model\.topP=1 without dashes/],
     ['run quickstart --temperature 1', /did you mean `model\.temperature`.*\? Otherwise, see/],
     ['run quickstart --repeats 3', /hint: use policyloop sweep CONFIG seed=1\.\.3 .*; see/],
     ['run quickstart --out x', /hint: write, for example, policyloop run quickstart; see/],
-    ['init env x.mjs', /did you mean environment\?/],
-    ['rm latest', /did you mean remove\?/],
+    ['init env x.mjs', /^error unknown kind: env; usage.*\n {2}hint: did you mean `environment`\?/],
+    ['rm latest', /^error unknown command: rm\n {2}hint: did you mean `remove`\?/],
     ['list --tag X', /unknown option: --tag;.*\n.*write, for example, policyloop list tag=baseline /],
     ['tag --remove x', /unknown option: --remove;.*\n.*policyloop tag cartpole baseline --off/],
     ['init environment', /missing: <file>;.*\n.*policyloop init environment my-env\.mjs/],
-    ['run confg.yaml', /did you mean `config\.yaml`\?/],
+    ['run confg.yaml', /^error confg\.yaml: no such file.*\n {2}hint: did you mean `config\.yaml`\?/],
     ['finetune export x', /missing: --to, --out; usage: policyloop finetune export <source>/],
   ])('%s, and what to write instead', async (line, message) => {
     const { code, stderr } = await cli(workplace(), line.split(' '));

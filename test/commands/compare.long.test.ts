@@ -160,7 +160,7 @@ describe('compare', () => {
       /none of these runs can be read[\s\S]*policyloop show/,
     );
     await expect(compare([at('no*')])).rejects.toThrow(UserError);
-    await expect(compare([at('nowhere')])).rejects.toThrow(/there is no such run/);
+    await expect(compare([at('nowhere')])).rejects.toThrow(/^no such run: /);
   });
 
   it('counts failed runs with the lowest return, and gives no verdict if groups fail in different shares', async () => {

@@ -80,13 +80,13 @@ test('missing files and unsupported features are reported, with exit code 1', as
   }
   const folder = temporaryDirectory();
   expect((await check(join(folder, 'Qwen', 'Qwen3-4B'))).text).toMatch(
-    /no such dir.*\n.*\n.* hf:Qwen\/Qwen3-4B /,
+    /no such dir.*\n.* hf:Qwen\/Qwen3-4B /,
   );
   expect((await check(folder)).text).toMatch(/has no config\.json, and contains no GGUF file or model/);
   written('one.gguf', '')(folder);
-  expect((await check(folder)).text).toMatch(/has no config\.json\n.*\n *expected: .*one\.gguf/);
+  expect((await check(folder)).text).toMatch(/has no config\.json\n.*\n.*\n *expected: .*one\.gguf/);
   expect((await check(join(folder, 'on.gguf'))).text).toMatch(
-    /there is no such file\n.*\n *expected: .*one\.gguf/,
+    /there is no such file\n.*\n.*\n *expected: .*one\.gguf/,
   );
 });
 

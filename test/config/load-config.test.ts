@@ -199,10 +199,9 @@ describe('the config file', () => {
   });
 
   it('if missing, is reported with the bundled config of a similar name', () => {
-    const message = messageOf('quickstrat');
-    expect(message).toMatch(/^quickstrat: no such file or bundled config\n/);
-    expect(message).toContain('acrobot-numeric, acrobot-semantic');
-    expect(message).toContain('did you mean `quickstart`?');
+    expect(messageOf('quickstrat')).toMatch(
+      /^quickstrat: no such file.*\n {2}hint: did you mean `quickstart`\?/,
+    );
   });
 
   it('is refused if it is a folder or too large', () => {

@@ -67,18 +67,18 @@ describe('environment ids', () => {
   });
 
   test.each([
-    ['cartpole-v1', /did you mean CartPole-v1\?/],
-    ['HalfCheetah-v6', /did you mean HalfCheetah-v5\?/],
-    ['CartPole', /did you mean CartPole-v1\?/],
-    ['MountainCarContinous-v0', /did you mean MountainCarContinuous-v0\?/],
+    ['cartpole-v1', /did you mean `CartPole-v1`\?/],
+    ['HalfCheetah-v6', /did you mean `HalfCheetah-v5`\?/],
+    ['CartPole', /did you mean `CartPole-v1`\?/],
+    ['MountainCarContinous-v0', /did you mean `MountainCarContinuous-v0`\?/],
     ['NoSuchThing-v1', /unknown environment[\s\S]*one of: CartPole-v0/],
     ['gymnasium:Ant-v5', /runs in another program: use openEnvironment/],
-    ['gym:CartPole-v1', /did you mean CartPole-v1\?/],
-    ['text:cookin', /did you mean text:cooking\?/],
+    ['gym:CartPole-v1', /did you mean `CartPole-v1`\?/],
+    ['text:cookin', /did you mean `text:cooking`\?/],
     ['LunarLander-v3', /hint: use gymnasium:LunarLander-v3 if/],
     ['LunarLander', /hint: use gymnasium:LunarLander if/],
-    ['ALE/Pong-v5', /did you mean Pong-v0\? Otherwise, use gymnasium:ALE\/Pong-v5 if/],
-    ['Walker3d-v5', /did you mean Walker2d-v5\? Otherwise, use gymnasium:Walker3d-v5 if/],
+    ['ALE/Pong-v5', /did you mean `Pong-v0`\? Otherwise, use gymnasium:ALE\/Pong-v5 if/],
+    ['Walker3d-v5', /did you mean `Walker2d-v5`\? Otherwise, use gymnasium:Walker3d-v5 if/],
     ['Atari/Freeway', /use gymnasium:Atari\/Freeway/],
     ['constructor', /unknown environment/],
   ])('%j is refused', async (id, message) => {

@@ -52,7 +52,7 @@ describe('options', () => {
 
   test('an error for an unknown name suggests the closest one and lists others', async () => {
     const [problem] = await problemsOf('FrozenLake-v1', { isSlipery: true });
-    expect(problem).toMatchObject({ field: 'isSlipery', hint: 'did you mean is_slippery?' });
+    expect(problem).toMatchObject({ field: 'isSlipery', near: 'is_slippery' });
     expect(problem!.alternatives).toContain('success_rate');
   });
 

@@ -122,7 +122,7 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
       expect(answer.text).not.toMatch(/root:|at .*\.js:\d+/);
     }
     await expect(call('remove_runs', {})).rejects.toThrow();
-    expect((await call('show_run', { run: 'none' })).text).toMatch(/there is no such run/);
+    expect((await call('show_run', { run: 'none' })).text).toMatch(/no such run: none/);
     expect(await call('show_run', { run: 'a' })).toMatchObject({ isError: false });
     expect(readdirSync(join(cwd, 'buffers')).toSorted()).toEqual(['a', 'b']);
   });

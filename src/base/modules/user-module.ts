@@ -52,15 +52,14 @@ export function requireRunnable(file: string, field: string): void {
 export async function loadModule(path: string, kind: ModuleKind, field: string): Promise<UserModule> {
   const file = resolve(path);
   const shape = `write export default { name: '…', create(options) { return … } }, or run policyloop init ${kind}`;
-  if (!existsSync(file) || !statSync(file).isFile()) {
-    const near = nearestFile(path, '', /\.[cm]?[jt]s$/);
+  if (!existsSync(file) || !statSync(file).isFile())
     throw new UserError({
       field,
       message: 'there is no such module',
       value: path,
-      hint: `${near === undefined ? '' : `did you mean ${near}? Otherwise, `}pass the path of a JavaScript or TypeScript file; to create one, run policyloop init ${kind} ${basename(path)}`,
+      near: nearestFile(path, '', /\.[cm]?[jt]s$/),
+      hint: `pass the path of a JavaScript or TypeScript file; to create one, run policyloop init ${kind} ${basename(path)}`,
     });
-  }
   requireRunnable(file, field);
   let exported: Readonly<Record<string, unknown>>;
   try {

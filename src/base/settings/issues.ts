@@ -4,6 +4,7 @@ import { nearest, type Problem, redactAddresses } from '../errors.js';
 import {
   declaredChild,
   discriminatorOf,
+  discriminatorValues,
   expectation,
   keysOf,
   nodeAt,
@@ -38,7 +39,7 @@ export function oneScreen(problems: readonly Problem[]): readonly Problem[] {
     (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
   );
   const more = ordered.length - problemsOnScreen;
-  return more <= 0 ? ordered : [...ordered.slice(0, problemsOnScreen), { message: `and ${more} more` }];
+  return more <= 0 ? ordered : [...ordered.slice(0, problemsOnScreen), { message: `${more} more problems` }];
 }
 
 /** The problems found by the schema, described in terms of the settings as written. */
@@ -78,7 +79,7 @@ function discriminatorNode(union: SchemaNode): SchemaNode {
   const key = discriminatorOf(union) ?? '';
   return {
     type: 'string',
-    enum: variantsOf(union).flatMap((variant) => variant.properties?.[key]?.const ?? []),
+    enum: discriminatorValues(union, key),
   };
 }
 
@@ -101,19 +102,19 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   const places = same === undefined ? placesOf(key, root).slice(0, 4) : [];
   const own = places.find((place) => place.startsWith(`\`${field}\` (`));
   const candidates = [...(near === undefined ? [] : [`\`${near}\`${meaning}`]), ...places];
-  const hint =
+  const more =
     own === undefined
-      ? candidates.length > 0 && `did you mean ${orList(candidates)}?`
-      : `this key belongs to ${own.slice(field.length + 4, -1)}`;
-  const more = { ...(listKeys && { alternatives: keys }), ...(hint && { hint }) };
-  return { path, aim: 'key', problem: { field, message: 'unknown key', ...more } };
+      ? candidates.length > 0 && { near: orList(candidates) }
+      : { hint: `this key belongs to ${own.slice(field.length + 4, -1)}` };
+  const alternatives = listKeys && { alternatives: keys };
+  return { path, aim: 'key', problem: { field, message: 'unknown key', ...alternatives, ...more } };
 }
 
-/** What to write instead of a key that the settings lack (may be empty); undefined for keys that they have. */
-export function wrongKeyHint(key: string, root: SchemaNode): string | undefined {
+/** The problem of a key that settings lack; undefined for their own keys. */
+export function wrongKey(key: string, root: SchemaNode): Problem | undefined {
   const path = key.split('.');
   const node = path.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);
-  return node === undefined ? (unknownKey(path, root, {}, false).problem.hint ?? '') : undefined;
+  return node === undefined ? unknownKey(path, root, {}, false).problem : undefined;
 }
 
 /** Lists where a key of this name exists: `evaluation.episodes`, `model.population (provider: cma-es or genetic)`. */
@@ -142,9 +143,9 @@ function wrongValue(path: Path, node: SchemaNode, value: unknown, issue: Issue):
 
 function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issue): Problem {
   if (value === undefined) {
-    const meaning = node.description === undefined ? '' : ` (${node.description})`;
     const key = String(path.at(-1));
     const [example] = node.examples ?? [];
+    const meaning = example !== undefined || node.description === undefined ? '' : ` (${node.description})`;
     return {
       message: 'missing',
       alternatives: [`${expectation(node)}${meaning}`],
@@ -168,8 +169,9 @@ function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issu
   // A union's own message says what to write.
   const isUnion = issue.code === 'invalid_union' || discriminatorOf(node) !== undefined;
   const own = isUnion && !issue.message.startsWith('Invalid') ? issue.message : undefined;
-  const hint = own ?? (near === undefined ? hintFor(path, node, value) : `did you mean \`${near}\`?`);
-  return { message: `must be ${expectation(node)}`, value, ...(hint !== undefined && { hint }) };
+  const hint = own ?? (near === undefined ? hintFor(path, node, value) : undefined);
+  const meant = own === undefined && near !== undefined && { near };
+  return { message: `must be ${expectation(node)}`, value, ...meant, ...(hint !== undefined && { hint }) };
 }
 
 function hintFor(path: Path, node: SchemaNode, value: unknown): string | undefined {

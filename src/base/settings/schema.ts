@@ -85,6 +85,12 @@ export function discriminatorOf(node: SchemaNode): string | undefined {
   return Object.keys(first?.properties ?? {}).find((key) => first?.properties?.[key]?.const !== undefined);
 }
 
+/** The values of a discriminator that messages may show. */
+export function discriminatorValues(node: SchemaNode, key: string): readonly string[] {
+  const values = variantsOf(node).flatMap((variant) => variant.properties?.[key] ?? []);
+  return values.flatMap((value) => (value.writeOnly ? [] : (value.const ?? [])));
+}
+
 /** The alternative that fits `value` best, by its type, discriminator or keys. */
 export function variantFor(node: SchemaNode, value: unknown): SchemaNode | undefined {
   const fitting = variantsOf(node).filter((variant) => hasType(variant, value));
@@ -181,8 +187,7 @@ export function wordsOf(node: SchemaNode): readonly string[] {
 export function expectation(node: SchemaNode): string {
   const discriminator = discriminatorOf(node);
   if (discriminator !== undefined) {
-    const words = variantsOf(node).flatMap((variant) => variant.properties?.[discriminator]?.const ?? []);
-    return `a mapping with ${discriminator}: ${orList(words)}`;
+    return `a mapping with ${discriminator}: ${orList(discriminatorValues(node, discriminator))}`;
   }
   return orList(variantsOf(node).flatMap(expectationsOfVariant));
 }

@@ -1,4 +1,4 @@
-import { nearest, UserError } from '../../base/errors.js';
+import { nearest, type Problem, UserError } from '../../base/errors.js';
 import { isModulePath } from '../../base/modules/user-module.js';
 import type { Environment } from '../environment.js';
 import type { CatalogueEntry, EnvironmentInfo } from '../options.js';
@@ -113,7 +113,7 @@ function find(id: string): CatalogueEntry {
   });
 }
 
-function hintFor(id: string, ids: readonly string[]): { readonly hint?: string } {
+function hintFor(id: string, ids: readonly string[]): Partial<Problem> {
   if (isRemoteId(id)) return { hint: 'it runs in another program: use openEnvironment and evaluate' };
   if (id.startsWith(customPrefix))
     return {
@@ -123,12 +123,11 @@ function hintFor(id: string, ids: readonly string[]): { readonly hint?: string }
   const bare = id.replace(/^[^:/]*[:/](?=[A-Z])/, '');
   const name = environmentName(bare).toLowerCase();
   const versions = ids.filter((known) => environmentName(known).toLowerCase() === name);
-  const suggestion =
+  const near =
     versions.find((known) => known.toLowerCase() === bare.toLowerCase()) ??
     versions.at(-1) ??
     nearest(bare, ids);
   const original = `use gymnasium:${id} if Python's Gymnasium has this environment`;
-  if (suggestion === undefined) return { hint: original };
   const isTheirs = id.includes('/') || (/-v\d+$/.test(id) && versions.length === 0);
-  return { hint: `did you mean ${suggestion}?${isTheirs ? ` Otherwise, ${original}` : ''}` };
+  return { near, ...((near === undefined || isTheirs) && { hint: original }) };
 }

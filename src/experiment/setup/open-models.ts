@@ -143,14 +143,8 @@ export function openRecording(model: ReplayedConfig, { seed }: Pick<Config, 'see
     return { cassette, model: recorded.model, stages: stageModelsOf(recorded), recorded };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    const { message, hint, alternatives } = error.problems[0]!;
-    throw new UserError({
-      field: 'model.run',
-      value: model.run,
-      message,
-      ...(alternatives && { alternatives }),
-      hint: hint ?? 'choose a run directory; list your runs with policyloop list',
-    });
+    const hint = 'choose a run directory; list your runs with policyloop list';
+    throw new UserError({ hint, ...error.problems[0]!, field: 'model.run', value: model.run });
   }
 }
 

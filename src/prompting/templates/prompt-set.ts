@@ -110,12 +110,11 @@ export function loadPrompts<Context extends TaskContext>(
 export function findSet(set: string, builtIn: readonly string[], field: string): string {
   const folder = /[\\/]/.test(set) ? set : join(packageRoot(), 'prompts', set);
   if (builtIn.includes(set) || (folder === set && isFolder(folder))) return folder;
-  const suggestion = nearest(set, builtIn);
   throw new UserError({
     field,
     message: folder === set ? 'there is no such folder' : 'there is no such prompt set',
     value: set,
+    near: nearest(set, builtIn),
     alternatives: [...builtIn, "the path of a folder, containing a '/'"],
-    ...(suggestion !== undefined && { hint: `did you mean ${suggestion}?` }),
   });
 }

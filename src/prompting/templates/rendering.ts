@@ -121,11 +121,10 @@ function explain(message: string, path: string, names: readonly string[]) {
   const shallowFirst = names.toSorted((a, b) => a.split('.').length - b.split('.').length);
   const same = shallowFirst.find((one) => name.endsWith(`.${one}`) || one.endsWith(`.${name}`));
   const near = same ?? nearest(name, helper ? ['if', 'unless', 'each', 'with', ...names] : names);
-  const meant = near === undefined ? '' : `did you mean \`${near}\`? Otherwise, `;
   const other = `use ${names.filter((one) => !one.includes('.')).join(', ')} or their parts (prompts/README.md)`;
-  const hint = meant + (helper ? 'set prompts.helpers to the module that defines it' : other);
+  const hint = helper ? 'set prompts.helpers to the module that defines it' : other;
   if (helper ?? / not defined in (?!null)/.test(message))
-    return { message: `unknown ${helper ? 'helper' : 'variable'} \`${name}\``, hint };
+    return { message: `unknown ${helper ? 'helper' : 'variable'} \`${name}\``, near, hint };
   return {
     message: message.endsWith(' not defined in null') ? `\`${path}\` may be absent` : message,
     hint: 'put variables that may be absent inside {{#if …}} … {{/if}}; prompts/README.md lists all',

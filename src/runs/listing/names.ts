@@ -220,17 +220,12 @@ function nameOf(path: string, places: RunPlaces): string {
   return around === undefined ? path : relative(around, path);
 }
 
-/** Maximum number of names listed in an error message. */
-const maxCandidates = 12;
-
 function ambiguous(name: string, found: readonly Named[], places: RunPlaces): UserError {
-  const names = found.map(({ path }) => nameOf(path, places));
-  const more = names.length > maxCandidates ? [`and ${names.length - maxCandidates} more`] : [];
   return new UserError({
     field: 'run',
     message: `${isPattern(name) ? 'this pattern matches' : 'this name matches'} ${found.length} runs or directories; choose one`,
     value: name,
-    alternatives: [...names.slice(0, maxCandidates), ...more],
+    alternatives: found.map(({ path }) => nameOf(path, places)),
   });
 }
 
@@ -239,13 +234,10 @@ function missing(name: string, places: RunPlaces): UserError {
   const there = isPattern(name) ? undefined : pathsOf(name, places).find((path) => existsSync(path));
   if (there !== undefined) return noRun(there);
   const names = allNamed(places).map(({ path }) => nameOf(path, places));
-  const near = nearest(name, names);
-  const shown = near === undefined ? names : [near, ...names.filter((other) => other !== near)];
   return new UserError({
-    field: 'run',
-    message: isPattern(name) ? 'no run matches this pattern' : 'there is no such run',
-    value: name,
-    alternatives: shown.slice(0, maxCandidates),
+    message: `${isPattern(name) ? 'no run matches' : 'no such run:'} ${name}`,
+    near: nearest(name, names),
+    alternatives: names,
     hint: name.includes('=')
       ? `only policyloop list accepts filters; pass the numbers that \`policyloop list ${shellWord(name)}\` prints`
       : 'list your runs with policyloop list',

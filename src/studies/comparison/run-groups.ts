@@ -183,7 +183,6 @@ function requireKeys(by: readonly string[], settings: readonly Settings[]): void
   const known = [...new Set(settings.flatMap((own) => [...own.keys()]))].filter((key) => key !== 'seed');
   const strange = by.find((key) => !known.some((one) => one === key || one.startsWith(`${key}.`)));
   if (strange === undefined) return;
-  const near = nearest(strange, known);
   throw new UserError({
     field: '--by',
     message:
@@ -191,7 +190,8 @@ function requireKeys(by: readonly string[], settings: readonly Settings[]): void
         ? "runs can't be grouped by this key, because figures are averages over seeds"
         : "none of these runs' configs has this key",
     value: strange,
-    alternatives: near === undefined ? known.toSorted() : [near],
+    near: nearest(strange, known),
+    alternatives: known.toSorted(),
   });
 }
 

@@ -40,15 +40,17 @@ it('findRuns gives each run once, in the order of the given names', () => {
 
 it('findRuns explains why a name matches no run', () => {
   expect(() => find('none-*')).toThrow(UserError);
-  expect(() => find('none-*')).toThrow(/no run matches this pattern/);
-  expect(() => find('status=none')).toThrow(/no such run[\s\S]*hint: only policyloop list accepts filters/);
+  expect(() => find('none-*')).toThrow(/^no run matches none-\*\n.*hint: list your runs/);
+  expect(() => find('status=none')).toThrow(
+    /^no such run: status=none\n.*hint: only policyloop list accepts filters/,
+  );
   expect(() => find(at('no-run'))).toThrow(/contains no run/);
 });
 
 it('findRun finds a single run', () => {
   expect(findRun('other', places)).toBe(other);
   expect(findRun('buffers/other', places)).toBe(other);
-  expect(() => findRun('none', places)).toThrow(/there is no such run/);
+  expect(() => findRun('none', places)).toThrow(/^no such run: none\n/);
   expect(() => findRun('study', places)).toThrow(UserError);
 });
 
@@ -135,10 +137,10 @@ describe('names that are not paths', () => {
       message: 'this name matches 2 runs or directories; choose one',
       alternatives: ['study-1/pole/cma-es-01', 'study-1/pole/random-01'],
     });
-    expect(problemOf(() => findRun('zbra', here)).alternatives![0]).toBe('zebra');
-    expect(problemOf(() => findRun('99', here)).message).toBe('there is no such run');
+    expect(problemOf(() => findRun('zbra', here)).near).toBe('zebra');
+    expect(problemOf(() => findRun('99', here)).message).toBe('no such run: 99');
     expect(problemOf(() => findRun('latest', { cwd: home, runsDir: 'elsewhere' })).message).toBe(
-      'there is no such run',
+      'no such run: latest',
     );
   });
 });
