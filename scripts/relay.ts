@@ -1,7 +1,8 @@
 /**
  * Records what a search finds that continues from a model's first proposals, compared with the same search from random
  * policies and with the model alone. Records of other systems and runs of `policyloop` are read as by `policyloop audit`;
- * runs of one task have different seeds. `--calls` counts a run's evaluations, the warm-up included.
+ * runs of one task have different seeds. `--calls` counts a run's evaluations, the warm-up included; with `--calls ''`,
+ * only the search alone is recorded.
  * Each row is one search: the fresh mean returns of the policy with the best score after so many evaluations.
  * Run: npx tsx scripts/relay.ts ROWS.jsonl --seeds 10 --calls 5,10,20,40,80 --searches gp,cma-es,hill-climb
  *      --at 50,100,150,200 --fresh 1000 [--environment MountainCar-v0] SOURCE... (appends; rows that are there stay)
@@ -40,7 +41,7 @@ const { positionals, values } = parseArgs({
   },
 });
 const [file = '', ...paths] = positionals;
-const numbers = (text: string) => text.split(',').map(Number);
+const numbers = (text: string) => (text === '' ? [] : text.split(',').map(Number));
 const budgets = numbers(values.at);
 const searches = values.searches.split(',') as Exclude<BaselineName, 'genetic'>[];
 const measuring = confirmationSeeds(0, 'inspection', Number(values.fresh));
@@ -126,13 +127,13 @@ async function compare(own: readonly Source[]) {
   const isDone = (row: Record<string, unknown>) =>
     done.has(keyOf({ environment: config.environment.id, ...row }));
   for (const seed of seeds) {
+    const rows = searches.map((search) => ({ by: 'random policies', run: 0, calls: 0, search, seed }));
+    const missing = rows.filter((row) => !isDone(row));
+    if (missing.length === 0) continue;
     const random = warmupGenerator(seed);
     const policies: Evaluated[] = [];
     for (let i = 0; i < warmup; i++) policies.push(await scoreOf(seed, family.initial(random)));
-    for (const search of searches) {
-      const row = { by: 'random policies', run: 0, calls: 0, search, seed };
-      if (!isDone(row)) await write(row, await continued(search, seed, policies));
-    }
+    for (const row of missing) await write(row, await continued(row.search, seed, policies));
   }
   for (const calls of numbers(values.calls))
     for (const seed of seeds)
@@ -147,16 +148,16 @@ async function compare(own: readonly Source[]) {
           search: 'none',
           seed,
         };
+        const rows = searches.map((search) => ({ ...alone, calls, search }));
+        const missing = rows.filter((row) => !isDone(row));
+        if (isDone(alone) && missing.length === 0) continue;
         for (const { parameters } of isDone(alone) ? longest.slice(0, calls) : longest)
           model.push(await scoreOf(seed, parameters));
         if (!isDone(alone)) {
           await write({ ...alone, ...(isRun && madeBy(name)) }, model);
           done.add(keyOf({ environment: config.environment.id, ...alone }));
         }
-        for (const search of searches) {
-          const row = { by: values.by, run: isRun ? recorded.seed : i + 1, calls, search, seed };
-          if (!isDone(row)) await write(row, await continued(search, seed, model.slice(0, calls)));
-        }
+        for (const row of missing) await write(row, await continued(row.search, seed, model.slice(0, calls)));
       }
   await task.close?.();
 }

@@ -9,7 +9,7 @@ import { type BufferEntry, bestEntries } from '../rollout/replay-buffer.js';
 import { type Confirmation, type Noise, selectionBudget } from '../runs/events.js';
 import { programFailureText } from '../runs/failure-text.js';
 import { placeName } from '../runs/summary.js';
-import { clipped, interval95 } from '../statistics/bootstrap.js';
+import { mean95 } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
 import { halve, mostWithin } from '../statistics/halving.js';
 import { episodesToConfirm, nearBest, noiseFloor, spreadOf } from '../statistics/noise-floor.js';
@@ -80,13 +80,11 @@ async function confirmCandidate(
     of,
   });
   const report = (entry: BufferEntry, stage: Confirmation['stage'], returns: readonly number[]) => {
-    const center = mean(returns);
     const { candidate, iteration, parameters, program, score } = entry;
     const confirmation: Confirmation = {
       ...{ stage, iteration, candidate, parameters },
       ...(program !== undefined && { program }),
-      ...{ observed: score, mean: center },
-      ci95: clipped(interval95([{ values: returns }], 'student'), range, center),
+      ...{ observed: score, mean: mean(returns), ci95: mean95(returns, range, 'student') },
       episodes: returns.length,
     };
     log.emit({ kind: 'confirmed', confirmation, of });

@@ -103,6 +103,10 @@ export function interval95(
   return remembered(JSON.stringify([strata, by]), () => intervalOf(strata, by));
 }
 
+/** 95% interval of the mean of values in a known range. @param by as for `interval95` */
+export const mean95 = (values: readonly number[], range: Interval, by?: 'student'): Interval | null =>
+  clipped(interval95([{ values, hidden: hiddenIn(values, range) }], by), range, mean(values));
+
 function intervalOf(strata: readonly Stratum[], by: 'bootstrap' | 'student'): Interval {
   const center = sum(strata.map(({ values, weight = 1 }) => weight * mean(values)));
   const half = halfWidth(strata, by);

@@ -2,10 +2,10 @@
 import {
   clipped,
   differenceRange,
-  hiddenIn,
   hiddenInPairs,
   type Interval,
   interval95,
+  mean95,
   percentile95,
   unbounded,
 } from './bootstrap.js';
@@ -49,9 +49,7 @@ export function summarizeMean(
   within: Interval = unbounded,
 ): Pick<Summary, 'count' | 'mean' | 'meanInterval'> | undefined {
   if (values.length === 0) return undefined;
-  const center = mean(values);
-  const interval = interval95([{ values, hidden: hiddenIn(values, within) }]);
-  return { count: values.length, mean: center, meanInterval: clipped(interval, within, center) };
+  return { count: values.length, mean: mean(values), meanInterval: mean95(values, within) };
 }
 
 /** A difference of at most this share of the largest absolute value counts as a tie, because of rounding errors. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
-import { interval95, percentile95 } from '../../src/statistics/bootstrap.js';
+import { interval95, mean95, percentile95 } from '../../src/statistics/bootstrap.js';
 import { interquartileMean, mean, median, standardDeviation } from '../../src/statistics/descriptive.js';
 import { comparePairs } from '../../src/statistics/paired.js';
 import { verdicts } from '../../src/statistics/tests.js';
@@ -56,6 +56,14 @@ it("the interval of a mean matches Student's t if most runs have almost the same
   const half = (2.262 * standardDeviation(returns)) / Math.sqrt(10);
   expect(low).toBeCloseTo(mean(returns) - half, 0);
   expect(high).toBeCloseTo(mean(returns) + half, 0);
+});
+
+it('the interval of a policy allows for failures that 100 solved episodes would not show', () => {
+  const solved = Array<number>(100).fill(500);
+  const [low, high] = mean95(solved, [0, 500], 'student')!;
+  // One in forty samples of 100 shows no failure if 3.6 % of episodes fail.
+  expect(low).toBeCloseTo(500 * 0.025 ** (1 / 100), 0);
+  expect(high).toBe(500);
 });
 
 describe.each(Object.keys(kinds))('with ten pairs of %s runs, intervals cover', (kind) => {

@@ -12,7 +12,7 @@ import { type Evaluation, evaluate } from '../../rollout/evaluation.js';
 import { svgAnimation } from '../../rollout/pictures/svg-animation.js';
 import { openTask } from '../../rollout/task.js';
 import type { Confirmation } from '../../runs/events.js';
-import { clipped, interval95 } from '../../statistics/bootstrap.js';
+import { mean95 } from '../../statistics/bootstrap.js';
 import {
   interquartileMean,
   largest,
@@ -72,14 +72,13 @@ export async function evaluateRun(
   for (const module of changedSince(manifest.modules, modulesPlayed(run.config))) {
     context.note(warningText(`${module} has changed since the run, so the policy may score differently`));
   }
-  const center = mean(returns);
   const range = returnRange(run.config.environment, run.config.evaluation);
   const figures = {
     run: request.run,
     iteration: file === undefined ? entry.iteration : null,
     episodes: returns.length,
-    mean: center,
-    ci95: clipped(interval95([{ values: returns }], 'student'), range, center),
+    mean: mean(returns),
+    ci95: mean95(returns, range, 'student'),
     standardDeviation: standardDeviation(returns),
     iqm: interquartileMean(returns),
     min: smallest(returns),

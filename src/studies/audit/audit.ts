@@ -9,7 +9,7 @@ import { ProgramFault } from '../../policies/program/program.js';
 import type { EvaluationSetting } from '../../rollout/evaluation.js';
 import { type PlayedReturns, playAll } from '../../rollout/played.js';
 import { vectorKey } from '../../rollout/replay-buffer.js';
-import { clipped, type Interval, interval95 } from '../../statistics/bootstrap.js';
+import { type Interval, mean95 } from '../../statistics/bootstrap.js';
 import { mean, smallest } from '../../statistics/descriptive.js';
 import { comparePairs, type PairedDifference } from '../../statistics/paired.js';
 import {
@@ -133,8 +133,7 @@ export async function audit(
 
   const figures = async (policy: Scored) => {
     const returns = await measure(policy);
-    const center = mean(returns);
-    return [center, clipped(interval95([{ values: returns }], 'student'), range, center)] as const;
+    return [mean(returns), mean95(returns, range, 'student')] as const;
   };
   const [ofBest, bestInterval] = await figures(best);
   const [ofRecordedBest, ofRecordedBestInterval] = await figures(policyOf(record));

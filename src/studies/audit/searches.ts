@@ -6,7 +6,7 @@ import type { BaselineName } from '../../config/baselines.js';
 import { createBaseline } from '../../proposers/create-baseline.js';
 import { type EvaluationSetting, evaluate } from '../../rollout/evaluation.js';
 import { bestEntry, type Evaluated } from '../../rollout/replay-buffer.js';
-import { clipped, type Interval, interval95 } from '../../statistics/bootstrap.js';
+import { type Interval, mean95 } from '../../statistics/bootstrap.js';
 import { largest, mean } from '../../statistics/descriptive.js';
 import type { Audit } from './audit.js';
 
@@ -83,9 +83,8 @@ export async function searchAgain(
         const { parameters } = bestEntry(history.slice(0, evaluations))!;
         returns.push((await evaluate(setting, parameters, measuring, signal)).score);
       }
-      const center = mean(returns);
-      const interval = clipped(interval95([{ values: returns }], 'student'), range, center);
-      rows.push({ search, evaluations, returns, mean: center, interval });
+      const interval = mean95(returns, range, 'student');
+      rows.push({ search, evaluations, returns, mean: mean(returns), interval });
     }
   }
   return rows;
