@@ -1,5 +1,5 @@
 /** Runs any kind of training in its output directory: lock → train, recording each event → lineage and summary. */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { styleText } from 'node:util';
@@ -141,6 +141,7 @@ export async function runTraining<T extends Trained>(
     return exitCodeOf(ended === 'interrupted' ? ended : 'completed');
   } finally {
     release();
+    if (readdirSync(output).length === 0) rmdirSync(output);
   }
 }
 
@@ -264,11 +265,13 @@ async function recorded<T extends Trained>(
     writeLineage(result, trainingLineage({ ...job.about, outcome }));
     progress.say(`wrote ${shownPath(result, cwd)} before the last validation, which Ctrl-C ends`);
   };
+  const onBaselines = () => progress.say('playing the baselines, which takes a while');
   const onSamples = (step: number, samples: readonly Sample[]) => record.addSamples(step, samples);
   try {
     return await job.train({
       onEvent,
       onSamples,
+      onBaselines,
       onRead,
       onResult,
       stop: () => requests.stop.finish.aborted,
