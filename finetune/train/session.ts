@@ -265,13 +265,12 @@ async function recorded<T extends Trained>(
     writeLineage(result, trainingLineage({ ...job.about, outcome }));
     progress.say(`wrote ${shownPath(result, cwd)} before the last validation, which Ctrl-C ends`);
   };
-  const onBaselines = () => progress.say('playing the baselines, which takes a while');
   const onSamples = (step: number, samples: readonly Sample[]) => record.addSamples(step, samples);
   try {
     return await job.train({
       onEvent,
       onSamples,
-      onBaselines,
+      onBaselines: () => progress.say('playing the baselines, which takes a while'),
       onRead,
       onResult,
       stop: () => requests.stop.finish.aborted,

@@ -100,8 +100,7 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   );
   if (result.noise !== undefined) lines.push(`noise floor ${noiseText(result.noise)}`);
   const policy = confirmed ?? best;
-  const which =
-    policy === null ? '' : `${confirmed === null ? 'best observed' : 'confirmed'}, ${place(policy)}: `;
+  const which = policy && `${confirmed ? 'confirmed' : 'best observed'}, ${place(policy)}: `;
   if (policy?.program !== undefined)
     append(lines, [
       `policy      ${which}${programTitle(policy)}`,

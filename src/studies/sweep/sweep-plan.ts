@@ -93,11 +93,8 @@ function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
     const text = JSON.stringify(reads ? config : { ...config, memory: null, prompts: null });
     const same = first.get(text);
     if (same === undefined) first.set(text, name);
-    return same === undefined
-      ? []
-      : [
-          `${name} is the same experiment as ${same}${reads ? '' : ', because baselines ignore memory and prompts'}; both will run`,
-        ];
+    const why = reads ? '' : ', because baselines ignore memory and prompts';
+    return same === undefined ? [] : [`${name} is the same experiment as ${same}${why}; both will run`];
   });
 }
 
