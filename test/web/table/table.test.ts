@@ -67,9 +67,9 @@ describe('a filter', () => {
   });
 
   it.each([
-    ['stauts=running', /“stauts” is neither a field nor a config key.*Did you mean status\?/],
-    ['temperature=1', /Did you mean model\.temperature\?/],
-    ['model.temprature=1', /Did you mean model\.temperature\?/],
+    ['stauts=running', /“stauts” is neither a field nor a config key.*did you mean status\?/],
+    ['temperature=1', /did you mean model\.temperature\?/],
+    ['model.temprature=1', /did you mean model\.temperature\?/],
     ['status=runing', /status must be one of running, crashed, .*not “runing”/],
     ['seed=three', /seed must be a number or a range.*100\.\.400, not “three”/],
     ['best=1..2..3', /best must be a number or a range/],
