@@ -17,7 +17,7 @@ const supplied = <Options, Part>(
     ...command
   }: {
     readonly options: Options;
-    readonly finishing: string;
+    readonly finishing?: string;
     readonly execute: (args: Arguments<Options>, context: CommandContext, part: Part) => Promise<number>;
   },
   part: Part,
@@ -25,6 +25,9 @@ const supplied = <Options, Part>(
   ...command,
   execute: (args: Arguments<Options>, context: CommandContext) => execute(args, context, part),
 });
+
+/** Renders the pages of fine-tuning evaluations. */
+const shownPages = async () => (await import('../finetune/evaluate/shown-pages.js')).shownPages;
 
 /** Commands under their headings in `policyloop --help`. A command's file is loaded only when it is used. */
 const sections: readonly (readonly [heading: string, commands: readonly (ListedCommand | Group)[]])[] = [
@@ -70,11 +73,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       [
         'view [dir]',
         'Open a live view of runs, training runs and games in a browser',
-        async () =>
-          supplied(
-            await import('./commands/view.js'),
-            (await import('../finetune/evaluate/shown-pages.js')).shownPages,
-          ),
+        async () => supplied(await import('./commands/view.js'), await shownPages()),
       ],
       [
         'compare <runs..>',
@@ -94,8 +93,8 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ['report <run>', "Regenerate a run's report.html", () => import('./commands/report.js')],
       [
         'export <runs..>',
-        'Export runs, evaluations, episodes and calls as CSV or Parquet',
-        () => import('./commands/runs/export.js'),
+        'Export runs, evaluations, episodes and calls as CSV or Parquet, or charts as SVG',
+        async () => supplied(await import('./commands/runs/export.js'), await shownPages()),
       ],
     ],
   ],

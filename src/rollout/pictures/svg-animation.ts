@@ -1,3 +1,4 @@
+import { escapeXml } from '../../base/text/content.js';
 import {
   type Animation,
   type Caption,
@@ -10,7 +11,6 @@ import {
 import { colors, type Paint } from './colors.js';
 import {
   type Clock,
-  escapeXml,
   lasting,
   motion,
   movingOrStill,

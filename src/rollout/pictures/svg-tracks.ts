@@ -1,5 +1,6 @@
 /** Converts frames to SVG shapes, and animates them with SVG's own animation (SMIL), which needs no script. */
 import { append } from '../../base/append.js';
+import { escapeXml } from '../../base/text/content.js';
 import type { Frame, Point, Shape } from '../../environments/frame.js';
 import type { Layout } from './animation.js';
 import { colors, type Paint, paintOf } from './colors.js';
@@ -160,22 +161,4 @@ function joinNumbers(points: readonly Point[]): string {
 /** Rounds to one decimal, but to at least 1, because thinner lines would be invisible. */
 function rounded(length: number): number {
   return Math.max(1, Math.round(length * 10) / 10);
-}
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-/** Escapes text for element content and attributes; characters that XML doesn't allow become U+FFFD. */
-export function escapeXml(text: string): string {
-  return (
-    text
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are replaced
-      .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\p{Surrogate}/gu, '\ufffd')
-      .replace(/[&<>"']/g, (character) => entities[character]!)
-  );
 }

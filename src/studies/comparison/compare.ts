@@ -34,17 +34,8 @@ export function compareRuns(
   request: CompareRequest,
   { columns, cwd }: Pick<CommandContext, 'columns' | 'cwd'>,
 ): string {
-  const { by, format, html, json, runs, runsDir, target, unfinished } = request;
-  const named = (path: string) => shownPath(path, cwd);
-  const read = readComparedRuns(findRuns(runs, { cwd, runsDir }));
-  const { kept, leftOut: unfit } = selectUsable(read.runs, unfinished, named);
-  const leftOut = [
-    ...read.unreadable.map(({ path, message }) => ({ run: named(path), reason: message })),
-    ...unfit,
-  ];
-  if (kept.length === 0) throw nothingLeft(leftOut, read.runs.length === 0);
-  const tasks = groupRuns(kept, by);
-  const comparison = compareGroups(tasks, { by, target, leftOut, named });
+  const { format, html, json, runs, runsDir } = request;
+  const { comparison, tasks } = comparisonOf(findRuns(runs, { cwd, runsDir }), request, cwd);
   const file = html === undefined ? undefined : resolve(cwd, html);
   if (file !== undefined) {
     const linkOf = (run: string) => inFile.linkOf(relative(dirname(file), resolve(cwd, run)));
@@ -52,7 +43,28 @@ export function compareRuns(
   }
   if (json) return JSON.stringify(comparison);
   if (format !== undefined) return comparisonIn(format, comparison);
-  return comparisonTables(comparison, columns) + (file === undefined ? '' : `\n\npage        ${named(file)}`);
+  return (
+    comparisonTables(comparison, columns) +
+    (file === undefined ? '' : `\n\npage        ${shownPath(file, cwd)}`)
+  );
+}
+
+/** The runs in their groups, and the comparison of these. @throws UserError if no run can be compared */
+export function comparisonOf(
+  paths: readonly string[],
+  { by, target, unfinished }: Pick<CompareRequest, 'by' | 'target' | 'unfinished'>,
+  cwd: string,
+) {
+  const named = (path: string) => shownPath(path, cwd);
+  const read = readComparedRuns(paths);
+  const { kept, leftOut: unfit } = selectUsable(read.runs, unfinished, named);
+  const leftOut = [
+    ...read.unreadable.map(({ path, message }) => ({ run: named(path), reason: message })),
+    ...unfit,
+  ];
+  if (kept.length === 0) throw nothingLeft(leftOut, read.runs.length === 0);
+  const tasks = groupRuns(kept, by);
+  return { tasks, comparison: compareGroups(tasks, { by, target, leftOut, named }) };
 }
 
 /** Keeps one run per config and seed, because a second one isn't independent; by default, only runs that are complete or failed. */

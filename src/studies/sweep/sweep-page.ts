@@ -38,7 +38,7 @@ export function sweepPage(result: SweepResult, shown: PageContext): Page {
   const names = keys.map(({ key }) => key);
   const conclusion = baselinesText(result);
   return {
-    title: `Sweep: ${name}`,
+    title: `${name}: sweep`,
     header: pageHeader({
       kicker: html`sweep <b>${name}</b>`,
       title: html`${names.join(', ') || name} <span class="by">in</span> ${environments.length > 3 ? plural(environments.length, 'environment') : environments.join(', ')}`,

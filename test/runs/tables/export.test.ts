@@ -1,8 +1,10 @@
-import { appendFileSync, cpSync, mkdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { execute as exportCommand } from '../../../src/commands/runs/export.js';
+import { shownPages } from '../../../finetune/evaluate/shown-pages.js';
+import type { CommandContext } from '../../../src/base/context.js';
+import { execute } from '../../../src/commands/runs/export.js';
 import { formatValue } from '../../../src/prompting/notation/grammar.js';
 import { changeLabels } from '../../../src/runs/listing/labels.js';
 import { tables } from '../../../src/runs/tables/rows.js';
@@ -15,6 +17,9 @@ import {
 } from '../../support/experiments.js';
 import { createScriptedModel } from '../../support/scripted-model.js';
 import { writeRun } from '../../support/written-runs.js';
+
+const exportCommand = (args: Parameters<typeof execute>[0], context: CommandContext) =>
+  execute(args, context, shownPages);
 
 const root = resolve(import.meta.dirname, '../../..');
 const cwd = temporaryDirectory();
@@ -131,5 +136,25 @@ describe('policyloop export', () => {
     await expect(
       exportCommand({ runs: ['none'], format: 'csv', out: 'x', runsDir: 'buffers', json: false }, context),
     ).rejects.toThrow(/no such run/);
+  });
+
+  it('--charts writes the charts of each run and of their comparison, and says which', async () => {
+    const { context, printed } = recordingContext(cwd);
+    const given = { format: 'csv', out: 'x', runsDir: 'buffers', json: true } as const;
+    await exportCommand({ ...given, runs: ['3', 'faulty'], charts: 'figures' }, context);
+    const written = JSON.parse(printed[0]!) as { chart: string; file: string }[];
+    expect(written.map(({ chart }) => chart)).toEqual(
+      expect.arrayContaining(['Learning curve', 'Parameters', 'CartPole-v1']),
+    );
+    expect(readdirSync(join(cwd, 'figures')).sort()).toEqual(
+      written.map(({ file }) => basename(file)).sort(),
+    );
+    for (const { file } of written)
+      expect(readFileSync(join(cwd, file), 'utf8')).toMatch(/^<svg xmlns.*<\/svg>\n$/s);
+    const refused = (runs: readonly string[], charts: string) =>
+      expect(exportCommand({ ...given, runs: [...runs], charts }, context)).rejects;
+    await refused(['none'], 'figures').toThrow(/no such run/);
+    writeFileSync(join(cwd, 'taken'), '');
+    await refused(['3'], 'taken').toThrow(/--charts: can't create this directory/);
   });
 });

@@ -86,7 +86,7 @@ describe('drawn parallel coordinates', () => {
 
   it('have a line per run and a title per axis, and the arrow keys go down from the best run', async () => {
     const { readout, svg } = drawn();
-    expect(svg.querySelectorAll('path')).toHaveLength(3);
+    expect(svg.querySelectorAll('path[opacity]')).toHaveLength(3);
     expect(
       [...svg.querySelectorAll('.title')].map((title) => title.querySelector('title')!.textContent),
     ).toEqual([...['model.temperature', 'rate', 'share', 'return']]);
@@ -110,9 +110,12 @@ describe('drawn parallel coordinates', () => {
   it('highlight the nearest line, and none if all are far away', async () => {
     const { readout, svg } = drawn();
     await settled();
-    const axes = [...svg.querySelectorAll('line')];
-    const last = axes.at(-1)!;
-    const [x, top, bottom] = ['x1', 'y1', 'y2'].map((name) => Number(last.getAttribute(name)));
+    const axes = [...svg.querySelectorAll('path[stroke="var(--point)"]')];
+    const [x, top, bottom] = axes
+      .at(-1)!
+      .getAttribute('d')!
+      .match(/[\d.]+/g)!
+      .map(Number);
     pointAt(svg, x!, bottom!);
     await settled();
     expect(readout()).toContain('run 10');

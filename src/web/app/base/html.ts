@@ -1,7 +1,14 @@
 import htm from 'htm';
-import { h } from 'preact';
+import { type ComponentChildren, h } from 'preact';
+import { type Content, childrenOf, Part } from '../../../base/text/content.js';
 
 export const html = htm.bind(h);
+
+/** Draws shapes, which saved charts contain too. */
+export const shapes = (content: Content): ComponentChildren =>
+  childrenOf(content).map((child) =>
+    child instanceof Part ? h(child.tag, child.props, shapes(child.children)) : child,
+  );
 
 export interface InputEvent {
   readonly currentTarget: HTMLInputElement;

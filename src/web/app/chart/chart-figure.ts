@@ -1,39 +1,29 @@
 /** Draws a chart as wide as its container. The legend toggles its parts; a pointer or the arrow keys select a point. */
 import { useMemo, useState } from 'preact/hooks';
 import { formatInterval } from '../../../base/text/numbers.js';
-import type { Chart, Color } from '../../chart.js';
-import { html, type InputEvent } from '../base/html.js';
+import type { Chart } from '../../chart.js';
+import type { Entry } from '../../drawing/picture.js';
+import { chartPicture, hiddenAtFirst, nearestPoint, partsOf } from '../../drawing/plot.js';
+import { type Drawn, type Ends, textOf } from '../../drawing/scales.js';
+import { html, type InputEvent, shapes } from '../base/html.js';
 import { go } from '../base/words.js';
-import { nearestPoint, plotDrawing, plotOf } from './plot.js';
-import { type Drawn, type Ends, textOf } from './scales.js';
-import { useWidth } from './width.js';
+import { Readout, Sample, useWidth } from './parts.js';
 
 type Hidden = Drawn['hidden'];
-
-/** Parts that the legend can hide: one per label of series and marks, and one for all bands. */
-function partsOf({ bands, marks = [], series }: Chart) {
-  const parts = [...series, ...marks];
-  return [
-    ...parts.filter(({ label }, i) => parts.findIndex((one) => one.label === label) === i),
-    ...(bands ? [{ ...bands, draw: 'band', color: series.at(-1)?.color ?? '--point' } as const] : []),
-  ].map((part) => ({ isDashed: false, isHidden: false, ...part }));
-}
 
 /** Minimum length of a selection that zooms, in pixels. */
 const leastDrag = 8;
 
 export function ChartFigure({ chart }: { readonly chart: Chart }) {
   const [place, width] = useWidth();
-  const [hidden, setHidden] = useState<Hidden>(
-    () => new Set(partsOf(chart).flatMap(({ isHidden, label }) => (isHidden ? [label] : []))),
-  );
+  const [hidden, setHidden] = useState<Hidden>(() => hiddenAtFirst(chart));
   const [view, setView] = useState<Ends | undefined>(undefined);
   /** Where the pointer was pressed and where it is, in pixels. */
   const [drag, setDrag] = useState<Ends | undefined>(undefined);
   /** Index of the last point selected with the pointer or keyboard; -1 before the first. */
   const [last, setLast] = useState(-1);
-  const plot = useMemo(() => plotOf({ chart, hidden }, view, width), [chart, hidden, view, width]);
-  const drawing = useMemo(() => plotDrawing(plot), [plot]);
+  const plot = useMemo(() => chartPicture(chart, hidden, width, view), [chart, hidden, width, view]);
+  const drawing = useMemo(() => shapes(plot.content), [plot]);
   const toggle = (labels: readonly string[], isOn: boolean) => {
     const next = new Set(hidden);
     for (const label of labels) isOn ? next.delete(label) : next.add(label);
@@ -41,7 +31,7 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
   };
   const { at, series } = chart;
   const count = at.length;
-  if (count === 0) return html`<p class="y-title">${chart.y.title}</p><p class="empty">No values yet.</p>`;
+  if (count === 0) return html`<p class="note">${chart.y.title}</p><p class="empty">No values yet.</p>`;
   const pointed = Math.min(last, count - 1);
   const note = chart.notes?.[Math.max(0, pointed)] ?? valuesAt(chart, hidden, Math.max(0, pointed));
   const link = chart.links?.[pointed];
@@ -81,22 +71,22 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
     else if (target) follow(target);
   };
   const parts = partsOf(chart);
+  const levels = plot.legend.filter(({ label }) => !parts.some((part) => part.label === label));
   const lines = [...new Set(series.map(({ label }) => label))];
   const isInView =
     pointed >= 0 && plot.x(at[pointed]!) >= plot.left - 1 && plot.x(at[pointed]!) <= plot.right + 1;
-  return html`<p class="y-title">${chart.y.title}</p>
-<div class="chart" ref=${place} aria-label=${chart.label} role="slider" tabindex="0" aria-roledescription="chart" aria-valuemin="1" aria-valuemax=${count} aria-valuenow=${Math.max(0, pointed) + 1} aria-valuetext=${note} onKeyDown=${onKeyDown} onPointerDown=${onPointerDown} onPointerMove=${onPointerMove} onPointerUp=${onPointerUp} onPointerCancel=${() => setDrag(undefined)} onDblClick=${() => setView(undefined)}>${drawing}<svg class="cursor" width=${width} height=${plot.height} aria-hidden="true">
-${drag && html`<rect x=${Math.min(drag[0], drag[1])} y=${plot.top} width=${Math.abs(drag[1] - drag[0])} height=${plot.bottom - plot.top} />`}
-${isInView && html`<path d=${`M${plot.x(at[pointed]!)} ${plot.top}V${plot.bottom}`} />`}
-${isInView && series.map(({ color, draw, label, values }) => draw !== 'bars' && !hidden.has(label) && typeof values[pointed] === 'number' && html`<circle cx=${plot.x(at[pointed]!)} cy=${plot.y(values[pointed])} r="3.5" style=${{ stroke: `var(${color})` }} />`)}
+  return html`<div class="chart" ref=${place} aria-label=${chart.label} role="slider" tabindex="0" aria-roledescription="chart" aria-valuemin="1" aria-valuemax=${count} aria-valuenow=${Math.max(0, pointed) + 1} aria-valuetext=${note} onKeyDown=${onKeyDown} onPointerDown=${onPointerDown} onPointerMove=${onPointerMove} onPointerUp=${onPointerUp} onPointerCancel=${() => setDrag(undefined)} onDblClick=${() => setView(undefined)}><svg width=${width} height=${plot.height} viewBox=${`0 0 ${width} ${plot.height}`} aria-hidden="true">${drawing}</svg><svg class="cursor" width=${width} height=${plot.height} aria-hidden="true">
+${drag && html`<rect fill="var(--accent)" opacity="0.12" x=${Math.min(drag[0], drag[1])} y=${plot.top} width=${Math.abs(drag[1] - drag[0])} height=${plot.bottom - plot.top} />`}
+${isInView && html`<path stroke="var(--muted)" stroke-dasharray="3 3" d=${`M${plot.x(at[pointed]!)} ${plot.top}V${plot.bottom}`} />`}
+${isInView && series.map(({ color, draw, label, values }) => draw !== 'bars' && !hidden.has(label) && typeof values[pointed] === 'number' && html`<circle cx=${plot.x(at[pointed]!)} cy=${plot.y(values[pointed])} r="3.5" fill="var(--card)" stroke=${`var(${color})`} stroke-width="2" />`)}
 </svg></div>
-<p class="readout">${link ? html`<a href=${link}>${note}</a>` : pointed < 0 ? (chart.hint ?? '') : note}</p>
+<${Readout} of=${chart} picture=${() => chartPicture(chart, hidden, undefined, view)}>${link ? html`<a href=${link}>${note}</a>` : pointed < 0 ? (chart.hint ?? '') : note}<//>
 ${
-  parts.length + (chart.levels?.length ?? 0) > 1 &&
+  parts.length + levels.length > 1 &&
   html`<ul class=${`legend toggles${lines.length > 5 ? ' column' : ''}`}>
 ${lines.length > 3 && html`<${Toggle} label="all" isOn=${lines.every((label) => !hidden.has(label))} onChange=${(isOn: boolean) => toggle(lines, isOn)} />`}
-${parts.length > 1 && parts.map((part) => html`<${Toggle} key=${part.label} label=${part.label} mark=${part} isOn=${!hidden.has(part.label)} onChange=${(isOn: boolean) => toggle([part.label], isOn)} />`)}
-${chart.levels?.map(({ label }) => html`<li><span class="key level"></span>${label}</li>`)}
+${parts.length > 1 && parts.map((part) => html`<${Toggle} key=${part.label} label=${part.label} entry=${part} isOn=${!hidden.has(part.label)} onChange=${(isOn: boolean) => toggle([part.label], isOn)} />`)}
+${levels.map((entry) => html`<li><${Sample} entry=${entry} /></li>`)}
 </ul>`
 }`;
 }
@@ -123,15 +113,14 @@ function follow(link: string): void {
 
 interface ToggleProps {
   readonly label: string;
-  readonly mark?: { readonly draw: string; readonly color: Color; readonly isDashed: boolean };
+  readonly entry?: Entry;
   readonly isOn: boolean;
   readonly onChange: (isOn: boolean) => void;
 }
 
-/** A checkbox that shows or hides parts of a chart. `mark`: sample of the part to show next to it. */
-function Toggle({ label, mark, isOn, onChange }: ToggleProps) {
-  return html`<li><label><input type="checkbox" checked=${isOn} onChange=${({ currentTarget }: InputEvent) => onChange(currentTarget.checked)} /> ${mark && html`<span class=${`key draw-${mark.draw}${mark.isDashed ? ' dashed' : ''}`} style=${{ '--key': `var(${mark.color})` }}></span>`}${label}</label></li>`;
-}
+/** A checkbox that shows or hides parts of a chart. `entry`: the part to show next to it. */
+const Toggle = ({ label, entry, isOn, onChange }: ToggleProps) =>
+  html`<li><label><input type="checkbox" checked=${isOn} onChange=${({ currentTarget }: InputEvent) => onChange(currentTarget.checked)} /> ${entry ? html`<${Sample} entry=${entry} />` : label}</label></li>`;
 
 /** The values at an index, such as `Iteration 7: cost 3, tokens 12`. */
 function valuesAt({ at, bands, series, x, y }: Chart, hidden: Hidden, index: number): string {

@@ -1,14 +1,23 @@
 /** A page whose content is data. */
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import type { Shown } from '../../../base/text/content.js';
+import { chartFiles } from '../../drawing/chart-files.js';
 import type { PageOf } from '../../messages.js';
 import { html } from '../base/html.js';
 import { useAnswer } from '../base/live.js';
+import { decode } from '../base/words.js';
+import { ChartFiles } from '../chart/parts.js';
 import { draw } from '../content/draw.js';
-import { openTarget } from '../content/target.js';
 
 export type Page = PageOf<readonly Shown[]>;
+
+/** Scrolls to the element that the URL's fragment names, and opens it if it is a log entry. */
+export function openTarget(): void {
+  const entry = document.getElementById(decode(location.hash.slice(1)));
+  if (entry instanceof HTMLDetailsElement) entry.open = true;
+  entry?.scrollIntoView();
+}
 
 /**
  * Loads a page. Once it is shown, scrolls to the section that the URL's fragment names.
@@ -39,7 +48,8 @@ interface Props {
 
 export function ShownPage({ children, live, loading, page, problem }: Props) {
   const sections = page?.sections ?? [];
-  return html`${page?.header.map(draw)}
+  const files = useMemo(() => chartFiles({ title: '', ...page, sections }), [page]);
+  return html`<${ChartFiles.Provider} value=${files}>${page?.header.map(draw)}
 ${children}
 ${page && html`<nav aria-label="Sections">${sections.map(({ id, title }) => html`<a href=${`#${id}`}>${title}</a>`)}</nav>`}
 <main>
@@ -50,5 +60,5 @@ ${sections.map(
 <h2 id=${`${id}-title`}>${title}</h2>${live?.(id) || content.map(draw)}</section>`,
 )}
 </main>
-${page && page.footer.length > 0 && html`<footer>${page.footer.map(draw)}</footer>`}`;
+${page && page.footer.length > 0 && html`<footer>${page.footer.map(draw)}</footer>`}<//>`;
 }

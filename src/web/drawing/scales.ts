@@ -7,9 +7,9 @@ import {
   formatDuration,
   formatNumber,
   formatShare,
-} from '../../../base/text/numbers.js';
-import type { Axis, Chart } from '../../chart.js';
-import { tickStep, ticksWithin } from '../../ticks.js';
+} from '../../base/text/numbers.js';
+import type { Axis, Chart } from '../chart.js';
+import { tickStep, ticksWithin } from '../ticks.js';
 
 /** A chart to draw; `hidden`: labels of its hidden parts. */
 export interface Drawn {

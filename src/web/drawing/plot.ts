@@ -1,27 +1,41 @@
 /** Draws the plot of a chart as SVG. */
-import type { Chart, Series } from '../../chart.js';
-import { html } from '../base/html.js';
+import type { Content } from '../../base/text/content.js';
+import { html } from '../../base/text/html.js';
+import type { Chart, Series } from '../chart.js';
+import { type Entry, savedWidth } from './picture.js';
 import { type Drawn, type Ends, textOf, ticksOf, xRange, yRange } from './scales.js';
+
+/** Parts that the legend can hide: one per label of series and marks, and one for all bands. */
+export function partsOf({ bands, marks = [], series }: Chart): readonly (Entry & { isHidden?: boolean })[] {
+  const parts = [...series, ...marks];
+  return [
+    ...parts.filter(({ label }, i) => parts.findIndex((one) => one.label === label) === i),
+    ...(bands ? [{ ...bands, draw: 'band', color: series.at(-1)?.color ?? '--point' } as const] : []),
+  ];
+}
+
+type Hidden = Drawn['hidden'];
+
+export const hiddenAtFirst = (chart: Chart): Hidden =>
+  new Set(partsOf(chart).flatMap(({ isHidden, label }) => (isHidden ? [label] : [])));
 
 /** Marks to the right of the plot. */
 const edgeMarks = ({ marks = [] }: Chart) =>
   marks.flatMap((own) => own.marks).filter(({ x }) => x === undefined);
 
-/** Where the parts of a chart are, in pixels. @param view the range of x, if the user has zoomed in */
-export function plotOf(drawn: Drawn, view: Ends | undefined, width: number) {
-  const { chart } = drawn;
-  const { height = 320 } = chart;
-  const [top, bottom] = [8, height - 46];
+/** Where the parts of a chart are, in pixels. */
+function plotOf(chart: Chart, hidden: Hidden, width: number, view: Ends | undefined) {
+  const height = 16 + (chart.height ?? 320);
+  const [top, bottom] = [24, height - 46];
   const xEnds = xRange(chart, view);
-  const yEnds = yRange(drawn, xEnds);
+  const yEnds = yRange({ chart, hidden }, xEnds);
   const yTicks = ticksOf(chart.y, yEnds, bottom - top, 40);
   const lastTick = textOf(chart.x, Math.round(chart.at.at(-1) ?? 0)).length;
   const edges = (width > 600 ? 14 : 7) * edgeMarks(chart).length;
   const left = 18 + 7 * yTicks.reduce((most, [, text]) => Math.max(most, text.length), 2);
   const right = Math.max(left + 1, width - Math.max(3.5 * lastTick + 4, 16 + edges));
   return {
-    ...drawn,
-    ...{ width, height, left, right, top, bottom, yTicks },
+    ...{ chart, hidden, width, height, left, right, top, bottom, yTicks },
     xTicks: ticksOf(chart.x, xEnds, right - left, 60 + 4 * lastTick),
     x: scale(xEnds, left, right),
     y: scale(yEnds, bottom, top),
@@ -30,7 +44,19 @@ export function plotOf(drawn: Drawn, view: Ends | undefined, width: number) {
   };
 }
 
-export type Plot = ReturnType<typeof plotOf>;
+type Plot = ReturnType<typeof plotOf>;
+
+/** @param view the range of x, if the user has zoomed in */
+export function chartPicture(chart: Chart, hidden = hiddenAtFirst(chart), width = savedWidth, view?: Ends) {
+  const plot = plotOf(chart, hidden, width, view);
+  const parts = partsOf(chart);
+  const levels = chart.levels?.map(
+    ({ label }): Entry => ({ label, draw: 'line', color: '--muted', isDashed: true }),
+  );
+  const all = [...parts.filter(({ label }) => !hidden.has(label)), ...(levels ?? [])];
+  const legend = parts.length + (levels?.length ?? 0) > 1 ? all : [];
+  return { ...plot, label: chart.label, content: plotDrawing(plot), legend };
+}
 
 /** Places far outside are moved closer, because browsers don't draw lines to places that are too far away. */
 const scale =
@@ -44,51 +70,48 @@ const scale =
 /** Room around the plot for points at its edges. */
 const room = 4;
 
-export function plotDrawing(plot: Plot) {
-  const { bottom, chart, hidden, height, left, right, top, width, x, xTicks, y, yTicks } = plot;
+function plotDrawing(plot: Plot): Content {
+  const { bottom, chart, hidden, height, left, right, top, x, xTicks, y, yTicks } = plot;
   const { at, bands, levels = [], shades = [] } = chart;
   const shown = chart.series.filter(({ label }) => !hidden.has(label));
   const hasBands = bands === undefined || !hidden.has(bands.label);
   const box = [left - room, top - room, right - left + 2 * room, bottom - top + 2 * room] as const;
-  return html`<svg width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} aria-hidden="true">
-${yTicks.map(([tick, text]) => html`<path class="grid" d=${`M${left} ${y(tick)}H${right}`} /><text class="y" x=${left - 6} y=${y(tick)} dy="0.35em">${text}</text>`)}
+  return html`<g fill="var(--muted)" font-size="12" text-anchor="middle">
+<text text-anchor="start" y="12">${chart.y.title}</text>
+${yTicks.map(([tick, text]) => html`<path stroke="var(--grid)" d=${`M${left} ${y(tick)}H${right}`} /><text text-anchor="end" x=${left - 6} y=${y(tick)} dy="0.35em">${text}</text>`)}
 ${xTicks.map(([tick, text]) => html`<text x=${x(tick)} y=${bottom + 17}>${text}</text>`)}
-<text x=${(left + right) / 2} y=${height - 6}>${chart.x.title}</text>
-<svg x=${box[0]} y=${box[1]} width=${box[2]} height=${box[3]} viewBox=${box.join(' ')}>
-${shades.map(([from, to]) => html`<rect class="shade" x=${x(from)} y=${top} width=${x(to) - x(from)} height=${bottom - top} />`)}
+<text x=${(left + right) / 2} y=${height - 6}>${chart.x.title}</text></g>
+<svg x=${box[0]} y=${box[1]} width=${box[2]} height=${box[3]} viewBox=${box.join(' ')} fill="none">
+${shades.map(([from, to]) => html`<rect fill="var(--grid)" opacity="0.5" x=${x(from)} y=${top} width=${x(to) - x(from)} height=${bottom - top} />`)}
 ${shown.map((series) => (series.draw === 'points' ? whiskers(plot, series) : hasBands && band(plot, series)))}
 ${shown.map((series) => line(plot, series, stackedBelow(shown, series)))}
 </svg>
-${levels.map((level) => html`<path class="level" d=${`M${left} ${y(level.y)}H${right}`} />`)}
+${levels.map((level) => html`<path stroke="var(--muted)" stroke-dasharray="6 4" d=${`M${left} ${y(level.y)}H${right}`} />`)}
 ${markPaths(plot)}
-${shown.map(({ color, draw, outliers, values }) => draw === 'points' && outliers && html`<path style=${{ fill: `var(${color})` }} d=${values.map((value, i) => beyond(plot, at[i]!, value)).join('')} />`)}
-</svg>`;
+${shown.map(({ color, draw, outliers, values }) => draw === 'points' && outliers && html`<path fill=${`var(${color})`} d=${values.map((value, i) => beyond(plot, at[i]!, value)).join('')} />`)}`;
 }
 
 /** Indices of the x that have all of these values. */
 const indicesWith = (...all: readonly (Series['values'] | undefined)[]): readonly number[] =>
   [...(all[0]?.keys() ?? [])].filter((i) => all.every((values) => typeof values?.[i] === 'number'));
 
-function band({ chart: { at }, x, y }: Plot, { color, high, low }: Series) {
+function band({ chart: { at }, x, y }: Plot, { color, high, low }: Series): Content {
   const known = indicesWith(low, high);
   const ends = [
     ...known.map((i) => `${x(at[i]!)} ${y(high![i]!)}`),
     ...known.toReversed().map((i) => `${x(at[i]!)} ${y(low![i]!)}`),
   ];
-  return (
-    known.length > 0 &&
-    html`<path class="band" style=${{ fill: `var(${color})` }} d=${`M${ends.join('L')}`} />`
-  );
+  return known.length > 0 && html`<path fill=${`var(${color})`} opacity="0.15" d=${`M${ends.join('L')}`} />`;
 }
 
 /** Charts with more points have no whiskers, because the whiskers would cover everything. */
 const mostWhiskers = 1500;
 
-function whiskers({ chart: { at }, x, y }: Plot, { high, inner, low }: Series) {
-  if (at.length > mostWhiskers) return;
+function whiskers({ chart: { at }, x, y }: Plot, { high, inner, low }: Series): Content {
+  if (at.length > mostWhiskers) return undefined;
   return [[1, low, high] as const, [4, inner?.[0], inner?.[1]] as const].map(
     ([width, from, to]) =>
-      html`<path class="whiskers" style=${{ strokeWidth: width }} d=${indicesWith(from, to)
+      html`<path stroke="var(--spread)" stroke-width=${width} d=${indicesWith(from, to)
         .filter((i) => from![i] !== to![i])
         .map((i) => `M${x(at[i]!)} ${y(from![i]!)}V${y(to![i]!)}`)
         .join('')} />`,
@@ -105,9 +128,9 @@ function line(
   { chart: { at }, x, y }: Plot,
   { color, draw, isDashed, values, width = 1.5 }: Series,
   below: (i: number) => number,
-) {
+): Content {
   const known = indicesWith(values);
-  if (known.length === 0) return;
+  if (known.length === 0) return undefined;
   const kind = draw !== 'bars' && known.length === 1 ? 'points' : draw;
   const place = (i: number) => `${x(at[i]!)} ${y(values[i]!)}`;
   const path = known.map((i, n) => {
@@ -119,10 +142,10 @@ function line(
   const distance = (x(at.at(-1)!) - x(at[0]!)) / (at.length - 1) || 75;
   const widths = { bars: Math.min(60, 0.8 * distance), points: values.length > 600 ? 3 : 5 };
   const strokeWidth = kind === 'bars' || kind === 'points' ? widths[kind] : width;
-  return html`<path class=${`line ${kind}${isDashed ? ' dashed' : ''}`} style=${{ stroke: `var(${color})`, strokeWidth }} d=${path.join('')} />`;
+  return html`<path class="line" stroke=${`var(${color})`} stroke-width=${strokeWidth} stroke-dasharray=${isDashed && '6 4'} stroke-linecap=${kind === 'points' && 'round'} stroke-linejoin="round" d=${path.join('')} />`;
 }
 
-function markPaths({ bottom, chart, hidden, left, right, width, x, y }: Plot) {
+function markPaths({ bottom, chart, hidden, left, right, width, x, y }: Plot): Content {
   const edges = edgeMarks(chart);
   const shown = chart.marks?.filter(({ label }) => !hidden.has(label));
   return shown?.map(({ color, draw, marks }) => {
@@ -134,7 +157,7 @@ function markPaths({ bottom, chart, hidden, left, right, width, x, y }: Plot) {
       const interval = mark.interval ? `M${at} ${y(mark.interval[0])}V${y(mark.interval[1])}` : '';
       return `${interval}M${at} ${y(mark.y!) - 6}l6 6l-6 6l-6-6z`;
     });
-    return html`<path class="marks" style=${{ stroke: `var(${color})`, fill: `var(${color})` }} d=${path.join('')} />`;
+    return html`<path stroke=${`var(${color})`} stroke-width="1.5" fill=${`var(${color})`} d=${path.join('')} />`;
   });
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ticksOf, xRange, yRange } from '../../../../src/web/app/chart/scales.js';
-import type { Axis, Chart, Series } from '../../../../src/web/chart.js';
+import type { Axis, Chart, Series } from '../../../src/web/chart.js';
+import { ticksOf, xRange, yRange } from '../../../src/web/drawing/scales.js';
 
 const line = (values: readonly (number | null)[], more: Partial<Series> = {}): Series => ({
   label: 'line',

@@ -1,0 +1,57 @@
+/** The charts of a page as files. */
+import type { Shown } from '../../base/text/content.js';
+import type { Chart } from '../chart.js';
+import type { HeatMap } from '../heat-map.js';
+import type { PageOf } from '../messages.js';
+import type { Parallel } from '../parallel.js';
+import { heatMapPicture } from './heat-map.js';
+import { parallelPicture } from './parallel.js';
+import { type Picture, svgFile } from './picture.js';
+import { chartPicture } from './plot.js';
+
+export interface ChartFile {
+  readonly name: string;
+  readonly title: string;
+  /** The content of the file. @param picture default: as the page first shows the chart */
+  readonly svg: (picture?: Picture) => string;
+}
+
+type Given = Partial<Readonly<{ chart: Chart; map: HeatMap; parallel: Parallel }>>;
+
+const pictureOf = ({ chart, map, parallel }: Given): Picture =>
+  chart ? chartPicture(chart) : map ? heatMapPicture(map) : parallelPicture(parallel!);
+
+/** The charts in the sections of a page, by their data. @param taken names of files of other charts */
+export function chartFiles(
+  { sections, title: page }: Pick<PageOf<readonly Shown[]>, 'sections' | 'title'>,
+  taken = new Set<string>(),
+): ReadonlyMap<object, ChartFile> {
+  const files = new Map<object, ChartFile>();
+  // LaTeX reads names of lower-case letters, digits and hyphens.
+  const named = (...texts: readonly string[]) =>
+    [page.replace(/^\d+ % /, '').split(': ', 1), ...texts]
+      .join(' ')
+      .toLowerCase()
+      .match(/[a-z0-9]+/g)!
+      .join('-');
+  for (const section of sections) {
+    let heading = section.title;
+    const walk = (shown: Shown) => {
+      if (typeof shown !== 'object') return;
+      const [tag, given, ...children] = shown;
+      if (tag === 'h3') heading = `${section.title}: ${children.join('')}`;
+      const { chart, map, parallel } = given as Given;
+      const data = { 'chart-figure': chart, 'heat-map': map, 'parallel-plot': parallel }[tag];
+      if (data !== undefined && chart?.at.length !== 0) {
+        const title = heading;
+        const own = taken.has(named(title)) ? named(title, chart?.y.title ?? '') : named(title);
+        const name = [own, ...Array.from(taken, (_, i) => `${own}-${i + 2}`)].find((one) => !taken.has(one))!;
+        taken.add(name);
+        const svg = (picture = pictureOf(given)) => svgFile(title, picture);
+        files.set(data, { name: `${name.slice(0, 120)}.svg`, title, svg });
+      } else children.forEach(walk);
+    };
+    section.content.forEach(walk);
+  }
+  return files;
+}

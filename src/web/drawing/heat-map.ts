@@ -1,0 +1,60 @@
+/** Draws a heat map as SVG: the parameters of evaluations below a strip of scores. */
+import { html } from '../../base/text/html.js';
+import { formatCount, formatNumber } from '../../base/text/numbers.js';
+import type { Color } from '../chart.js';
+import type { HeatMap } from '../heat-map.js';
+import { categorical, negative, positive, type Rgb, sequential } from '../palette.js';
+import { tickStep, ticksWithin } from '../ticks.js';
+import { type Entry, savedWidth, shortened } from './picture.js';
+import { pngAddress } from './png.js';
+
+const [strip, top] = [12, 18];
+
+export function heatMapPicture(map: HeatMap, width = savedWidth) {
+  const { best, choices, columns, label, names, scale, scores, total, warmup } = map;
+  // A narrow picture has numbers instead of names.
+  const left = width < 440 ? 42 : names.every((name) => name.length <= 12) ? 84 : 218;
+  const rowHeight = Math.min(names.length <= 16 ? 22 : names.length <= 48 ? 14 : 12, 640 / names.length);
+  const [bottom, wide] = [top + Math.round(rowHeight * names.length), width - left];
+  const labeled = rowHeight >= 11 ? 1 : tickStep(16 / rowHeight);
+  const x = (column: number) => left + (wide * column) / columns.length;
+  const ticks = [1, ...ticksWithin(2, Math.max(2, total), Math.min(6, wide / 50))].filter(
+    (tick) => Number.isInteger(tick) && tick <= total,
+  );
+  // Numbers and scores have varying opacity, so that 0 has the colour of the page, light or dark.
+  const tints = (color: Rgb, most: number) =>
+    Array.from({ length: most + 1 }, (_, i) => [...color, Math.round((255 * i) / most)]);
+  const scored = pngAddress(tints(sequential, 255), [scores.map((score) => Math.round(255 * score))]);
+  const indexOf = (value: number) =>
+    choices
+      ? Math.max(
+          0,
+          choices.findIndex((choice) => choice.value === value),
+        )
+      : (value < 0 ? 0 : 128) + Math.round(scale > 0 ? (127 * Math.abs(value)) / scale : 0);
+  const cells = pngAddress(
+    choices
+      ? categorical.map((color) => [...color, 255])
+      : [...tints(negative, 127), ...tints(positive, 127)],
+    names.map((_, row) => columns.map((parameters) => indexOf(parameters[row] ?? 0))),
+  );
+  const bar = (text: string, color: Color): Entry => ({ label: text, color, draw: 'bars' });
+  const legend: Entry[] = choices?.map(({ name }, i) => bar(name, `--choice-${i}`)) ?? [
+    bar(`down to ${formatNumber(-scale)}`, '--negative'),
+    bar(`up to ${formatNumber(scale)}`, '--positive'),
+  ];
+  legend.push({ label: `best observed (evaluation ${best.number})`, draw: 'outline', color: '--text' });
+  const hasWarmup = warmup > 0 && warmup < columns.length;
+  if (hasWarmup)
+    legend.push({ label: 'end of the warm-up', draw: 'boundary', color: '--muted', isDashed: true });
+  const content = html`<image x=${left} width=${wide} height=${strip} preserveAspectRatio="none" image-rendering="pixelated" href=${scored} />
+<image x=${left} y=${top} width=${wide} height=${bottom - top} preserveAspectRatio="none" image-rendering="pixelated" href=${cells} />
+<rect fill="none" stroke="var(--rule)" x=${left} y=${top} width=${wide} height=${bottom - top} />
+${hasWarmup && html`<path stroke="var(--muted)" stroke-dasharray="6 4" d=${`M${x(warmup)} 0V${bottom}`} />`}
+<rect fill="none" stroke="var(--text)" x=${x(best.column)} width=${x(1) - left} y="0" height=${bottom} />
+<g fill="var(--muted)" font-size="12" text-anchor="middle"><g text-anchor="end">
+${names.map((name, i) => i % labeled === 0 && html`<text x=${left - 8} y=${top + Math.round((i + 0.5) * rowHeight)} dy="0.35em">${width < 440 ? i : shortened(name, left - 8)}</text>`)}</g>
+<g class="x-axis">${ticks.map((tick) => html`<text x=${left + (wide * (tick - 0.5)) / total} y=${bottom + 16}>${tick}</text>`)}</g>
+<text x=${left + wide / 2} y=${bottom + 34}>${`Evaluation${columns.length < total ? ` (${formatCount(columns.length)} of ${formatCount(total)} shown)` : ''}`}</text></g>`;
+  return { label, width, height: bottom + 40, content, legend, left, top, bottom, x };
+}
