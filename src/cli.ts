@@ -9,7 +9,7 @@ import yargs, { type Argv } from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import type { Arguments, Command, ListedCommand } from './base/command.js';
 import { type CommandContext, exitCodeOfError, exitCodes } from './base/context.js';
-import { formatProblem, hideSecrets, secretsIn, UserError } from './base/errors.js';
+import { formatProblem, hideSecrets, problemsOf, secretsIn, UserError } from './base/errors.js';
 import { markOutputsUntilExit } from './base/files/draft.js';
 import { fromHome, requireShortNames } from './base/files/regular-file.js';
 import { type DeclaredOptions, overridesApart } from './base/overrides-apart.js';
@@ -152,10 +152,8 @@ function endNow(): void {
 const red = (text: string) => styleText('red', text, { stream: process.stderr });
 
 function report(error: unknown): number {
-  if (error instanceof UserError) {
-    for (const problem of error.problems) context.note(`${red('error')} ${formatProblem(problem)}`);
-  } else if (error instanceof EnvironmentError) {
-    context.note(`${red('error')} ${error.message}`);
+  if (error instanceof UserError || error instanceof EnvironmentError) {
+    for (const problem of problemsOf(error)) context.note(`${red('error')} ${formatProblem(problem)}`);
   } else if (error instanceof Error && 'syscall' in error && 'code' in error) {
     context.note(`${red('error')} system error: ${error.message}\n  hint: ${systemHint(String(error.code))}`);
   } else {

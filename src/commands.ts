@@ -56,7 +56,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'play <config> [overrides..]',
-        'Have a language model, an expert or a random player play games, or play yourself',
+        'Play games with a language model, an expert or a random player',
         () => import('./commands/play.js'),
       ],
     ],
@@ -162,7 +162,7 @@ export function overview(): string {
   });
   return [
     'policyloop <command>',
-    'A language model reads the replay buffer and proposes better policies.',
+    'Improve policies with a language model, which reads the results so far and proposes better ones.',
     ...blocks,
     'Shell completion: policyloop completion (bash, zsh) or policyloop completion fish.\n' +
       'Arguments, options and examples of a command: policyloop <command> --help. Version: policyloop --version.',
@@ -170,7 +170,7 @@ export function overview(): string {
 }
 
 /** Output of `policyloop` without arguments. */
-export const greeting = `policyloop: a language model reads the replay buffer and proposes better policies.
+export const greeting = `policyloop: improve policies with a language model.
 
   policyloop run quickstart            solve CartPole-v1 offline in seconds, with the embedded model
   policyloop show latest               see what happened

@@ -102,6 +102,7 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
     return { kind: 'evaluation', ...figures, episodes, best };
   };
   if (state.step === 0) {
+    if (task.baselines !== undefined) hooks.onBaselines?.();
     for (const baseline of (await task.baselines?.()) ?? [])
       report({ kind: 'baseline', step: 0, ...baseline });
     report(await evaluated());

@@ -39,6 +39,8 @@ export interface TrainingHooks {
   stop?(): boolean;
   /** Abandons a step or evaluation that hasn't changed anything yet; the run writes a checkpoint and ends. */
   readonly abort?: AbortSignal | undefined;
+  /** Called before baseline searches. */
+  onBaselines?(): void;
   /** Receives how many examples of a step, or of an evaluation, have been read. */
   onRead?(read: number, of: number, purpose?: 'validation' | 'sample answers'): void;
   /** If true after a step, or when training resumes, it ends early with a result. */

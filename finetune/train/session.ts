@@ -1,5 +1,5 @@
 /** Runs any kind of training in its output directory: lock → train, recording each event → lineage and summary. */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { styleText } from 'node:util';
@@ -141,6 +141,7 @@ export async function runTraining<T extends TrainingResult>(
     return exitCodeOf(ended === 'interrupted' ? ended : 'completed');
   } finally {
     release();
+    if (readdirSync(output).length === 0) rmdirSync(output);
   }
 }
 
@@ -269,6 +270,7 @@ async function recordEvents<T extends TrainingResult>(
     return await job.train({
       onEvent,
       onSamples,
+      onBaselines: () => progress.say('playing the baselines, which takes a while'),
       onRead,
       onResult,
       stop: () => requests.stop.finish.aborted,

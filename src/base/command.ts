@@ -71,7 +71,7 @@ export const common = {
     default: [],
     describe: 'Changes to the config: key=value, e.g. model.name=qwen3:8b',
   },
-  runDir: { ...text, describe: 'Directory of this run (default: a new one in --runs-dir)' },
+  runDir: { ...text, describe: 'Directory of this run (default: a new one in --runs-dir, which list shows)' },
   runsDir: { ...text, default: 'buffers', describe: 'Directory for runs' },
   out: { ...text, describe: 'Directory for the runs and the result (default: a fixed one in --runs-dir)' },
   workers: {

@@ -114,12 +114,14 @@ function isList(problems: Problem | readonly Problem[]): problems is readonly Pr
 export function formatProblem(problem: Problem): string {
   const { alternatives = [], hint, near } = problem;
   const place = [problem.file, problem.line, problem.column].filter((part) => part !== undefined).join(':');
-  const field = problem.field === undefined ? '' : `${problem.field}: `;
+  // An override already shows the field and its value.
+  const isShown = problem.file?.startsWith(`override ${problem.field}=`) === true;
+  const field = problem.field === undefined || isShown ? '' : `${problem.field}: `;
   const lines = [`${place === '' ? '' : `${place}: `}${field}${safeLines(problem.message)}`];
   const meant = near && `did you mean ${near.includes('`') ? near : `\`${near}\``}?`;
   const hints = [meant, hint && (meant ? `Otherwise, ${hint}` : hint)].filter(Boolean).join(' ');
   if (hints !== '') lines.push(`  hint: ${hints}`);
-  if (problem.value !== undefined) lines.push(`  got: ${shorten(printValue(problem.value))}`);
+  if (problem.value !== undefined && !isShown) lines.push(`  got: ${shorten(printValue(problem.value))}`);
   if (near === undefined && alternatives.length > 0)
     lines.push(
       `  ${alternatives.length === 1 ? 'expected' : 'one of'}: ${beginning(alternatives.map(safeLine))}`,
@@ -129,11 +131,9 @@ export function formatProblem(problem: Problem): string {
 
 /** The first items, up to about two lines, and how many more there are. */
 function beginning(items: readonly string[]): string {
-  const shown = items.filter((_, index) => items.slice(0, index + 1).join(', ').length <= 200);
+  const shown = items.filter((_, i) => i === 0 || items.slice(0, i + 1).join(', ').length <= 200);
   const more = items.length - shown.length;
-  return more === 0 || shown.length === 0
-    ? shorten(items.join(', '), 400)
-    : `${shown.join(', ')}, and ${more} more`;
+  return shorten(shown.join(', '), 400) + (more === 0 ? '' : `, and ${more} more`);
 }
 
 /** The value as JSON, if possible. */

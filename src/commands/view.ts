@@ -37,8 +37,7 @@ export async function execute(
   const { startView } = await import('../view/server.js');
   const { cwd, milliseconds, note, print, stop } = context;
   const shown = resolve(cwd, args.dir ?? '.');
-  if (!existsSync(shown))
-    throw new UserError({ field: 'dir', message: 'directory not found', value: args.dir });
+  if (!existsSync(shown)) throw new UserError({ message: `no such directory: ${args.dir}` });
   const roots = rootsOf({ cwd, runsDir: args.dir ?? common.runsDir.default });
   const place = basename(shown);
   const token = randomBytes(24).toString('base64url');

@@ -74,7 +74,7 @@ export interface Progress {
   completed: number;
   /** Who proposed what, in all processes. */
   readonly asked: Map<string, Turn>;
-  /** Purposes of calls of this process that were answered, or failed for a reason other than the network. */
+  /** Purposes of this process's calls that were answered, or failed for a reason other than the network. */
   readonly reached: Set<string>;
   /** True once a proposal call of this process was answered. */
   isAnswered: boolean;

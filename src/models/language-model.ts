@@ -105,7 +105,7 @@ export interface Attempts {
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
 }
 
-/** A local model calls it with the number of prompt tokens read so far, including cached ones: before, between and after passes. */
+/** Called before, between and after a local model's passes with the number of prompt tokens read, cached ones included. */
 export type OnRead = (read: number, of: number) => void;
 
 export interface GenerateOptions {

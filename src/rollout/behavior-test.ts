@@ -11,7 +11,7 @@ import type { BufferEntry } from './replay-buffer.js';
 /** Maximum number of recorded observations on which policies are compared. */
 const maxObservations = 1000;
 
-/** A policy to compare with; no score: it isn't evaluated yet. */
+/** A policy to compare with; without a score if it isn't evaluated yet. */
 export type Rival = Pick<BufferEntry, 'iteration' | 'parameters'> & { readonly score?: number };
 
 /**

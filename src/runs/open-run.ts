@@ -207,7 +207,7 @@ export function choosePolicy(
   if (found !== undefined) return found;
   throw new UserError({
     field: candidate === undefined ? '--iteration' : '--candidate',
-    message: 'this run has no such evaluated policy',
+    message: 'this run evaluated no such policy',
     value: candidate ?? wanted,
     hint: `iterations go from 0 (warm-up) to ${recorded.iteration}, and candidates count from 1`,
   });

@@ -95,17 +95,19 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   }
   lines.push(
     confirmed === null
-      ? 'confirmed   –  (not confirmed)'
+      ? 'confirmed   none'
       : `confirmed   ${asText(confirmed.mean)}  95 % interval ${formatInterval(confirmed.ci95)} over ${plural(confirmed.episodes, 'fresh episode')}, ${place(confirmed)}`,
   );
   if (result.noise !== undefined) lines.push(`noise floor ${noiseText(result.noise)}`);
   const policy = confirmed ?? best;
+  const which = policy && `${confirmed ? 'confirmed' : 'best observed'}, ${place(policy)}: `;
   if (policy?.program !== undefined)
     append(lines, [
-      `policy      ${programTitle(policy)}`,
+      `policy      ${which}${programTitle(policy)}`,
       ...sourceLines(policy.program, 12, `policyloop show ${result.run} --json`),
     ]);
-  else if (policy !== null) lines.push(`policy      ${shorten(formatParameters(policy.parameters, spec))}`);
+  else if (policy !== null)
+    lines.push(`policy      ${which}${shorten(formatParameters(policy.parameters, spec))}`);
   const { caps, usage } = result;
   append(lines, [
     `usage       ${formatUsage(usage)}`,

@@ -25,7 +25,7 @@ export interface RunDirectory {
   /** Appends an event to the logs that record it. */
   record(event: RunEvent): void;
   update(changes: ManifestChanges): void;
-  /** Writes a request to disk before it is sent, as the call that it counts as until its answer arrives. */
+  /** Writes a request to disk before it is sent, as a call without a reply, which counts until the reply arrives. */
   send(lost: CallRecord): Promise<SentRequest>;
   /**
    * Makes everything recorded so far durable in the background; waits only for the previous commit, so a system crash

@@ -62,7 +62,7 @@ export function showTrouble(shown: Troubled, event: RunEvent): void {
       shown.alert(warningText(event.message), event.message.replaceAll(/\d+/g, '#'));
       break;
     case 'fault':
-      shown.alert(warningText(`first fault “${event.fault}”: ${event.message}`), event.fault);
+      shown.alert(warningText(`${event.message} (fault ${event.fault})`), event.fault);
       break;
     case 'waiting':
       shown.alert(waitingText(event));

@@ -1,20 +1,27 @@
-/** Chooses the page of an item by its kind. */
+/** Chooses the page of an item by its kind, and writes the charts of pages. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { playPage } from '../agents/play-page.js';
-import { messageOf } from '../base/errors.js';
-import { readOwnJson } from '../base/files/files.js';
+import { messageOf, UserError, unlessRefused } from '../base/errors.js';
+import { makeDirectory, readOwnJson, replaceFile } from '../base/files/files.js';
 import { readOwnText } from '../base/files/regular-file.js';
 import { html, preformatted } from '../base/text/html.js';
 import { formatCount, plural } from '../base/text/numbers.js';
-import type { Place } from '../runs/listing/scan.js';
+import { runsBelow } from '../runs/finder.js';
+import type { RunPlaces } from '../runs/listing/listing.js';
+import { findRuns, type Named } from '../runs/listing/names.js';
+import { type Place, scan } from '../runs/listing/scan.js';
 import { planFile } from '../runs/reader.js';
+import { comparisonOf } from '../studies/comparison/compare.js';
+import { comparisonPage } from '../studies/comparison/page.js';
 import { resultFiles } from '../studies/plan.js';
 import { sweepPage } from '../studies/sweep/sweep-page.js';
 import type { SweepResult } from '../studies/sweep/sweep-result.js';
 import { itemAddress } from '../web/address.js';
-import { type Page, sectionsOf } from '../web/page.js';
+import { chartFiles } from '../web/drawing/chart-files.js';
+import { type Page, pageData, sectionsOf } from '../web/page.js';
 import { trainingPageOf } from '../web/report/training-page.js';
-import { type PageContext, pageHeader } from '../web/study.js';
+import { inFile, type PageContext, pageHeader } from '../web/study.js';
 import { shownRunPage } from './shown-run.js';
 
 /** Pages that other modules build from the recorded result of a study. */
@@ -67,4 +74,37 @@ function studyPage({ item, path }: Place, recorded: () => Page | undefined): Pag
     sections: sectionsOf(['runs', 'Runs', ''], ['plan', 'Plan', preformatted(plan.slice(0, 200_000))]),
     footer: undefined,
   };
+}
+
+/**
+ * Writes the charts of each run, training run and study, and of the comparison of several runs; replaces files.
+ * @throws UserError if a name matches nothing, or there are no charts
+ */
+export async function exportCharts(
+  names: readonly string[],
+  places: RunPlaces,
+  directory: string,
+  given: GivenPages,
+) {
+  const isWhole = ({ kind, path }: Named) => kind === 'training' || existsSync(join(path, planFile));
+  const found = findRuns(names, places, isWhole);
+  const placeOf = (path: string) =>
+    [...scan([{ path, prefix: '' }]).values()].find((one) => one.path === path)!;
+  const pages = await Promise.all(found.map((path) => pageOf(placeOf(path), given)));
+  const runs = found.flatMap(runsBelow);
+  const all = { by: undefined, unfinished: false };
+  const compared = runs.length > 1 && unlessRefused(() => comparisonOf(runs, all, places.cwd));
+  if (compared) pages.push(comparisonPage(compared.comparison, compared.tasks, inFile));
+  const taken = new Set<string>();
+  const files = pages.flatMap((page) => [
+    ...chartFiles(JSON.parse(JSON.stringify(pageData(page))), taken).values(),
+  ]);
+  const hint = 'charts appear after the first evaluation';
+  if (files.length === 0)
+    throw new UserError({ field: 'runs', value: names.join(' '), message: 'there are no charts yet', hint });
+  makeDirectory(directory, '--charts');
+  return files.map(({ name, svg, title }) => {
+    replaceFile(join(directory, name), svg());
+    return { chart: title, file: join(directory, name) };
+  });
 }

@@ -20,6 +20,10 @@ export const categorical: readonly Rgb[] = [
 /** Maximum number of choices to show as colours; if there are more, they are shown as numbers. */
 export const maxCategories = categorical.length;
 
+const rgb = (color: Rgb) => `rgb(${color.join(', ')})`;
+const numbered = (name: string, all: readonly string[]) =>
+  Object.fromEntries(all.map((color, i) => [`${name}-${i}`, [color]] as const));
+
 /** Colours by meaning: light, and dark if it differs. */
 const colors: Readonly<Record<string, readonly [light: string, dark?: string]>> = {
   page: ['#f6f6f4', '#121316'],
@@ -46,14 +50,6 @@ const colors: Readonly<Record<string, readonly [light: string, dark?: string]>> 
   positive: [rgb(positive)],
   negative: [rgb(negative)],
 };
-
-function rgb(color: Rgb): string {
-  return `rgb(${color.join(', ')})`;
-}
-
-function numbered(name: string, all: readonly string[]) {
-  return Object.fromEntries(all.map((color, i) => [`${name}-${i}`, [color]] as const));
-}
 
 /** The colours as CSS properties (`--accent`, `--choice-0`, …), and classes of cells, light enough for text. */
 export const paletteStyle = (): string =>

@@ -155,7 +155,7 @@ describe('locate', () => {
 
   it('names the override that set the field', () => {
     expect(locate(new UserError({ field: 'iterations', message: 'a' })).message).toBe(
-      'override iterations=5: iterations: a',
+      'override iterations=5: a',
     );
   });
 

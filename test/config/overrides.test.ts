@@ -118,7 +118,7 @@ describe('a change of provider or kind', () => {
 
   it('does not drop a setting from the command line but refuses it', () => {
     expect(() => load('model.provider=random', 'model.sigma=2')).toThrow(
-      /^override model.sigma=2: model.sigma: unknown key/,
+      /^override model.sigma=2: unknown key/,
     );
   });
 

@@ -78,6 +78,6 @@ describe('the first fault of each kind', () => {
   it.each([{ quiet: true }, {}])('is displayed in every mode (%j)', (mode) => {
     const { context, noted } = recordingContext('.');
     createDisplay(mode, context).show({ kind: 'fault', fault: 'server', message: 'HTTP 500: boom' });
-    expect(noted.join('\n')).toContain('first fault “server”: HTTP 500: boom');
+    expect(noted.join('\n')).toContain('HTTP 500: boom (fault server)');
   });
 });

@@ -57,7 +57,7 @@ it('a dry run with a longer history shows a later prompt, with evaluations from 
   expect(evaluations(none)).toBe(0);
 });
 
-it('shows the prompt of a set that init copied, with the helpers that init wrote', async () => {
+it('a dry run shows the prompt of a set that init copied, with the helpers that init wrote', async () => {
   const cwd = workplace({ prompts: { set: './my-prompts', helpers: './helpers.mjs' } });
   const { context } = recordingContext(cwd);
   await init({ kind: 'prompts', file: 'my-prompts' }, context);

@@ -141,7 +141,7 @@ describe('groups', () => {
     expect(inside).toMatchObject({ '["CartPole-v1","CartPole-v1"]': { confirmed: { count: seeds } } });
     const { body, status } = await ask('/api/groups?by=memory.best&filter=memory.bst%3D2');
     expect(status).toBe(400);
-    expect(JSON.stringify(body)).toContain('Did you mean memory.best?');
+    expect(JSON.stringify(body)).toContain('did you mean memory.best?');
   });
 });
 

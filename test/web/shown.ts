@@ -100,25 +100,18 @@ export const heatMapIn = (given: Given): HeatMap => propsOf(given, 'heat-map', '
 /** The colours (red, green, blue, opacity) of a picture in PNG, and the index of each pixel's. */
 export function pixelsOf(address: string) {
   const bytes = Buffer.from(address.split(',')[1]!, 'base64');
-  const chunks = new Map<string, Buffer>();
-  for (let at = 8; at < bytes.length; at += 12 + bytes.readUInt32BE(at)) {
-    const data = bytes.subarray(at + 8, at + 8 + bytes.readUInt32BE(at));
-    const type = bytes.toString('latin1', at + 4, at + 8);
-    expect(bytes.readUInt32BE(at + 8 + data.length)).toBe(
-      crc32(bytes.subarray(at + 4, at + 8 + data.length)),
-    );
-    chunks.set(type, data);
-  }
-  const [width, height] = [0, 4].map((at) => chunks.get('IHDR')!.readUInt32BE(at));
-  const pixels = inflateSync(chunks.get('IDAT')!);
-  const colors = [...chunks.get('tRNS')!].map((opacity, i) => [
-    ...chunks.get('PLTE')!.subarray(3 * i, 3 * i + 3),
-    opacity,
-  ]);
+  const [header, palette, opacities, packed] = ['IHDR', 'PLTE', 'tRNS', 'IDAT'].map((type) => {
+    const at = bytes.indexOf(type);
+    const end = at + 4 + bytes.readUInt32BE(at - 4);
+    expect(bytes.readUInt32BE(end)).toBe(crc32(bytes.subarray(at, end)));
+    return bytes.subarray(at + 4, end);
+  });
+  const [size, pixels] = [header!.readUInt32BE(0) + 1, inflateSync(packed!)];
+  const rows = Array.from({ length: pixels.length / size }, (_, i) =>
+    pixels.subarray(i * size + 1, (i + 1) * size),
+  );
   return {
-    colors,
-    rows: Array.from({ length: height! }, (_, row) =>
-      pixels.subarray(row * (width! + 1) + 1, (row + 1) * (width! + 1)),
-    ),
+    rows,
+    colors: [...opacities!].map((opacity, i) => [...palette!.subarray(3 * i, 3 * i + 3), opacity]),
   };
 }

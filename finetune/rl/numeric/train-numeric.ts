@@ -123,6 +123,7 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   const returns = await play(training, bestParameters(state), finalSeeds);
   hooks.onEvent?.({ kind: 'final', step: state.step, episodes: played.episodes, returns });
   const baselines: NumericBaseline[] = [];
+  if (searches.length > 0) hooks.onBaselines?.();
   for (const name of searches) {
     if (hooks.stop?.()) return interrupted;
     const budget = { seed, episodes: played.episodes, finalSeeds };

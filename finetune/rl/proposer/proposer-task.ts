@@ -108,8 +108,10 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
         samples: outcomes.slice(0, sampleCount).map(sampleIn),
       };
     },
-    baselines: async () =>
-      (await baselinesOf()).map(({ returns, ...one }) => ({ ...one, bestReturn: mean(returns) })),
+    ...(config.baselines.length > 0 && {
+      baselines: async () =>
+        (await baselinesOf()).map(({ returns, ...one }) => ({ ...one, bestReturn: mean(returns) })),
+    }),
     progress: { save: () => training.save(), restore: (saved) => training.restore(saved) },
     close: () => training.close(),
   };

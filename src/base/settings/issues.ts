@@ -68,19 +68,10 @@ function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown
   }
   // A wrong discriminator matches no variant, so the path leads to no schema; the message then lists
   // the values of all variants.
-  const discriminator =
-    issue.code === 'invalid_union' && issue.discriminator !== undefined
-      ? discriminatorNode(nodeAt(root, path.slice(0, -1), content) ?? {})
-      : undefined;
-  return [wrongValue(path, discriminator ?? node, value, issue)];
-}
-
-function discriminatorNode(union: SchemaNode): SchemaNode {
-  const key = discriminatorOf(union) ?? '';
-  return {
-    type: 'string',
-    enum: discriminatorValues(union, key),
-  };
+  const isWrongWord = issue.code === 'invalid_union' && issue.discriminator !== undefined;
+  const union = isWrongWord ? (nodeAt(root, path.slice(0, -1), content) ?? {}) : undefined;
+  const words = union && ({ type: 'string', enum: discriminatorValues(union) } as const);
+  return [wrongValue(path, words ?? node, value, issue)];
 }
 
 /**
@@ -102,12 +93,10 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   const places = same === undefined ? placesOf(key, root).slice(0, 4) : [];
   const own = places.find((place) => place.startsWith(`\`${field}\` (`));
   const candidates = [...(near === undefined ? [] : [`\`${near}\`${meaning}`]), ...places];
-  const more =
-    own === undefined
-      ? candidates.length > 0 && { near: orList(candidates) }
-      : { hint: `this key belongs to ${own.slice(field.length + 4, -1)}` };
-  const alternatives = listKeys && { alternatives: keys };
-  return { path, aim: 'key', problem: { field, message: 'unknown key', ...alternatives, ...more } };
+  const hint = own && { hint: `this key belongs to ${own.slice(field.length + 4, -1)}` };
+  const meant = own === undefined && candidates.length > 0 && { near: orList(candidates) };
+  const more = { ...(listKeys && { alternatives: keys }), ...meant, ...hint };
+  return { path, aim: 'key', problem: { field, message: 'unknown key', ...more } };
 }
 
 /** The problem of a key that settings lack; undefined for their own keys. */
@@ -165,13 +154,12 @@ function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issu
   const hasOwnMessage = issue.code === 'custom' || (node.pattern !== undefined && typeof value === 'string');
   if (hasOwnMessage) return { message: issue.message, value };
   if (value === '') return { message: 'must not be empty', value };
-  const near = typeof value === 'object' ? undefined : nearest(String(value), wordsOf(node));
   // A union's own message says what to write.
   const isUnion = issue.code === 'invalid_union' || discriminatorOf(node) !== undefined;
   const own = isUnion && !issue.message.startsWith('Invalid') ? issue.message : undefined;
+  const near = own || typeof value === 'object' ? undefined : nearest(String(value), wordsOf(node));
   const hint = own ?? (near === undefined ? hintFor(path, node, value) : undefined);
-  const meant = own === undefined && near !== undefined && { near };
-  return { message: `must be ${expectation(node)}`, value, ...meant, ...(hint !== undefined && { hint }) };
+  return { message: `must be ${expectation(node)}`, value, near, ...(hint !== undefined && { hint }) };
 }
 
 function hintFor(path: Path, node: SchemaNode, value: unknown): string | undefined {

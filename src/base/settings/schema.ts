@@ -85,9 +85,11 @@ export function discriminatorOf(node: SchemaNode): string | undefined {
   return Object.keys(first?.properties ?? {}).find((key) => first?.properties?.[key]?.const !== undefined);
 }
 
-/** The values of a discriminator that messages may show. */
-export function discriminatorValues(node: SchemaNode, key: string): readonly string[] {
-  const values = variantsOf(node).flatMap((variant) => variant.properties?.[key] ?? []);
+/** The values of the discriminator that messages may show. */
+export function discriminatorValues(node: SchemaNode): readonly string[] {
+  const values = variantsOf(node).flatMap(
+    (variant) => variant.properties?.[discriminatorOf(node) ?? ''] ?? [],
+  );
   return values.flatMap((value) => (value.writeOnly ? [] : (value.const ?? [])));
 }
 
@@ -187,7 +189,7 @@ export function wordsOf(node: SchemaNode): readonly string[] {
 export function expectation(node: SchemaNode): string {
   const discriminator = discriminatorOf(node);
   if (discriminator !== undefined) {
-    return `a mapping with ${discriminator}: ${orList(discriminatorValues(node, discriminator))}`;
+    return `a mapping with ${discriminator}: ${orList(discriminatorValues(node))}`;
   }
   return orList(variantsOf(node).flatMap(expectationsOfVariant));
 }

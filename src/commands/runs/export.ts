@@ -27,10 +27,7 @@ export const options = (y: Argv) =>
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
     .example("$0 export 'cartpole-*' --format parquet --out tables", 'runs, evaluations, episodes and calls')
-    .example(
-      '$0 export buffers/sweep-1a2b3c4d5e --charts figures',
-      'the charts of a sweep and of its comparison',
-    );
+    .example('$0 export buffers/sweep-1a2b3c4d5e --charts figures', 'the charts of a sweep, for a paper');
 
 /** @param pages renders the pages of fine-tuning evaluations */
 export async function execute(
@@ -38,22 +35,24 @@ export async function execute(
   { cwd, print }: CommandContext,
   pages: GivenPages,
 ): Promise<number> {
-  if (charts !== undefined) {
-    const { exportCharts } = await import('../../view/export-charts.js');
-    const drawn = await exportCharts(args.runs, { cwd, runsDir: args.runsDir }, charts, pages);
-    print(json ? JSON.stringify(drawn) : drawn.map(({ chart, file }) => `${file}  ${chart}`).join('\n'));
-    return 0;
-  }
   const { exportEventFiles, exportRuns, selectRuns } = await import('../../runs/tables/export.js');
   const { exportable } = await import('../../view/run-data.js');
-  const runs = exportable(selectRuns(args.runs, { cwd, runsDir: args.runsDir }));
+  const { exportCharts } = await import('../../view/pages.js');
+  const places = { cwd, runsDir: args.runsDir };
   const out = resolve(cwd, args.out);
-  const areCurves = format === 'tensorboard';
-  const written = areCurves ? exportEventFiles(runs, out) : await exportRuns(runs, format, out);
+  const areCurves = format === 'tensorboard' && charts === undefined;
+  const tables = () => {
+    const runs = exportable(selectRuns(args.runs, places));
+    return format === 'tensorboard' ? exportEventFiles(runs, out) : exportRuns(runs, format, out);
+  };
+  const written =
+    charts === undefined
+      ? await tables()
+      : await exportCharts(args.runs, places, resolve(cwd, charts), pages);
   const shown = written.map((one) => ({ ...one, file: shownPath(one.file, cwd) }));
-  const lines = shown.map(
-    (one) => `${one.file}  ${'rows' in one ? plural(one.rows, 'row') : plural(one.values, 'value')}`,
-  );
+  const textOf = (one: (typeof shown)[number]) =>
+    'chart' in one ? one.chart : 'rows' in one ? plural(one.rows, 'row') : plural(one.values, 'value');
+  const lines = shown.map((one) => `${one.file}  ${textOf(one)}`);
   if (areCurves) lines.push(`tensorboard --logdir ${shellWord(args.out)}`);
   print(json ? JSON.stringify(shown) : lines.join('\n'));
   return 0;

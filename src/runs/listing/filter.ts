@@ -114,10 +114,9 @@ export const isKnown = ({ key, kind }: Field, configKeys: readonly string[] | un
 /** The error message for an unknown key. */
 export function unknownKey(key: string, configKeys: readonly string[]): string {
   const known = fields.map((field) => field.key);
-  const nearest = [...known, ...Object.keys(aliases), ...configKeys].find(
+  const near = [...known, ...Object.keys(aliases), ...configKeys].find(
     (one) => one.endsWith(`.${key}`) || distance(one, key) <= Math.min(2, key.length / 2),
   );
-  const advice = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
-  if (configKeys.length === 0) return `“${key}” isn't a field.${advice} Fields: ${known.join(', ')}`;
-  return `“${key}” is neither a field nor a config key of these runs.${advice} Fields: ${known.join(', ')}; config keys, such as ${configKeys.includes('model.temperature') ? 'model.temperature' : (configKeys[0] ?? 'model.temperature')}`;
+  const all = `fields: ${known.join(', ')}; config keys, such as ${configKeys[0] ?? 'model.temperature'}`;
+  return `“${key}” is neither a field nor a config key of these runs; ${near === undefined ? all : `did you mean ${near}?`}`;
 }

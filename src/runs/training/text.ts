@@ -105,17 +105,17 @@ function bestText(training: RecordedTraining): string {
   return `${best.name} ${measuredText(best)}${margin}${overText(best)} at ${unit} ${formatCount(best.step)}${before}`;
 }
 
-/** Lines with the commands that use the result or, before the end, resume the training run. */
+/** Lines with the commands that use the result and, before the end, resume the training run. */
 function useOf(training: RecordedTraining, cwd: string): readonly (readonly [string, string])[] {
   const { command, folder, path, result, status } = training;
   if (status === 'running') return [];
-  if (status !== 'completed') {
-    return [['resume', command === null ? goOnAsBefore : `${goTo(folder, cwd)}${command}`]];
-  }
-  if (result === null) return [];
+  const again = command === null ? goOnAsBefore : `${goTo(folder, cwd)}${command}`;
+  const resume = status === 'completed' ? [] : [['resume', again] as const];
+  if (result === null) return resume;
   const place = shownPath(result, cwd);
   const use = commandToUse(training, cwd);
   return [
+    ...resume,
     ['result', place],
     ...(use === null ? [] : [['run it', use] as const]),
     ...(basename(result) === 'adapter'

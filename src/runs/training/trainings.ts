@@ -226,7 +226,8 @@ export function trainingOf(
       kind === 'alarm' && message !== undefined ? [{ step, message, hint: hint ?? null }] : [],
     ),
     started: metrics[0]?.time ?? null,
-    result: status === 'completed' ? (result ?? null) : null,
+    // `use` is recorded once the result is complete, even if the last validation was interrupted.
+    result: status === 'completed' || about?.use !== undefined ? (result ?? null) : null,
     command: about?.command ?? null,
     folder: about?.folder ?? null,
     use: about?.use ?? null,

@@ -246,7 +246,7 @@ function ofRuns({ name, runs }: RunGroup): readonly string[] {
       runs.filter(({ stoppedEarly }) => stoppedEarly),
     ),
     ...counted(
-      'unfinished; areas cover only the evaluations so far',
+      'unfinished; the best so far covers only the evaluations so far',
       runs.filter(({ failed, status }) => status !== 'completed' && !failed),
     ),
     ...counted(

@@ -2,7 +2,7 @@
 import type { RunSummary } from '../../runs/summary.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
 
-/** True if a run failed by itself, not by its environment, or is complete, but its policy failed in fresh episodes. */
+/** True if a run failed, unless its environment did, or is complete but its policy failed in fresh episodes. */
 export const hasFailed = ({ confirmed, manifest, status }: RunSummary, candidates: number): boolean =>
   (status === 'failed' && manifest.reason?.kind !== 'environment-error') ||
   (status === 'completed' && confirmed === null && candidates > 0);

@@ -80,7 +80,7 @@ function taskSection(task: TaskComparison, groups: readonly RunGroup[], shown: V
     return html`${curves}<p class="note">Single runs differ by chance. To test differences, compare groups of runs with different seeds.</p>`;
   return html`${curves}
 ${pageTable(groupsOf(task), [groupColumn, ...confirmedColumns, ...effortColumns(task)])}
-<p class="note">Each area covers the first ${plural(task.horizon, 'evaluation')}; a complete run that ended early keeps its last value.</p>
+<p class="note">The mean of the best so far covers the first ${plural(task.horizon, 'evaluation')}; a complete run that ended early keeps its last value.</p>
 ${task.differences.length > 0 && html`<h3>Differences in confirmed return</h3>${pageTable(task.differences, differenceColumns)}${task.pairings.map((text) => html`<p class="note">${text}.</p>`)}`}
 ${warningList(task.cautions.map((text) => `${text}.`))}`;
 }
@@ -151,7 +151,7 @@ function runTable(task: TaskComparison, { isByRun, linkOf, mostRuns = Infinity }
       text('ended', ({ ended }) => ended),
       number('confirmed', ({ confirmed }) => confirmed, { strong: true, format: formatReturn }),
       number('observed', ({ observed }) => observed, { format: formatReturn }),
-      number('area', ({ area }) => area, { format: formatReturn }),
+      number('best so far, mean', ({ area }) => area, { format: formatReturn }),
       number('evaluations', ({ evaluations }) => evaluations),
       number('tokens', ({ tokens }) => tokens, { format: formatCompact }),
     ],

@@ -59,7 +59,7 @@ export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): reado
   const timed = groups.some(({ target }) => target !== null);
   const paid = groups.some(({ tokens }) => tokens > 0);
   return [
-    estimate('area, observed', ({ area }) => area && { value: area.mean, interval: area.meanInterval }, {
+    estimate('best so far, mean', ({ area }) => area && { value: area.mean, interval: area.meanInterval }, {
       name: 'observed_area',
     }),
     csvOnly('area_evaluations', ({ task }) => task.horizon),
@@ -101,7 +101,7 @@ const shownLeftOut = 10;
 export function comparisonTables(comparison: RunComparison, width?: number): string {
   const { leftOut, tasks, tested } = comparison;
   const blocks = tasks.flatMap((task) => [
-    `${styleText('bold', task.name)}  ${styleText('dim', `areas over the first ${plural(task.horizon, 'evaluation')}`)}`,
+    `${styleText('bold', task.name)}  ${styleText('dim', `best so far: over the first ${plural(task.horizon, 'evaluation')}`)}`,
     terminalTable(groupsOf(task), [groupColumn, ...confirmedColumns], width),
     terminalTable(groupsOf(task), [groupColumn, ...effortColumns(task)], width),
     ...(task.differences.length === 0 ? [] : [terminalTable(task.differences, differenceColumns, width)]),

@@ -138,8 +138,8 @@ export const verdictRule = (tested: number): readonly string[] =>
 /** Explanations of the columns of comparison tables. */
 export const reading = {
   confirmed:
-    "confirmed: mean return of each run's chosen policy on episodes that were used neither to propose nor to choose it; 95 % intervals over runs, from three runs on. If a fifth of the runs reach a bound of the return, the interval allows for unseen runs at the other bound",
-  area: 'area: best return so far, averaged over the evaluations of a run (a rejected candidate counts as one, unless limits.evaluations sets the budget; a complete run that ended early keeps its last value). It is observed, not confirmed, and optimistic: the best of many noisy means',
+    "confirmed: mean return of each run's chosen policy on fresh episodes; 95 % intervals over runs, from three runs on. If a fifth of the runs reach a bound of the return, the interval allows for unseen runs at the other bound",
+  area: 'best so far: the best observed return up to each evaluation, averaged over the evaluations of a run (a rejected candidate counts as one, unless limits.evaluations sets the budget). The best of many noisy means is optimistic',
   target:
-    'to target: runs whose observed return reached the target, and the median iteration over all runs; runs that did not reach it are right-censored where they ended (Kaplan-Meier), not left out',
+    'to target: median over all runs; runs that did not reach the target count as censored where they ended (Kaplan-Meier)',
 } as const;

@@ -10,8 +10,8 @@ import { failuresDiffer } from '../comparison/failures.js';
 import type { SettingFigures } from './ranking.js';
 import { type SweepSetting, settingName, settingOf } from './settings.js';
 
-const ofNumbers = ['random', 'hill-climb', 'cma-es', 'gp'] as const;
-const ofPrograms = ['random', 'genetic'] as const;
+const numericSearches = ['random', 'hill-climb', 'cma-es', 'gp'] as const;
+const programSearches = ['random', 'genetic'] as const;
 
 /** Sections that mean the same without a language model. Some others are errors without one. */
 const shared: readonly string[] = [
@@ -21,7 +21,8 @@ const shared: readonly string[] = [
 
 /** The baselines to compare a setting with: they share its budget, and its values in the sections that they read. */
 export function baselinesFor({ config, values }: SweepSetting): readonly SweepSetting[] {
-  const names: readonly BaselineName[] = config.policy?.kind === 'program' ? ofPrograms : ofNumbers;
+  const names: readonly BaselineName[] =
+    config.policy?.kind === 'program' ? programSearches : numericSearches;
   const isShared = ([key]: readonly [string, unknown]) => shared.includes(key.split('.', 1)[0]!);
   const sections = Object.fromEntries(Object.entries(config).filter(isShared));
   const own = Object.fromEntries(Object.entries(values).filter(isShared));

@@ -127,7 +127,7 @@ export function settingsOf(
   if (method === 'grid') for (const values of everyCombination(keys)) add(values);
   // Each setting depends only on the seed and its index, so a larger sweep starts with a smaller one's settings.
   for (let i = 0; settings.size < samples && i < 1000 * samples; i++)
-    add(drawn(keys, createGenerator(seed, [i])));
+    add(drawSetting(keys, createGenerator(seed, [i])));
   return [...settings.values()];
 }
 
@@ -148,7 +148,7 @@ function everyCombination(keys: readonly SweptKey[]): readonly Setting['values']
   );
 }
 
-function drawn(keys: readonly SweptKey[], random: RandomGenerator): Setting['values'] {
+function drawSetting(keys: readonly SweptKey[], random: RandomGenerator): Setting['values'] {
   // Draw in alphabetical order, so that the order of the keys doesn't matter.
   const ordered = keys.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const values = new Map(ordered.map(({ key, values }) => [key, draw(values, random)]));

@@ -5,6 +5,7 @@ import { plainName } from '../../base/files/files.js';
 import { plural } from '../../base/text/numbers.js';
 import { loadConfig, loadSweep } from '../../config/load.js';
 import { type SweepConfig, sweepSchema } from '../../config/many-runs.js';
+import { languageModelOf } from '../../config/model.js';
 import {
   hashOf,
   type Plan,
@@ -84,14 +85,16 @@ function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
   }
 }
 
-/** Notes on settings that are the same experiment, e.g. because a value is written in two ways or is the default. */
+/** Notes on settings that are the same experiment, e.g. because a value is the default, or a baseline reads no prompts. */
 function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
   const first = new Map<string, string>();
   return settings.flatMap(({ config, name }) => {
-    const text = JSON.stringify(config);
+    const reads = languageModelOf(config.model) !== undefined;
+    const text = JSON.stringify(reads ? config : { ...config, memory: null, prompts: null });
     const same = first.get(text);
     if (same === undefined) first.set(text, name);
-    return same === undefined ? [] : [`${name} is the same experiment as ${same}; both will run`];
+    const why = reads ? '' : ', because baselines ignore memory and prompts';
+    return same === undefined ? [] : [`${name} is the same experiment as ${same}${why}; both will run`];
   });
 }
 

@@ -2,8 +2,7 @@
 import { render } from 'preact';
 import { showView } from './app.js';
 import { html } from './base/html.js';
-import { openTarget } from './content/target.js';
-import { type Page, ShownPage } from './pages/shown-page.js';
+import { openTarget, type Page, ShownPage } from './pages/shown-page.js';
 
 addEventListener('hashchange', openTarget);
 const saved = document.getElementById('page');

@@ -81,8 +81,8 @@ describe('policyloop list', () => {
   });
 
   it.each([
-    [['bset=3'], /“bset” is neither a field nor a config key of these runs. Did you mean best/],
-    [['evaluation.episode=5'], /Did you mean evaluation.episodes/],
+    [['bset=3'], /“bset” is neither a field nor a config key of these runs; did you mean best/],
+    [['evaluation.episode=5'], /did you mean evaluation.episodes/],
     [['best=high'], /must be a number/],
     [['best=1..2..3'], /range/],
     [['started=yesterday'], /must be a date/],

@@ -7,7 +7,7 @@ it('cached keys and values of prompts are evicted in least-recently-used order',
   const caches = new PromptCaches(() => new KeyValueCache({ layers: 1, kvHeads: 1, headDim: 2 }), {
     requests: 1,
     tokens: 100,
-    carries: false,
+    hasStates: false,
   });
   const placeOf = (conversation: string) => caches.of({ conversation, long: false }, [7]);
   const seen = new Set<unknown>();

@@ -72,30 +72,6 @@ describe('prompts', () => {
 });
 
 describe('a chart', () => {
-  const chart: Chart = {
-    label: 'Two lines.',
-    x: { title: 'step', kind: 'whole' },
-    y: { title: 'loss' },
-    at: [1, 2],
-    series: [
-      { label: 'a</script>', draw: 'line', color: '--accent', values: [1, 2] },
-      { label: 'b', draw: 'line', color: '--point', values: [2, null] },
-    ],
-  };
-
-  it('is drawn from the data in the page, with a legend entry per series', () => {
-    const body = shown(chartFigure(chart));
-    expect(body.querySelector('.chart')?.getAttribute('aria-label')).toBe('Two lines.');
-    expect([...body.querySelectorAll('.legend label')].map((label) => label.textContent.trim())).toEqual([
-      'a</script>',
-      'b',
-    ]);
-    const lines = [...body.querySelectorAll('.chart .line')];
-    expect(lines.map((line) => line.getAttribute('d')!.replaceAll(/[^a-zA-Z]/g, ''))).toEqual(['ML', 'Mh']);
-  });
-});
-
-describe('an interactive chart', () => {
   const press = async (body: HTMLElement, key: string) => {
     body.querySelector('.chart')!.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
     await settled();

@@ -4,6 +4,7 @@ import { parameterHeatMap } from '../../../src/web/report/charts/heat-map.js';
 import { learningCurve, spreadOf } from '../../../src/web/report/charts/learning-curve.js';
 import { loggedProposals, proposalId, type RunData } from '../../../src/web/report/data/proposals.js';
 import { taskLabels } from '../../../src/web/report/data/task-labels.js';
+import { sparkline } from '../../../src/web/report/run-text.js';
 import { chartIn, heatMapIn, visibleText } from '../shown.js';
 import { frozenLake, runFixture } from './run-fixture.js';
 
@@ -98,4 +99,14 @@ describe('the heat map', () => {
     expect(titles[5]).toBe('pole angle → right (weight of observation[2] for action 1)');
     expect(columns).toEqual(data.entries.map(({ parameters }) => parameters));
   });
+});
+
+it.each([
+  [[0, 1, 2, 3, 4, 5, 6, 7], 40, '▁▂▃▄▅▆▇█'],
+  [[0, 2, 4, 6, 10, 14], 3, '▁▃█'],
+  [[-5, 5], 40, '▁█'],
+  [[3, 3], 40, '▅▅'],
+  [[], 40, ''],
+])('the sparkline of %j in %i characters is %s', (values, width, blocks) => {
+  expect(sparkline(values, width)).toBe(blocks);
 });

@@ -10,6 +10,8 @@ type LinearDescription = Extract<PolicyDescription, { kind: 'linear' }>;
 
 const spec: ParameterSpec = { count: 0, kind: 'float', low: -10, high: 10, decimals: 1 };
 
+const shownAs = (...given: Parameters<typeof policyView>) => visibleText({ part: policyView(...given) });
+
 describe('a linear policy', () => {
   const one = {
     kind: 'linear',
@@ -24,18 +26,14 @@ describe('a linear policy', () => {
   it('is shown as weights of observations for actions, with the bias last', () => {
     const policy = linear({ bias: true, outputs: 3 });
     const labels = taskLabels('MountainCar-v0', policy);
-    const shown = visibleText({
-      part: policyView([1, 2, 3, 4, 5, 6, 7, 8, -9], policy, spec, labels, undefined),
-    });
+    const shown = shownAs([1, 2, 3, 4, 5, 6, 7, 8, -9], policy, spec, labels);
     expect(shown).toContain('input left none right position 1 2 3 velocity 4 5 6 bias 7 8 −9');
   });
 
   it('is shown as weights even if its parameters are coordinates in a subspace', () => {
     const projection = { seed: 4, rank: 1, scale: Math.SQRT2, basis: [[0.6], [-0.8]] };
     const policy = linear({ discrete: false, projection });
-    const shown = visibleText({
-      part: policyView([5], policy, spec, taskLabels('Own-v0', policy), undefined),
-    });
+    const shown = shownAs([5], policy, spec, taskLabels('Own-v0', policy));
     expect(shown).toContain('action[0] observation[0] 4.24 observation[1] −5.66');
     expect(shown).toContain('These 2 weights are derived from 1 parameter');
   });
@@ -64,7 +62,7 @@ describe('a network', () => {
   const labels = taskLabels('MountainCar-v0', policy);
 
   it('is shown as one matrix per layer, with the biases last', () => {
-    const shown = visibleText({ part: policyView(values, policy, spec, labels, undefined) });
+    const shown = shownAs(values, policy, spec, labels);
     expect(shown).toContain('Layer 1 (relu) input unit 0 unit 1 position 1 2 velocity 3 4 bias 5 −6');
     expect(shown).toContain('Layer 2 input left none right unit 0 7 8 9 unit 1 1.5 2.5 3.5 bias 0.1 0.2 0.3');
   });
@@ -92,9 +90,7 @@ describe('a Q-table', () => {
   it('of FrozenLake is shown as a map with arrows, holes and the goal', () => {
     const grid = gridMap({ id: 'FrozenLake-v1', options: {} }, 16);
     const table = Array.from({ length: 16 }, (_, s) => s % 4);
-    const shown = visibleText({
-      part: policyView(table, actions, lakeTable, taskLabels('FrozenLake-v1', actions), grid),
-    });
+    const shown = shownAs(table, actions, lakeTable, taskLabels('FrozenLake-v1', actions), grid);
     expect(shown).toContain('← start ↓ → ↑ ← hole → hole ← ↓ → hole hole ↓ → goal');
   });
 
@@ -124,7 +120,7 @@ describe('a Q-table', () => {
     };
     const three: ParameterSpec = { ...lakeTable, count: 6, high: 2, choices: [0, 1, 2] };
     const labels = taskLabels('MountainCarContinuous-v0', policy);
-    const shown = visibleText({ part: policyView([0, 1, 2, 2, 1, 0], policy, three, labels, undefined) });
+    const shown = shownAs([0, 1, 2, 2, 1, 0], policy, three, labels);
     expect(shown).toContain('< −0.5 −0.5 … 0.5 ≥ 0.5 < 0 [-1] [0] [1] ≥ 0 [1] [0] [-1]');
   });
 });

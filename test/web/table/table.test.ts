@@ -6,28 +6,25 @@ import type { Item } from '../../../src/runs/listing/item.js';
 import { groupsOf, groupTitle, groupValue, sortedGroups } from '../../../src/web/table/groups.js';
 import { askedBy, queryOfState, stateOf } from '../../../src/web/table/state.js';
 
-const nothing = {
-  kind: 'run',
-  status: 'completed',
-  environment: 'CartPole-v1',
-  model: 'qwen3:8b',
-  done: 5,
-  of: 10,
-  observed: null,
-  confirmed: null,
-  ci95: null,
-  tokens: null,
-  cost: null,
-  seed: null,
-  calls: null,
-  started: null,
-  minutes: null,
-  tags: [],
-  note: null,
-  within: null,
-} as const;
+const unknown = [
+  'observed',
+  'confirmed',
+  'ci95',
+  'tokens',
+  'cost',
+  'seed',
+  'calls',
+  'started',
+  'minutes',
+  'within',
+];
 
-const item = (name: string, more: Partial<Item> = {}) => ({ ...nothing, name, ...more }) as Item;
+const nothing = {
+  ...{ kind: 'run', status: 'completed', environment: 'CartPole-v1', model: 'qwen3:8b', done: 5, of: 10 },
+  ...{ ...Object.fromEntries(unknown.map((key) => [key, null])), tags: [] },
+};
+
+const item = (name: string, more: Partial<Item> = {}) => ({ ...nothing, name, ...more }) as unknown as Item;
 
 const withTemperature = (name: string, temperature: string, more: Partial<Item> = {}) =>
   item(name, { settings: { 'model.temperature': temperature }, ...more });
@@ -67,9 +64,9 @@ describe('a filter', () => {
   });
 
   it.each([
-    ['stauts=running', /“stauts” is neither a field nor a config key.*Did you mean status\?/],
-    ['temperature=1', /Did you mean model\.temperature\?/],
-    ['model.temprature=1', /Did you mean model\.temperature\?/],
+    ['stauts=running', /“stauts” is neither a field nor a config key.*did you mean status\?/],
+    ['temperature=1', /did you mean model\.temperature\?/],
+    ['model.temprature=1', /did you mean model\.temperature\?/],
     ['status=runing', /status must be one of running, crashed, .*not “runing”/],
     ['seed=three', /seed must be a number or a range.*100\.\.400, not “three”/],
     ['best=1..2..3', /best must be a number or a range/],

@@ -42,7 +42,7 @@ export interface Row {
 export class CandidateRows {
   readonly #session: DecoderSession;
   /** Whether some layers have a recurrent state. */
-  readonly #carries: boolean;
+  readonly #hasStates: boolean;
   readonly #vocabulary: number;
   /** A cache that always stays empty. */
   readonly #none: TokenCache;
@@ -56,7 +56,7 @@ export class CandidateRows {
 
   constructor(session: DecoderSession, config: DecoderConfig) {
     this.#session = session;
-    this.#carries = stateShapes(config).length > 0;
+    this.#hasStates = stateShapes(config).length > 0;
     this.#vocabulary = config.vocabulary;
     this.#none = session.newCache();
     this.#own = session.newCache();
@@ -168,7 +168,7 @@ export class CandidateRows {
       const from = this.#several ? work.request.prompt.length : 0;
       const entries = await this.#own.entries(row, from);
       await held.cache.append(entries);
-      if (this.#carries)
+      if (this.#hasStates)
         held.states.add(held.cache.length, selectStates(this.#states, this.#rows.length, [row]));
       held.tokens = [...held.tokens, ...candidate.ids.slice(0, entries.tokens)];
     }

@@ -20,7 +20,7 @@ export class AbortedError extends Error {
  * in other pieces are rounded differently, which can change answers of quantised models. Chunks are longer if layers
  * have a state, because few states are kept.
  */
-const chunkOf = (carries: boolean): number => (carries ? 256 : 64);
+const chunkOf = (hasStates: boolean): number => (hasStates ? 256 : 64);
 
 /** Maximum number of tokens, with padding, when several prompts are read together. */
 const maxJointTokens = 256;
@@ -42,7 +42,7 @@ const promptBytes = () => Math.max(batchBytes, machineMemory().total / 4);
 export class TextGenerator {
   readonly #session: DecoderSession;
   readonly #config: DecoderConfig;
-  readonly #carries: boolean;
+  readonly #hasStates: boolean;
   readonly #bytes: TokenBytes;
   readonly #most: number;
   readonly #tokens: number;
@@ -66,7 +66,7 @@ export class TextGenerator {
   ) {
     this.#session = session;
     this.#config = config;
-    this.#carries = stateShapes(config).length > 0;
+    this.#hasStates = stateShapes(config).length > 0;
     this.#bytes = bytes;
     this.#none = session.newCache();
     this.#rows = new CandidateRows(session, config);
@@ -76,7 +76,7 @@ export class TextGenerator {
     this.#prompts = new PromptCaches(() => session.newCache(), {
       requests: this.#most,
       tokens: tokensIn(memory.prompts),
-      carries: this.#carries,
+      hasStates: this.#hasStates,
     });
   }
 
@@ -137,7 +137,7 @@ export class TextGenerator {
   /** Whether to start reading another prompt, on its own or in one pass with the prompts that are waiting. */
   #takesMore(): boolean {
     const unread = (this.#entering.length + 1) * largest([1, ...this.#entering.map(unreadTokens)]);
-    const together = this.#rows.several && !this.#carries && this.#entering.every(isShort);
+    const together = this.#rows.several && !this.#hasStates && this.#entering.every(isShort);
     return this.#entering.length === 0 || (together && unread <= maxJointTokens);
   }
 
@@ -147,7 +147,7 @@ export class TextGenerator {
     const long = limit !== undefined && prompt.length + maxTokens > limit;
     try {
       // Cached tokens have no logits, so read the last token again.
-      const step = work.request.readTogether ? 1 : chunkOf(this.#carries);
+      const step = work.request.readTogether ? 1 : chunkOf(this.#hasStates);
       const held = await this.#prompts.of({ conversation, system, long }, prompt.slice(0, -1), step);
       this.#entering.push({ ...work, held, cachedTokens: held.cache.length, candidates: [] });
     } catch (error) {
@@ -163,7 +163,7 @@ export class TextGenerator {
     try {
       const from = prompt.length;
       hooks.onRead?.(from, ids.length);
-      const chunk = ids.slice(from, from + chunkOf(this.#carries));
+      const chunk = ids.slice(from, from + chunkOf(this.#hasStates));
       const last = from + chunk.length === ids.length;
       const output = await this.#session.forward({
         ids: chunk,
@@ -177,7 +177,7 @@ export class TextGenerator {
         logitsOf: last ? [chunk.length - 1] : [],
       });
       await prompt.append(output.entries);
-      if (this.#carries) held.states.add(prompt.length, output.states);
+      if (this.#hasStates) held.states.add(prompt.length, output.states);
       held.tokens = ids.slice(0, prompt.length);
       if (last) hooks.onRead?.(ids.length, ids.length);
       if (last) await this.#join(work, output.logits);

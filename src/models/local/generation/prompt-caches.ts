@@ -26,7 +26,7 @@ interface PromptLimits {
   readonly requests: number;
   /** Maximum number of tokens in all cached prompts together; only applies to concurrent requests. */
   readonly tokens: number;
-  readonly carries: boolean;
+  readonly hasStates: boolean;
 }
 
 /** Maximum number of cached prompts; with concurrent requests, two per request if that is more. */
@@ -79,7 +79,7 @@ export class PromptCaches {
   }
 
   #cut(held: KindPrompt, common: number): KindPrompt {
-    const kept = this.#limits.carries ? held.states.cut(common) : common;
+    const kept = this.#limits.hasStates ? held.states.cut(common) : common;
     held.cache.truncate(kept);
     held.tokens = held.tokens.slice(0, kept);
     return held;
@@ -88,7 +88,7 @@ export class PromptCaches {
   /** Copies the common prefix of a cached prompt; the prompt stays unchanged for requests that continue it. */
   async #copy(kind: PromptKind, from: KindPrompt | undefined, common: number): Promise<KindPrompt> {
     const states = from?.states.copy() ?? new StatePlaces();
-    const kept = this.#limits.carries ? states.cut(common) : common;
+    const kept = this.#limits.hasStates ? states.cut(common) : common;
     const tokens = from?.tokens.slice(0, kept) ?? [];
     const entries = kept > 0 ? await from?.cache.entries(0, 0, kept) : undefined;
     const held = { kind, cache: this.#free(), states, tokens, asked: 0 };

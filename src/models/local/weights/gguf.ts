@@ -28,7 +28,7 @@ export function noModel(value: string): UserError {
   const shown = exists ? value : folder;
   const isFolder = existsSync(path.join(shown, path.sep));
   const inside = isFolder ? readdirSync(shown).map((one) => path.join(shown, one)) : [];
-  const models = inside.filter((one) => isGguf(one) || existsSync(path.join(one, 'config.json')));
+  const models = inside.filter((one) => /\.gguf$/i.test(one) || existsSync(path.join(one, 'config.json')));
   const lack = `no config.json${models.length === 0 ? ', and contains no GGUF file or model' : ''}`;
   const kind = isGguf(value) ? 'file' : 'directory';
   const message = exists ? `this directory has ${lack}` : `there is no such ${kind}`;

@@ -6,11 +6,18 @@ import { chartFiles } from '../../drawing/chart-files.js';
 import type { PageOf } from '../../messages.js';
 import { html } from '../base/html.js';
 import { useAnswer } from '../base/live.js';
+import { decode } from '../base/words.js';
 import { ChartFiles } from '../chart/parts.js';
 import { draw } from '../content/draw.js';
-import { openTarget } from '../content/target.js';
 
 export type Page = PageOf<readonly Shown[]>;
+
+/** Scrolls to the element that the URL's fragment names, and opens it if it is a log entry. */
+export function openTarget(): void {
+  const entry = document.getElementById(decode(location.hash.slice(1)));
+  if (entry instanceof HTMLDetailsElement) entry.open = true;
+  entry?.scrollIntoView();
+}
 
 /**
  * Loads a page. Once it is shown, scrolls to the section that the URL's fragment names.

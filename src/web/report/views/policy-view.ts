@@ -35,7 +35,7 @@ export function policyView(
   policy: PolicyDescription,
   spec: ParameterSpec,
   labels: TaskLabels,
-  grid: readonly string[] | undefined,
+  grid?: readonly string[],
 ): Content {
   switch (policy.kind) {
     case 'linear':
