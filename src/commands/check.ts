@@ -15,10 +15,7 @@ export const options = (y: Argv) =>
       describe:
         'Config files or names of bundled configs (default: check the setup of this machine); key=value overrides apply to all of them',
     })
-    .option('offline', {
-      ...kinds.flag,
-      describe: "Don't contact servers or run code that a config names",
-    })
+    .option('offline', { ...kinds.flag, describe: "Don't contact servers or run code that a config names" })
     .option('strict', { ...kinds.flag, describe: 'Exit with code 2 even if there are only warnings' })
     .option('json', common.json)
     .example('$0 check', 'check Node, memory, disk, devices, Ollama, Python and API keys')

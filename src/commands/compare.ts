@@ -17,10 +17,7 @@ export const options = (y: Argv) =>
       ...kinds.number,
       describe: "Target return for comparing learning speed (default: the configs' target)",
     })
-    .option('unfinished', {
-      ...kinds.flag,
-      describe: 'Include unfinished runs',
-    })
+    .option('unfinished', { ...kinds.flag, describe: 'Include unfinished runs' })
     .option('format', {
       ...kinds.text,
       choices: ['markdown', 'latex', 'csv'] as const,

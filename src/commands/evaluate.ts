@@ -21,10 +21,7 @@ export const options = (y: Argv) =>
       describe: "Evaluate this iteration's best candidate (default: the best of the run)",
     })
     .option('workers', common.workers)
-    .option('picture', {
-      ...kinds.text,
-      describe: 'SVG file for an animation of the first episode',
-    })
+    .option('picture', { ...kinds.text, describe: 'SVG file for an animation of the first episode' })
     .option('json', common.json)
     .example('$0 evaluate cartpole', 'mean return of the best policy, with its interval')
     .example(

@@ -17,7 +17,6 @@ const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
 const packages: Readonly<Record<string, string>> = {
   'environment-python': 'gymnasium',
   notebook: 'pandas, pyarrow',
-  paper: 'matplotlib',
 };
 const hasPackages = (example: string) =>
   !(example in packages) || spawnSync(python, ['-c', `import ${packages[example]}`]).status === 0;

@@ -6,7 +6,8 @@ import axe from 'axe-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Browser, findChromium, openBrowser } from '../support/browser.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { chartsIn } from '../web/shown.js';
+import { chartFiles } from '../../src/web/drawing/chart-files.js';
+import { chartsIn, pageIn } from '../web/shown.js';
 import { everyPage } from './every-page.js';
 
 const chromium = findChromium();
@@ -87,6 +88,20 @@ describe.skipIf(chromium === undefined)('pages in a browser', () => {
     expect(await browser.evaluate(color)).toBe('rgb(134, 176, 255)');
     await browser.print();
     expect(await browser.evaluate(color)).toBe('rgb(31, 85, 196)');
+    expect(await browser.evaluate(`getComputedStyle(document.querySelector('.save')).display`)).toBe('none');
+  });
+
+  it('save a chart as the command does, within the content policy', async () => {
+    const file = pages['a run of a linear policy']!;
+    await browser.open(file, { width: 1440 });
+    const saved = `new Promise((resolve, reject) => {
+      addEventListener('securitypolicyviolation', ({ violatedDirective }) => reject(violatedDirective));
+      const address = URL.createObjectURL;
+      URL.createObjectURL = (blob) => (setTimeout(() => resolve(blob.text()), 500), address(blob));
+      document.querySelector('#curve .save').click();
+    })`;
+    const [curve] = chartFiles(pageIn(readFileSync(file, 'utf8'))).values();
+    expect(await browser.evaluate(saved)).toBe(curve!.svg());
   });
 
   it('load no other resources', async () => {

@@ -1,10 +1,11 @@
 /** A table that sorts by the column whose header is clicked: descending, then ascending, then in its original order. */
 import { useState } from 'preact/hooks';
-import { missing } from '../../../base/text/numbers.js';
-import type { TableCell, TableData } from '../../../base/text/table-data.js';
+import { formatNumber, missing } from '../../../base/text/numbers.js';
+import type { IntervalAxis, TableCell, TableData } from '../../../base/text/table-data.js';
 import { compareValues, type Value } from '../../../runs/listing/fields.js';
+import { largest, smallest } from '../../../statistics/descriptive.js';
+import { percent, ticksWithin } from '../../ticks.js';
 import { html } from '../base/html.js';
-import { intervalAxis } from '../chart/interval-axis.js';
 
 /** Maximum number of columns that fit side by side on a phone; with more, each row becomes a list of its cells. */
 const maxPhoneColumns = 4;
@@ -77,3 +78,23 @@ function contentOf({ code, detail, href, mark, strong, text, tint }: TableCell) 
 
 const barOf = ({ share = 0, text }: TableCell) =>
   html`<svg width="100%" height="12" role="img" aria-label=${text}><rect class="room" width="100%" height="12" rx="2" /><rect class="bar" width=${`${100 * Math.min(1, share)}%`} height="12" rx="2" /></svg>`;
+
+/** Draws estimates with their intervals on a common axis. @returns the axis, and a function that draws the estimate of a cell */
+function intervalAxis({ include = [], line }: IntervalAxis, cells: readonly TableCell[]) {
+  const ends = [
+    line ?? [],
+    ...include,
+    ...cells.flatMap(({ interval, value }) => [value ?? [], interval ?? []]),
+  ]
+    .flat(2)
+    .filter(Number.isFinite);
+  const [least, most] = ends.length === 0 ? [0, 1] : [smallest(ends), largest(ends)];
+  const room = most > least ? 0 : Math.abs(least) * 0.1 || 1;
+  const [low, high] = [least - room, most + room];
+  const x = (value: number) => percent((Math.min(high, Math.max(low, value)) - low) / (high - low));
+  return {
+    axis: html`<svg width="100%" height="20" fill="var(--muted)" font-size="12" text-anchor="middle" aria-hidden="true">${ticksWithin(low, high, 4).map((tick) => html`<text x=${x(tick)} y="14">${formatNumber(tick)}</text>`)}</svg>`,
+    drawn: ({ interval, value }: TableCell) =>
+      html`<svg width="100%" height="24" aria-hidden="true">${line !== undefined && html`<line stroke="var(--muted)" stroke-dasharray="6 4" x1=${x(line)} x2=${x(line)} y2="24" />`}${interval && html`<line stroke="var(--accent)" stroke-width="2" x1=${x(interval[0])} x2=${x(interval[1])} y1="12" y2="12" />`}${value !== undefined && html`<circle fill="var(--accent)" cx=${x(value)} cy="12" r="5.5" />`}</svg>`,
+  };
+}

@@ -20,11 +20,7 @@ const maxBars = 600;
 
 /** Kinds of tokens that the chart shows separately. */
 const tokenKinds = [
-  {
-    label: 'prompt',
-    color: '--tokens-fresh',
-    of: (one: UsageTotals) => one.promptTokens - one.cachedTokens,
-  },
+  { label: 'prompt', color: '--tokens-fresh', of: (one: UsageTotals) => one.promptTokens - one.cachedTokens },
   { label: 'prompt, cached', color: '--tokens-cached', of: (one: UsageTotals) => one.cachedTokens },
   {
     label: 'answer',
