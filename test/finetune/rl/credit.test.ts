@@ -49,12 +49,9 @@ describe('an episode', () => {
   it('is one sequence per turn when prompts do not extend the previous tokens', () => {
     const [first, second] = game.turns;
     const apart = episodeOf({ ...game, turns: [first!, { ...second!, reply: reply([7], [5]) }] });
-    expect(apart.sequences.map(({ promptIds, completionIds }) => [promptIds, completionIds])).toEqual([
-      [
-        [1, 2],
-        [3, 4],
-      ],
-      [[7], [5]],
+    expect(apart.sequences).toMatchObject([
+      { promptIds: [1, 2], completionIds: [3, 4] },
+      { promptIds: [7], completionIds: [5] },
     ]);
     expect(apart.ends).toEqual([2, 3]);
   });
@@ -197,13 +194,8 @@ describe('the figures of an update', () => {
 
   it('have no spread if the returns of each group are equal', () => {
     const equal = [100, 100, 100, 100];
-    expect(returnsIn(equal, equal, equal, equal)).toMatchObject({
-      reward: 100,
-      lowest: 100,
-      highest: 100,
-      spread: 0,
-      flat: 1,
-    });
+    const figures = { reward: 100, lowest: 100, highest: 100, spread: 0, flat: 1 };
+    expect(returnsIn(equal, equal, equal, equal)).toMatchObject(figures);
     expect(returnsIn([1, 1], [5, 5], [9, 9]).spread).toBe(0);
   });
 

@@ -315,7 +315,10 @@ describe('parseParameters', () => {
   });
 
   it.each([
-    ['params[0]: 1.0, params[1]: 2.0, params[2]: 3.0 because params[0]: 2.0 was bad', 'stop'],
+    [
+      'params[0]: 1.0, params[1]: 2.0, params[2]: 3.0; params[0]: 4, params[1]: 4, params[2]: 4 was bad',
+      'stop',
+    ],
     ['Let me see. params[0]: 1.0, params[1]: 2.0, params[2]: 3.0', 'length'],
     ['{"params": [1.0, 2.0, 3.0], "reason": "params[0]: 4', 'length'],
   ] as const)('parses a grammar-constrained reply, complete or truncated: %s', (reply, finishReason) => {
