@@ -212,7 +212,8 @@ describe('limits', () => {
     expect(room(4000)).toMatchObject({ maxTokens: 4000 - most });
     expect(room(most + 2048)).toMatchObject({ maxTokens: 2048 });
     expect(room(most + 2047)).toBe('tokens');
-    expect(ledgerOf({ tokens: 6000, calls: 1 }).reserve(request)).toMatchObject({ maxTokens: 6000 - most });
+    for (const calls of [1, 9])
+      expect(ledgerOf({ tokens: 6000, calls }).reserve(request)).toMatchObject({ maxTokens: 6000 - most });
     const shared = ledgerOf({ tokens: 6000 });
     for (const among of [2, 1])
       expect(shared.reserve({ ...request, among })).toMatchObject({ maxTokens: 3000 - most });

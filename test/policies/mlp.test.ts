@@ -81,8 +81,7 @@ describe('networks', () => {
     expect(projected.message).toMatch(
       /24006 weights and biases; the maximum is 20000 with policy\.projection/,
     );
-    const most = refusal(network({ hidden: [2221] }), box(3), box(5));
-    expect(most.hint).toContain('projection');
+    expect(refusal(network({ hidden: [2221] }), box(3), box(5)).hint).toContain('projection');
     const large = refusal(network({ hidden: [1000] }), box(17), box(6));
     for (const { hint } of [projected, large]) expect(hint).not.toContain('projection');
   });

@@ -114,7 +114,7 @@ it('policies of a module are checked', async () => {
     { low: 1 },
     { names: ['a'] },
   ])
-    await expect(open(wrong)).rejects.toThrow(/^own\.mjs|parameters.* of the policy created by own\.mjs/);
+    await expect(open(wrong)).rejects.toThrow(/parameters.* of the policy created by own\.mjs/);
   await expect(open({}, { build: 3 })).rejects.toThrow('must be a function');
   expect(recordedPolicies({ count: 3 }).parameters.count).toBe(3);
 });
@@ -129,9 +129,8 @@ describe('linear policies', () => {
 
   it('take the first action on ties, and number actions from `start`', () => {
     const family = createPolicyFamily({ ...linear, bias: false }, withSpaces(box(1), discrete(3, 5)));
-    expect(family.build([0, 0, 0])([1])).toBe(5);
-    expect(family.build([0, 1, 1])([1])).toBe(6);
-    expect(family.build([0, 1, 2])([-1])).toBe(5);
+    const act = (vector: readonly number[], x: number) => family.build(vector)([x]);
+    expect([act([0, 0, 0], 1), act([0, 1, 1], 1), act([0, 1, 2], -1)]).toEqual([5, 6, 5]);
   });
 
   it('refuse a tuple action space, and suggest a program', () => {

@@ -100,8 +100,8 @@ describe('propose', () => {
       { role: 'assistant', content: good(9, 0) },
       { role: 'user', content: 'correct this: range' },
     ]);
-    expect(calls.map(({ attempt }) => attempt)).toEqual([0, 1, 2]);
-    expect(calls.map(({ outcome }) => outcome.kind)).toEqual(['rejected', 'rejected', 'accepted']);
+    const outcomes = calls.map(({ attempt, outcome }) => `${attempt} ${outcome.kind}`);
+    expect(outcomes).toEqual(['0 rejected', '1 rejected', '2 accepted']);
   });
 
   it('rejects a proposal after the last correction and records every call', async () => {
@@ -216,11 +216,7 @@ describe('propose', () => {
     it('asks once for all candidates, then individually for those that failed', async () => {
       const { model, alone, grouped } = grouping([good(1, 1), 'no', good(3, 3)], [good(2, 2)]);
       const { proposals } = request(model, { candidates: 3 });
-      expect((await proposals).proposals.map(({ parameters }) => String(parameters))).toEqual([
-        '1,1',
-        '2,2',
-        '3,3',
-      ]);
+      expect((await proposals).proposals.map(({ parameters }) => parameters?.[0])).toEqual([1, 2, 3]);
       expect(grouped.calls.map(({ options }) => options.seeds[0])).toEqual([0, 100, 200]);
       expect(alone.calls).toHaveLength(1);
     });

@@ -116,8 +116,8 @@ describe('parseParameters', () => {
   });
 
   it('never returns negative zero', () => {
-    const result = parseParameters('params[0]: -0, params[1]: -0.0, params[2]: 1', spec);
-    expect(result).toStrictEqual({ ok: true, value: [0, 0, 1] });
+    const result = parseParameters('params[0]: -0, params[1]: -0.0, params[2]: 1\nf(params): -0', spec);
+    expect(result).toStrictEqual({ ok: true, value: [0, 0, 1], predicted: 0 });
   });
 
   type Found = readonly (readonly [index: number, text: string])[];
