@@ -1,25 +1,48 @@
 /**
  * Changes random expressions of the core, one at a time, and runs the tests of their room: do the tests notice?
- * Run: npm run mutants [-- --count 200 --seed 1 --room statistics]
+ * Run: npm run mutants [-- --count 200 --seed 1 --room statistics --at src/statistics/tests.ts:26]
  */
-import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { parseSync, Visitor } from 'oxc-parser';
+import { BaseSequencer, createVitest, type TestSpecification } from 'vitest/node';
 import { packageRoot } from '../src/base/package.js';
 import { createGenerator } from '../src/base/random/generator.js';
+import { common } from '../vitest.config.js';
 
 /** Sources of a room, and the tests that must notice. */
 const rooms: Readonly<Record<string, readonly [sources: readonly string[], tests: readonly string[]]>> = {
   statistics: [['src/statistics'], ['test/statistics/*.test.ts']],
-  rollout: [['src/rollout'], ['test/rollout/*.test.ts', 'test/experiment/*.test.ts']],
-  policies: [['src/policies'], ['test/policies/**/*.test.ts']],
-  answer: [['src/prompting/answer'], ['test/prompting/answer/*.test.ts']],
-  budget: [['src/proposers/budget.ts'], ['test/proposers/*.test.ts', 'test/experiment/**/*.test.ts']],
-  advantages: [['finetune/rl/advantages.ts', 'finetune/rl/credit.ts'], ['test/finetune/rl/*.test.ts']],
-  objectives: [['finetune/train/objectives'], ['test/finetune/train/**/*.test.ts']],
+  rollout: [
+    ['src/rollout'],
+    [
+      'test/rollout/**/*.test.ts',
+      'test/environments/remote/openenv.test.ts',
+      'test/agents/player.test.ts',
+      'test/prompting/memory.test.ts',
+      'test/proposers/random-and-hill-climb.test.ts',
+      'test/experiment/{repeats,animations.long}.test.ts',
+    ],
+  ],
+  policies: [
+    ['src/policies'],
+    ['test/policies/*.test.ts', 'test/policies/program/{library,machine}.test.ts'],
+  ],
+  answer: [['src/prompting/answer'], ['test/prompting/answer/!(*.long).test.ts']],
+  budget: [
+    ['src/proposers/budget.ts'],
+    ['test/experiment/{ledger,limits,proposals/proposal}.test.ts', 'test/models/recorded-prices.test.ts'],
+  ],
+  advantages: [
+    ['finetune/rl/advantages.ts', 'finetune/rl/credit.ts'],
+    ['test/finetune/rl/{advantages,credit,improvement}.test.ts'],
+  ],
+  objectives: [
+    ['finetune/train/objectives'],
+    ['test/finetune/train/{objectives/*,policy-statistics,train-config}.test.ts'],
+  ],
 };
 
 /** Operators and what replaces them. */
@@ -41,16 +64,19 @@ const swapped: Readonly<Record<string, string>> = {
 interface Mutant {
   readonly room: string;
   readonly file: string;
+  readonly line: number;
   readonly from: number;
   readonly to: number;
   readonly text: string;
 }
 
-/** All changes of a source: operators, numbers, booleans, negations and the branches of conditionals. */
+/** All changes of a source, without its types: operators, numbers, booleans, negations and conditions. */
 function mutantsOf(room: string, file: string): readonly Mutant[] {
   const source = readFileSync(file, 'utf8');
   const found: Mutant[] = [];
-  const add = (from: number, to: number, text: string) => found.push({ room, file, from, to, text });
+  const types = new Set<number>();
+  const add = (from: number, to: number, text: string) =>
+    found.push({ room, file, line: source.slice(0, from).split('\n').length, from, to, text });
   interface Part {
     readonly start: number;
     readonly end: number;
@@ -63,7 +89,9 @@ function mutantsOf(room: string, file: string): readonly Mutant[] {
   new Visitor({
     BinaryExpression: operator,
     LogicalExpression: operator,
+    TSLiteralType: ({ literal }) => types.add(literal.start),
     Literal({ end, start, value }) {
+      if (types.has(start)) return;
       if (typeof value === 'number') add(start, end, `(${value} + 1)`);
       if (typeof value === 'boolean') add(start, end, String(!value));
     },
@@ -88,6 +116,7 @@ const { values } = parseArgs({
     count: { type: 'string', default: '200' },
     seed: { type: 'string', default: '1' },
     room: { type: 'string' },
+    at: { type: 'string' },
   },
 });
 const root = packageRoot();
@@ -95,31 +124,82 @@ const all = Object.entries(rooms)
   .filter(([room]) => values.room === undefined || room === values.room)
   .flatMap(([room, [sources]]) =>
     sources.flatMap((path) => filesOf(join(root, path))).flatMap((file) => mutantsOf(room, file)),
-  );
+  )
+  .filter(({ file, line }) => values.at === undefined || join(root, values.at) === `${file}:${line}`);
 const random = createGenerator(Number(values.seed));
 const order = all.map((mutant) => ({ mutant, key: random.random() })).toSorted((a, b) => a.key - b.key);
 const chosen = order.slice(0, Number(values.count)).map(({ mutant }) => mutant);
 
+/** Most changes fail in a small file of tests, so these run first. */
+class SmallFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const size = ({ moduleId }: TestSpecification) =>
+      statSync(moduleId).size * (/\.(long|slow)\./.test(moduleId) ? 100 : 1);
+    return files.toSorted((a, b) => size(a) - size(b));
+  }
+}
+
+/** Prepares the tests of a room. @returns a function that says whether they pass with a change, and one that ends */
+async function testsOf(room: string) {
+  let change: Mutant | undefined;
+  const mutant = {
+    name: 'mutant',
+    enforce: 'pre',
+    transform: (code: string, id: string) =>
+      id === change?.file ? code.slice(0, change.from) + change.text + code.slice(change.to) : undefined,
+  } as const;
+  const test = {
+    ...common.test,
+    include: [...rooms[room]![1]],
+    exclude: ['test/**/!(evaluation-workers|trl).slow.test.ts'],
+    ...{ pool: 'threads' as const, isolate: false, maxWorkers: 1, bail: 1, cache: false as const },
+    ...{ sequence: { sequencer: SmallFirst }, reporters: [{}] },
+  };
+  const vitest = await createVitest(
+    'test',
+    { root, config: false, watch: false },
+    { ...common, plugins: [mutant], test },
+  );
+  const files = await vitest.globTestSpecifications();
+  /** A change may cause an endless loop: the limit is a multiple of the time without a change. */
+  let limitMs = 3_600_000;
+  return {
+    async pass(next?: Mutant): Promise<boolean> {
+      for (const one of [change, next]) if (one) vitest.invalidateFile(one.file);
+      change = next;
+      const start = performance.now();
+      let isLate = false;
+      // The second call ends a process that no longer listens.
+      const stop = () => void vitest.cancelCurrentRun('keyboard-input');
+      const timers = [limitMs, limitMs + 1000].map((ms) =>
+        setTimeout(() => {
+          isLate = true;
+          stop();
+        }, ms),
+      );
+      const { testModules, unhandledErrors } = await vitest.runTestSpecifications(files);
+      for (const timer of timers) clearTimeout(timer);
+      if (next === undefined) limitMs = 60_000 + 4 * (performance.now() - start);
+      return !isLate && unhandledErrors.length === 0 && testModules.every((one) => one.ok());
+    },
+    end: () => vitest.close(),
+  };
+}
+
 let survived = 0;
-for (const [i, { room, ...mutant }] of chosen.entries()) {
-  const tests = rooms[room]![1];
-  const { status } = spawnSync(
-    process.execPath,
-    [
-      join(root, 'node_modules/vitest/vitest.mjs'),
-      'run',
-      '--config',
-      join(root, 'scripts/mutants.config.ts'),
-    ],
-    { cwd: root, env: { ...process.env, MUTANT: JSON.stringify({ ...mutant, tests }) }, timeout: 300_000 },
-  );
-  if (status !== 0) continue;
-  survived++;
-  const source = readFileSync(mutant.file, 'utf8');
-  const line = source.slice(0, mutant.from).split('\n').length;
-  const [before, text] = [source.slice(mutant.from, mutant.to), mutant.text];
-  process.stdout.write(
-    `${mutant.file.slice(root.length + 1)}:${line} survives: ${before} → ${text}  (${i + 1} tried)\n`,
-  );
+for (const room of new Set(chosen.map((mutant) => mutant.room))) {
+  const mutants = chosen.filter((mutant) => mutant.room === room);
+  const tests = await testsOf(room);
+  if (!(await tests.pass())) throw new Error(`the tests of ${room} fail without a change`);
+  for (const [i, mutant] of mutants.entries()) {
+    if (!(await tests.pass(mutant))) continue;
+    survived++;
+    const { file, from, line, text, to } = mutant;
+    const before = readFileSync(file, 'utf8').slice(from, to);
+    process.stdout.write(
+      `${file.slice(root.length + 1)}:${line} survives: ${before} → ${text}  (${i + 1} tried)\n`,
+    );
+  }
+  await tests.end();
 }
 process.stdout.write(`${chosen.length - survived} of ${chosen.length} caught\n`);

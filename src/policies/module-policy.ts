@@ -25,18 +25,23 @@ export interface UserPolicyFamily {
   initial?(random: RandomGenerator): ParameterVector;
 }
 
+const parameterFields = {
+  count: z.int().min(1),
+  low: z.number(),
+  high: z.number(),
+  decimals: z.int().min(0).max(6),
+  choices: z.array(z.number()).min(2).optional(),
+  names: z.array(z.string()).optional(),
+};
+
 /** A run's record of a module's policies, used to display them without loading the module. */
 export const recordedPolicy = z.object({
   name: z.string(),
   text: z.string(),
   parameters: z.object({
-    count: z.int().min(1).max(1e7),
+    ...parameterFields,
+    count: parameterFields.count.max(1e7),
     kind: z.enum(['float', 'integer']),
-    low: z.number(),
-    high: z.number(),
-    decimals: z.int().min(0).max(6),
-    choices: z.array(z.number()).min(2).optional(),
-    names: z.array(z.string()).optional(),
   }),
 });
 
@@ -67,14 +72,7 @@ const bare = {
 };
 
 const parametersShape = z
-  .object({
-    count: z.int().min(1),
-    low: z.number(),
-    high: z.number(),
-    decimals: z.int().min(0).max(6).default(1),
-    choices: z.array(z.number()).min(2).optional(),
-    names: z.array(z.string()).optional(),
-  })
+  .object({ ...parameterFields, decimals: parameterFields.decimals.default(1) })
   .refine(({ low, high }) => low < high, 'low must be below high')
   .refine(({ count, names }) => (names?.length ?? count) === count, 'names must have one name per parameter');
 

@@ -78,9 +78,8 @@ export function behaviorOf(episodes: readonly SeenEpisode[], spaces: Spaces): Be
 
 /** Index of the episode with the median return: the lower of two middle returns; the earliest episode if tied. */
 export function medianEpisode(returns: readonly number[]): number {
-  const order = returns.map((value, i) => ({ value, i })).sort((a, b) => a.value - b.value || a.i - b.i);
-  const { value } = order[Math.floor((order.length - 1) / 2)]!;
-  return returns.indexOf(value);
+  const sorted = returns.toSorted((a, b) => a - b);
+  return returns.indexOf(sorted[Math.floor((sorted.length - 1) / 2)]!);
 }
 
 const returnOf = ({ rewards }: Pick<SeenEpisode, 'rewards'>) => sum(rewards);

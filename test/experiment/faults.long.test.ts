@@ -7,6 +7,7 @@ import { quick, recordingContext, runExperimentFrom, seededModel } from '../supp
 import { startFakeOpenAI } from '../support/fake-openai.js';
 
 const env = { OPENAI_API_KEY: 'k' };
+const config = { ...quick, model: { provider: 'ollama', name: 'x' } } as const;
 const answer = `params[0]: 1.0, ${Array.from({ length: 9 }, (_, i) => `params[${i + 1}]: 0.5`).join(', ')}`;
 
 const faultsIn = (events: readonly RunEvent[]) => events.filter((event) => event.kind === 'fault');
@@ -45,33 +46,19 @@ describe('the first fault of each kind', () => {
     };
     const broken = checkedModel({ generate, context: () => undefined }, 'module/mine');
     await expect(broken.context?.().catch(() => 'failed')).resolves.toBeUndefined();
-    const { events } = await runExperimentFrom(
-      { ...quick, model: { provider: 'ollama', name: 'x' } },
-      { model: broken },
-    );
-    expect(faultsIn(events)).toEqual([
-      {
-        kind: 'fault',
-        fault: 'server',
-        message: expect.stringContaining('generate threw: Reduce of empty array'),
-      },
-    ]);
+    const { events } = await runExperimentFrom(config, { model: broken });
+    const message = expect.stringContaining('generate threw: Reduce of empty array');
+    expect(faultsIn(events)).toEqual([{ kind: 'fault', fault: 'server', message }]);
   });
 
   it('is reported for a reply without text', async () => {
     const empty = checkedModel({ generate: () => ({ text: '', faults: ['no-text'] }) }, 'module/mine');
-    const { events } = await runExperimentFrom(
-      { ...quick, model: { provider: 'ollama', name: 'x' } },
-      { model: empty },
-    );
+    const { events } = await runExperimentFrom(config, { model: empty });
     expect(faultsIn(events)).toEqual([{ kind: 'fault', fault: 'no-text', message: 'a reply without text' }]);
   });
 
   it('is not reported if nothing fails', async () => {
-    const { events } = await runExperimentFrom(
-      { ...quick, model: { provider: 'ollama', name: 'x' } },
-      { model: seededModel() },
-    );
+    const { events } = await runExperimentFrom(config, { model: seededModel() });
     expect(faultsIn(events)).toEqual([]);
   });
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
 import { readingOf } from '../../src/experiment/propose.js';
 import { type GenerateOptions, type LanguageModel, ModelError } from '../../src/models/language-model.js';
-import { mostTokens, mostTokensOf } from '../../src/models/reply-faults.js';
+import { mostTokens } from '../../src/models/reply-faults.js';
 import { encodingOf } from '../../src/prompting/notation/encoding.js';
 import { freeForm } from '../../src/prompting/notation/grammar.js';
 import { type CallUsage, Ledger, type SharedBudget } from '../../src/proposers/budget.js';
@@ -189,35 +189,34 @@ describe('limits', () => {
 
   it('count unreported usage', () => {
     const ledger = new Ledger({ limits: { tokens: 5000 }, price, maxTokens: 100, usesTokens: true });
-    const unreported = { promptTokens: 300, completionTokens: mostTokensOf('params[0]: 1.0') };
-    const usage = { unreported };
+    const usage = { promptTokens: 40, unreported: { promptTokens: 300, completionTokens: 8 } };
     const completion = { text: '', finishReason: 'stop', usage, latencyMs: 0, retries: 0 } as const;
     ledger.record(callOf({ completion: { ...completion, faults: ['usage-missing'] } }));
-    expect(ledger.spent).toMatchObject({ calls: 1, tokens: 300 + unreported.completionTokens });
-    expect(ledger.totals).toMatchObject({
-      promptTokens: 0,
-      unreported: 300 + unreported.completionTokens,
-      faults: { 'usage-missing': 1 },
-    });
-    expect(ledger.cost(usage)).toBeCloseTo((300 * 2 + unreported.completionTokens * 9) / 1e6, 12);
-    expect(ledger.caps({ evaluations: 0, ms: 0 })).toEqual([
-      { limit: 'tokens', used: 300 + unreported.completionTokens, cap: 5000 },
-    ]);
+    expect(ledger.spent).toMatchObject({ calls: 1, tokens: 348 });
+    const faults = { 'usage-missing': 1 };
+    expect(ledger.totals).toMatchObject({ promptTokens: 40, unreported: 308, faults });
+    expect(ledger.cost(usage)).toBeCloseTo((340 * 2 + 8 * 9) / 1e6, 12);
+    expect(ledger.caps({ evaluations: 0, ms: 0 })).toEqual([{ limit: 'tokens', used: 348, cap: 5000 }]);
   });
 
   it('cap the length of answers to the room left if the model has no maxTokens', () => {
     const messages = [{ role: 'user', content: 'Propose.' }] as const;
     const request = { messages, answers: 1 };
-    const room = (tokens: number) => {
-      const ledger = new Ledger({ limits: { tokens }, price, maxTokens: undefined, usesTokens: true });
-      return ledger.reserve({ ...request, among: 2 });
-    };
+    const most = mostTokens(messages);
+    const ledgerOf = (limits: object) =>
+      new Ledger({ limits, price, maxTokens: undefined, usesTokens: true });
+    const room = (tokens: number) => ledgerOf({ tokens }).reserve({ ...request, among: 2 });
     expect(room(1e6)).toMatchObject({ maxTokens: 8192 });
-    expect(room(8000)).toMatchObject({ maxTokens: Math.floor(4000 - mostTokens(messages)) });
+    expect(room(8000)).toMatchObject({ maxTokens: 4000 - most });
     // If there is no room for both, the first may take what is left.
-    expect(room(4000)).toMatchObject({ maxTokens: Math.floor(4000 - mostTokens(messages)) });
-    expect(room(2000)).toBe('tokens');
-    const free = new Ledger({ limits: {}, price, maxTokens: undefined, usesTokens: true });
-    expect(free.reserve(request)).toMatchObject({ maxTokens: undefined });
+    expect(room(4000)).toMatchObject({ maxTokens: 4000 - most });
+    expect(room(most + 2048)).toMatchObject({ maxTokens: 2048 });
+    expect(room(most + 2047)).toBe('tokens');
+    for (const calls of [1, 9])
+      expect(ledgerOf({ tokens: 6000, calls }).reserve(request)).toMatchObject({ maxTokens: 6000 - most });
+    const shared = ledgerOf({ tokens: 6000 });
+    for (const among of [2, 1])
+      expect(shared.reserve({ ...request, among })).toMatchObject({ maxTokens: 3000 - most });
+    expect(ledgerOf({}).reserve(request)).toMatchObject({ maxTokens: undefined });
   });
 });

@@ -77,22 +77,11 @@ it('accepts it with repeats: parameters, but the confirmation compares only poli
 it.each(['common', 'fresh'] as const)(
   'decides the same when a run resumes, with %s episodes',
   async (seeds) => {
-    const config = {
-      ...lake,
-      evaluation: { ...lake.evaluation, seeds },
-      candidates: 2,
-      corrections: 2,
-      iterations: 8,
-    };
+    const more = { candidates: 2, corrections: 2, iterations: 8 };
+    const config = { ...lake, ...more, evaluation: { ...lake.evaluation, seeds } };
     /** Tables of two actions, few of which act differently. */
     const seeded = () =>
-      createScriptedModel(
-        ({
-          options: {
-            seeds: [seed = 0],
-          },
-        }) => answer(base.map((_, s) => (seed >> (s % 4)) & 1)),
-      );
+      createScriptedModel(({ options }) => answer(base.map((_, s) => (options.seeds[0]! >> (s % 4)) & 1)));
     const whole = await runExperimentFrom(config, { model: seeded() });
     const kinds = readRun(whole.path).calls.map(({ outcome }) => failureKind(outcome, []));
     expect(kinds).toContain('plays-alike');

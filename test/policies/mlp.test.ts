@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
@@ -15,53 +14,7 @@ const network = (config: Partial<MlpConfig> = {}): MlpConfig => ({
   ...config,
 });
 
-/** The definition, by matrices, from the names of the parameters alone. */
-function byNames(names: readonly string[], values: readonly number[], widths: readonly number[]) {
-  const find = (name: string) => values[names.indexOf(name)]!;
-  const activation = Math.tanh;
-  return (observation: readonly number[]) => {
-    let inputs = observation;
-    for (let l = 1; l < widths.length; l++) {
-      const last = l === widths.length - 1;
-      const from = (i: number) => (l === 1 ? `observation[${i}]` : `unit ${i}`);
-      const to = (j: number) => (last ? `action[${j}]` : `unit ${j}`);
-      inputs = Array.from({ length: widths[l]! }, (_, j) => {
-        const sum = inputs.reduce(
-          (total, input, i) => total + input * find(`layer ${l}: weight of ${from(i)} for ${to(j)}`),
-          find(`layer ${l}: bias of ${to(j)}`),
-        );
-        return last ? sum : activation(sum);
-      });
-    }
-    return inputs;
-  };
-}
-
-const width = fc.integer({ min: 1, max: 4 });
-const value = fc.double({ min: -6, max: 6, noNaN: true });
-
 describe('networks', () => {
-  it('compute the function that their parameter names describe, for any shape', () => {
-    fc.assert(
-      fc.property(
-        width,
-        fc.array(width, { minLength: 1, maxLength: 3 }),
-        width,
-        fc.infiniteStream(value),
-        (n, hidden, m, stream) => {
-          const family = createPolicyFamily(network({ hidden }), withSpaces(box(n), box(m)));
-          const draw = () => stream.next().value as number;
-          const vector = Array.from({ length: family.parameters.count }, draw);
-          const observation = Array.from({ length: n }, draw);
-          const expected = byNames(family.parameters.names!, vector, [n, ...hidden, m])(observation);
-          const action = family.build(vector)(observation) as readonly number[];
-          expect(action).toHaveLength(m);
-          for (const [a, one] of action.entries()) expect(one).toBeCloseTo(expected[a]!, 9);
-        },
-      ),
-    );
-  });
-
   it('are laid out layer by layer: weights row by row, then biases', () => {
     const family = createPolicyFamily(
       network({ hidden: [2], activation: 'relu' }),
@@ -78,15 +31,24 @@ describe('networks', () => {
       'layer 1: bias of unit 0',
     ]);
     expect(family.parameters.names?.at(-1)).toBe('layer 2: bias of action[0]');
+    // Two hidden layers, of two units and of one.
+    const deep = createPolicyFamily(network({ hidden: [2, 1] }), withSpaces(box(1), box(2)));
+    const unit = Math.tanh(0.5 * Math.tanh(0.3 + 0.1) - 0.25 * Math.tanh(2 * 0.3 + 0.4) + 0.6);
+    const action = deep.build([1, 2, 0.1, 0.4, 0.5, -0.25, 0.6, 6, 7, 8, 9])([0.3]) as readonly number[];
+    expect(action).toEqual([expect.closeTo(6 * unit + 8, 12), expect.closeTo(7 * unit + 9, 12)]);
+    const names = ['weight of unit 0 for unit 0', 'weight of unit 1 for unit 0', 'bias of unit 0'];
+    expect(deep.parameters.names?.slice(4, 7)).toEqual(names.map((name) => `layer 2: ${name}`));
   });
 
   it('scale a negative sum by 0.2 with leaky-relu, and set it to 0 with relu', () => {
     const act = (activation: MlpConfig['activation']) =>
-      createPolicyFamily(network({ hidden: [1], activation }), withSpaces(box(1), box(1))).build([
-        1, 0, 1, 0,
-      ])([-2]);
-    expect(act('leaky-relu')).toEqual([-0.4]);
-    expect(act('relu')).toEqual([0]);
+      [[-2], [0.5]].map(
+        createPolicyFamily(network({ hidden: [1], activation }), withSpaces(box(1), box(1))).build([
+          1, 0, 1, 0,
+        ]),
+      );
+    expect(act('leaky-relu')).toEqual([[-0.4], [0.5]]);
+    expect(act('relu')).toEqual([[0], [0.5]]);
   });
 
   it('take the first action on ties, and number actions from `start`', () => {
@@ -110,14 +72,18 @@ describe('networks', () => {
     expect(problem).toMatchObject({ field: 'policy.hidden', value: [100, 100] });
     expect(problem.message).toBe('this network would have 12506 weights and biases; the maximum is 5000');
     expect(problem.hint).toMatch(/fewer hidden units.*projection.*finetune rl/);
-    const projected = createPolicyFamily(
-      network({ hidden: [100], projection: { rank: 4, seed: 0 } }),
-      withSpaces(box(17), box(6)),
+    const count = (config: MlpConfig, ...spaces: Parameters<typeof withSpaces>) =>
+      createPolicyFamily(config, withSpaces(...spaces)).parameters.count;
+    const projection = { rank: 4, seed: 0 };
+    expect(count(network({ hidden: [100], projection }), box(17), box(6))).toBe(4);
+    expect(count(network({ hidden: [555] }), box(3), box(5))).toBe(5000);
+    const projected = refusal(network({ hidden: [1000], projection }), box(17), box(6));
+    expect(projected.message).toMatch(
+      /24006 weights and biases; the maximum is 20000 with policy\.projection/,
     );
-    expect(projected.parameters.count).toBe(4);
-    expect(
-      refusal(network({ hidden: [1000], projection: { rank: 4, seed: 0 } }), box(17), box(6)).message,
-    ).toMatch(/24006 weights and biases; the maximum is 20000 with policy\.projection/);
+    expect(refusal(network({ hidden: [2221] }), box(3), box(5)).hint).toContain('projection');
+    const large = refusal(network({ hidden: [1000] }), box(17), box(6));
+    for (const { hint } of [projected, large]) expect(hint).not.toContain('projection');
   });
 
   it('refuse discrete observations, and suggest q-table', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import { createProjection, weightsFrom } from '../../src/policies/policy.js';
 import { box, withSpaces } from '../support/fixed-environment.js';
@@ -30,6 +31,11 @@ describe('a projection', () => {
         const { basis } = createProjection(config, weights);
         expect(basis).toHaveLength(weights);
         expect(deviationFromOrthonormal(basis)).toBeLessThan(1e-12);
+        // The diagonal of R is positive.
+        const random = createGenerator(config.seed);
+        const drawn = basis.map((row) => row.map(() => random.normal()));
+        for (let j = 0; j < config.rank; j++)
+          expect(basis.reduce((sum, row, i) => sum + row[j]! * drawn[i]![j]!, 0)).toBeGreaterThan(0);
       }),
     );
   });

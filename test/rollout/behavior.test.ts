@@ -5,83 +5,127 @@ import { statisticsContext } from '../../src/experiment/stages/critic/context.js
 import { defaultPolicy, openPolicyFamily } from '../../src/policies/families.js';
 import { behaviorOf, medianEpisode } from '../../src/rollout/behavior.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
+import { discrete } from '../support/fixed-environment.js';
 
-const episode = (observations: readonly number[], actions: readonly number[], terminated: boolean) => ({
+const episode = (observations: readonly number[], actions: readonly number[], terminated = true) => ({
   observations: observations.map((value) => [value]),
   actions: actions.map((value) => [value]),
   rewards: actions.map(() => 1),
   terminated,
 });
-const box = (bound: number) => ({ kind: 'box', low: [-bound], high: [bound] }) as const;
+const box = (bound: number, n = 1) =>
+  ({ kind: 'box', low: Array<number>(n).fill(-bound), high: Array<number>(n).fill(bound) }) as const;
+const vectors = { observationSpace: box(Number.POSITIVE_INFINITY), actionSpace: box(2) };
 
-it('behaviourOf reports effort, streaks and endings for vector observations and actions', () => {
-  const {
-    endings,
-    figures,
-    length,
-    return: returns,
-  } = behaviorOf(
-    [
-      episode([1, -1, -2, 3, 4], [2, 2, -1, -2], true),
-      episode([0.5, 0.5, 0.5], [0, 0], false),
-      episode([1, 1, 1], [1, 1], false),
-    ],
-    { observationSpace: box(Number.POSITIVE_INFINITY), actionSpace: box(2) },
-  );
-  const of = (name: string) => figures.find((one) => one.name.startsWith(name))!;
-  expect(returns).toMatchObject({ mean: 8 / 3, lowest: 2, median: 2, highest: 4 });
-  expect(length).toEqual({ low: 2, median: 2, high: 3 });
-  expect(endings).toEqual([
-    {
-      how: 'cut off',
-      episodes: 2,
-      return: 2,
-      length: { low: 2, median: 2, high: 2 },
-      last: [{ low: 0.625, median: 0.75, high: 0.875 }],
-    },
-    {
-      how: 'terminated',
-      episodes: 1,
-      return: 4,
-      length: { low: 4, median: 4, high: 4 },
-      last: [{ low: 4, median: 4, high: 4 }],
-    },
+/** The figures of one episode. */
+const figuresOf = (
+  ...[shown, spaces]: [Parameters<typeof behaviorOf>[0][number], Parameters<typeof behaviorOf>[1]]
+) => Object.fromEntries(behaviorOf([shown], spaces).figures.map(({ name, median }) => [name, median]));
+
+it('behaviourOf reports quartiles over episodes, and how they ended', () => {
+  const episodes = [
+    episode([1, -1, -2, 3, 4], [2, 2, -1, -2]),
+    episode([0.5, 0.5, 0.5], [0, 0], false),
+    episode([1, 1, 1], [1, 1], false),
+  ];
+  const all = (value: number) => ({ low: value, median: value, high: value });
+  const found = behaviorOf(episodes, vectors);
+  expect(found.return).toMatchObject({ mean: 8 / 3, lowest: 2, median: 2, highest: 4 });
+  expect(found.length).toEqual({ low: 2, median: 2, high: 3 });
+  const last = [{ low: 0.625, median: 0.75, high: 0.875 }];
+  expect(found.endings).toEqual([
+    { how: 'cut off', episodes: 2, return: 2, length: all(2), last },
+    { how: 'terminated', episodes: 1, return: 4, length: all(4), last: [all(4)] },
   ]);
-  // Of the three episodes: 7/4, 0 and 1.
-  expect(of('action[0], mean size')).toMatchObject({ low: 0.5, median: 1, high: 1.375 });
-  // 2 of 4 steps, then 3 of 4 with -2; none; none.
-  expect(of('action[0], share of steps at 90 %')).toMatchObject({ high: 0.375, median: 0 });
-  expect(of('action[0], changes of sign')).toMatchObject({ high: 1 / 6 });
-  expect(of('action[0], longest run of steps with one sign').median).toBe(2);
-  expect(of('longest run of steps with the observation unchanged')).toMatchObject({ low: 1, median: 2 });
-  expect(of('observation[0], bias').low).toBeCloseTo((5 / 11 + 1) / 2, 12);
-  expect(of('observation[0], changes of sign').high).toBeCloseTo(0.25, 12);
+  const size = found.figures.find(({ name }) => name === 'action[0], mean size');
+  expect(size).toMatchObject({ low: 0.5, median: 1, high: 1.375 });
+});
+
+it('behaviourOf reports effort, signs and streaks of vectors', () => {
+  const shown = { ...episode([1, 1, -2, 3, 4], [2, 1.8, -1, -2]), rewards: [1, 0, -1, 1] };
+  const bias = 'bias (-1 always negative, 1 always positive)';
+  const change = 'action[0], mean change from step to step';
+  expect(figuresOf(shown, vectors)).toEqual({
+    'steps with a reward above 0, share': 1 / 2,
+    'steps with a reward below 0, share': 1 / 4,
+    'action[0], mean size': 1.7,
+    [`action[0], ${bias}`]: expect.closeTo(0.8 / 6.8, 12),
+    [change]: expect.closeTo(4 / 3, 12),
+    'action[0], changes of sign, share of steps': 1 / 3,
+    'action[0], longest run of steps with one sign': 2,
+    'action[0], share of steps at 90 % of its bound or beyond': 3 / 4,
+    'longest run of steps with the observation unchanged': 1,
+    'observation[0], root mean square': Math.sqrt(31 / 5),
+    'observation[0], 95th percentile of its size': expect.closeTo(3.8, 12),
+    [`observation[0], ${bias}`]: 7 / 11,
+    'observation[0], changes of sign, share of steps': 1 / 2,
+    'observation[0], longest run of steps with one sign': 2,
+  });
+  expect(figuresOf(episode([0, 0, 0], [0, 1]), vectors)[change]).toBe(1);
+  const still = figuresOf(
+    { ...episode([], [0]), observations: [[...Array(25).keys()], []] },
+    { ...vectors, observationSpace: box(1, 25) },
+  );
+  expect(still).toMatchObject({
+    [change]: 0,
+    [`action[0], ${bias}`]: 0,
+    'action[0], changes of sign, share of steps': 0,
+  });
+  expect(Object.keys(still).at(-1)).toMatch(/^observation\[23\]/);
 });
 
 it('behaviourOf reports shares, loops and last states for discrete spaces', () => {
-  const discrete = (n: number) => ({ kind: 'discrete', n }) as const;
-  const { endings, figures } = behaviorOf(
-    [
-      { observations: [0, 1, 0, 1, 5], actions: [1, 0, 1, 1], rewards: [0, 0, 0, -1], terminated: true },
-      { observations: [0, 4, 5], actions: [1, 1], rewards: [0, 1], terminated: true },
-    ],
-    { observationSpace: discrete(6), actionSpace: discrete(2) },
-  );
-  const of = (name: string) => figures.find((one) => one.name.startsWith(name))!;
-  expect(endings).toMatchObject([{ how: 'terminated', episodes: 2, last: [{ value: 5, times: 2 }] }]);
-  expect(of('action 1').median).toBe((3 / 4 + 1) / 2);
-  expect(of('steps with another action').median).toBe(1 / 3);
-  expect(of('longest run of steps with one action').median).toBe(2);
-  expect(of('steps back to a state').median).toBeCloseTo(0.2, 12);
-  expect(of('different states').median).toBe(3);
-  expect(of('steps with a reward below 0').median).toBe(1 / 8);
+  const shown = {
+    observations: [0, 1, 0, 1, 5],
+    actions: [1, 0, 1, 1],
+    rewards: [0, 0, 0, -1],
+    terminated: true,
+  };
+  const spaces = { observationSpace: discrete(6), actionSpace: discrete(2) };
+  const last = [{ value: 5, times: 2 }];
+  expect(behaviorOf([shown, shown], spaces).endings).toMatchObject([
+    { how: 'terminated', episodes: 2, last },
+  ]);
+  expect(figuresOf(shown, spaces)).toEqual({
+    'steps with a reward above 0, share': 0,
+    'steps with a reward below 0, share': 1 / 4,
+    'action 0, share of steps': 1 / 4,
+    'action 1, share of steps': 3 / 4,
+    'steps with another action than before, share': 2 / 3,
+    'longest run of steps with one action': 2,
+    'longest run of steps with the observation unchanged': 0,
+    'different states': 3,
+    'steps back to a state of before, share': 2 / 5,
+  });
+});
+
+it('behaviourOf lists at most twelve actions and endings, and cuts long texts', () => {
+  const spaces = { observationSpace: { kind: 'text' }, actionSpace: discrete(20, 1) } as const;
+  const ended = (text: string) => ({
+    observations: ['', text],
+    actions: [1],
+    rewards: [0],
+    terminated: true,
+  });
+  const listed = Object.keys(figuresOf(ended('a'), spaces)).filter((name) => name.endsWith('share of steps'));
+  expect(listed).toEqual(Array.from({ length: 12 }, (_, i) => `action ${i + 1}, share of steps`));
+  const lastOf = (texts: readonly string[]) => behaviorOf(texts.map(ended), spaces).endings[0]!.last;
+  const most = [...'oabcdefghijk'].map((letter, i) => ({ value: `"${letter}"`, times: i === 0 ? 2 : 1 }));
+  expect(lastOf([...'onmlkjihgfedcbao'])).toEqual(most);
+  const [cut, whole] = [81, 80].map((n) => lastOf([` ${'x'.repeat(n)}\n`])[0]);
+  expect([cut, whole]).toMatchObject([{ value: `"${'x'.repeat(80)}…"` }, { value: `"${'x'.repeat(80)}"` }]);
+  const said = { ...ended('a'), actions: [...'abcdefghijklmnn'] };
+  expect(Object.keys(figuresOf(said, { ...spaces, actionSpace: { kind: 'text' } })).slice(2, 15)).toEqual([
+    ...[...'nabcdefghijk'].map((letter) => `action "${letter}", share of steps`),
+    'steps with another action than before, share',
+  ]);
 });
 
 it('medianEpisode picks the lower of two middle returns, and the earliest episode on ties', () => {
-  expect(medianEpisode([5, 1, 9])).toBe(0);
-  expect(medianEpisode([5, 1, 9, 7])).toBe(0);
-  expect(medianEpisode([3, 3, 3])).toBe(0);
-  expect(medianEpisode([8])).toBe(0);
+  const places = [[5, 1, 9], [5, 1, 9, 7], [3, 3, 3], [8], [1, 9, 5]].map((returns) =>
+    medianEpisode(returns),
+  );
+  expect(places).toEqual([0, 0, 0, 0, 2]);
 });
 
 describe('behaviour statistics are finite and ordered', () => {

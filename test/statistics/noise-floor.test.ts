@@ -21,31 +21,15 @@ it.each([
 });
 
 it('needs as many episodes as make the floor as small as the lead, and is 0 without spread', () => {
-  const spread = spreadOf(
-    [
-      [1, 5, 3, 9],
-      [2, 2, 4, 8],
-    ],
-    true,
-  )!;
+  const spreadIn = (...returns: number[][]) => spreadOf(returns, true)!;
+  const spread = spreadIn([1, 5, 3, 9], [2, 2, 4, 8]);
   const needed = episodesToConfirm(0.7, spread);
   expect(noiseFloor(spread, needed)).toBeLessThanOrEqual(0.7);
   expect(noiseFloor(spread, needed - 1)).toBeGreaterThan(0.7);
-  const flat = spreadOf(
-    [
-      [3, 4],
-      [1, 2],
-      [1, 2],
-    ],
-    true,
-  )!;
-  expect([noiseFloor(flat, 2), episodesToConfirm(2, flat), episodesToConfirm(0, flat)]).toEqual([
-    0,
-    1,
-    Infinity,
-  ]);
-  expect(spreadOf([[1, 2]], true)).toBeUndefined();
-  expect(spreadOf([[1], [2]], true)).toBeUndefined();
+  const flat = spreadIn([3, 4], [1, 2], [1, 2]);
+  const needs = [2, 0].map((lead) => episodesToConfirm(lead, flat));
+  expect([noiseFloor(flat, 2), ...needs]).toEqual([0, 1, Infinity]);
+  expect([spreadIn([1, 2]), spreadIn([1], [2])]).toEqual([undefined, undefined]);
 });
 
 it('halves within the budget, on the same episodes for all, and ranks those that drop out last', async () => {
@@ -72,11 +56,6 @@ it('halves within the budget, on the same episodes for all, and ranks those that
     expect(total).toBeLessThanOrEqual(300);
     expect(total).toBeGreaterThan(count === 1 ? -1 : 200);
   }
-  expect([
-    mostWithin(300, 6),
-    mostWithin(15, 6),
-    mostWithin(6, 6),
-    mostWithin(6, 1),
-    mostWithin(6, 0),
-  ]).toEqual([6, 3, 2, 1, 0]);
+  expect([300, 15, 6].map((budget) => mostWithin(budget, 6))).toEqual([6, 3, 2]);
+  expect([1, 0].map((count) => mostWithin(6, count))).toEqual([1, 0]);
 });

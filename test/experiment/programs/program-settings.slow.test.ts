@@ -99,21 +99,13 @@ const fakePython = () => {
   return inFolder('python', `#!/bin/sh\nexec '${process.execPath}' '${script}'\n`);
 };
 
-const together: readonly (readonly [string, Settings])[] = [
-  ['candidates and a critic', { candidates: 2, critic: { every: 2 } }],
-  [
-    'turns as history, and steps',
-    { prompts: { layout: 'conversation', optimum: 60 }, memory: { trajectories: 'rows' } },
-  ],
-  ['summaries', { memory: { best: 1, recent: 1, trajectories: 'summary' } }],
-  [
-    'fresh episodes and a critic',
-    { evaluation: { episodes: 2, maxSteps: 60, seeds: 'fresh' }, candidates: 2, critic: {} },
-  ],
-];
-
 describe('programs', () => {
-  it.each(together)('work with %s', async (_, given) => {
+  it.each<Settings>([
+    { candidates: 2, critic: { every: 2 } },
+    { prompts: { layout: 'conversation', optimum: 60 }, memory: { trajectories: 'rows' } },
+    { memory: { best: 1, recent: 1, trajectories: 'summary' } },
+    { evaluation: { episodes: 2, maxSteps: 60, seeds: 'fresh' }, candidates: 2, critic: {} },
+  ])('work with %j', async (given) => {
     await played(given);
   });
 
@@ -223,29 +215,14 @@ describe('a critic of programs', () => {
   });
 });
 
-it.each<readonly [string, Settings, RegExp]>([
-  [
-    'a distance of revisions',
-    { critic: { distance: 0.1 } },
-    /^critic\.distance: can't be combined with policy\.kind/,
-  ],
-  [
-    'a critic that searches numbers',
-    { critic: { model: { provider: 'gp' } } },
-    /^critic\.model\.provider: searches numbers/,
-  ],
-  [
-    'a critic of programs for numbers',
-    { policy: { kind: 'linear' }, critic: { prompts: 'programs-critic' } },
-    /^critic\.prompts: asks for programs/,
-  ],
-  ['the embedded model', { model: { provider: 'local' } }, /^model\.path: is the embedded model/],
-  [
-    'random programs that write text',
-    { environment: 'text:cooking' },
-    /^environment: has text.*[\s\S]*warmup=0/,
-  ],
-])('%s is rejected with an error of at most six lines', async (_, given, message) => {
+const critic = { prompts: 'programs-critic' };
+it.each<readonly [Settings, RegExp]>([
+  [{ critic: { distance: 0.1 } }, /^critic\.distance: can't be combined with policy\.kind/],
+  [{ critic: { model: { provider: 'gp' } } }, /^critic\.model\.provider: searches numbers/],
+  [{ policy: { kind: 'linear' }, critic }, /^critic\.prompts: asks for programs/],
+  [{ model: { provider: 'local' } }, /^model\.path: is the embedded model/],
+  [{ environment: 'text:cooking' }, /^environment: has text.*[\s\S]*warmup=0/],
+])('%j is rejected with an error of at most six lines', async (given, message) => {
   const refusal = async () => assemble(parseConfig({ ...config, ...given }), {});
   await expect(refusal).rejects.toThrow(message);
   await expect(refusal).rejects.toThrow(/^(.*\n){1,5}.*$/);

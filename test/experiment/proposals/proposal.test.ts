@@ -100,12 +100,8 @@ describe('propose', () => {
       { role: 'assistant', content: good(9, 0) },
       { role: 'user', content: 'correct this: range' },
     ]);
-    const outcomes = calls.map(({ attempt, outcome }) => [attempt, outcome.kind]);
-    expect(outcomes).toEqual([
-      [0, 'rejected'],
-      [1, 'rejected'],
-      [2, 'accepted'],
-    ]);
+    const outcomes = calls.map(({ attempt, outcome }) => `${attempt} ${outcome.kind}`);
+    expect(outcomes).toEqual(['0 rejected', '1 rejected', '2 accepted']);
   });
 
   it('rejects a proposal after the last correction and records every call', async () => {
@@ -126,11 +122,7 @@ describe('propose', () => {
       seen: (parameters) => (parameters[0] === 1 ? { iteration: 3, score: 8 } : undefined),
     });
     const { proposals: group } = await proposals;
-    expect(group.map(({ parameters }) => parameters)).toEqual([
-      [5, 5],
-      [2, 2],
-      [4, 4],
-    ]);
+    expect(group.map(({ parameters }) => String(parameters))).toEqual(['5,5', '2,2', '4,4']);
     expect(calls.map(({ candidate, outcome }) => [candidate, outcome])).toMatchObject([
       [0, { kind: 'rejected', failure: { kind: 'repeated', iteration: 3, score: 8 } }],
       [0, { kind: 'accepted' }],
@@ -224,11 +216,7 @@ describe('propose', () => {
     it('asks once for all candidates, then individually for those that failed', async () => {
       const { model, alone, grouped } = grouping([good(1, 1), 'no', good(3, 3)], [good(2, 2)]);
       const { proposals } = request(model, { candidates: 3 });
-      expect((await proposals).proposals).toMatchObject([
-        { parameters: [1, 1] },
-        { parameters: [2, 2] },
-        { parameters: [3, 3] },
-      ]);
+      expect((await proposals).proposals.map(({ parameters }) => parameters?.[0])).toEqual([1, 2, 3]);
       expect(grouped.calls.map(({ options }) => options.seeds[0])).toEqual([0, 100, 200]);
       expect(alone.calls).toHaveLength(1);
     });

@@ -20,14 +20,8 @@ function repeating(asked: (SamplingChoice | undefined)[]) {
 const local = { provider: 'local', path: referenceDirectory('qwen3-fp32'), contextTokens: 400 } as const;
 const play = async (model: object) => {
   const asked: (SamplingChoice | undefined)[] = [];
-  const repeats = 'parameters';
-  const config = {
-    ...quick,
-    iterations: 2,
-    memory: { recent: 1 },
-    model: { ...local, ...model },
-    repeats,
-  } as const;
+  const more = { iterations: 2, memory: { recent: 1 }, repeats: 'parameters' } as const;
+  const config = { ...quick, ...more, model: { ...local, ...model } };
   const { path } = await runExperimentFrom(config, { model: repeating(asked) });
   return { asked, kinds: readRun(path).calls.map(({ outcome }) => outcome.kind) };
 };

@@ -49,12 +49,9 @@ describe('an episode', () => {
   it('is one sequence per turn when prompts do not extend the previous tokens', () => {
     const [first, second] = game.turns;
     const apart = episodeOf({ ...game, turns: [first!, { ...second!, reply: reply([7], [5]) }] });
-    expect(apart.sequences.map(({ promptIds, completionIds }) => [promptIds, completionIds])).toEqual([
-      [
-        [1, 2],
-        [3, 4],
-      ],
-      [[7], [5]],
+    expect(apart.sequences).toMatchObject([
+      { promptIds: [1, 2], completionIds: [3, 4] },
+      { promptIds: [7], completionIds: [5] },
     ]);
     expect(apart.ends).toEqual([2, 3]);
   });
@@ -172,6 +169,8 @@ describe('the assignment of rewards to turns', () => {
     expect(alone).toEqual([2.5, 2.5, 0, 0, 0]);
     expect(ended).toEqual([-2.5, -2.5]);
     expect(credit('to-go', [earning([2, 4]), earning([0, 0])], { gamma: 0.5 })[0]).toEqual([2, 2, 0, 0, 2]);
+    const unread = { ...earning([2, 4]), valid: [true, false] };
+    expect(credit('to-go', [unread, earning([0, 0])], { invalid: -2 })[0]).toEqual([2, 2, 0, 0, 1]);
   });
 
   it('to-go distinguishes turns that the return of the episode credits equally', () => {
@@ -197,13 +196,8 @@ describe('the figures of an update', () => {
 
   it('have no spread if the returns of each group are equal', () => {
     const equal = [100, 100, 100, 100];
-    expect(returnsIn(equal, equal, equal, equal)).toMatchObject({
-      reward: 100,
-      lowest: 100,
-      highest: 100,
-      spread: 0,
-      flat: 1,
-    });
+    const figures = { reward: 100, lowest: 100, highest: 100, spread: 0, flat: 1 };
+    expect(returnsIn(equal, equal, equal, equal)).toMatchObject(figures);
     expect(returnsIn([1, 1], [5, 5], [9, 9]).spread).toBe(0);
   });
 

@@ -10,12 +10,8 @@ describe('template alarms', () => {
   const conversation = (name: string, promptTokens: (counted: number) => number): Conversation => {
     const messages = [{ role: 'user', content: 'Maximise f.' }] as const;
     const counted = tokenizer.encodePrompt(messages).length;
-    return {
-      messages,
-      completion: ' params[0]: 1',
-      weight: 1,
-      served: { model: name, promptTokens: promptTokens(counted) },
-    };
+    const served = { model: name, promptTokens: promptTokens(counted) };
+    return { messages, completion: ' params[0]: 1', weight: 1, served };
   };
   const same = (count: number) => count;
   const more = (count: number) => count + 4;

@@ -6,23 +6,11 @@ const act = (body: string) => `function act(observation, memory, constants) {${b
 const declared = (body: string) => withDeclarations(act(body), components);
 
 it.each([
-  ['a component', ' return poleAngle > 0 ? 1 : 0; ', ' let { poleAngle } = observation;'],
-  [
-    'a component that is changed',
-    ' poleAngle = 2 * poleAngle; return poleAngle > 0 ? 1 : 0; ',
-    ' let { poleAngle } = observation;',
-  ],
-  [
-    'a variable that is assigned',
-    '\n  if (observation[0] > 0) action = 0;\n  else action = 1;\n  return action; ',
-    ' let action;',
-  ],
-  [
-    'both',
-    ' action = poleAngle > 0 ? 1 : 0; return action; ',
-    ' let { poleAngle } = observation; let action;',
-  ],
-])('withDeclarations declares %s', (_name, body, lines) => {
+  [' let { poleAngle } = observation;', ' return poleAngle > 0 ? 1 : 0; '],
+  [' let { poleAngle } = observation;', ' poleAngle = 2 * poleAngle; return poleAngle > 0 ? 1 : 0; '],
+  [' let action;', '\n  if (observation[0] > 0) action = 0;\n  else action = 1;\n  return action; '],
+  [' let { poleAngle } = observation; let action;', ' action = poleAngle > 0 ? 1 : 0; return action; '],
+])('withDeclarations adds %j to: %s', (lines, body) => {
   expect(declared(body)).toBe(act(`${lines}${body}`));
 });
 

@@ -116,8 +116,8 @@ describe('parseParameters', () => {
   });
 
   it('never returns negative zero', () => {
-    const result = parseParameters('params[0]: -0, params[1]: -0.0, params[2]: 1', spec);
-    expect(result).toStrictEqual({ ok: true, value: [0, 0, 1] });
+    const result = parseParameters('params[0]: -0, params[1]: -0.0, params[2]: 1\nf(params): -0', spec);
+    expect(result).toStrictEqual({ ok: true, value: [0, 0, 1], predicted: 0 });
   });
 
   type Found = readonly (readonly [index: number, text: string])[];
@@ -315,7 +315,10 @@ describe('parseParameters', () => {
   });
 
   it.each([
-    ['params[0]: 1.0, params[1]: 2.0, params[2]: 3.0 because params[0]: 2.0 was bad', 'stop'],
+    [
+      'params[0]: 1.0, params[1]: 2.0, params[2]: 3.0; params[0]: 4, params[1]: 4, params[2]: 4 was bad',
+      'stop',
+    ],
     ['Let me see. params[0]: 1.0, params[1]: 2.0, params[2]: 3.0', 'length'],
     ['{"params": [1.0, 2.0, 3.0], "reason": "params[0]: 4', 'length'],
   ] as const)('parses a grammar-constrained reply, complete or truncated: %s', (reply, finishReason) => {

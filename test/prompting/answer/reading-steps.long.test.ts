@@ -5,27 +5,20 @@ import { parseParameters } from '../../../src/prompting/answer/parse.js';
 const spec: ParameterSpec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 };
 /** What a reply may repeat to make a reader go back again and again. */
 const units = [
-  'params[0]: 1,',
-  'params[0] (',
-  'params: [',
-  '[1,\n',
-  '{"a":',
-  '["',
-  '| 1 ',
-  '| params[0] | 1 |\n',
-  '<think>',
-  '<a> b\n',
-  '</a>',
-  '```\n',
-  '1\n',
-  'Wait, no. ',
-  'params[0]: 1 to ',
-  'params[0]: 1\n\n',
-  'params[0]: 1, params[1]: 2, params[2]: 3\n',
-  '[1,2,3],',
-  'f(params): ',
-  '"reason": "',
-  ' ',
+  ...[
+    'params[0]: 1,',
+    'params[0] (',
+    'params: [',
+    '[1,\n',
+    '{"a":',
+    '["',
+    '| 1 ',
+    '<think>',
+    '<a> b\n',
+    '</a>',
+  ],
+  ...['```\n', '1\n', 'Wait, no. ', 'params[0]: 1 to ', 'params[0]: 1\n\n', '[1,2,3],', 'f(params): ', ' '],
+  ...['params[0]: 1, params[1]: 2, params[2]: 3\n', '| params[0] | 1 |\n', '"reason": "'],
 ];
 
 afterEach(() => {
