@@ -200,9 +200,8 @@ describe('limits', () => {
   });
 
   it('cap the length of answers to the room left if the model has no maxTokens', () => {
-    const messages = [{ role: 'user', content: 'Propose.' }] as const;
-    const request = { messages, answers: 1 };
-    const most = mostTokens(messages);
+    const request = { messages: [{ role: 'user', content: 'Propose.' }], answers: 1 } as const;
+    const most = mostTokens(request.messages);
     const ledgerOf = (limits: object) =>
       new Ledger({ limits, price, maxTokens: undefined, usesTokens: true });
     const room = (tokens: number) => ledgerOf({ tokens }).reserve({ ...request, among: 2 });

@@ -169,8 +169,9 @@ describe('the assignment of rewards to turns', () => {
     expect(alone).toEqual([2.5, 2.5, 0, 0, 0]);
     expect(ended).toEqual([-2.5, -2.5]);
     expect(credit('to-go', [earning([2, 4]), earning([0, 0])], { gamma: 0.5 })[0]).toEqual([2, 2, 0, 0, 2]);
-    const unread = { ...earning([2, 4]), valid: [true, false] };
-    expect(credit('to-go', [unread, earning([0, 0])], { invalid: -2 })[0]).toEqual([2, 2, 0, 0, 1]);
+    const three = { ...earning([1, 2, 4]), ends: [1, 2, 3], valid: [true, true, false] };
+    const none = { ...three, rewards: [0, 0, 0], valid: [true, true, true] };
+    expect(credit('to-go', [three, none], { invalid: -2 })[0]).toEqual([2.5, 2, 0, 0, 1]);
   });
 
   it('to-go distinguishes turns that the return of the episode credits equally', () => {

@@ -281,6 +281,7 @@ describe('parseParameters', () => {
     'To maximize the return: params[0]: 1, params[1]: 2, params[2]: 3',
     "I'll change direction:\n[1, 2, 3]",
     'My best guess: 1, 2, 3',
+    'Both:\nparams[0]: 1, params[1]: 2, params[2]: 3\nparams[0]: 4, params[1]: 4, params[2]: 4; f(params): 9',
     'params[0]: 1, params[1]: 2, params[2]: 3\nAlternatively, if that fails, I would try params[0]: 4, params[1]: 4, params[2]: 4.',
     'params[0]: 1, params[1]: 2, params[2]: 3; f(params): 9\nparams[0]: 4, params[1]: 4, params[2]: 4; f(params): 10',
     'params[0]: 1, params[1]: 2, params[2]: 3\n99 params[0]: 4, params[1]: 4, params[2]: 4\n98 params[0]: 4',

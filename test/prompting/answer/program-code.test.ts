@@ -63,6 +63,7 @@ describe('the last block that defines `act` is the program', () => {
     `Signs are enough …\n\n${program}\n\n${fenced('js', 'act([1]);')}`,
     `${program}\n\nconsole.log(act([1], {}));\n`,
     `${program}. That is all.`,
+    `function act(o) { return 1; }\n\nBetter:\n\n${block}`,
     `${block.slice(0, -4)}\`\`\`\n`,
     `<tool_call>{"name": "propose", "arguments": ${JSON.stringify({ program })}}</tool_call>`,
     fenced('json', JSON.stringify({ program, reason: 'act(…) is short' }, null, 2)),

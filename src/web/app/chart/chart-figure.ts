@@ -93,17 +93,9 @@ ${levels.map((entry) => html`<li><${Sample} entry=${entry} /></li>`)}
 
 /** The index that a key moves to; undefined for other keys. */
 function nextOf(key: string, from: number, count: number): number | undefined {
-  const target = {
-    ArrowRight: from + 1,
-    ArrowUp: from + 1,
-    ArrowLeft: from - 1,
-    ArrowDown: from - 1,
-    PageUp: from + 10,
-    PageDown: from - 10,
-    Home: 0,
-    End: count - 1,
-  }[key];
-  return target === undefined ? undefined : Math.min(count - 1, Math.max(0, target));
+  const arrows = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+  const by = { ...arrows, PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity }[key];
+  return by === undefined ? undefined : Math.min(count - 1, Math.max(0, from + by));
 }
 
 function follow(link: string): void {
