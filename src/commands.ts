@@ -172,12 +172,12 @@ export function overview(): string {
 /** Output of `policyloop` without arguments. */
 export const greeting = `policyloop: improve policies with a language model.
 
-  policyloop run quickstart            solve CartPole-v1 offline in seconds, with the embedded model
-  policyloop show latest               see what happened
-  policyloop check                     check your setup
+  policyloop run quickstart   solve CartPole-v1 offline, with the embedded model
+  policyloop show latest      see what happened
+  policyloop check            check your setup
   policyloop run cartpole-semantic model.name=qwen3:8b
-                                       use your own model, here one served by Ollama
-  policyloop --help                    list all commands`;
+                              use your own model, here one served by Ollama
+  policyloop --help           list all commands`;
 
 /** Loads a command, such as `models check`, with the defaults of its arguments. */
 export async function loadTool(words: string): Promise<Loaded> {

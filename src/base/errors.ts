@@ -114,7 +114,6 @@ function isList(problems: Problem | readonly Problem[]): problems is readonly Pr
 export function formatProblem(problem: Problem): string {
   const { alternatives = [], hint, near } = problem;
   const place = [problem.file, problem.line, problem.column].filter((part) => part !== undefined).join(':');
-  // An override already shows the field and its value.
   const isShown = problem.file?.startsWith(`override ${problem.field}=`) === true;
   const field = problem.field === undefined || isShown ? '' : `${problem.field}: `;
   const lines = [`${place === '' ? '' : `${place}: `}${field}${safeLines(problem.message)}`];

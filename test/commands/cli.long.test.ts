@@ -259,6 +259,7 @@ describe('policyloop reports', () => {
     ['list --tag X', /unknown option: --tag;.*\n.*write, for example, policyloop list tag=baseline /],
     ['tag --remove x', /unknown option: --remove;.*\n.*policyloop tag cartpole baseline --off/],
     ['init environment', /missing: <file>;.*\n.*policyloop init environment my-env\.mjs/],
+    ['run quickstart modle=1 mode=2', /^error override .*: unknown key\n {2}hint: .*\nerror override /],
     ['run confg.yaml', /^error confg\.yaml: no such file.*\n {2}hint: did you mean `config\.yaml`\?/],
     ['finetune export x', /missing: --to, --out; usage: policyloop finetune export <source>/],
   ])('%s, and what to write instead', async (line, message) => {

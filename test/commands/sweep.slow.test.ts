@@ -256,6 +256,8 @@ it('the runs of a sweep share its limits', async () => {
 it('policyloop sweep notes equivalent settings, and explains how to draw whole numbers', async () => {
   const { noted } = await sweep(['model.sigma=1,1.0'], { out: 'equivalent' });
   expect(noted).toContain('sigma-1.0 is the same experiment as sigma-1; both will run');
+  const ignored = await sweep(['memory.best=1,2'], { out: 'ignored' });
+  expect(ignored.noted.join()).toMatch(/best-2 is .* as best-1, because baselines ignore memory/);
   const drawn = ['memory.best=uniform(1,9)', 'sweep.method=random', 'sweep.samples=3'];
   await expect(sweep(drawn)).rejects.toThrow(
     /memory\.best: must be a whole number[\s\S]*for whole numbers, write 1\.\.9/,

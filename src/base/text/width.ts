@@ -12,13 +12,14 @@ export function truncateText(text: string, width: number): string {
   return `${wrapAnsi(text, Math.max(1, width - 1), { wordWrap: false, hard: true, trim: false }).split('\n')[0]}…`;
 }
 
-/** Wraps text to `width` columns at spaces; breaks only words that are too long for a line. Keeps indentation. */
+/** Wraps text at spaces; breaks only words longer than a line. Keeps indentation, also after a 12-column label. */
 export function wrapText(text: string, width: number): readonly string[] {
   return text.split('\n').flatMap((line) => {
     if (stringWidth(line) <= width) return [line];
-    const indent = line.slice(0, Math.min(line.search(/\S/), width - 1));
-    const lines = wrapAnsi(line, width - indent.length, { hard: true }).split('\n');
-    return lines.map((part) => indent + part);
+    const [start = ''] = (width < 40 ? /^ +/ : /^(?: +|[a-z][a-z ]{10} (?=\S))/).exec(line) ?? [];
+    const first = start.slice(0, width - 1);
+    const lines = wrapAnsi(line.slice(start.length), width - first.length, { hard: true }).split('\n');
+    return lines.map((part, i) => (i === 0 ? first : ' '.repeat(first.length)) + part);
   });
 }
 

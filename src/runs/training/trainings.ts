@@ -50,7 +50,7 @@ export interface RecordedTraining {
   readonly command: string | null;
   /** Working directory of that command. */
   readonly folder: string | null;
-  /** Command-line settings that use the result; null if there are none. */
+  /** Command-line settings that use the result, also before its last validation; null if there are none. */
   readonly use: string | null;
 }
 
@@ -226,7 +226,6 @@ export function trainingOf(
       kind === 'alarm' && message !== undefined ? [{ step, message, hint: hint ?? null }] : [],
     ),
     started: metrics[0]?.time ?? null,
-    // `use` is recorded once the result is complete, even if the last validation was interrupted.
     result: status === 'completed' || about?.use !== undefined ? (result ?? null) : null,
     command: about?.command ?? null,
     folder: about?.folder ?? null,

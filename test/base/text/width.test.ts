@@ -27,6 +27,8 @@ describe('the width of text on a terminal', () => {
     expect(wrapText('日本語の環境', 5)).toEqual(['日本', '語の', '環境']);
     expect(wrapText('a verylongword b', 6)).toEqual(['a', 'verylo', 'ngword', 'b']);
     expect(wrapText('one\n\ntwo', 10)).toEqual(['one', '', 'two']);
+    const line = `confirmed   ${'word '.repeat(9)}`.trim();
+    expect(wrapText(line, 40)[1]).toBe(`${' '.repeat(12)}word word word word`);
     expect(fitText('as it is, however long', undefined)).toBe('as it is, however long');
   });
 

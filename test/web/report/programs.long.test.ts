@@ -66,6 +66,7 @@ it('the result of a run includes the source of the best program', () => {
   const result = resultOf(summaryOf(path), dirname(path));
   const text = describeResult(result, { count: 1, kind: 'float', low: 0, high: 1, decimals: 1 });
   expect(text).toContain(`program, 7 lines, 1 constant\n${indented(second, 12)}\nusage`);
+  expect(text).toMatch(/^policy +confirmed, iteration \d+: program/m);
   expectNoNumbers(text);
   expect(result.best?.program).toBe(second);
   expect(result.confirmed?.program).toBe(second);
@@ -94,6 +95,7 @@ it('a long program is cut after 60 lines', async () => {
   const text = describeResult(long, { count: 1, kind: 'float', low: 0, high: 1, decimals: 1 });
   expect(text).toMatch(/line60\n +… 10 more lines: policyloop show .* --json\n/);
   expect(text).not.toContain('line61');
+  expect(text).toMatch(/^policy +best observed, iteration \d+: program/m);
 });
 
 it('evaluate reports which program it evaluated', async () => {
