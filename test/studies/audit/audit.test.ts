@@ -174,17 +174,17 @@ describe('an audit', () => {
 describe('an audit of bad input names the line and a hint, and leaves nothing behind', () => {
   const json = '{"parameters":[1,0],"returns":[1]}\n';
   it.each([
-    ['csv', record.replace('2 0', '2 0 0'), /:4: parameters.*3 parameters.*has 2.*2 0 0.*--policy/s],
-    ['csv', 'parameters,score\n"1 0",1\n', /:1: .*returns.*parameters, score.*rename/s],
-    ['csv', record.replace('parameters', 'Parameters'), /:1: .*parameters.*Parameters.*rename/s],
-    ['csv', record.replace('3*4', '3 x'), /:6: returns.*numbers.*"x".*write/s],
+    ['csv', record.replace('2 0', '2 0 0'), /:4: parameters.*3 parameters.*has 2.*--policy.*2 0 0/s],
+    ['csv', 'parameters,score\n"1 0",1\n', /:1: .*returns.*rename.*parameters, score/s],
+    ['csv', record.replace('parameters', 'Parameters'), /:1: .*parameters.*rename.*Parameters/s],
+    ['csv', record.replace('3*4', '3 x'), /:6: returns.*numbers.*write.*"x"/s],
     ['csv', record.replace('3*4', ''), /:6: returns.*no number.*delete/s],
     ['csv', `${record}4,"0 1"\n`, /:7: .*repair/s],
     ['csv', `${record}4,"0 1,1\n`, /:7: .*repair/s],
     ['csv', '', /no evaluation with parameters.*write/s],
-    ['jsonl', `${json}{"parameters":[1,0],"ret`, /:2: is not valid JSON.*ret.*repair/s],
+    ['jsonl', `${json}{"parameters":[1,0],"ret`, /:2: is not valid JSON.*repair.*ret/s],
     ['jsonl', `${json}[1,0]`, /:2: must be an object.*repair/s],
-    ['jsonl', `${json}{"params":[1],"returns":[1]}`, /:2: .*parameters.*params.*rename/s],
+    ['jsonl', `${json}{"params":[1],"returns":[1]}`, /:2: .*parameters.*rename.*params/s],
     ['txt', record, /must end in .csv or .jsonl.*rename/s],
   ])('%s %j', async (kind, text, message) => {
     const [cwd, file] = [temporaryDirectory(), `record.${kind}`];
