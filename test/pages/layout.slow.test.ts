@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import process from 'node:process';
 import axe from 'axe-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chartFiles } from '../../src/web/drawing/chart-files.js';
 import { type Browser, findChromium, openBrowser } from '../support/browser.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { chartFiles } from '../../src/web/drawing/chart-files.js';
 import { chartsIn, pageIn } from '../web/shown.js';
 import { everyPage } from './every-page.js';
 
