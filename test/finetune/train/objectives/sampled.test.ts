@@ -60,9 +60,9 @@ it('all trained tokens share a bonus for entropy, which follows its schedule', (
 it('answers and preferences are weighted so that the loss is a mean', () => {
   const answer = (tokens: number, weight: number, more: Partial<TokenExample> = {}) =>
     ({ ...of(tokens), weight, ...more }) as TokenExample;
-  const examples = [answer(3, 2), answer(3, -1, { factors: [1, 2, 0.5] })];
+  const examples = [answer(3, 2), answer(3, -2, { factors: [1, 2, 0.5] })];
   const weights = examples.map((one) => sftInputs(examples)(one).weights);
-  expect(weights).toEqual([2 / 9.5, [-1 / 9.5, -2 / 9.5, -0.5 / 9.5]]);
+  expect(weights).toEqual([2 / 13, [-2 / 13, -4 / 13, -1 / 13]]);
   const pairs = [
     [answer(2, 2), answer(3, 2)],
     [answer(1, -1), answer(1, -1)],
