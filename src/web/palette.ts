@@ -1,26 +1,9 @@
-export type Rgb = readonly [number, number, number];
-
-/** Colours of numbers. */
-export const positive: Rgb = [217, 84, 33];
-export const negative: Rgb = [38, 110, 224];
-export const sequential: Rgb = [22, 148, 110];
-
 /** Distinguishable with common forms of colour blindness: Paul Tol's bright scheme with a darker grey, plus orange. */
-export const categorical: readonly Rgb[] = [
-  [68, 119, 170],
-  [238, 102, 119],
-  [34, 136, 51],
-  [204, 187, 68],
-  [102, 204, 238],
-  [170, 51, 119],
-  [238, 119, 51],
-  [150, 150, 150],
-];
+const categorical = '#4477aa #ee6677 #228833 #ccbb44 #66ccee #aa3377 #ee7733 #969696'.split(' ');
 
 /** Maximum number of choices to show as colours; if there are more, they are shown as numbers. */
 export const maxCategories = categorical.length;
 
-const rgb = (color: Rgb) => `rgb(${color.join(', ')})`;
 const numbered = (name: string, all: readonly string[]) =>
   Object.fromEntries(all.map((color, i) => [`${name}-${i}`, [color]] as const));
 
@@ -46,9 +29,10 @@ const colors: Readonly<Record<string, readonly [light: string, dark?: string]>> 
   'tokens-reasoning': ['#e0a24a'],
   'tokens-answer': ['#c2571f'],
   ...numbered('arm', 'var(--point) var(--accent) #c2571f #8a63d2 #1c8f6f #c23d86 #97810f #1f8fb5'.split(' ')),
-  ...numbered('choice', categorical.map(rgb)),
-  positive: [rgb(positive)],
-  negative: [rgb(negative)],
+  ...numbered('choice', categorical),
+  positive: ['#d95421'],
+  negative: ['#266ee0'],
+  sequential: ['#16946e'],
 };
 
 /** The colours as CSS properties (`--accent`, `--choice-0`, …), and classes of cells, light enough for text. */

@@ -1,6 +1,4 @@
 /** What a page shows, read from its data. */
-import { crc32, inflateSync } from 'node:zlib';
-import { expect } from 'vitest';
 import { type Content, childrenOf, type Shown } from '../../src/base/text/content.js';
 import type { TableData } from '../../src/base/text/table-data.js';
 import type { Chart } from '../../src/web/chart.js';
@@ -96,22 +94,3 @@ export const chartsIn = (given: Given): readonly Chart[] => propsOf(given, 'char
 export const chartIn = (given: Given): Chart => chartsIn(given)[0]!;
 
 export const heatMapIn = (given: Given): HeatMap => propsOf(given, 'heat-map', 'map')[0]!;
-
-/** The colours (red, green, blue, opacity) of a picture in PNG, and the index of each pixel's. */
-export function pixelsOf(address: string) {
-  const bytes = Buffer.from(address.split(',')[1]!, 'base64');
-  const [header, palette, opacities, packed] = ['IHDR', 'PLTE', 'tRNS', 'IDAT'].map((type) => {
-    const at = bytes.indexOf(type);
-    const end = at + 4 + bytes.readUInt32BE(at - 4);
-    expect(bytes.readUInt32BE(end)).toBe(crc32(bytes.subarray(at, end)));
-    return bytes.subarray(at + 4, end);
-  });
-  const [size, pixels] = [header!.readUInt32BE(0) + 1, inflateSync(packed!)];
-  const rows = Array.from({ length: pixels.length / size }, (_, i) =>
-    pixels.subarray(i * size + 1, (i + 1) * size),
-  );
-  return {
-    rows,
-    colors: [...opacities!].map((opacity, i) => [...palette!.subarray(3 * i, 3 * i + 3), opacity]),
-  };
-}

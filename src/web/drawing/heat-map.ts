@@ -3,12 +3,27 @@ import { html } from '../../base/text/html.js';
 import { formatCount, formatNumber } from '../../base/text/numbers.js';
 import type { Color } from '../chart.js';
 import type { HeatMap } from '../heat-map.js';
-import { categorical, negative, positive, type Rgb, sequential } from '../palette.js';
 import { tickStep, ticksWithin } from '../ticks.js';
 import { type Entry, savedWidth, shortened } from './picture.js';
-import { pngAddress } from './png.js';
 
 const [strip, top] = [12, 18];
+
+/** A colour and its opacity, so that 0 has the colour of the page, light or dark. */
+type Cell = readonly [Color, opacity: number];
+
+/** Cells of width and height 1, with one path for each colour. */
+function pathsOf(rows: readonly (readonly Cell[])[]) {
+  const paths = new Map<string, string>();
+  for (const [y, row] of rows.entries())
+    for (const [x, [color, opacity]] of row.entries()) {
+      const key = `${color} ${Math.round(64 * opacity) / 64}`;
+      paths.set(key, `${paths.get(key) ?? ''}M${x} ${y}h1v1h-1z`);
+    }
+  return Array.from(paths, ([key, d]) => {
+    const [color, opacity] = key.split(' ');
+    return html`<path fill=${`var(${color})`} fill-opacity=${opacity} shape-rendering="crispEdges" d=${d} />`;
+  });
+}
 
 export function heatMapPicture(map: HeatMap, width = savedWidth) {
   const { best, choices, columns, label, names, scale, scores, total, warmup } = map;
@@ -21,22 +36,13 @@ export function heatMapPicture(map: HeatMap, width = savedWidth) {
   const ticks = [1, ...ticksWithin(2, Math.max(2, total), Math.min(6, wide / 50))].filter(
     (tick) => Number.isInteger(tick) && tick <= total,
   );
-  // Numbers and scores have varying opacity, so that 0 has the colour of the page, light or dark.
-  const tints = (color: Rgb, most: number) =>
-    Array.from({ length: most + 1 }, (_, i) => [...color, Math.round((255 * i) / most)]);
-  const scored = pngAddress(tints(sequential, 255), [scores.map((score) => Math.round(255 * score))]);
-  const indexOf = (value: number) =>
-    choices
-      ? Math.max(
-          0,
-          choices.findIndex((choice) => choice.value === value),
-        )
-      : (value < 0 ? 0 : 128) + Math.round(scale > 0 ? (127 * Math.abs(value)) / scale : 0);
-  const cells = pngAddress(
-    choices
-      ? categorical.map((color) => [...color, 255])
-      : [...tints(negative, 127), ...tints(positive, 127)],
-    names.map((_, row) => columns.map((parameters) => indexOf(parameters[row] ?? 0))),
+  const indexOf = (value: number) => choices!.findIndex((choice) => choice.value === value);
+  const cells = names.map((_, row) =>
+    columns.map((parameters): Cell => {
+      const value = parameters[row] ?? 0;
+      if (choices) return [`--choice-${Math.max(0, indexOf(value))}`, 1];
+      return [value < 0 ? '--negative' : '--positive', scale > 0 ? Math.abs(value) / scale : 0];
+    }),
   );
   const bar = (text: string, color: Color): Entry => ({ label: text, color, draw: 'bars' });
   const legend: Entry[] = choices?.map(({ name }, i) => bar(name, `--choice-${i}`)) ?? [
@@ -47,8 +53,10 @@ export function heatMapPicture(map: HeatMap, width = savedWidth) {
   const hasWarmup = warmup > 0 && warmup < columns.length;
   if (hasWarmup)
     legend.push({ label: 'end of the warm-up', draw: 'boundary', color: '--muted', isDashed: true });
-  const content = html`<image x=${left} width=${wide} height=${strip} preserveAspectRatio="none" image-rendering="pixelated" href=${scored} />
-<image x=${left} y=${top} width=${wide} height=${bottom - top} preserveAspectRatio="none" image-rendering="pixelated" href=${cells} />
+  const scored = scores.map((score): Cell => ['--sequential', score]);
+  const scaled = (height: number, rows: number) => `scale(${wide / columns.length} ${height / rows})`;
+  const content = html`<g transform=${`translate(${left} 0) ${scaled(strip, 1)}`}>${pathsOf([scored])}</g>
+<g transform=${`translate(${left} ${top}) ${scaled(bottom - top, names.length)}`}>${pathsOf(cells)}</g>
 <rect fill="none" stroke="var(--rule)" x=${left} y=${top} width=${wide} height=${bottom - top} />
 ${hasWarmup && html`<path stroke="var(--muted)" stroke-dasharray="6 4" d=${`M${x(warmup)} 0V${bottom}`} />`}
 <rect fill="none" stroke="var(--text)" x=${x(best.column)} width=${x(1) - left} y="0" height=${bottom} />
