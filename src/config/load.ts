@@ -35,8 +35,7 @@ export interface LoadedConfig {
   /** Present if the file is another program's config; its `config` is in our format and includes the overrides. */
   readonly imported?: ImportedConfig;
   /**
-   * Adds the location in the file or override to field problems that are found only when the experiment is
-   * assembled.
+   * Adds the location in the file or override to field problems that are found only when the experiment is assembled.
    */
   locate(error: UserError): UserError;
 }

@@ -1,6 +1,4 @@
-/**
- * Pictures of states: flat shapes in the environment's own coordinates. x points right and y up.
- */
+/** Pictures of states: flat shapes in the environment's own coordinates. x points right and y up. */
 
 /** [x, y] */
 export type Point = readonly [number, number];

@@ -1,6 +1,4 @@
-/**
- * Builds each iteration's prompt: renders the memory with the templates.
- */
+/** Builds each iteration's prompt: renders the memory with the templates. */
 import type { Config } from '../config/config.js';
 import { languageModelOf } from '../config/model.js';
 import type { ResolvedConfig } from '../config/resolve.js';

@@ -193,9 +193,7 @@ const place = ({ iteration, candidate }: { iteration: number; candidate: number 
 
 const shorten = (text: string) => (text.length <= 300 ? text : `${text.slice(0, 299)}…`);
 
-/**
- * Examples: `warm-up policy 4`, `iteration 12`, `iteration 12.3` (third candidate), `iteration 12, revised`.
- */
+/** Examples: `warm-up policy 4`, `iteration 12`, `iteration 12.3` (third candidate), `iteration 12, revised`. */
 export function placeName(
   place: { readonly iteration: number; readonly candidate: number; readonly purpose?: string },
   config: { readonly candidates: number },

@@ -116,9 +116,7 @@ export async function resumeExperiment(
 export const readRunFile = (path: string, file: keyof typeof runFiles) =>
   readFileSync(join(path, runFiles[file]), 'utf8');
 
-/**
- * A model whose answer depends on nothing but its seed: valid ones, and some broken in each way, `wrong` of all.
- */
+/** A model whose answer depends on nothing but its seed: valid ones, and some broken in each way, `wrong` of all. */
 export function seededModel(wrong = 0): ScriptedModel {
   return createScriptedModel(({ options }) => {
     const random = createGenerator(options.seeds[0]!);

@@ -1,7 +1,6 @@
 /**
  * Event files for TensorBoard: a sequence of records (TFRecord), each an `Event` message in protocol buffers.
- * Formats: tensorflow/core/lib/io/record_writer.h and tensorboard/compat/proto/event.proto,
- * summary.proto.
+ * Formats: tensorflow/core/lib/io/record_writer.h and tensorboard/compat/proto/event.proto, summary.proto.
  */
 import { appendFileSync, closeSync, mkdirSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,5 @@
 /**
- * Starts threads and processes of policyloop, with the TypeScript loader if it runs from source (tests,
- * development).
+ * Starts threads and processes of policyloop, with the TypeScript loader if it runs from source (tests, development).
  */
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { createRequire } from 'node:module';

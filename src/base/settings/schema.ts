@@ -120,9 +120,7 @@ function childOf(node: SchemaNode, value: unknown, key: string): SchemaNode | un
   return typeof variant.additionalProperties === 'object' ? variant.additionalProperties : undefined;
 }
 
-/**
- * The schema of a key or item in any variant of the node, because a later override may still select that variant.
- */
+/** The schema of a key or item in any variant of the node, because a later override may still select that variant. */
 export function declaredChild(node: SchemaNode, key: string): SchemaNode | undefined {
   const variants = variantsOf(node);
   const having = variants.find((variant) => hasKey(variant, key));

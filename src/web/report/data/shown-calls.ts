@@ -1,6 +1,4 @@
-/**
- * Selects the proposals that a page shows with prompts and replies, so that even pages of long runs open quickly.
- */
+/** Selects the proposals that a page shows with prompts and replies, so that even pages of long runs open quickly. */
 import type { CallRecord } from '../../../runs/calls.js';
 import { failureKind } from '../../../runs/failure-text.js';
 import { hasFailure, type LoggedProposal, type Place, proposalId, type RunData } from './proposals.js';
