@@ -61,11 +61,13 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const candidate = requireCount('--candidate', args.candidate, 1);
   const run = await readShownRun(named.path);
   if (args.program === true) {
+    const { observationNames } = await import('../environments/catalogue/observation-names.js');
     const { chosenProgram, programFile } = await import('../experiment/programs/program-file.js');
     const program = chosenProgram(run, iteration, candidate);
     const { candidate: place, iteration: at } = program;
     const author = `${run.manifest.model} (run ${run.manifest.run}, iteration ${at}, candidate ${place + 1})`;
-    context.print(args.json ? JSON.stringify(program) : programFile(program.program, author));
+    const names = observationNames(run.environment);
+    context.print(args.json ? JSON.stringify(program) : programFile(program.program, author, names));
   } else if (iteration !== undefined) {
     const { iterationFigures, iterationText } = await import('../web/report/iteration-text.js');
     const figures = iterationFigures(run, iteration, candidate);

@@ -45,26 +45,35 @@ const hostNames =
 /**
  * A program as a module: below a header that names its author and hides the host's names, and without `import`. This
  * protects only against accidents: a program can still reach `Function` as the constructor of a function.
+ * @param names names of the observation's components, which the exported `act` adds to its observation
  */
-export function programFile(program: string, author: string): string {
-  const declared = syntaxTree(programIn(program)).body.flatMap((node) => {
+export function programFile(program: string, author: string, names: readonly (string | undefined)[]): string {
+  const declared = syntaxTree(program).body.flatMap((node) => {
     if (node.type === 'VariableDeclaration') return node.declarations.flatMap(({ id }) => [...namesIn(id)]);
     return 'id' in node ? node.id.name : [];
   });
   const hidden = hostNames.split(' ').filter((name) => !declared.includes(name));
-  const exported = ['act', 'constants'].filter((name) => declared.includes(name)).join(', ');
-  const ending = exported === '' || /^[ \t]*export\b/m.test(program) ? '' : `\nexport { ${exported} };`;
+  const named = names.flatMap((name, i) => (name === undefined ? [] : `${name}: observation[${i}]`));
+  const observation =
+    named.length > 0 ? `Object.assign([...observation], { ${named.join(', ')} })` : 'observation';
   return `// Written by ${safeLine(author)}. Read it before you import it.
 // This file isn't sandboxed: outside policyloop, it has all rights of the process that imports it.
 var [${hidden.join(', ')}] = [];
-${program.replaceAll(/(?<![.\w$])import\b(?! *:)/g, 'undefined')}${ending}`;
+${program.replaceAll(/(?<![.\w$])import\b(?! *:)/g, 'undefined')}
+${endingComment}
+const $constants = { ${declared.includes('constants') ? '...constants' : ''} };
+for (const name in $constants) $constants[name] = $constants[name]?.value ?? $constants[name];
+const $act = (observation, memory = {}, values = $constants) => act(${observation}, memory, values);
+export { $act as act, $constants as constants };`;
 }
 
-/** Removes the header, and exports, so that an ES module can be run in the sandbox; line numbers don't change. */
+const endingComment = '// Outside policyloop: observations get names, and constants are plain numbers.';
+
+/** Removes the header, the ending and exports, so that an ES module can be run in the sandbox; line numbers don't change. */
 export function programIn(text: string): string {
   return text
     .replace(/^\/\/ Written by .*\n\/\/ .*\nvar \[[\w, ]+\] = \[\];/, '\n\n')
-    .replace(/\nexport \{ [\w, ]+ \};$/, '')
+    .split(`\n${endingComment}\n`, 1)[0]!
     .replaceAll(/^([ \t]*)export\s+(?:default\s+)?(?=(?:async\s+)?function\b|const\b|let\b|var\b)/gm, '$1')
     .replaceAll(/^[ \t]*export\s*(?:\{[^{}]*\}|default\s+act)[ \t]*(?:;[ \t]*)?$/gm, (list) =>
       list.replaceAll(/[^\n]/g, ''),

@@ -1,7 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { observationNames } from '../../../src/environments/catalogue/observation-names.js';
+import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import { programFile, programIn } from '../../../src/experiment/programs/program-file.js';
+import { openPolicyFamily } from '../../../src/policies/families.js';
+import { policyFor, programsOf } from '../../../src/policies/policy.js';
 import { readShownRun } from '../../../src/runs/open-run.js';
 import { commandLine } from '../../commands/json/command-line.js';
 import { quick, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
@@ -43,15 +47,31 @@ describe('show --program', () => {
 
 it('a printed program finds nothing of the host, even if it is imported', async () => {
   const looks = 'typeof process + typeof globalThis + typeof require + typeof Function + typeof fetch';
-  const file = programFile(
-    `export const seen = ${looks};\nexport const load = () => import('node:fs');`,
-    'm\nx',
+  const program = `const act = ({ load }) => load ? import('node:fs') : ${looks};`;
+  writeFileSync(at('printed.mjs'), programFile(program, 'm\nx', ['load']));
+  const { act } = await import(/* @vite-ignore */ at('printed.mjs'));
+  expect(act([0])).toBe('undefined'.repeat(5));
+  expect(() => act([1])).toThrow(TypeError);
+  expect(programFile('let a, { self } = {}; { const process = 1; }', 'm', [])).toMatch(
+    /var (?!.*self).*process/,
   );
-  writeFileSync(at('printed.mjs'), file);
-  const { load, seen } = await import(/* @vite-ignore */ at('printed.mjs'));
-  expect(seen).toBe('undefined'.repeat(5));
-  expect(load).toThrow(TypeError);
-  expect(programFile('let a, { self } = {}; { const process = 1; }', 'm')).toMatch(/var (?!.*self).*process/);
+});
+
+it('a printed program plays plain arrays as in its run, without further arguments', async () => {
+  const source = `const constants = { damping: { value: 0.3, low: 0, high: 1 }, k: 2 };
+function act(o, memory, { damping, k }) {
+  memory.steps = (memory.steps ?? 0) + 1;
+  return k * o.poleAngle + damping * o.poleAngularVelocity > 0 ? 1 : 0;
+}`;
+  const environment = await makeEnvironment('CartPole-v1', {});
+  const family = await openPolicyFamily({ kind: 'program' }, environment);
+  await family.prepare?.();
+  const policy = policyFor(family.build(programsOf(family)!.add(source)), 0);
+  writeFileSync(at('named.mjs'), programFile(source, 'm', observationNames(environment)));
+  const { act, constants } = await import(/* @vite-ignore */ at('named.mjs'));
+  expect(constants).toEqual({ damping: 0.3, k: 2 });
+  const seen = Array.from({ length: 40 }, (_, i) => [0, 0, Math.sin(i), 5 * Math.cos(2 * i)]);
+  expect(seen.map((one) => act(one))).toEqual(seen.map((one) => policy(one)));
 });
 
 it('the keyword export is removed from a file, and line numbers stay the same', () => {
@@ -70,8 +90,6 @@ describe('a program in a file', () => {
   it('gets the same returns as in its run', async () => {
     const { printed } = await commandLine(place, ['show', at('programs'), '--program']);
     writeFileSync(at('best.js'), printed.join('\n'));
-    writeFileSync(at('best.mjs'), printed.join('\n'));
-    expect(await import(/* @vite-ignore */ at('best.mjs'))).toMatchObject({ act: expect.any(Function) });
     const same = ['--seed', '3', '--episodes', '20', '--json'];
     const ofRun = await commandLine(place, ['evaluate', at('programs'), ...same]);
     const { iteration, returns } = await evaluated('best.js', '--seed', '3');
