@@ -14,6 +14,9 @@ export interface Display {
   line(metric: Metric, metrics: readonly Metric[]): string | undefined;
 }
 
+/** The first step can take minutes to prepare. */
+export const preparing = 'preparing the training';
+
 export function showMetric(
   progress: Progress,
   metric: Metric,
@@ -27,8 +30,7 @@ export function showMetric(
       const { step, totalSteps } = metric;
       if (step > 0) progress.say(`resuming from the checkpoint after ${unit} ${step}`);
       progress.begin({ label: unit, total: totalSteps, value: step });
-      // The first step can take minutes to prepare; the pause is long enough to be shown at once.
-      progress.pause('preparing the training', 60_000);
+      progress.pause(preparing, 60_000);
       break;
     }
     case 'step': {

@@ -26,7 +26,7 @@ import {
 } from '../dataset/lineage.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 import { type Check, watchFor } from './alarms.js';
-import { type Display, showMetric } from './display.js';
+import { type Display, preparing, showMetric } from './display.js';
 import type { EventOf, Metric, TrainingEvent } from './events.js';
 import type { Ended, TrainingHooks } from './loop.js';
 import { createMeter, TrainingRecord } from './record.js';
@@ -238,6 +238,11 @@ async function recordEvents<T extends TrainingResult>(
   const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
   const requests = watchStopRequests(job.output, context.stop);
   const watch = watchFor(job.checks);
+  let [doing, since] = ['', milliseconds()];
+  // A single pass can take minutes.
+  const timer = setInterval(() => {
+    if (doing !== '') progress.pause(`${doing}, ${formatDuration(milliseconds() - since)} so far`, 0);
+  }, 30_000);
   const onEvent = (event: TrainingEvent) => {
     const metric = measured(event);
     if (metric.kind === 'start') onStart();
@@ -249,16 +254,17 @@ async function recordEvents<T extends TrainingResult>(
     }
     if (args.json) progress.emit(metric);
     else showMetric(progress, metric, record.metrics, job);
+    doing = metric.kind === 'start' ? preparing : '';
     if (metric.kind !== 'start')
       for (const alarm of watch(metric)) onEvent({ kind: 'alarm', step: metric.step, ...alarm });
   };
-  let readSince = 0;
   const onRead: TrainingHooks['onRead'] = (read, of, purpose) => {
-    if (read === 0) readSince = milliseconds();
-    const left = (milliseconds() - readSince) * (of / read - 1);
+    if (read === 0) since = milliseconds();
+    const left = (milliseconds() - since) * (of / read - 1);
     const what = purpose ?? `${job.unit} ${record.metrics.at(-1)!.step + 1}`;
     const time = purpose && left >= 500 && read > 0 ? `, ${formatDuration(left)} left` : '';
-    progress.pause(`${what}: ${read} of ${plural(of, 'example')}${time}`, 0);
+    doing = `${what}: ${read} of ${plural(of, 'example')}`;
+    progress.pause(`${doing}${time}`, 0);
   };
   const onResult = (result: string) => {
     const outcome = { ended: 'running', step: record.metrics.at(-1)!.step };
@@ -278,6 +284,7 @@ async function recordEvents<T extends TrainingResult>(
       isSpent: () => args.finish === true || isSpent(job.limits ?? {}, record.metrics),
     });
   } finally {
+    clearInterval(timer);
     requests.close();
     progress.close();
   }

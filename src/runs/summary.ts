@@ -122,14 +122,15 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
 
 /** Example: `12.3: means of 20 episodes that differ by less may differ by luck; a lead of 3.1 takes 315 episodes to confirm`. */
 export function noiseText({ episodes, floor, lead, needed }: Noise): string {
-  if (floor === 0) return 'none: in every episode, the best policies differ by the same amount';
+  if (floor === 0)
+    return `none: the best policies ${lead === 0 ? 'get equal returns' : 'differ by the same amount'} in every episode`;
   const asText = distinct([floor, lead]);
   const ahead =
     needed === undefined
       ? 'no policy is ahead'
       : lead > floor
         ? `the lead of ${asText(lead)} is more than luck`
-        : `the lead of ${asText(lead)} takes ${plural(needed, 'episode')} to confirm`;
+        : `the lead of ${asText(lead)} takes ${formatCompact(needed)} episodes to confirm`;
   return `${asText(floor)}: means of ${plural(episodes, 'episode')} that differ by less may differ by luck; ${ahead}`;
 }
 

@@ -62,7 +62,7 @@ export function createPlanDisplay(
           run.done = event.iteration;
           const asText = distinct([event.score, event.best]);
           const returnText = (value: number | undefined) => (value === undefined ? '–' : asText(value));
-          update([path, `now ${returnText(event.score)}`, `best ${returnText(event.best)}`]);
+          update([path, `return ${returnText(event.score)}`, `best ${returnText(event.best)}`]);
           break;
         }
         default: {

@@ -242,7 +242,7 @@ describe('the length of prompts', () => {
 
   it('goes into an estimate of calls, tokens and cost', async () => {
     const { findings } = await check(
-      `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, maxTokens: 500, price: { input: 1, output: 10 } }\niterations: 20\ncorrections: 1\n`,
+      `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, maxTokens: 500, price: { input: 1, output: 10 } }\niterations: 20\ncorrections: 1\nlimits: { cost: 0.0201 }\n`,
     );
     const { estimate, message } = findings.find(({ field }) => field === 'estimate') as Finding & {
       estimate: Record<
@@ -250,8 +250,10 @@ describe('the length of prompts', () => {
         { expected: number; most: number }
       >;
     };
-    expect(message).toMatch(/^about 20 calls \(40 with all corrections\)/);
     const { calls, completionTokens, cost, promptTokens } = estimate;
+    const affordable = Math.floor((20 * 0.0201) / cost.expected);
+    expect(message).toMatch(/^about 20 calls \(40 with all corrections\)/);
+    expect(message).toContain(`; limits.cost ends the run after about ${affordable} iterations`);
     expect(calls).toEqual({ expected: 20, most: 40 });
     expect(completionTokens.most).toBe(40 * 500);
     expect(promptTokens.most).toBeGreaterThan(2 * promptTokens.expected);

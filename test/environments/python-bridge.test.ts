@@ -197,7 +197,7 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
     [
       'gymnasium:no_such_module:X-v0',
       {},
-      /python\S* lacks a Python module: .*No module named 'no_such_module'[\s\S]*set environment\.python or POLICYLOOP_PYTHON to another/,
+      /python\S* lacks a Python module: .*No module named 'no_such_module'[\s\S]*hint: run the command in the folder of no_such_module\.py/,
     ],
   ])('%s %j is refused when it is opened', async (id, options, message) => {
     await expect(open(id, options)).rejects.toMatchObject({

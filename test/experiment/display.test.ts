@@ -49,7 +49,7 @@ const events: readonly RunEvent[] = [
     { kind: 'iteration-finished', iteration: i + 1, score, usage: usageOf(i + 1) },
     ...(i === 2 ? [{ kind: 'warning', message: `${'a long warning '.repeat(12)}ends here` } as const] : []),
   ]),
-  { kind: 'noise-measured', noise: { floor: 12.5, episodes: 20, lead: 2, needed: 782 } },
+  { kind: 'noise-measured', noise: { floor: 12.5, episodes: 20, lead: 2, needed: 356_181 } },
   { kind: 'confirmation-started', candidates: 2, episodesEach: 100, budget: 300, of: 3 },
   { kind: 'confirmed', confirmation: confirmation('selection', 4), of: 3 },
   { kind: 'confirmed', confirmation: confirmation('selection', 2), of: 3 },
@@ -199,7 +199,7 @@ describe('a run in a pipe', () => {
   it('reports the confirmation and its progress', () => {
     const noted = shown(undefined);
     expect(noted.slice(-5)).toEqual([
-      'noise floor 12.50: means of 20 episodes that differ by less may differ by luck; the lead of 2.000 takes 782 episodes to confirm',
+      'noise floor 12.50: means of 20 episodes that differ by less may differ by luck; the lead of 2.000 takes 356k episodes to confirm',
       'comparing the 2 policies that may be the best in at most 300 fresh episodes, then confirming the chosen one on 100 fresh episodes',
       'confirmation 1/3  mean 454.0  95 % interval 440.0 … 460.0  iteration 4  2 min 20 s left',
       'confirmation 2/3  mean 452.0  95 % interval 440.0 … 460.0  iteration 2  1 min 10 s left',

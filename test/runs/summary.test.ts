@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { lockRun } from '../../src/base/files/lock.js';
 import { linesOf, listTable } from '../../src/runs/listing/listing.js';
-import { resultOf, summaryOf } from '../../src/runs/summary.js';
+import { noiseText, resultOf, summaryOf } from '../../src/runs/summary.js';
 import { temporaryDirectory } from '../support/experiments.js';
 import { writeRun } from '../support/written-runs.js';
 
@@ -20,4 +20,7 @@ it('summaryOf reports what a run reached, and whether it is running or crashed',
   const facts = summaryOf(stopped);
   expect(facts).toMatchObject({ ended: 'target 30 reached', stoppedEarly: true, confirmed: { mean: 30 } });
   expect(resultOf(facts, place)).toMatchObject({ run: 'b', status: 'completed', reason: target, best: null });
+  expect(noiseText({ floor: 0, episodes: 9, lead: 0 })).toBe(
+    'none: the best policies get equal returns in every episode',
+  );
 });

@@ -2,7 +2,7 @@
 import process from 'node:process';
 import { styleText } from 'node:util';
 import { MultiBar, type SingleBar } from 'cli-progress';
-import type { CommandContext } from '../context.js';
+import type { CommandContext, Terminal } from '../context.js';
 import { forStream, safeLines } from '../terminal-text.js';
 import { formatCount } from './numbers.js';
 import { fitLine, TimeLeft } from './progress-line.js';
@@ -137,7 +137,7 @@ class ProgressLines implements Progress {
 const drawingInterval = 100;
 
 class ProgressBar implements Progress {
-  readonly #terminal: NodeJS.WriteStream;
+  readonly #terminal: Terminal;
   readonly #milliseconds: () => number;
   #bars: MultiBar | undefined;
   #bar: SingleBar | undefined;
@@ -146,7 +146,7 @@ class ProgressBar implements Progress {
   #left = new TimeLeft(0, 0);
   #drawn = 0;
 
-  constructor(terminal: NodeJS.WriteStream, milliseconds: () => number) {
+  constructor(terminal: Terminal, milliseconds: () => number) {
     this.#terminal = terminal;
     this.#milliseconds = milliseconds;
   }
@@ -192,7 +192,7 @@ class ProgressBar implements Progress {
           this.#width(),
         );
       },
-      stream: this.#terminal,
+      stream: this.#terminal as NodeJS.WriteStream,
       hideCursor: true,
       clearOnComplete: true,
       fps: 1000 / drawingInterval,

@@ -140,10 +140,11 @@ export async function openPythonEnvironment(
   const name = id.slice('gymnasium:'.length);
   const refusals: Refusals = ({ kind, message, details }) => {
     if (kind === 'import') {
-      return {
-        message: `${python} lacks a Python module: ${message}`,
-        hint: `run ${python} -m pip install "gymnasium[all]", set environment.python or POLICYLOOP_PYTHON to another interpreter, or, for a module of your own, set environment.modules to the folder of ${details}.py`,
-      };
+      const isOwn = name.split(/[:.]/, 1)[0] === details.split('.', 1)[0];
+      const hint = isOwn
+        ? `run the command in the folder of ${details}.py, set environment.modules to this folder, or install the module for ${python}`
+        : `run ${python} -m pip install "gymnasium[all]", or set POLICYLOOP_PYTHON or environment.python=/path/to/python (also allowed with policyloop resume) to an interpreter that has the module`;
+      return { message: `${python} lacks a Python module: ${message}`, hint };
     }
     if (kind === 'space') {
       const hint =

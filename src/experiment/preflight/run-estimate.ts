@@ -33,6 +33,8 @@ export interface RunEstimate {
 interface Asked {
   readonly reader: object;
   readonly calls: number;
+  /** Calls if each leg of a relay lasts as long as it can. */
+  readonly most: number;
   /** Prompts that are processed: fewer than calls if one call gives several candidates. */
   readonly prompts: number;
   /** Share of the calls that are expected. */
@@ -51,14 +53,17 @@ export function estimateRun(
   const allowed = (budgetOf(config, first) - first) / evaluationsOf(config);
   const asked: Asked[] = [];
   const members = membersOf(config.model);
+  // While all returns are equal, a leg of a relay lasts up to twice as long.
+  const longest = config.model.provider === 'relay' ? 2 : 1;
+  const within = iterationsAsked(config.model, { candidates, iterations: allowed * iterations }).count;
   const own = members.find((member) => languageModelOf(member.config) !== undefined);
   if (own !== undefined) {
     const { count } = iterationsAsked(config.model, config);
-    const within = iterationsAsked(config.model, { candidates, iterations: allowed * iterations }).count;
     const weights = config.model.provider === 'relay' ? [own] : members;
     asked.push({
       reader: own.config,
       calls: count * candidates,
+      most: Math.min(longest * count, iterations) * candidates,
       prompts: proposer.model?.givesSeveral ? count : count * candidates,
       share: ((within / Math.max(1, count)) * own.weight) / sum(weights.map(({ weight }) => weight)),
       tokens: size.mean,
@@ -69,13 +74,18 @@ export function estimateRun(
     const calls = timesOf(stage, config);
     // Its prompts are assumed to be as long as the longest prompt for proposals.
     if (reader !== undefined)
-      asked.push({ reader, calls, prompts: calls, share: allowed, tokens: size.last });
+      asked.push({ reader, calls, most: calls, prompts: calls, share: allowed, tokens: size.last });
   }
   const end = `${relayText(config)}${confirmationText(config.confirmation)}`;
   if (asked.length === 0)
     return found('estimate', `${plural(iterations, 'iteration')}; no tokens, no cost${end}`);
   const estimate = asked.map((one) => estimateOf(one, config.corrections, size)).reduce(sumOf);
-  return { ...found('estimate', `${estimateText(estimate)}${end}`), estimate };
+  const affordable = (config.limits.cost ?? Number.POSITIVE_INFINITY) / (estimate.cost?.expected ?? 0);
+  const limited =
+    affordable < 1
+      ? `; limits.cost ends the run after about ${plural(Math.floor(affordable * within), 'iteration')}`
+      : '';
+  return { ...found('estimate', `${estimateText(estimate)}${limited}${end}`), estimate };
 }
 
 /** What the searches of a relay add to the calls of its model, and when its model is asked more often. */
@@ -113,15 +123,15 @@ export function estimateText({ calls, completionTokens, cost, listed, promptToke
 }
 
 function estimateOf(
-  { calls, prompts, reader, share, tokens }: Asked,
+  { calls, most: longest, prompts, reader, share, tokens }: Asked,
   corrections: number,
   { answer, correction }: PromptSize,
 ): RunEstimate {
   const { maxTokens = 0, price } = reader as { readonly maxTokens?: number; readonly price?: PriceConfig };
   const expected = Math.round(calls * share);
-  const most = calls * (1 + corrections);
-  const corrected = (tokens + corrections * correction) * calls * corrections;
-  const promptTokens = { expected: prompts * share * tokens, most: calls * tokens + corrected };
+  const most = longest * (1 + corrections);
+  const corrected = (tokens + corrections * correction) * longest * corrections;
+  const promptTokens = { expected: prompts * share * tokens, most: longest * tokens + corrected };
   const completionTokens = { expected: expected * answer, most: most * Math.max(answer, maxTokens) };
   const costOf = (which: keyof Amount) =>
     price && (promptTokens[which] * price.input + completionTokens[which] * price.output) / 1e6;

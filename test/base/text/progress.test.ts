@@ -160,7 +160,7 @@ describe('progress on a terminal', () => {
       clock.ms += 7_777_000;
       progress.update(i * 1000, [
         '環境/日本語の長い名前/a-long-model:32b-instruct',
-        'now −12345.5',
+        'return −12345.5',
         'best −12345.5',
       ]);
       progress.keep(`iteration ${i}  best of 日本語の長い名前 in a-long-model:32b-instruct-q4_K_M`);

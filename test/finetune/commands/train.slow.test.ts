@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { execute as datasetCommand } from '../../../finetune/commands/dataset.js';
 import { execute as trainCommand } from '../../../finetune/commands/train.js';
 import { readLineage } from '../../../finetune/dataset/lineage.js';
@@ -186,8 +186,16 @@ describe('finetune train', () => {
     let time = 0;
     const recorded = recordingContext(place, { milliseconds: () => (time += 11_000) });
     const config = writeConfig('told', 'learningRate: 0.01\nwarmupSteps: 1\n');
-    await trainCommand({ config, overrides: [], finish: false, quiet: false, json: false }, recorded.context);
+    vi.useFakeTimers({ toFake: ['setInterval'] });
+    const note = (text: string) => {
+      recorded.context.note(text);
+      if (/^step 1: 0 of \d+ examples$/.test(text)) vi.advanceTimersByTime(30_000);
+    };
+    const context = { ...recorded.context, note };
+    await trainCommand({ config, overrides: [], finish: false, quiet: false, json: false }, context);
+    vi.useRealTimers();
     const noted = recorded.noted.join('\n');
+    expect(noted).toMatch(/^step 1: 0 of \d+ examples, \d+ s so far$/m);
     expect(noted).toMatch(/^\d+ steps over \d+ examples \(.* tokens\), \d+ examples \(.* tokens\) held out/m);
     expect(noted).toMatch(/step \d+\/\d+ {2}loss \d\.\d{3,4} {2}.* tok\/s {2}[\d.]+ [MG]B {2}.* left/);
     expect(noted).toMatch(/step 2 {2}validation loss \d\.\d{4}, the lowest so far/);
