@@ -45,7 +45,7 @@ describe('finetune dataset', () => {
     expect(manifest.sources.map(({ run }) => run)).toEqual(['buffers/run-0', 'buffers/run-1']);
     expect(jsonLines(join(cwd, 'dataset'), 'train.jsonl')).toHaveLength(6);
     expect(jsonLines(join(cwd, 'dataset'), 'validation.jsonl')).toHaveLength(6);
-    expect(noted).toEqual([expect.stringContaining('6 examples to train on; 594 to 1648 are usual')]);
+    expect(noted).toEqual([expect.stringContaining('6 examples to train on; 578 to 1648 are usual')]);
   });
 
   it('reads every run of the directory of a sweep', async () => {
