@@ -14,9 +14,6 @@ export interface Display {
   line(metric: Metric, metrics: readonly Metric[]): string | undefined;
 }
 
-/** The first step can take minutes to prepare. */
-export const preparing = 'preparing the training';
-
 export function showMetric(
   progress: Progress,
   metric: Metric,
@@ -30,7 +27,6 @@ export function showMetric(
       const { step, totalSteps } = metric;
       if (step > 0) progress.say(`resuming from the checkpoint after ${unit} ${step}`);
       progress.begin({ label: unit, total: totalSteps, value: step });
-      progress.pause(preparing, 60_000);
       break;
     }
     case 'step': {

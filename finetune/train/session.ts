@@ -26,7 +26,7 @@ import {
 } from '../dataset/lineage.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 import { type Check, watchFor } from './alarms.js';
-import { type Display, preparing, showMetric } from './display.js';
+import { type Display, showMetric } from './display.js';
 import type { EventOf, Metric, TrainingEvent } from './events.js';
 import type { Ended, TrainingHooks } from './loop.js';
 import { createMeter, TrainingRecord } from './record.js';
@@ -239,7 +239,7 @@ async function recordEvents<T extends TrainingResult>(
   const requests = watchStopRequests(job.output, context.stop);
   const watch = watchFor(job.checks);
   let [doing, since] = ['', milliseconds()];
-  // A single pass can take minutes.
+  // The preparation, or a single pass, can take minutes.
   const timer = setInterval(() => {
     if (doing !== '') progress.pause(`${doing}, ${formatDuration(milliseconds() - since)} so far`, 0);
   }, 30_000);
@@ -254,7 +254,8 @@ async function recordEvents<T extends TrainingResult>(
     }
     if (args.json) progress.emit(metric);
     else showMetric(progress, metric, record.metrics, job);
-    doing = metric.kind === 'start' ? preparing : '';
+    doing = metric.kind === 'start' ? 'preparing the training' : '';
+    if (doing !== '') progress.pause(doing, 60_000);
     if (metric.kind !== 'start')
       for (const alarm of watch(metric)) onEvent({ kind: 'alarm', step: metric.step, ...alarm });
   };

@@ -96,11 +96,10 @@ function jsonAction(reply: string, space: Space, choices: readonly Choice[] | un
     return isValidAction(asNumber, space) ? asNumber : undefined;
   }
   const action = typeof value === 'number' && space.kind === 'box' ? [value] : value;
-  const isAction = typeof action === 'number' || (Array.isArray(action) && action.every(isNumber));
+  const isAction =
+    typeof action === 'number' || (Array.isArray(action) && action.every((one) => typeof one === 'number'));
   return isAction && space.kind !== 'text' && isValidAction(action, space) ? action : undefined;
 }
-
-const isNumber = (value: unknown): value is number => typeof value === 'number';
 
 /** A currently possible action, with the text that names it. */
 export interface Choice {

@@ -1,20 +1,13 @@
 import { relative } from 'node:path';
 import { FailedWork, UserError } from './errors.js';
 
-/** A stream to a terminal. Not Node's type, so users of the library don't need Node's types. */
-export interface Terminal {
-  /** Width; absent if unknown. */
-  readonly columns?: number;
-  write(text: string): unknown;
-}
-
 /** A command's access to the outside world: output, input, clocks, environment variables and Ctrl-C. */
 export interface CommandContext {
   readonly print: (text: string) => void;
   /** Prints progress and warnings. */
   readonly note: (text: string) => void;
-  /** The stream that `note` writes to, if it is a terminal. */
-  readonly terminal: Terminal | undefined;
+  /** The stream that `note` writes to, if it is a terminal. Node's own type would require its types from users. */
+  readonly terminal: { readonly columns?: number; write(text: string): unknown } | undefined;
   /** Terminal width for results, in columns; undefined if output goes to a file or pipe. */
   readonly columns?: number | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;

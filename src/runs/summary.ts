@@ -153,17 +153,9 @@ export function endText(
 
 /** Why a run failed; undefined if it didn't fail. */
 function causeOf({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string | undefined {
-  if (status === 'running' || status === 'crashed') return undefined;
-  switch (reason?.kind) {
-    case 'no-proposals':
-      return reason.message;
-    case 'model-error':
-      return `the model failed: ${reason.message}`;
-    case 'environment-error':
-      return `the environment failed: ${reason.message}`;
-    default:
-      return undefined;
-  }
+  if (status === 'running' || status === 'crashed' || !reason || !('message' in reason)) return undefined;
+  if (reason.kind === 'no-proposals') return reason.message;
+  return `the ${reason.kind === 'model-error' ? 'model' : 'environment'} failed: ${reason.message}`;
 }
 
 export function headlineOf({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string {

@@ -7,6 +7,7 @@ import { execute as runCommand } from '../../src/commands/run.js';
 import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
 import type { Finding } from '../../src/experiment/preflight/findings.js';
+import type { RunEstimate } from '../../src/experiment/preflight/run-estimate.js';
 import { readManifest } from '../../src/runs/reader.js';
 import { resumeRun } from '../../src/studies/resume.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
@@ -245,19 +246,16 @@ describe('the length of prompts', () => {
       `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, maxTokens: 500, price: { input: 1, output: 10 } }\niterations: 20\ncorrections: 1\nlimits: { cost: 0.0201 }\n`,
     );
     const { estimate, message } = findings.find(({ field }) => field === 'estimate') as Finding & {
-      estimate: Record<
-        'calls' | 'promptTokens' | 'completionTokens' | 'cost',
-        { expected: number; most: number }
-      >;
+      estimate: RunEstimate;
     };
     const { calls, completionTokens, cost, promptTokens } = estimate;
-    const affordable = Math.floor((20 * 0.0201) / cost.expected);
+    const last = Math.floor((20 * 0.0201) / cost!.expected);
     expect(message).toMatch(/^about 20 calls \(40 with all corrections\)/);
-    expect(message).toContain(`; limits.cost ends the run after about ${affordable} iterations`);
+    expect(message).toContain(`; limits.cost ends the run after about ${last} iterations`);
     expect(calls).toEqual({ expected: 20, most: 40 });
     expect(completionTokens.most).toBe(40 * 500);
     expect(promptTokens.most).toBeGreaterThan(2 * promptTokens.expected);
-    expect(cost.expected).toBeCloseTo((promptTokens.expected + 10 * completionTokens.expected) / 1e6, 10);
+    expect(cost!.expected).toBeCloseTo((promptTokens.expected + 10 * completionTokens.expected) / 1e6, 10);
   });
 
   it('does not matter with a baseline, which needs no tokens', async () => {

@@ -31,7 +31,7 @@ export interface RandomGenerator {
  * @throws UserError for a negative, fractional or non-finite seed or key
  */
 export function createGenerator(
-  seed: number | bigint = systemEntropy(),
+  seed: number | bigint = BigInt(`0x${randomBytes(16).toString('hex')}`),
   spawnKey: readonly number[] = [],
 ): RandomGenerator {
   return new Generator(new Pcg64(seedWords(seed, spawnKey, 8)));
@@ -46,8 +46,6 @@ export function deriveSeeds(seed: number, spawnKey: readonly number[], count: nu
   }
   return [...seeds];
 }
-
-const systemEntropy = () => BigInt(`0x${randomBytes(16).toString('hex')}`);
 
 class Generator implements RandomGenerator {
   readonly #bits: Pcg64;

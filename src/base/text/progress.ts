@@ -2,7 +2,7 @@
 import process from 'node:process';
 import { styleText } from 'node:util';
 import { MultiBar, type SingleBar } from 'cli-progress';
-import type { CommandContext, Terminal } from '../context.js';
+import type { CommandContext } from '../context.js';
 import { forStream, safeLines } from '../terminal-text.js';
 import { formatCount } from './numbers.js';
 import { fitLine, TimeLeft } from './progress-line.js';
@@ -56,7 +56,7 @@ export function createProgress({ json = false, quiet = false }: ProgressMode, co
   if (!json && !quiet)
     return context.terminal === undefined
       ? new ProgressLines(context)
-      : new ProgressBar(context.terminal, context.milliseconds);
+      : new ProgressBar(context.terminal as NodeJS.WriteStream, context.milliseconds);
   return {
     emit: json ? (record) => context.print(JSON.stringify(record)) : nothing,
     alert: context.note,
@@ -137,7 +137,7 @@ class ProgressLines implements Progress {
 const drawingInterval = 100;
 
 class ProgressBar implements Progress {
-  readonly #terminal: Terminal;
+  readonly #terminal: NodeJS.WriteStream;
   readonly #milliseconds: () => number;
   #bars: MultiBar | undefined;
   #bar: SingleBar | undefined;
@@ -146,7 +146,7 @@ class ProgressBar implements Progress {
   #left = new TimeLeft(0, 0);
   #drawn = 0;
 
-  constructor(terminal: Terminal, milliseconds: () => number) {
+  constructor(terminal: NodeJS.WriteStream, milliseconds: () => number) {
     this.#terminal = terminal;
     this.#milliseconds = milliseconds;
   }
@@ -192,7 +192,7 @@ class ProgressBar implements Progress {
           this.#width(),
         );
       },
-      stream: this.#terminal as NodeJS.WriteStream,
+      stream: this.#terminal,
       hideCursor: true,
       clearOnComplete: true,
       fps: 1000 / drawingInterval,

@@ -33,7 +33,7 @@ export interface RunEstimate {
 interface Asked {
   readonly reader: object;
   readonly calls: number;
-  /** Calls if each leg of a relay lasts as long as it can. */
+  /** Calls if all returns are equal, so that a leg of a relay lasts twice as long. */
   readonly most: number;
   /** Prompts that are processed: fewer than calls if one call gives several candidates. */
   readonly prompts: number;
@@ -53,17 +53,16 @@ export function estimateRun(
   const allowed = (budgetOf(config, first) - first) / evaluationsOf(config);
   const asked: Asked[] = [];
   const members = membersOf(config.model);
-  // While all returns are equal, a leg of a relay lasts up to twice as long.
-  const longest = config.model.provider === 'relay' ? 2 : 1;
   const within = iterationsAsked(config.model, { candidates, iterations: allowed * iterations }).count;
   const own = members.find((member) => languageModelOf(member.config) !== undefined);
   if (own !== undefined) {
     const { count } = iterationsAsked(config.model, config);
-    const weights = config.model.provider === 'relay' ? [own] : members;
+    const isRelay = config.model.provider === 'relay';
+    const weights = isRelay ? [own] : members;
     asked.push({
       reader: own.config,
       calls: count * candidates,
-      most: Math.min(longest * count, iterations) * candidates,
+      most: Math.min(isRelay ? 2 * count : count, iterations) * candidates,
       prompts: proposer.model?.givesSeveral ? count : count * candidates,
       share: ((within / Math.max(1, count)) * own.weight) / sum(weights.map(({ weight }) => weight)),
       tokens: size.mean,
@@ -81,10 +80,8 @@ export function estimateRun(
     return found('estimate', `${plural(iterations, 'iteration')}; no tokens, no cost${end}`);
   const estimate = asked.map((one) => estimateOf(one, config.corrections, size)).reduce(sumOf);
   const affordable = (config.limits.cost ?? Number.POSITIVE_INFINITY) / (estimate.cost?.expected ?? 0);
-  const limited =
-    affordable < 1
-      ? `; limits.cost ends the run after about ${plural(Math.floor(affordable * within), 'iteration')}`
-      : '';
+  const last = plural(Math.floor(affordable * within), 'iteration');
+  const limited = affordable < 1 ? `; limits.cost ends the run after about ${last}` : '';
   return { ...found('estimate', `${estimateText(estimate)}${limited}${end}`), estimate };
 }
 

@@ -5,6 +5,7 @@ import { UserError } from '../../base/errors.js';
 import { readRegularFile } from '../../base/files/regular-file.js';
 import { safeLine } from '../../base/terminal-text.js';
 import { parseConfig } from '../../config/load.js';
+import { observationNames } from '../../environments/catalogue/observation-names.js';
 import { openEnvironment } from '../../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
 import type { ParameterVector, PolicyFamily } from '../../policies/policy.js';
@@ -20,8 +21,6 @@ import { choosePolicy, type OpenedRun, readWholeRun } from '../../runs/open-run.
 
 /** In bytes. */
 const maxFileBytes = 200_000;
-
-const isProgramFile = (name: string): boolean => /\.m?js$/.test(name);
 
 /** Reads a program, which runs in the sandbox and never as a module. @throws UserError if it is invalid */
 async function openProgramFile(
@@ -45,45 +44,40 @@ const hostNames =
 /**
  * A program as a module: below a header that names its author and hides the host's names, and without `import`. This
  * protects only against accidents: a program can still reach `Function` as the constructor of a function.
- * @param names names of the observation's components, which the exported `act` adds to its observation
  */
-export function programFile(program: string, author: string, names: readonly (string | undefined)[]): string {
+export function programFile(program: string, author: string, environment: EnvironmentSpec): string {
   const declared = syntaxTree(program).body.flatMap((node) => {
     if (node.type === 'VariableDeclaration') return node.declarations.flatMap(({ id }) => [...namesIn(id)]);
     return 'id' in node ? node.id.name : [];
   });
   const hidden = hostNames.split(' ').filter((name) => !declared.includes(name));
-  const named = names.flatMap((name, i) => (name === undefined ? [] : `${name}: observation[${i}]`));
+  const named = observationNames(environment).map((name, i) => (name ? `${name}: observation[${i}], ` : ''));
   const observation =
-    named.length > 0 ? `Object.assign([...observation], { ${named.join(', ')} })` : 'observation';
+    named.length > 0 ? `Object.assign([...observation], { ${named.join('')}})` : 'observation';
   return `// Written by ${safeLine(author)}. Read it before you import it.
 // This file isn't sandboxed: outside policyloop, it has all rights of the process that imports it.
 var [${hidden.join(', ')}] = [];
 ${program.replaceAll(/(?<![.\w$])import\b(?! *:)/g, 'undefined')}
-${endingComment}
+// Outside policyloop: observations get names, constants are numbers; pass one memory per episode.
 const $constants = { ${declared.includes('constants') ? '...constants' : ''} };
 for (const name in $constants) $constants[name] = $constants[name]?.value ?? $constants[name];
 const $act = (observation, memory = {}, values = $constants) => act(${observation}, memory, values);
 export { $act as act, $constants as constants };`;
 }
 
-const endingComment = '// Outside policyloop: observations get names, and constants are plain numbers.';
-
 /** Removes the header, the ending and exports, so that an ES module can be run in the sandbox; line numbers don't change. */
 export function programIn(text: string): string {
   return text
     .replace(/^\/\/ Written by .*\n\/\/ .*\nvar \[[\w, ]+\] = \[\];/, '\n\n')
-    .split(`\n${endingComment}\n`, 1)[0]!
+    .replace(/\n\/\/ Outside policyloop:.*/s, '')
     .replaceAll(/^([ \t]*)export\s+(?:default\s+)?(?=(?:async\s+)?function\b|const\b|let\b|var\b)/gm, '$1')
     .replaceAll(/^[ \t]*export\s*(?:\{[^{}]*\}|default\s+act)[ \t]*(?:;[ \t]*)?$/gm, (list) =>
       list.replaceAll(/[^\n]/g, ''),
     );
 }
 
-/** A program of a run, with the mean return of its evaluation. */
-export type ChosenProgram = Required<Omit<Best, 'parameters'>>;
-
 /**
+ * Finds a program of a run, with the mean return of its evaluation.
  * @param iteration defaults to the iteration of the run's best policy
  * @param candidate 1-based; defaults to the best of the iteration
  * @throws UserError if the run's policies aren't programs
@@ -92,7 +86,7 @@ export function chosenProgram(
   run: OpenedRun,
   iteration: number | undefined,
   candidate: number | undefined,
-): ChosenProgram {
+): Required<Omit<Best, 'parameters'>> {
   const programs = programsOf(run.family);
   if (programs === undefined)
     throw new UserError({
@@ -144,7 +138,7 @@ export async function openPlayedPolicy(
   { environment: id, iteration, run: name, runsDir }: PolicyRequest,
   { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
 ): Promise<PlayedPolicy> {
-  if (!isProgramFile(name)) {
+  if (!/\.m?js$/.test(name)) {
     if (id !== undefined)
       throw new UserError({ field: '--environment', value: id, message: 'can only be used with a .js file' });
     const run = await readWholeRun(findRun(name, { cwd, runsDir }));

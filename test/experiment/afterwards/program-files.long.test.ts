@@ -1,18 +1,17 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { observationNames } from '../../../src/environments/catalogue/observation-names.js';
 import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import { programFile, programIn } from '../../../src/experiment/programs/program-file.js';
-import { openPolicyFamily } from '../../../src/policies/families.js';
 import { policyFor, programsOf } from '../../../src/policies/policy.js';
+import { openProgramPolicies } from '../../../src/policies/program-policies.js';
 import { readShownRun } from '../../../src/runs/open-run.js';
 import { commandLine } from '../../commands/json/command-line.js';
 import { quick, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
 
 const place = temporaryDirectory();
+const cartPole = await makeEnvironment('CartPole-v1', {});
 const at = (name: string) => join(place, name);
-const text = (name: string) => readFileSync(at(name), 'utf8');
 
 beforeAll(async () => {
   const random = { ...quick, iterations: 3, model: { provider: 'random' } } as const;
@@ -47,27 +46,25 @@ describe('show --program', () => {
 
 it('a printed program finds nothing of the host, even if it is imported', async () => {
   const looks = 'typeof process + typeof globalThis + typeof require + typeof Function + typeof fetch';
-  const program = `const act = ({ load }) => load ? import('node:fs') : ${looks};`;
-  writeFileSync(at('printed.mjs'), programFile(program, 'm\nx', ['load']));
+  const program = `const act = ([load]) => load ? import('node:fs') : ${looks};`;
+  writeFileSync(at('printed.mjs'), programFile(program, 'm\nx', cartPole));
   const { act } = await import(/* @vite-ignore */ at('printed.mjs'));
   expect(act([0])).toBe('undefined'.repeat(5));
   expect(() => act([1])).toThrow(TypeError);
-  expect(programFile('let a, { self } = {}; { const process = 1; }', 'm', [])).toMatch(
-    /var (?!.*self).*process/,
-  );
+  const shadowing = 'let a, { self } = {}; { const process = 1; }';
+  expect(programFile(shadowing, 'm', cartPole)).toMatch(/var (?!.*self).*process/);
 });
 
 it('a printed program plays plain arrays as in its run, without further arguments', async () => {
   const source = `const constants = { damping: { value: 0.3, low: 0, high: 1 }, k: 2 };
 function act(o, memory, { damping, k }) {
-  memory.steps = (memory.steps ?? 0) + 1;
+  memory.steps ??= 0;
   return k * o.poleAngle + damping * o.poleAngularVelocity > 0 ? 1 : 0;
 }`;
-  const environment = await makeEnvironment('CartPole-v1', {});
-  const family = await openPolicyFamily({ kind: 'program' }, environment);
-  await family.prepare?.();
+  const family = openProgramPolicies(cartPole);
+  await family.prepare!();
   const policy = policyFor(family.build(programsOf(family)!.add(source)), 0);
-  writeFileSync(at('named.mjs'), programFile(source, 'm', observationNames(environment)));
+  writeFileSync(at('named.mjs'), programFile(source, 'm', cartPole));
   const { act, constants } = await import(/* @vite-ignore */ at('named.mjs'));
   expect(constants).toEqual({ damping: 0.3, k: 2 });
   const seen = Array.from({ length: 40 }, (_, i) => [0, 0, Math.sin(i), 5 * Math.cos(2 * i)]);
@@ -110,12 +107,6 @@ describe('a program in a file', () => {
     );
     writeFileSync(at('none.js'), 'const a = 1;');
     await expect(evaluated('none.js')).rejects.toThrow('no function act');
-  });
-
-  it('can be drawn as an SVG', async () => {
-    writeFileSync(at('left.js'), 'const act = () => 0;');
-    await evaluated('left.js', '--picture', 'left.svg');
-    expect(text('left.svg')).toContain('CartPole-v1 · left.js');
   });
 
   it('requires --environment and rejects options that only apply to runs', async () => {

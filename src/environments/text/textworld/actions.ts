@@ -183,8 +183,6 @@ function bind(
   return fresh;
 }
 
-const isConstant = (type: string) => /^[A-Z]/.test(type);
-
 /** Compiles a rule. @returns an empty list if no command triggers it, or if one of its constants isn't in the game */
 function compiled(rule: Rule, { parents }: Logic, vocabulary: Vocabulary): CompiledRule[] {
   if (rule.said === undefined) return [];
@@ -196,7 +194,7 @@ function compiled(rule: Rule, { parents }: Logic, vocabulary: Vocabulary): Compi
   );
   const names = [...placeholders.keys()];
   const types = [...placeholders.values()];
-  const constants = types.map((type) => (isConstant(type) ? (vocabulary.number(type) ?? -2) : -1));
+  const constants = types.map((type) => (/^[A-Z]/.test(type) ? (vocabulary.number(type) ?? -2) : -1));
   if (constants.includes(-2)) return [];
   const pattern = ({ predicate, placeholders: given }: Pattern): CompiledPattern => ({
     name: predicate,

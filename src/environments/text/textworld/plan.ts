@@ -49,7 +49,7 @@ export class Plan {
   /** Removes parts of the plan that the facts make unnecessary. @returns true if anything was removed */
   #shorten(facts: Facts, action: PlannedAction | undefined): boolean {
     // Neither the facts nor the plan have changed since the last check.
-    if (action !== undefined && isIdle(action) && this.#tree.isOrdered) return false;
+    if (action && gainOf(action).length + lossOf(action).length === 0 && this.#tree.isOrdered) return false;
     let shorter = shorterPlan(this.#tree.inOrder(), facts);
     const found = shorter !== undefined;
     while (shorter !== undefined) {
@@ -218,8 +218,6 @@ function bringsNothing(action: PlannedAction, children: readonly Node[]): boolea
 const copyOf = ({ element, children }: Node): Node => ({ element, children: children.map(copyOf) });
 const gainOf = ({ before, after }: PlannedAction) => after.filter((fact) => !before.includes(fact));
 const lossOf = ({ before, after }: PlannedAction) => before.filter((fact) => !after.includes(fact));
-
-const isIdle = (action: PlannedAction) => gainOf(action).length + lossOf(action).length === 0;
 
 const ids = new WeakMap<PlannedAction, string>();
 

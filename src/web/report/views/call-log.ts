@@ -11,7 +11,6 @@ import {
 } from '../../../base/text/numbers.js';
 import { excerpt } from '../../../base/text/one-line.js';
 import { statedReason } from '../../../prompting/answer/reason.js';
-import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { type CallRecord, faultsOf, isModelCall } from '../../../runs/calls.js';
 import { explainFailure, failureKind, failureMeaning } from '../../../runs/failure-text.js';
 import { factList } from '../../study.js';
@@ -114,13 +113,11 @@ function proposalEntry(proposal: LoggedProposal, log: Log, isOpen: boolean): Con
 <span class="chips">${purpose !== 'proposal' && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">no ${purpose === 'proposal' ? 'proposal' : 'revision'}</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
 <span class="reason">${excerpt(reason === '' ? reply : reason)}</span></summary>
 <div class="attempts">
-${entry && html`<p class="evaluated">Evaluated: mean return <b>${log.asText(entry.score)}</b> over ${episodesText(entry)} <span class="muted">(${entry.returns.map(log.asText).join(', ')})</span></p>`}
+${entry && html`<p class="evaluated">Evaluated: mean return <b>${log.asText(entry.score)}</b> over ${plural(entry.returns.length, 'episode')} <span class="muted">(${entry.returns.map(log.asText).join(', ')})</span></p>`}
 ${attempts.map((attempt) => attemptEntry(attempt.index, log, attempt === attempts.at(-1) ? reason : ''))}
 </div>
 </details>`;
 }
-
-const episodesText = ({ returns }: BufferEntry) => plural(returns.length, 'episode');
 
 function attemptEntry(index: number, log: Log, reason: string): Content {
   const call = log.calls.get(index)!;
