@@ -48,8 +48,7 @@ test('models check describes the embedded model if no directory is given', async
 });
 
 test('an error gives a hint if the package lacks the model', async () => {
-  const message =
-    /model\.path: this installation .*models.tiny-improver\n.*package:models[\s\S]*hint: reinstall/;
+  const message = /model\.path: this installation .*models.tiny-improver\n  hint: reinstall.*\n.*package:models/;
   expect(() => createModel(config().model, {})).toThrow(message);
   const { context } = recordingContext(temporaryDirectory());
   await expect(checkModelCommand({ json: false }, context)).rejects.toThrow(message);
