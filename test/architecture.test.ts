@@ -147,8 +147,8 @@ describe('budgets', () => {
     expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(80_180);
   });
 
-  it('50,800 lines of tests', () => {
-    expect(linesOf(['test'], /\.ts$/)).toBeLessThanOrEqual(50_800);
+  it('50,880 lines of tests', () => {
+    expect(linesOf(['test'], /\.ts$/)).toBeLessThanOrEqual(50_880);
   });
 
   it('7,000 lines in scripts and bench, without the recorded rows', () => {
