@@ -106,8 +106,12 @@ function ofRecord(environment: string, rows: readonly Row[]): string {
     ...calls.map((count) => (count === 0 ? 'no call' : `${count} calls first`)),
     'the model alone',
   ];
-  const armAt = (search: string, count: number, at: number) =>
-    armOf(of(search, count), count === 0 ? at + randomPolicies : at);
+  const runs = new Set(alone.map(({ run }) => run));
+  /** Nothing is shown before each run of the model was continued. */
+  const armAt = (search: string, count: number, at: number): Arm => {
+    const arm = armOf(of(search, count), count === 0 ? at + randomPolicies : at);
+    return arm.by === 'run' && arm.values.size < runs.size ? { ...arm, values: new Map() } : arm;
+  };
   const tables = [100, 200].map((at) => {
     const lines = Object.entries(searches).map(([search, label], i) => [
       label,

@@ -31,7 +31,7 @@ describe('the Hugging Face cache', () => {
 
   it('refuses a model that it does not contain, and an invalid name', () => {
     expect(() => hfModel('hf:org/other', env)).toThrow(
-      /contain this model[\s\S]*hf:org\/tiny[\s\S]*models pull hf:org\/other/,
+      /contain this model[\s\S]*models pull hf:org\/other[\s\S]*hf:org\/tiny/,
     );
     expect(() => hfModel('hf:org/tiny@v2', env)).toThrow(/contain this model/);
     for (const name of [
