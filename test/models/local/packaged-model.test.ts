@@ -48,7 +48,8 @@ test('models check describes the embedded model if no directory is given', async
 });
 
 test('an error gives a hint if the package lacks the model', async () => {
-  const message = /model\.path: this installation .*models.tiny-improver\n  hint: reinstall.*\n.*package:models/;
+  const message =
+    /model\.path: this installation .*models.tiny-improver\n {2}hint: reinstall.*\n.*package:models/;
   expect(() => createModel(config().model, {})).toThrow(message);
   const { context } = recordingContext(temporaryDirectory());
   await expect(checkModelCommand({ json: false }, context)).rejects.toThrow(message);
