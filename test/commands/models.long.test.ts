@@ -75,7 +75,7 @@ test('missing files and unsupported features are reported, with exit code 1', as
   for (const [change, pattern] of cases) {
     const { code, text } = await check(copy(change));
     expect(text).toMatch(pattern);
-    expect(text).toMatch(/^verdict +can't be run as it is$/m);
+    expect(text).toMatch(/^verdict +can't run as it is$/m);
     expect(code).toBe(1);
   }
   const folder = temporaryDirectory();

@@ -228,7 +228,7 @@ describe('the run to replay', () => {
 
   it('must have the seed of the config', async () => {
     const { run } = await recorded();
-    await expect(run([...replayed, 'seed=6'], 'a')).rejects.toThrow(/model\.run: .*seed 6/);
+    await expect(run([...replayed, 'seed=6'], 'a')).rejects.toThrow(/model\.run=.*seed 6/);
     const alone = ['model.provider=replayed', 'model.run=recorded/config/seed-3'];
     await expect(run([...alone, 'seed=9'], 'c')).rejects.toThrow(/seed=3/);
   });

@@ -156,7 +156,7 @@ describe('an error names an invalid module and its problem', () => {
 
   it('a missing file', async () => {
     await expect(makeEnvironment('./nowhere.js')).rejects.toThrow('there is no such module');
-    await expect(makeEnvironment('./scripts/generat.js')).rejects.toThrow('mean ./scripts/generate.ts?');
+    await expect(makeEnvironment('./scripts/generat.js')).rejects.toThrow('mean `./scripts/generate.ts`?');
     await expect(makeEnvironment('nowhere.js')).rejects.toThrow('with a slash: ./nowhere.js');
   });
 });

@@ -107,10 +107,10 @@ describe('policyloop finetune rl', () => {
   });
 
   it.each([
-    ['groupSize=1', /groupSize: .*grpo compares/],
-    ['objective={kind: ppo} reward.shuffle=true', /reward\.shuffle: ppo/],
-    ['objective={kind: ppo} reward.gamma=0.9', /reward\.gamma: .*ppo/],
-    ['objective={kind: reinforce} epochs=2', /epochs: .*reinforce/],
+    ['groupSize=1', /groupSize=1: .*grpo compares/],
+    ['objective={kind: ppo} reward.shuffle=true', /reward\.shuffle=true: ppo/],
+    ['objective={kind: ppo} reward.gamma=0.9', /reward\.gamma=0\.9: .*ppo/],
+    ['objective={kind: reinforce} epochs=2', /epochs=2: .*reinforce/],
   ])('rejects %s and names the field', async (override, message) => {
     const folder = temporaryDirectory();
     tinyConfig(small, folder);
