@@ -124,7 +124,9 @@ describe('every kind of config', () => {
       const load = (...overrides: string[]) => loaders[kind](written(samples[kind]).file, overrides);
       const said = (...overrides: string[]) => refusal(() => load(...overrides)).message;
       const typo = count.slice(0, -1);
-      expect(said(`${typo}=3`)).toMatch(new RegExp(`${typo}=3: unknown key[\\s\\S]*did you mean \`${count}\``));
+      expect(said(`${typo}=3`)).toMatch(
+        new RegExp(`${typo}=3: unknown key[\\s\\S]*did you mean \`${count}\``),
+      );
       expect(said(`${count}="3"`)).toContain('hint: remove the quotes');
       expect(said(`${count}=null`)).toMatch(/has no value[\s\S]*set a value, or remove the key/);
       expect(said(`${count}=0`)).toMatch(/must be a whole number (of at least 1|from 1 to)/);
