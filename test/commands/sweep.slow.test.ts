@@ -260,7 +260,7 @@ it('policyloop sweep notes equivalent settings, and explains how to draw whole n
   expect(ignored.noted.join()).toMatch(/best-2 is .* as best-1, because baselines ignore memory/);
   const drawn = ['memory.best=uniform(1,9)', 'sweep.method=random', 'sweep.samples=3'];
   await expect(sweep(drawn)).rejects.toThrow(
-    /memory\.best: must be a whole number[\s\S]*for whole numbers, write 1\.\.9/,
+    /memory\.best=.*: must be a whole number[\s\S]*for whole numbers, write 1\.\.9/,
   );
 });
 
@@ -270,7 +270,7 @@ it.each([
   ['model.sgma=1,2', /unknown key/],
   ['confirmation.candidates=0', /compared by their confirmed returns/],
   ['evaluation.episodes=0,5', /evaluation\.episodes/],
-  ['sweep.samples=3', /sweep\.samples: applies only to method random/],
+  ['sweep.samples=3', /sweep\.samples=3: applies only to method random/],
   ['sweep.method=random', /sweep\.samples: missing/],
 ])('policyloop sweep refuses %s before any run starts', async (text, message) => {
   await expect(sweep(text.split(/ (?=policy)/), { out: 'refused' })).rejects.toThrow(message);

@@ -87,14 +87,19 @@ function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
 
 /** Notes on settings that are the same experiment, e.g. because a value is the default, or a baseline reads no prompts. */
 function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
-  const first = new Map<string, string>();
-  return settings.flatMap(({ config, name }) => {
+  const first = new Map<string, SweepSetting>();
+  return settings.flatMap((setting) => {
+    const { config, name } = setting;
     const reads = languageModelOf(config.model) !== undefined;
     const text = JSON.stringify(reads ? config : { ...config, memory: null, prompts: null });
     const same = first.get(text);
-    if (same === undefined) first.set(text, name);
-    const why = reads ? '' : ', because baselines ignore memory and prompts';
-    return same === undefined ? [] : [`${name} is the same experiment as ${same}${why}; both will run`];
+    if (same === undefined) {
+      first.set(text, setting);
+      return [];
+    }
+    const isEqual = JSON.stringify(config) === JSON.stringify(same.config);
+    const why = isEqual ? '' : ', because baselines ignore memory and prompts';
+    return [`${name} is the same experiment as ${same.name}${why}; both will run`];
   });
 }
 
