@@ -24,7 +24,7 @@ interface Row {
   readonly means: readonly number[];
   /** Number of the first evaluation with 99% of the highest possible return; 0 if there is none. */
   readonly solved: number;
-  /** Of a run of `policyloop`: its iterations, those that evaluated a proposal, and the calls. */
+  /** Only of our own runs: all iterations, those that evaluated a proposal, and the calls. */
   readonly iterations?: number;
   readonly evaluated?: number;
   readonly asked?: number;
@@ -39,7 +39,7 @@ interface Arm {
   readonly values: ReadonlyMap<number, number>;
 }
 
-/** The record's runs had seen so many random policies before the first call; a search alone evaluates as many. */
+/** Each recorded run starts with this many random policies, which aren't counted; a search alone evaluates as many. */
 const randomPolicies = 20;
 
 const searches = { gp: 'Gaussian process', 'cma-es': 'CMA-ES', 'hill-climb': 'hill climbing' } as const;

@@ -46,7 +46,8 @@ const hostNames =
  * protects only against accidents: a program can still reach `Function` as the constructor of a function.
  */
 export function programFile(program: string, author: string, environment: EnvironmentSpec): string {
-  const declared = syntaxTree(program).body.flatMap((node) => {
+  const source = programIn(program);
+  const declared = syntaxTree(source).body.flatMap((node) => {
     if (node.type === 'VariableDeclaration') return node.declarations.flatMap(({ id }) => [...namesIn(id)]);
     return 'id' in node ? node.id.name : [];
   });
@@ -57,7 +58,7 @@ export function programFile(program: string, author: string, environment: Enviro
   return `// Written by ${safeLine(author)}. Read it before you import it.
 // This file isn't sandboxed: outside policyloop, it has all rights of the process that imports it.
 var [${hidden.join(', ')}] = [];
-${program.replaceAll(/(?<![.\w$])import\b(?! *:)/g, 'undefined')}
+${source.replaceAll(/(?<![.\w$])import\b(?! *:)/g, 'undefined')}
 // Outside policyloop: observations get names, constants are numbers; pass one memory per episode.
 const $constants = { ${declared.includes('constants') ? '...constants' : ''} };
 for (const name in $constants) $constants[name] = $constants[name]?.value ?? $constants[name];

@@ -149,8 +149,6 @@ const tasks = {
   },
 };
 
-export const names = Object.keys(tasks);
-
 export default {
   create({ task }) {
     const { choices, limit, numbers, observe, start, step } = tasks[task];
