@@ -64,7 +64,7 @@ function act(o, memory, { damping, k }) {
   const family = openProgramPolicies(cartPole);
   await family.prepare!();
   const policy = policyFor(family.build(programsOf(family)!.add(source)), 0);
-  writeFileSync(at('named.mjs'), programFile(source, 'm', cartPole));
+  writeFileSync(at('named.mjs'), programFile(source.replace('function', 'export $&'), 'm', cartPole));
   const { act, constants } = await import(/* @vite-ignore */ at('named.mjs'));
   expect(constants).toEqual({ damping: 0.3, k: 2 });
   const seen = Array.from({ length: 40 }, (_, i) => [0, 0, Math.sin(i), 5 * Math.cos(2 * i)]);
