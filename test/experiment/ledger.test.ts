@@ -51,7 +51,7 @@ describe('ledger', () => {
     expect(ledger.spent).toMatchObject({ calls: 2, tokens: 2 * most + 300 + 8192 });
   });
 
-  it('refuses a call that could exceed a limit, counting calls in flight', () => {
+  it('rejects a call that could exceed a limit, counting calls in flight', () => {
     const ledger = create({ calls: 2 });
     const first = ledger.reserve(one);
     expect(ledger.reserve(one)).toMatchObject({ maxTokens: undefined });

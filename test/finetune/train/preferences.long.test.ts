@@ -108,7 +108,7 @@ describe('datasets of pairs', () => {
     expect(readComparisons(write('pairs', pairs), 'train')).toEqual(conversations);
   });
 
-  it('and of single answers are each refused where the other is expected', () => {
+  it('and of single answers are each rejected where the other is expected', () => {
     const [{ prompt, chosen }] = pairs as [(typeof pairs)[number]];
     expect(() => readConversations(write('pairs', pairs), 'train')).toThrow(/single answer/);
     expect(() => readComparisons(write('answers', [{ prompt, completion: chosen }]), 'train')).toThrow(

@@ -39,7 +39,7 @@ test('all problems of a directory are listed at once', () => {
   );
 });
 
-test('a template that refuses system messages is recognised', () => {
+test('a template that rejects system messages is recognised', () => {
   const directory = copyModel();
   writeFileSync(
     path.join(directory, 'chat_template.jinja'),

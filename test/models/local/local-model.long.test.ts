@@ -102,7 +102,7 @@ test('a constrained model always answers in the format', async () => {
     });
 });
 
-test('a prompt that does not fit is refused with token counts, and the next call works', async () => {
+test('a prompt that does not fit is rejected with token counts, and the next call works', async () => {
   const long = [{ role: 'user' as const, content: 'params '.repeat(600) }];
   const model = localModel({ maxTokens: 8 });
   await expect(ask(model, long, { grammar, seeds: [1] })).rejects.toMatchObject({
@@ -140,7 +140,7 @@ test('a killed process fails its call with a ModelError, and the next call start
   expect(model.pid).not.toBe(pid);
 });
 
-test('an unavailable device is refused with a list of the available ones', async () => {
+test('an unavailable device is rejected with a list of the available ones', async () => {
   const model = localModel({ device: process.platform === 'win32' ? 'coreml' : 'dml' });
   await expect(ask(model, messages, { grammar, seeds: [1] })).rejects.toThrow(/model\.device[\s\S]*cpu/);
 });

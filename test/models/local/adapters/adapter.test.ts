@@ -53,16 +53,16 @@ describe('an adapter', () => {
     );
   });
 
-  it('is refused if it belongs to another model', () => {
+  it('is rejected if it belongs to another model', () => {
     expect(() => model(adapterOf('qwen3-fp32'))).toThrow(/belongs to another model/);
   });
 
-  it('is refused if its directory or config is missing', () => {
+  it('is rejected if its directory or config is missing', () => {
     expect(() => model(path.join(folder, 'nothing'))).toThrow(/model.adapter: there is no such directory/);
     expect(() => model(folder)).toThrow(/no adapter_config.json/);
   });
 
-  it('is refused if it is of another kind or its tensors are missing', () => {
+  it('is rejected if it is of another kind or its tensors are missing', () => {
     const other = path.join(folder, 'other');
     cpSync(adapterOf('qwen3-fp32'), other, { recursive: true });
     const file = path.join(other, 'adapter_config.json');

@@ -27,7 +27,7 @@ describe('a choice constraint', () => {
     expect(allowed(state.mask(9))).toEqual([end]);
   });
 
-  it('refuses any other token', () => {
+  it('rejects any other token', () => {
     expect(() => choiceConstraint(answers).start().take(2)).toThrow("doesn't continue any of the answers");
   });
 

@@ -89,7 +89,7 @@ describe('GGUF models', () => {
     },
   );
 
-  it('with an unknown key are refused unless that key is ignored', () => {
+  it('with an unknown key are rejected unless that key is ignored', () => {
     const metadata = { ...architectureMetadata(), ...tokenizerMetadata() };
     const key = 'llama.some.new_key';
     const file = writeTestGguf(
