@@ -135,7 +135,6 @@ describe('parseConfig', () => {
 
   it('reports all problems, without positions', () => {
     const input = { environment: 'CartPole-v1', model: { provider: 'random' }, seed: -1, iteration: 2 };
-    expect(() => parseConfig(input)).toThrow(UserError);
     expect(() => parseConfig(input)).toThrow(/^seed: must be.*^iteration: unknown key/ms);
   });
 });

@@ -97,7 +97,6 @@ export function describeEnvironment({ name, make: create, limitable = true }: En
       disturbed.reset(4);
       calm.reset(4);
       for (const action of invalidActions(calm.actionSpace)) {
-        expect(() => disturbed.step(action), JSON.stringify(action)).toThrow(UserError);
         expect(() => disturbed.step(action), JSON.stringify(action)).toThrow(/^action: /);
       }
       const action = sample(calm.actionSpace, createGenerator(1));

@@ -115,7 +115,7 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
       milliseconds: () => performance.now(),
     });
     expect(code).toBe(1);
-    expect(text).toContain('no answer before limits.minutes was reached');
+    expect(text).toContain('no reply before limits.minutes was reached');
   });
 
   it('makes a resumed run fail even if its earlier iterations were answered', async () => {

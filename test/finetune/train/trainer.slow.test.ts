@@ -184,7 +184,7 @@ describe('training an adapter', () => {
       /longer than the context of 512 tokens: 1 of 1/,
     );
     const idle = conversations.map((one) => ({ ...one, weight: 0 }));
-    await expect(tune('idle', {}, {}, { training: idle })).rejects.toThrow(/no example has an answer/);
+    await expect(tune('idle', {}, {}, { training: idle })).rejects.toThrow(/no example has a reply/);
     const silent = copiedModel('silent');
     writeFileSync(path.join(silent, 'chat_template.jinja'), '');
     await expect(tune('silent', { model: silent })).rejects.toThrow(/renders an empty prompt/);

@@ -263,7 +263,6 @@ describe('a base URL without a version', () => {
 describe('the openai provider', () => {
   it('reports a missing API key with its variable, field and hint', () => {
     const create = () => createModel(openaiConfig({ apiKeyEnv: 'MY_KEY' }), { OPENAI_API_KEY: key });
-    expect(create).toThrow(UserError);
     expect(create).toThrow(/model\.apiKeyEnv: .*MY_KEY is not set[\s\S]*hint: export MY_KEY=/);
   });
 

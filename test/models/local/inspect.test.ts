@@ -45,7 +45,7 @@ test('a template that rejects system messages is recognised', () => {
     path.join(directory, 'chat_template.jinja'),
     "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}{{ messages[0].content }}",
   );
-  expect(inspectModel(directory).tokenizer).toMatchObject({ system: 'refused' });
+  expect(inspectModel(directory).tokenizer).toMatchObject({ system: 'rejected' });
 });
 
 test('freeCores is at least one and at most the number of cores', () => {

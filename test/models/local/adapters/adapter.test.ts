@@ -26,7 +26,7 @@ test.each(referenceModels)(
       threads: 1,
       template: {},
     });
-    const { answers } = await engine.generate(
+    const { replies } = await engine.generate(
       {
         messages: readReference(name).messages,
         seeds: [1],
@@ -36,8 +36,8 @@ test.each(referenceModels)(
       { aborted: () => false },
     );
     await engine.close();
-    const { ids } = answers[0]!;
-    // The reference went on after the end of the answer.
+    const { ids } = replies[0]!;
+    // The reference went on after the end of the reply.
     expect(ids).toEqual(expected.slice(0, ids.length));
     expect(ids).not.toEqual(readReference(name).greedy_ids.slice(0, ids.length));
   },
