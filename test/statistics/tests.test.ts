@@ -49,6 +49,7 @@ describe('signFlipTest', () => {
     // Student's sleep data with one difference made negative, counted in integers by another program.
     expect(signFlipTest([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2])).toBe(244 / 1024);
     expect(signFlipTest([1, 2, 4, 8, 16, -1])).toBe(6 / 64);
+    expect(signFlipTest(Array(16).fill(1))).toBe(2 / 2 ** 16);
     const many = Array.from({ length: 17 }, (_, i) => (i % 3 === 0 ? -1 : 1));
     // A binomial with 17 trials: 6 or fewer, or 11 or more.
     expect(Math.abs(signFlipTest(many) - 0.3323)).toBeLessThan(0.01);
