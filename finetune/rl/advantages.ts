@@ -89,7 +89,7 @@ const withReward = (group: Group): Group => group.filter((reward) => !Number.isN
 /** Returns the mean as a sum of two numbers; subtracting one after the other turns equal values into exactly 0. */
 function centerOf(values: readonly number[]): { readonly first: number; readonly rest: number } {
   const first = values[0] ?? 0;
-  return { first, rest: values.length === 0 ? 0 : mean(values.map((value) => value - first)) };
+  return { first, rest: mean(values.map((value) => value - first)) };
 }
 
 function centerGroup(group: Group): readonly number[] {

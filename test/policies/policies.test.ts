@@ -142,7 +142,7 @@ describe('linear policies', () => {
 
   it('reject discrete observations, and suggest a q-table', () => {
     expect(() => createPolicyFamily(linear, withSpaces(discrete(16), discrete(4)))).toThrow(
-      /policy\.kind: .*16 discrete states[\s\S]*q-table/,
+      /policy\.kind: a linear policy needs .*16 discrete states[\s\S]*q-table/,
     );
   });
 });
