@@ -84,14 +84,14 @@ export function deadlineOf(experiment: Experiment) {
 export const noContribution = (experiment: Experiment, reason: StopReason): StopReason | undefined =>
   neverAnswered(experiment, reason) ?? neverAccepted(experiment, reason);
 
-/** A stop reason if no process ever got an answer, or this one got none by the last iteration. */
+/** A stop reason if no process ever got a reply, or this one got none by the last iteration. */
 function neverAnswered({ ledger, progress }: Experiment, reason: StopReason): StopReason | undefined {
   const { calls, errors } = ledger.totals;
   const isUnanswered = progress.lastError !== undefined && !progress.isAnswered;
   const isTimeUp = reason.kind === 'limit' && reason.limit.endsWith('minutes');
   if (!(calls > 0 && errors === calls) && !(isUnanswered && reason.kind === 'iterations')) return undefined;
   const message = isTimeUp
-    ? `no answer before ${limitField(reason.limit)} was reached`
+    ? `no reply before ${limitField(reason.limit)} was reached`
     : (progress.lastError ?? 'no call was ever answered');
   return { kind: 'model-error', message };
 }

@@ -89,7 +89,7 @@ async function search(
     if (open.length === 0) break;
     if (caller.signal.aborted) throw new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 0 });
     if (isStopped(caller)) return { proposals: [], end: { kind: 'interrupted' } };
-    const limit = caller.ledger.refusal(open.length);
+    const limit = caller.ledger.exceeded(open.length);
     if (limit !== undefined) return { proposals: all, end: { kind: 'limit', limit } };
     const randoms = open.map(({ candidate }) => createGenerator(seed(candidate, attempt)));
     const drawn = attempt === 0 ? await draw(randoms) : [];

@@ -150,7 +150,7 @@ async function nextCall(
   return call && judge(request, call, beside);
 }
 
-/** Sends one request for all candidates if the model can answer it; those without an answer are asked for alone. */
+/** Sends one request for all candidates if the model can answer it; those without a reply are asked for alone. */
 async function askTogether(asking: Asking, all: readonly Conversation[]): Promise<void> {
   const { model, replies, request } = asking;
   const open = all.filter(({ candidate, messages }) => !request.recorded(candidate, 0, messages));

@@ -201,7 +201,7 @@ async function playRemotely(
   const serve = async (batch: EpisodeBatch): Promise<void> => {
     while (next < tasks.length && !ended()) {
       const first = next;
-      next += Math.min(batch.slots, share, tasks.length - first);
+      next += Math.min(batch.slots, share);
       const episodes = await playBatch(batch, policy, tasks.slice(first, next), maxSteps, ended);
       for (const [i, episode] of episodes.entries()) played[first + i] = episode;
     }

@@ -70,16 +70,11 @@ async function loadReward(path: string): Promise<Reward> {
   };
 }
 
+/** @param environment a `LimitedEnvironment`, whose optional members are properties of its own */
 function withRewards(environment: Environment, give: Reward): Environment {
-  const { id, observationSpace, actionSpace, maxSteps, stepSeconds, words } = environment;
   let before: Observation;
   return {
-    id,
-    observationSpace,
-    actionSpace,
-    ...(maxSteps !== undefined && { maxSteps }),
-    ...(words !== undefined && { words }),
-    ...(stepSeconds !== undefined && { stepSeconds }),
+    ...environment,
     reset(seed) {
       before = environment.reset(seed);
       return before;
@@ -90,8 +85,6 @@ function withRewards(environment: Environment, give: Reward): Environment {
       before = step.observation;
       return { ...step, reward };
     },
-    ...(environment.frame && { frame: () => environment.frame!() }),
-    ...(environment.close && { close: () => environment.close!() }),
   };
 }
 

@@ -64,7 +64,7 @@ export interface CallRecord extends CallPosition {
   readonly completion?: Completion;
   /** In US dollars, or in the currency of `model.price`; absent if the call failed or has no price. */
   readonly cost?: number;
-  /** When the call ended, in ISO 8601; for a call without an answer before a crash, when it was sent. */
+  /** When the call ended, in ISO 8601; for a call without a reply before a crash, when it was sent. */
   readonly time: string;
 }
 
@@ -78,7 +78,7 @@ export function faultsOf({ completion, outcome }: CallRecord): readonly string[]
   ];
 }
 
-/** Whether a model's server was reached, even if it gave no answer. */
+/** Whether a model's server was reached, even if it gave no reply. */
 export const hasReached = (call: CallRecord): boolean =>
   call.completion !== undefined || faultsOf(call).some((fault) => fault !== 'network');
 

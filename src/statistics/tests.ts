@@ -24,7 +24,7 @@ export function signFlipTest(differences: readonly number[]): number {
     let [total, bits] = [0, way];
     for (let i = 0; i < n; i++) {
       if (!isExact && i % 32 === 0) bits = random.integers(0, 2 ** 32);
-      total += (bits >>> (i % 32)) & 1 ? -differences[i]! : differences[i]!;
+      total += (bits >>> i) & 1 ? -differences[i]! : differences[i]!;
     }
     if (Math.abs(total) >= observed) extremes++;
   }

@@ -67,7 +67,7 @@ describe('networks', () => {
     throw new Error('was accepted');
   };
 
-  it('refuse too many weights, with the maximum and a hint', () => {
+  it('reject too many weights, with the maximum and a hint', () => {
     const problem = refusal(network({ hidden: [100, 100] }), box(17), box(6));
     expect(problem).toMatchObject({ field: 'policy.hidden', value: [100, 100] });
     expect(problem.message).toBe('this network would have 12506 weights and biases; the maximum is 5000');
@@ -86,7 +86,7 @@ describe('networks', () => {
     for (const { hint } of [projected, large]) expect(hint).not.toContain('projection');
   });
 
-  it('refuse discrete observations, and suggest q-table', () => {
+  it('reject discrete observations, and suggest q-table', () => {
     const expected = { field: 'policy.kind', value: 'mlp', alternatives: ['q-table'] };
     expect(refusal(network(), discrete(16), discrete(4))).toMatchObject(expected);
   });

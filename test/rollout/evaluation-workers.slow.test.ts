@@ -46,7 +46,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     },
   );
 
-  test('refuses a policy with the same error as in this thread', async () => {
+  test('rejects a policy with the same error as in this thread', async () => {
     const { here, spread, workers, family } = await settings('Pendulum-v1', linear);
     const bad = family.initial(createGenerator(1)).map(() => Number.NaN);
     const said = await evaluate(here, bad, [1, 2]).catch((error: unknown) => error);
@@ -94,16 +94,21 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
   });
 
   // With one core, `auto` starts no thread.
-  test.skipIf(availableParallelism() === 1)('starts threads with `auto` after enough long episodes', () => {
-    const [long, short] = [createWorkers(setting, 'auto')!, createWorkers(setting, 'auto')!];
-    expect(long.wanted(20)).toBe(false);
-    for (let episode = 0; episode < 100; episode++) long.count(50);
-    expect(long.wanted(20)).toBe(true);
-    expect(long.wanted(1)).toBe(false);
-    for (let episode = 0; episode < 100_000; episode++) short.count(0.05);
-    expect(short.wanted(20)).toBe(false);
-    expect(long.running).toBe(0);
-  });
+  test.skipIf(availableParallelism() === 1)(
+    'starts threads with `auto` after 600 ms of episodes',
+    async () => {
+      const [long, short, idle] = [0, 0, 0].map(() => createWorkers(setting, 'auto')!);
+      for (let episode = 1; episode < 1200; episode++) long!.count(0.5);
+      expect(long!.wanted(2)).toBe(false);
+      long!.count(0.5);
+      expect([long!.wanted(2), long!.wanted(1)]).toEqual([true, false]);
+      for (let episode = 0; episode < 100_000; episode++) short!.count(0.05);
+      expect(short!.wanted(20)).toBe(false);
+      const { here, family } = await settings('CartPole-v1', linear, {}, 10);
+      await evaluate({ ...here, workers: idle }, family.initial(createGenerator(1)), [1, 2, 3]);
+      expect(idle!.running).toBe(0);
+    },
+  );
 
   test('records the same if a resumed run changes the number of workers', async () => {
     const config = { ...quick, model: { provider: 'hill-climb' }, record: 'all' } as const;

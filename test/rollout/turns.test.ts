@@ -26,4 +26,6 @@ test('an abort stops an episode of slow steps midway', async () => {
   const playing = evaluate(setting, family.initial(createGenerator(1)), [1], stop.signal);
   await expect(playing).rejects.toThrow('stopped');
   expect(steps).toBeLessThan(50);
+  // It reads the clock in one step of sixteen.
+  expect(clock.mock.calls.length).toBeLessThan(steps / 4);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
-import { interval95, mean95, percentile95 } from '../../src/statistics/bootstrap.js';
+import { interval95, mean95, percentile95, unbounded } from '../../src/statistics/bootstrap.js';
 import { interquartileMean, mean, median, standardDeviation } from '../../src/statistics/descriptive.js';
 import { comparePairs } from '../../src/statistics/paired.js';
 import { verdicts } from '../../src/statistics/tests.js';
@@ -49,14 +49,6 @@ function coverage(
   }
   return covered / trials;
 }
-
-it("the interval of a mean matches Student's t if most runs have almost the same return", () => {
-  const returns = [500, 500, 499.9, 500, 499.8, 500, 500, 499.7, 180, 60];
-  const [low, high] = meanInterval(returns);
-  const half = (2.262 * standardDeviation(returns)) / Math.sqrt(10);
-  expect(low).toBeCloseTo(mean(returns) - half, 0);
-  expect(high).toBeCloseTo(mean(returns) + half, 0);
-});
 
 it('the interval of a policy allows for failures that 100 solved episodes would not show', () => {
   const solved = Array<number>(100).fill(500);
@@ -144,35 +136,40 @@ describe('the interval over several strata', () => {
 describe('bootstrap intervals', () => {
   const values = [3, 9, 4, 7, 5, 8, 1, 6];
 
-  it('are reproducible, and shift and scale with the values', () => {
-    const [low, high] = meanInterval(values);
-    expect(meanInterval(values)).toEqual([low, high]);
-    const [movedLow, movedHigh] = meanInterval(values.map((value) => 100 - 2 * value));
-    expect(movedLow).toBeCloseTo(100 - 2 * high, 9);
-    expect(movedHigh).toBeCloseTo(100 - 2 * low, 9);
+  it('shift and scale with the values and the hidden ones, none or at two bounds', () => {
+    const moved = (value: number) => 100 - 2 * value;
+    for (const [least, most] of [unbounded.toReversed(), [-5, 20]] as [number, number][]) {
+      const [low, high] = interval95([{ values, hidden: [least, most] }])!;
+      const hidden = [moved(most), moved(least)] as const;
+      const [movedLow, movedHigh] = interval95([{ values: values.map(moved), hidden }])!;
+      expect(movedLow).toBeCloseTo(moved(high), 9);
+      expect(movedHigh).toBeCloseTo(moved(low), 9);
+    }
   });
 
-  it('have no width without variation, and stay finite if most values are equal', () => {
+  const mostly = (value: number, count: number) => Array<number>(count).fill(value);
+  const halfWidth = (values: readonly number[], by?: 'student') => {
+    const [low, high] = interval95([{ values }], by)!;
+    return (high - low) / 2;
+  };
+
+  it("use the quantile of |t| over resamples, or Student's t for fewer than ten or mostly equal values", () => {
+    const values = [...mostly(0, 6), 1, 1, 3, 0];
+    const factor = (of: readonly number[], by?: 'student') =>
+      (halfWidth(of, by) / standardDeviation(of)) * Math.sqrt(of.length);
+    // Of the 66 possible resamples, those with |t| < 4 have a probability of 0.89, and those with |t| ≤ 4 one of 0.97.
+    expect(factor(values)).toBeCloseTo(4, 9);
+    expect(factor(values, 'student')).toBeCloseTo(2.262157, 6);
+    expect(factor(values.slice(0, 9))).toBeCloseTo(2.306004, 6);
+    const almostEqual = [500, 500, 499.9, 500, 499.8, 500, 500, 499.7, 180, 60];
+    expect(factor(almostEqual)).toBeCloseTo(2.262157, 6);
+  });
+
+  it('have no width without variation, and treat resamples without spread as uninformative', () => {
     expect(meanInterval([4, 4, 4])).toEqual([4, 4]);
-    for (const count of [3, 5]) {
-      const [low, high] = meanInterval(Array.from({ length: count }, (_, i) => (i === 0 ? 1 : 0)));
-      expect(Number.isFinite(high - low)).toBe(true);
-      // One run of a few that was different is no evidence.
-      expect(low).toBeLessThan(0);
-    }
-  });
-
-  it('treat resamples without spread as uninformative, despite rounding', () => {
-    const mostly = (value: number, count: number) => Array.from({ length: count }, () => value);
     // A resample of equal values hits the centre exactly: 0 / 0.
-    const [low, high] = meanInterval([...mostly(0.5, 18), 0, 1]);
-    expect(0.5 - low).toBeCloseTo(0.0759, 3);
-    expect(high - 0.5).toBeCloseTo(0.0759, 3);
+    expect(halfWidth([...mostly(0.5, 18), 0, 1])).toBeCloseTo(0.0759, 3);
     // The mean of nine times 0.1 is not 0.1.
-    for (const value of [0, 0.1]) {
-      const values = [...mostly(value, 9), value + 5];
-      const half = (meanInterval(values)[1] - meanInterval(values)[0]) / 2;
-      expect(half).toBeCloseTo(1.1311, 3);
-    }
+    for (const value of [0, 0.1]) expect(halfWidth([...mostly(value, 9), value + 5])).toBeCloseTo(1.1311, 3);
   });
 });

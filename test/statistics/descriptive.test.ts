@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { createGenerator } from '../../src/base/random/generator.js';
-import { interval95 } from '../../src/statistics/bootstrap.js';
 import { interquartileMean, mean, standardDeviation } from '../../src/statistics/descriptive.js';
 
 describe('statistics', () => {
@@ -18,20 +16,5 @@ describe('statistics', () => {
       12,
     );
     expect(interquartileMean([7])).toBe(7);
-  });
-
-  it('include a 95 % interval that covers the true mean at its nominal rate', () => {
-    const random = createGenerator(1);
-    let covered = 0;
-    const trials = 4000;
-    for (let trial = 0; trial < trials; trial++) {
-      const [low, high] = interval95(
-        [{ values: Array.from({ length: 8 }, () => random.normal(3, 2)) }],
-        'student',
-      )!;
-      if (low <= 3 && 3 <= high) covered++;
-    }
-    // The standard error of the rate is 0.34 %.
-    expect(Math.abs(covered / trials - 0.95)).toBeLessThan(0.012);
   });
 });

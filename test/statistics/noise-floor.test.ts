@@ -23,6 +23,7 @@ it.each([
 it('needs as many episodes as make the floor as small as the lead, and is 0 without spread', () => {
   const spreadIn = (...returns: number[][]) => spreadOf(returns, true)!;
   const spread = spreadIn([1, 5, 3, 9], [2, 2, 4, 8]);
+  expect(spread).toEqual({ deviation: expect.closeTo(Math.sqrt(11 / 3), 12), degrees: 3 });
   const needed = episodesToConfirm(0.7, spread);
   expect(noiseFloor(spread, needed)).toBeLessThanOrEqual(0.7);
   expect(noiseFloor(spread, needed - 1)).toBeGreaterThan(0.7);

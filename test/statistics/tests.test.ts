@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
-import { interval95 } from '../../src/statistics/bootstrap.js';
-import { mean } from '../../src/statistics/descriptive.js';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { holmAdjusted, permutationTest, signFlipTest, unpairedTest } from '../../src/statistics/tests.js';
 
 /** Two examples of Welch's test: equal sizes, then 10 against 20. */
@@ -49,6 +47,7 @@ describe('signFlipTest', () => {
     // Student's sleep data with one difference made negative, counted in integers by another program.
     expect(signFlipTest([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2])).toBe(244 / 1024);
     expect(signFlipTest([1, 2, 4, 8, 16, -1])).toBe(6 / 64);
+    expect(signFlipTest(Array(16).fill(1))).toBe(2 / 2 ** 16);
     const many = Array.from({ length: 17 }, (_, i) => (i % 3 === 0 ? -1 : 1));
     // A binomial with 17 trials: 6 or fewer, or 11 or more.
     expect(Math.abs(signFlipTest(many) - 0.3323)).toBeLessThan(0.01);
@@ -62,10 +61,10 @@ describe('signFlipTest', () => {
 });
 
 it('permutationTest agrees with the share of permutations, and counts at most as many as given', () => {
-  const p = (a: readonly number[], b: readonly number[], most: number) =>
-    permutationTest(a, b, createGenerator(1), most);
+  const p = (a: readonly number[], b: readonly number[], most: number, enough?: number) =>
+    permutationTest(a, b, createGenerator(1), most, enough);
   // 2 of the 20 ways to choose three of six are as extreme.
-  expect(p([1, 1, 1], [2, 2, 2], 1000)).toBeCloseTo(0.1, 1);
+  expect(Math.abs(p([1, 1, 1], [2, 2, 2], 5000, 5000) - 0.1)).toBeLessThan(0.01);
   expect(p([0.1, 0.1], [0.1, 0.1, 0.1], 1000)).toBe(1);
   expect(p(Array(12).fill(0), Array(12).fill(1), 99)).toBe(0.02);
 });
@@ -96,52 +95,19 @@ describe('holmAdjusted', () => {
   });
 });
 
-/** Final returns of one run. */
-const kinds: Readonly<Record<string, (random: RandomGenerator, better: boolean) => number>> = {
-  normal: (random, better) => random.normal(better ? 1 : 0, better ? 2 : 1),
-  // Returns with a long tail.
-  skewed: (random, better) => Math.exp(random.normal(better ? 0.3 : 0, 0.8)),
-  // Solved or not.
-  bimodal: (random, better) => (random.random() < (better ? 0.6 : 0.4) ? 1 : 0) + random.normal(0, 0.05),
-};
-
-describe.each(Object.keys(kinds))('with two groups of ten %s runs', (kind) => {
-  const draw = kinds[kind]!;
-  const group = (random: RandomGenerator, count: number, better: boolean) =>
-    Array.from({ length: count }, () => draw(random, better));
-
-  it("Welch's interval covers the difference at its nominal rate", () => {
-    const population = createGenerator(5);
-    const truth = mean(group(population, 50_000, true)) - mean(group(population, 50_000, false));
-    const random = createGenerator(17);
-    const trials = 1000;
-    let covered = 0;
-    for (let trial = 0; trial < trials; trial++) {
-      const [low, high] = interval95([
-        { values: group(random, 10, true) },
-        { values: group(random, 10, false), weight: -1 },
-      ])!;
-      if (low <= truth && truth <= high) covered++;
-    }
-    // The standard error of the rate is 0.7 %, but the draws are the same every time.
-    expect(covered / trials).toBeGreaterThan(0.935);
-    expect(covered / trials).toBeLessThan(0.97);
-  });
-
-  it("Holm's correction keeps false positives among four equal groups near 5 %", () => {
-    const random = createGenerator(23);
-    const trials = 300;
-    let [any, uncorrected] = [0, 0];
-    for (let trial = 0; trial < trials; trial++) {
-      const groups = Array.from({ length: 4 }, () => group(random, 10, false));
-      const ps = groups.flatMap((a, i) =>
-        groups.slice(i + 1).map((b) => permutationTest(a, b, random, 2000)),
-      );
-      if (holmAdjusted(ps).some((p) => p < 0.05)) any++;
-      if (ps.some((p) => p < 0.05)) uncorrected++;
-    }
-    // The standard error of 5 % is 1.3 %; without a correction it is about 20 %.
-    expect(any / trials).toBeLessThan(0.075);
-    expect(uncorrected / trials).toBeGreaterThan(0.12);
-  });
+it("Holm's correction keeps false positives among four equal groups near 5 %", () => {
+  const random = createGenerator(23);
+  const trials = 300;
+  let [any, uncorrected] = [0, 0];
+  for (let trial = 0; trial < trials; trial++) {
+    // Returns with a long tail.
+    const group = () => Array.from({ length: 10 }, () => Math.exp(random.normal(0, 0.8)));
+    const groups = Array.from({ length: 4 }, group);
+    const ps = groups.flatMap((a, i) => groups.slice(i + 1).map((b) => permutationTest(a, b, random, 2000)));
+    if (holmAdjusted(ps).some((p) => p < 0.05)) any++;
+    if (ps.some((p) => p < 0.05)) uncorrected++;
+  }
+  // The standard error of 5 % is 1.3 %; without a correction it is about 20 %.
+  expect(any / trials).toBeLessThan(0.075);
+  expect(uncorrected / trials).toBeGreaterThan(0.12);
 });

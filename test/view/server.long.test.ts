@@ -177,7 +177,7 @@ describe('a command to a run', () => {
     ask('/api/stop', { 'content-type': 'application/json', ...headers }, 'POST', JSON.stringify(request));
   const own = () => ({ origin: new URL(view.url).origin });
 
-  it('is refused unless a page of the server sends it as a POST of JSON', async () => {
+  it('is rejected unless a page of the server sends it as a POST of JSON', async () => {
     const request = { of: 'a run' };
     expect((await stop(request, {})).status).toBe(403);
     expect((await stop(request, { origin: 'http://evil.example' })).status).toBe(403);
@@ -186,7 +186,7 @@ describe('a command to a run', () => {
     expect((await ask('/api/stop', own())).status).toBe(405);
   });
 
-  it('is refused if it is unknown or impossible for the run', async () => {
+  it('is rejected if it is unknown or impossible for the run', async () => {
     expect((await stop({ of: 'a run', action: 'remove' }, own())).status).toBe(400);
     expect((await stop({ of: 'study' }, own())).status).toBe(400);
     expect((await stop({ of: 'tuned' }, own())).status).toBe(422);

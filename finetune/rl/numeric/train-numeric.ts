@@ -19,7 +19,7 @@ import {
 } from '../../engine/checkpoint.js';
 import { tensorOf, writeSafetensors } from '../../engine/safetensors-writer.js';
 import { gradientNorm, type Parameter, parameterCount } from '../../engine/training-session.js';
-import { refuseNonFinite, runLoop, type TrainingHooks } from '../../train/loop.js';
+import { rejectNonFinite, runLoop, type TrainingHooks } from '../../train/loop.js';
 import type { TrainingResult } from '../../train/session.js';
 import { fixedSettings } from '../../train/train-config.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
@@ -96,7 +96,7 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
         const progress = Math.max(state.step / updates, played.episodes / mostEpisodes(config));
         const figures = await learner.update(state, episodes, progress);
         const norm = gradientNorm(new Map([['policy', state.parameters[0]!.values]]));
-        refuseNonFinite(state.step, { "norm of the policy's parameters": norm });
+        rejectNonFinite(state.step, { "norm of the policy's parameters": norm });
         const steps = episodes.reduce((sum, { rewards }) => sum + rewards.length, 0);
         played = { episodes: played.episodes + episodes.length, steps: played.steps + steps };
         const reward = mean(episodes.map(returnOf));

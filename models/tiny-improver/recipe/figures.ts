@@ -23,7 +23,7 @@ interface Row {
   readonly seed: number;
   /** Mean returns on fresh episodes, one per budget. */
   readonly at: readonly number[];
-  /** Number of a model's first answers, and of the valid ones. */
+  /** Number of a model's first replies, and of the valid ones. */
   readonly asked?: number;
   readonly valid?: number;
   readonly seconds: number;
@@ -227,7 +227,7 @@ function seconds(rows: readonly Row[]): string {
     const valid = asked.length === 0 ? '–' : `${(100 * mean(asked)).toFixed(2)} %`;
     return [label, String(own.length), quantile(taken, 0.5).toFixed(1), valid];
   });
-  return `Median seconds per run, confirmations included, and the share of first answers that were accepted.\n\n${tableOf(['arm', 'runs', 'seconds', 'valid'], lines)}`;
+  return `Median seconds per run, confirmations included, and the share of first replies that were accepted.\n\n${tableOf(['arm', 'runs', 'seconds', 'valid'], lines)}`;
 }
 
 const rows = readRows<Row>('embedded').filter(({ arm }) => arm in arms);

@@ -81,13 +81,14 @@ async function play(
   environment: RemoteEnvironment,
   seeds: readonly number[],
   maxSteps = 50,
+  signal?: AbortSignal,
 ): Promise<Evaluation> {
   const family = createPolicyFamily(
     { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 },
     environment,
   );
   const parameters = Array.from({ length: family.parameters.count }, (_, i) => i % 3);
-  return evaluate({ environment, family, maxSteps, record: 'all' }, parameters, seeds);
+  return evaluate({ environment, family, maxSteps, record: 'all' }, parameters, seeds, signal);
 }
 
 describe('an OpenEnv server', () => {
@@ -151,6 +152,14 @@ describe('an OpenEnv server', () => {
     expect(episodes.every(({ truncated, terminated }) => truncated && !terminated)).toBe(true);
   });
 
+  test('gets no further request after an abort', async () => {
+    const stop = new AbortController();
+    const { id, requests } = await serve(() => stop.abort(new Error('stopped')) as undefined);
+    await expect(play(await open(id), [1, 2, 3], 50, stop.signal)).rejects.toThrow('stopped');
+    await new Promise((later) => setTimeout(later, 50));
+    expect(requests).toHaveLength(2);
+  });
+
   const error = { type: 'error', data: { message: 'no such move', code: 'EXECUTION_ERROR' } };
   test.each<readonly [string, string, Spoil, RegExp]>([
     [
@@ -201,7 +210,7 @@ describe('an OpenEnv server', () => {
     ['openenv:ws://127.0.0.1:1', { action: { low: [0], high: [1, 2] } }, /options\.action: /],
     ['openenv:ws://127.0.0.1:1', { filds: ['a'] }, /filds/],
     ['openenv:http://127.0.0.1:8000', {}, /a WebSocket address/],
-  ])('%s with %j is refused', async (id, own, message) => {
+  ])('%s with %j is rejected', async (id, own, message) => {
     await expect(open(id, own)).rejects.toMatchObject({
       name: 'UserError',
       message: expect.stringMatching(message),

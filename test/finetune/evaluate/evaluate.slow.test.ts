@@ -417,7 +417,7 @@ describe('baselines from --baseline', () => {
   it.each([
     [['climber:sigma=2'], /--baseline: unknown baseline/],
     [['hill-climb', 'hill-climb:sigma=2'], /--baseline: is listed twice/],
-  ])('%j is refused', (control, message) => {
+  ])('%j is rejected', (control, message) => {
     expect(() => arms(control)).toThrow(message);
   });
 });

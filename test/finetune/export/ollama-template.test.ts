@@ -72,7 +72,7 @@ describe.each(Object.entries(families))('an Ollama template derived from %s', (_
 describe("a template that can't be derived", () => {
   it.each([
     [
-      'refuses a system message',
+      'rejects a system message',
       "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}{{ messages[0].content }}",
     ],
     ['counts the messages', '{% for m in messages %}{{ loop.index }} {{ m.content }}\n{% endfor %}'],

@@ -86,6 +86,8 @@ describe('the return', () => {
     expect(of({})).toEqual([[6]]);
     expect(of({ gamma: 0.5 })).toEqual([[4]]);
     expect(of({ invalid: -1 })).toEqual([[5]]);
+    const twice = { ...episode, valid: [false, false] };
+    expect(returnsOf([[twice]], { ...plain, invalid: -1 }, 0)).toEqual([[4]]);
   });
 
   it('is shuffled only within its group', () => {

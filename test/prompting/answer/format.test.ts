@@ -143,6 +143,9 @@ describe('parseParameters', () => {
     ['params[0]: 1 + 2, params[1]: 1, params[2]: 2', notFinite([0, '1 + 2'])],
     ['params[0]: 50 %, params[1]: 2, params[2]: 3 cm', notFinite([0, '50 %'], [2, '3 cm'])],
     ['params[0]: 1,5, params[1]: ?, params[2]: 3', notFinite([0, '1,5'], [1, '?'])],
+    // Of several incomplete sets, a named one counts, then the largest.
+    ['[4, 5]\nparams[1]: 2', count(1, [0, 2], [])],
+    ['params[0]: 1\n\nweights[0]: 1, weights[1]: 2', count(2, [2], [])],
     ['', { kind: 'missing' }],
     ['What is f?', { kind: 'missing' }],
   ])('reports the failure in: %s', (reply, failure) => {
@@ -154,6 +157,8 @@ describe('parseParameters', () => {
     const table: ParameterSpec = { count: 2, kind: 'integer', low: 1, high: 3, decimals: 0, choices };
     const failure = failureOf(parseParameters('params[0]: 1, params[1]: 2', table));
     expect(failure).toEqual({ kind: 'range', values: values([1, '2']), low: 1, high: 3, choices });
+    // Half of the values are no attempt.
+    expect(failureOf(parseParameters('[3]', table))).toEqual({ kind: 'missing' });
   });
 
   it('rejects parameters evaluated before and reports their iteration and score', () => {
@@ -369,6 +374,9 @@ describe('statedReason', () => {
   });
 
   it('is cut to the given maximum length', () => {
-    expect(statedReason(`params[0]: 1\n${'word '.repeat(1000)}`, 100)).toHaveLength(100);
+    const [whole, cut] = [undefined, 100].map((limit) =>
+      statedReason(`params[0]: 1\n${'word '.repeat(1000)}`, limit),
+    );
+    expect([whole!.length, cut!.length]).toEqual([600, 100]);
   });
 });

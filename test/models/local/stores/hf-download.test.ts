@@ -144,7 +144,7 @@ describe('models pull', () => {
     ['hf:org/tiny', { HF_HUB_OFFLINE: '1' }, /HF_HUB_OFFLINE/],
     ['hf:org/tiny', { HF_ENDPOINT: 'http://127.0.0.1:9' }, /the download failed/],
     ['qwen3', {}, /not the name of a Hugging Face model/],
-  ])('refuses %s with the environment %o', async (model, env, message) => {
+  ])('rejects %s with the environment %o', async (model, env, message) => {
     await expect(pull(args(model), outside(env).context)).rejects.toThrow(message);
   });
 });

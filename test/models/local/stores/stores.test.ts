@@ -29,7 +29,7 @@ describe('the Hugging Face cache', () => {
     expect(hfModel('hf:org/tiny', { HF_HUB_CACHE: path.join(root, 'hf', 'hub') })).toBe(snapshot);
   });
 
-  it('refuses a model that it does not contain, and an invalid name', () => {
+  it('rejects a model that it does not contain, and an invalid name', () => {
     expect(() => hfModel('hf:org/other', env)).toThrow(
       /contain this model[\s\S]*models pull hf:org\/other[\s\S]*hf:org\/tiny/,
     );
