@@ -10,6 +10,7 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { groupBy } from '../src/base/grouped.js';
 import { createGenerator } from '../src/base/random/generator.js';
 import { callSeed, confirmationSeeds, evaluationSeeds, warmupGenerator } from '../src/base/random/seeds.js';
 import type { BaselineName } from '../src/config/baselines.js';
@@ -45,7 +46,6 @@ const numbers = (text: string) => (text === '' ? [] : text.split(',').map(Number
 const budgets = numbers(values.at);
 const searches = values.searches.split(',') as Exclude<BaselineName, 'genetic'>[];
 const measuring = confirmationSeeds(0, 'inspection', Number(values.fresh));
-const { signal } = new AbortController();
 const done = new Set<string>();
 const keyOf = ({ at = budgets, by, calls, environment, run, search, seed }: Record<string, unknown>) =>
   JSON.stringify([at, by, calls, environment, run, search, seed]);
@@ -73,34 +73,36 @@ async function compare(own: readonly Source[]) {
     const parameters = proposed.map((value) => Math.min(spec.high, Math.max(spec.low, value)));
     const key = `${seed} ${vectorKey(parameters)}`;
     if (!scored.has(key)) {
-      const { score } = await evaluate(setting, parameters, evaluationSeeds(seed, episodes), signal);
+      const { score } = await evaluate(setting, parameters, evaluationSeeds(seed, episodes));
       scored.set(key, { parameters, score });
     }
     return scored.get(key)!;
   }
   async function meanOf({ parameters }: Evaluated): Promise<number> {
     const key = vectorKey(parameters);
-    if (!fresh.has(key)) fresh.set(key, (await evaluate(setting, parameters, measuring, signal)).score);
+    if (!fresh.has(key)) fresh.set(key, (await evaluate(setting, parameters, measuring)).score);
     return fresh.get(key)!;
   }
   /** How many of a run's iterations evaluated a proposal, after how many calls. */
   function madeBy(path: string) {
     const { calls, entries } = readRun(path);
+    const iterations = new Set(calls.map(({ iteration }) => iteration)).size;
     const evaluated = entries.filter(({ iteration }) => iteration > 0).length;
-    return {
-      iterations: new Set(calls.map(({ iteration }) => iteration)).size,
-      evaluated,
-      asked: calls.length,
-    };
+    return { iterations, evaluated, asked: calls.length };
   }
-  /** `evaluations` holds all of them, also those of repeated vectors. */
-  async function write(row: Record<string, unknown>, evaluations: readonly Evaluated[]) {
+  /** @param find returns all evaluations, also those of repeated vectors; not called for a row that is there */
+  async function record(row: Record<string, unknown>, find: () => Promise<readonly Evaluated[]>) {
+    const named = { environment: config.environment.id, ...row };
+    if (done.has(keyOf(named))) return;
+    done.add(keyOf(named));
+    const evaluations = await find();
+    const bests = budgets.map((at) => bestEntry(evaluations.slice(0, at))!);
     const means: number[] = [];
-    for (const at of budgets) means.push(await meanOf(bestEntry(evaluations.slice(0, at))!));
+    for (const best of bests) means.push(await meanOf(best));
+    const scores = bests.map(({ score }) => score);
     const solved = evaluations.findIndex(({ score }) => score >= enough) + 1;
-    const scores = budgets.map((at) => bestEntry(evaluations.slice(0, at))!.score);
     const flat = evaluations.findIndex(({ score }) => score !== evaluations[0]!.score);
-    const full = { environment: config.environment.id, ...row, at: budgets, means, scores };
+    const full = { ...named, at: budgets, means, scores };
     appendFileSync(file, `${JSON.stringify({ ...full, evaluations: evaluations.length, solved, flat })}\n`);
   }
   /** Continues from the first evaluations, which count, repeated or not; a search sees each vector once. */
@@ -119,49 +121,38 @@ async function compare(own: readonly Source[]) {
     return evaluations;
   }
 
+  async function scoresOf(seed: number, proposed: readonly ParameterVector[]) {
+    const evaluations: Evaluated[] = [];
+    for (const parameters of proposed) evaluations.push(await scoreOf(seed, parameters));
+    return evaluations;
+  }
   // A run is continued with its own seed only: its scores stay as the model saw them.
   const isRun = values.environment === undefined;
   const seeds = isRun
     ? [...new Set(own.map((source) => source.config.seed))]
     : Array.from({ length: Number(values.seeds) }, (_, i) => i + 1);
-  const isDone = (row: Record<string, unknown>) =>
-    done.has(keyOf({ environment: config.environment.id, ...row }));
   for (const seed of seeds) {
-    const rows = searches.map((search) => ({ by: 'random policies', run: 0, calls: 0, search, seed }));
-    const missing = rows.filter((row) => !isDone(row));
-    if (missing.length === 0) continue;
     const random = warmupGenerator(seed);
-    const policies: Evaluated[] = [];
-    for (let i = 0; i < warmup; i++) policies.push(await scoreOf(seed, family.initial(random)));
-    for (const row of missing) await write(row, await continued(row.search, seed, policies));
+    const policies = Array.from({ length: warmup }, () => family.initial(random));
+    for (const search of searches)
+      await record({ by: 'random policies', run: 0, calls: 0, search, seed }, async () =>
+        continued(search, seed, await scoresOf(seed, policies)),
+      );
   }
   for (const calls of numbers(values.calls))
     for (const seed of seeds)
       for (const [i, { config: recorded, evaluations, name }] of own.entries()) {
         if (isRun && recorded.seed !== seed) continue;
-        const model: Evaluated[] = [];
-        const longest = evaluations.slice(0, largest(budgets));
-        const alone = {
-          by: values.by,
-          run: isRun ? recorded.seed : i + 1,
-          calls: longest.length,
-          search: 'none',
-          seed,
-        };
-        const rows = searches.map((search) => ({ ...alone, calls, search }));
-        const missing = rows.filter((row) => !isDone(row));
-        if (isDone(alone) && missing.length === 0) continue;
-        for (const { parameters } of isDone(alone) ? longest.slice(0, calls) : longest)
-          model.push(await scoreOf(seed, parameters));
-        if (!isDone(alone)) {
-          await write({ ...alone, ...(isRun && madeBy(name)) }, model);
-          done.add(keyOf({ environment: config.environment.id, ...alone }));
-        }
-        for (const row of missing) await write(row, await continued(row.search, seed, model.slice(0, calls)));
+        const proposed = evaluations.slice(0, largest(budgets)).map(({ parameters }) => parameters);
+        const run = isRun ? seed : i + 1;
+        const alone = { by: values.by, run, calls: proposed.length, search: 'none', seed };
+        await record({ ...alone, ...(isRun && madeBy(name)) }, () => scoresOf(seed, proposed));
+        for (const search of searches)
+          await record({ ...alone, calls, search }, async () =>
+            continued(search, seed, await scoresOf(seed, proposed.slice(0, calls))),
+          );
       }
   await task.close?.();
 }
 
-const tasks = new Map<string, Source[]>();
-for (const source of sources) tasks.set(source.task, [...(tasks.get(source.task) ?? []), source]);
-for (const own of tasks.values()) await compare(own);
+for (const own of groupBy(sources, ({ task }) => task).values()) await compare(own);

@@ -17,7 +17,6 @@ import { readSources } from '../src/studies/audit/source.js';
 
 const [model = '', iterations = '', ...directories] = process.argv.slice(2);
 const measuring = confirmationSeeds(0, 'inspection', 1000);
-const { signal } = new AbortController();
 
 const runs = await Promise.all(
   directories.flatMap(runsBelow).map(async (path) => {
@@ -40,8 +39,7 @@ for (const arms of groupBy(runs, keyOf).values()) {
   const meanOf = async (entries: readonly BufferEntry[]) => {
     const { parameters } = bestEntry(entries)!;
     const key = vectorKey(parameters);
-    if (!means.has(key))
-      means.set(key, mean((await playAll(setting, parameters, measuring, signal)).returns));
+    if (!means.has(key)) means.set(key, mean((await playAll(setting, parameters, measuring)).returns));
     return means.get(key);
   };
   for (const { calls, config: own, entries } of arms) {

@@ -21,7 +21,6 @@ interface Row extends Omit<EvaluatedRun, 'path' | 'figures'> {
 }
 
 const arms = ['base', 'tuned', 'gp'] as const;
-const trainedOn = ['Acrobot-v1', 'MountainCarContinuous-v0', 'Pendulum-v1'];
 const configOf = (name: string) =>
   loadConfig({ file: join(packageRoot(), 'examples', 'real-model', 'tasks', `${name}.yaml`) }).config;
 const signed = (value: number) => `${value > 0 ? '+' : ''}${value.toFixed(2)}`.replace('-', '−');
@@ -42,10 +41,10 @@ for (const [model, rows] of groupBy(readRows<Row>('own-logs'), (row) => row.mode
       seeds: [...new Set(rows.map(({ seed }) => seed))],
     },
     rows.map((row) => ({ ...row, path: '', figures: { ...row.figures, curve: [] } })),
-    { kind: 'lineage', environments: trainedOn },
+    { kind: 'lineage', environments: ['Acrobot-v1', 'MountainCarContinuous-v0', 'Pendulum-v1'] },
   );
   const ofArm = (of: readonly Row[], arm: string) =>
-    of.filter((row) => row.arm === arm).map((row) => row.figures);
+    of.flatMap((row) => (row.arm === arm ? row.figures : []));
   for (const [name, own] of experiments) {
     const returns = arms.map((arm) => ofArm(own, arm).flatMap(({ confirmed }) => confirmed ?? []));
     const texts = returns.map((values) => `${mean(values).toFixed(0)} (${median(values).toFixed(0)})`);
