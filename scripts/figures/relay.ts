@@ -172,7 +172,7 @@ function ofModels(rows: readonly Row[]): string {
   return tableOf(header, lines);
 }
 
-/** Mean fresh return after 100 evaluations of the record: `none` for the model alone, otherwise after so many calls. */
+/** Mean fresh return after 100 evaluations of the record: `none` for the model alone, otherwise after `calls` calls. */
 export function reachedByRelay(environment: string, search: Row['search'], calls?: number): string {
   const rows = readRows<Row>('relay').filter(
     (row) =>
