@@ -254,6 +254,10 @@ describe('policyloop reports', () => {
     ['run quickstart --temperature 1', /did you mean `model\.temperature`.*\? Otherwise, see/],
     ['run quickstart --repeats 3', /hint: use policyloop sweep CONFIG seed=1\.\.3 .*; see/],
     ['run quickstart --out x', /hint: write, for example, policyloop run quickstart; see/],
+    [
+      'show x a.b=1',
+      /unknown argument: a.b=1;.*\n.*config keys follow a config, as in .* run CONFIG a.b=1; see/,
+    ],
     ['init env x.mjs', /^error unknown kind: env; usage.*\n {2}hint: did you mean `environment`\?/],
     ['rm latest', /^error unknown command: rm\n {2}hint: did you mean `remove`\?/],
     ['list --tag X', /unknown option: --tag;.*\n.*write, for example, policyloop list tag=baseline /],

@@ -192,7 +192,7 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
     [
       'gymnasium:Nonsense-v0',
       {},
-      /NameNotFound[\s\S]*hint: correct the id, or add the module that registers it/,
+      /NameNotFound[\s\S]*hint: correct the id, or name the module that registers it/,
     ],
     [
       'gymnasium:no_such_module:X-v0',

@@ -152,7 +152,7 @@ export async function openPythonEnvironment(
       return { message, hint };
     }
     const given = Object.keys(options).length > 0 ? ` with the options ${JSON.stringify(options)}` : '';
-    const hint = `correct the id, or add the module that registers it: gymnasium:module:${name}`;
+    const hint = `correct the id, or name the module that registers it: gymnasium:MODULE:${name.split(':').at(-1)}`;
     return {
       message: `Gymnasium can't create this environment${given}: ${message}`,
       ...(message.startsWith('NameNotFound') && { hint }),

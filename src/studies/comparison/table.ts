@@ -134,7 +134,15 @@ export function leftOutText(leftOut: RunComparison['leftOut']): readonly string[
 
 /** The groups of each task, and (except in CSV) their differences, as text for a paper or a spreadsheet. */
 export function comparisonIn(format: keyof typeof tableFormats, comparison: RunComparison): string {
-  if (format === 'csv') return comparisonCsv(comparison).trimEnd();
+  if (format === 'csv')
+    return csvTable(comparison.tasks.flatMap(groupsOf), [
+      csvOnly('environment', ({ task }) => task.environment.id),
+      csvOnly('options', ({ task }) => JSON.stringify(task.environment.options)),
+      groupColumn,
+      ...confirmedColumns,
+      ...effortColumns({ groups: [] }),
+      csvOnly('policyloop', () => comparison.policyloop),
+    ]).trimEnd();
   const table = tableFormats[format];
   return comparison.tasks
     .flatMap((task) => [
@@ -143,15 +151,4 @@ export function comparisonIn(format: keyof typeof tableFormats, comparison: RunC
       ...(task.differences.length === 0 ? [] : [table(task.differences, differenceColumns)]),
     ])
     .join('\n\n');
-}
-
-function comparisonCsv({ tasks, policyloop }: RunComparison): string {
-  return csvTable(tasks.flatMap(groupsOf), [
-    csvOnly('environment', ({ task }) => task.environment.id),
-    csvOnly('options', ({ task }) => JSON.stringify(task.environment.options)),
-    groupColumn,
-    ...confirmedColumns,
-    ...effortColumns({ groups: [] }),
-    csvOnly('policyloop', () => policyloop),
-  ]);
 }
