@@ -64,7 +64,7 @@ export const batchSizes = [1, 2, 4, 8] as const;
 const batchLines = 14;
 
 /**
- * Tokens a second of processor time, in replies to this many different prompts in one batch, once the prompts are read;
+ * Tokens per second of processor time, in replies to several different prompts in one batch, once the prompts are read;
  * medians. Processor time, as other programs slow the clock's seconds.
  */
 export async function batchRates(path: string, quantization: Quantization, rounds = 3): Promise<number[]> {

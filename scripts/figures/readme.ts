@@ -4,7 +4,7 @@
  */
 import { groupBy } from '../../src/base/grouped.js';
 import { mean, sum } from '../../src/statistics/descriptive.js';
-import { chosen, isModel, number, percent, repeatShare, rows } from './large-model.js';
+import { isModel, meansOfChosen, number, percent, repeatShare, rows } from './large-model.js';
 import { evaluatedBy, reachedByRelay } from './relay.js';
 import { publish, readRows } from './rows.js';
 
@@ -33,7 +33,7 @@ const onMountainCar = rows.filter(({ environment }) => environment === 'Mountain
 const reached = (name: string, proposals: number) =>
   number(
     mean(
-      chosen(
+      meansOfChosen(
         onMountainCar.filter(({ by }) => by === name),
         proposals,
       ),

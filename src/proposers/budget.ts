@@ -78,7 +78,7 @@ const assumedCompletion = 1024;
 export interface PlannedRequest {
   readonly messages: readonly ChatMessage[];
   /** Number of completions that the request asks for. */
-  readonly completions: number;
+  readonly choices: number;
   /** Number of requests like this one that share what is left. Default: 1. */
   readonly among?: number | undefined;
 }
@@ -168,7 +168,7 @@ export class Ledger implements CallUsage {
     this.#longestCompletion = Math.max(this.#longestCompletion, completionTokens);
     const lost = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));
     const length = maxTokens * (call.choices ?? 1);
-    const worst = () => this.#worst(model, { prompt: this.#promptTokens(call.messages), completions: 1, length });
+    const worst = () => this.#worst(model, { prompt: this.#promptTokens(call.messages), choices: 1, length });
     const used = total([usedTokens(model, usage), ...lost.map(() => ({ ...worst(), calls: 0 }))]);
     this.#spent = total([this.#spent, used]);
     const unreported = used.tokens - promptTokens - completionTokens;
@@ -183,10 +183,10 @@ export class Ledger implements CallUsage {
   /** Reserves the worst case of a request, or returns the limit that it could exceed. */
   reserve(request: PlannedRequest, purpose?: string): Reservation | LimitName {
     const model = this.#for(purpose);
-    const { completions, among = 1, messages } = request;
+    const { choices, among = 1, messages } = request;
     const isLengthLimited = model.usesTokens && this.#budgets.some(limitsLength);
     const prompt = isLengthLimited ? this.#promptTokens(messages) : 0;
-    const worst = (length: number) => this.#worst(model, { prompt, completions, length });
+    const worst = (length: number) => this.#worst(model, { prompt, choices, length });
     const all = (length: number) => total(Array.from({ length: among }, () => worst(length)));
     const expected = model.maxTokens ?? Math.min(2 * this.#longestCompletion, maxCompletion);
     const limit = this.#exceededBy(all(expected));
@@ -198,7 +198,7 @@ export class Ledger implements CallUsage {
     const held = { worst: worst(length) };
     this.#inFlight.add(held);
     // A retry doesn't count as another call.
-    const again = { ...this.#worst(model, { prompt, completions: 1, length: length * completions }), calls: 0 };
+    const again = { ...this.#worst(model, { prompt, choices: 1, length: length * choices }), calls: 0 };
     return {
       maxTokens: isOpen ? length : model.maxTokens,
       mayTryAgain: (kind) => {
@@ -246,14 +246,14 @@ export class Ledger implements CallUsage {
   /** The most that a request can use with completions of `length` tokens, in which it is linear. */
   #worst(
     model: CountedModel,
-    { completions, length, prompt }: Readonly<Record<'completions' | 'length' | 'prompt', number>>,
+    { choices, length, prompt }: Readonly<Record<'choices' | 'length' | 'prompt', number>>,
   ): Amounts {
-    if (!model.usesTokens) return { ...noSpend, calls: completions };
-    const [promptTokens, completionTokens] = [completions * prompt, completions * length];
+    if (!model.usesTokens) return { ...noSpend, calls: choices };
+    const [promptTokens, completionTokens] = [choices * prompt, choices * length];
     // Cached tokens may cost more than uncached ones.
     const costs = [0, promptTokens].map((cached) => costOf(model, promptTokens, cached, completionTokens));
     const cost = largest(costs);
-    return { ...noSpend, calls: completions, tokens: promptTokens + completionTokens, cost };
+    return { ...noSpend, calls: choices, tokens: promptTokens + completionTokens, cost };
   }
 
   /** The run's limits and those of its sweep, with the usage of calls that have ended or are in flight. */

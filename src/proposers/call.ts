@@ -13,7 +13,7 @@ import {
   type SamplingChoice,
 } from '../models/language-model.js';
 import { type CallRecord, callId, type LimitName, type Shown } from '../runs/calls.js';
-import { faultMeaning } from '../runs/failure-text.js';
+import { faultTexts } from '../runs/failure-text.js';
 import type { SentRequest } from '../runs/writer.js';
 import type { Ledger } from './budget.js';
 
@@ -77,7 +77,7 @@ export async function callModel(
   const { ledger, onFault, onRead, onWait, signal } = caller;
   const { attempt, candidates, choices, grammar, iteration, messages, purpose, sampling } = asked;
   if (isStopped(caller)) return { kind: 'stopped' };
-  const room = ledger.reserve({ messages, completions: candidates.length, among: asked.among }, purpose);
+  const room = ledger.reserve({ messages, choices: candidates.length, among: asked.among }, purpose);
   if (typeof room === 'string') return { kind: 'limit', limit: room };
   const { maxTokens } = room;
   const now = () => caller.now().toISOString();
@@ -125,7 +125,7 @@ export async function callModel(
     for (const call of calls) {
       ledger.record(call, maxTokens);
       if (call.outcome.kind === 'error') onFault?.(call.outcome.error, call.outcome.message);
-      for (const fault of call.completion?.faults ?? []) onFault?.(fault, faultMeaning[fault]);
+      for (const fault of call.completion?.faults ?? []) onFault?.(fault, faultTexts[fault]);
     }
     return { kind: 'ended', calls };
   } finally {

@@ -107,13 +107,13 @@ export interface UsageTotals {
 export type LimitKey = 'calls' | 'tokens' | 'cost' | 'evaluations' | 'minutes';
 
 /**
- * A limit of the run or, with the prefix, of all runs of its sweep together; `rejections`: `mostRejections`, which no
+ * A limit of the run or, with the prefix, of all runs of its sweep together; `rejections`: `maxRejections`, which no
  * config changes.
  */
 export type LimitName = LimitKey | `sweep.limits.${LimitKey}` | 'rejections';
 
 /** Rejected replies, including corrections, after which a run ends if it has not accepted any proposal. */
-export const mostRejections = 10;
+export const maxRejections = 10;
 
 /** The config key of a limit. */
 export const limitField = (limit: LimitName): string =>
@@ -121,7 +121,7 @@ export const limitField = (limit: LimitName): string =>
 
 /** Example: `at limits.calls`. */
 export const limitText = (limit: LimitName): string =>
-  limit === 'rejections' ? `after ${mostRejections} rejected replies` : `at ${limitField(limit)}`;
+  limit === 'rejections' ? `after ${maxRejections} rejected replies` : `at ${limitField(limit)}`;
 
 export interface Cap {
   readonly limit: LimitName;

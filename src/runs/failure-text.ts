@@ -6,7 +6,7 @@ import type { ProgramFailure } from '../policies/program/program.js';
 import type { IndexedText, ParseFailure } from '../prompting/answer/failure.js';
 import type { CallRecord } from './calls.js';
 
-export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>> = {
+export const faultTexts: Readonly<Record<ModelErrorKind | ReplyFault, string>> = {
   'rate-limit': 'the provider is limiting the request rate',
   quota: 'the provider requires a longer wait than `model.maxRetryAfterSeconds` allows',
   server: 'the provider failed',
@@ -51,7 +51,7 @@ export function failureKind(
   return (hasNoAnswer ? explaining.find((fault) => faults.includes(fault)) : undefined) ?? kind;
 }
 
-export const failureMeaning = (kind: FailureKind): string => ({ ...rejectionMeaning, ...faultMeaning })[kind];
+export const failureMeaning = (kind: FailureKind): string => ({ ...rejectionMeaning, ...faultTexts })[kind];
 
 const rejectionMeaning: Readonly<Record<ParseFailure['kind'] | 'plays-alike', string>> = {
   missing: 'no answer in the requested format',

@@ -76,7 +76,7 @@ function greedyModel(seed: number, billed: Billed, ownLimit: number | undefined)
   };
 }
 
-/** Goes on until a limit says no, or so many iterations are done. */
+/** Continues until a limit is reached, for at most 40 iterations. */
 async function play(ledger: Ledger, model: LanguageModel, candidates: number, seed: number) {
   for (let iteration = 1; iteration <= 40; iteration++) {
     const { end } = await languageModelProposer(model).propose({
@@ -200,7 +200,7 @@ describe('limits', () => {
   });
 
   it('cap the length of replies to the room left if the model has no maxTokens', () => {
-    const request = { messages: [{ role: 'user', content: 'Propose.' }], completions: 1 } as const;
+    const request = { messages: [{ role: 'user', content: 'Propose.' }], choices: 1 } as const;
     const most = mostTokens(request.messages);
     const ledgerOf = (limits: object) =>
       new Ledger({ limits, price, maxTokens: undefined, usesTokens: true });

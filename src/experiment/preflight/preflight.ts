@@ -209,7 +209,7 @@ function lengthFindings(
 function limitFindings(assembly: Assembly, { first }: PromptSize): readonly Found[] {
   const { candidates, limits, warmup } = assembly.config;
   const start = warmup.policies + assembly.imported.length;
-  const rejected = ledgerOf(assembly).reserve({ messages: first.messages, completions: 1 });
+  const rejected = ledgerOf(assembly).reserve({ messages: first.messages, choices: 1 });
   return [
     limits.evaluations !== undefined &&
       limits.evaluations < start + candidates && {

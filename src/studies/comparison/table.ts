@@ -57,7 +57,7 @@ export const confirmedColumns: readonly Column<TaskGroup>[] = [
 /** Columns for effort. CSV has the same columns for all tasks; other tables omit those without values in a task. */
 export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): readonly Column<TaskGroup>[] {
   const timed = groups.some(({ target }) => target !== null);
-  const paid = groups.some(({ tokens }) => tokens > 0);
+  const hasTokens = groups.some(({ tokens }) => tokens > 0);
   return [
     estimate('best so far, mean', ({ area }) => area && { value: area.mean, interval: area.meanInterval }, {
       name: 'observed_area',
@@ -72,8 +72,8 @@ export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): reado
       name: 'median_evaluations',
     }),
     csvOnly('censored_after', ({ target }) => target?.censoredAfter),
-    number(paid && 'tokens per run', ({ tokens }) => tokens, { name: 'tokens', format: formatCompact }),
-    number(paid && 'cost per run', ({ cost }) => cost, { name: 'cost', format: formatCost }),
+    number(hasTokens && 'tokens per run', ({ tokens }) => tokens, { name: 'tokens', format: formatCompact }),
+    number(hasTokens && 'cost per run', ({ cost }) => cost, { name: 'cost', format: formatCost }),
   ];
 }
 

@@ -460,7 +460,7 @@ describe('finetune evaluate with invalid arguments', () => {
 });
 
 describe('the evaluation page', () => {
-  it('links to the runs and draws each model', async () => {
+  it('links to the runs and draws a curve for each model', async () => {
     const page = readFileSync(path('transfer', 'index.html'), 'utf8');
     const elements = elementsOf(page);
     const links = elements.flatMap(({ name, attributes }) => (name === 'a' ? (attributes.href ?? []) : []));

@@ -69,7 +69,7 @@ describe.each(Object.entries(families))('an Ollama template derived from %s', (_
   });
 });
 
-describe("a template that can't be derived", () => {
+describe('a chat template without an equivalent Go template', () => {
   it.each([
     [
       'rejects a system message',

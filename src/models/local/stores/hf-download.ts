@@ -46,10 +46,8 @@ export async function pullModel(
     throw refusal(reference, `${endpoint} answered HTTP ${response.status}`, response.status);
   };
   try {
-    const response = await get(
-      `api/models/${repository}/revision/${encodeURIComponent(revision)}?blobs=true`,
-    );
-    const { sha, siblings } = revisionSchema.parse(parseJson(await response.text()));
+    const found = await get(`api/models/${repository}/revision/${encodeURIComponent(revision)}?blobs=true`);
+    const { sha, siblings } = revisionSchema.parse(parseJson(await found.text()));
     const chosen = filesOf(parsed, siblings);
     const snapshot = path.join(folder, 'snapshots', sha);
     const absent = chosen.filter(({ rfilename }) => !existsSync(path.join(snapshot, rfilename)));
