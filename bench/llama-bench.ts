@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import type { Quantization } from '../src/models/local/weights/quantization.js';
 import type { Finding } from './finding.js';
-import { answerTokens, openSpeeds } from './local-speeds.js';
+import { openSpeeds, replyTokens } from './local-speeds.js';
 
 /** What `llama-bench -o json` says of one test. */
 interface LlamaTest {
@@ -15,7 +15,7 @@ interface LlamaTest {
 /** Short, and many: what disturbs the machine disturbs both sides of a round alike. */
 const rounds = 5;
 
-/** Tokens a second of prompts, and of answers that follow one. */
+/** Tokens a second of prompts, and of replies that follow one. */
 interface Rates {
   readonly prefill: number;
   readonly decode: number;
@@ -67,7 +67,7 @@ function llamaRates(program: string, file: string, promptTokens: number): Rates 
   const depth = ['-d', `${promptTokens}`];
   return {
     prefill: rate('-p', `${promptTokens}`, '-n', '0'),
-    decode: rate('-p', '0', '-n', `${answerTokens}`, ...depth),
+    decode: rate('-p', '0', '-n', `${replyTokens}`, ...depth),
   };
 }
 

@@ -6,7 +6,7 @@ import type { Quantization } from '../src/models/local/weights/quantization.js';
 import { median } from '../src/statistics/descriptive.js';
 
 const promptLines = 36;
-export const answerTokens = 24;
+export const replyTokens = 24;
 
 /** @param first begins the prompt: what was said before a new one is of no use */
 function job(lines: number, seeds: readonly number[], maxTokens: number, first = ''): GenerateJob {
@@ -64,7 +64,7 @@ export const batchSizes = [1, 2, 4, 8] as const;
 const batchLines = 14;
 
 /**
- * Tokens a second of processor time, in answers to so many different prompts in one batch, once the prompts are read;
+ * Tokens per second of processor time, in replies to several different prompts in one batch, once the prompts are read;
  * medians. Processor time, as other programs slow the clock's seconds.
  */
 export async function batchRates(path: string, quantization: Quantization, rounds = 3): Promise<number[]> {
@@ -73,7 +73,7 @@ export async function batchRates(path: string, quantization: Quantization, round
     const start = process.cpuUsage();
     const jobs = Array.from({ length: count }, (_, i) => job(batchLines - i, [1], maxTokens, `Run ${i}. `));
     const results = await Promise.all(jobs.map((one) => engine.generate(one, { aborted: () => false })));
-    const tokens = results.reduce((sum, { answers }) => sum + answers[0]!.ids.length, 0);
+    const tokens = results.reduce((sum, { replies }) => sum + replies[0]!.ids.length, 0);
     const { user, system } = process.cpuUsage(start);
     return { tokens, seconds: (user + system) / 1e6 };
   };
@@ -83,7 +83,7 @@ export async function batchRates(path: string, quantization: Quantization, round
     for (let round = 0; round < rounds; round++)
       for (const [i, count] of batchSizes.entries()) {
         const first = await answered(count, 1);
-        const all = await answered(count, answerTokens);
+        const all = await answered(count, replyTokens);
         rates[i]!.push((all.tokens - first.tokens) / (all.seconds - first.seconds));
       }
     return rates.map(median);
@@ -98,17 +98,17 @@ export async function openSpeeds(path: string, quantization: Quantization) {
   const { result } = await timed(engine, job(promptLines, [1], 1));
   return {
     promptTokens: result.promptTokens,
-    /** Tokens a second of a prompt that was never seen, and of an answer that follows it. */
+    /** Tokens a second of a prompt that was never seen, and of a reply that follows it. */
     async round(round: number) {
       const first = `Round ${round}. `;
       const prefill = await timed(engine, job(promptLines, [1], 1, first));
       // With the prompt in the cache, one token is its last row and nothing else.
       const one = await timed(engine, job(promptLines, [1], 1, first));
-      const many = await timed(engine, job(promptLines, [1], answerTokens, first));
+      const many = await timed(engine, job(promptLines, [1], replyTokens, first));
       const computed = prefill.result.promptTokens - prefill.result.cachedTokens;
       return {
         prefill: computed / prefill.seconds,
-        decode: (many.result.answers[0]!.ids.length - 1) / (many.seconds - one.seconds),
+        decode: (many.result.replies[0]!.ids.length - 1) / (many.seconds - one.seconds),
       };
     },
     close: () => engine.close(),
@@ -124,10 +124,10 @@ export async function measure(path: string, quantization: Quantization): Promise
     const { promptTokens } = prefill.result;
     // With the prompt in the cache, one token is its last row and nothing else.
     const one = await timed(engine, job(promptLines, [1], 1));
-    const many = await timed(engine, job(promptLines, [1], answerTokens));
-    const four = await timed(engine, job(promptLines, [1, 2, 3, 4], answerTokens));
+    const many = await timed(engine, job(promptLines, [1], replyTokens));
+    const four = await timed(engine, job(promptLines, [1, 2, 3, 4], replyTokens));
     const grown = await timed(engine, job(promptLines + 1, [1], 1));
-    const steps = many.result.answers[0]!.ids.length - 1;
+    const steps = many.result.replies[0]!.ids.length - 1;
     return {
       loadSeconds,
       prefillTokensPerSecond: promptTokens / prefill.seconds,

@@ -13,7 +13,7 @@ import { adamWStep, zeroMoments } from '../finetune/engine/optimisers.js';
 import { type Trainable, trainedParameters } from '../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../finetune/engine/training-graph.js';
 import { openTrainingSession } from '../finetune/engine/training-session.js';
-import { sft, sftInputs } from '../finetune/train/objectives/answers.js';
+import { sft, sftInputs } from '../finetune/train/objectives/supervised.js';
 import { alone } from '../finetune/train/packing.js';
 import { ort } from '../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../src/models/local/families/hf-config.js';

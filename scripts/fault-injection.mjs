@@ -49,9 +49,9 @@ function refusal(code, syscall, path) {
 /**
  * @param target path or descriptor of the changed file
  * @param data data to write; undefined if the call writes none
- * @param takesRoom true if a full disk refuses the call
+ * @param needsSpace true if a full disk refuses the call
  */
-function meet(name, target, data, takesRoom, flag = 'w') {
+function meet(name, target, data, needsSpace, flag = 'w') {
   const path = pathOf(target);
   if (within || path === undefined) return;
   count++;
@@ -66,7 +66,7 @@ function meet(name, target, data, takesRoom, flag = 'w') {
   // The system's errors name no path if the call had a descriptor.
   const named = typeof target === 'number' ? undefined : path;
   if (kind === 'EROFS') throw refusal(kind, name, named);
-  if (kind === 'ENOSPC' && (takesRoom || (now && /sync$/.test(name)))) {
+  if (kind === 'ENOSPC' && (needsSpace || (now && /sync$/.test(name)))) {
     if (now && data !== undefined) writeHalf(target, data, flag);
     throw refusal(kind, data === undefined ? name : 'write', data === undefined ? named : undefined);
   }
@@ -83,7 +83,7 @@ function inside(work) {
 }
 
 fs.openSync = (path, flags = 'r', ...rest) => {
-  // Opening an existing file takes no room.
+  // Opening an existing file needs no disk space.
   if (flags !== 'r') meet('open', path, undefined, !original.existsSync(path));
   const descriptor = inside(() => original.openSync(path, flags, ...rest));
   open.set(descriptor, resolve(String(path)));
@@ -103,7 +103,7 @@ for (const [name, flag] of [
     return inside(() => original[name](target, data, ...rest));
   };
 }
-for (const [name, takesRoom] of [
+for (const [name, needsSpace] of [
   ['ftruncateSync', false],
   ['renameSync', false],
   ['unlinkSync', false],
@@ -114,7 +114,7 @@ for (const [name, takesRoom] of [
   fs[name] = (target, ...rest) => {
     // Removing a missing file changes nothing.
     if (name !== 'rmSync' || original.existsSync(target)) {
-      meet(name.slice(0, -4), name === 'linkSync' ? rest[0] : target, undefined, takesRoom);
+      meet(name.slice(0, -4), name === 'linkSync' ? rest[0] : target, undefined, needsSpace);
     }
     return inside(() => original[name](target, ...rest));
   };

@@ -112,7 +112,7 @@ export function resultOf(path: string): Result {
   } = readManifest(path);
   const { calls: all, events } = readRun(path);
   const calls = all.filter(({ outcome }) => outcome.kind !== 'error' || outcome.error !== 'aborted');
-  const outlasting = [
+  const lastingEvents = [
     ...events.filter(({ kind }) => kind === 'iteration-finished' || kind === 'warning'),
     events.at(-1)!,
   ].map((event) => ('usage' in event ? { ...event, usage: undefined } : event));
@@ -128,7 +128,7 @@ export function resultOf(path: string): Result {
     'calls.jsonl': calls
       .map(({ time: _, ...call }) => timeless(call) as typeof call)
       .toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate || a.attempt - b.attempt),
-    'events.jsonl': outlasting.map(({ time: _, lines: __, ...event }) => timeless(event)),
+    'events.jsonl': lastingEvents.map(({ time: _, lines: __, ...event }) => timeless(event)),
   };
 }
 

@@ -71,21 +71,19 @@ function isFile(descriptor: number): boolean {
   return stats.isFile() || (stats.isCharacterDevice() && !isatty(descriptor));
 }
 
-function createContext(): CommandContext {
-  return {
-    print: writer(process.stdout, 'output'),
-    note: writer(process.stderr, 'error output'),
-    terminal: process.stderr.isTTY ? process.stderr : undefined,
-    columns: process.stdout.isTTY ? process.stdout.columns || undefined : undefined,
-    env: process.env,
-    cwd: process.cwd(),
-    words,
-    now: () => new Date(),
-    milliseconds: () => performance.now(),
-    readLine: process.stdin.isTTY ? readLine : undefined,
-    stop: { finish: finish.signal, abort: abort.signal },
-  };
-}
+const context: CommandContext = {
+  print: writer(process.stdout, 'output'),
+  note: writer(process.stderr, 'error output'),
+  terminal: process.stderr.isTTY ? process.stderr : undefined,
+  columns: process.stdout.isTTY ? process.stdout.columns || undefined : undefined,
+  env: process.env,
+  cwd: process.cwd(),
+  words,
+  now: () => new Date(),
+  milliseconds: () => performance.now(),
+  readLine: process.stdin.isTTY ? readLine : undefined,
+  stop: { finish: finish.signal, abort: abort.signal },
+};
 
 let typed: Interface | undefined;
 
@@ -102,8 +100,6 @@ function readLine(text: string): Promise<string | undefined> {
     });
   });
 }
-
-const context = createContext();
 
 // yargs prints help and version with console.log.
 console.log = (...values: unknown[]) => context.print(format(...values));

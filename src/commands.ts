@@ -270,7 +270,9 @@ export async function misused(message: string, words: readonly string[]): Promis
   const isExperiment = !/^(play|finetune)/.test(path);
   const wrong = isKey && isExperiment ? (await import('./config/load.js')).foreignKey(key) : undefined;
   const asKey = isKey && !wrong ? `for a config key, write ${key}=${value} without dashes` : wrong?.hint;
-  const instead = asKey ?? `write, for example, ${await exampleOf(command, key ?? words.at(-1))}`;
+  const pair = /^Unknown argument: ([\w.]+=.+)/.exec(message)?.[1];
+  const forRuns = pair && `config keys follow a config, as in policyloop run CONFIG ${pair}`;
+  const instead = forRuns ?? asKey ?? `write, for example, ${await exampleOf(command, key ?? words.at(-1))}`;
   const usage = ['usage: policyloop', path, ...places].join(' ');
   const option = unknown && nearest(optionIn(unknown), known);
   const near = option ? `--${option}` : (wrong?.near ?? (given && nearest(given, alternatives)));

@@ -65,7 +65,7 @@ const values: readonly Case[] = [
     'give the allowed range',
     `${valid}iterations: 0\nseed: -1\ncorrections: 1e300\npolicy: {kind: linear, decimals: 9}`,
   ],
-  ['refuse infinities and NaN', `${valid}prompts: {optimum: .inf}\ntarget: .nan`],
+  ['reject infinities and NaN', `${valid}prompts: {optimum: .inf}\ntarget: .nan`],
   ['list the allowed words and suggest the nearest', `${valid}record: frist\nmemory: recent`],
   ['report empty values', `${valid}limits:\nname: ''`],
   [

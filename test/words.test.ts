@@ -24,7 +24,7 @@ const inText: readonly (readonly [RegExp, string])[] = [
 ];
 
 const inNames: readonly (readonly [RegExp, string])[] = [
-  [/learnt|remedy|unseen[A-Z]|steer[A-Z]|Steer/, 'our words'],
+  [/learnt|remedy|unseen[A-Z]|steer[A-Z]|Steer|refuse[A-Z]/, 'our words'],
   [/olour|ehaviour|eighbour|abelled|odelled|[cC]entre/, 'American spelling'],
   [
     /(ormal|uant|aximi|inimi|enal|nitial|eneral|tandard|ummar|ecogn)is(e|ed|es|er|ers|ing|ation)(?![a-z])/,
@@ -34,7 +34,7 @@ const inNames: readonly (readonly [RegExp, string])[] = [
 
 /** Places where providers, servers or systems refuse. */
 const refusals =
-  /failures\.md|ollama\.md|troubleshooting\.md|exit-codes\.md|failure-text\.ts|model-summary\.ts/;
+  /(failures|ollama|troubleshooting|exit-codes)\.md|failure-text\.ts|test\/models\/(hosted|local\/stores)/;
 
 const problems = (place: string, text: string, words: typeof inText) =>
   words.flatMap(([pattern, instead]) => {
@@ -43,22 +43,25 @@ const problems = (place: string, text: string, words: typeof inText) =>
     return [`${place}: ${text.slice(Math.max(0, found.index - 30), found.index + 30)}: ${instead}`];
   });
 
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
 const prose = (page: string) =>
-  readFileSync(join(root, page), 'utf8')
+  read(page)
     .replaceAll(/^( {0,3})```[\s\S]*?^\1```$|<!-- figures -->[\s\S]*?<!-- \/figures -->/gm, '')
     .replaceAll(/`[^`]*`|\]\([^)]*\)|<!-- .*? -->/g, '');
 
-const sources = ['src', 'finetune'].flatMap((folder) =>
-  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => join(folder, file)),
-);
+const filesIn = (...folders: readonly string[]) =>
+  folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => join(folder, file)),
+  );
+
+const titlesIn = (text: string) =>
+  [...text.matchAll(/(?:^ *(?:describe|it|test)\b.*?|\]\))\(\s*(['"])(.+?)\1/gm)].map((match) => match[2]!);
 
 /** Sentences and labels, which have a space, without keys and styles; and all names of a program. */
-function wordsOf(
-  file: string,
-  text: string,
-): { readonly texts: readonly string[]; readonly names: readonly string[] } {
+function wordsOf(file: string, text: string) {
   const [texts, names] = [[] as string[], new Set<string>()];
   new Visitor({
     Literal: ({ value }) => void (typeof value === 'string' && value.includes(' ') && texts.push(value)),
@@ -66,8 +69,10 @@ function wordsOf(
     Identifier: ({ name }) => void names.add(name),
     PrivateIdentifier: ({ name }) => void names.add(name),
   }).visit(parseSync(file, text).program);
-  return { texts: texts.map((one) => one.replaceAll(/`[^`]*`|\S*[._=<{-][\w"]\S*/g, '')), names: [...names] };
+  return { texts: texts.map(withoutCode), names: [...names] };
 }
+
+const withoutCode = (text: string) => text.replaceAll(/`[^`]*`|\S*[._=<{-][\w"]\S*/g, '');
 
 it.each(['AGENTS.md', 'CONTRIBUTING.md', 'SKILL.md', 'prompts/README.md', ...pages])(
   '%s uses our words',
@@ -79,10 +84,19 @@ it.each(['AGENTS.md', 'CONTRIBUTING.md', 'SKILL.md', 'prompts/README.md', ...pag
   },
 );
 
+it('test titles use our words', () => {
+  const found = filesIn('test').flatMap((file) =>
+    titlesIn(read(file)).flatMap((title) => problems(file, withoutCode(title), inText)),
+  );
+  expect(found.join('\n')).toBe('');
+  expect(titlesIn("  it.each(['a'])(\n    'b', () => {\ntest('c',\n])('d',")).toEqual(['b', 'c', 'd']);
+});
+
 it('messages, labels and names use our words', () => {
+  const sources = filesIn('src', 'finetune');
   expect(sources.length).toBeGreaterThan(500);
   const found = sources.flatMap((file) => {
-    const { names, texts } = wordsOf(file, readFileSync(join(root, file), 'utf8'));
+    const { names, texts } = wordsOf(file, read(file));
     return [
       ...texts.flatMap((text) => problems(file, text, inText)),
       ...names.flatMap((name) => problems(file, name, inNames)),

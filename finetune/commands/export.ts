@@ -49,7 +49,7 @@ export const finishing = 'stopping';
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { targets } = await import('../export/targets.js');
   const target = targets[args.to];
-  refuseUnused(args, target.options);
+  rejectUnused(args, target.options);
   const { cwd, note, print, stop } = context;
   const job: ExportJob = {
     source: args.source,
@@ -74,7 +74,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 }
 
 /** @throws UserError for an option that the target doesn't use */
-function refuseUnused(args: Args, used: readonly string[]): void {
+function rejectUnused(args: Args, used: readonly string[]): void {
   const field = (['model', 'dtype', 'ignoreKeys'] as const).find(
     (key) => args[key] !== undefined && !used.includes(key),
   );

@@ -50,7 +50,7 @@ const noPositiveSignal: Check = ({ recipe, train, validation }) => {
   return {
     message:
       recipe === 'preference'
-        ? 'no two answers to a prompt differ in score'
+        ? 'no two replies to a prompt differ in score'
         : 'no example beats the best earlier score',
     hint: 'add runs of models or baselines that improve',
   };

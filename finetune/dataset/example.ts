@@ -13,7 +13,7 @@ interface Evaluated {
   readonly score: number;
 }
 
-/** Where an example comes from. Inherited fields describe the evaluation of the completion or the chosen answer. */
+/** Where an example comes from. Inherited fields describe the evaluation of the completion or the chosen reply. */
 export interface Lineage extends Evaluated {
   readonly run: string;
   readonly environment: string;
@@ -32,7 +32,7 @@ export interface Lineage extends Evaluated {
   readonly promptTokens?: number;
   /** What was wrong with the program that the completion repairs. */
   readonly repaired?: string;
-  /** Evaluation of a pair's rejected answer. */
+  /** Evaluation of a pair's rejected reply. */
   readonly rejected?: Evaluated;
 }
 
@@ -48,7 +48,7 @@ export interface Imitation extends PromptedExample {
   readonly completion: string;
 }
 
-/** Two answers to one prompt, one better than the other. */
+/** Two replies to one prompt, one better than the other. */
 export interface Preference extends PromptedExample {
   readonly kind: 'preference';
   readonly chosen: string;
@@ -57,7 +57,7 @@ export interface Preference extends PromptedExample {
 
 export type Example = Imitation | Preference;
 
-/** The answers of an example: one, or two for a pair. */
+/** The replies of an example: one, or two for a pair. */
 export const completionsOf = (example: Example): readonly string[] =>
   example.kind === 'imitation' ? [example.completion] : [example.chosen, example.rejected];
 

@@ -170,7 +170,7 @@ export function trainedEnvironments({ base, dataset }: TrainingLineage): readonl
   return [...new Set([...before, ...own.map(({ environment }) => environment)])].toSorted();
 }
 
-const wholeBytes = 64 * 2 ** 20;
+const maxWholeBytes = 64 * 2 ** 20;
 const sampleBytes = 2 ** 20;
 
 /** SHA-256 of the model files' names, sizes and contents; for files above 64 MiB, only of the first and last MiB. */
@@ -179,8 +179,8 @@ export function contentHash(model: string): string {
   for (const path of weightFiles(model).toSorted()) {
     const { size } = statSync(path);
     hash.update(JSON.stringify([basename(path), size]));
-    const starts = size <= wholeBytes ? [0] : [0, size - sampleBytes];
-    for (const at of starts) hash.update(readPart(path, at, size <= wholeBytes ? size : sampleBytes));
+    const starts = size <= maxWholeBytes ? [0] : [0, size - sampleBytes];
+    for (const at of starts) hash.update(readPart(path, at, size <= maxWholeBytes ? size : sampleBytes));
   }
   return hash.digest('hex');
 }
@@ -196,7 +196,7 @@ function weightFiles(model: string): readonly string[] {
 export function fileHash(path: string): string {
   const hash = createHash('sha256');
   const { size } = statSync(path);
-  for (let at = 0; at < size; at += wholeBytes) hash.update(readPart(path, at, wholeBytes));
+  for (let at = 0; at < size; at += maxWholeBytes) hash.update(readPart(path, at, maxWholeBytes));
   return hash.digest('hex');
 }
 

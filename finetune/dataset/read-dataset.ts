@@ -13,14 +13,14 @@ import type { TokenExample } from '../engine/batch.js';
 export interface Conversation {
   readonly messages: readonly ChatMessage[];
   readonly completion: string;
-  /** Weight of each answer token; a negative weight makes the answer less likely. */
+  /** Weight of each token of the reply; a negative weight makes the reply less likely. */
   readonly weight: number;
   /** The model that received this prompt, and the prompt's token count at that time. */
   readonly served?: { readonly model: string; readonly promptTokens: number };
 }
 
-/** The end token that templates write after an answer, or else the model's. @throws UserError if neither exists */
-export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer: ChatTokenizer): number {
+/** The end token that templates write after a reply, or else the model's. @throws UserError if neither exists */
+export function endOfReply(directory: string, config: DecoderConfig, tokenizer: ChatTokenizer): number {
   const end = tokenizer.eosTokens[0] ?? readGenerationDefaults(directory).eosTokens[0] ?? config.eosTokens[0];
   if (end === undefined)
     throw new UserError({
@@ -32,7 +32,7 @@ export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer:
   return end;
 }
 
-/** Encodes the prompt as when the model is used, and the answer as the model would write it, followed by `end`. */
+/** Encodes the prompt as when the model is used, and the reply as the model would write it, followed by `end`. */
 export function renderExample(
   tokenizer: ChatTokenizer,
   end: number,
@@ -58,10 +58,10 @@ const pairSchema = promptedSchema.extend({ chosen: text, rejected: text });
 
 type Split = 'train' | 'validation';
 
-/** @throws UserError if the file doesn't exist, or a row isn't a single answer */
+/** @throws UserError if the file doesn't exist, or a row isn't a single reply */
 export function readConversations(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, rowSchema, {
-    message: "this row isn't a single answer",
+    message: "this row isn't a single reply",
     hint: 'make the dataset with --format jsonl and a recipe other than preference, or train with objective.kind=dpo',
   }).map(({ completion, ...row }) => conversation(row, completion));
 }
@@ -69,12 +69,12 @@ export function readConversations(dataset: string, split: Split): readonly Conve
 /** @throws UserError if the file doesn't exist, or a row isn't a pair */
 export function readPairs(dataset: string, split: Split) {
   return readRows(dataset, split, pairSchema, {
-    message: "this row isn't a pair of answers",
+    message: "this row isn't a pair of replies",
     hint: 'make the dataset with --format jsonl --recipe preference, or train with objective.kind=sft',
   });
 }
 
-/** Reads pairs, as `readPairs`. Each chosen answer comes right before its rejected one. */
+/** Reads pairs, as `readPairs`. Each chosen reply comes right before its rejected one. */
 export function readComparisons(dataset: string, split: Split): readonly Conversation[] {
   return readPairs(dataset, split).flatMap(({ chosen, rejected, ...row }) => [
     conversation(row, chosen),

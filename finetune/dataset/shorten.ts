@@ -7,7 +7,7 @@ import { promptHash } from './example.js';
 import { answerOf, type SourceRun, type Step } from './source-run.js';
 
 /**
- * If a prompt and its answer exceed `context` (in estimated tokens), renders all of the run's prompts again with a
+ * If a prompt and its reply exceed `context` (in estimated tokens), renders all of the run's prompts again with a
  * smaller `memory.tokens`. A prompt that is too long even with one evaluation stays too long. Keeps the logged prompts
  * if the templates have changed.
  */
@@ -23,7 +23,7 @@ export function fitPrompts(run: SourceRun, context: number): SourceRun {
   return fitted;
 }
 
-/** By how many tokens the longest prompt with its longest answer exceeds the context. */
+/** By how many tokens the longest prompt with its longest reply exceeds the context. */
 const excess = (run: SourceRun, context: number): number =>
   largest(
     run.steps.map(

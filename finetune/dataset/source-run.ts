@@ -99,7 +99,7 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
   };
 }
 
-/** How the run's prompts and answers encode parameters. */
+/** How the run's prompts and replies encode parameters. */
 export const encodingIn = ({ config, family }: Pick<SourceRun, 'config' | 'family'>): Encoding =>
   encodingFor(family, config.prompts.set);
 

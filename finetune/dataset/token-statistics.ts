@@ -7,7 +7,7 @@ import { completionsOf, type Example } from './example.js';
 /** Length in tokens, without the tokens that a chat template adds. */
 export interface ExampleLength {
   readonly prompt: number;
-  /** For a pair, the longer answer. */
+  /** For a pair, the longer reply. */
   readonly completion: number;
 }
 

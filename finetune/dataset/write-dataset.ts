@@ -77,7 +77,7 @@ export function writeRows(path: string, rows: readonly object[]): DatasetManifes
 /** True if rows include their weight and lineage. */
 const isOwn = (format: RowFormat): boolean => format === 'jsonl';
 
-/** Only our own format stores weights; the others store pairs (DPO) or single answers (SFT). */
+/** Only our own format stores weights; the others store pairs (DPO) or single replies (SFT). */
 const isSuitable = (recipe: Recipe, format: RowFormat): boolean =>
   isOwn(format) || (recipe !== 'weighted' && format.endsWith('-dpo') === (recipe === 'preference'));
 
@@ -94,35 +94,35 @@ export function requireExportable(recipe: Recipe, format: RowFormat): void {
 
 /** @param format suits the example's recipe (`requireExportable`) */
 export function exportRow(example: Example, format: RowFormat): object {
-  const { kind: _, prompt, lineage, weight, ...answers } = example;
-  if (isOwn(format)) return { prompt, ...answers, weight, lineage };
+  const { kind: _, prompt, lineage, weight, ...replies } = example;
+  if (isOwn(format)) return { prompt, ...replies, weight, lineage };
   if (example.kind === 'imitation') return format === 'trl-sft' ? trlSftRow(example) : openaiSftRow(example);
   return format === 'trl-dpo' ? trlDpoRow(example) : openaiDpoRow(example);
 }
 
-const answer = (content: string): ChatMessage => ({ role: 'assistant', content });
+const reply = (content: string): ChatMessage => ({ role: 'assistant', content });
 
-/** Row for supervised fine-tuning. Earlier answers get weight 0, so that only the last answer is learned. */
+/** Row for supervised fine-tuning. Earlier replies get weight 0, so that only the last reply is learned. */
 function openaiSftRow({ prompt, completion }: Imitation) {
   const earlier = prompt.map((message) =>
     message.role === 'assistant' ? { ...message, weight: 0 } : message,
   );
-  return { messages: [...earlier, answer(completion)] };
+  return { messages: [...earlier, reply(completion)] };
 }
 
 function openaiDpoRow({ prompt, chosen, rejected }: Preference) {
   return {
     input: { messages: prompt },
-    preferred_output: [answer(chosen)],
-    non_preferred_output: [answer(rejected)],
+    preferred_output: [reply(chosen)],
+    non_preferred_output: [reply(rejected)],
   };
 }
 
 /** Row for `SFTTrainer`; prompt and completion are separate, so only the completion contributes to the loss. */
 export function trlSftRow({ prompt, completion }: Pick<Imitation, 'prompt' | 'completion'>) {
-  return { prompt, completion: [answer(completion)] };
+  return { prompt, completion: [reply(completion)] };
 }
 
 export function trlDpoRow({ prompt, chosen, rejected }: Pick<Preference, 'prompt' | 'chosen' | 'rejected'>) {
-  return { prompt, chosen: [answer(chosen)], rejected: [answer(rejected)] };
+  return { prompt, chosen: [reply(chosen)], rejected: [reply(rejected)] };
 }

@@ -13,7 +13,7 @@ export const taskOf = ({ config: { environment, evaluation } }: SourceRun): stri
 const whyUnused: Readonly<Record<RunRecipe, string>> = {
   improvement: 'no proposal beat the best return that its prompt names',
   weighted: 'no prompt names an earlier evaluation',
-  preference: 'no two answers to a prompt differ in score',
+  preference: 'no two replies to a prompt differ in score',
   repair: 'no failed program was followed by an accepted correction',
 };
 

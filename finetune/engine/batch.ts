@@ -60,8 +60,8 @@ export function blockSizes(families: readonly Family<TokenSequence>[]) {
   return {
     families: families.length,
     promptTokens: largest(shared) + 1,
-    answers: largest(families.map(({ length }) => length)),
-    answerTokens:
+    replies: largest(families.map(({ length }) => length)),
+    replyTokens:
       largest(families.flatMap((family, f) => family.map((one) => readLength(one) - shared[f]!))) + 1,
   };
 }
@@ -83,11 +83,11 @@ export function makeBatch<E extends TokenSequence>(
   inputsOf: InputsOf<E>,
 ): Batch {
   const tokens = families.reduce((sum, family) => sum + familyLength(family), 0) + 1;
-  const { promptTokens, answers, answerTokens } = blockSizes(families);
+  const { promptTokens, replies: group, replyTokens } = blockSizes(families);
   const perToken = () => new Int32Array(tokens);
   const [ids, positions, lengths, slots] = [perToken(), perToken(), perToken(), perToken()];
   const prompts = new Block(families.length * promptTokens, tokens);
-  const replies = new Block(families.length * answers * answerTokens, tokens);
+  const replies = new Block(families.length * group * replyTokens, tokens);
   const selected: number[] = [];
   const targets: number[] = [];
   const allowed: (readonly number[])[] = [];
@@ -117,11 +117,11 @@ export function makeBatch<E extends TokenSequence>(
     const longest = largest(family.map(exampleLength));
     read(family[0]!.promptIds.slice(0, shared), 0, longest, prompts, f * promptTokens);
     const sharedEnd = count - 1;
-    for (const [answer, example] of family.entries()) {
+    for (const [i, example] of family.entries()) {
       const { completionIds, promptIds, trained } = example;
       const first = count - shared;
       const own = [...promptIds, ...completionIds].slice(shared, readLength(example));
-      read(own, shared, exampleLength(example), replies, (f * answers + answer) * answerTokens);
+      read(own, shared, exampleLength(example), replies, (f * group + i) * replyTokens);
       const inputs = Object.entries(inputsOf(example));
       for (const [offset, id] of completionIds.entries()) {
         if (trained?.[offset] === false) continue;
@@ -148,18 +148,18 @@ export function makeBatch<E extends TokenSequence>(
     shape,
   });
   const ofPrompts = (values: Int32Array) => integers(values, [families.length, promptTokens]);
-  const ofReplies = (values: Int32Array) => integers(values, [families.length, answers, answerTokens]);
+  const ofReplies = (values: Int32Array) => integers(values, [families.length, group, replyTokens]);
   return {
     input_ids: integers(ids, [1, tokens]),
     positions: integers(positions, [1, tokens]),
     sequence_tokens: integers(lengths, [1, tokens]),
     'blocks.prompts': ofPrompts(prompts.places),
     'blocks.prompt_positions': ofPrompts(prompts.positions),
-    'blocks.answers': ofReplies(replies.places),
-    'blocks.answer_positions': ofReplies(replies.positions),
+    'blocks.replies': ofReplies(replies.places),
+    'blocks.reply_positions': ofReplies(replies.positions),
     'blocks.slots': integers(slots),
     'blocks.prompt_slots': integers(prompts.slots),
-    'blocks.answer_slots': integers(replies.slots),
+    'blocks.reply_slots': integers(replies.slots),
     selected: integers(selected),
     targets: integers(targets),
     allowed: integers(choices, [targets.length, width]),

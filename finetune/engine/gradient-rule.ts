@@ -26,10 +26,10 @@ export type Late = (values: readonly number[], type: 'int64' | 'uint8') => Value
 
 /**
  * Creates constants that the runtime can't fold. If it folded them, it would keep every dequantized matrix in float32.
- * @param anything a value computed during the run, at least one-dimensional
+ * @param runtimeValue a value computed during the run, at least one-dimensional
  */
-export function lateConstants(g: GraphBuilder, anything: Value): Late {
-  const size = g.op('Slice', [g.op('Shape', [anything]), g.integers([0]), g.integers([1])]);
+export function lateConstants(g: GraphBuilder, runtimeValue: Value): Late {
+  const size = g.op('Slice', [g.op('Shape', [runtimeValue]), g.integers([0]), g.integers([1])]);
   const zero = g.op('Mul', [size, g.integers([0])]);
   return (values, type) => {
     const sum = g.op('Add', [zero, g.integers(values)]);

@@ -101,14 +101,14 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
     const replies = new Map<Query, SampledReply>();
     for (const [group, result] of settled.entries()) {
       if (result.status === 'rejected') throw result.reason;
-      for (const [i, answer] of result.value.answers.entries())
+      for (const [i, reply] of result.value.replies.entries())
         replies.set(groups[group]![i]!, {
-          text: answer.text,
+          text: reply.text,
           promptIds: requests[group]!.prompt,
-          ids: answer.ids,
-          logp: answer.sampledLogProbabilities!,
-          allowed: answer.allowed!,
-          ended: answer.finishReason === 'stop',
+          ids: reply.ids,
+          logp: reply.sampledLogProbabilities!,
+          allowed: reply.allowed!,
+          ended: reply.finishReason === 'stop',
         });
     }
     return asked.map((one) => replies.get(one)!);
@@ -154,7 +154,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
 interface Query {
   readonly ids: readonly number[];
   readonly seed: number;
-  /** Identifies the constraint on the answer. Equal prompts with the same constraint are sampled together. */
+  /** Identifies the constraint on the reply. Equal prompts with the same constraint are sampled together. */
   readonly form: string;
   readonly constraint?: Constraint | undefined;
 }

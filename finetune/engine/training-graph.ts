@@ -82,19 +82,19 @@ export function buildTrainingGraph(settings: TrainingGraphSettings) {
 function emitInputsOfBlocks(g: GraphBuilder): { blocks: Blocks; inverses: ReadonlyMap<Value, Value> } {
   const input = (name: string, shape: readonly string[]) => g.input(`blocks.${name}`, 'int32', shape);
   const prompts = input('prompts', ['F', 'P']);
-  const answers = input('answers', ['F', 'G', 'A']);
+  const replies = input('replies', ['F', 'G', 'A']);
   const slots = input('slots', ['N']);
   const blocks = {
     prompts,
-    answers,
+    replies,
     slots,
     promptPositions: input('prompt_positions', ['F', 'P']),
-    answerPositions: input('answer_positions', ['F', 'G', 'A']),
+    replyPositions: input('reply_positions', ['F', 'G', 'A']),
   };
-  const flat = [prompts, answers].map((places) => g.op('Reshape', [places, g.integers([-1])]));
+  const flat = [prompts, replies].map((places) => g.op('Reshape', [places, g.integers([-1])]));
   const inverses = new Map([
     [prompts, input('prompt_slots', ['N'])],
-    [answers, input('answer_slots', ['N'])],
+    [replies, input('reply_slots', ['N'])],
     [slots, g.op('Concat', flat, { axis: 0 })],
   ]);
   return { blocks, inverses };

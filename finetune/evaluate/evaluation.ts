@@ -85,17 +85,17 @@ export interface RunFigures
   readonly reason: string;
   /** Number of candidates requested. */
   readonly proposals: number;
-  /** Number of candidates that got any answer from the model. */
+  /** Number of candidates that got any reply from the model. */
   readonly answered: number;
   /** Number of candidates that beat all earlier evaluations. */
   readonly improvements: number;
-  /** Number of first answers that were valid, but repeated an earlier policy. */
+  /** Number of first replies that were valid, but repeated an earlier policy. */
   readonly repeated: number;
 }
 
 /**
  * Reads the figures of a run:
- * - `validFirst`: fraction of answered proposals whose first answer had the right format, including repeats.
+ * - `validFirst`: fraction of answered proposals whose first reply had the right format, including repeats.
  * - `valid`: fraction of answered proposals that were usable in the end, after corrections.
  * - `improvementRate`: fraction of all requested proposals that beat all earlier evaluations.
  * - `confirmed`: mean return of the chosen policy on seeds that weren't used to choose it.

@@ -45,7 +45,7 @@ export function planEvaluation(request: {
   readonly cwd: string;
 }): EvaluationPlan {
   const { arms, cwd, files, overrides, repeats } = request;
-  refuseOverrides(overrides);
+  rejectOverrides(overrides);
   const notes = new Set<string>();
   const experiments = files.map((file) => {
     const configs = arms.map((arm): [string, Config] => {
@@ -99,7 +99,7 @@ export function planEvaluation(request: {
 const reserved = /^(model(\.(provider|path|adapter|name))?|environment|seed)$/;
 
 /** @throws UserError for an override of a key that the evaluation sets itself */
-function refuseOverrides(overrides: readonly string[]): void {
+function rejectOverrides(overrides: readonly string[]): void {
   const key = overrides.map((text) => text.split('=', 1)[0]!).find((one) => reserved.test(one));
   if (key === undefined) return;
   throw new UserError({

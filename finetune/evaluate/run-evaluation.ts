@@ -12,7 +12,7 @@ import {
   hashOf,
   type PlanArguments,
   type PlanPlace,
-  refuseDirectory,
+  rejectDirectory,
   resultFiles,
 } from '../../src/studies/plan.js';
 import { runPlan } from '../../src/studies/schedule.js';
@@ -118,7 +118,7 @@ function evaluationPlace(directory: string, plan: EvaluationPlan): PlanPlace {
   const record = (written: unknown) => {
     if (written !== undefined && (written as { readonly hash?: unknown } | null)?.hash !== hash) {
       const message = 'contains an evaluation with different models, weights, configs, overrides or seeds';
-      refuseDirectory('evaluation', directory, message);
+      rejectDirectory('evaluation', directory, message);
     }
     const arms = plan.arms.map(({ name, label, hash: weights }) => ({ name, label, weights }));
     return { version: 1, kind: 'evaluation', hash, arms, seeds: plan.seeds, experiments: plan.experiments };

@@ -147,7 +147,7 @@ export function cautions({ arms, runs }: Evaluation): readonly string[] {
     const counted: readonly [number, string][] = [
       [early.length, `${of} ended before the last iteration (${reasons}), so budgets differ`],
       [without.length, `${of} failed; a failed run gets the lowest confirmed return of its experiment`],
-      [lost, `of its ${proposals} proposals got no answer because calls failed`],
+      [lost, `of its ${proposals} proposals got no reply because calls failed`],
     ];
     return counted.flatMap(([count, what]) => (count === 0 ? [] : [`${name}: ${count} ${what}`]));
   });

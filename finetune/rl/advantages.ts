@@ -6,13 +6,13 @@ import type { advantageScales } from '../train/objectives/settings.js';
 /** Added to standard deviations to avoid division by 0, as in TRL. */
 const epsilon = 1e-4;
 
-/** Rewards that are compared, e.g. of the answers to one prompt; NaN where there is none. */
+/** Rewards that are compared, e.g. of the replies to one prompt; NaN where there is none. */
 export type Group = readonly number[];
 
 /**
  * Rewards minus their group's mean (GRPO, arXiv 2402.03300), divided by the group's standard deviation + 1e-4
  * (`group`), by the whole batch's (`batch`), or not at all (`none`; Dr. GRPO, 2503.20783). Equal rewards give exactly
- * 0. Answers without a reward get advantage 0 and are otherwise ignored.
+ * 0. Replies without a reward get advantage 0 and are otherwise ignored.
  */
 export function groupAdvantages(
   groups: readonly Group[],

@@ -151,8 +151,8 @@ export function returnsOf(
   const random = createGenerator(seed);
   return groups.map((group) => {
     const returns = group.map(({ rewards, valid }) => {
-      const costs = invalid * valid.filter((isValid) => !isValid).length;
-      return discountedReturns(rewards, gamma)[0]! + costs;
+      const penalty = invalid * valid.filter((isValid) => !isValid).length;
+      return discountedReturns(rewards, gamma)[0]! + penalty;
     });
     return shuffle ? shuffled(returns, random) : returns;
   });

@@ -1,7 +1,7 @@
 /** Events of training runs of every kind. The console, the record and the page read them. */
 import type { StepLoss } from '../engine/checkpoint.js';
 
-/** Counts over the usable examples of a split, which have a nonzero weight and an answer. */
+/** Counts over the usable examples of a split, which have a nonzero weight and a reply. */
 interface ReadSplit {
   readonly examples: number;
   /** Total number of tokens in the examples. */

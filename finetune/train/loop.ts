@@ -42,7 +42,7 @@ export interface TrainingHooks {
   /** Called before baseline searches. */
   onBaselines?(): void;
   /** Receives how many examples of a step, or of an evaluation, have been read. */
-  onRead?(read: number, of: number, purpose?: 'validation' | 'sample answers'): void;
+  onRead?(read: number, of: number, purpose?: 'validation' | 'sample replies'): void;
   /** If true after a step, or when training resumes, it ends early with a result. */
   isSpent?(): boolean;
 }
@@ -94,7 +94,7 @@ export async function runLoop(
 }
 
 /** @throws FailedWork if a value isn't finite */
-export function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
+export function rejectNonFinite(step: number, found: Readonly<Record<string, number>>): void {
   if (Object.values(found).every(Number.isFinite)) return;
   const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
   throw new FailedWork({

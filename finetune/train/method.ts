@@ -90,7 +90,7 @@ export function planModel({ ignoreKeys, model, output, ...config }: ModelSetting
   requireGradients(decoder);
   const method = methodOn(decoder, config.method, model);
   const checkpoint = path.join(output, trainingFiles.checkpoint);
-  refuseOtherModel({ model, method, output }, checkpoint);
+  rejectOtherModel({ model, method, output }, checkpoint);
   const threads = config.threads ?? checkpointThreads(checkpoint) ?? freeCores();
   return { decoder, method, checkpoint, threads };
 }
@@ -234,7 +234,7 @@ export async function writeResult(
 }
 
 /** @throws UserError if the result would overwrite its own base, or a model that this training didn't write */
-function refuseOtherModel({ method, model, output }: MethodJob, checkpoint: string): void {
+function rejectOtherModel({ method, model, output }: MethodJob, checkpoint: string): void {
   const result = path.join(output, method.kind === 'lora' ? 'adapter' : 'model');
   if (!existsSync(result)) return;
   const base = method.kind === 'lora' ? method.adapter : model;

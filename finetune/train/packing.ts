@@ -18,7 +18,7 @@ import {
 export const packings = ['none', 'rows', 'prompts', 'conversations'] as const;
 
 interface PackingSettings {
-  /** `pairs`, for preferences: every two consecutive examples are the answers to one prompt. */
+  /** `pairs`, for preferences: every two consecutive examples are the replies to one prompt. */
   readonly packing: (typeof packings)[number] | 'pairs';
   /** Maximum number of tokens read at once, including attention padding. A single example or pair is never split. */
   readonly batchTokens: number;
@@ -41,8 +41,8 @@ export function layOut<E extends TokenSequence>(
 
 /** Number of tokens in a part, including attention padding. */
 export function placesOf(part: Part<TokenSequence>): number {
-  const { families, promptTokens, answers, answerTokens } = blockSizes(part);
-  return families * (promptTokens - 1 + answers * (answerTokens - 1));
+  const { families, promptTokens, replies, replyTokens } = blockSizes(part);
+  return families * (promptTokens - 1 + replies * (replyTokens - 1));
 }
 
 function familiesOf<E extends TokenSequence>(
@@ -98,9 +98,9 @@ function sharedPrefixes<E extends TokenSequence>(families: readonly Family<E>[])
 }
 
 /**
- * Joins an example with another whose prompt continues its prompt and answer, and trains on the answers' tokens: the
- * model reads a conversation once instead of once per answer. Joins only examples of equal weight.
- * @param observationWeight relative weight of the tokens between the answers; 0 leaves them untrained
+ * Joins an example with another whose prompt continues its prompt and reply, and trains on the replies' tokens: the
+ * model reads a conversation once instead of once per reply. Joins only examples of equal weight.
+ * @param observationWeight relative weight of the tokens between the replies; 0 leaves them untrained
  */
 export function joinExamples(
   examples: readonly TokenExample[],
@@ -123,7 +123,7 @@ export function joinExamples(
     weight,
     ...(observationWeight === 0
       ? { trained }
-      : { factors: trained.map((isAnswer) => (isAnswer ? 1 : observationWeight)) }),
+      : { factors: trained.map((isReply) => (isReply ? 1 : observationWeight)) }),
     completionIds: known.slice(promptIds.length),
   }));
 }
@@ -187,7 +187,7 @@ function cut<T>(items: readonly T[], size: number): T[][] {
   );
 }
 
-/** Examples with a weight and an answer. @throws UserError if there are none, one is too long, or a prompt is empty */
+/** Examples with a weight and a reply. @throws UserError if there are none, one is too long, or a prompt is empty */
 export function usableExamples(
   examples: readonly TokenExample[],
   config: DecoderConfig,
@@ -203,7 +203,7 @@ export function usableExamples(
     });
   const weighted = examples.filter(({ weight, completionIds }) => weight !== 0 && completionIds.length > 0);
   if (weighted.length === 0)
-    throw new UserError({ field, message: 'no example has an answer and a nonzero weight' });
+    throw new UserError({ field, message: 'no example has a reply and a nonzero weight' });
   if (weighted.some(({ promptIds }) => promptIds.length === 0))
     throw new UserError({ field, message: 'the chat template renders an empty prompt' });
   return weighted;

@@ -1,11 +1,11 @@
-/** Held-out prompts of a supervised training run, and the model's answers to them while it trains. */
+/** Held-out prompts of a supervised training run, and the model's replies to them while it trains. */
 import { type Sample, sampleOf } from '../../src/runs/training/samples.js';
 import type { Conversation } from '../dataset/read-dataset.js';
 import { openSampler, type Sampler, type SamplerSettings } from '../engine/sampler.js';
 import type { Parameter } from '../engine/training-session.js';
 import type { TrainConfig } from './train-config.js';
 
-/** Chooses evenly spaced held-out prompts; for pairs, together with the chosen answer. */
+/** Chooses evenly spaced held-out prompts; for pairs, together with the chosen reply. */
 export function chooseSamples(
   conversations: readonly Conversation[],
   { objective, samples }: TrainConfig,
@@ -19,7 +19,7 @@ export function chooseSamples(
 
 type Speaking = Omit<SamplerSettings, 'temperature' | 'maxTokens' | 'constrained'>;
 
-/** Answers with the most probable tokens, so resumed runs give the same answers. Loads the model at the first call. */
+/** Answers with the most probable tokens, so resumed runs give the same replies. Loads the model at the first call. */
 export function openSamples(model: Speaking, conversations: readonly Conversation[]) {
   let opened: Promise<Sampler> | undefined;
   return {

@@ -195,10 +195,10 @@ function isSpent(
 
 /** Names the settings that differ from those of the checkpoint, if a checkpoint was rejected. */
 function withChangedKeys(error: unknown, output: string, config: object): unknown {
-  const isRefusal =
+  const isRejection =
     error instanceof UserError && error.problems[0]?.file === join(output, trainingFiles.checkpoint);
-  const earlier = isRefusal ? readLineage(output)?.config : undefined;
-  if (!isRefusal || earlier === undefined) return error;
+  const earlier = isRejection ? readLineage(output)?.config : undefined;
+  if (!isRejection || earlier === undefined) return error;
   const now = JSON.parse(JSON.stringify(fixedSettings(config))) as object;
   const changed = differences(fixedSettings(earlier), now);
   if (changed.length === 0) return error;

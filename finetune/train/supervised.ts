@@ -1,9 +1,9 @@
-/** Supervised training: a model learns the answers of a dataset, or to prefer the better answers of pairs. */
+/** Supervised training: a model learns the replies of a dataset, or to prefer the better replies of pairs. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { isSampled } from '../../src/runs/training/samples.js';
 import { firstLargest } from '../../src/statistics/descriptive.js';
 import { contentHash } from '../dataset/lineage.js';
-import { type Conversation, endOfAnswer, renderExample } from '../dataset/read-dataset.js';
+import { type Conversation, endOfReply, renderExample } from '../dataset/read-dataset.js';
 import { exampleLength, type InputsOf, makeBatch, type TokenExample } from '../engine/batch.js';
 import {
   bestParameters,
@@ -20,9 +20,9 @@ import { buildTrainingGraph } from '../engine/training-graph.js';
 import { orOutOfMemory, type Parameter, parameterCount } from '../engine/training-session.js';
 import { templateAlarms } from './alarms.js';
 import type { EventOf, TrainingEvent } from './events.js';
-import { refuseNonFinite, runLoop, stoppedEvaluation, type TrainingHooks } from './loop.js';
+import { rejectNonFinite, runLoop, stoppedEvaluation, type TrainingHooks } from './loop.js';
 import { openModel, type PlannedModel, planModel, writeResult } from './method.js';
-import { type ComparedExample, dpo, dpoInputs, sft, sftInputs } from './objectives/answers.js';
+import { type ComparedExample, dpo, dpoInputs, sft, sftInputs } from './objectives/supervised.js';
 import { likelihood } from './objectives/terms.js';
 import {
   epochParts,
@@ -158,11 +158,11 @@ async function learn(
     const inputs = (await objective.get()).inputs(heldOut);
     const { loss } = await readParts(session, state.parameters, heldOut, inputs, { ...hooks, onRead });
     if (!Number.isFinite(loss) && written?.step === step) rmSync(written.result, { recursive: true });
-    refuseNonFinite(step, { 'validation loss': loss });
+    rejectNonFinite(step, { 'validation loss': loss });
     const best = keepBest(state, loss, false);
     state.evaluationsWithoutGain = best ? 0 : state.evaluationsWithoutGain + 1;
     if (samples !== undefined && isSampled(Math.ceil(step / evaluateEvery))) {
-      hooks.onRead?.(0, prompts.length, 'sample answers');
+      hooks.onRead?.(0, prompts.length, 'sample replies');
       hooks.onSamples?.(step, await samples.answer(state.parameters, isStopped));
     }
     return { kind: 'validation', step, loss, best, work };
@@ -200,7 +200,7 @@ function bytesOf({ config, device, trainable }: OpenedModel, ...splits: (readonl
   return sessionBytes(buildTrainingGraph({ ...settings, device }), config, step!, evaluation);
 }
 
-/** Pairs stay together, so that a step compares their answers. */
+/** Pairs stay together, so that a step compares their replies. */
 function orderOf({ batchExamples, batchTokens, objective, packing, seed }: TrainConfig): OrderSettings {
   return objective.kind === 'dpo'
     ? { seed, batchTokens, packing: 'pairs', batchExamples: 2 * batchExamples }
@@ -213,7 +213,7 @@ function examplesOf(
   { training, validation }: Conversations,
   { config, tokenizer }: OpenedModel,
 ) {
-  const end = endOfAnswer(model, config, tokenizer);
+  const end = endOfReply(model, config, tokenizer);
   const render = (split: readonly Conversation[], field: string, weight = 0): readonly TokenExample[] => {
     const examples = split.map((conversation) => renderExample(tokenizer, end, conversation));
     const joined = packing === 'conversations' ? joinExamples(examples, weight) : examples;

@@ -146,7 +146,7 @@ export const rlMethod = z.discriminatedUnion('kind', [
 export type MethodSettings = z.output<typeof trainingMethod> | z.output<typeof rlMethod>;
 
 const objectiveSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('sft').describe('Supervised fine-tuning on the answers') }),
+  z.strictObject({ kind: z.literal('sft').describe('Supervised fine-tuning on the replies') }),
   z.strictObject({
     kind: z.literal('dpo').describe('Direct preference optimisation'),
     beta: positive.default(0.1).describe('Strength of the penalty for deviating from the initial model'),
@@ -186,7 +186,7 @@ const settings = z.strictObject({
   objective: objectiveSchema
     .prefault({ kind: 'sft' })
     .describe(
-      'Learn the answers (sft), or prefer the better answer of a pair (dpo; needs a dataset made with `--recipe preference`)',
+      'Learn the replies (sft), or prefer the better reply of a pair (dpo; needs a dataset made with `--recipe preference`)',
     ),
   method: trainingMethod.prefault({ kind: 'lora' }).describe('Weights to train'),
   seed: count(0).default(0).describe('Seed for the order of examples, initial values and dropout'),
@@ -208,7 +208,7 @@ const settings = z.strictObject({
     .number()
     .min(0)
     .optional()
-    .describe('Relative weight of the text between answers (default: 0); requires packing=conversations'),
+    .describe('Relative weight of the text between replies (default: 0); requires packing=conversations'),
   evaluateEvery: count(1).default(20).describe('Steps between validations'),
   samples: count(0)
     .default(sampleCount)
@@ -231,7 +231,7 @@ export const trainConfigSchema = settings
     {
       path: ['observationWeight'],
       message:
-        "requires packing=conversations, because other examples don't contain the text between answers",
+        "requires packing=conversations, because other examples don't contain the text between replies",
     },
   )
   .refine(({ method, objective }) => method.kind !== 'scratch' || objective.kind !== 'dpo', {

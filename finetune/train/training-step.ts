@@ -31,7 +31,7 @@ import {
   type Parameter,
   type TrainingSession,
 } from '../engine/training-session.js';
-import { refuseNonFinite, type TrainingHooks } from './loop.js';
+import { rejectNonFinite, type TrainingHooks } from './loop.js';
 import type { Part } from './packing.js';
 
 /** @throws UserError if memory runs out */
@@ -82,7 +82,7 @@ export async function takeStep<E extends TokenSequence>(
   const { parameters } = state;
   const { loss, gradients, examples } = await readParts(session, parameters, parts, inputsOf, hooks, seeds);
   const norm = gradientNorm(gradients);
-  refuseNonFinite(state.optimizerSteps + 1, { loss, 'gradient norm': norm });
+  rejectNonFinite(state.optimizerSteps + 1, { loss, 'gradient norm': norm });
   const learningRate = settings.learningRate * scheduleFactor(schedule, state.optimizerSteps);
   const scale = clipFactor(norm, maxGradientNorm);
   state.optimizerSteps++;

@@ -58,7 +58,6 @@ CartPole-v1, seed ${opened.manifest.seed}. These commands produce the same outpu
 \`\`\`sh
 npx policyloop run quickstart iterations=${shownIteration + 1} --run-dir buffers/one
 npx policyloop show one --iteration ${shownIteration}
-npx policyloop evaluate one --iteration ${shownIteration} --picture one.svg
 \`\`\`
 
 ## 1. The prompt

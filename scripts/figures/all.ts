@@ -7,6 +7,7 @@ for (const name of [
   'confirmation',
   'coverage',
   'large-model',
+  'own-logs',
   'programs',
   'readme',
   'real-models',

@@ -119,7 +119,7 @@ function comparisonReport(rows: readonly Row[]): string {
     const short = fewer === 0 ? '' : ` (${fewer} runs ended with fewer evaluations)`;
     return `${name}: ${tasksOf(rows, name).length} tasks × ${seeds.size} seeds${short}`;
   });
-  const beside = compared.map((model) => {
+  const withBaselines = compared.map((model) => {
     const lines = Object.entries(arms).map(([arm, label]) => [
       label,
       ...baselines.map((control) =>
@@ -138,7 +138,7 @@ function comparisonReport(rows: readonly Row[]): string {
   const tasksApart = compared.map((model) => byTask(rows, model));
   return [
     `### Compared with the plain run\n\nMean difference in normalised return over tasks (${scaleText(100)}), with the 95 % interval from the seeds within each task. Bold: evident on these tasks (the interval excludes 0, and p < 0.05 after Holm's correction for the ${tested.length} differences of this page). ${counted.join('; ')}.\n\n${gained}`,
-    ...beside,
+    ...withBaselines,
     ...tasksApart,
   ].join('\n');
 }

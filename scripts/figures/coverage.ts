@@ -158,9 +158,10 @@ if (process.argv.includes('--record')) {
   const header = ['returns', 'mean covered, n = 6, 10, 20', 'difference covered', 'false verdicts'];
   const share = (n: number) => {
     const own = rows.filter((row) => row.n === n && !isMade(row.population));
-    const least = (of: 'mean' | 'difference') => percent(mean(own.map((row) => (row[of] >= 0.9 ? 1 : 0))));
+    const shareCovered = (of: 'mean' | 'difference') =>
+      percent(mean(own.map((row) => (row[of] >= 0.9 ? 1 : 0))));
     const wrong = own.flatMap((row) => row.false ?? []);
-    return `${n} pairs: ${least('mean')} of the means and ${least('difference')} of the differences; false verdicts on average ${(100 * mean(wrong)).toFixed(1)} %, at most ${percent(Math.max(...wrong))}`;
+    return `${n} pairs: ${shareCovered('mean')} of the means and ${shareCovered('difference')} of the differences; false verdicts on average ${(100 * mean(wrong)).toFixed(1)} %, at most ${percent(Math.max(...wrong))}`;
   };
   publish(
     'docs/explanation/verdicts.md',
@@ -173,7 +174,7 @@ if (process.argv.includes('--record')) {
         header,
         ofRuns.slice(0, 10).map(({ cells }) => cells),
       )}`,
-      `Intervals that cover in at least 90 % of ${trials} trials: ${sizes.map(share).join('; ')}.`,
+      `Intervals that cover in at shareCovered 90 % of ${trials} trials: ${sizes.map(share).join('; ')}.`,
     ].join('\n'),
   );
 }

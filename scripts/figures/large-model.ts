@@ -29,7 +29,7 @@ interface Search {
   readonly by: 'random' | 'hill-climb' | 'cma-es' | 'gp';
   readonly seed: number;
   readonly proposals: readonly number[];
-  /** After so many proposals: the mean, over fresh episodes, of the policy with the best score so far. */
+  /** After each number of proposals: the mean, over fresh episodes, of the policy with the best score so far. */
   readonly means: readonly number[];
 }
 
@@ -56,8 +56,8 @@ function bestAt({ recorded }: ModelRun, proposals: number): number {
   return scores.indexOf(largest(scores));
 }
 
-/** True means of the policies that had the best score after so many proposals, one per run. */
-export const chosen = (own: readonly (ModelRun | Search)[], proposals: number) =>
+/** True means of the policies that had the best score after `proposals` proposals, one per run. */
+export const meansOfChosen = (own: readonly (ModelRun | Search)[], proposals: number) =>
   own.map((row) =>
     isModel(row) ? row.means[bestAt(row, proposals)]! : row.means[row.proposals.indexOf(proposals)]!,
   );
@@ -75,7 +75,7 @@ function reached(environment: string, own: readonly (ModelRun | Search)[]): stri
   const arms = [...groupBy(own, ({ by }) => by)].map(([by, runs]) => ({
     label: labels[by],
     runs: runs.length,
-    at: budgets.map((proposals) => estimate(environment, chosen(runs, proposals))),
+    at: budgets.map((proposals) => estimate(environment, meansOfChosen(runs, proposals))),
   }));
   const order = Object.values(labels);
   const sorted = arms.toSorted((a, b) => order.indexOf(a.label) - order.indexOf(b.label));

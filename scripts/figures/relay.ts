@@ -172,13 +172,13 @@ function ofModels(rows: readonly Row[]): string {
   return tableOf(header, lines);
 }
 
-/** Mean fresh return after 100 evaluations of the record: `none` for the model alone, otherwise after so many calls. */
-export function reachedByRelay(environment: string, search: Row['search'], calls?: number): string {
+/** Mean fresh return after 100 evaluations of the record: `none` for the model alone, otherwise after `calls` calls. */
+export function reachedByRelay(environment: string, search: Row['search'], calls?: number): number {
   const rows = readRows<Row>('relay').filter(
     (row) =>
       row.environment === environment && row.search === search && (search === 'none' || row.calls === calls),
   );
-  return meanOf(armOf(rows, calls === 0 ? 100 + randomPolicies : 100), rangeOf(environment));
+  return mean([...armOf(rows, calls === 0 ? 100 + randomPolicies : 100).values.values()]);
 }
 
 /** In how many of their iterations the small models evaluated a proposal. */

@@ -73,15 +73,14 @@ export function comparePlays(
   return [...texts, ...leftOutText(leftOut)].join('\n\n');
 }
 
-function rejectOptions({ by, html, target }: Request): void {
-  for (const [option, value] of Object.entries({ by, html, target })) {
-    if (value === undefined) continue;
-    throw new UserError({
-      field: `--${option}`,
-      message: "doesn't apply to agent runs, which have no learning curve and no groups",
-      alternatives: ['--json', '--format'],
-    });
-  }
+function rejectOptions({ against, by, html, target }: Request): void {
+  const given = Object.entries({ against, by, html, target }).find(([, value]) => value !== undefined);
+  if (given === undefined) return;
+  throw new UserError({
+    field: `--${given[0]}`,
+    message: "doesn't apply to agent runs, which have no learning curve and no groups",
+    alternatives: ['--json', '--format'],
+  });
 }
 
 interface ReadPlay {

@@ -131,6 +131,6 @@ export function modelSpeaker(
 
 function neverAnswered(calls: readonly (CallRecord | undefined)[]): ModelError {
   const outcome = calls.at(-1)?.outcome;
-  const message = outcome?.kind === 'error' ? outcome.message : 'the model gave no answer';
+  const message = outcome?.kind === 'error' ? outcome.message : 'the model gave no reply';
   return new ModelError('server', message, { retries: 0, latencyMs: 0 });
 }

@@ -1,6 +1,6 @@
 /** Finds and shows the agent runs that a command line names. */
 import type { CommandContext } from '../base/context.js';
-import { UserError, unlessRefused } from '../base/errors.js';
+import { UserError, unlessRejected } from '../base/errors.js';
 import { formatReturn, plural } from '../base/text/numbers.js';
 import { fitText } from '../base/text/width.js';
 import type { GameRecord } from '../runs/events.js';
@@ -8,7 +8,7 @@ import { openLogs, readManifest } from '../runs/reader.js';
 import { actionText, ending } from './play-page.js';
 import { gamesOf, playResult, playText } from './play-result.js';
 
-export const isPlay = (path: string): boolean => unlessRefused(() => readManifest(path).play) !== undefined;
+export const isPlay = (path: string): boolean => unlessRejected(() => readManifest(path).play) !== undefined;
 
 /**
  * Output of `show` for an agent run: its result or one of its games.

@@ -183,7 +183,7 @@ export const observationSchema = z.strictObject({
   stepLimit: count('Step limit of an episode'),
   reward: maybeText('The reward of the previous step'),
   score: maybeText('The score so far (text worlds)'),
-  maxScore: maybeText('The score of a won game (text worlds)'),
+  maxScore: maybeText('The maximum score of the game (text worlds)'),
   actions,
 });
 

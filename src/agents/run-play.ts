@@ -12,7 +12,7 @@ import { withListPrice } from '../models/hosted/prices.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
 import { limitField, limitText } from '../runs/calls.js';
 import { createRunDirectory, newRunPath } from '../runs/create.js';
-import { refuseDifferences, requireSame } from '../runs/fingerprint.js';
+import { rejectDifferences, requireSame } from '../runs/fingerprint.js';
 import { findRun } from '../runs/listing/names.js';
 import { alreadyRunning } from '../runs/listing/stop.js';
 import { requireConfig } from '../runs/open-run.js';
@@ -68,7 +68,7 @@ export async function resumePlay(
   const file = requireConfig(join(path, runFiles.config));
   const was = loadPlayConfig(file, [], context.cwd, true).config;
   const loaded = loadPlayConfig(file, args.overrides, context.cwd, true);
-  refuseDifferences(was, loaded.config, 'play');
+  rejectDifferences(was, loaded.config, 'play');
   const manifest = readManifest(path);
   const { iterations, reason } = manifest;
   const isLimited = reason?.kind === 'limit';

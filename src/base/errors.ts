@@ -186,7 +186,7 @@ export function problemsOf(error: unknown): readonly Problem[] {
 }
 
 /** The result of `work`; undefined if it throws a UserError. */
-export function unlessRefused<T>(work: () => T): T | undefined {
+export function unlessRejected<T>(work: () => T): T | undefined {
   try {
     return work();
   } catch (error) {

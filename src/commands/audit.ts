@@ -11,9 +11,9 @@ export const options = (y: Argv) =>
       array: true,
       demandOption: true,
       describe:
-        "Runs, directories of runs, or another system's evaluations: a .csv or .jsonl file with the columns parameters, and returns (or return, their mean)",
+        "Runs, directories of runs, or another system's evaluations: a .csv or .jsonl file with the columns `parameters` and `returns` (or `return`, the mean)",
     })
-    .option('environment', { ...kinds.text, describe: 'Environment of a file, as in a config' })
+    .option('environment', { ...kinds.text, describe: 'Environment of the evaluations, as in a config' })
     .option('policy', {
       ...kinds.text,
       describe:

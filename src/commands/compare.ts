@@ -13,6 +13,10 @@ export const options = (y: Argv) =>
       ...kinds.text,
       describe: 'Config keys that define the groups, e.g. model,prompts.set (default: all but the seed)',
     })
+    .option('against', {
+      ...kinds.text,
+      describe: 'Name of a group to compare the others with (default: compare all pairs)',
+    })
     .option('target', {
       ...kinds.number,
       describe: "Target return for comparing learning speed (default: the configs' target)",

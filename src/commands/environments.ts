@@ -3,7 +3,6 @@ import { type Arguments, common } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { number, terminalTable, text } from '../base/text/table.js';
 import type { Space } from '../environments/environment.js';
-import type { EnvironmentInfo } from '../environments/options.js';
 import { largest } from '../statistics/descriptive.js';
 
 export const options = (y: Argv) =>
@@ -12,18 +11,6 @@ export const options = (y: Argv) =>
     .option('json', common.json)
     .example('$0 environments', 'all environments that need no server')
     .example('$0 environments FrozenLake-v1', 'spaces, options, observation, actions and reward');
-
-/** An environment with its spaces, options and description. */
-interface DescribedEnvironment extends Pick<EnvironmentInfo, 'id' | 'options' | 'defaults'> {
-  /** How the environment differs from the requested version. */
-  readonly note?: string | undefined;
-  readonly observation: string;
-  readonly action: string;
-  /** Absent if there is no limit. */
-  readonly maxSteps?: number | undefined;
-  /** The description in the prompt set `semantic`. */
-  readonly description: string;
-}
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { environmentIds, textEnvironmentIds } = await import('../environments/catalogue/open.js');
@@ -50,14 +37,16 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   return 0;
 }
 
-async function describe(id: string, { env }: Pick<CommandContext, 'env'>): Promise<DescribedEnvironment> {
+/** An environment's spaces, options, step limit and description, and how it differs from the requested version. */
+async function describe(id: string, { env }: Pick<CommandContext, 'env'>) {
   const { environmentInfo, isBuiltInId, openEnvironment } = await import('../environments/catalogue/open.js');
   const { replacementFor } = await import('../environments/catalogue/versions.js');
   const { loadPromptSet } = await import('../prompting/templates/prompt-set.js');
   const environment = await openEnvironment({ id }, env);
   await environment.close?.();
   const info = isBuiltInId(id) ? environmentInfo(environment.id) : undefined;
-  const prompts = loadPromptSet({ set: 'semantic', environment, options: {}, maxSteps: defaultMaxSteps });
+  // The step limit is the default of `evaluation.maxSteps`.
+  const prompts = loadPromptSet({ set: 'semantic', environment, options: {}, maxSteps: 1000 });
   return {
     id: environment.id,
     note: replacementFor(id)?.note,
@@ -70,10 +59,7 @@ async function describe(id: string, { env }: Pick<CommandContext, 'env'>): Promi
   };
 }
 
-/** Default of `evaluation.maxSteps`. */
-const defaultMaxSteps = 1000;
-
-function page(environment: DescribedEnvironment): string {
+function page(environment: Awaited<ReturnType<typeof describe>>): string {
   const { action, defaults, description, id, maxSteps, note, observation, options } = environment;
   const width = largest(options.map((name) => name.length));
   return [
@@ -82,7 +68,7 @@ function page(environment: DescribedEnvironment): string {
     `observation  ${observation}`,
     `action       ${action}`,
     `step limit   ${maxSteps ?? 'none'}`,
-    'options and defaults:',
+    'options and defaults (in a config: environment.options.NAME):',
     ...options.map((name) => `  ${name.padEnd(width)}  ${defaultText(defaults[name])}`.trimEnd()),
     '',
     'Description in prompts (prompts.set: semantic):',

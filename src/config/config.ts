@@ -109,7 +109,7 @@ export const configSchema = z.strictObject({
     .enum(['parameters', 'behaviour'])
     .optional()
     .describe(
-      'Which proposals of a model are rejected as repeats: those with the parameters of an earlier policy, or also those that choose the same actions, on recorded observations of the warm-up and then in the episodes of the evaluation (default: `parameters`; for programs always `behaviour`)',
+      'Which proposals of a model are rejected as repeats: `parameters`: those equal to an earlier policy; `behaviour`: also those that choose the same actions on observations of the warm-up, and in the episodes of the evaluation (default: `parameters`; for programs always `behaviour`)',
     ),
   ...stageSections,
   target: abbreviated(z.number(), shorthands.target, targetSchema)

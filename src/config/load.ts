@@ -11,7 +11,7 @@ import {
   withAbsolutePaths,
   withoutUnknownKeys,
 } from '../base/settings/settings.js';
-import { refuseLists } from '../base/settings/value-lists.js';
+import { rejectLists } from '../base/settings/value-lists.js';
 import { replacementFor } from '../environments/catalogue/versions.js';
 import { checkConfig } from './checks.js';
 import { type Config, configSchema, experimentKind, resolveConfig, withModules } from './config.js';
@@ -65,7 +65,7 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const opened = openConfig('experiment', options.file, options);
   const { path: file } = opened;
   const source = options.asWritten ? withoutUnknownKeys(opened, experimentKind) : opened;
-  refuseLists(overrides);
+  rejectLists(overrides);
   const { imported, ...original } = isForeignConfig(source.content)
     ? importedContent(source.content, source)
     : { ...source, imported: undefined };
@@ -121,8 +121,8 @@ const manyRunsHint = (key: string): string | undefined =>
     ? `use policyloop sweep${key === 'sweep' ? '' : ' CONFIG seed=1..3'} (with --dry-run for an estimate)`
     : undefined;
 
-/** Refuses keys for several runs of a config. */
-function refuseManyRuns(input: Readonly<Record<string, unknown>>, where: Where): void {
+/** Rejects keys for several runs of a config. */
+function rejectManyRuns(input: Readonly<Record<string, unknown>>, where: Where): void {
   // `repeats: behaviour` is a setting of one run.
   const isOfMany = (key: string) =>
     manyRunsHint(key) !== undefined && (key !== 'repeats' || Number(input[key]) > 0);
@@ -185,8 +185,8 @@ function inSchemaOrder(config: Readonly<Record<string, unknown>>): Record<string
 }
 
 function validate(input: unknown, where: Where = () => ({})): Config {
-  refuseOtherPolicies(input, where);
-  if (isMapping(input)) refuseManyRuns(input, where);
+  rejectOtherPolicies(input, where);
+  if (isMapping(input)) rejectManyRuns(input, where);
   const config = resolveConfig(parseSettings(experimentKind, input, where));
   const problems = checkConfig(config);
   if (problems.length === 0) return config;
@@ -206,7 +206,7 @@ const otherPolicies: Readonly<Record<string, readonly [message: string, hint: st
   ],
 };
 
-function refuseOtherPolicies(input: unknown, where: Where): void {
+function rejectOtherPolicies(input: unknown, where: Where): void {
   const value = valueAt(['policy', 'kind'], input);
   const found = otherPolicies[String(value)];
   if (found === undefined) return;

@@ -8,8 +8,8 @@ import { stageMembersOf } from './stages.js';
 
 export type FoundModel = Problem | false | undefined;
 
-/** The language models of a config, and their places in it. */
-function readersOf(config: Config): readonly { config: SingleModelConfig; field: string }[] {
+/** A config's language models and their fields. */
+function languageModelsIn(config: Config): readonly { config: SingleModelConfig; field: string }[] {
   const own = languageMemberOf(config.model);
   const others = stageMembersOf(config).filter((one) => languageModelOf(one.config) !== undefined);
   return [...(own ? [own] : []), ...others];
@@ -24,7 +24,7 @@ export function modelProblems(config: Config): readonly FoundModel[] {
       message: `is a second language model, but costs, limits and retries apply to only one, here ${first!.config.provider}`,
       hint: 'keep one language model, with any number of baselines',
     },
-    ...readersOf(config).flatMap(({ config: model, field }) => [
+    ...languageModelsIn(config).flatMap(({ config: model, field }) => [
       ...secretProblems(model, field),
       ...extraProblems(model, field),
       contextProblem(model, field),
@@ -102,8 +102,8 @@ export function requirePrices(config: Config): void {
   const { limits, model } = config;
   if (limits.cost === undefined || model.provider === 'replayed') return;
   const at = { field: 'limits.cost', value: limits.cost };
-  const readers = readersOf(config);
-  const priced = readers.filter(({ config: { provider } }) => provider === 'openai' || provider === 'ollama');
+  const models = languageModelsIn(config);
+  const priced = models.filter(({ config: { provider } }) => provider === 'openai' || provider === 'ollama');
   const problems = priced
     .filter(({ config: reader }) => !('price' in reader) || reader.price === undefined)
     .map(({ field }) => ({
@@ -112,10 +112,10 @@ export function requirePrices(config: Config): void {
       hint: `add ${field}.price: {input: …, output: …} (US dollars per million tokens), or use limits.tokens`,
     }));
   if (problems.length > 0) throw new UserError(problems);
-  if (readers.length > 0 && priced.length === 0)
+  if (models.length > 0 && priced.length === 0)
     throw new UserError({
       ...at,
-      message: `has no effect: the provider ${readers[0]!.config.provider} has no price`,
+      message: `has no effect: the provider ${models[0]!.config.provider} has no price`,
       hint: 'use limits.tokens or limits.minutes',
     });
 }

@@ -13,7 +13,7 @@ export const legShape = {
     .enum(['signal', 'stalled'])
     .optional()
     .describe(
-      'The leg ends at the first `signal`, when the best return exceeds the median by more than the noise floor, or once it has `stalled`, without an improvement by more than the noise floor',
+      '`signal`: the leg ends when the best return exceeds the median by more than the noise floor; `stalled`: it ends after `patience` evaluations without an improvement by more than the noise floor',
     ),
   patience: share.describe('With `until: stalled`: evaluations without an improvement (default: 10)'),
 };

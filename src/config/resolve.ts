@@ -60,13 +60,13 @@ function memoryOf(config: Config, { context, recorded }: Facts): MemoryConfig {
   };
 }
 
-/** Default of `memory.tokens`; in a context of 32,768, leaves room for the task and an answer of 4,096 tokens. */
+/** Default of `memory.tokens`; in a context of 32,768, leaves room for the task and a reply of 4,096 tokens. */
 const historyTokens = 24_000;
 
 /** The default selection of programs in prompts; a program takes about as much room as ten vectors. */
 const shownPrograms = { best: 4, recent: 2 };
 
-/** The history's share of the context, in tokens; the task, the corrections and the answer need the rest. */
+/** The history's share of the context, in tokens; the task, the corrections and the reply need the rest. */
 export const historyWithin = (context: number): number => Math.min(historyTokens, Math.floor(context / 2));
 
 /**

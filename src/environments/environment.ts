@@ -79,7 +79,7 @@ export interface TextInfo {
 }
 
 /** Descriptions that an environment provides for prompts. */
-export interface EnvironmentWords {
+export interface EnvironmentTexts {
   readonly description?: string;
   /** The meaning of each component of an observation; for a discrete one, of each value. */
   readonly observationNames?: readonly string[];
@@ -97,7 +97,7 @@ export interface EnvironmentSpec {
   readonly maxSteps?: number;
   /** Simulated seconds per step, if the task has a time scale; sets the speed of animations. */
   readonly stepSeconds?: number;
-  readonly words?: EnvironmentWords;
+  readonly words?: EnvironmentTexts;
 }
 
 /** A task with Gymnasium's semantics. */
@@ -140,7 +140,7 @@ const bounds = (none: number) =>
   );
 
 /** A space as stored in JSON. */
-export const recordedSpace = z.discriminatedUnion('kind', [
+export const spaceSchema = z.discriminatedUnion('kind', [
   discrete,
   z.strictObject({ kind: z.literal('tuple'), spaces: z.array(discrete).min(1) }),
   z.strictObject({ kind: z.literal('text'), choices: z.array(z.string().min(1)).min(1).optional() }),

@@ -57,14 +57,14 @@ export async function openDrawable(
   throw notDrawn(id, field);
 }
 
-const mostFrames = 300;
+const frameLimit = 300;
 
 /** Replays an episode and prepares its animation. */
 export function drawEpisode(
   { config, seed: root, environment, family, policyName }: ReplaySetting,
   entry: BufferEntry,
   choice: EpisodeChoice,
-  maxFrames = mostFrames,
+  maxFrames = frameLimit,
 ): DrawnEpisode {
   const seeds = seedsOf(entry, config, root);
   const episode = choice.kind === 'evaluated' ? choice.episode : seeds.indexOf(choice.seed);
@@ -95,7 +95,7 @@ export function drawBounded(
   draw: (maxFrames: number) => DrawnEpisode,
   width: number,
 ): DrawnEpisode & { readonly svg: string } {
-  for (let maxFrames = mostFrames; ; ) {
+  for (let maxFrames = frameLimit; ; ) {
     const drawn = draw(maxFrames);
     const svg = svgAnimation(drawn.animation, width);
     const bytes = Buffer.byteLength(svg);

@@ -67,7 +67,7 @@ async function searchAndConfirm(
   return { reason: stop.abort.aborted ? { kind: 'interrupted' } : reason, confirmed };
 }
 
-/** A run gives up after this many consecutive iterations without an answer from the model. */
+/** A run gives up after this many consecutive iterations without a reply from the model. */
 const patience = 3;
 
 /** Warms up, then iterates. Returns why the run ends. */
@@ -95,7 +95,7 @@ async function search(experiment: Experiment, stop: StopRequests): Promise<StopR
     // When the run is resumed, the iteration is evaluated again; only its calls are reused.
     if (end?.kind === 'interrupted') return end;
     await commit(experiment, iteration);
-    // In a portfolio, a baseline's proposal counts as an answer, too.
+    // In a portfolio, a baseline's proposal counts as a reply, too.
     unanswered = calls.every(hasFailed) ? unanswered + 1 : 0;
     end ??= unanswered === patience ? lastModelError(calls) : endOrClaim(experiment, stop);
   }
@@ -104,7 +104,7 @@ async function search(experiment: Experiment, stop: StopRequests): Promise<StopR
 
 const hasFailed = ({ outcome }: CallRecord) => outcome.kind === 'error';
 
-/** The stop reason if the model gave no answers, with the message of its last error. */
+/** The stop reason if the model gave no replies, with the message of its last error. */
 function lastModelError(calls: readonly CallRecord[]): StopReason {
   const outcome = calls.findLast(hasFailed)?.outcome;
   return {

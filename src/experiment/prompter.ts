@@ -135,7 +135,7 @@ export class Prompter {
     return this.#prompts.formatCorrection(this.#context, failure, this.#history.scoreText);
   }
 
-  /** Keeps first episodes, if prompts show trajectories. */
+  /** Keeps the first episode of each evaluation if prompts show trajectories. */
   keepTrajectories(episodes: Iterable<EpisodeRecord>): void {
     if (this.#config.memory.trajectories === 'none') return;
     for (const episode of episodes) {

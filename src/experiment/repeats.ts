@@ -27,7 +27,7 @@ export function checkIn(experiment: Experiment, iteration: number): Check | unde
   if (config.repeats !== 'behaviour') return undefined;
   const programs = programsOf(setting.family);
   const seeds = comparedSeeds(experiment, iteration);
-  const check: Check = async (parameters, beside, by) => {
+  const check: Check = async (parameters, siblings, by) => {
     if (programs === undefined && by !== 'model') return undefined;
     const known = entriesBefore(buffer.entries, iteration);
     const failure = programs && (await programFailure(experiment, programs, known, [parameters, by], seeds));
@@ -35,7 +35,7 @@ export function checkIn(experiment: Experiment, iteration: number): Check | unde
     if (!(await behavior.prepare(known[0], comparedSeeds(experiment)))) return undefined;
     const others: readonly Rival[] = [
       ...(await behavior.similar(parameters, known)),
-      ...beside.map((own) => ({ parameters: own, iteration })),
+      ...siblings.map((own) => ({ parameters: own, iteration })),
     ];
     const same = await behavior.alike(parameters, others, seeds);
     if (same === undefined) return undefined;

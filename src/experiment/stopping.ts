@@ -5,7 +5,7 @@
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { ModelError } from '../models/language-model.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { type Cap, type LimitName, limitField, mostRejections } from '../runs/calls.js';
+import { type Cap, type LimitName, limitField, maxRejections } from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';
 import { rejectionText } from '../runs/failure-text.js';
 import type { StopRequests } from '../runs/stop-request.js';
@@ -30,7 +30,7 @@ export function endOrClaim(experiment: Experiment, stop: StopRequests): StopReas
 
 /** Number of replies that may still be rejected; infinite once a proposal has been accepted. */
 export const rejectionsLeft = ({ isAnyAccepted, rejected }: Progress): number =>
-  isAnyAccepted ? Number.POSITIVE_INFINITY : mostRejections - rejected;
+  isAnyAccepted ? Number.POSITIVE_INFINITY : maxRejections - rejected;
 
 /** Claims the next `count` evaluations. Returns the limit that they could exceed, if there is one. */
 export function claimEvaluations(experiment: Experiment, count: number): LimitName | undefined {
@@ -84,14 +84,14 @@ export function deadlineOf(experiment: Experiment) {
 export const noContribution = (experiment: Experiment, reason: StopReason): StopReason | undefined =>
   neverAnswered(experiment, reason) ?? neverAccepted(experiment, reason);
 
-/** A stop reason if no process ever got an answer, or this one got none by the last iteration. */
+/** A stop reason if no process ever got a reply, or this one got none by the last iteration. */
 function neverAnswered({ ledger, progress }: Experiment, reason: StopReason): StopReason | undefined {
   const { calls, errors } = ledger.totals;
   const isUnanswered = progress.lastError !== undefined && !progress.isAnswered;
   const isTimeUp = reason.kind === 'limit' && reason.limit.endsWith('minutes');
   if (!(calls > 0 && errors === calls) && !(isUnanswered && reason.kind === 'iterations')) return undefined;
   const message = isTimeUp
-    ? `no answer before ${limitField(reason.limit)} was reached`
+    ? `no reply before ${limitField(reason.limit)} was reached`
     : (progress.lastError ?? 'no call was ever answered');
   return { kind: 'model-error', message };
 }

@@ -22,7 +22,7 @@ export interface McpRequest {
   readonly allowRuns: boolean;
 }
 
-/** Maximum length of an answer in bytes; the client's model reads all of it. */
+/** Maximum length of a result in bytes; the client's model reads all of it. */
 const maxAnswerBytes = 4 * 2 ** 20;
 
 /**
@@ -90,7 +90,7 @@ interface Answer extends Record<string, unknown> {
   readonly notes?: readonly string[];
 }
 
-/** Runs a tool. Never throws: errors become answers. */
+/** Runs a tool. Never throws: errors become results. */
 export async function runTool(
   tool: Tool,
   given: Record<string, unknown>,
@@ -106,7 +106,7 @@ export async function runTool(
     const text = JSON.stringify(answer);
     if (Buffer.byteLength(text) > maxAnswerBytes)
       throw new UserError({
-        message: 'the answer is too long',
+        message: 'the result is too long',
         hint: 'request less: set a limit, or choose fewer runs or columns',
       });
     return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as Answer };

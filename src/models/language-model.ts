@@ -111,7 +111,7 @@ export type OnRead = (read: number, of: number) => void;
 export interface GenerateOptions {
   /**
    * One seed per completion, at least one; in a run, whole numbers below 2^31. If the provider is deterministic, equal
-   * seeds give equal answers.
+   * seeds give equal replies.
    */
   readonly seeds: readonly number[];
   /** Overrides the model's sampling settings. */
@@ -175,7 +175,7 @@ interface ErrorTraits {
   readonly isTemporary?: true;
   /** The calls after this one would fail, too. */
   readonly isFatal?: true;
-  /** The attempt may have generated (and charged for) an answer that never arrived. */
+  /** The attempt may have generated (and charged for) a reply that never arrived. */
   readonly mayBePaid?: true;
 }
 
@@ -186,14 +186,14 @@ const errorKinds = {
   quota: { isFatal: true },
   server: { isTemporary: true },
   network: { isTemporary: true },
-  /** The connection broke before the answer was complete. */
+  /** The connection broke before the reply was complete. */
   cut: { isTemporary: true, mayBePaid: true },
   timeout: { mayBePaid: true },
-  /** A web page instead of an answer. */
+  /** A web page instead of a reply. */
   html: { isTemporary: true },
   /** Not JSON, or JSON of the wrong shape. */
   malformed: { isTemporary: true, mayBePaid: true },
-  /** A well-formed answer without a completion. */
+  /** A well-formed response without a completion. */
   empty: { isTemporary: true },
   /** The provider refused the prompt for its content. */
   'content-filter': {},

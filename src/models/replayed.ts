@@ -81,7 +81,7 @@ export function createReplayed(
 /** A call with a hash in place of its prompt, because the prompts of a long run may not fit into memory. */
 type RecordedReply = Omit<RecordedCall, 'messages'> & { readonly promptHash: string };
 
-/** Answers by call id. A call that the user stopped has no answer. */
+/** Answers by call id. A call that the user stopped has no reply. */
 function repliesByCall({ calls }: Cassette): ReadonlyMap<string, RecordedReply> {
   const found = new Map<string, RecordedReply>();
   for (const { messages, ...call } of calls) {

@@ -94,7 +94,7 @@ export const ollamaSchema = z.strictObject({
   maxTokens: count(1).default(4096).describe('Maximum tokens per completion (num_predict)'),
   contextTokens: count(512)
     .optional()
-    .describe('Context window (num_ctx; default: enough for the longest prompt and its answer)'),
+    .describe('Context window (num_ctx; default: enough for the longest prompt and its reply)'),
   think: about(
     'Whether, or how much, a reasoning model thinks before it answers',
     z.union([z.boolean(), z.enum(['low', 'medium', 'high'])]).optional(),

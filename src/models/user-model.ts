@@ -50,7 +50,7 @@ export function checkedModel(made: object, name: string, file?: string): Languag
   if (typeof id !== 'string' || id === '')
     throw new UserError({ ...place, message: `id of ${subject} must be a non-empty string`, value: id });
   if (typeof generate !== 'function') {
-    const hint = 'add generate(messages, options), which returns the text of the answer';
+    const hint = 'add generate(messages, options), which returns the text of the reply';
     throw new UserError({ ...place, message: `${subject} has no generate function`, hint });
   }
   return {

@@ -35,7 +35,7 @@ const parameterFields = {
 };
 
 /** A run's record of a module's policies, used to display them without loading the module. */
-export const recordedPolicy = z.object({
+export const recordedPolicySchema = z.object({
   name: z.string(),
   text: z.string(),
   parameters: z.object({

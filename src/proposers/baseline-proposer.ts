@@ -54,14 +54,14 @@ export const tuningProposer = (
         left.push(candidate);
         continue;
       }
-      const own = { ...request, candidates: [candidate], member: tuning.by, beside: parametersOf(parts) };
+      const own = { ...request, candidates: [candidate], member: tuning.by, siblings: parametersOf(parts) };
       const part = await search(own, async ([random]) => [await tuning.propose(random!)], true);
       parts.push(part);
     }
     if (left.length === 0) return joinProposals(parts);
     return joinProposals([
       ...parts,
-      await proposer.propose({ ...request, candidates: left, beside: parametersOf(parts) }),
+      await proposer.propose({ ...request, candidates: left, siblings: parametersOf(parts) }),
     ]);
   },
 });
@@ -79,8 +79,8 @@ async function search(
   draw: (randoms: readonly RandomGenerator[]) => Promise<readonly ParameterVector[]>,
   isTuned = false,
 ): Promise<Proposals> {
-  const { beside = [], caller, candidates, corrections, onCall, prompt, recorded, seed } = request;
-  const accepted = [...beside];
+  const { siblings = [], caller, candidates, corrections, onCall, prompt, recorded, seed } = request;
+  const accepted = [...siblings];
   const all = candidates.map(
     (candidate): SearchedCandidate => ({ candidate, calls: [], ...(isTuned && { tuned: true }) }),
   );
@@ -89,7 +89,7 @@ async function search(
     if (open.length === 0) break;
     if (caller.signal.aborted) throw new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 0 });
     if (isStopped(caller)) return { proposals: [], end: { kind: 'interrupted' } };
-    const limit = caller.ledger.refusal(open.length);
+    const limit = caller.ledger.exceeded(open.length);
     if (limit !== undefined) return { proposals: all, end: { kind: 'limit', limit } };
     const randoms = open.map(({ candidate }) => createGenerator(seed(candidate, attempt)));
     const drawn = attempt === 0 ? await draw(randoms) : [];

@@ -77,8 +77,8 @@ const assumedCompletion = 1024;
 
 export interface PlannedRequest {
   readonly messages: readonly ChatMessage[];
-  /** Number of answers that the request asks for. */
-  readonly answers: number;
+  /** Number of completions that the request asks for. */
+  readonly choices: number;
   /** Number of requests like this one that share what is left. Default: 1. */
   readonly among?: number | undefined;
 }
@@ -168,7 +168,7 @@ export class Ledger implements CallUsage {
     this.#longestCompletion = Math.max(this.#longestCompletion, completionTokens);
     const lost = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));
     const length = maxTokens * (call.choices ?? 1);
-    const worst = () => this.#worst(model, { prompt: this.#promptTokens(call.messages), answers: 1, length });
+    const worst = () => this.#worst(model, { prompt: this.#promptTokens(call.messages), choices: 1, length });
     const used = total([usedTokens(model, usage), ...lost.map(() => ({ ...worst(), calls: 0 }))]);
     this.#spent = total([this.#spent, used]);
     const unreported = used.tokens - promptTokens - completionTokens;
@@ -176,17 +176,17 @@ export class Ledger implements CallUsage {
   }
 
   /** The limit that this many calls of a baseline would exceed; they use no tokens. */
-  refusal(calls: number): LimitName | undefined {
+  exceeded(calls: number): LimitName | undefined {
     return this.#exceededBy({ ...noSpend, calls });
   }
 
   /** Reserves the worst case of a request, or returns the limit that it could exceed. */
   reserve(request: PlannedRequest, purpose?: string): Reservation | LimitName {
     const model = this.#for(purpose);
-    const { answers, among = 1, messages } = request;
+    const { choices, among = 1, messages } = request;
     const isLengthLimited = model.usesTokens && this.#budgets.some(limitsLength);
     const prompt = isLengthLimited ? this.#promptTokens(messages) : 0;
-    const worst = (length: number) => this.#worst(model, { prompt, answers, length });
+    const worst = (length: number) => this.#worst(model, { prompt, choices, length });
     const all = (length: number) => total(Array.from({ length: among }, () => worst(length)));
     const expected = model.maxTokens ?? Math.min(2 * this.#longestCompletion, maxCompletion);
     const limit = this.#exceededBy(all(expected));
@@ -198,7 +198,7 @@ export class Ledger implements CallUsage {
     const held = { worst: worst(length) };
     this.#inFlight.add(held);
     // A retry doesn't count as another call.
-    const again = { ...this.#worst(model, { prompt, answers: 1, length: length * answers }), calls: 0 };
+    const again = { ...this.#worst(model, { prompt, choices: 1, length: length * choices }), calls: 0 };
     return {
       maxTokens: isOpen ? length : model.maxTokens,
       mayTryAgain: (kind) => {
@@ -246,14 +246,14 @@ export class Ledger implements CallUsage {
   /** The most that a request can use with completions of `length` tokens, in which it is linear. */
   #worst(
     model: CountedModel,
-    { answers, length, prompt }: Readonly<Record<'answers' | 'length' | 'prompt', number>>,
+    { choices, length, prompt }: Readonly<Record<'choices' | 'length' | 'prompt', number>>,
   ): Amounts {
-    if (!model.usesTokens) return { ...noSpend, calls: answers };
-    const [promptTokens, completionTokens] = [answers * prompt, answers * length];
+    if (!model.usesTokens) return { ...noSpend, calls: choices };
+    const [promptTokens, completionTokens] = [choices * prompt, choices * length];
     // Cached tokens may cost more than uncached ones.
     const costs = [0, promptTokens].map((cached) => costOf(model, promptTokens, cached, completionTokens));
     const cost = largest(costs);
-    return { ...noSpend, calls: answers, tokens: promptTokens + completionTokens, cost };
+    return { ...noSpend, calls: choices, tokens: promptTokens + completionTokens, cost };
   }
 
   /** The run's limits and those of its sweep, with the usage of calls that have ended or are in flight. */
@@ -275,7 +275,7 @@ export class Ledger implements CallUsage {
     return undefined;
   }
 
-  /** The longest completions that fit the limits, in tokens: at least `fewest`, at most `maxCompletion`. */
+  /** Maximum length of a completion within the limits, in tokens, from `fewest` to `maxCompletion`. */
   #longestFor(worst: (length: number) => Amounts, fewest: number): number {
     const [none, one] = [worst(0), worst(1)];
     const longest = this.#budgets.flatMap(({ limits, used }) =>
@@ -302,7 +302,7 @@ function costOf({ price }: CountedModel, prompt: number, cached: number, complet
   return ((prompt - cached) * input + cached * cachedInput + completion * output) / 1e6;
 }
 
-/** The tokens and cost of an answer, estimated if the provider reported none. */
+/** The tokens and cost of a completion, estimated if the provider reported none. */
 function usedTokens(model: CountedModel, { unreported, ...usage }: Usage): Amounts {
   const prompt = (usage.promptTokens ?? 0) + (unreported?.promptTokens ?? 0);
   const completion = (usage.completionTokens ?? 0) + (unreported?.completionTokens ?? 0);

@@ -13,7 +13,7 @@ import {
   type SamplingChoice,
 } from '../models/language-model.js';
 import { type CallRecord, callId, type LimitName, type Shown } from '../runs/calls.js';
-import { faultMeaning } from '../runs/failure-text.js';
+import { faultTexts } from '../runs/failure-text.js';
 import type { SentRequest } from '../runs/writer.js';
 import type { Ledger } from './budget.js';
 
@@ -29,13 +29,13 @@ export interface Caller {
   readonly onWait?: ((milliseconds: number) => void) | undefined;
   /** Follows a local model while it reads the prompt. */
   readonly onRead?: OnRead | undefined;
-  /** Called for each failed attempt, failed call, and fault in an answer. */
+  /** Called for each failed attempt, failed call, and fault in a reply. */
   readonly onFault?: Attempts['onFault'];
   /** Writes a request to disk before it is sent; absent if calls are free. */
   readonly send?: ((call: CallRecord) => Promise<SentRequest>) | undefined;
 }
 
-/** A request for one answer, or for one to each of several candidates. */
+/** A request for one reply, or for one to each of several candidates. */
 export interface CallRequest {
   readonly iteration: number;
   readonly attempt: number;
@@ -65,7 +65,7 @@ export const isStopped = ({ finish, signal }: Pick<Caller, 'finish' | 'signal'>)
 
 /**
  * Sends a request.
- * @returns one call per answer, in candidate order; later candidates may have none. An error counts as the first
+ * @returns one call per reply, in candidate order; later candidates may have none. An error counts as the first
  * candidate's call
  */
 export async function callModel(
@@ -77,7 +77,7 @@ export async function callModel(
   const { ledger, onFault, onRead, onWait, signal } = caller;
   const { attempt, candidates, choices, grammar, iteration, messages, purpose, sampling } = asked;
   if (isStopped(caller)) return { kind: 'stopped' };
-  const room = ledger.reserve({ messages, answers: candidates.length, among: asked.among }, purpose);
+  const room = ledger.reserve({ messages, choices: candidates.length, among: asked.among }, purpose);
   if (typeof room === 'string') return { kind: 'limit', limit: room };
   const { maxTokens } = room;
   const now = () => caller.now().toISOString();
@@ -125,7 +125,7 @@ export async function callModel(
     for (const call of calls) {
       ledger.record(call, maxTokens);
       if (call.outcome.kind === 'error') onFault?.(call.outcome.error, call.outcome.message);
-      for (const fault of call.completion?.faults ?? []) onFault?.(fault, faultMeaning[fault]);
+      for (const fault of call.completion?.faults ?? []) onFault?.(fault, faultTexts[fault]);
     }
     return { kind: 'ended', calls };
   } finally {
@@ -136,7 +136,7 @@ export async function callModel(
 const lostCall = {
   kind: 'error',
   error: 'aborted',
-  message: 'policyloop ended before the answer arrived',
+  message: 'policyloop ended before the reply arrived',
   latencyMs: 0,
 } as const;
 

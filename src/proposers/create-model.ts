@@ -15,7 +15,7 @@ import { moduleModel } from '../models/user-model.js';
  * Creates the language model that a config names; `moduleModel` opens those of user modules.
  * @param env environment variables, for keys and server addresses
  * @param wait how hosted models wait before they retry a failed call
- * @param cassette recorded answers for a replay
+ * @param cassette recorded replies for a replay
  * @throws UserError if the model can't be opened: no API key, an invalid address, an unusable directory, …
  */
 export function createModel(

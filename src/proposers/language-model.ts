@@ -50,7 +50,7 @@ interface Asking {
  * so network timing doesn't decide which of two equal proposals counts as the repeat.
  */
 async function askForAll(model: LanguageModel, request: ProposalRequest): Promise<Proposals> {
-  const { beside = [], candidates, caller, concurrency, prompt } = request;
+  const { siblings = [], candidates, caller, concurrency, prompt } = request;
   const asking: Asking = {
     model,
     request,
@@ -73,13 +73,13 @@ async function askForAll(model: LanguageModel, request: ProposalRequest): Promis
         limit(() => {
           // The candidates that wait share what the limits leave.
           const among = waiting--;
-          return askForOne(asking, one, beside, among);
+          return askForOne(asking, one, siblings, among);
         }),
       ),
     );
-    const accepted = [...beside];
+    const accepted = [...siblings];
     for (const one of all) {
-      if (accepted.length > beside.length) await correctRepeat(asking, one, accepted);
+      if (accepted.length > siblings.length) await correctRepeat(asking, one, accepted);
       if (one.parameters !== undefined) accepted.push(one.parameters);
     }
   } finally {
@@ -96,7 +96,7 @@ async function askForAll(model: LanguageModel, request: ProposalRequest): Promis
 async function askForOne(
   asking: Asking,
   one: Conversation,
-  beside: readonly ParameterVector[],
+  siblings: readonly ParameterVector[],
   among = 1,
 ): Promise<void> {
   const { corrections, mostRejected = Number.POSITIVE_INFINITY } = asking.request;
@@ -105,7 +105,7 @@ async function askForOne(
       asking.stopped = { limit: 'rejections' };
       return;
     }
-    const call = await nextCall(asking, one, beside, among);
+    const call = await nextCall(asking, one, siblings, among);
     if (call === undefined) return;
     one.calls.push(call);
     const { outcome } = call;
@@ -131,7 +131,7 @@ async function askForOne(
 async function nextCall(
   asking: Asking,
   one: Conversation,
-  beside: readonly ParameterVector[],
+  siblings: readonly ParameterVector[],
   among: number,
 ): Promise<CallRecord | undefined> {
   const { logged, replies, request } = asking;
@@ -139,18 +139,18 @@ async function nextCall(
   const known = request.recorded(candidate, attempt, messages);
   if (known !== undefined) {
     // Its process may have ended before the proposal was checked.
-    const call = known.outcome.kind === 'accepted' ? await judge(request, known, beside) : known;
+    const call = known.outcome.kind === 'accepted' ? await judge(request, known, siblings) : known;
     logged.add(call);
     return call;
   }
   const arrived = replies.get(candidate);
   replies.delete(candidate);
-  if (arrived !== undefined) return judge(request, arrived, beside);
+  if (arrived !== undefined) return judge(request, arrived, siblings);
   const [call] = await requestFor(asking, [one], among);
-  return call && judge(request, call, beside);
+  return call && judge(request, call, siblings);
 }
 
-/** Sends one request for all candidates if the model can answer it; those without an answer are asked for alone. */
+/** Sends one request for all candidates if the model can answer it; those without a reply are asked for alone. */
 async function askTogether(asking: Asking, all: readonly Conversation[]): Promise<void> {
   const { model, replies, request } = asking;
   const open = all.filter(({ candidate, messages }) => !request.recorded(candidate, 0, messages));
@@ -169,7 +169,7 @@ async function requestFor(
   among?: number,
 ): Promise<readonly CallRecord[]> {
   const { model, request } = asking;
-  const { beside = [], caller, grammar, iteration, member, prompt, purpose, seed } = request;
+  const { siblings = [], caller, grammar, iteration, member, prompt, purpose, seed } = request;
   const { attempt, messages, sampling } = conversations[0]!;
   const asked: CallRequest = {
     iteration,
@@ -183,7 +183,7 @@ async function requestFor(
     sampling,
     among,
   };
-  const called = await callModel(model, asked, caller, (reply) => outcomeOf(request, reply, beside));
+  const called = await callModel(model, asked, caller, (reply) => outcomeOf(request, reply, siblings));
   if (called.kind === 'ended') {
     asking.isReached ||= called.calls.some(hasReached);
     return called.calls;
@@ -198,9 +198,9 @@ async function requestFor(
 function outcomeOf(
   request: ProposalRequest,
   { constrained, finishReason, text }: Completion,
-  beside: readonly ParameterVector[],
+  siblings: readonly ParameterVector[],
 ): CallRecord['outcome'] {
-  const result = request.read(text, { seen: seenByRequest(request, beside), finishReason, constrained });
+  const result = request.read(text, { seen: seenByRequest(request, siblings), finishReason, constrained });
   if (!result.ok) return { kind: 'rejected', failure: result.failure };
   const { predicted, value } = result;
   const program = request.programOf?.(value);
@@ -216,12 +216,12 @@ function outcomeOf(
 async function judge(
   request: ProposalRequest,
   call: CallRecord,
-  beside: readonly ParameterVector[],
+  siblings: readonly ParameterVector[],
 ): Promise<CallRecord> {
   if (call.completion === undefined) return call;
-  const outcome = outcomeOf(request, call.completion, beside);
+  const outcome = outcomeOf(request, call.completion, siblings);
   if (outcome.kind !== 'accepted') return { ...call, outcome };
-  const failure = await request.check?.(outcome.parameters, beside, 'model');
+  const failure = await request.check?.(outcome.parameters, siblings, 'model');
   return { ...call, outcome: failure === undefined ? outcome : { kind: 'rejected', failure } };
 }
 

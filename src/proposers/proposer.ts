@@ -52,7 +52,7 @@ export interface ProposalRequest {
   /** Name of the portfolio member or relay leg that proposes. */
   readonly member?: string;
   /** Proposals of this iteration that come from other proposers. */
-  readonly beside?: readonly ParameterVector[];
+  readonly siblings?: readonly ParameterVector[];
   /** Finds an earlier use of the same parameters. */
   readonly seen: (parameters: ParameterVector) => SeenParameters | undefined;
   /** Returns why parameters can't be evaluated although they are new. */
@@ -83,10 +83,10 @@ export interface ProposalRequest {
 /** Who proposes; `tuning`: a search over the constants of a program. */
 export type ProposedBy = 'model' | 'baseline' | 'tuning';
 
-/** @param beside the iteration's other proposals */
+/** @param siblings the iteration's other proposals */
 export type Check = (
   parameters: ParameterVector,
-  beside: readonly ParameterVector[],
+  siblings: readonly ParameterVector[],
   by: ProposedBy,
 ) => Promise<ParseFailure | undefined>;
 
@@ -110,9 +110,9 @@ export const callsOf = ({ proposals }: Proposals): readonly CallRecord[] =>
 
 /** Finds an earlier use of parameters, also among the iteration's other proposals. */
 export const seenByRequest =
-  ({ iteration, seen }: Pick<ProposalRequest, 'iteration' | 'seen'>, beside: readonly ParameterVector[]) =>
+  ({ iteration, seen }: Pick<ProposalRequest, 'iteration' | 'seen'>, siblings: readonly ParameterVector[]) =>
   (parameters: ParameterVector): SeenParameters | undefined =>
-    beside.some((other) => vectorKey(other) === vectorKey(parameters)) ? { iteration } : seen(parameters);
+    siblings.some((other) => vectorKey(other) === vectorKey(parameters)) ? { iteration } : seen(parameters);
 
 /** Joins the proposals of several proposers. */
 export const joinProposals = (parts: readonly Proposals[]): Proposals => ({

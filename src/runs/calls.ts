@@ -64,7 +64,7 @@ export interface CallRecord extends CallPosition {
   readonly completion?: Completion;
   /** In US dollars, or in the currency of `model.price`; absent if the call failed or has no price. */
   readonly cost?: number;
-  /** When the call ended, in ISO 8601; for a call without an answer before a crash, when it was sent. */
+  /** When the call ended, in ISO 8601; for a call without a reply before a crash, when it was sent. */
   readonly time: string;
 }
 
@@ -78,7 +78,7 @@ export function faultsOf({ completion, outcome }: CallRecord): readonly string[]
   ];
 }
 
-/** Whether a model's server was reached, even if it gave no answer. */
+/** Whether a model's server was reached, even if it gave no reply. */
 export const hasReached = (call: CallRecord): boolean =>
   call.completion !== undefined || faultsOf(call).some((fault) => fault !== 'network');
 
@@ -107,13 +107,13 @@ export interface UsageTotals {
 export type LimitKey = 'calls' | 'tokens' | 'cost' | 'evaluations' | 'minutes';
 
 /**
- * A limit of the run or, with the prefix, of all runs of its sweep together; `rejections`: `mostRejections`, which no
+ * A limit of the run or, with the prefix, of all runs of its sweep together; `rejections`: `maxRejections`, which no
  * config changes.
  */
 export type LimitName = LimitKey | `sweep.limits.${LimitKey}` | 'rejections';
 
 /** Rejected replies, including corrections, after which a run ends if it has not accepted any proposal. */
-export const mostRejections = 10;
+export const maxRejections = 10;
 
 /** The config key of a limit. */
 export const limitField = (limit: LimitName): string =>
@@ -121,7 +121,7 @@ export const limitField = (limit: LimitName): string =>
 
 /** Example: `at limits.calls`. */
 export const limitText = (limit: LimitName): string =>
-  limit === 'rejections' ? `after ${mostRejections} rejected replies` : `at ${limitField(limit)}`;
+  limit === 'rejections' ? `after ${maxRejections} rejected replies` : `at ${limitField(limit)}`;
 
 export interface Cap {
   readonly limit: LimitName;

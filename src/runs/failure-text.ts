@@ -6,16 +6,16 @@ import type { ProgramFailure } from '../policies/program/program.js';
 import type { IndexedText, ParseFailure } from '../prompting/answer/failure.js';
 import type { CallRecord } from './calls.js';
 
-export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>> = {
+export const faultTexts: Readonly<Record<ModelErrorKind | ReplyFault, string>> = {
   'rate-limit': 'the provider is limiting the request rate',
   quota: 'the provider requires a longer wait than `model.maxRetryAfterSeconds` allows',
   server: 'the provider failed',
   network: 'no connection',
-  cut: 'the connection broke before the answer was complete',
+  cut: 'the connection broke before the reply was complete',
   timeout: 'no reply before the deadline',
-  html: 'a web page instead of an answer',
+  html: 'a web page instead of a reply',
   malformed: "not JSON, or JSON that doesn't match the protocol",
-  empty: 'an answer without a completion',
+  empty: 'a response without a completion',
   'content-filter': 'stopped or refused by the provider because of its content',
   'too-long': "the prompt is longer than the model's context",
   authentication: 'the API key was rejected',
@@ -51,7 +51,7 @@ export function failureKind(
   return (hasNoAnswer ? explaining.find((fault) => faults.includes(fault)) : undefined) ?? kind;
 }
 
-export const failureMeaning = (kind: FailureKind): string => ({ ...rejectionMeaning, ...faultMeaning })[kind];
+export const failureMeaning = (kind: FailureKind): string => ({ ...rejectionMeaning, ...faultTexts })[kind];
 
 const rejectionMeaning: Readonly<Record<ParseFailure['kind'] | 'plays-alike', string>> = {
   missing: 'no answer in the requested format',

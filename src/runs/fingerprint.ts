@@ -61,7 +61,7 @@ const newStart = {
 type Kind = keyof typeof newStart;
 
 /** @throws UserError that names each changed setting that must not change within a run */
-export function refuseDifferences(was: object, config: object, kind: Kind = 'run'): void {
+export function rejectDifferences(was: object, config: object, kind: Kind = 'run'): void {
   requireEqual(fixedSettings(was), config, "can't change within a run", newStart[kind]);
 }
 

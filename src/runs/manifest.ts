@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { ModuleHashes } from '../base/modules/sources.js';
 import { commit, version } from '../base/package.js';
-import { type EnvironmentSpec, type EnvironmentWords, recordedSpace } from '../environments/environment.js';
+import { type EnvironmentSpec, type EnvironmentTexts, spaceSchema } from '../environments/environment.js';
 import type { AnswerFormat } from '../models/language-model.js';
-import { type RecordedPolicy, recordedPolicy } from '../policies/module-policy.js';
+import { type RecordedPolicy, recordedPolicySchema } from '../policies/module-policy.js';
 import type { Candidate } from '../rollout/replay-buffer.js';
 import type { Cap, UsageTotals } from './calls.js';
 import type { Confirmation, Noise, StopReason } from './events.js';
@@ -12,7 +12,7 @@ import type { Confirmation, Noise, StopReason } from './events.js';
  * The specification of an environment without its id. In the file, infinite bounds are null. `description` is '' if the
  * environment has names but no description.
  */
-export type RecordedSpec = Omit<EnvironmentSpec, 'id' | 'words'> & EnvironmentWords;
+export type RecordedSpec = Omit<EnvironmentSpec, 'id' | 'words'> & EnvironmentTexts;
 
 /** `manifest.json`: the state of a run in one small file. */
 export interface Manifest {
@@ -99,8 +99,8 @@ export const manifestShape = z.looseObject({
   environment: z.string(),
   spec: z
     .object({
-      observationSpace: recordedSpace,
-      actionSpace: recordedSpace,
+      observationSpace: spaceSchema,
+      actionSpace: spaceSchema,
       maxSteps: z.int().optional(),
       stepSeconds: z.number().positive().optional(),
       description: z.string().optional(),
@@ -108,7 +108,7 @@ export const manifestShape = z.looseObject({
       actionNames: z.array(z.string()).optional(),
     })
     .optional(),
-  policy: recordedPolicy.optional(),
+  policy: recordedPolicySchema.optional(),
   model: z.string(),
   fingerprint: z.string(),
   settings: z.record(z.string(), z.unknown()),

@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { unlessRefused } from '../base/errors.js';
+import { unlessRejected } from '../base/errors.js';
 import { readOwnJson, replaceFile } from '../base/files/files.js';
 
 const requestShape = z.object({
@@ -40,7 +40,7 @@ export function watchStopRequests(
   const own = { finish: new AbortController(), abort: new AbortController() };
   const look = () => {
     if (!existsSync(fileOf(directory))) return;
-    const request = unlessRefused(() => requestShape.safeParse(readOwnJson(fileOf(directory))).data);
+    const request = unlessRejected(() => requestShape.safeParse(readOwnJson(fileOf(directory))).data);
     if (request?.now === true) own.abort.abort();
     own.finish.abort();
   };

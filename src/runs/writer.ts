@@ -194,7 +194,7 @@ interface RequestLine {
 }
 
 export interface SentRequest {
-  /** Replaces what the request counts as until its answer arrives, as an attempt that may have been billed failed. */
+  /** Replaces what the request counts as until its reply arrives, as an attempt that may have been billed failed. */
   retried(lost: CallRecord): void;
   answered(calls: readonly CallRecord[]): void;
 }
@@ -218,7 +218,7 @@ export function callsLeft(path: string, logged: Iterable<CallRecord>): readonly 
 
 /**
  * Requests are on disk before they are sent, so that no crash hides a paid call. For each request, the file has the
- * calls that it counts as: first one without an answer, then those of its answers. They are also in `calls.jsonl` once
+ * calls that it counts as: first one without a reply, then those of its replies. They are also in `calls.jsonl` once
  * the run has judged them. Nothing else may write to the file.
  */
 class SentRequests {
@@ -236,7 +236,7 @@ class SentRequests {
   }
 
   /**
-   * @param lost what the request counts as until its answer arrives
+   * @param lost what the request counts as until its reply arrives
    * @param logged returns a promise that resolves once the calls of earlier iterations are on disk
    */
   async send(lost: CallRecord, logged: () => Promise<unknown>): Promise<SentRequest> {
@@ -259,7 +259,7 @@ class SentRequests {
     };
   }
 
-  /** Removes the file, unless a request has no answer. */
+  /** Removes the file, unless a request has no reply. */
   async close(): Promise<void> {
     await this.#ready.catch(() => undefined);
     if (this.#unanswered === 0) this.#startOver();

@@ -203,11 +203,11 @@ export function percentile95(values: readonly number[], statistic: keyof typeof 
 
 /** Caches intervals, because live pages request the same ones repeatedly. */
 const known = new Map<string, Interval>();
-const mostKnown = 2000;
+const maxKnown = 2000;
 
 function remembered(key: string, compute: () => Interval): Interval {
   const interval = known.get(key) ?? compute();
-  if (known.size >= mostKnown) known.clear();
+  if (known.size >= maxKnown) known.clear();
   known.set(key, interval);
   return interval;
 }

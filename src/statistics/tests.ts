@@ -4,7 +4,7 @@ import { clipped, differenceRange, hiddenIn, type Interval, interval95, unbounde
 import { largest, mean, sum } from './descriptive.js';
 
 /** With more pairs, signs are flipped at random. */
-const mostFlipped = 16;
+const maxExactPairs = 16;
 const flips = 2 ** 14;
 
 /**
@@ -17,7 +17,7 @@ export function signFlipTest(differences: readonly number[]): number {
   // Sums of the same values in another order may differ by rounding.
   const observed = Math.abs(sum(differences)) - 1e-12 * largest([0, ...differences.map(Math.abs)]);
   const random = createGenerator(0);
-  const isExact = n <= mostFlipped;
+  const isExact = n <= maxExactPairs;
   const ways = isExact ? 2 ** n : flips;
   let extremes = isExact ? 0 : 1;
   for (let way = 0; way < ways; way++) {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { changingProblems, UserError, unlessRefused } from '../base/errors.js';
+import { changingProblems, UserError, unlessRejected } from '../base/errors.js';
 import { makeDirectory, readOwnJson, replaceFile } from '../base/files/files.js';
 import { isLocked, lockRun } from '../base/files/lock.js';
 import type { Config } from '../config/config.js';
@@ -95,7 +95,7 @@ export interface PlanPlace {
 const kindNames = { evaluation: 'an evaluation', sweep: 'a sweep' } as const;
 
 /** @throws UserError always: the directory contains something else */
-export function refuseDirectory(kind: Plan['kind'], directory: string, message?: string): never {
+export function rejectDirectory(kind: Plan['kind'], directory: string, message?: string): never {
   throw new UserError({
     field: '--out',
     message: message ?? `contains something other than ${kindNames[kind]}`,
@@ -114,7 +114,7 @@ export function openPlan(kind: Plan['kind'], { directory, record }: PlanPlace): 
   // A process that is killed before it writes the record leaves only these files.
   const isOurs = (item: string) => item.startsWith(planLock) || item === `${planFile}.new`;
   if (!existsSync(file) && existsSync(directory) && !readdirSync(directory).every(isOurs))
-    refuseDirectory(kind, directory);
+    rejectDirectory(kind, directory);
   makeDirectory(directory);
   const release = lockRun(join(directory, planLock));
   try {
@@ -154,7 +154,7 @@ export function openPart({ directory, record }: PlanPlace): void {
 
 /** True if the run at `path` is complete; false if its manifest can't be read. */
 export const isComplete = (path: string): boolean =>
-  unlessRefused(
+  unlessRejected(
     () => existsSync(join(path, runFiles.manifest)) && readManifest(path).status === 'completed',
   ) ?? false;
 

@@ -12,7 +12,7 @@ import type { Config } from '../config/config.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
 import { withDefaultsOf } from '../config/resolve.js';
 import { assemble, type OwnParts } from '../experiment/setup/assemble.js';
-import { howToContinue, refuseDifferences, requireSame } from '../runs/fingerprint.js';
+import { howToContinue, rejectDifferences, requireSame } from '../runs/fingerprint.js';
 import { findRun } from '../runs/listing/names.js';
 import { alreadyRunning } from '../runs/listing/stop.js';
 import { readShownFrame, requireConfig } from '../runs/open-run.js';
@@ -72,7 +72,7 @@ export async function reopenRun(
   const file = join(path, runFiles.config);
   const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
   const config = withDefaultsOf(was, wanted);
-  refuseDifferences(was, config);
+  rejectDifferences(was, config);
   if (shared === undefined) requireOwnLimits(path);
   const manifest = readManifest(path);
   const left = howToContinue(manifest, was, config, path, shared?.limits);

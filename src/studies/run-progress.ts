@@ -232,7 +232,7 @@ type Of<Kind extends RunEvent['kind']> = Extract<RunEvent, { readonly kind: Kind
 function waitingText({ seconds }: Of<'waiting'>): string {
   const most =
     seconds === undefined ? 'without a time limit' : `for at most ${formatDuration(1000 * seconds)}`;
-  return `waiting for the model's answer, ${most} (press Ctrl-C again to stop now; resuming repeats the request)`;
+  return `waiting for the model's reply, ${most} (press Ctrl-C again to stop now; resuming repeats the request)`;
 }
 
 const readingText = ({ read, of }: Of<'reading'>): string =>

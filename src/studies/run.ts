@@ -52,7 +52,7 @@ export async function runConfig(
   return withLocations(loaded, async () => {
     const own = args.dryRun ? {} : { ask: context.stop.finish };
     const assembly = await assemble(loaded.config, context.env, undefined, own);
-    await refuseErrors(assembly, !args.dryRun, context);
+    await rejectErrors(assembly, !args.dryRun, context);
     if (args.dryRun) {
       try {
         return await dryRun(assembly, args, context);
@@ -72,7 +72,7 @@ export async function runConfig(
  * @param ask whether to ask the model's server for its context length
  * @throws UserError if the run can't succeed
  */
-async function refuseErrors(assembly: Assembly, ask: boolean, context: CommandContext): Promise<void> {
+async function rejectErrors(assembly: Assembly, ask: boolean, context: CommandContext): Promise<void> {
   const findings = preflight(
     assembly,
     await contextOf(assembly.config.model, assembly.proposer.model, ask, context.stop.finish),

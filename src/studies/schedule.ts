@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
-import { messageOf, UserError, unlessRefused } from '../base/errors.js';
+import { messageOf, UserError, unlessRejected } from '../base/errors.js';
 import { removeForeignLock } from '../base/files/lock.js';
 import { openPage } from '../base/open-page.js';
 import { plural } from '../base/text/numbers.js';
@@ -144,7 +144,7 @@ function recordedOutcome({ entries }: Plan, directory: string): PlanOutcome {
   const ends = entries.flatMap((entry): [PlanEntry, RunEnd][] => {
     const path = join(directory, entry.path);
     // A run without a readable manifest hasn't ended.
-    const isOver = unlessRefused(() => readManifest(path).status !== 'running');
+    const isOver = unlessRejected(() => readManifest(path).status !== 'running');
     return isOver === true ? [[entry, { ...endOf(path), isOld: true }]] : [];
   });
   return outcomeOf(entries, new Map(ends));

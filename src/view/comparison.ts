@@ -73,7 +73,7 @@ export function groupFigures(
  * grouped by their configs without the seed (`config`).
  * @throws HttpError if the query is invalid; UserError if there is nothing to compare
  */
-export async function comparedPage(places: readonly Place[], query: URLSearchParams): Promise<Page> {
+export async function comparisonFor(places: readonly Place[], query: URLSearchParams): Promise<Page> {
   await readAhead(places);
   const ids = query.getAll('group');
   const groups = filteredGroups(places, query).filter(({ id }) => ids.length === 0 || ids.includes(id));

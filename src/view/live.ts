@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Item } from '../runs/listing/item.js';
+import { newestRun } from '../runs/listing/names.js';
 import { type Known, type Place, type Root, scan, versionOf } from '../runs/listing/scan.js';
 import { logsIn, runFiles } from '../runs/reader.js';
 import { trainingFiles } from '../runs/training-files.js';
@@ -80,11 +81,15 @@ export class Live {
    * @throws HttpError if it is unknown or can't be read
    */
   place(name: string): Place {
-    if (!this.#known.has(name)) this.refresh();
-    const place = this.#known.get(name);
+    const place = this.#find(name);
     if (place === undefined) throw new HttpError(404, `run ${name} not found`);
     if (place.item.fault !== undefined) throw new HttpError(422, place.item.fault);
     return place;
+  }
+
+  #find(name: string): Place | undefined {
+    if (!this.#known.has(name)) this.refresh();
+    return this.#known.get(name) ?? (name === 'latest' ? newestRun(this.#known.values())[0] : undefined);
   }
 
   /** All items, from a recent scan. */
@@ -93,10 +98,10 @@ export class Live {
     return [...this.#known.values()];
   }
 
-  watch(response: ServerResponse, name: string | undefined, keys: readonly string[]): void {
+  watch(response: ServerResponse, of: string | undefined, keys: readonly string[]): void {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
     response.write('retry: 1000\n\n');
-    if (name !== undefined && !this.#known.has(name)) this.refresh();
+    const name = of && (this.#find(of)?.item.name ?? of);
     const items = this.places().map(({ item }) => item);
     const watcher = { response, name, keys, version: this.#versionOf(name) };
     this.#sendItems(watcher, items, [], true);

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { playPage } from '../agents/play-page.js';
-import { messageOf, UserError, unlessRefused } from '../base/errors.js';
+import { messageOf, UserError, unlessRejected } from '../base/errors.js';
 import { makeDirectory, readOwnJson, replaceFile } from '../base/files/files.js';
 import { readOwnText } from '../base/files/regular-file.js';
 import { html, preformatted } from '../base/text/html.js';
@@ -93,7 +93,7 @@ export async function exportCharts(
   const pages = await Promise.all(found.map((path) => pageOf(placeOf(path), given)));
   const runs = found.flatMap(runsBelow);
   const all = { by: undefined, unfinished: false };
-  const compared = runs.length > 1 && unlessRefused(() => comparisonOf(runs, all, places.cwd));
+  const compared = runs.length > 1 && unlessRejected(() => comparisonOf(runs, all, places.cwd));
   if (compared) pages.push(comparisonPage(compared.comparison, compared.tasks, inFile));
   const taken = new Set<string>();
   const files = pages.flatMap((page) => [

@@ -7,7 +7,7 @@ import { pageData } from '../web/page.js';
 import { type Action, stopItem, tagItems } from './actions.js';
 import { requireEntered } from './admission.js';
 import { assets, contentPolicy, emptyPage, picturePolicy, type ServedFile } from './assets.js';
-import { comparedPage, groupFigures } from './comparison.js';
+import { comparisonFor, groupFigures } from './comparison.js';
 import { HttpError, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
 import { Live, maxKeys, maxWatchers } from './live.js';
 import { type GivenPages, pageOf } from './pages.js';
@@ -96,9 +96,9 @@ async function answer(
   if (act) return sendJson(response, await act(request, site.live));
   if (path === '/api/events') return watch(response, asked);
   if (path === '/api/episode') return send(response, await episodeIn(asked));
-  const { [path]: api } = answers;
-  if (api === undefined) throw new HttpError(404, `${path} not found`);
-  sendJson(response, await api(asked));
+  const { [path]: handler } = handlers;
+  if (handler === undefined) throw new HttpError(404, `${path} not found`);
+  sendJson(response, await handler(asked));
 }
 
 const isPage = (path: string) => /^\/(?:|of\/.*|compare|search)$/s.test(path);
@@ -117,11 +117,11 @@ async function watch(response: ServerResponse, { live, query }: Asked): Promise<
 }
 
 /** Answers in JSON, by address. */
-const answers: Readonly<Record<string, (asked: Asked) => unknown>> = {
+const handlers: Readonly<Record<string, (asked: Asked) => unknown>> = {
   '/api/place': ({ options: { place } }) => ({ place }),
   '/api/keys': async ({ live }) => configKeys(await readAhead(live.places())),
   '/api/groups': async ({ live, query }) => groupFigures(await readAhead(live.places()), query),
-  '/api/compare': async ({ live, query }) => pageData(await comparedPage(live.places(), query)),
+  '/api/compare': async ({ live, query }) => pageData(await comparisonFor(live.places(), query)),
   async '/api/page'(asked) {
     const place = placeIn(asked);
     const { kind, name } = place.item;

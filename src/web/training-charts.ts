@@ -78,7 +78,7 @@ export function trainingCharts(
       ]
     : [
         {
-          ...{ title: 'Loss (nats per answer token)', name: 'loss', each: losses },
+          ...{ title: 'Loss (nats per reply token)', name: 'loss', each: losses },
           ...{ held: having(rowsOf('validation'), 'loss'), measured: 'validation loss' },
           best: ({ loss }) => `lowest validation loss, ${loss!.toFixed(4)}`,
           isBetter: (a, b) => a < b,

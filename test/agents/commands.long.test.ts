@@ -62,7 +62,7 @@ describe('policyloop play', () => {
     expect(without).toMatchObject({ meanScore: null, scoreCi95: null, meanReturn: expect.any(Number) });
   });
 
-  it('refuses invalid settings with specific errors', async () => {
+  it('rejects invalid settings with specific errors', async () => {
     const cwd = temporaryDirectory();
     const refused = (overrides: readonly string[]) => playing(cwd, overrides);
     await expect(refused(['player=nobody'])).rejects.toThrow(
@@ -155,7 +155,7 @@ describe('agent runs among other runs', () => {
     await expect(compare.execute(none, context)).rejects.toThrow('none of these runs is complete');
   });
 
-  it('are refused for comparisons with other games, and for comparing or evaluating policies', async () => {
+  it('are rejected for comparisons with other games, and for comparing or evaluating policies', async () => {
     const { cwd, named } = await several();
     await playing(cwd, ['player=random', 'name=other', 'environment.options.rooms=2', 'episodes=8']);
     const { context } = recordingContext(cwd);

@@ -51,7 +51,7 @@ describe('players without a model', () => {
     },
   );
 
-  it("are refused if they can't play, with a list of players that can", async () => {
+  it("are rejected if they can't play, with a list of players that can", async () => {
     await expect(played('agents/cartpole', ['player=expert'])).rejects.toThrow(
       /the winning commands of CartPole-v1 are unknown[\s\S]*model, random, first/,
     );
@@ -222,7 +222,7 @@ describe('constrained actions', () => {
     expect(new Set(turns.map(({ reply }) => reply))).toEqual(new Set(['stick', 'hit']));
   });
 
-  it("are refused if the model can't restrict replies, or if actions can't be listed", async () => {
+  it("are rejected if the model can't restrict replies, or if actions can't be listed", async () => {
     await expect(played('agents/blackjack', constrained, createScriptedModel(['hit']))).rejects.toThrow(
       /scripted\/model can't restrict replies to given texts[\s\S]*text, json/,
     );

@@ -111,7 +111,7 @@ describe('a prompt set', () => {
     ['observation.hbs', '{{#if}}', /observation.hbs:1/],
     ['ask-again.hbs', '{{> replay}}', /partial replay could not be found/],
     ['system.hbs', undefined, /the prompt set lacks system.hbs/],
-  ])('with the %s %j is refused', async (file, text, message) => {
+  ])('with the %s %j is rejected', async (file, text, message) => {
     await expect(mine(file, text)).rejects.toThrow(message);
   });
 
@@ -125,7 +125,7 @@ describe('a prompt set', () => {
     ['blackjack', "this prompt set doesn't describe CartPole-v1"],
     ['cartpol', 'did you mean `cartpole`?'],
     ['./nowhere', 'there is no such folder'],
-  ])('named %s is refused for CartPole', async (prompts, message) => {
+  ])('named %s is rejected for CartPole', async (prompts, message) => {
     await expect(opened('CartPole-v1', { prompts })).rejects.toThrow(message);
   });
 

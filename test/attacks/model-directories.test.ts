@@ -18,7 +18,7 @@ function problemsOf(files: Record<string, Hostile>): string {
   return problems.map(formatProblem).join('\n');
 }
 
-describe('a hostile model directory is refused with a short message', () => {
+describe('a hostile model directory is rejected with a short message', () => {
   it.each<[string, Record<string, Hostile>, RegExp]>([
     ['an endless config', { 'config.json': link('/dev/zero') }, /config.json: is a device, pipe or socket/],
     ['a deep config', { 'config.json': text(deep(5000)) }, /config.json: .*more than 200 levels/],

@@ -66,6 +66,6 @@ test('an unsupported kind of adapter is reported', async () => {
   expect(text).toMatch(/peft_type: this kind of adapter is not supported/);
 });
 
-test('--base is refused for models', async () => {
+test('--base is rejected for models', async () => {
   await expect(check(model, { base: model })).rejects.toThrow(/--base: only/);
 });

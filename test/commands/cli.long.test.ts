@@ -147,7 +147,7 @@ describe('policyloop', () => {
     expect(await cli(cwd, args, (_, kill) => kill())).toMatchObject({ code: null, stderr: 'reading' });
   });
 
-  it('refuses to resume with a changed experiment, and names the key', async () => {
+  it('does not resume with a changed experiment, and names the key', async () => {
     const cwd = workplace();
     await cli(cwd, ['run', 'config.yaml', '--run-dir', 'r', '--quiet']);
     const resumed = await cli(cwd, ['resume', 'r', 'evaluation.episodes=5', 'iterations=20']);
@@ -254,6 +254,10 @@ describe('policyloop reports', () => {
     ['run quickstart --temperature 1', /did you mean `model\.temperature`.*\? Otherwise, see/],
     ['run quickstart --repeats 3', /hint: use policyloop sweep CONFIG seed=1\.\.3 .*; see/],
     ['run quickstart --out x', /hint: write, for example, policyloop run quickstart; see/],
+    [
+      'show x a.b=1',
+      /unknown argument: a.b=1;.*\n.*config keys follow a config, as in .* run CONFIG a.b=1; see/,
+    ],
     ['init env x.mjs', /^error unknown kind: env; usage.*\n {2}hint: did you mean `environment`\?/],
     ['rm latest', /^error unknown command: rm\n {2}hint: did you mean `remove`\?/],
     ['list --tag X', /unknown option: --tag;.*\n.*write, for example, policyloop list tag=baseline /],

@@ -99,7 +99,7 @@ describe('compare', () => {
     expect(text).toContain('at least 6 pairs are needed');
   });
 
-  it('corrects for the number of differences', async () => {
+  it('corrects for the number of differences, fewer if all are with one group', async () => {
     const { at, group } = folder();
     // By itself p = 0.025.
     const shifted = low.map((value, i) => value + [1, 2, 0.2, 1.5, -1, 1.4, 2, 0.9][i]!);
@@ -107,19 +107,21 @@ describe('compare', () => {
     group('b', shifted, climbing);
     const alone = (await compare([at()])).parsed().tasks[0]!.differences[0]!;
     expect(alone).toMatchObject({ verdict: 'higher', adjusted: alone.p });
-    group(
-      'c',
-      low.map((value, i) => value + (i % 2 === 0 ? 0.1 : -0.1)),
-      {
-        config: { model: { provider: 'cma-es' } },
-      },
-    );
+    const jittered = low.map((value, i) => value + (i % 2 === 0 ? 0.1 : -0.1));
+    group('c', jittered, { config: { model: { provider: 'cma-es' } } });
     const together = (await compare([at()])).parsed();
     expect(together.tested).toBe(3);
     const same = together.tasks[0]!.differences[0]!;
     expect(same).toMatchObject({ of: 'hill-climb', against: 'random', p: alone.p, verdict: 'no-evidence' });
     expect(same.interval).toEqual(alone.interval);
     expect(same.adjusted).toBeGreaterThan(0.05);
+
+    const { tasks, tested } = (await compare([at()], { against: 'hill-climb' })).parsed();
+    const pairs = tasks[0]!.differences.map(({ against, of }) => `${of} − ${against}`);
+    expect([tested, ...pairs]).toEqual([2, 'random − hill-climb', 'cma-es − hill-climb']);
+    await expect(compare([at()], { against: 'hill' })).rejects.toThrow(
+      /--against: no group of CartPole-v1 has this name[\s\S]*random, hill-climb, cma-es/,
+    );
   });
 
   it('never pools different environments or different options of one', async () => {
@@ -173,23 +175,17 @@ describe('compare', () => {
     const [task] = (await compare([at()])).parsed().tasks;
     const [, climb] = task!.groups;
     expect(climb!.confirmed).toMatchObject({ count: 8, mean: mean([...high.slice(0, 6), 8, 8]) });
+    const why = '2 of 8 runs of hill-climb failed, 0 of 8 runs of random failed';
     expect(task!.differences).toMatchObject([
-      {
-        counts: [8],
-        p: null,
-        verdict: 'not-comparable',
-        reason: '2 of 8 runs of hill-climb failed, 0 of 8 runs of random failed',
-      },
+      { counts: [8], p: null, verdict: 'not-comparable', reason: why },
     ]);
     expect(task!.cautions.join()).toMatch(/hill-climb: 2 of 8 runs failed; .* gets the lowest/);
     for (const seed of [8, 9]) writeRun(at(`a-failed-${seed}`), { seed, status: 'failed', reason });
     for (const [i, seed] of [8, 9].entries())
       writeRun(at(`b-more-${seed}`), { seed, confirmed: high[i]!, ...climbing });
     const [even] = (await compare([at()])).parsed().tasks;
-    expect(even!.differences[0]).toMatchObject({
-      counts: [10],
-      verdict: expect.stringMatching(/higher|no-evidence/),
-    });
+    expect(even!.differences[0]!.counts).toEqual([10]);
+    expect(even!.differences[0]!.verdict).toMatch(/higher|no-evidence/);
   });
 
   it('does not test returns that are not comparable, and warns of other differences', async () => {
@@ -207,15 +203,8 @@ describe('compare', () => {
 
     const other = folder();
     other.group('a', low);
-    other.group('b', high, {
-      config: {
-        ...climbing.config,
-        iterations: 9,
-        corrections: 0,
-        evaluation: { episodes: 5 },
-        confirmation: { episodes: 7 },
-      },
-    });
+    const shorter = { evaluation: { episodes: 5 }, confirmation: { episodes: 7 } };
+    other.group('b', high, { config: { ...climbing.config, iterations: 9, corrections: 0, ...shorter } });
     const [task] = (await compare([other.at()])).parsed().tasks;
     // The same seeds met other episodes.
     expect(task!.differences[0]).toMatchObject({ test: 'unpaired', verdict: 'higher' });
@@ -270,14 +259,8 @@ describe('compare', () => {
     // Best so far: 1 2 2 30, then kept; the rejected one spends an evaluation.
     writeRun(at('a-1'), { seed: 1, confirmed: 1, scores: [1, 2, null, 30], config, ...target });
     writeRun(at('a-2'), { seed: 2, confirmed: 2, scores: [4, 2, 6, 5, 7, 40], config });
-    writeRun(at('a-3'), {
-      seed: 3,
-      confirmed: 3,
-      scores: [50, 2, 6, 5, 7, 9],
-      config,
-      tokens: 900,
-      cost: 0.5,
-    });
+    const spent = { tokens: 900, cost: 0.5 };
+    writeRun(at('a-3'), { seed: 3, confirmed: 3, scores: [50, 2, 6, 5, 7, 9], config, ...spent });
     const result = (await compare([at()], { target: 30 })).parsed();
     const group = result.tasks[0]!.groups[0]!;
     const areas = group.runs.map(({ area }) => area);

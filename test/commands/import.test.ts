@@ -83,7 +83,7 @@ it('policyloop import prints the config without -o, and prints JSON with --json'
   expect(existsSync(join(cwd, 'ours.yaml'))).toBe(false);
 });
 
-it('policyloop import refuses a config that is already in our format', async () => {
+it('policyloop import rejects a config that is already in our format', async () => {
   const { context, args } = workplace('environment: CartPole-v1\nmodel: {provider: random}\n');
   await expect(importCommand(args, context)).rejects.toThrow('is already a policyloop config');
 });

@@ -129,7 +129,7 @@ describe('policyloop init', () => {
     expect(stderr).toMatch(/old\.js.*can't be imported/);
   });
 
-  it('overwrites nothing, and refuses names that are not module names', async () => {
+  it('overwrites nothing, and rejects names that are not module names', async () => {
     await init(cwd, 'environment', 'twice.js');
     await expect(init(cwd, 'environment', 'twice.js')).rejects.toThrow('already exists');
     await expect(init(cwd, 'environment', 'my-env.py')).rejects.toThrow("isn't a module name");

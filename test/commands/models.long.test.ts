@@ -33,7 +33,7 @@ test('models check describes a sound model on one screen', async () => {
   );
   expect(text).toMatch(/^context +512 tokens/m);
   expect(text).toMatch(/^template +chat_template\.jinja, accepts a system message$/m);
-  expect(text).toMatch(/^tokenizer +tokenizer\.json; an answer ends at token \d/m);
+  expect(text).toMatch(/^tokenizer +tokenizer\.json; a reply ends at token \d/m);
   expect(text).toMatch(/^verdict +can run$/m);
   expect(text.split('\n').length).toBeLessThan(20);
 });

@@ -139,7 +139,7 @@ it('policyloop sweep runs every setting and seed and reports effects; 3 jobs giv
       );
 });
 
-it('policyloop sweep resumes with more values and seeds, but refuses a changed config', async () => {
+it('policyloop sweep resumes with more values and seeds, but rejects a changed config', async () => {
   const stop = new AbortController();
   const finish = { finish: stop.signal, abort: new AbortController().signal };
   const halted = await sweep(grid, { out: 'stopped' }, { stop: finish, print: () => stop.abort() });
@@ -182,7 +182,7 @@ it('a sweep is one row in the list and in the view', async () => {
   expect(items.get('row')!.item).toMatchObject({ kind: 'sweep', status: 'completed', done: 2, of: 2 });
 });
 
-it('policyloop sweep reads the sweep section of a config, which policyloop run refuses', async () => {
+it('policyloop sweep reads the sweep section of a config, which policyloop run rejects', async () => {
   const { last } = await sweep([], { config: at('section.yaml'), out: 'section' });
   expect(last()).toMatchObject({ method: 'random', seeds: [3, 4] });
   expect(
@@ -272,7 +272,7 @@ it.each([
   ['evaluation.episodes=0,5', /evaluation\.episodes/],
   ['sweep.samples=3', /sweep\.samples=3: applies only to method random/],
   ['sweep.method=random', /sweep\.samples: missing/],
-])('policyloop sweep refuses %s before any run starts', async (text, message) => {
+])('policyloop sweep rejects %s before any run starts', async (text, message) => {
   await expect(sweep(text.split(/ (?=policy)/), { out: 'refused' })).rejects.toThrow(message);
   expect(existsSync(at('refused'))).toBe(false);
 });

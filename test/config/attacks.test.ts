@@ -37,11 +37,11 @@ describe('loadConfig with hostile files', () => {
       `a: &a [${'1,'.repeat(9)}]\n${many(10, (i) => `${'bcdefghijk'[i]}: &${'bcdefghijk'[i]} [${Array(9).fill(`*${'abcdefghij'[i]}`).join()}]`)}`,
       /alias/,
     ],
-  ])('refuses %s', (_name, text, message) => {
+  ])('rejects %s', (_name, text, message) => {
     expect(refusal('/config.yaml', () => text)).toMatch(message);
   });
 
-  it('refuses devices, pipes and folders', () => {
+  it('rejects devices, pipes and folders', () => {
     const folder = temporaryDirectory();
     symlinkSync('/dev/zero', join(folder, 'endless.yaml'));
     execFileSync('mkfifo', [join(folder, 'pipe.yaml')]);

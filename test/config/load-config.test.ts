@@ -135,7 +135,6 @@ describe('parseConfig', () => {
 
   it('reports all problems, without positions', () => {
     const input = { environment: 'CartPole-v1', model: { provider: 'random' }, seed: -1, iteration: 2 };
-    expect(() => parseConfig(input)).toThrow(UserError);
     expect(() => parseConfig(input)).toThrow(/^seed: must be.*^iteration: unknown key/ms);
   });
 });
@@ -204,12 +203,12 @@ describe('the config file', () => {
     );
   });
 
-  it('is refused if it is a folder or too large', () => {
+  it('is rejected if it is a folder or too large', () => {
     expect(messageOf(at(''))).toContain('is a folder, not a config');
     expect(messageOf(at('huge.yaml'))).toContain('has at least 1500000 bytes; the maximum is 1000000');
   });
 
-  it('of a recorded run is read without keys that no longer exist; in any other config they are refused', () => {
+  it('of a recorded run is read without keys that no longer exist; in any other config they are rejected', () => {
     const text =
       'environment: { id: CartPole-v1, options: { sutton_barto_reward: true } }\nmodel: { provider: ollama, name: m, stop: [x] }\nscreening: 1\ntarget: { return: 5, for: 2 }\n';
     writeFileSync(at('recorded.yaml'), text);
@@ -224,7 +223,7 @@ describe('the config file', () => {
     expect(messageOf(at('recorded.yaml'))).toMatch(/model\.stop: unknown key[\s\S]*screening: unknown key/);
   });
 
-  it('is refused if it is unreadable', () => {
+  it('is rejected if it is unreadable', () => {
     const readFile = () => {
       throw Object.assign(new Error("EACCES: permission denied, open 'my.yaml'"), { code: 'EACCES' });
     };

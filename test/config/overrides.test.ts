@@ -98,7 +98,7 @@ describe('a change of provider or kind', () => {
     ]);
   });
 
-  it('drops values that the new one refuses, in any section', () => {
+  it('drops values that the new one rejects, in any section', () => {
     const text = `{environment: CartPole-v1, model: {provider: random}, critic: {model: {provider: local, temperature: 4, format: constrained}}}`;
     const overrides = ['critic.model.provider=ollama', 'critic.model.name=m'];
     const { config, notes } = loadConfig({ file: 'my.yaml', overrides, readFile: () => text });
@@ -116,7 +116,7 @@ describe('a change of provider or kind', () => {
     ]);
   });
 
-  it('does not drop a setting from the command line but refuses it', () => {
+  it('does not drop a setting from the command line but rejects it', () => {
     expect(() => load('model.provider=random', 'model.sigma=2')).toThrow(
       /^override model.sigma=2: unknown key/,
     );

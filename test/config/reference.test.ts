@@ -58,7 +58,7 @@ describe('configs/schema.json, as an editor uses it', () => {
     }
   });
 
-  it('refuses configs with missing, unknown or invalid settings', () => {
+  it('rejects configs with missing, unknown or invalid settings', () => {
     const good = { environment: 'CartPole-v1', model: { provider: 'random' } };
     for (const bad of [
       {},

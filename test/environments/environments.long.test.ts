@@ -81,7 +81,7 @@ describe('environment ids', () => {
     ['Walker3d-v5', /did you mean `Walker2d-v5`\? Otherwise, use gymnasium:Walker3d-v5 if/],
     ['Atari/Freeway', /use gymnasium:Atari\/Freeway/],
     ['constructor', /unknown environment/],
-  ])('%j is refused', async (id, message) => {
+  ])('%j is rejected', async (id, message) => {
     await expect(makeEnvironment(id)).rejects.toThrow(UserError);
     await expect(makeEnvironment(id)).rejects.toThrow(message);
     expect(() => environmentInfo(id)).toThrow(message);

@@ -93,7 +93,7 @@ describe('options', () => {
     ['FrozenLake-v1', { desc: ['SX'] }, 'desc.0'],
     ['FrozenLake-v1', { desc: ['FG'] }, 'desc'],
     ['FrozenLake-v1', { map_name: null }, 'map_name'],
-  ])('%s %j is refused', async (id, options, field) => {
+  ])('%s %j is rejected', async (id, options, field) => {
     expect((await problemsOf(id, options)).map((problem) => problem.field)).toEqual([field]);
   });
 });

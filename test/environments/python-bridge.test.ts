@@ -176,7 +176,7 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
     ['discrete', '7', 'the observation 7 is not in Discrete(3, start=-1)'],
     ['multi-binary', '[0, 2, 0]', 'the observation [0, 2, 0] is not in MultiBinary(3)'],
     ['box', "'left'", "the observation 'left' has no numbers"],
-  ])('in the space %s, the observation %s is refused', async (kind, shown, message) => {
+  ])('in the space %s, the observation %s is rejected', async (kind, shown, message) => {
     const environment = await open('gymnasium:bridge_environments:Wrong-v0', { kind, shown });
     await expect(environment.batches[0]!.reset([1])).rejects.toThrow(message);
   });
@@ -192,14 +192,14 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
     [
       'gymnasium:Nonsense-v0',
       {},
-      /NameNotFound[\s\S]*hint: correct the id, or add the module that registers it/,
+      /NameNotFound[\s\S]*hint: correct the id, or name the module that registers it/,
     ],
     [
       'gymnasium:no_such_module:X-v0',
       {},
       /python\S* lacks a Python module: .*No module named 'no_such_module'[\s\S]*hint: run the command in the folder of no_such_module\.py/,
     ],
-  ])('%s %j is refused when it is opened', async (id, options, message) => {
+  ])('%s %j is rejected when it is opened', async (id, options, message) => {
     await expect(open(id, options)).rejects.toMatchObject({
       name: 'UserError',
       message: expect.stringMatching(message),

@@ -11,7 +11,7 @@ for (const id of textEnvironmentIds())
   describeEnvironment({ name: id, make: (options) => makeEnvironment(id, options) });
 
 describe('text environments', () => {
-  it('are listed separately, and numeric policies refuse them', async () => {
+  it('are listed separately, and numeric policies reject them', async () => {
     expect(environmentIds()).not.toContain('bandit');
     const bandit = await makeEnvironment('bandit');
     expect(() =>

@@ -154,7 +154,7 @@ describe('a run ends', () => {
     expect(readManifest(path)).toMatchObject({ status: 'completed', iterations: { done: 6 } });
   });
 
-  it('after three iterations in a row without any answer', async () => {
+  it('after three iterations in a row without any reply', async () => {
     const model = createScriptedModel(() => new ModelError('server', 'down', { retries: 4, latencyMs: 1 }));
     const { path } = await play({ corrections: 0 }, model);
     expect(model.calls).toHaveLength(3);

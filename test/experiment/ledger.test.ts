@@ -6,7 +6,7 @@ import type { CallRecord } from '../../src/runs/calls.js';
 import { callOf } from '../support/records.js';
 
 const messages = [{ role: 'user', content: 'x'.repeat(400) }] as const;
-const one = { messages, answers: 1 } as const;
+const one = { messages, choices: 1 } as const;
 const most = mostTokens(messages);
 const price = { input: 1, cachedInput: 0.1, output: 10 };
 
@@ -51,7 +51,7 @@ describe('ledger', () => {
     expect(ledger.spent).toMatchObject({ calls: 2, tokens: 2 * most + 300 + 8192 });
   });
 
-  it('refuses a call that could exceed a limit, counting calls in flight', () => {
+  it('rejects a call that could exceed a limit, counting calls in flight', () => {
     const ledger = create({ calls: 2 });
     const first = ledger.reserve(one);
     expect(ledger.reserve(one)).toMatchObject({ maxTokens: undefined });
@@ -64,7 +64,7 @@ describe('ledger', () => {
 
   it('reserves prompts and the longest completions, and as much again for a retry that may be billed', () => {
     const ledger = create({ tokens: 3 * most + 400 }, 100);
-    const { mayTryAgain } = ledger.reserve({ ...one, answers: 2 }) as Reservation;
+    const { mayTryAgain } = ledger.reserve({ ...one, choices: 2 }) as Reservation;
     expect(mayTryAgain('server')).toBe(true);
     const cost = (tokens: number) => expect.closeTo((2 * most + 10 * tokens) / 1e6, 12);
     expect(ledger.inFlight).toMatchObject({ calls: 2, tokens: 2 * most + 200, cost: cost(200) });

@@ -33,7 +33,7 @@ describe('limits.evaluations', () => {
   it.each<[string, Partial<ConfigInput>, number]>([
     ['one proposal an iteration', {}, 12],
     ['groups, of which a last one would have no room', { candidates: 4 }, 12],
-    ['revisions, some of them refused', { critic: { distance: 1 } }, 12],
+    ['revisions, some of them rejected', { critic: { distance: 1 } }, 12],
     ['a control', { model: { provider: 'cma-es' } }, 12],
   ])('ends a run with %s', async (_name, more, most) => {
     const whole = { ...config, ...more } as ConfigInput;

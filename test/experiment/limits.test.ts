@@ -23,7 +23,7 @@ interface Billed {
 }
 
 /**
- * Answers as long as the request allows, at random; loses some answers after they were made, cuts connections, and
+ * Answers as long as the request allows, at random; loses some replies after they were made, cuts connections, and
  * leaves some token counts out. A call ends after others have begun.
  */
 function greedyModel(seed: number, billed: Billed, ownLimit: number | undefined): LanguageModel {
@@ -76,7 +76,7 @@ function greedyModel(seed: number, billed: Billed, ownLimit: number | undefined)
   };
 }
 
-/** Goes on until a limit says no, or so many iterations are done. */
+/** Continues until a limit is reached, for at most 40 iterations. */
 async function play(ledger: Ledger, model: LanguageModel, candidates: number, seed: number) {
   for (let iteration = 1; iteration <= 40; iteration++) {
     const { end } = await languageModelProposer(model).propose({
@@ -199,8 +199,8 @@ describe('limits', () => {
     expect(ledger.caps({ evaluations: 0, ms: 0 })).toEqual([{ limit: 'tokens', used: 348, cap: 5000 }]);
   });
 
-  it('cap the length of answers to the room left if the model has no maxTokens', () => {
-    const request = { messages: [{ role: 'user', content: 'Propose.' }], answers: 1 } as const;
+  it('cap the length of replies to the room left if the model has no maxTokens', () => {
+    const request = { messages: [{ role: 'user', content: 'Propose.' }], choices: 1 } as const;
     const most = mostTokens(request.messages);
     const ledgerOf = (limits: object) =>
       new Ledger({ limits, price, maxTokens: undefined, usesTokens: true });

@@ -99,7 +99,7 @@ describe('policyloop stop', () => {
     expect(readManifest(path)).toMatchObject({ status: 'completed', iterations: { done: 4 } });
   });
 
-  it('is refused for a run that is not running', async () => {
+  it('is rejected for a run that is not running', async () => {
     const { path, stopped } = workplace();
     await runExperimentFrom({ ...config, iterations: 1 }, { path, model: slowModel(0) });
     await expect(stopped()).rejects.toThrow(/none of these runs is running/);

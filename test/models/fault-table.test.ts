@@ -273,7 +273,7 @@ describe('retries', () => {
     const server = await serve([{ status: 500 }, { answer: () => undefined }]);
     const error = await attempt(model(server.url, { timeoutSeconds: 1.5 }, recordWaits().wait));
     expect(error).toMatchObject({ kind: 'timeout', retries: 1, fatal: false });
-    const said = /no answer within 1\.5 s \(model\.timeoutSeconds\); before that: HTTP 500/;
+    const said = /no reply within 1\.5 s \(model\.timeoutSeconds\); before that: HTTP 500/;
     expect((error as Error).message).toMatch(said);
   });
 

@@ -131,7 +131,7 @@ describe('a replayed model', () => {
     await expect(askGroup(at(2))).rejects.toMatchObject({ kind: 'bad-request' });
   });
 
-  it('refuses calls outside runs, unrecorded calls and aborted calls', async () => {
+  it('rejects calls outside runs, unrecorded calls and aborted calls', async () => {
     const { model, ask } = replay([answered(at(1), 'a')]);
     await expect(model.generate(messages, { seeds: [1] })).rejects.toMatchObject({ kind: 'not-recorded' });
     await expect(ask(at(2))).rejects.toThrow(

@@ -67,7 +67,7 @@ describe('networks', () => {
     throw new Error('was accepted');
   };
 
-  it('refuse too many weights, with the maximum and a hint', () => {
+  it('reject too many weights, with the maximum and a hint', () => {
     const problem = refusal(network({ hidden: [100, 100] }), box(17), box(6));
     expect(problem).toMatchObject({ field: 'policy.hidden', value: [100, 100] });
     expect(problem.message).toBe('this network would have 12506 weights and biases; the maximum is 5000');

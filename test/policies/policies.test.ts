@@ -133,14 +133,14 @@ describe('linear policies', () => {
     expect([act([0, 0, 0], 1), act([0, 1, 1], 1), act([0, 1, 2], -1)]).toEqual([5, 6, 5]);
   });
 
-  it('refuse a tuple action space, and suggest a program', () => {
+  it('reject a tuple action space, and suggest a program', () => {
     const environment = withSpaces(box(2), { kind: 'tuple', spaces: [discrete(3), discrete(2)] });
     expect(() => createPolicyFamily(linear, environment)).toThrow(/tuple[\s\S]*policy\.kind: program/);
     const programs = createPolicyFamily({ kind: 'program' }, environment);
     expect([programs.description.kind, policiesText(programs)]).toEqual(['program', 'programs']);
   });
 
-  it('refuse discrete observations like networks, and suggest a q-table', () => {
+  it('reject discrete observations like networks, and suggest a q-table', () => {
     for (const [config, kind] of [[linear, 'a linear policy'] as const, [network, 'a network'] as const])
       expect(() => createPolicyFamily(config, withSpaces(discrete(16), discrete(4)))).toThrow(
         new RegExp(`policy\\.kind: .*${kind} needs .*16 discrete states[\\s\\S]*q-table`),
@@ -204,7 +204,7 @@ describe('Q-tables', () => {
       /20001 parameters; at most 20000/,
     ],
     [{ form: 'values' }, discrete(7000), discrete(3), /21000 parameters/],
-  ])('refuse %j for observations %j and actions %j', (changes, observed, acted, message) => {
+  ])('reject %j for observations %j and actions %j', (changes, observed, acted, message) => {
     expect(() => createPolicyFamily({ ...table, ...changes }, withSpaces(observed, acted))).toThrow(message);
   });
 

@@ -81,7 +81,7 @@ describe('a projected linear policy', () => {
     );
   });
 
-  it('refuses a rank above the number of weights, and names that number', () => {
+  it('rejects a rank above the number of weights, and names that number', () => {
     expect(() => createPolicyFamily({ ...linear, projection: { rank: 109, seed: 0 } }, walker)).toThrow(
       /policy\.projection\.rank: .*weights of this policy \(108\)[\s\S]*at most 108/,
     );

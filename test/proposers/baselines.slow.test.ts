@@ -32,7 +32,7 @@ async function propose(model: Baseline, task: Task, seed: number): Promise<Param
 const score = (parameters: ParameterVector) =>
   -parameters.reduce((sum, value, i) => sum + (value - (i % 3)) ** 2, 0);
 
-/** A search of so many proposals after five random points. `modelAt` gives the model that makes proposal i. */
+/** Makes `proposals` proposals after five random points; `modelAt(i)` is the model that makes proposal i. */
 async function search(parameters: ParameterSpec, proposals: number, modelAt: (i: number) => Baseline) {
   const random = createGenerator(1);
   const history: Evaluated[] = Array.from({ length: 5 }, () => {

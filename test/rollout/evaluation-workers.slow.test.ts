@@ -46,7 +46,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     },
   );
 
-  test('refuses a policy with the same error as in this thread', async () => {
+  test('rejects a policy with the same error as in this thread', async () => {
     const { here, spread, workers, family } = await settings('Pendulum-v1', linear);
     const bad = family.initial(createGenerator(1)).map(() => Number.NaN);
     const said = await evaluate(here, bad, [1, 2]).catch((error: unknown) => error);

@@ -18,7 +18,7 @@ const config = { ...quick, model: { provider: 'random' } } as const;
 const filesOf = (path: string) => readdirSync(path).toSorted();
 
 describe('a directory for a new run', () => {
-  it('is refused unless it is empty', () => {
+  it('is rejected unless it is empty', () => {
     const path = temporaryDirectory();
     requireEmpty(path);
     writeFileSync(join(path, 'config.yaml'), 'environment: CartPole-v1\n');
@@ -67,7 +67,7 @@ describe('a directory for a new run', () => {
   });
 });
 
-describe('resume refuses a run', () => {
+describe('resume rejects a run', () => {
   const damaged = async (damage: (path: string) => void) => {
     const whole = await runExperimentFrom(config);
     const path = join(temporaryDirectory(), 'run');

@@ -11,7 +11,7 @@ it('dated adds a date to the unreleased entries and opens a new section', () => 
   expect(() => dated(changelog.replace('- A command.', ''), '0.2.0', '')).toThrow('no unreleased entries');
 });
 
-it.each(['0.1.0', '0.0.9', '1.0', 'next', undefined])('requireHigher refuses %s after 0.1.0', (next) => {
+it.each(['0.1.0', '0.0.9', '1.0', 'next', undefined])('requireHigher rejects %s after 0.1.0', (next) => {
   expect(() => requireHigher('0.1.0', next)).toThrow();
 });
 

@@ -90,7 +90,7 @@ describe('comparePairs', () => {
     expect(comparePairs([null], [1])).toBeUndefined();
   });
 
-  it('is undefined for no pairs, has no interval for one pair, and refuses unequal lengths', () => {
+  it('is undefined for no pairs, has no interval for one pair, and rejects unequal lengths', () => {
     expect(comparePairs([], [])).toBeUndefined();
     expect(comparePairs([1, 5], [2, 3])).toMatchObject({ pairs: 2, interval: null, p: null });
     expect(() => comparePairs([1, 2], [1])).toThrow(RangeError);

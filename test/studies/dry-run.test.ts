@@ -67,7 +67,7 @@ it('a dry run shows the prompt of a set that init copied, with the helpers that 
   expect((await dryRun(cwd, {})).messages[0]!.content).toContain('Laboratory 7');
 });
 
-it('a history is refused if it is negative or lacks --dry-run', async () => {
+it('a history is rejected if it is negative or lacks --dry-run', async () => {
   await expect(dryRun(workplace(), { history: -1 })).rejects.toThrow('--history');
   await expect(dryRun(workplace(), { history: 3 }, false)).rejects.toThrow('add --dry-run');
 });

@@ -54,7 +54,7 @@ describe('a run with a custom model', async () => {
       expect((await call(words[0]!, 'own-model', ...words.slice(1))).code).toBe(0);
   });
 
-  it('is refused by the resume command, which explains how to resume it', async () => {
+  it('is rejected by the resume command, which explains how to resume it', async () => {
     const before = readFileSync(join(directory, 'evaluations.jsonl'), 'utf8');
     await expect(call('resume', 'own-model', 'iterations=3')).rejects.toThrow(
       /this model was an object passed in by the program that started the run[\s\S]*call run\(config, \{model, directory\}\)/,
@@ -81,7 +81,7 @@ describe('a run in a custom environment', async () => {
     { environment: guessing, directory: join(root, 'own-environment') },
   );
 
-  it('is refused by the evaluate and resume commands', async () => {
+  it('is rejected by the evaluate and resume commands', async () => {
     const message = 'was an object in the program';
     await expect(call('evaluate', 'own-environment', '--episodes', '4')).rejects.toThrow(message);
     await expect(call('resume', 'own-environment', 'iterations=3')).rejects.toThrow(message);

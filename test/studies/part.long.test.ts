@@ -72,7 +72,7 @@ it('a part gets its share of the limits, rounded down, and never none', () => {
   );
 });
 
-it('--part accepts INDEX/PARTS, and refuses invalid values', () => {
+it('--part accepts INDEX/PARTS, and rejects invalid values', () => {
   expect(partOf('3/4')).toEqual({ index: 3, of: 4 });
   for (const text of ['4/4', '1', '-1/2', '1/0'])
     expect(() => partOf(text)).toThrow(/--part: must be INDEX\/PARTS/);

@@ -47,7 +47,7 @@ const edit = (file: string, from: string, to: string) =>
   writeFileSync(at(file), readFileSync(at(file), 'utf8').replace(from, to));
 
 describe('an edited config.yaml', () => {
-  it('is refused, with the old value of each edited key', async () => {
+  it('is rejected, with the old value of each edited key', async () => {
     await run('r');
     edit('r/config.yaml', 'maxSteps: 30', 'maxSteps: 40');
     edit('r/config.yaml', 'CartPole-v1', 'Acrobot-v1');
@@ -73,7 +73,7 @@ describe('a run that was killed while its report was written', () => {
     expect(existsSync(at(`${report}.new`))).toBe(false);
   };
 
-  it('is finished by resume, which then refuses it as complete', async () => {
+  it('is finished by resume, which then rejects it as complete', async () => {
     await run('r');
     renameSync(at('r/report.html'), at('r/report.html.new'));
     writeFileSync(at('r/manifest.json.new'), '{');
@@ -115,7 +115,7 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
       milliseconds: () => performance.now(),
     });
     expect(code).toBe(1);
-    expect(text).toContain('no answer before limits.minutes was reached');
+    expect(text).toContain('no reply before limits.minutes was reached');
   });
 
   it('makes a resumed run fail even if its earlier iterations were answered', async () => {

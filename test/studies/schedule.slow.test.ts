@@ -48,7 +48,7 @@ describe('a plan executed with --jobs', { timeout: 120_000 }, () => {
     expect(readManifest(path).status).toBe('completed');
   });
 
-  it('refuses a number of jobs below 1', async () => {
+  it('rejects a number of jobs below 1', async () => {
     await expect(sweep('none', 0)).rejects.toThrow(/--jobs: must be a whole number/);
     expect(existsSync(at('none'))).toBe(false);
   });
@@ -81,7 +81,7 @@ describe('resuming a plan', { timeout: 60_000 }, () => {
     expect(readManifest(at('damaged', names[2]!)).status).toBe('completed');
   });
 
-  it('is refused while another process executes the same plan', async () => {
+  it('is rejected while another process executes the same plan', async () => {
     await sweep('locked', 1, ['iterations=2']);
     const record = readFileSync(at('locked', 'plan.json'), 'utf8');
     const release = lockRun(at('locked', 'plan.lock'));

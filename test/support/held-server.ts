@@ -48,7 +48,7 @@ export class HeldServer {
     return held;
   }
 
-  /** Resolves when so many requests have come. */
+  /** Resolves once `count` requests have arrived. */
   received(count: number): Promise<void> {
     if (this.requests.length >= count) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push({ count, resolve }));

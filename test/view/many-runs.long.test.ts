@@ -102,7 +102,7 @@ describe('the list', () => {
     expect(plain.every(({ settings }) => settings === undefined)).toBe(true);
   });
 
-  it('refuses a request for too many config keys', async () => {
+  it('rejects a request for too many config keys', async () => {
     const query = Array.from({ length: 51 }, (_, i) => `key=k${i}`).join('&');
     expect((await ask(`/api/events?all&${query}`)).status).toBe(400);
   });
@@ -133,7 +133,7 @@ describe('groups', () => {
     expect(found['["FrozenLake-v1",1]']!.confirmed).toEqual({ count: 1, mean: 0.5, meanInterval: null });
   });
 
-  it('contain only runs that the filter accepts, and an invalid filter is refused', async () => {
+  it('contain only runs that the filter accepts, and an invalid filter is rejected', async () => {
     const found = await get<object>('/api/groups?by=memory.best&filter=memory.best%3D2..3');
     expect(Object.keys(found)).toEqual(['["CartPole-v1",2]', '["CartPole-v1",3]']);
     // On the page of a directory, its runs alone.
@@ -168,7 +168,7 @@ describe('a comparison', () => {
     expect(await labels('&unfinished=1')).toEqual(['2 (20 runs)', '7 (20 runs)', '10 (20 runs)']);
   });
 
-  it('of single runs shows each without verdicts, and refuses more than 16 runs', async () => {
+  it('of single runs shows each without verdicts, and rejects more than 16 runs', async () => {
     const two = await get<SentPage>(`/api/compare?of=${nameOf(1, 1)}&of=${nameOf(1, 2)}`);
     expect(chartsIn(two)[0]!.series.map(({ label }) => label)).toEqual([nameOf(1, 1), nameOf(1, 2)]);
     expect(JSON.stringify(two)).not.toContain('Differences in confirmed return');
@@ -186,7 +186,7 @@ describe('a comparison', () => {
     ['by=no.such.key', 422, 'has this key'],
     ['of=best-10&by=config', 422, 'include unfinished runs'],
     ['of=tuned', 422, 'no runs to compare'],
-  ])('%s is refused with a message', async (query, status, message) => {
+  ])('%s is rejected with a message', async (query, status, message) => {
     const found = await ask(`/api/compare?${query}`);
     expect(found.status).toBe(status);
     expect(JSON.stringify(found.body)).toContain(message);

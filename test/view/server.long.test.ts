@@ -15,6 +15,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { writeSyntheticRun } from '../../bench/synthetic-run.js';
 import { lockRun } from '../../src/base/files/lock.js';
 import type { Item } from '../../src/runs/listing/item.js';
+import { findRun } from '../../src/runs/listing/names.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { writeRun, writeTraining } from '../support/written-runs.js';
@@ -91,6 +92,9 @@ async function told<T>(
   }
   throw new Error('the events ended');
 }
+
+const itemsOf = async (query: string) =>
+  (await told<{ changed: Item[] }>(`/api/events?${query}`, (event) => event === 'items')).changed;
 
 const get = async <T = never>(path: string) => JSON.parse((await ask(path)).body) as T;
 
@@ -173,7 +177,7 @@ describe('a command to a run', () => {
     ask('/api/stop', { 'content-type': 'application/json', ...headers }, 'POST', JSON.stringify(request));
   const own = () => ({ origin: new URL(view.url).origin });
 
-  it('is refused unless a page of the server sends it as a POST of JSON', async () => {
+  it('is rejected unless a page of the server sends it as a POST of JSON', async () => {
     const request = { of: 'a run' };
     expect((await stop(request, {})).status).toBe(403);
     expect((await stop(request, { origin: 'http://evil.example' })).status).toBe(403);
@@ -182,7 +186,7 @@ describe('a command to a run', () => {
     expect((await ask('/api/stop', own())).status).toBe(405);
   });
 
-  it('is refused if it is unknown or impossible for the run', async () => {
+  it('is rejected if it is unknown or impossible for the run', async () => {
     expect((await stop({ of: 'a run', action: 'remove' }, own())).status).toBe(400);
     expect((await stop({ of: 'study' }, own())).status).toBe(400);
     expect((await stop({ of: 'tuned' }, own())).status).toBe(422);
@@ -208,7 +212,7 @@ describe('every page', () => {
 
 describe('the list', () => {
   it('contains every item in the directory, with its kind and status', async () => {
-    const { changed } = await told<{ changed: Item[] }>('/api/events?all', (event) => event === 'items');
+    const changed = await itemsOf('all');
     expect(Object.fromEntries(changed.map(({ kind, name, status }) => [name, [kind, status]]))).toEqual({
       'a run': ['run', 'completed'],
       damaged: ['run', 'failed'],
@@ -230,6 +234,8 @@ describe('the list', () => {
 });
 
 describe('a run', () => {
+  const isStale = (event: string) => event === 'stale';
+
   it('has a page with the sections of its report, and a page per iteration', async () => {
     const page = (await get('/api/page?of=a%20run')) as SentPage;
     const ids = page.sections.map(({ id }) => id);
@@ -257,9 +263,15 @@ describe('a run', () => {
     expect((await ask('/api/search?q=%20')).status).toBe(400);
   });
 
+  it('that started last is `latest`, as on the command line', async () => {
+    const newest = findRun('latest', { cwd: place, runsDir: '.' });
+    const changed = await itemsOf('of=latest');
+    expect(changed.map(({ name }) => join(place, name))).toEqual([newest]);
+    expect((await ask('/api/page?of=latest')).status).not.toBe(404);
+  });
+
   it('becomes stale when a line is appended', async () => {
     cpSync(join(place, 'a run'), join(place, 'grows'), { recursive: true });
-    const isStale = (event: string) => event === 'stale';
     const message = await told<{ of: string }>('/api/events?of=grows', isStale, () =>
       appendFileSync(join(place, 'grows', 'evaluations.jsonl'), '{}\n'),
     );
@@ -267,10 +279,8 @@ describe('a run', () => {
   });
 
   it('is followed from the start by a page that opened before the run existed', async () => {
-    const message = await told<{ of: string }>(
-      '/api/events?of=later',
-      (event) => event === 'stale',
-      () => cpSync(join(place, 'a run'), join(place, 'later'), { recursive: true }),
+    const message = await told<{ of: string }>('/api/events?of=later', isStale, () =>
+      cpSync(join(place, 'a run'), join(place, 'later'), { recursive: true }),
     );
     expect(message).toEqual({ of: 'later' });
   });

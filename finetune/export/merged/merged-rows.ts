@@ -103,7 +103,7 @@ function encodeQ8(values: Float32Array): Uint8Array {
 const blockBytes = 1 << 22;
 
 /** Number of A's rows to add per pass, because loading and storing the sums takes longer than the products. */
-const together = 4;
+const rowsPerPass = 4;
 
 /** The product s·B·A in factored form, with the rank zero-padded to a multiple of 4. */
 export interface WeightChange {
@@ -129,7 +129,7 @@ export function adapterChanges(
 
 function changeOf({ a, b, rank: stored, scale }: ModuleChange, weight: StoredTensor): WeightChange {
   const read = (tensor: StoredTensor) => toFloat32(readTensorBytes(tensor), tensor.dtype);
-  const rank = Math.ceil(stored / together) * together;
+  const rank = Math.ceil(stored / rowsPerPass) * rowsPerPass;
   const scaled = new Float64Array(weight.shape[0]! * rank);
   for (const [i, value] of read(b).entries())
     scaled[Math.floor(i / stored) * rank + (i % stored)] = scale * value;
@@ -214,7 +214,7 @@ function addRows(
   const change = new Float32Array(values.length);
   for (let row = 0; row < count; row++) {
     sums.fill(0);
-    for (let k = 0; k < rank; k += together) {
+    for (let k = 0; k < rank; k += rowsPerPass) {
       const at = (start + row) * rank + k;
       const [b0, b1, b2, b3] = [b[at]!, b[at + 1]!, b[at + 2]!, b[at + 3]!];
       const [a0, a1, a2, a3] = [k * columns, (k + 1) * columns, (k + 2) * columns, (k + 3) * columns];

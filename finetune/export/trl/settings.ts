@@ -25,7 +25,7 @@ export function trlSettings(
     training: {
       output_dir: 'output',
       model_init_kwargs: { dtype: method.kind === 'lora' ? 'bfloat16' : 'float32' },
-      // Truncate nothing, because an answer without its end would teach the model not to stop.
+      // Truncate nothing, because a reply without its end would teach the model not to stop.
       max_length: null,
       ...(trainer === 'sft'
         ? { completion_only_loss: true, packing: false }

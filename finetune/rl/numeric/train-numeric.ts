@@ -19,7 +19,7 @@ import {
 } from '../../engine/checkpoint.js';
 import { tensorOf, writeSafetensors } from '../../engine/safetensors-writer.js';
 import { gradientNorm, type Parameter, parameterCount } from '../../engine/training-session.js';
-import { refuseNonFinite, runLoop, type TrainingHooks } from '../../train/loop.js';
+import { rejectNonFinite, runLoop, type TrainingHooks } from '../../train/loop.js';
 import type { TrainingResult } from '../../train/session.js';
 import { fixedSettings } from '../../train/train-config.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
@@ -80,7 +80,7 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   const state = readCheckpoint(checkpoint, initial, owner.identity) ?? freshState(initial);
   let played: Played =
     state.progress === undefined ? { episodes: 0, steps: 0 } : (JSON.parse(state.progress) as Played);
-  const isComplete = () => state.step >= updates || played.episodes >= mostEpisodes(config);
+  const isComplete = () => state.step >= updates || played.episodes >= maxEpisodes(config);
   const parameters = parameterCount(initial);
   hooks.onEvent?.({ kind: 'start', step: state.step, totalSteps: updates, parameters });
   const ended = await runLoop(
@@ -93,10 +93,10 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
       checkpointEvery,
       async step() {
         const episodes = await playBatch(training, state.parameters, played.episodes);
-        const progress = Math.max(state.step / updates, played.episodes / mostEpisodes(config));
+        const progress = Math.max(state.step / updates, played.episodes / maxEpisodes(config));
         const figures = await learner.update(state, episodes, progress);
         const norm = gradientNorm(new Map([['policy', state.parameters[0]!.values]]));
-        refuseNonFinite(state.step, { "norm of the policy's parameters": norm });
+        rejectNonFinite(state.step, { "norm of the policy's parameters": norm });
         const steps = episodes.reduce((sum, { rewards }) => sum + rewards.length, 0);
         played = { episodes: played.episodes + episodes.length, steps: played.steps + steps };
         const reward = mean(episodes.map(returnOf));
@@ -142,7 +142,7 @@ function playBatch(
   before: number,
 ): Promise<readonly NumericEpisode[]> {
   const { batchEpisodes = Number.POSITIVE_INFINITY, batchSteps, seed } = config;
-  const most = Math.min(batchEpisodes, mostEpisodes(config) - before);
+  const most = Math.min(batchEpisodes, maxEpisodes(config) - before);
   return playEpisodes(learner.actor(parameters), environments, (index, steps) =>
     index < most && (index < environments.length || steps < batchSteps)
       ? trainingStart(seed, before + index)
@@ -161,7 +161,7 @@ async function play(
   return (await playEpisodes(learner.actor(policy), environments, start)).map(returnOf);
 }
 
-const mostEpisodes = ({ maxEpisodes = Number.POSITIVE_INFINITY }: NumericConfig) => maxEpisodes;
+const maxEpisodes = ({ maxEpisodes = Number.POSITIVE_INFINITY }: NumericConfig) => maxEpisodes;
 
 /** Training starts use seeds below 2³¹; evaluations use seeds from 2³¹ on. */
 function trainingStart(seed: number, episode: number): Start {

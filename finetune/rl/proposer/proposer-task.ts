@@ -93,13 +93,13 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
     async measure(sampler, _, seed) {
       const outcomes = await playHeldOut(sampler, heldOut, env, iterate, seed);
       const rivals = isAbsolute(config.reward) ? [] : await baselinesOf();
-      const proposed = outcomes.flatMap(({ answers }) => answers.flatMap(scoresOf));
+      const proposed = outcomes.flatMap(({ answered }) => answered.flatMap(scoresOf));
       const bests = outcomes.flatMap(({ best }) => best ?? []);
       return {
-        values: outcomes.map(({ answers, best }, i) =>
+        values: outcomes.map(({ answered, best }, i) =>
           mean(
             rivals.length === 0
-              ? answers.flatMap(({ rewards }) => rewards)
+              ? answered.flatMap(({ rewards }) => rewards)
               : rivals.map(({ returns }) => wonBy(best, returns[i]!)),
           ),
         ),
@@ -192,8 +192,8 @@ class RunsInFlight {
 interface Outcome {
   /** Best return of the run, including warm-up; undefined if nothing was evaluated. */
   readonly best: number | undefined;
-  /** Answers to the run's prompts, each with one candidate. */
-  readonly answers: readonly AnsweredPrompt[];
+  /** The run's prompts, each with one reply. */
+  readonly answered: readonly AnsweredPrompt[];
 }
 
 /** Plays all held-out runs together, with one candidate per iteration. */
@@ -205,7 +205,7 @@ async function playHeldOut(
   seed: number,
 ): Promise<readonly Outcome[]> {
   const runs: RunInFlight[] = [];
-  const answers = configs.map((): AnsweredPrompt[] => []);
+  const lists = configs.map((): AnsweredPrompt[] => []);
   try {
     for (const config of configs) runs.push(await openRun(config, env));
     const longest = largest(configs.map(({ iterations }) => iterations));
@@ -218,9 +218,9 @@ async function playHeldOut(
         active.map((i) => runs[i]!),
         own,
       );
-      for (const [k, i] of active.entries()) answers[i]!.push(answered[k]!);
+      for (const [k, i] of active.entries()) lists[i]!.push(answered[k]!);
     }
-    return runs.map(({ state }, i) => ({ best: bestEntry(state.entries)?.score, answers: answers[i]! }));
+    return runs.map(({ state }, i) => ({ best: bestEntry(state.entries)?.score, answered: lists[i]! }));
   } finally {
     for (const run of runs) await run.close();
   }
@@ -229,8 +229,8 @@ async function playHeldOut(
 const scoresOf = ({ candidates }: AnsweredPrompt): readonly number[] =>
   candidates.flatMap((one) => (one.kind === 'evaluated' ? one.score : []));
 
-function sampleIn({ answers }: Outcome): Sample {
-  const last = answers.at(-1)!;
+function sampleIn({ answered }: Outcome): Sample {
+  const last = answered.at(-1)!;
   const score = scoresOf(last)[0] ?? null;
   return sampleOf([{ prompt: last.prompt, reply: last.replies[0]!.text }], { score });
 }

@@ -65,7 +65,7 @@ export function rewardWithModule(reward: unknown): unknown {
   return { kind: 'module', ...rest, path: kind };
 }
 
-/** An answer to a prompt, with its evaluation if it could be parsed. */
+/** A reply to a prompt, with its evaluation if it could be parsed. */
 export type Candidate =
   | (Evaluated & {
       readonly kind: 'evaluated';

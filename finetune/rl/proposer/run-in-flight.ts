@@ -30,7 +30,7 @@ export interface RunInFlight {
   readonly state: RunState;
   prompt(): readonly ChatMessage[];
   readonly grammar: AnswerGrammar;
-  /** Evaluates the answers to the current prompt; reuses earlier evaluations of the same parameters. */
+  /** Evaluates the replies to the current prompt; reuses earlier evaluations of the same parameters. */
   judge(
     replies: readonly Pick<SampledReply, 'text' | 'ended'>[],
     constrained: boolean,
@@ -44,10 +44,10 @@ export interface RunInFlight {
   close(): Promise<void>;
 }
 
-/** Placeholder for a run's model: the sampler supplies the answers. */
+/** Placeholder for a run's model: the sampler supplies the replies. */
 const noModel: LanguageModel = {
   id: 'learning',
-  generate: () => Promise.reject(new Error("this placeholder can't generate answers; the sampler does")),
+  generate: () => Promise.reject(new Error("this placeholder can't generate replies; the sampler does")),
 };
 
 /** @throws UserError for an unknown environment, or policies or prompts that don't suit it */

@@ -13,7 +13,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
 import { UserError } from '../errors.js';
-import { makeDirectory, refuseDevice, sync } from './files.js';
+import { makeDirectory, rejectDevice, sync } from './files.js';
 import { isLocked, lockRun } from './lock.js';
 import { readOwnText, requireShortNames } from './regular-file.js';
 
@@ -74,7 +74,7 @@ function stateOf(output: string): string {
  */
 export function openDraft(output: string): Draft {
   requireShortNames(basename(output), { field: '--out' });
-  refuseDevice(output);
+  rejectDevice(output);
   const path = `${output}.partial`;
   makeDirectory(dirname(path), '--out');
   const lock = lockOf(output);

@@ -53,7 +53,7 @@ export async function replaceFileMeanwhile(path: string, content: string): Promi
 /** Writes the file that will replace another one; the caller flushes it to disk. */
 function writeDraft(path: string, content: string | Uint8Array | Iterable<Uint8Array>) {
   requireShortNames(basename(path), { file: path });
-  refuseDevice(path);
+  rejectDevice(path);
   const draft = `${path}.new`;
   let descriptor: number | undefined;
   const discard = (error: unknown) => {
@@ -81,7 +81,7 @@ function writeDraft(path: string, content: string | Uint8Array | Iterable<Uint8A
 }
 
 /** @throws UserError for a device, pipe or socket such as `/dev/stdout`, which writing would replace with a file */
-export function refuseDevice(path: string): void {
+export function rejectDevice(path: string): void {
   const existing = statSync(path, { throwIfNoEntry: false });
   if (existing === undefined || existing.isFile() || existing.isDirectory()) return;
   throw new UserError({

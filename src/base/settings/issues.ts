@@ -99,7 +99,7 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   return { path, aim: 'key', problem: { field, message: 'unknown key', ...more } };
 }
 
-/** The problem of a key that settings lack; undefined for their own keys. */
+/** Describes an unknown key; undefined if the settings have it. */
 export function wrongKey(key: string, root: SchemaNode): Problem | undefined {
   const path = key.split('.');
   const node = path.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);

@@ -66,7 +66,7 @@ export function jsonSchemaOf(schema: z.ZodType): SchemaNode {
   return node;
 }
 
-/** A kind of settings with the JSON Schema of its schema, translated when it is first used. */
+/** Adds the JSON Schema to a kind of settings, generated on first use. */
 export const settingsKind = <Output>(kind: Omit<SettingsKind<Output>, 'json'>): SettingsKind<Output> => ({
   ...kind,
   get json() {

@@ -69,7 +69,7 @@ function drawn(kind: 'uniform' | 'loguniform', parts: readonly string[], name: s
  * @param texts `key=value`
  * @throws UserError for an override that lists several values, which only a sweep accepts
  */
-export function refuseLists(texts: readonly string[]): void {
+export function rejectLists(texts: readonly string[]): void {
   for (const text of texts) {
     const [key, value] = text.split(/=(.*)/s) as [string, string | undefined];
     if (

@@ -1,4 +1,4 @@
-import { UserError, unlessRefused } from '../../base/errors.js';
+import { UserError, unlessRejected } from '../../base/errors.js';
 import { isMapping } from '../../base/settings/schema.js';
 import { environmentIds, environmentInfo, isRemoteId } from '../../environments/catalogue/open.js';
 import { replacementFor } from '../../environments/catalogue/versions.js';
@@ -35,7 +35,7 @@ function resolveId(id: string): EnvironmentChoice | undefined {
   if (isRemoteId(id)) return { id };
   const replacement = replacementFor(id);
   if (replacement !== undefined) return { id: replacement.id, reason: replacement.note };
-  const known = unlessRefused(() => environmentInfo(id))?.id;
+  const known = unlessRejected(() => environmentInfo(id))?.id;
   if (known !== undefined)
     return known === id ? { id } : { id: known, reason: `${id} is called ${known} here` };
   const bare = id.slice(id.indexOf(':') + 1).toLowerCase();

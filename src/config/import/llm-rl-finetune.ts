@@ -86,7 +86,7 @@ function promptsOf(template: string): 'numeric' | 'semantic' | undefined {
 /** Divides continuous observations and actions into the bins of a table. */
 function importTable(draft: Draft, id: string): void {
   const observed = binsOf(draft.theirs, id);
-  const reason = 'equal bins, counted from 0; the original never uses one of its bins';
+  const reason = 'bins of equal width, numbered from 0; the original leaves one bin unused';
   for (const key of observed?.keys ?? []) carry(draft, key, { 'policy.discretize': observed!.bins }, reason);
   const acted = actionsOf(draft.theirs, id);
   if (acted !== undefined) carry(draft, acted.key, { 'policy.actions': acted.actions });

@@ -10,10 +10,10 @@ import {
   type Action,
   dimensionsOf,
   type Environment,
-  type EnvironmentWords,
+  type EnvironmentTexts,
   type Observation,
-  recordedSpace,
   type Space,
+  spaceSchema,
   type Task,
   type TaskStep,
 } from '../environment.js';
@@ -23,7 +23,7 @@ import { EnvironmentError } from '../remote/remote-environment.js';
 
 /** An environment written by a user. */
 export interface UserEnvironment
-  extends EnvironmentWords,
+  extends EnvironmentTexts,
     Pick<Environment, 'observationSpace' | 'actionSpace' | 'maxSteps' | 'stepSeconds' | 'frame' | 'close'> {
   /** Name in lists and prompts; environments from a module use the module's name. */
   readonly name?: string;
@@ -72,7 +72,7 @@ export function checkedEnvironment(made: unknown, id: string, file?: string): En
   );
   if (description === undefined && observationNames === undefined && actionNames === undefined)
     return environment;
-  const words: EnvironmentWords = {
+  const words: EnvironmentTexts = {
     ...(description !== undefined && { description }),
     ...(observationNames && { observationNames }),
     ...(actionNames && { actionNames }),
@@ -90,7 +90,7 @@ const space = z
   .preprocess((value) => {
     if (!isRecord(value) || value.kind !== 'box') return value;
     return { ...value, low: unbounded(value.low), high: unbounded(value.high) };
-  }, recordedSpace)
+  }, spaceSchema)
   .refine(
     (one) => one.kind !== 'box' || (one.low.length > 0 && one.low.length === one.high.length),
     'low and high must have one number per dimension',

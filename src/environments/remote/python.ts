@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
-import { recordedSpace } from '../environment.js';
+import { spaceSchema } from '../environment.js';
 import { BridgeProcess, lastLines } from './bridge-process.js';
 import { EnvironmentError, type EpisodeBatch, type RemoteEnvironment } from './remote-environment.js';
 
@@ -117,8 +117,8 @@ function parsed<S extends z.ZodType>(id: string, schema: S, answer: unknown): z.
 
 const observation = z.union([z.number(), z.array(z.number())]);
 const described = z.object({
-  observation: recordedSpace,
-  action: recordedSpace,
+  observation: spaceSchema,
+  action: spaceSchema,
   maxSteps: z.int().nullable(),
 });
 const started = z.object({ observations: z.array(observation) });
@@ -152,7 +152,7 @@ export async function openPythonEnvironment(
       return { message, hint };
     }
     const given = Object.keys(options).length > 0 ? ` with the options ${JSON.stringify(options)}` : '';
-    const hint = `correct the id, or add the module that registers it: gymnasium:module:${name}`;
+    const hint = `correct the id, or name the module that registers it: gymnasium:MODULE:${name.split(':').at(-1)}`;
     return {
       message: `Gymnasium can't create this environment${given}: ${message}`,
       ...(message.startsWith('NameNotFound') && { hint }),

@@ -149,7 +149,7 @@ function judged(
     return isEmpty
       ? warning({
           field,
-          message: `${answers}, but its answer is empty`,
+          message: `${answers}, but its reply is empty`,
           ...(longer !== undefined && { hint: longer }),
         })
       : found(field, answers);

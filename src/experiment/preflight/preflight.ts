@@ -168,10 +168,10 @@ function hiddenHistory(
   );
 }
 
-/** Reports the size of the first prompt, and prompts or answers that are too long. */
+/** Reports the size of the first prompt, and prompts or replies that are too long. */
 function lengthFindings(
   { config, family }: Assembly,
-  { answer, first, last }: PromptSize,
+  { reply, first, last }: PromptSize,
   context: number | undefined,
   reader: SingleModelConfig,
 ): readonly Found[] {
@@ -179,7 +179,7 @@ function lengthFindings(
   const { count } = family.parameters;
   const isCut = maxTokens !== undefined && family.description.kind !== 'program' && count > maxTokens;
   const longest = Math.round(last);
-  const fits = context === undefined || last + answer <= context;
+  const fits = context === undefined || last + reply <= context;
   // A target or a limit may end the run before prompts become that long.
   const mayEnd = config.target !== undefined || Object.keys(config.limits).length > 0;
   const fewest = mayEnd ? first.fewest : (last * first.fewest) / first.tokens;
@@ -189,7 +189,7 @@ function lengthFindings(
       field: 'model.maxTokens',
       value: maxTokens,
       message: `an answer with ${plural(count, 'parameter')} takes at least ${count} tokens, so it would be truncated`,
-      hint: `set model.maxTokens=${2 * answer}, or use fewer parameters`,
+      hint: `set model.maxTokens=${2 * reply}, or use fewer parameters`,
     },
     fits
       ? found(
@@ -199,7 +199,7 @@ function lengthFindings(
       : {
           level: fewest > context ? 'error' : 'warning',
           field: 'memory.tokens',
-          message: `the first prompt takes about ${first.tokens} tokens, the last about ${longest} and its answer ${answer}, but the model's context has only ${context}`,
+          message: `the first prompt takes about ${first.tokens} tokens, the last about ${longest} and its reply ${reply}, but the model's context has only ${context}`,
           hint: `show less (memory.tokens=${historyWithin(context)} or fewer evaluations), allow fewer corrections, or use a model with a longer context`,
         },
   ];
@@ -209,7 +209,7 @@ function lengthFindings(
 function limitFindings(assembly: Assembly, { first }: PromptSize): readonly Found[] {
   const { candidates, limits, warmup } = assembly.config;
   const start = warmup.policies + assembly.imported.length;
-  const rejected = ledgerOf(assembly).reserve({ messages: first.messages, answers: 1 });
+  const rejected = ledgerOf(assembly).reserve({ messages: first.messages, choices: 1 });
   return [
     limits.evaluations !== undefined &&
       limits.evaluations < start + candidates && {

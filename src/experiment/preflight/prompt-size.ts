@@ -33,7 +33,7 @@ export interface PromptSize {
   /** What a correction adds to a prompt. */
   readonly correction: number;
   /** A reply that proposes a policy. */
-  readonly answer: number;
+  readonly reply: number;
   /** An evaluation in the history. */
   readonly entry: number;
   /** Maximum number of evaluations that a prompt selects, whatever their size. */
@@ -60,7 +60,7 @@ export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
   const empty = count(prompter([]).messages(1));
   const encoding = encodingFor(family, prompts.set);
   const sample = entries[0]?.parameters ?? family.initial(createGenerator(config.seed));
-  const answer = (arePrograms ? programTokens : estimateTokens(encoding.text(sample))) + reasonTokens;
+  const reply = (arePrograms ? programTokens : estimateTokens(encoding.text(sample))) + reasonTokens;
   const history = createHistory({ encoding, memory, trajectory: () => undefined });
   const entry = arePrograms ? programTokens : history.tokens({ ...madeUp, parameters: sample });
   const budget = memory.tokens;
@@ -72,7 +72,7 @@ export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
   const each = memory.trajectories === 'none' ? measured : budget;
   const at = (iteration: number) =>
     empty + Math.min(budget, Math.min(most, entries.length + (iteration - 1) * config.candidates) * each);
-  const correction = answer + estimateTokens(first.formatCorrection({ kind: 'missing' }));
+  const correction = reply + estimateTokens(first.formatCorrection({ kind: 'missing' }));
   const asked = iterationsAsked(config.model, config);
   const prompted = Array.from({ length: Math.max(1, asked.count) }, (_, i) => at(asked.first + i));
   const last = Math.max(count(messages), prompted.at(-1)!);
@@ -81,7 +81,7 @@ export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
     first: { messages, tokens: count(messages), fewest: (context?.count ?? fewestTokens)(messages) },
     last,
     correction,
-    answer,
+    reply,
     entry,
     shown: most,
     mean: mean(prompted),

@@ -122,14 +122,14 @@ export function estimateText({ calls, completionTokens, cost, listed, promptToke
 function estimateOf(
   { calls, most: longest, prompts, reader, share, tokens }: Asked,
   corrections: number,
-  { answer, correction }: PromptSize,
+  { correction, reply }: PromptSize,
 ): RunEstimate {
   const { maxTokens = 0, price } = reader as { readonly maxTokens?: number; readonly price?: PriceConfig };
   const expected = Math.round(calls * share);
   const most = longest * (1 + corrections);
   const corrected = (tokens + corrections * correction) * longest * corrections;
   const promptTokens = { expected: prompts * share * tokens, most: longest * tokens + corrected };
-  const completionTokens = { expected: expected * answer, most: most * Math.max(answer, maxTokens) };
+  const completionTokens = { expected: expected * reply, most: most * Math.max(reply, maxTokens) };
   const costOf = (which: keyof Amount) =>
     price && (promptTokens[which] * price.input + completionTokens[which] * price.output) / 1e6;
   return {

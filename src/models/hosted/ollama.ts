@@ -200,7 +200,7 @@ function asChatCompletion(response: unknown): unknown {
   };
 }
 
-/** Ollama counts thoughts with the answer; this splits the count by the lengths of both. */
+/** Ollama counts thoughts with the rest of the reply; this splits the count by the lengths of both. */
 function withReasoning(usage: Usage, { reasoning, text }: Pick<Completion, 'reasoning' | 'text'>): Usage {
   if (reasoning === undefined) return usage;
   const [thought, said] = [mostTokensOf(reasoning), mostTokensOf(text)];

@@ -43,7 +43,7 @@ export function readChatCompletion(response: unknown): ChatCompletion {
   if (withoutChoices.safeParse(response).success) {
     const said =
       message === '' ? 'the reply has no choices' : `the server sent an error with HTTP 200: ${message}`;
-    // If tokens were billed, an answer was generated but lost.
+    // If tokens were billed, a reply was generated but lost.
     const billed = Number(countsOf((response as { readonly usage?: unknown }).usage).completion);
     throw new TryFailure(billed >= 1 ? 'malformed' : 'empty', said);
   }

@@ -157,7 +157,7 @@ export async function callWithRetries<T>(call: Call<T>) {
   } catch (error) {
     if (error instanceof ModelError || !end?.aborted) throw error;
     if (signal?.aborted) throw ended('aborted', 'the call was aborted');
-    const limit = `no answer within ${policy.timeoutSeconds} s (model.timeoutSeconds)`;
+    const limit = `no reply within ${policy.timeoutSeconds} s (model.timeoutSeconds)`;
     const last = failures.at(-1);
     throw ended('timeout', last === undefined ? limit : `${limit}; before that: ${last.message}`);
   }

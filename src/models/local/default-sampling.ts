@@ -22,7 +22,7 @@ export function defaultSampling(model: Sampled): Sampling {
 }
 
 /**
- * Adds to the config of a new run what may change its answers: sampling settings, which later versions may change, and
+ * Adds to the config of a new run what may change its replies: sampling settings, which later versions may change, and
  * the number of threads, which differs with the load of the machine. Models that share a process leave it open.
  */
 export const withLocalDefaults = <Config extends LocalConfig>(model: Config): Config => ({

@@ -6,7 +6,7 @@ import { shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
 import { about } from '../settings.js';
-import { hfModel, isReference } from './stores/hf-cache.js';
+import { hfModelPath, isReference } from './stores/hf-cache.js';
 import { quantizations } from './weights/quantization.js';
 
 const scheme = 'package:';
@@ -21,7 +21,7 @@ export const isPackaged = (path: string): boolean => path.startsWith(scheme);
  * @throws UserError if the package or a store doesn't contain the model
  */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
-  if (isReference(path)) return hfModel(path);
+  if (isReference(path)) return hfModelPath(path);
   if (!isPackaged(path)) return resultIn(cwd === undefined ? path : resolve(cwd, path));
   const directory = join(packageRoot(), path.slice(scheme.length));
   if (existsSync(directory) && directory.startsWith(join(packageRoot(), '/'))) return directory;

@@ -21,7 +21,7 @@ export function syntaxTree(source: string): Script {
   }
   try {
     const script = parse(source, { ecmaVersion: 'latest', sourceType: 'script' });
-    refuseDeep(script, source, 0);
+    rejectDeep(script, source, 0);
     return script;
   } catch (error) {
     if (!(error instanceof SyntaxError) || !('pos' in error)) throw error;
@@ -30,10 +30,10 @@ export function syntaxTree(source: string): Script {
   }
 }
 
-function refuseDeep(node: AnyNode, source: string, depth: number): void {
+function rejectDeep(node: AnyNode, source: string, depth: number): void {
   if (depth > maxNesting)
     throw new ProgramFault({ reason: 'the program is nested too deeply', line: lineAt(source, node.start) });
-  for (const child of childrenOf(node)) refuseDeep(child, source, depth + 1);
+  for (const child of childrenOf(node)) rejectDeep(child, source, depth + 1);
 }
 
 /** The 1-based line of a position. */

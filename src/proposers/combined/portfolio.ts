@@ -19,7 +19,7 @@ export function portfolioProposer(members: readonly Member[]): Proposer {
     id: `portfolio(${members.map(({ proposer }) => proposer.id.replace(/^baseline\//, '')).join('+')})`,
     model: members.find(({ proposer }) => proposer.model)?.proposer.model,
     async propose(request) {
-      const { beside = [], candidates, seed } = request;
+      const { siblings = [], candidates, seed } = request;
       const task = { ...request.task, shared: true };
       // A stream derived from the call's seed, but independent of the stream from which the member draws its proposal.
       const chosen = candidates.map(
@@ -29,8 +29,8 @@ export function portfolioProposer(members: readonly Member[]): Proposer {
       for (const member of inTurn) {
         const own = candidates.filter((_, i) => chosen[i] === member);
         if (own.length === 0) continue;
-        const others = [...beside, ...parametersOf(parts)];
-        const part = { ...request, task, candidates: own, member: member.name, beside: others };
+        const others = [...siblings, ...parametersOf(parts)];
+        const part = { ...request, task, candidates: own, member: member.name, siblings: others };
         const proposed = await member.proposer.propose(part);
         if (proposed.end?.kind === 'interrupted') return proposed;
         parts.push(proposed);

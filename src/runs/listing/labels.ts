@@ -3,7 +3,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { UserError, unlessRefused } from '../../base/errors.js';
+import { UserError, unlessRejected } from '../../base/errors.js';
 import { checkedValue, readOwnJson, replaceFile } from '../../base/files/files.js';
 import { lockRun } from '../../base/files/lock.js';
 
@@ -24,7 +24,7 @@ const labelsShape = z.strictObject({ tags: z.array(tag).default([]) });
 const none: Labels = { tags: [] };
 
 /** The labels of a run or training run; empty if the file is damaged. */
-export const readLabels = (path: string): Labels => unlessRefused(() => validLabels(path)) ?? none;
+export const readLabels = (path: string): Labels => unlessRejected(() => validLabels(path)) ?? none;
 
 /** @throws UserError if the file is damaged */
 function validLabels(path: string): Labels {

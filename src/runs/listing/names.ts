@@ -12,6 +12,7 @@ import { noRun, runFiles } from '../reader.js';
 import { isTraining, trainingFiles } from '../training-files.js';
 import { compareValues } from './fields.js';
 import { isStudy, type Line, linesOf, type RunPlaces, rootsOf } from './listing.js';
+import { type Place, scan } from './scan.js';
 
 /** `folder`: a study, or any other directory of runs. */
 type Kind = 'run' | 'folder' | 'training';
@@ -108,7 +109,10 @@ function matches(name: string, places: RunPlaces, wanted: (found: Named) => bool
   // An existing path takes precedence, even if it isn't a run.
   if (name.includes('/') && paths.some((path) => existsSync(path))) return [];
   if (existsSync(paths.at(-1)!)) return [];
-  if (name === 'latest') return newestRun(places).filter(isWanted);
+  if (name === 'latest')
+    return newestRun(scan(rootsOf(places)).values())
+      .map(({ path }): Named => ({ kind: 'run', path }))
+      .filter(isWanted);
   if (/^[1-9]\d*$/.test(name)) {
     const line = linesOf(places).lines[Number(name) - 1];
     return line === undefined ? [] : [namedIn(line)].filter(isWanted);
@@ -168,11 +172,12 @@ const namedIn = (line: Line): Named => ({
   path: line.path,
 });
 
-function newestRun(places: RunPlaces): readonly Named[] {
-  const runs = linesOf(places).lines.flatMap((line) => line.places.filter(({ summary }) => summary));
-  const newest = runs.toSorted((a, b) => compareValues(a.item.started, b.item.started)).at(-1);
-  return newest === undefined ? [] : [{ kind: 'run', path: newest.path }];
-}
+/** The run that was started last; empty if there is none. */
+export const newestRun = (places: Iterable<Place>): readonly Place[] =>
+  [...places]
+    .filter(({ summary }) => summary)
+    .toSorted((a, b) => compareValues(a.item.started, b.item.started))
+    .slice(-1);
 
 /** Everything that can be named: runs, studies and training runs. */
 const allNamed = (places: RunPlaces): readonly Named[] =>

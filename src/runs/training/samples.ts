@@ -12,7 +12,7 @@ const sampleShape = z.object({
   turns: z.array(turnShape).min(1),
   /** Number of turns that aren't recorded. */
   omitted: z.number().optional(),
-  /** The answer in the dataset. */
+  /** The reply in the dataset. */
   expected: z.string().optional(),
   /** Return of the episode, or mean return of the proposed policy; null if the reply couldn't be used. */
   score: z.number().nullish(),

@@ -44,7 +44,7 @@ export async function readSources(
   const isRecord = (name: string) =>
     /\.(csv|jsonl)$/i.test(name) ||
     statSync(resolve(cwd, name), { throwIfNoEntry: false })?.isFile() === true;
-  const policies = sources.some(isRecord) ? await policiesOf(request, cwd, env) : refuseOptions(request);
+  const policies = sources.some(isRecord) ? await policiesOf(request, cwd, env) : rejectOptions(request);
   const read: Source[] = [];
   for (const name of sources) {
     if (isRecord(name)) {
@@ -77,7 +77,7 @@ async function ofRun(path: string, cwd: string): Promise<Source> {
   return { evaluations, unknown: 0, config, family, name, task };
 }
 
-function refuseOptions({ environment, policy }: SourceRequest): undefined {
+function rejectOptions({ environment, policy }: SourceRequest): undefined {
   if (environment === undefined && policy === undefined) return undefined;
   throw new UserError({
     field: environment === undefined ? '--policy' : '--environment',
@@ -135,13 +135,13 @@ function requireVectors(
   for (const { line, parameters } of evaluations) {
     const wrong = choices && parameters.find((value) => !choices.includes(value));
     if (parameters.length === count && wrong === undefined) continue;
-    const has = wrong === undefined ? plural(parameters.length, 'parameter') : String(wrong);
+    const has = wrong === undefined ? plural(parameters.length, 'parameter') : `the parameter ${wrong}`;
     throw new UserError({
       file,
       line: line!,
       field: 'parameters',
       value: parameters.join(' '),
-      message: `has ${has}, but a ${config.policy.kind} policy for ${config.environment.id} has ${count}${choices ? ` of ${choices.join(', ')}` : ''}`,
+      message: `has ${has}, but a ${config.policy.kind} policy for ${config.environment.id} has ${wrong === undefined ? count : `only ${choices!.join(', ')}`}`,
       hint: "choose the record's policies with --policy, e.g. --policy '{kind: linear, bias: false}'",
     });
   }

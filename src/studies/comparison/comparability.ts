@@ -1,4 +1,5 @@
 /** Tests the differences between groups of runs, and warns about differences that make a comparison misleading. */
+import { UserError } from '../../base/errors.js';
 import { groupBy } from '../../base/grouped.js';
 import { plural } from '../../base/text/numbers.js';
 import { isBaselineName } from '../../config/baselines.js';
@@ -36,13 +37,22 @@ export interface GroupDifference {
 /**
  * Compares all pairs of groups within a task, each group against the earlier ones: `compare baseline new` shows what
  * `new` adds.
+ * @param reference name of the only group that others are compared with
+ * @throws UserError if a task has no such group
  */
 export function differencesOf(
-  tasks: readonly { readonly groups: readonly RunGroup[] }[],
+  tasks: readonly Pick<TaskGroups, 'groups' | 'name'>[],
+  reference?: string,
 ): readonly (readonly GroupDifference[])[] {
-  const found = tasks.map(({ groups }) => {
+  const found = tasks.map(({ groups, name: task }) => {
     const sides = groups.map(sideOf);
-    return sides.flatMap((of, i) => sides.slice(0, i).map((against) => differenceOf(of, against)));
+    if (reference === undefined)
+      return sides.flatMap((of, i) => sides.slice(0, i).map((against) => differenceOf(of, against)));
+    const against = sides.find(({ name }) => name === reference);
+    const message = `no group of ${task} has this name`;
+    const alternatives = groups.map(({ name }) => name);
+    if (!against) throw new UserError({ field: '--against', value: reference, message, alternatives });
+    return sides.filter((of) => of !== against).map((of) => differenceOf(of, against));
   });
   return judgeDifferences(found);
 }

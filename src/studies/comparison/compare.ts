@@ -22,6 +22,7 @@ export interface CompareRequest {
   readonly runs: readonly string[];
   readonly runsDir: string;
   readonly by: readonly string[] | undefined;
+  readonly against?: string | undefined;
   readonly target?: number | undefined;
   readonly unfinished: boolean;
   readonly format?: keyof typeof tableFormats | undefined;
@@ -52,7 +53,7 @@ export function compareRuns(
 /** The runs in their groups, and the comparison of these. @throws UserError if no run can be compared */
 export function comparisonOf(
   paths: readonly string[],
-  { by, target, unfinished }: Pick<CompareRequest, 'by' | 'target' | 'unfinished'>,
+  { against, by, target, unfinished }: Pick<CompareRequest, 'against' | 'by' | 'target' | 'unfinished'>,
   cwd: string,
 ) {
   const named = (path: string) => shownPath(path, cwd);
@@ -64,7 +65,7 @@ export function comparisonOf(
   ];
   if (kept.length === 0) throw nothingLeft(leftOut, read.runs.length === 0);
   const tasks = groupRuns(kept, by);
-  return { tasks, comparison: compareGroups(tasks, { by, target, leftOut, named }) };
+  return { tasks, comparison: compareGroups(tasks, { against, by, target, leftOut, named }) };
 }
 
 /** Keeps one run per config and seed, because a second one isn't independent; by default, only runs that are complete or failed. */

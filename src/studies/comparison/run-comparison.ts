@@ -146,13 +146,14 @@ export interface RunComparison {
 export function compareGroups(
   tasks: readonly TaskGroups[],
   facts: {
+    readonly against?: string | undefined;
     readonly by: readonly string[] | undefined;
     readonly target: number | undefined;
     readonly leftOut: readonly LeftOut[];
     readonly named: (path: string) => string;
   },
 ): RunComparison {
-  const differences = differencesOf(tasks);
+  const differences = differencesOf(tasks, facts.against);
   return {
     version: 1,
     kind: 'comparison',

@@ -57,7 +57,7 @@ export const confirmedColumns: readonly Column<TaskGroup>[] = [
 /** Columns for effort. CSV has the same columns for all tasks; other tables omit those without values in a task. */
 export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): readonly Column<TaskGroup>[] {
   const timed = groups.some(({ target }) => target !== null);
-  const paid = groups.some(({ tokens }) => tokens > 0);
+  const hasTokens = groups.some(({ tokens }) => tokens > 0);
   return [
     estimate('best so far, mean', ({ area }) => area && { value: area.mean, interval: area.meanInterval }, {
       name: 'observed_area',
@@ -72,8 +72,8 @@ export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): reado
       name: 'median_evaluations',
     }),
     csvOnly('censored_after', ({ target }) => target?.censoredAfter),
-    number(paid && 'tokens per run', ({ tokens }) => tokens, { name: 'tokens', format: formatCompact }),
-    number(paid && 'cost per run', ({ cost }) => cost, { name: 'cost', format: formatCost }),
+    number(hasTokens && 'tokens per run', ({ tokens }) => tokens, { name: 'tokens', format: formatCompact }),
+    number(hasTokens && 'cost per run', ({ cost }) => cost, { name: 'cost', format: formatCost }),
   ];
 }
 
@@ -134,7 +134,15 @@ export function leftOutText(leftOut: RunComparison['leftOut']): readonly string[
 
 /** The groups of each task, and (except in CSV) their differences, as text for a paper or a spreadsheet. */
 export function comparisonIn(format: keyof typeof tableFormats, comparison: RunComparison): string {
-  if (format === 'csv') return comparisonCsv(comparison).trimEnd();
+  if (format === 'csv')
+    return csvTable(comparison.tasks.flatMap(groupsOf), [
+      csvOnly('environment', ({ task }) => task.environment.id),
+      csvOnly('options', ({ task }) => JSON.stringify(task.environment.options)),
+      groupColumn,
+      ...confirmedColumns,
+      ...effortColumns({ groups: [] }),
+      csvOnly('policyloop', () => comparison.policyloop),
+    ]).trimEnd();
   const table = tableFormats[format];
   return comparison.tasks
     .flatMap((task) => [
@@ -143,15 +151,4 @@ export function comparisonIn(format: keyof typeof tableFormats, comparison: RunC
       ...(task.differences.length === 0 ? [] : [table(task.differences, differenceColumns)]),
     ])
     .join('\n\n');
-}
-
-function comparisonCsv({ tasks, policyloop }: RunComparison): string {
-  return csvTable(tasks.flatMap(groupsOf), [
-    csvOnly('environment', ({ task }) => task.environment.id),
-    csvOnly('options', ({ task }) => JSON.stringify(task.environment.options)),
-    groupColumn,
-    ...confirmedColumns,
-    ...effortColumns({ groups: [] }),
-    csvOnly('policyloop', () => policyloop),
-  ]);
 }

@@ -24,17 +24,9 @@ export const verdictCell = (
 ) => ({ text: verdictText(found), mark: `chip ${verdictChips[found.verdict]}` });
 
 function verdictText({ verdict, test, reason }: Parameters<typeof verdictCell>[0]): string {
-  switch (verdict) {
-    case 'higher':
-    case 'lower':
-      return verdict;
-    case 'no-evidence':
-      return 'no evidence';
-    case 'too-few':
-      return test === undefined ? 'too few' : test === 'paired' ? 'too few pairs' : 'too few runs';
-    case 'not-comparable':
-      return `no verdict: ${reason}`;
-  }
+  if (verdict === 'not-comparable') return `no verdict: ${reason}`;
+  const counted = test === undefined ? '' : test === 'paired' ? ' pairs' : ' runs';
+  return verdict.replace('-', ' ') + (verdict === 'too-few' ? counted : '');
 }
 
 /** CSS classes of the verdict chips on a page. */

@@ -11,7 +11,7 @@ import {
   type Plan,
   type PlanArguments,
   type PlanPlace,
-  refuseDirectory,
+  rejectDirectory,
   requireConfirmation,
 } from '../plan.js';
 import { baselinesFor } from './baselines.js';
@@ -146,8 +146,8 @@ export function sweepPlace(
     const before = there.settings ?? {};
     const other = Object.entries(hashes).find(([one, hash]) => (before[one] ?? hash) !== hash);
     if (other !== undefined)
-      refuseDirectory('sweep', directory, `contains runs of ${other[0]} with a different config`);
-    if (there.kind !== 'sweep') refuseDirectory('sweep', directory);
+      rejectDirectory('sweep', directory, `contains runs of ${other[0]} with a different config`);
+    if (there.kind !== 'sweep') rejectDirectory('sweep', directory);
     return { version: 1, kind: 'sweep', limits, settings: { ...before, ...hashes } };
   };
   return { directory, record };

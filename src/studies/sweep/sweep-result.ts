@@ -1,6 +1,6 @@
 /** The result of a sweep: the confirmed returns of its settings, the effects of its keys, and the baselines. */
 import { join } from 'node:path';
-import { unlessRefused } from '../../base/errors.js';
+import { unlessRejected } from '../../base/errors.js';
 import { groupBy } from '../../base/grouped.js';
 import { version } from '../../base/package.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
@@ -59,7 +59,7 @@ export function sweepReader(directory: string): ReadRun {
   const complete = new Map<string, RunSummary>();
   return ({ name }, seed) => {
     const path = join(directory, name, `seed-${seed}`);
-    const run = complete.get(path) ?? unlessRefused(() => summaryOf(path));
+    const run = complete.get(path) ?? unlessRejected(() => summaryOf(path));
     if (isDone(run)) complete.set(path, run);
     return run;
   };

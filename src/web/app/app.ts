@@ -28,7 +28,7 @@ function App() {
 <a href="/search">Search</a>
 <span class=${state === 'live' ? 'link-state' : 'link-state lost'} role="status">${links[state]}</span></div>
 <div id="content" tabindex="-1">
-${page === 'index' && html`<${IndexPage} query=${query} place=${place} />`}
+${page === 'index' && (state === 'refused' && place === '' ? html`<main><p class="failure" role="alert">${links.refused}; it ends with a token</p></main>` : html`<${IndexPage} query=${query} place=${place} />`)}
 ${page === 'item' && html`<${ItemPage} name=${name} query=${query} />`}
 ${page === 'compare' && html`<${ComparePage} query=${query} />`}
 ${page === 'search' && html`<${SearchPage} query=${query} />`}

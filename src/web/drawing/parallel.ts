@@ -6,11 +6,11 @@ import { savedWidth, shortened } from './picture.js';
 const [height, top, bottom] = [320, 34, 308];
 /** Margins in pixels, for the labels of the first and the last axis. */
 const [left, right] = [36, 64];
-const leastGap = 96;
+const minGap = 96;
 
 /** The better the result, the stronger the colour of a line. @param least pixels; many axes need more @param chosen index of the line to highlight, with the others of its group */
 export function parallelPicture({ axes, label, lines }: Parallel, least = savedWidth, chosen = -1) {
-  const width = Math.max(least, left + right + leastGap * (axes.length - 1));
+  const width = Math.max(least, left + right + minGap * (axes.length - 1));
   const x = (axis: number) => left + (axis * (width - left - right)) / Math.max(1, axes.length - 1);
   const y = (share: number) => bottom - share * (bottom - top);
   const path = ({ at }: ParallelLine) => `M${at.map((share, i) => `${x(i)} ${y(share)}`).join('L')}`;
@@ -27,7 +27,7 @@ ${line && html`<path class="chosen" stroke="var(--accent)" d=${path(line)} />`}<
       const [anchor, dx] = ends[i === 0 ? 0 : i === axes.length - 1 ? 2 : 1];
       return html`<path stroke="var(--point)" stroke-width="1" d=${`M${x(i)} ${y(1)}V${y(0)}`} />
 <text class="title" x=${x(i)} y="14" text-anchor=${anchor} dx=${dx}>${shortened(title, (0.85 * width) / axes.length)}<title>${title}</title></text>
-${ticks.map(([at, text]) => html`<text x=${x(i) + 6} y=${y(at) + 4}>${shortened(text, leastGap)}</text>`)}`;
+${ticks.map(([at, text]) => html`<text x=${x(i) + 6} y=${y(at) + 4}>${shortened(text, minGap)}</text>`)}`;
     },
   )}</g>`;
   return { label, width, height, content, legend: [], x, y };

@@ -105,10 +105,10 @@ function band({ chart: { at }, x, y }: Plot, { color, high, low }: Series): Cont
 }
 
 /** Charts with more points have no whiskers, because the whiskers would cover everything. */
-const mostWhiskers = 1500;
+const maxWhiskers = 1500;
 
 function whiskers({ chart: { at }, x, y }: Plot, { high, inner, low }: Series): Content {
-  if (at.length > mostWhiskers) return undefined;
+  if (at.length > maxWhiskers) return undefined;
   return [[1, low, high] as const, [4, inner?.[0], inner?.[1]] as const].map(
     ([width, from, to]) =>
       html`<path stroke="var(--spread)" stroke-width=${width} d=${indicesWith(from, to)

@@ -67,15 +67,15 @@ export function xRange({ at, marks = [], series, x }: Chart, view?: Ends): Ends 
 }
 
 /** Larger values would make ranges overflow. */
-const most = 1e300;
+const bound = 1e300;
 
 const endsOf = (values: readonly number[]): Ends =>
   values.reduce<Ends>(
-    ([low, high], value) => [Math.min(low, Math.max(-most, value)), Math.max(high, Math.min(most, value))],
+    ([low, high], value) => [Math.min(low, Math.max(-bound, value)), Math.max(high, Math.min(bound, value))],
     [Infinity, -Infinity],
   );
 
-/** The range of y that contains all values, intervals, levels and marks between two x, except outliers. */
+/** The range of y that contains all values, intervals, levels and marks between two values of x, except outliers. */
 export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
   const { at, bands, levels = [], marks = [], series, y } = chart;
   const isShown = ({ label }: { readonly label: string }) => !hidden.has(label);

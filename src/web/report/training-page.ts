@@ -55,7 +55,7 @@ export function trainingPage(training: ShownTraining): Page {
       ['alarms', 'Alarms', warningList(alarms(training))],
       ['use', facts.status === 'completed' ? 'Use it' : 'Resume', useOf(training)],
       ['course', 'Progress', chartsOf(training)],
-      ['samples', 'Sample answers', samplesView(samples, facts)],
+      ['samples', 'Sample replies', samplesView(samples, facts)],
       ['baselines', 'Baselines', baselines(training)],
       ['data', 'Data', dataView(training)],
       ['config', 'Config', about !== undefined && preformatted(stringify(config))],

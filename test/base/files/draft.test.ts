@@ -91,7 +91,7 @@ describe('writeWhole', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('refuses a device, and a name that is too long', () => {
+  it('rejects a device, and a name that is too long', () => {
     expect(() => writeWhole('/dev/null', () => undefined)).toThrow(/is a device/);
     const long = join(temporaryDirectory(), 'é'.repeat(130));
     expect(() => writeWhole(long, () => undefined)).toThrow(/260 bytes is too long/);

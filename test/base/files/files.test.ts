@@ -42,7 +42,7 @@ describe('plainName', () => {
 });
 
 describe('requireFileName', () => {
-  it.each(['', '.', '..', 'a/b', '../a', '\\a', 'a\0b', 'é'.repeat(130)])('refuses %j', (name) => {
+  it.each(['', '.', '..', 'a/b', '../a', '\\a', 'a\0b', 'é'.repeat(130)])('rejects %j', (name) => {
     expect(() => requireFileName(name, { field: 'weight_map' })).toThrow(/^weight_map: /);
   });
 

@@ -45,7 +45,7 @@ prompts: {set: "${home}/prompts", description: "${home}/d.hbs"}
 });
 
 test.each(['~bob/a.gguf', '$SCRATCH/a.gguf', `\${SCRATCH}/a.gguf`, 'x/~/a.gguf', '/data/$HOME/a.gguf'])(
-  '%s is refused',
+  '%s is rejected',
   (path) => {
     expect(() => load(model(path))).toThrow(
       /model\.path: (\S+ isn't replaced|contains \S+)[\s\S]*hint: only `~\/` and `\$HOME\/`/,

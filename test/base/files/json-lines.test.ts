@@ -49,7 +49,7 @@ describe('readJsonLines', () => {
     expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n{"n":');
   });
 
-  it('refuses an invalid line in the middle, and names its position', () => {
+  it('rejects an invalid line in the middle, and names its position', () => {
     writeFileSync(path, '{"n":1}\ngarbage\n{"n":3}\n');
     expect(() => readJsonLines(path, { repair: true })).toThrow(UserError);
     expect(() => readJsonLines(path, { repair: true })).toThrow(

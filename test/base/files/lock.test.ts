@@ -29,7 +29,7 @@ describe('lockRun', () => {
     lockRun(path)();
   });
 
-  it('refuses if another live process holds the lock, and names that process', () => {
+  it('fails if another live process holds the lock, and names that process', () => {
     const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)']);
     try {
       writeFileSync(path, `${child.pid} ${hostname()}\n`);

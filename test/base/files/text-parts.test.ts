@@ -50,7 +50,7 @@ describe('parts of a text', () => {
     expect(textOf([], 'earlier')).toBe('');
   });
 
-  it('are refused if they point outside the earlier text', () => {
+  it('are rejected if they point outside the earlier text', () => {
     expect(() => textOf([[2, 9]], 'short')).toThrow(RangeError);
     expect(() => textOf([[-1, 2]], 'short')).toThrow(RangeError);
     expect(() => textOf([[0.5, 2]], 'short')).toThrow(RangeError);

@@ -86,7 +86,7 @@ describe('a policy module', () => {
       'return { build() { throw new Error("singular"); }, parameters: { count: 1, low: 0, high: 1 } };',
       'build threw: singular',
     ],
-  ])('is refused with the create body: %s', async (body, message) => {
+  ])('is rejected with the create body: %s', async (body, message) => {
     await expect(play({ policy: { kind: moduleOf(body) } })).rejects.toThrow(message);
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { refuseLists, splitItems, valuesOf } from '../../../src/base/settings/value-lists.js';
+import { rejectLists, splitItems, valuesOf } from '../../../src/base/settings/value-lists.js';
 
 /** Values as a person may write them: plain words and numbers, quoted texts, JSON. */
 const plain = fc.oneof(
@@ -79,7 +79,7 @@ it.each(['0.5', '[1,2]', '{a: 1, b: 2}', '"1..3"', '../runs/a', 'a..b', '[1..3]'
   '%s is a single value',
   (text) => {
     expect(valuesOf(text, 'key')).toBeUndefined();
-    expect(() => refuseLists([`key=${text}`])).not.toThrow();
+    expect(() => rejectLists([`key=${text}`])).not.toThrow();
   },
 );
 
@@ -106,5 +106,5 @@ it.each([
   'model.sigma=uniform(0,1)',
   'model.name=a,b',
 ])('a single run rejects %s and points to policyloop sweep', (text) => {
-  expect(() => refuseLists([text])).toThrow(/lists several values[\s\S]*policyloop sweep/);
+  expect(() => rejectLists([text])).toThrow(/lists several values[\s\S]*policyloop sweep/);
 });

@@ -86,11 +86,11 @@ describe('policyloop list', () => {
     [['best=high'], /must be a number/],
     [['best=1..2..3'], /range/],
     [['started=yesterday'], /must be a date/],
-  ])('refuses the filter %j', async (filters, message) => {
+  ])('rejects the filter %j', async (filters, message) => {
     await expect(names({ filters })).rejects.toThrow(message);
   });
 
-  it('refuses an unknown sort key and an invalid limit', async () => {
+  it('rejects an unknown sort key and an invalid limit', async () => {
     await expect(names({ sort: 'colour' })).rejects.toThrow(
       /--sort: “colour” is neither a field nor a config key/,
     );
@@ -125,7 +125,7 @@ describe('policyloop tag', () => {
     expect(sorted.map(({ name }) => name)).toEqual(['c', 'a', 'b']);
   });
 
-  it('refuses an invalid tag and a damaged labels file, which list ignores', async () => {
+  it('rejects an invalid tag and a damaged labels file, which list ignores', async () => {
     const { cwd, at } = workplace();
     const { context } = recordingContext(cwd);
     const tagging = (tags: string[]) => tag({ ...common, run: 'a', tags, off: false }, context);
@@ -168,7 +168,7 @@ describe('policyloop remove', () => {
     expect(existsSync(at('a'))).toBe(true);
   });
 
-  it('refuses runs in use, unknown runs, no runs, and to continue without a confirmation', async () => {
+  it('rejects runs in use, unknown runs and no runs, and does not continue without a confirmation', async () => {
     const { cwd, at } = workplace();
     const { context } = recordingContext(cwd);
     const release = lockRun(at('a', 'run.lock'));

@@ -39,7 +39,7 @@ describe('the first Ctrl-C', { timeout: 180_000 }, () => {
     const command = run('r');
     await server.received(2);
     command.child.kill('SIGINT');
-    await command.wrote(/waiting for the model's answer, for at most 8 min/);
+    await command.wrote(/waiting for the model's reply, for at most 8 min/);
     // What it answers is good, but the run of the comparison had a bad one.
     server.release();
     expect(await command.ended).toMatchObject({ code: 130 });

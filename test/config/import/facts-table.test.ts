@@ -103,7 +103,7 @@ describe('an imported config', () => {
   );
 
   it.each(table.refused.map((one) => [one.name, one] as const))(
-    'is refused with a reason: %s',
+    'is rejected with a reason: %s',
     (_name, one) => {
       expect(() => load(one)).toThrow(UserError);
       expect(() => load(one)).toThrow(one.says);

@@ -325,7 +325,7 @@ it('isForeignConfig recognises a config by gym_env_name alone', () => {
   expect(isForeignConfig([])).toBe(false);
 });
 
-it('a config with arbitrary foreign values loads or is refused with a UserError', () => {
+it('a config with arbitrary foreign values loads or is rejected with a UserError', () => {
   const keys = [...documented.props.split(' '), ...documented.finetune.split(' '), 'constructor', 'odd'];
   const value = fc.oneof(
     fc.jsonValue({ maxDepth: 3 }),

@@ -121,7 +121,7 @@ describe('options', () => {
     ['HalfCheetah-v5', { frame_skip: 0 }, /frame_skip/],
     ['Swimmer-v5', { reset_noise_scale: -1 }, /reset_noise_scale/],
     ['Reacher-v5', { xml_file: 'reacher.xml' }, /unknown option of Reacher-v5/],
-  ])('%s %j is refused', async (id, options, message) => {
+  ])('%s %j is rejected', async (id, options, message) => {
     await expect(makeEnvironment(id, options)).rejects.toThrow(message);
   });
 });

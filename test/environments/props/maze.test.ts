@@ -131,7 +131,7 @@ describe('a maze', () => {
     [['+-+-+', '|S G ', '+-+-+']],
     [['+-+-+', '|S G|', '+ +-+', '|S  |', '+-+-+']],
     [['+-+-+', '|S S|', '+-+-+']],
-  ])('%j is refused', async (layout) => {
+  ])('%j is rejected', async (layout) => {
     await expect(makeEnvironment('maze-sample-3x3-v0', { layout })).rejects.toThrow('this is not a maze');
   });
 });

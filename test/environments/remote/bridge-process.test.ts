@@ -48,7 +48,7 @@ describe('BridgeProcess', () => {
     for (const n of [1, 2, 3]) expect(await bridge.request({ n })).toBe(n);
   });
 
-  test('refuses a reply that is too deeply nested', async () => {
+  test('rejects a reply that is too deeply nested', async () => {
     const deep = start('"[".repeat(5000) + "]".repeat(5000)');
     expect(await failureOf(deep)).toMatchObject({ kind: 'protocol' });
   });

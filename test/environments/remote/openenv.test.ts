@@ -210,7 +210,7 @@ describe('an OpenEnv server', () => {
     ['openenv:ws://127.0.0.1:1', { action: { low: [0], high: [1, 2] } }, /options\.action: /],
     ['openenv:ws://127.0.0.1:1', { filds: ['a'] }, /filds/],
     ['openenv:http://127.0.0.1:8000', {}, /a WebSocket address/],
-  ])('%s with %j is refused', async (id, own, message) => {
+  ])('%s with %j is rejected', async (id, own, message) => {
     await expect(open(id, own)).rejects.toMatchObject({
       name: 'UserError',
       message: expect.stringMatching(message),

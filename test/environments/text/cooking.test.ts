@@ -43,7 +43,7 @@ describe('every game', () => {
     }
   });
 
-  it('never throws at made-up commands, and changes nothing when it refuses them', () => {
+  it('never throws at made-up commands, and changes nothing when it rejects them', () => {
     const { refused, failures } = fuzzCommands(world, 1500);
     expect(failures).toEqual([]);
     expect(refused).toBeGreaterThan(800);
@@ -72,7 +72,7 @@ describe('the checks report', () => {
     expect(checkGold(bell(change), 1)).toBe(failure);
   });
 
-  it('a refused command that changes something, and one that throws', () => {
+  it('a rejected command that changes something, and one that throws', () => {
     expect(fuzzCommands(bell({}), 200).failures).toEqual([]);
     expect(fuzzCommands(bell({ whenRefused: 'counts' }), 200).failures[0]).toContain('changes something');
     expect(fuzzCommands(bell({ whenRefused: 'throws' }), 200).failures[0]).toContain('throws');

@@ -95,7 +95,7 @@ test.skipIf(installed)('without ifvms, an error says how to install it', async (
   await expect(makeEnvironment(`textworld:${file}`)).rejects.toThrow(/npm install ifvms/);
 });
 
-test('a missing file and a file that is not a story are refused', async () => {
+test('a missing file and a file that is not a story are rejected', async () => {
   const file = join(temporaryDirectory(), 'game.z8');
   await expect(makeEnvironment(`textworld:${file}`)).rejects.toThrow('the game file does not exist');
   writeFileSync(file, 'Not a story');

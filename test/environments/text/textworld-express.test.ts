@@ -137,7 +137,7 @@ describe('ids', () => {
   test.each([
     ['chess', 'environment'],
     ['coin?fold=holdout', 'fold'],
-  ])('%s is refused', (id, message) => {
+  ])('%s is rejected', (id, message) => {
     expect(() => parse(id)).toThrow(new RegExp(message));
   });
 });

@@ -74,7 +74,7 @@ describe('an invalid command', () => {
     expect([play.description, play.inventory, play.admissible, play.score, play.moves]).toEqual(before);
   });
 
-  it('preparing an unfinished meal is refused only in the z8 dialect', () => {
+  it('preparing an unfinished meal is rejected only in the z8 dialect', () => {
     const fetch = 'take egg from fridge';
     play.start();
     play.step(fetch);
@@ -97,7 +97,7 @@ describe('invalid rules', () => {
     ['type a { rules { x :: at(P, r) -> at(P, r) } }', 1],
     ['type a {\n ¬ }', 2],
     ['type a {', undefined],
-  ])('%j are refused with their line', (text, line) => {
+  ])('%j are rejected with their line', (text, line) => {
     try {
       parseLogic(text);
       expect.unreachable();
@@ -111,7 +111,7 @@ describe('invalid rules', () => {
     expect(() => parseLogic('type a { wishes { } }')).toThrow(/predicates, rules[\s\S]*got: "wishes"/);
   });
 
-  it('an alias that is defined in terms of itself is refused', () => {
+  it('an alias that is defined in terms of itself is rejected', () => {
     const text = 'type a { predicates { x(a) = y(a); y(a) = x(a); } rules { go :: x(a) -> y(a); } }';
     expect(() => parseLogic(text)).toThrow('defined in terms of itself');
   });
@@ -158,7 +158,7 @@ describe('makeEnvironment', () => {
     [`textworld:${file}`, { dialect: 'z5' }, 'dialect'],
     ['text:cooking', { rooms: 0 }, 'rooms'],
     ['text:cookin', {}, 'cookin'],
-  ])('refuses %s with %j', async (id, options, message) => {
+  ])('rejects %s with %j', async (id, options, message) => {
     await expect(makeEnvironment(id, options)).rejects.toThrow(message);
   });
 });

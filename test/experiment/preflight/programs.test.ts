@@ -31,7 +31,7 @@ test('for programs, no finding mentions parameters, and the size of the last pro
   expect(size.last).toBeGreaterThan(6 * size.entry);
 });
 
-test('a set for parameters is replaced if a baseline writes programs, and refused if a model does', () => {
+test('a set for parameters is replaced if a baseline writes programs, and rejected if a model does', () => {
   const prompts = { set: 'numeric' };
   const model = { provider: 'genetic' } as const;
   expect(parseConfig({ ...config, model, prompts }).prompts.set).toBe('programs');

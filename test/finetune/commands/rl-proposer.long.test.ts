@@ -35,7 +35,7 @@ describe('policyloop finetune rl on a proposer', () => {
       'hill climbing',
       'CMA-ES',
       'Means over the held-out runs',
-      'Sample answers',
+      'Sample replies',
     ])
       expect(page).toContain(text);
     expect(page).toContain('policyloop run CONFIG model.provider=local');

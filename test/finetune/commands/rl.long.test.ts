@@ -46,7 +46,7 @@ describe('policyloop finetune rl', () => {
     expect(trainedEnvironments(readLineage(model)!)).toEqual(['bandit']);
     const page = visibleText(readFileSync(join(folder, 'out', 'index.html'), 'utf8'));
     expect(page).toContain('Best held-out mean return');
-    expect(page).toMatch(/Sample answers .* update 0 .*Prompt .* Answer .* return \d/s);
+    expect(page).toMatch(/Sample replies .* update 0 .*Prompt .* Reply .* return \d/s);
     expect(page).toContain('policyloop play cartpole ');
     expect(page).not.toContain('policyloop run');
     // The finished learning is only told of again, in words.

@@ -102,7 +102,7 @@ describe('finetune train', () => {
     expect(text).toContain(`model.adapter=${join('tuned', 'adapter')}`);
     expect(text).toMatch(/recipe weighted/);
     expect(text).toContain('Built from 3 runs');
-    expect(text).toMatch(/Sample answers .*Prompt .* Answer .* Answer in the data /s);
+    expect(text).toMatch(/Sample replies .*Prompt .* Reply .* Reply in the data /s);
     const samples = jsonLines(path('tuned'), 'samples.jsonl');
     expect(samples).toHaveLength(3 * losses('tuned', 'validation').length);
     expect(samples[0]).toMatchObject({

@@ -72,7 +72,7 @@ describe('rows', () => {
     ]);
   });
 
-  it('for OpenAI-compatible APIs train only on the last answer', () => {
+  it('for OpenAI-compatible APIs train only on the last reply', () => {
     expect(contents([imitation], 'openai-sft')).toEqual([
       {
         messages: [

@@ -7,7 +7,7 @@ import { initialAdapter, writeAdapter } from '../../../finetune/engine/first-val
 import { adamWStep, zeroMoments } from '../../../finetune/engine/optimisers.js';
 import { type LoraSettings, type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { mergeAdapter } from '../../../finetune/export/merged/merge.js';
-import { sftInputs } from '../../../finetune/train/objectives/answers.js';
+import { sftInputs } from '../../../finetune/train/objectives/supervised.js';
 import { alone } from '../../../finetune/train/packing.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';

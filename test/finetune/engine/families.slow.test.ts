@@ -2,7 +2,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeBatch } from '../../../finetune/engine/batch.js';
 import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
-import { sftInputs } from '../../../finetune/train/objectives/answers.js';
+import { sftInputs } from '../../../finetune/train/objectives/supervised.js';
 import { alone } from '../../../finetune/train/packing.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';

@@ -5,7 +5,7 @@ import { makeBatch } from '../../../finetune/engine/batch.js';
 import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession } from '../../../finetune/engine/training-session.js';
-import { sft, sftInputs } from '../../../finetune/train/objectives/answers.js';
+import { sft, sftInputs } from '../../../finetune/train/objectives/supervised.js';
 import { alone } from '../../../finetune/train/packing.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { BuiltGraph } from '../../../src/models/local/graph/graph.js';

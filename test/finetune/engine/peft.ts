@@ -3,7 +3,7 @@ import path from 'node:path';
 import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
-import { sft } from '../../../finetune/train/objectives/answers.js';
+import { sft } from '../../../finetune/train/objectives/supervised.js';
 import { adapterPrefix } from '../../../src/models/local/graph/adapter.js';
 import type { Precision } from '../../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';

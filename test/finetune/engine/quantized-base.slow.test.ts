@@ -9,7 +9,7 @@ import { tensorOf, writeSafetensors } from '../../../finetune/engine/safetensors
 import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession } from '../../../finetune/engine/training-session.js';
-import { sft, sftInputs } from '../../../finetune/train/objectives/answers.js';
+import { sft, sftInputs } from '../../../finetune/train/objectives/supervised.js';
 import { alone } from '../../../finetune/train/packing.js';
 import { fineTune } from '../../../finetune/train/supervised.js';
 import { createGenerator } from '../../../src/base/random/generator.js';

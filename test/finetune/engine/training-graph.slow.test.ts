@@ -4,7 +4,7 @@ import { makeBatch, type TokenExample } from '../../../finetune/engine/batch.js'
 import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import type { Parameter } from '../../../finetune/engine/training-session.js';
-import { sft, sftInputs } from '../../../finetune/train/objectives/answers.js';
+import { sft, sftInputs } from '../../../finetune/train/objectives/supervised.js';
 import { alone } from '../../../finetune/train/packing.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';

@@ -417,7 +417,7 @@ describe('baselines from --baseline', () => {
   it.each([
     [['climber:sigma=2'], /--baseline: unknown baseline/],
     [['hill-climb', 'hill-climb:sigma=2'], /--baseline: is listed twice/],
-  ])('%j is refused', (control, message) => {
+  ])('%j is rejected', (control, message) => {
     expect(() => arms(control)).toThrow(message);
   });
 });
@@ -460,7 +460,7 @@ describe('finetune evaluate with invalid arguments', () => {
 });
 
 describe('the evaluation page', () => {
-  it('links to the runs and draws each model', async () => {
+  it('links to the runs and draws a curve for each model', async () => {
     const page = readFileSync(path('transfer', 'index.html'), 'utf8');
     const elements = elementsOf(page);
     const links = elements.flatMap(({ name, attributes }) => (name === 'a' ? (attributes.href ?? []) : []));

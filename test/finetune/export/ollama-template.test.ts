@@ -69,10 +69,10 @@ describe.each(Object.entries(families))('an Ollama template derived from %s', (_
   });
 });
 
-describe("a template that can't be derived", () => {
+describe('a chat template without an equivalent Go template', () => {
   it.each([
     [
-      'refuses a system message',
+      'rejects a system message',
       "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}{{ messages[0].content }}",
     ],
     ['counts the messages', '{% for m in messages %}{{ loop.index }} {{ m.content }}\n{% endfor %}'],

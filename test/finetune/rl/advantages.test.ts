@@ -70,7 +70,7 @@ describe('advantages within groups', () => {
     );
   });
 
-  it('are 0 for answers without a reward, which the mean ignores', () => {
+  it('are 0 for replies without a reward, which the mean ignores', () => {
     expect(groupAdvantages([[1, Number.NaN, 3]], 'none')).toEqual([[-1, 0, 1]]);
     expect(leaveOneOut([[1, Number.NaN, 3]])).toEqual([[-2, 0, 2]]);
     expect(leaveOneOut([[Number.NaN, 3]])).toEqual([[0, 0]]);

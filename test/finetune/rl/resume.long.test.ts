@@ -59,7 +59,7 @@ describe('interrupted training', () => {
     expect(checkpointIn(cut).equals(checkpointIn(whole))).toBe(true);
   });
 
-  it('refuses to resume with different settings', async () => {
+  it('does not resume with different settings', async () => {
     const folder = temporaryDirectory();
     await learned(tinyConfig({ ...written, updates: 1 }, folder));
     await expect(learned(tinyConfig({ ...written, updates: 1, learningRate: 1e-3 }, folder))).rejects.toThrow(
@@ -67,7 +67,7 @@ describe('interrupted training', () => {
     );
   });
 
-  it('refuses to resume with an edited environment or prompt set', async () => {
+  it('does not resume with an edited environment or prompt set', async () => {
     const folder = temporaryDirectory();
     const [environment, prompts] = [join(folder, 'game.mjs'), join(folder, 'prompts')];
     cpSync(join(packageRoot(), 'templates', 'environment.js'), environment);

@@ -133,7 +133,7 @@ describe('the sampler', () => {
     });
   });
 
-  it('refuses an agent.maxTokens that is too small for the longest choice', async () => {
+  it('rejects an agent.maxTokens that is too small for the longest choice', async () => {
     const agent = { act: 'constrained', maxTokens: 1, prompts: 'blackjack-short' };
     await opened({ environment: 'Blackjack-v1', agent }, async (learning) => {
       learning.sampler.refresh(learning.parameters);

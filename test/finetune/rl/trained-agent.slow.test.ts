@@ -99,7 +99,7 @@ describe('an agent that learns while it plays', () => {
     expect(existsSync(join(await learner.save(output), 'adapter_config.json'))).toBe(true);
   });
 
-  it('refuses rewards without a reply and invalid settings', async () => {
+  it('rejects rewards without a reply and invalid settings', async () => {
     const agent = await open();
     expect(() => agent.assignReward(1)).toThrow('this episode has no reply');
     await expect(agent.endEpisode()).rejects.toThrow('this episode has no reply');

@@ -26,7 +26,7 @@ const stopAfter = (steps: number) => {
 };
 
 describe.skipIf(!hasInt8)('training with int8 products', () => {
-  it('ends close to float32 training, which refuses to resume from its checkpoint', async () => {
+  it('ends close to float32 training, which rejects its checkpoint', async () => {
     const folder = workplace();
     const exact = await tune(folder, 'exact', 'float32');
     const rounded = await tune(folder, 'rounded', 'int8');

@@ -56,7 +56,7 @@ it('grouping examples of similar length keeps padding below 10 %', () => {
   expect(padded / own).toBeLessThan(1.1);
 });
 
-it('packing by prompts puts the answers to a prompt in one step, or in two if the step is full', () => {
+it('packing by prompts puts the replies to a prompt in one step, or in two if the step is full', () => {
   const examples = someExamples(3);
   const steps = plan(examples, 0, { packing: 'prompts' });
   const stepsOf = new Map<number, number[]>();

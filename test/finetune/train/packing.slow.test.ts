@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { familyLength, makeBatch, type TokenExample } from '../../../finetune/engine/batch.js';
 import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import type { Parameter } from '../../../finetune/engine/training-session.js';
-import { sftInputs } from '../../../finetune/train/objectives/answers.js';
+import { sftInputs } from '../../../finetune/train/objectives/supervised.js';
 import { joinExamples, layOut, type Part, packings, placesOf } from '../../../finetune/train/packing.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
@@ -19,7 +19,7 @@ const someIds = (length: number) => Array.from({ length }, () => random.integers
 
 const system = someIds(30);
 
-/** Strangers of different lengths, prompts with several answers (one the end token alone), and prompts with a common prefix. */
+/** Strangers of different lengths, prompts with several replies (one the end token alone), and prompts with a common prefix. */
 const examples: readonly TokenExample[] = [
   { promptIds: someIds(23), completionIds: someIds(9), weight: 1 },
   { promptIds: someIds(4), completionIds: someIds(3), weight: -0.5 },
@@ -89,17 +89,17 @@ describe('packing', () => {
     expect(apart.flat().map(familyLength).toSorted()).toEqual([30 + 4 + 6, 40 + 4 + 6]);
   });
 
-  it('reads a prompt once for all its answers and pads only attention', () => {
+  it('reads a prompt once for all its replies and pads only attention', () => {
     const prompt = someIds(40);
-    const answers = Array.from({ length: 8 }, () => ({
+    const replies = Array.from({ length: 8 }, () => ({
       promptIds: prompt,
       completionIds: someIds(6),
       weight: 1,
     }));
-    const [part, ...others] = layOut(answers, { packing: 'rows', batchTokens: 1000 });
+    const [part, ...others] = layOut(replies, { packing: 'rows', batchTokens: 1000 });
     expect(others).toHaveLength(0);
     expect(part!.map(familyLength)).toEqual([40 + 8 * 5]);
-    expect(tokensOf(layOut(answers, { packing: 'none', batchTokens: 1000 }))).toBe(8 * 45);
+    expect(tokensOf(layOut(replies, { packing: 'none', batchTokens: 1000 }))).toBe(8 * 45);
     const strangers = [30, 10, 10, 10].map((length) => ({
       promptIds: someIds(length),
       completionIds: someIds(2),
@@ -188,7 +188,7 @@ describe.each(referenceModels)('packed batches of %s', (name) => {
   });
 });
 
-it("a prompt's answers do not see one another", async () => {
+it("a prompt's replies do not see one another", async () => {
   const config = readDecoderConfig(referenceDirectory('qwen3-fp32'));
   const family = examples.slice(2, 5);
   const changed = family.with(1, { ...family[1]!, completionIds: someIds(30), weight: 0 });
@@ -207,7 +207,7 @@ describe('examples of one conversation', () => {
   ];
   const stranger = { promptIds: someIds(9), completionIds: someIds(4), weight: 1 };
 
-  it('are joined into one that trains only the answers', () => {
+  it('are joined into one that trains only the replies', () => {
     const joined = joinExamples([...conversation, stranger]);
     expect(joined).toHaveLength(2);
     expect(joined[0]).toEqual({
@@ -219,14 +219,14 @@ describe('examples of one conversation', () => {
     expect(joined[1]).toMatchObject(stranger);
   });
 
-  it('stay separate if an answer or its weight differs', () => {
+  it('stay separate if a reply or its weight differs', () => {
     const [last, ...before] = conversation;
     const other = before.map((example) => ({ ...example, completionIds: someIds(6) }));
     expect(joinExamples([last!, ...other])).toHaveLength(3);
     expect(joinExamples([{ ...last!, weight: 2 }, ...before])).toHaveLength(2);
   });
 
-  it('also train on the text between answers if it has a weight', async () => {
+  it('also train on the text between replies if it has a weight', async () => {
     const [joined] = joinExamples(conversation, 0.25);
     expect(joined!.trained).toBeUndefined();
     const between = [...one.map(() => 1), ...second.map(() => 0.25), ...two.map(() => 1)];

@@ -59,7 +59,7 @@ const lossesOf = (events: readonly TrainingEvent[]) =>
 
 describe('training on preferences', () => {
   it.each(['lora', 'full'] as const)(
-    '%s: starts with a loss of ln 2 and learns to prefer the chosen answers',
+    '%s: starts with a loss of ln 2 and learns to prefer the chosen replies',
     async (kind) => {
       const { events } = await recorded(kind, kind === 'full' ? { method: { kind } } : {});
       const losses = lossesOf(events);
@@ -71,7 +71,7 @@ describe('training on preferences', () => {
     },
   );
 
-  it('learns the opposite from swapped answers', async () => {
+  it('learns the opposite from swapped replies', async () => {
     const exchanged = pairsOf(conversations).flatMap(([chosen, rejected]) => [rejected!, chosen!]);
     const own = { training: exchanged.slice(4), validation: conversations.slice(4) };
     const { events } = await recorded('exchanged', {}, own);
@@ -80,7 +80,7 @@ describe('training on preferences', () => {
   });
 });
 
-it('packing by pairs puts both answers of a pair after one prompt', () => {
+it('packing by pairs puts both replies of a pair after one prompt', () => {
   const examples = [5, 3, 9, 2].map((length, i) => ({
     promptIds: i < 2 ? [1, 2, 3] : [4],
     completionIds: Array<number>(length).fill(7),
@@ -104,15 +104,15 @@ describe('datasets of pairs', () => {
     return directory;
   };
 
-  it('are read as two answers per pair, the chosen one first', () => {
+  it('are read as two replies per pair, the chosen one first', () => {
     expect(readComparisons(write('pairs', pairs), 'train')).toEqual(conversations);
   });
 
-  it('and of single answers are each refused where the other is expected', () => {
+  it('and of single replies are each rejected where the other is expected', () => {
     const [{ prompt, chosen }] = pairs as [(typeof pairs)[number]];
-    expect(() => readConversations(write('pairs', pairs), 'train')).toThrow(/single answer/);
+    expect(() => readConversations(write('pairs', pairs), 'train')).toThrow(/single reply/);
     expect(() => readComparisons(write('answers', [{ prompt, completion: chosen }]), 'train')).toThrow(
-      /train\.jsonl:1: chosen: this row isn't a pair of answers[\s\S]*--recipe preference/,
+      /train\.jsonl:1: chosen: this row isn't a pair of replies[\s\S]*--recipe preference/,
     );
   });
 

@@ -126,7 +126,7 @@ describe('training an adapter', () => {
     expect(adapterValues(resumed.result!)).toEqual(adapterValues(whole.result!));
   });
 
-  it('refuses a checkpoint made with different settings, data or weights', async () => {
+  it('rejects a checkpoint made with different settings, data or weights', async () => {
     const own = copiedModel('own');
     const begun = (change: object = {}, other: object = {}) =>
       tune('begun', { model: own, ...change }, {}, other);
@@ -178,13 +178,13 @@ describe('training an adapter', () => {
     expect(existsSync(path.join(folder, 'diverged-at-last', 'adapter'))).toBe(false);
   });
 
-  it('refuses examples that are longer than the context, have no weight or have an empty prompt', async () => {
+  it('rejects examples that are longer than the context, have no weight or have an empty prompt', async () => {
     const long = { ...conversations[0]!, completion: 'params '.repeat(600) };
     await expect(tune('long', {}, {}, { training: [long] })).rejects.toThrow(
       /longer than the context of 512 tokens: 1 of 1/,
     );
     const idle = conversations.map((one) => ({ ...one, weight: 0 }));
-    await expect(tune('idle', {}, {}, { training: idle })).rejects.toThrow(/no example has an answer/);
+    await expect(tune('idle', {}, {}, { training: idle })).rejects.toThrow(/no example has a reply/);
     const silent = copiedModel('silent');
     writeFileSync(path.join(silent, 'chat_template.jinja'), '');
     await expect(tune('silent', { model: silent })).rejects.toThrow(/renders an empty prompt/);
@@ -192,7 +192,7 @@ describe('training an adapter', () => {
 });
 
 describe('training all weights', () => {
-  it('leaves its finished model unchanged when rerun and refuses to overwrite any other model', async () => {
+  it('leaves its finished model unchanged when rerun and does not overwrite any other model', async () => {
     const result = path.join(folder, 'again', 'model');
     const again = (change: object = {}, hooks: TrainingHooks = {}) =>
       tune('again', { method: { kind: 'full' }, ...change }, hooks);

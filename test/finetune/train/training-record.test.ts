@@ -162,12 +162,12 @@ describe('samples', () => {
     const output = temporaryDirectory();
     await trainTo(output, 0, 120).end(complete);
     const text = visibleText(page(output));
-    expect(text).toContain('Sample answers');
+    expect(text).toContain('Sample replies');
     expect(text).toMatch(/Prompt p Answer r20 Answer in the data r40/);
     expect(text).toMatch(/Prompt p Answer r40 Answer in the data \(identical\) r40/);
     const steps = [20, 40, 60, 80, 100, 120].map((step) => `step ${step} `);
     expect(text.match(/step \d+ (?=Prompt)/g)).toEqual(steps);
-    expect(visibleText(await pageAfter(3, complete))).not.toContain('Sample answers');
+    expect(visibleText(await pageAfter(3, complete))).not.toContain('Sample replies');
   });
 
   it('are limited in length and number', async () => {

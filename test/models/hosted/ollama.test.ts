@@ -12,7 +12,7 @@ async function start(given: Parameters<typeof startFakeOllama>[0], config: Parti
   return { server, model: createModel(ollamaConfig({ host: server.url, ...config }), {}) };
 }
 
-/** A prompt with so many lines of history. */
+/** A prompt with this many lines of history. */
 function history(lines: number): readonly ChatMessage[] {
   const line = 'params[0]: 1.5, params[1]: -0.3, params[2]: 4.0; f(params): 217.45\n';
   return [messages[0]!, { role: 'user', content: line.repeat(lines) }];

@@ -263,7 +263,6 @@ describe('a base URL without a version', () => {
 describe('the openai provider', () => {
   it('reports a missing API key with its variable, field and hint', () => {
     const create = () => createModel(openaiConfig({ apiKeyEnv: 'MY_KEY' }), { OPENAI_API_KEY: key });
-    expect(create).toThrow(UserError);
     expect(create).toThrow(/model\.apiKeyEnv: .*MY_KEY is not set[\s\S]*hint: export MY_KEY=/);
   });
 
@@ -281,7 +280,7 @@ describe('the openai provider', () => {
     },
   );
 
-  it('refuses an invalid API key without showing it', () => {
+  it('rejects an invalid API key without showing it', () => {
     const secret = 'two words';
     try {
       createModel(openaiConfig(), { OPENAI_API_KEY: secret });
@@ -301,7 +300,7 @@ describe('the openai provider', () => {
     'https://a.example/v1/Zm9vYmFyMTIzNDU2Nzg5MGFi',
     'https://a.example/bot123:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw/v1',
     'https://a.example/v1;token=abc',
-  ])('refuses a key in the base URL %s, and accepts ids', (OPENAI_BASE_URL) => {
+  ])('rejects a key in the base URL %s, and accepts ids', (OPENAI_BASE_URL) => {
     const create = () => createModel(openaiConfig(), { OPENAI_API_KEY: key, OPENAI_BASE_URL });
     expect(create).toThrow(/appears to contain a key in its path/);
     for (const path of [
@@ -312,7 +311,7 @@ describe('the openai provider', () => {
       createModel(openaiConfig(), { OPENAI_API_KEY: key, OPENAI_BASE_URL: `https://a.example/${path}` });
   });
 
-  it('refuses an invalid base URL', () => {
+  it('rejects an invalid base URL', () => {
     const create = () => createModel(openaiConfig(), { OPENAI_API_KEY: key, OPENAI_BASE_URL: 'my-server' });
     expect(create).toThrow(/model\.baseUrl: OPENAI_BASE_URL/);
   });

@@ -81,9 +81,9 @@ async function alone(model: Watched, requests: readonly GenerationRequest[], mos
 const together = (generator: TextGenerator, requests: readonly GenerationRequest[]) =>
   Promise.all(requests.map((request) => generator.generate(request, never)));
 
-const idsOf = (results: readonly Generation[]) => results.map(({ answers }) => answers.map(({ ids }) => ids));
+const idsOf = (results: readonly Generation[]) => results.map(({ replies }) => replies.map(({ ids }) => ids));
 const scoresOf = (results: readonly Generation[]) =>
-  results.flatMap(({ answers }) => answers.flatMap((one) => one.sampledLogProbabilities!));
+  results.flatMap(({ replies }) => replies.flatMap((one) => one.sampledLogProbabilities!));
 
 const difference = (a: readonly Generation[], b: readonly Generation[]) => {
   const others = scoresOf(b);
@@ -113,7 +113,7 @@ describe.each([
   ),
   ['qwen2-tied-bf16-sharded, int8', referenceDirectory('qwen2-tied-bf16-sharded'), 'int8'] as const,
 ])('%s', (_, path, quantization) => {
-  it('gives prompts of different lengths the same answers in one batch as alone', async () => {
+  it('gives prompts of different lengths the same replies in one batch as alone', async () => {
     const model = await open(path, quantization);
     const requests = mixed(model);
     const apart = await alone(model, requests, 8);
@@ -132,8 +132,8 @@ describe.each([
       apart.map(({ promptTokens, cachedTokens }) => [promptTokens, cachedTokens]),
     );
     expect(
-      beside.map(({ answers }) => answers.map(({ text, finishReason }) => [text, finishReason])),
-    ).toEqual(apart.map(({ answers }) => answers.map(({ text, finishReason }) => [text, finishReason])));
+      beside.map(({ replies }) => replies.map(({ text, finishReason }) => [text, finishReason])),
+    ).toEqual(apart.map(({ replies }) => replies.map(({ text, finishReason }) => [text, finishReason])));
     // And as without batches, where rows share their prompt; 8-bit activations make more of the other rounding.
     if (quantization === 'none') expect(idsOf(beside)).toEqual(idsOf(await alone(model, requests, 1)));
   });
@@ -161,7 +161,7 @@ describe('a batch', () => {
     const decoded = model.runs.filter(({ tokens }) => tokens === 1).map(({ rows }) => rows);
     // The short one left; nothing was computed for it any more.
     expect(decoded.slice(-1)).toEqual([1]);
-    expect(decoded.filter((rows) => rows === 2).length).toBe(late!.answers[0]!.ids.length - 1);
+    expect(decoded.filter((rows) => rows === 2).length).toBe(late!.replies[0]!.ids.length - 1);
   });
 
   it('holds as many requests as its limits on number and memory allow; the others wait', async () => {
@@ -246,7 +246,7 @@ describe('a batch', () => {
     expect(idsOf(await together(generator, requests))).toEqual(idsOf(await alone(model, requests, 4)));
   });
 
-  it('reuses the cached prompts and answers of several conversations', async () => {
+  it('reuses the cached prompts and replies of several conversations', async () => {
     const model = await open(path);
     const generator = model.generator(4);
     const first = [1, 2, 3].map((number) =>
@@ -255,7 +255,7 @@ describe('a batch', () => {
     const answered = await together(generator, first);
     const next = first.map((request, i) => ({
       ...request,
-      prompt: [...request.prompt, ...answered[i]!.answers[0]!.ids, 11, 12, 13],
+      prompt: [...request.prompt, ...answered[i]!.replies[0]!.ids, 11, 12, 13],
     }));
     const found = await together(generator, next);
     expect(idsOf(found)).toEqual(idsOf(await alone(model, next, 4)));

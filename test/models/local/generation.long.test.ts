@@ -39,7 +39,7 @@ async function freshly<T>(use: (engine: Engine) => Promise<T>): Promise<T> {
   }
 }
 
-test('a prompt that grew at its end costs only its new tokens and part of a chunk, and the answer is the same as uncached', async () => {
+test('a prompt that grew at its end costs only its new tokens and part of a chunk, and the reply is the same as uncached', async () => {
   const first = await engine.generate({ ...job, seeds: [1, 2] }, hooks);
   expect(first.cachedTokens).toBe(0);
   const second = await engine.generate({ ...job, messages: grown }, hooks);
@@ -47,7 +47,7 @@ test('a prompt that grew at its end costs only its new tokens and part of a chun
   expect(first.promptTokens - second.cachedTokens).toBeLessThan(12 + chunk);
   const alone = await freshly((fresh) => fresh.generate({ ...job, messages: grown }, hooks));
   expect(alone.cachedTokens).toBe(0);
-  expect(second.answers).toEqual(alone.answers);
+  expect(second.replies).toEqual(alone.replies);
 });
 
 test('prompts that alternate between two system messages both stay cached', async () => {
@@ -65,22 +65,22 @@ test('prompts that alternate between two system messages both stay cached', asyn
     const next = await fresh.generate(told('Propose.', 'three'), hooks);
     expect(first.promptTokens - next.cachedTokens).toBeLessThan(20 + chunk);
     const alone = await freshly((another) => another.generate(told('Propose.', 'three'), hooks));
-    expect(next.answers).toEqual(alone.answers);
+    expect(next.replies).toEqual(alone.replies);
   });
 });
 
 test('each candidate equals what its seed gives alone, however long the others are', async () => {
   const seeds = [11, 12, 13, 14, 15];
   const together = await engine.generate({ ...job, seeds, maxTokens: 300 }, hooks);
-  const lengths = together.answers.map(({ ids }) => ids.length);
+  const lengths = together.replies.map(({ ids }) => ids.length);
   expect(new Set(lengths).size).toBeGreaterThan(1);
   for (const [i, seed] of seeds.entries()) {
     const alone = await engine.generate({ ...job, seeds: [seed], maxTokens: 300 }, hooks);
-    expect(alone.answers[0]).toEqual(together.answers[i]);
+    expect(alone.replies[0]).toEqual(together.replies[i]);
   }
 });
 
-test('an abort ends the answer, and the prompt stays cached', async () => {
+test('an abort ends the reply, and the prompt stays cached', async () => {
   let asked = 0;
   const aborting = { aborted: () => ++asked > 5 };
   await expect(engine.generate({ ...job, messages: grown }, aborting)).rejects.toThrow(AbortedError);
@@ -89,14 +89,14 @@ test('an abort ends the answer, and the prompt stays cached', async () => {
   expect(next.cachedTokens).toBe(Math.floor((next.promptTokens - 1) / chunk) * chunk);
 });
 
-test('the end token ends an answer', async () => {
+test('the end token ends a reply', async () => {
   const lengths: number[] = [];
   for (let seed = 0; seed < 6; seed++) {
-    const { answers } = await engine.generate(
+    const { replies } = await engine.generate(
       { ...job, seeds: [seed], maxTokens: 300, sampling: { temperature: 1.5 } },
       hooks,
     );
-    const { ids, finishReason } = answers[0]!;
+    const { ids, finishReason } = replies[0]!;
     if (finishReason === 'stop') expect(ids.at(-1)).toBe(2);
     expect(ids.slice(0, -1)).not.toContain(2);
     lengths.push(ids.length);
@@ -115,23 +115,23 @@ test('forced tokens are read together even if log-probabilities are requested, a
   const scored = { ...job, maxTokens: 100, grammar: answerGrammar(specs[1]!), sampledLogProbabilities: true };
   const counted = async (use: Engine, seeds: number[]) => {
     let runs = 0;
-    const { answers } = await use.generate({ ...scored, seeds }, { aborted: () => ++runs < 0 });
-    return { answers, runs };
+    const { replies } = await use.generate({ ...scored, seeds }, { aborted: () => ++runs < 0 });
+    return { replies, runs };
   };
   try {
     for (const seeds of [[1], [2], [1, 2, 3]]) {
       const together = await counted(engine, seeds);
       // In a batch of requests each token is read by itself.
       const apart = await counted(one, seeds);
-      expect(together.answers.map(({ ids }) => ids)).toEqual(apart.answers.map(({ ids }) => ids));
-      for (const [i, { ids, sampledLogProbabilities }] of together.answers.entries()) {
+      expect(together.replies.map(({ ids }) => ids)).toEqual(apart.replies.map(({ ids }) => ids));
+      for (const [i, { ids, sampledLogProbabilities }] of together.replies.entries()) {
         expect(sampledLogProbabilities).toHaveLength(ids.length);
         for (const [place, value] of sampledLogProbabilities!.entries())
-          expect(Math.abs(value - apart.answers[i]!.sampledLogProbabilities![place]!)).toBeLessThan(1e-5);
+          expect(Math.abs(value - apart.replies[i]!.sampledLogProbabilities![place]!)).toBeLessThan(1e-5);
       }
       if (seeds.length === 1) expect(together.runs).toBeLessThan(0.7 * apart.runs);
       const plain = await engine.generate({ ...scored, seeds, sampledLogProbabilities: false }, hooks);
-      expect(plain.answers.map(({ ids }) => ids)).toEqual(together.answers.map(({ ids }) => ids));
+      expect(plain.replies.map(({ ids }) => ids)).toEqual(together.replies.map(({ ids }) => ids));
     }
   } finally {
     await one.close();
@@ -145,11 +145,11 @@ async function countValid(path: string): Promise<number> {
     for (let call = 0; call < 10; call++) {
       const spec = specs[call % specs.length]!;
       const seeds = Array.from({ length: 10 }, (_, i) => call * 10 + i);
-      const { answers } = await constrained.generate(
+      const { replies } = await constrained.generate(
         { ...job, seeds, grammar: answerGrammar(spec), maxTokens: 140 },
         hooks,
       );
-      for (const { text, finishReason } of answers)
+      for (const { text, finishReason } of replies)
         if (parseParameters(text, spec, { finishReason, constrained: true }).ok) valid++;
     }
     return valid;
@@ -158,11 +158,11 @@ async function countValid(path: string): Promise<number> {
   }
 }
 
-test.each(referenceModels)('%s: 100 of 100 constrained answers are valid', async (name) => {
+test.each(referenceModels)('%s: 100 of 100 constrained replies are valid', async (name) => {
   expect(await countValid(referenceDirectory(name))).toBe(100);
 });
 
-test('100 of 100 constrained answers are valid with a byte-fallback tokenizer, too', async () => {
+test('100 of 100 constrained replies are valid with a byte-fallback tokenizer, too', async () => {
   const path = byteFallbackModel();
   try {
     expect(await countValid(path)).toBe(100);

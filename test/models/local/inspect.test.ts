@@ -39,13 +39,13 @@ test('all problems of a directory are listed at once', () => {
   );
 });
 
-test('a template that refuses system messages is recognised', () => {
+test('a template that rejects system messages is recognised', () => {
   const directory = copyModel();
   writeFileSync(
     path.join(directory, 'chat_template.jinja'),
     "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}{{ messages[0].content }}",
   );
-  expect(inspectModel(directory).tokenizer).toMatchObject({ system: 'refused' });
+  expect(inspectModel(directory).tokenizer).toMatchObject({ system: 'rejected' });
 });
 
 test('freeCores is at least one and at most the number of cores', () => {

@@ -61,7 +61,7 @@ test.each([
     Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 0]), Buffer.from('{x')]),
     /not JSON/,
   ],
-])('%s is refused with a reason', (_, bytes, reason) => {
+])('%s is rejected with a reason', (_, bytes, reason) => {
   const file = path.join(directory, 'bad.safetensors');
   writeFileSync(file, bytes);
   expect(() => readSafetensors(file)).toThrow(reason);

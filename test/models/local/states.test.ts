@@ -43,12 +43,12 @@ describe.each(recurrentFamilies)('%s', (name) => {
     withSession(async (session) => {
       const generator = new TextGenerator(session, config, bytes);
       const fresh = async (prompt: readonly number[]) =>
-        (await new TextGenerator(session, config, bytes).generate(request(prompt), hooks)).answers;
+        (await new TextGenerator(session, config, bytes).generate(request(prompt), hooks)).replies;
       const first = await generator.generate(request(ids), hooks);
       expect(first).toMatchObject({ cachedTokens: 0, promptTokens: 300 });
-      const answered = [...ids, ...first.answers[0]!.ids];
+      const answered = [...ids, ...first.replies[0]!.ids];
       const steps: [readonly number[], number][] = [
-        // Only whole chunks are kept, not the end of the prompt or its answer.
+        // Only whole chunks are kept, not the end of the prompt or its reply.
         [[...answered, 5, 6], 256],
         [[...ids.slice(0, 290), 3, 4, 5], 256],
         [ids.slice(0, 280), 256],
@@ -58,19 +58,19 @@ describe.each(recurrentFamilies)('%s', (name) => {
       for (const [prompt, cachedTokens] of steps) {
         const found = await generator.generate(request(prompt), hooks);
         expect(found.cachedTokens).toBe(cachedTokens);
-        expect(found.answers.map((one) => one.ids)).toEqual((await fresh(prompt)).map((one) => one.ids));
+        expect(found.replies.map((one) => one.ids)).toEqual((await fresh(prompt)).map((one) => one.ids));
       }
     }));
 
-  it('gives each candidate the same answer as alone, however long the others are', () =>
+  it('gives each candidate the same reply as alone, however long the others are', () =>
     withSession(async (session) => {
       const generator = new TextGenerator(session, config, bytes);
       const seeds = [1, 2, 3, 4, 5, 6];
-      const { answers } = await generator.generate(request(ids, { seeds, maxTokens: 60 }), hooks);
-      expect(new Set(answers.map((one) => one.ids.length)).size).toBeGreaterThan(2);
+      const { replies } = await generator.generate(request(ids, { seeds, maxTokens: 60 }), hooks);
+      expect(new Set(replies.map((one) => one.ids.length)).size).toBeGreaterThan(2);
       for (const [i, seed] of seeds.entries()) {
         const alone = await generator.generate(request(ids, { seeds: [seed], maxTokens: 60 }), hooks);
-        expect(alone.answers[0]!.ids).toEqual(answers[i]!.ids);
+        expect(alone.replies[0]!.ids).toEqual(replies[i]!.ids);
       }
     }));
 });

@@ -68,7 +68,7 @@ describe('applyEdits', () => {
     ['  return 2;\n>>>>>>> REPLACE', 'no <<<<<<< SEARCH line', undefined],
     [`<<<<<<< SEARCH\n  return 0;\n${block('a', 'b')}`, 'no >>>>>>> REPLACE line', undefined],
     [block('  return 0;', '  return 0;'), 'the blocks change nothing', undefined],
-  ])('refuses a reply with the error: $1', (reply, reason, line) => {
+  ])('rejects a reply with the error: $1', (reply, reason, line) => {
     expect(faultOf(reply).reason).toContain(reason);
     expect(faultOf(reply).line).toBe(line);
     expect(faultOf(reply).reason).not.toContain('\n');

@@ -176,7 +176,7 @@ describe('the grammar', () => {
     expect(mutate(own, tasks[0]!, random)).toBeDefined();
   });
 
-  it('refuses text spaces', () => {
+  it('rejects text spaces', () => {
     const text = task('game', { kind: 'text' }, { kind: 'text' });
     expect(() => randomProgram(text, createGenerator(1))).toThrow(UserError);
   });

@@ -41,7 +41,7 @@ describe('parseProgram', () => {
     [`const constants = {gain: {value: 1, low: 2, high: 2}};${act('')}`, /gain needs low < high/, 1],
     [`const constants = {...other};${act('')}`, /plain properties/, 1],
     [`const constants = {a: 1,\na: 2};${act('')}`, /a is declared twice/, 2],
-  ])('refuses an invalid program: $1', (source, reason, line) => {
+  ])('rejects an invalid program: $1', (source, reason, line) => {
     expect(faultOf(source).reason).toMatch(reason);
     expect(faultOf(source).line).toBe(line);
   });
@@ -184,7 +184,7 @@ describe('withConstants', () => {
     );
   });
 
-  it('refuses too few values, and NaN', () => {
+  it('rejects too few values, and NaN', () => {
     const program = parseProgram(act('return [0.5];'), box);
     expect(() => withConstants(program, [])).toThrow(/finite values/);
     expect(() => withConstants(program, [Number.NaN])).toThrow(/finite values/);

@@ -127,7 +127,7 @@ it('the report has sources, changes, lineage and failures, but no parameter map'
 
 const pageText = (page: Page) => readPage(sentPage(page));
 
-it('the view shows sources, changes and errors, and refuses to execute programs', async () => {
+it('the view shows sources, changes and errors, and does not execute programs', async () => {
   expect(pageText(await shownRunPage('r', path))).toContain('iteration 2: changes from iteration 1');
   const text = pageText(await iterationPage('r', path, 2));
   expect(text).toContain('iteration 2: changes from iteration 1');

@@ -75,7 +75,7 @@ describe('a filter', () => {
     ['best>400', /not >\. For ranges, write best=400\.\. \(at least\)/],
     ['status=', /incomplete: write key=value/],
     ['=5', /incomplete/],
-  ])('%s is refused with a message', (filter, message) => {
+  ])('%s is rejected with a message', (filter, message) => {
     const { accepts, problems } = parseFilter(filter, configKeys);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(message);

@@ -132,7 +132,7 @@ class LogicReader {
     else if (part === 'reverse_rules') this.#entries(() => this.#reverse());
     else if (part === 'constraints') this.#entries(() => this.#rule());
     else if (part === 'inform7') this.#parts((inner) => this.#inform(inner));
-    else this.#refuseName('predicates, rules, reverse_rules, constraints or inform7');
+    else this.#rejectName('predicates, rules, reverse_rules, constraints or inform7');
   }
 
   #inform(part: string): void {
@@ -142,7 +142,7 @@ class LogicReader {
       this.#expect('::');
       this.#text();
       this.#expect(';');
-    } else this.#refuseName('type, predicates, commands or code');
+    } else this.#rejectName('type, predicates, commands or code');
   }
 
   /** `in(o, c)`, or an alias: `south_of(r, r') = north_of(r', r)`. */
@@ -256,7 +256,7 @@ class LogicReader {
     return token.text;
   }
 
-  #refuseName(wanted: string): never {
+  #rejectName(wanted: string): never {
     this.#at--;
     return this.#reject(wanted);
   }

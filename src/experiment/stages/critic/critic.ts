@@ -123,7 +123,7 @@ function rejections(
 ): Pick<ProposalRequest, 'check' | 'seen'> {
   const { buffer, setting } = experiment;
   const check = checkIn(experiment, best.iteration);
-  const beside = measured.map(({ entry }) => entry.parameters);
+  const siblings = measured.map(({ entry }) => entry.parameters);
   const spec = setting.family.parameters;
   const most = mostChange(share, spec);
   const isUnchanged = (parameters: ParameterVector) => vectorKey(parameters) === vectorKey(best.parameters);
@@ -132,7 +132,7 @@ function rejections(
     async check(parameters, _, by) {
       const distance = distanceOf(parameters, best.parameters, spec);
       if (distance > most) return { kind: 'too-far', distance, most };
-      return isUnchanged(parameters) ? undefined : check?.(parameters, beside, by);
+      return isUnchanged(parameters) ? undefined : check?.(parameters, siblings, by);
     },
   };
 }

@@ -1,29 +1,29 @@
-/** Restricts an answer to one of several given answers: each token must continue at least one of them. */
+/** Restricts a reply to one of several given texts: each token must continue at least one of them. */
 import { largest } from '../../../statistics/descriptive.js';
 import type { Constraint, ConstraintState } from './constraint.js';
 import type { TokenMask } from './sampling.js';
 
-/** A common prefix of some of the answers, and the tokens that can follow it. */
+/** A common prefix of some of the texts, and the tokens that can follow it. */
 interface Branch {
   readonly next: Map<number, Branch>;
   readonly mask: TokenMask;
 }
 
-/** @param answers one or more lists of token ids, each with the end token, so that none is a prefix of another */
-export function choiceConstraint(answers: readonly (readonly number[])[]): Constraint {
-  if (answers.length === 0) throw new RangeError('there must be at least one answer to choose from');
-  const root = branchOf(answers);
+/** @param choices one or more lists of token ids, each with the end token, so that none is a prefix of another */
+export function choiceConstraint(choices: readonly (readonly number[])[]): Constraint {
+  if (choices.length === 0) throw new RangeError('there must be at least one choice');
+  const root = branchOf(choices);
   return {
     // The end token isn't part of the text.
-    answerTokens: largest(answers.map(({ length }) => length - 1)),
+    answerTokens: largest(choices.map(({ length }) => length - 1)),
     start: () => new Choosing(root),
   };
 }
 
-function branchOf(answers: readonly (readonly number[])[]): Branch {
+function branchOf(choices: readonly (readonly number[])[]): Branch {
   const next = new Map<number, Branch>();
-  for (const id of new Set(answers.flatMap(([first]) => first ?? [])))
-    next.set(id, branchOf(answers.filter(([first]) => first === id).map((rest) => rest.slice(1))));
+  for (const id of new Set(choices.flatMap(([first]) => first ?? [])))
+    next.set(id, branchOf(choices.filter(([first]) => first === id).map((rest) => rest.slice(1))));
   return { next, mask: { kind: 'only', ids: Int32Array.from(next.keys()).sort() } };
 }
 
@@ -40,7 +40,7 @@ class Choosing implements ConstraintState {
 
   take(id: number): void {
     const next = this.#branch.next.get(id);
-    if (next === undefined) throw new Error(`token ${id} doesn't continue any of the answers`);
+    if (next === undefined) throw new Error(`token ${id} doesn't continue any of the choices`);
     this.#branch = next;
   }
 }

@@ -8,7 +8,7 @@ import type { DecoderConfig } from '../weights/decoder-config.js';
 import { openWeights } from '../weights/gguf-tensors.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 
-export type SystemMessages = 'rendered' | 'left-out' | 'refused';
+export type SystemMessages = 'rendered' | 'left-out' | 'rejected';
 
 export interface ModelReport {
   readonly directory: string;
@@ -126,6 +126,6 @@ function systemMessages(template: ChatTokenizer['template']): SystemMessages {
     ]);
     return rendered.includes(said) ? 'rendered' : 'left-out';
   } catch {
-    return 'refused';
+    return 'rejected';
   }
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../base/files/files.js';
 import { largest } from '../../../statistics/descriptive.js';
-import { harmlessModelKeys, type KnownKeys, refuseUnknownKeys, withoutKeys } from '../weights/config-keys.js';
+import { harmlessModelKeys, type KnownKeys, rejectUnknownKeys, withoutKeys } from '../weights/config-keys.js';
 import {
   attentionLayers,
   type DecoderConfig,
@@ -82,8 +82,8 @@ function asStored({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile)
 export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   const { family, name, content } = readFamily(raw, file);
   const config = checkedValue(configSchema, { ...family.defaults, ...content }, file);
-  refuseUnknownKeys(config, knownKeys(family), file);
-  refuseUnsupported(config, name, family, file);
+  rejectUnknownKeys(config, knownKeys(family), file);
+  rejectUnsupported(config, name, family, file);
   const heads = config.num_attention_heads;
   const kvHeads = config.num_key_value_heads ?? heads;
   if (heads % kvHeads !== 0)
@@ -236,7 +236,7 @@ const activations: Readonly<Record<string, DecoderConfig['activation']>> = {
   gelu_new: 'gelu-tanh',
 };
 
-function refuseUnsupported(config: HfConfig, name: string, family: Family, file: string): void {
+function rejectUnsupported(config: HfConfig, name: string, family: Family, file: string): void {
   const field = family.keys?.includes('hidden_activation') ? 'hidden_activation' : 'hidden_act';
   const possible = Object.keys(activations).filter(
     (key) => activations[key] === (family.activation ?? 'silu'),

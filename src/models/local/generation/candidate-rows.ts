@@ -138,7 +138,7 @@ export class CandidateRows {
         failed.set(one, error);
       }
     });
-    await this.#keepAnswers();
+    await this.#keepReplies();
     await this.keep(({ work: one, candidate }) => !candidate.finished && !failed.has(one));
     return failed;
   }
@@ -159,8 +159,8 @@ export class CandidateRows {
     this.#arrived = [];
   }
 
-  /** Adds a request's only answer to its prompt's cache, if it may be read in other pieces than a prompt. */
-  async #keepAnswers(): Promise<void> {
+  /** Adds a request's only reply to its prompt's cache, if it may be read in other pieces than a prompt. */
+  async #keepReplies(): Promise<void> {
     for (const [row, { work, candidate }] of this.#rows.entries()) {
       const { candidates, held, read } = work;
       if (!work.request.readTogether || candidates.length > 1) continue;

@@ -26,7 +26,7 @@ export interface GenerationHooks {
   readonly onRead?: OnRead | undefined;
 }
 
-/** An answer in progress. It has its own random stream, so other candidates don't affect it. */
+/** A reply in progress. It has its own random stream, so other candidates don't affect it. */
 export class Candidate {
   readonly ids: number[] = [];
   /** Chosen tokens that the model hasn't read yet. */
@@ -87,7 +87,7 @@ export class Candidate {
     }
   }
 
-  answer(): GeneratedReply {
+  reply(): GeneratedReply {
     return {
       text: this.#text,
       ids: this.ids,

@@ -1,4 +1,4 @@
-/** A loaded model, which turns messages into answers. Runs in the model's own process. */
+/** A loaded model, which turns messages into replies. Runs in the model's own process. */
 import { plural } from '../../../base/text/numbers.js';
 import { type AnswerGrammar, type ChatMessage, shortenPrompt } from '../../language-model.js';
 import { choiceConstraint } from '../constraint/choices.js';
@@ -69,7 +69,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
       if (prompt.length === 0) throw new RequestError('the prompt is empty');
       if (prompt.length >= contextTokens)
         throw new RequestError(
-          `the prompt has ${prompt.length} tokens, but the context only holds ${contextTokens}, answer included: ` +
+          `the prompt has ${prompt.length} tokens, but the context only holds ${contextTokens}, reply included: ` +
             shortenPrompt +
             (contextTokens < config.contextTokens ? ' or raise model.contextTokens' : ''),
           'too-long',
@@ -96,8 +96,8 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   };
 }
 
-/** Token ids of complete answers, including the end token; without it, a text would always beat its continuations. */
-function answersOf(
+/** Token ids of complete replies, including the end token; without it, a text would always beat its continuations. */
+function repliesOf(
   texts: readonly string[],
   tokenizer: ChatTokenizer,
   eosTokens: ReadonlySet<number>,
@@ -170,6 +170,6 @@ export function constraintCache(
         return createConstraint(grammar, vocabulary, thinking);
       }),
     among: (texts: readonly string[]) =>
-      cached(JSON.stringify(texts), () => choiceConstraint(answersOf(texts, tokenizer, eosTokens))),
+      cached(JSON.stringify(texts), () => choiceConstraint(repliesOf(texts, tokenizer, eosTokens))),
   };
 }

@@ -17,7 +17,7 @@ export class AbortedError extends Error {
 
 /**
  * Number of prompt tokens per forward pass. Cached tokens are reused only in whole chunks, because the same tokens read
- * in other pieces are rounded differently, which can change answers of quantised models. Chunks are longer if layers
+ * in other pieces are rounded differently, which can change replies of quantised models. Chunks are longer if layers
  * have a state, because few states are kept.
  */
 const chunkOf = (hasStates: boolean): number => (hasStates ? 256 : 64);
@@ -35,7 +35,7 @@ const batchBytes = 2 ** 29;
 const promptBytes = () => Math.max(batchBytes, machineMemory().total / 4);
 
 /**
- * Generates answers. A prompt is prefilled once for all its candidates and cached for later requests. Requests are
+ * Generates replies. A prompt is prefilled once for all its candidates and cached for later requests. Requests are
  * processed one by one, or up to `most` at a time: then each step decodes one token per candidate, and requests
  * join and leave between steps.
  */
@@ -119,7 +119,7 @@ export class TextGenerator {
     return this.#waiting.shift();
   }
 
-  /** Whether the batch with this request fits in memory even if all answers reach their maximum length. */
+  /** Whether the batch with this request fits in memory even if all replies reach their maximum length. */
   #fits({ request }: QueuedRequest): boolean {
     const entering = this.#entering.map((one) => one.request.seeds.length);
     const rows = [request.seeds.length, ...entering].reduce((sum, one) => sum + one, this.#rows.all.length);
@@ -277,7 +277,7 @@ function resolveFinished(works: readonly StartedRequest[]): void {
   for (const { candidates, request, cachedTokens, resolve } of new Set(works))
     if (candidates.every((candidate) => candidate.finished))
       resolve({
-        answers: candidates.map((candidate) => candidate.answer()),
+        replies: candidates.map((candidate) => candidate.reply()),
         promptTokens: request.prompt.length,
         cachedTokens,
       });

@@ -18,7 +18,7 @@ export interface PromptKind {
 
 interface KindPrompt extends HeldPrompt {
   kind: PromptKind;
-  /** Length of the prompt that was last looked up; in `tokens`, an answer may follow it. */
+  /** Length of the prompt that was last looked up; in `tokens`, a reply may follow it. */
   asked: number;
 }
 

@@ -9,7 +9,7 @@ export const loadKeys = [...own, 'template', 'ignoreKeys'] as const;
 /** Settings of a process. */
 export type LoadSettings = Pick<LocalConfig, (typeof loadKeys)[number]>;
 
-/** A prompt, which gets one answer per seed. */
+/** A prompt, which gets one reply per seed. */
 export interface GenerateJob extends Pick<GenerateOptions, 'seeds' | 'grammar' | 'choices'> {
   readonly messages: readonly ChatMessage[];
   readonly maxTokens: number;
@@ -22,7 +22,7 @@ export interface GenerateJob extends Pick<GenerateOptions, 'seeds' | 'grammar' |
 
 export interface GeneratedReply {
   readonly text: string;
-  /** Tokens of the answer, including the end token if there is one. */
+  /** Tokens of the reply, including the end token if there is one. */
   readonly ids: readonly number[];
   readonly finishReason: 'stop' | 'length';
   /** Log-probabilities at the sampling temperature, among the `allowed` ids, before filters; present if requested. */
@@ -32,7 +32,7 @@ export interface GeneratedReply {
 }
 
 export interface Generation {
-  readonly answers: readonly GeneratedReply[];
+  readonly replies: readonly GeneratedReply[];
   readonly promptTokens: number;
   /** Number of prompt tokens whose keys and values were cached by an earlier call. */
   readonly cachedTokens: number;

@@ -1,16 +1,16 @@
-/** Attention for training: tokens are packed into one row and split into blocks, first prompts, then answers. */
+/** Attention for training: tokens are packed into one row and split into blocks, first prompts, then replies. */
 import { emitBias, emitShapes, type Mixed, mixSegments, type Projected } from './attention.js';
 import type { Value } from './graph.js';
 import type { DecoderBuild } from './parameters.js';
 
-/** F prompts of at most P tokens, each with up to G answers of at most A tokens. */
+/** F prompts of at most P tokens, each with up to G replies of at most A tokens. */
 export interface Blocks {
   /** int32 [F, P] and [F, G, A]: index of the token in each slot; for an empty slot, the index of a padding token. */
   readonly prompts: Value;
-  readonly answers: Value;
+  readonly replies: Value;
   /** int32 of the same shapes: each token's position in its sequence. Empty slots lie beyond any context. */
   readonly promptPositions: Value;
-  readonly answerPositions: Value;
+  readonly replyPositions: Value;
   /** int32 [N]: the slot of each token; the slots of the prompts come first. */
   readonly slots: Value;
 }
@@ -18,19 +18,19 @@ export interface Blocks {
 /** @returns a function from a layer's window to its attention */
 export function emitBlocks(
   build: DecoderBuild,
-  { prompts, answers, promptPositions, answerPositions, slots }: Blocks,
+  { prompts, replies, promptPositions, replyPositions, slots }: Blocks,
 ): (window: number | undefined) => (projected: Projected) => Mixed {
   const { g, config } = build;
   const { headDim, heads, kvHeads } = config;
-  const size = g.op('Shape', [answers]);
+  const size = g.op('Shape', [replies]);
   const [families, each, tokens] = [0, 1, 2].map((axis) =>
     g.op('Slice', [size, g.integers([axis]), g.integers([axis + 1])]),
   ) as [Value, Value, Value];
   const join = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
   const rows = g.op('Mul', [families, each]);
-  const ownPositions = g.op('Reshape', [answerPositions, join(rows, tokens)]);
+  const ownPositions = g.op('Reshape', [replyPositions, join(rows, tokens)]);
   const ofPrompts = emitShapes(build, promptPositions);
-  const ofAnswers = emitShapes(build, ownPositions, families);
+  const ofReplies = emitShapes(build, ownPositions, families);
   const { tokens: length } = ofPrompts;
   const repeated = g.op('Expand', [
     g.op('Unsqueeze', [promptPositions, g.integers([1])]),
@@ -38,7 +38,7 @@ export function emitBlocks(
   ]);
   const places = {
     prompts: { positions: promptPositions },
-    answers: { positions: ownPositions, cachedPositions: g.op('Reshape', [repeated, join(rows, length)]) },
+    replies: { positions: ownPositions, cachedPositions: g.op('Reshape', [repeated, join(rows, length)]) },
   };
   /** @param x [1, N, kvHeads, ·, headDim] */
   const taken = (x: Value, count: number, block: Value, shape: Value) =>
@@ -57,7 +57,7 @@ export function emitBlocks(
     if (found !== undefined) return found;
     const biases = {
       prompts: emitBias(build, window, places.prompts),
-      answers: emitBias(build, window, places.answers),
+      replies: emitBias(build, window, places.replies),
     };
     const mix = (projected: Projected): Mixed => {
       const before = mixSegments(
@@ -68,8 +68,8 @@ export function emitBlocks(
       const segment = { keys: before.keys, values: before.values, shared: true, length };
       const after = mixSegments(
         build,
-        { shapes: ofAnswers, bias: biases.answers, segments: [segment] },
-        inBlock(projected, answers, ofAnswers),
+        { shapes: ofReplies, bias: biases.replies, segments: [segment] },
+        inBlock(projected, replies, ofReplies),
       );
       const all = g.op('Concat', [before.merged, after.merged], { axis: 0 });
       return { ...before, merged: g.op('Gather', [all, slots], { axis: 0 }) };

@@ -148,13 +148,13 @@ export function modelName(directory: string): string {
 }
 
 /** The first completion carries the usage and latency of the whole call. */
-function completions({ answers, cachedTokens, promptTokens }: JobResult, latencyMs: number): Completion[] {
-  const completionTokens = answers.reduce((sum, { ids }) => sum + ids.length, 0);
-  return answers.map((answer, index): Completion => {
-    const faults = replyFaults(answer);
+function completions({ replies, cachedTokens, promptTokens }: JobResult, latencyMs: number): Completion[] {
+  const completionTokens = replies.reduce((sum, { ids }) => sum + ids.length, 0);
+  return replies.map((reply, index): Completion => {
+    const faults = replyFaults(reply);
     return {
-      text: answer.text,
-      finishReason: answer.finishReason,
+      text: reply.text,
+      finishReason: reply.finishReason,
       ...(faults.length > 0 && { faults }),
       usage: index > 0 ? {} : { promptTokens, cachedTokens, completionTokens },
       latencyMs: index > 0 ? 0 : latencyMs,

@@ -47,7 +47,7 @@ export const repositoryFolder = (cache: string, repository: string): string =>
   path.join(cache, `models--${repository.replace('/', '--')}`);
 
 /** A model's directory or GGUF file in the cache. @throws UserError if it isn't in the cache */
-export function hfModel(reference: string, env: Variables = process.env): string {
+export function hfModelPath(reference: string, env: Variables = process.env): string {
   const { repository, revision, file } = parseHfReference(reference);
   const cache = hfCache(env);
   const snapshot = snapshotOf(repositoryFolder(cache, repository), revision);

@@ -35,7 +35,7 @@ export async function pullModel(
 ): Promise<string> {
   const parsed = parseHfReference(reference);
   const { file, repository, revision } = parsed;
-  refuseOffline(reference, env);
+  rejectOffline(reference, env);
   const folder = repositoryFolder(hfCache(env), repository);
   requireShortNames(path.join(path.basename(folder), revision, file ?? ''), { field: 'model' });
   const endpoint = (env.HF_ENDPOINT || 'https://huggingface.co').replace(/(?<!\/)\/+$/, '');
@@ -46,8 +46,8 @@ export async function pullModel(
     throw refusal(reference, `${endpoint} answered HTTP ${response.status}`, response.status);
   };
   try {
-    const answer = await get(`api/models/${repository}/revision/${encodeURIComponent(revision)}?blobs=true`);
-    const { sha, siblings } = revisionSchema.parse(parseJson(await answer.text()));
+    const found = await get(`api/models/${repository}/revision/${encodeURIComponent(revision)}?blobs=true`);
+    const { sha, siblings } = revisionSchema.parse(parseJson(await found.text()));
     const chosen = filesOf(parsed, siblings);
     const snapshot = path.join(folder, 'snapshots', sha);
     const absent = chosen.filter(({ rfilename }) => !existsSync(path.join(snapshot, rfilename)));
@@ -128,7 +128,7 @@ function filesOf({ repository, file }: HfReference, files: readonly HubFile[]): 
   });
 }
 
-function refuseOffline(reference: string, { HF_HUB_OFFLINE: offline }: Variables): void {
+function rejectOffline(reference: string, { HF_HUB_OFFLINE: offline }: Variables): void {
   if (offline === undefined || /^(0|false|no|off)?$/i.test(offline)) return;
   throw new UserError({
     field: 'HF_HUB_OFFLINE',

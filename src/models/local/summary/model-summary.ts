@@ -34,10 +34,10 @@ export function modelSummary(
 ): ModelSummary {
   const report = inspectModel(directory, ignoredKeys);
   const problems: Problem[] = [...report.problems];
-  if (report.tokenizer?.system === 'refused')
+  if (report.tokenizer?.system === 'rejected')
     problems.push({
       file: report.tokenizer.templateFile,
-      message: 'the chat template refuses system messages, but every prompt of an experiment has one',
+      message: 'the chat template rejects system messages, but every prompt of an experiment has one',
       hint: 'write a chat_template.jinja that puts the system message before the first user message, if the model was trained with such prompts',
     });
   const generation = report.config && attempt(() => readGenerationDefaults(directory), problems);
@@ -91,7 +91,7 @@ const packedBits = ({ bits, block, offset }: Packing) => bits + (32 * (offset ? 
 const systemTexts: Readonly<Record<SystemMessages, string>> = {
   rendered: 'accepts a system message',
   'left-out': 'omits system messages, so the model reads only the other messages',
-  refused: 'refuses system messages',
+  rejected: 'rejects system messages',
 };
 
 export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
@@ -119,7 +119,7 @@ export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
     const ends = [...new Set([...stated, ...tokenizer.eosTokens])];
     rows.push([
       'tokenizer',
-      `${basename(tokenizer.file)}; ${ends.length === 0 ? 'no end token' : `an answer ends at token ${ends.join(' or ')}`}`,
+      `${basename(tokenizer.file)}; ${ends.length === 0 ? 'no end token' : `a reply ends at token ${ends.join(' or ')}`}`,
     ]);
   }
   if (sampling !== undefined)

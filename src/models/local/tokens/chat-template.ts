@@ -46,7 +46,7 @@ export interface ChatTemplate {
   readonly literals: readonly string[];
   /** Strings that the template may search for in messages, such as `</think>`: arguments of methods and of `in`. */
   readonly sought: readonly string[];
-  /** The prompt's text before tokenisation; it ends where the assistant's answer begins. */
+  /** The prompt's text before tokenisation; it ends where the assistant's reply begins. */
   render(messages: readonly ChatMessage[]): string;
 }
 
@@ -200,8 +200,8 @@ const marker = '\u{FDD1}';
 
 /** Distinguishes the template's control tokens from the same characters in a message. */
 export interface ControlTokens {
-  /** Breaks up the control tokens in a message, so that they stay text; answers keep the ones they may contain. */
-  shield(content: string, isAnswer: boolean): string;
+  /** Breaks up the control tokens in a message, so that they stay text; replies keep the ones they may contain. */
+  shield(content: string, isReply: boolean): string;
   /** Marks the real control tokens in rendered text, and removes the breakers. */
   mark(rendered: string): string;
   /** Removes marks and breakers. */
@@ -213,24 +213,24 @@ export interface ControlTokens {
 /**
  * Distinguishes control tokens from text. Where several tokens match, the longest wins.
  * @param control tokens that only a template may write
- * @param answers the control tokens that an answer may contain, such as `</think>`
+ * @param inReplies the control tokens that a reply may contain, such as `</think>`
  * @param ordinary other added tokens
  */
 export function controlTokens(
   control: readonly string[],
-  answers: readonly string[],
+  inReplies: readonly string[],
   ordinary: readonly string[],
 ): ControlTokens {
   const isControl = new Set(control);
   const token = anyOf([...control, ...ordinary].sort((a, b) => b.length - a.length));
   const headsOf = (tokens: readonly string[]) => new RegExp(`(?=${anyOf(tokens).source})(.)`, 'gsu');
   const heads = headsOf(control);
-  const headsInAnswers = headsOf(control.filter((one) => !answers.includes(one)));
+  const headsInReplies = headsOf(control.filter((one) => !inReplies.includes(one)));
   const strays = new RegExp(`[${breaker}${marker}]`, 'gu');
   const spelled = (found: string) => (isControl.has(found) ? marker + found : found);
   return {
-    shield: (content, isAnswer) =>
-      content.replace(strays, '\u{FFFD}').replace(isAnswer ? headsInAnswers : heads, `$1${breaker}`),
+    shield: (content, isReply) =>
+      content.replace(strays, '\u{FFFD}').replace(isReply ? headsInReplies : heads, `$1${breaker}`),
     mark: (rendered) => rendered.replace(token, spelled).replaceAll(breaker, ''),
     clean: (rendered) => rendered.replace(strays, ''),
     spelled,

@@ -7,7 +7,7 @@ export interface TokenBytes {
   of(id: number): Uint8Array;
   /** Whether the token is a single raw byte (SentencePiece's `<0x0A>`). */
   isByte(id: number): boolean;
-  /** Whether decoding strips a space at the start of an answer (SentencePiece). */
+  /** Whether decoding strips a space at the start of a reply (SentencePiece). */
   readonly stripsFirstSpace: boolean;
 }
 

@@ -92,9 +92,9 @@ const addedTokenKind: Kinds[string] = {
 export function supportedSettings(json: TokenizerJson, file: string) {
   const normalizer = stepsOf(json.normalizer, 'normalizer', 'normalizers', normalizers, file);
   const steps = stepsOf(withoutIdle(json), 'pre_tokenizer', 'pretokenizers', preTokenizerKinds, file);
-  refuseOthers({ ...json.model, type: undefined }, modelKind, 'model', file);
+  rejectOthers({ ...json.model, type: undefined }, modelKind, 'model', file);
   for (const [i, token] of json.added_tokens.entries())
-    refuseOthers(token, addedTokenKind, `added_tokens.${i}`, file);
+    rejectOthers(token, addedTokenKind, `added_tokens.${i}`, file);
   return {
     ...json,
     // The library must not strip white space around added tokens; `stripper` in tokenizer.ts does that.
@@ -123,11 +123,11 @@ export function stepsOf(
     return inner.flatMap((one, i) => stepsOf(one, `${field}.${list}.${i}`, list, kinds, file));
   const kind = Object.hasOwn(kinds, part.type) ? kinds[part.type] : undefined;
   if (kind === undefined) throw notSupported(`${field}.type`, part.type, Object.keys(kinds), file);
-  refuseOthers(part, { ...kind, type: anything }, field, file);
+  rejectOthers(part, { ...kind, type: anything }, field, file);
   return [part];
 }
 
-function refuseOthers(settings: Step, kind: Kinds[string], field: string, file: string): void {
+function rejectOthers(settings: Step, kind: Kinds[string], field: string, file: string): void {
   for (const name of new Set([...Object.keys(kind!), ...Object.keys(settings)])) {
     const value = settings[name];
     const allowed: Allowed = kind![name] ?? [undefined];

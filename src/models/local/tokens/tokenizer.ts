@@ -31,14 +31,14 @@ export interface ChatTokenizer {
   promptText(messages: readonly ChatMessage[]): string;
   /** The prompt as token ids. Control tokens in messages stay text, except the ones allowed in assistant messages. */
   encodePrompt(messages: readonly ChatMessage[]): number[];
-  /** The tokens between the last answer, whose ids are already known, and the start of the next answer. */
+  /** The tokens between the last reply, whose ids are already known, and the start of the next reply. */
   encodeNext(messages: readonly ChatMessage[]): number[];
-  /** The tokens of an answer. Control tokens stay text, except the ones that the template searches for. */
+  /** The tokens of a reply. Control tokens stay text, except the ones that the template searches for. */
   encodeText(text: string): number[];
   /** The text of tokens, omitting control tokens. */
   decode(ids: readonly number[]): string;
   readonly bytes: TokenBytes;
-  /** Ids that end an answer according to the tokenizer. */
+  /** Ids that end a reply according to the tokenizer. */
   readonly eosTokens: readonly number[];
   readonly largestId: number;
   readonly controlIds: ReadonlySet<number>;
@@ -46,8 +46,8 @@ export interface ChatTokenizer {
   readonly file: string;
 }
 
-/** Placeholder for an answer in a rendered conversation, to find its position. */
-const answerMark = '⟦the answer that was given⟧';
+/** Placeholder for a reply in a rendered conversation, to find its position. */
+const replyMark = '⟦the reply that was given⟧';
 
 /** @param variables passed to the chat template @throws UserError if a file is missing or unsupported */
 export function openTokenizer(
@@ -68,19 +68,19 @@ export function openTokenizer(
     promptText: (messages) => control.clean(render(messages)),
     encodePrompt: (messages) => encode(control.mark(render(messages))),
     encodeNext(messages) {
-      const answer = messages.findLastIndex(({ role }) => role === 'assistant');
+      const reply = messages.findLastIndex(({ role }) => role === 'assistant');
       const rendered = render(
         messages.map((message, i) =>
-          i === answer ? ({ role: 'assistant', content: answerMark } as const) : message,
+          i === reply ? ({ role: 'assistant', content: replyMark } as const) : message,
         ),
       );
-      const end = rendered.indexOf(answerMark);
+      const end = rendered.indexOf(replyMark);
       if (end < 0)
         throw new UserError({
           file: template.file,
-          message: "the chat template doesn't include the assistant's answers",
+          message: "the chat template doesn't include the assistant's replies",
         });
-      return encode(control.mark(rendered.slice(end + answerMark.length)));
+      return encode(control.mark(rendered.slice(end + replyMark.length)));
     },
     encodeText: (text) => encode(control.mark(control.shield(control.clean(text), true))),
     decode(ids) {
@@ -186,7 +186,7 @@ function spelledTokens(tokenizer: Tokenizer, json: TokenizerJson): (string | und
 }
 
 /** Checks token ids, because the library's tables are as long as the largest id. A schema would be too slow here. */
-function refuseStrangeIds({ vocab }: TokenizerJson['model'], file: string): void {
+function rejectStrangeIds({ vocab }: TokenizerJson['model'], file: string): void {
   const ids: readonly unknown[] = isMapping(vocab) ? Object.values(vocab) : [vocab];
   const value = ids.find((id) => !(Number.isInteger(id) && Number(id) >= 0 && Number(id) <= maxTokenId));
   if (value === undefined) return;
@@ -209,6 +209,6 @@ export function readTokenizerJson(model: string): TokenizerJson {
   const json = checkedValue(tokenizerSchema, raw, file);
   const { type = null } = json.model;
   if (type !== 'BPE' && type !== null) throw notSupported('model.type', type, ['BPE'], file);
-  refuseStrangeIds(json.model, file);
+  rejectStrangeIds(json.model, file);
   return json;
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { checkedValue } from '../../../base/files/files.js';
 import { withinTime } from '../../../base/time-limit.js';
-import { harmlessAdapterKeys, ignoring, refuseUnknownKeys, withoutKeys } from './config-keys.js';
+import { harmlessAdapterKeys, ignoring, rejectUnknownKeys, withoutKeys } from './config-keys.js';
 
 export interface LoraScaling {
   readonly rank: number;
@@ -55,10 +55,10 @@ export function parseAdapterConfig(
 ): AdapterConfig {
   const content = withoutKeys(raw, ignoredKeys);
   const fields = checkedValue(schema, content, file, { prefix: 'this kind of adapter is not supported: ' });
-  refuseChangedBase(fields, file);
+  rejectChangedBase(fields, file);
   const read = [...Object.keys(schema.shape), ...selecting];
   if (isOfGpt2(fields.target_modules)) read.push('fan_in_fan_out');
-  refuseUnknownKeys(fields, { read, harmless: harmlessAdapterKeys }, file);
+  rejectUnknownKeys(fields, { read, harmless: harmlessAdapterKeys }, file);
   const scaling = { rank: fields.r, alpha: fields.lora_alpha, rankStabilized: fields.use_rslora ?? false };
   const patterns = Object.entries(fields.alpha_pattern ?? {});
   return {
@@ -72,7 +72,7 @@ export function parseAdapterConfig(
 const plainBeginnings = ['gaussian', 'eva', 'orthogonal', 'mica', 'true', 'false'];
 
 /** Rejects PiSSA, OLoRA, CorDA, LoftQ, LoRA-GA and unknown initialisations: they may change the base weights. */
-function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): void {
+function rejectChangedBase({ init_lora_weights: given }: Fields, file: string): void {
   if (given == null || plainBeginnings.includes(String(given).toLowerCase())) return;
   throw new UserError({
     file,

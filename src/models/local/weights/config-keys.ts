@@ -11,7 +11,7 @@ export interface KnownKeys {
 }
 
 /** @param section e.g. `rope_scaling` @throws UserError naming up to 8 unknown keys */
-export function refuseUnknownKeys(content: object, known: KnownKeys, file: string, section = ''): void {
+export function rejectUnknownKeys(content: object, known: KnownKeys, file: string, section = ''): void {
   const problems = Object.entries(content)
     .filter(([key, value]) => !known.read.includes(key) && changes(key, value, known))
     .map(([key, value]) => notUnderstood(file, section === '' ? key : `${section}.${key}`, value));

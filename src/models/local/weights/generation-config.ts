@@ -59,7 +59,7 @@ const endSpellings = new Set(
 
 const normal = 1;
 
-/** Ids of tokens that end an answer: the ones that the file names, and special tokens with a known spelling. */
+/** Ids of tokens that end a reply: the ones that the file names, and special tokens with a known spelling. */
 function ggufEndTokens({ metadata }: GgufFile): readonly number[] {
   const named = ['eos', 'eot', 'eom'].map((name) => metadata.get(`tokenizer.ggml.${name}_token_id`));
   const tokens = metadata.get('tokenizer.ggml.tokens');

@@ -43,13 +43,13 @@ const neutral: Readonly<Record<string, GgufValue>> = {
 export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []): Record<string, unknown> {
   const architecture = ggufArchitecture(gguf);
   const { tensors } = gguf;
-  refuseUnknown(gguf, architecture, ignoredKeys);
+  rejectUnknown(gguf, architecture, ignoredKeys);
   const value = valueReader(gguf, architecture);
   const number = numberReader(gguf, architecture);
   const heads = number('attention.head_count');
   const has = (name: string) => tensors.has(name);
   const headDim = ggufHeadDim(gguf);
-  refuseOtherWidths(gguf, architecture, headDim);
+  rejectOtherWidths(gguf, architecture, headDim);
   const rotated = Number(value('rope.dimension_count') ?? headDim);
   const embedding = tensors.get('token_embd.weight');
   return {
@@ -149,7 +149,7 @@ const yarnMagnitude = (factor: number, log: GgufValue | undefined): number => {
 export const ropeDivisors = (gguf: GgufFile): readonly number[] | undefined =>
   storedNumbers(gguf, 'rope_freqs.weight');
 
-function refuseUnknown({ metadata, file }: GgufFile, architecture: string, ignored: readonly string[]): void {
+function rejectUnknown({ metadata, file }: GgufFile, architecture: string, ignored: readonly string[]): void {
   for (const [key, value] of metadata) {
     if (!key.startsWith(`${architecture}.`) || ignored.includes(key)) continue;
     const name = key.slice(architecture.length + 1);
@@ -169,7 +169,7 @@ function refuseUnknown({ metadata, file }: GgufFile, architecture: string, ignor
 }
 
 /** Requires that values are as wide as keys and, in most families, that whole heads are rotated. */
-function refuseOtherWidths({ metadata, file }: GgufFile, architecture: string, headDim: number): void {
+function rejectOtherWidths({ metadata, file }: GgufFile, architecture: string, headDim: number): void {
   for (const name of ['attention.value_length', 'rope.dimension_count']) {
     const value = metadata.get(`${architecture}.${name}`) ?? headDim;
     const { partialRotation } = ggufFamilies[architecture]!;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue } from '../../../base/files/files.js';
-import { refuseUnknownKeys } from './config-keys.js';
+import { rejectUnknownKeys } from './config-keys.js';
 
 /** Rotary position embedding (Su et al. 2021), with the scalings that stretch its wavelengths. */
 export type Rope = { readonly theta: number } & (
@@ -127,7 +127,7 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
     throw unsupported(file, `${field}.rope_type`, stated, possible);
   }
   const read = [...everyKind, ...keysOf[kind], ...(family.keys ?? [])];
-  refuseUnknownKeys(given, { read }, file, field);
+  rejectUnknownKeys(given, { read }, file, field);
   const rotary = section.partial_rotary_factor ?? 1;
   if (rotary !== 1 && !family.partial)
     throw unsupported(file, `${field}.partial_rotary_factor`, rotary, ['1']);
@@ -220,7 +220,7 @@ function sectionOf(
   );
   if (!sections) return { given: parameters!, field: 'rope_parameters' };
   const field = `rope_parameters.${layerType}`;
-  refuseUnknownKeys(parameters!, { read: ['full_attention', 'sliding_attention'] }, file, 'rope_parameters');
+  rejectUnknownKeys(parameters!, { read: ['full_attention', 'sliding_attention'] }, file, 'rope_parameters');
   const own = z.record(z.string(), z.unknown()).safeParse(parameters![layerType]);
   if (own.success) return { given: own.data, field };
   throw new UserError({ file, field, message: `is missing, but some layers have the type ${layerType}` });

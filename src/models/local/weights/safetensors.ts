@@ -63,7 +63,7 @@ export function readSafetensors(file: string): SafetensorsFile {
     const tensors = Object.entries(entries).map(([name, entry]) =>
       storedTensor(file, real, name, entry, dataStart, size),
     );
-    refuseOverlaps(file, tensors);
+    rejectOverlaps(file, tensors);
     return { tensors, metadata: metadataSchema.safeParse(metadata).data ?? {} };
   } finally {
     closeSync(descriptor);
@@ -91,7 +91,7 @@ function parseHeader(file: string, text: string): Record<string, unknown> {
 }
 
 /** Rejects overlapping tensors: the format forbids them, and they let a small file claim any number of weights. */
-function refuseOverlaps(file: string, tensors: readonly StoredTensor[]): void {
+function rejectOverlaps(file: string, tensors: readonly StoredTensor[]): void {
   let end = 0;
   for (const tensor of tensors.toSorted((a, b) => a.offset - b.offset)) {
     if (tensor.length > 0 && tensor.offset < end)

@@ -12,7 +12,7 @@ import { Readout, Sample, useWidth } from './parts.js';
 type Hidden = Drawn['hidden'];
 
 /** Minimum length of a selection that zooms, in pixels. */
-const leastDrag = 8;
+const minDrag = 8;
 
 export function ChartFigure({ chart }: { readonly chart: Chart }) {
   const [place, width] = useWidth();
@@ -66,7 +66,7 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
     setDrag(undefined);
     const [from, to] = [Math.min(drag[0], px), Math.max(drag[0], px)];
     const target = chart.links?.[index];
-    if (to - from >= leastDrag)
+    if (to - from >= minDrag)
       setView([plot.xAt(Math.max(plot.left, from)), plot.xAt(Math.min(plot.right, to))]);
     else if (target) follow(target);
   };

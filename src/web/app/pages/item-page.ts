@@ -23,9 +23,10 @@ function WholePage({ name, query }: Props) {
   const [item, setItem] = useState<Item | undefined>(undefined);
   const { page, problem, refresh } = usePage(`/api/page${queryOf({ of: name })}`, item === undefined ? 0 : 1);
   useLive(queryOf({ of: name }), {
-    items: ({ changed, whole }) => {
-      const own = changed.find((one) => one.name === name);
+    items: ({ changed: [own], whole }) => {
       if (own === undefined) return;
+      // `latest` is the address of a run with another name.
+      if (own.name !== name) return go(itemAddress(own.name), true);
       // Refresh the page, because it shows the status too.
       if (item !== undefined && !whole && own.status !== item.status) refresh();
       setItem(own);
@@ -95,7 +96,7 @@ function IterationPage({ iteration, name }: { readonly name: string; readonly it
   const [item, setItem] = useState<Item | undefined>(undefined);
   const { page, problem, refresh } = usePage(`/api/page${queryOf({ of: name, iteration })}`);
   useLive(queryOf({ of: name }), {
-    items: ({ changed }) => setItem((last) => changed.find((one) => one.name === name) ?? last),
+    items: ({ changed: [own] }) => setItem((last) => own ?? last),
     // Earlier iterations can no longer change.
     stale: () => {
       if (item !== undefined && iteration >= item.done) refresh();

@@ -14,7 +14,7 @@ export interface RevisionFigures {
   readonly noBetter: number;
   /** Revisions that left the parameters unchanged. */
   readonly kept: number;
-  /** Requests that got no usable answer. */
+  /** Requests that got no usable reply. */
   readonly rejected: number;
   /** Mean change in the score over all evaluated revisions; null if there are none. */
   readonly change: number | null;

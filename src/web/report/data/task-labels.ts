@@ -1,6 +1,6 @@
 import { safeLine } from '../../../base/terminal-text.js';
 import { componentNames } from '../../../environments/catalogue/observation-names.js';
-import type { EnvironmentWords } from '../../../environments/environment.js';
+import type { EnvironmentTexts } from '../../../environments/environment.js';
 import type { EnvironmentConfig } from '../../../environments/settings.js';
 import { frozenLakeMaps } from '../../../environments/toy-text/grid-walks.js';
 import type { PolicyDescription } from '../../../policies/policy.js';
@@ -35,7 +35,7 @@ const actionNames: Readonly<Record<string, readonly string[]>> = {
 export function taskLabels(
   environmentId: string,
   policy: PolicyDescription,
-  own: Pick<EnvironmentWords, 'observationNames' | 'actionNames'> = {},
+  own: Pick<EnvironmentTexts, 'observationNames' | 'actionNames'> = {},
 ): TaskLabels {
   if (policy.kind === 'module' || policy.kind === 'program') return { observations: [], actions: [] };
   const count = policy.kind === 'q-table' ? (policy.bins?.length ?? 0) : policy.observations;

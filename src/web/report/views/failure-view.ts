@@ -5,7 +5,7 @@ import { formatNumber, plural } from '../../../base/text/numbers.js';
 import { bar, number, pageTable, text } from '../../../base/text/table.js';
 import type { Config } from '../../../config/config.js';
 import type { ModelErrorKind } from '../../../models/language-model.js';
-import { failureKind, failureMeaning, faultMeaning, outcomeText } from '../../../runs/failure-text.js';
+import { failureKind, failureMeaning, faultTexts, outcomeText } from '../../../runs/failure-text.js';
 import { placeName } from '../../../runs/summary.js';
 import { largest } from '../../../statistics/descriptive.js';
 import { isRejected, type LoggedAttempt, type LoggedProposal, onlyProposals } from '../data/proposals.js';
@@ -30,7 +30,7 @@ ${pageTable(groups, [
   text('kind', ({ kind }) => kind),
   number('count', ({ items }) => items.length),
   bar(({ share }) => share),
-  text('meaning', ({ kind }) => faultMeaning[kind as ModelErrorKind]),
+  text('meaning', ({ kind }) => faultTexts[kind as ModelErrorKind]),
 ])}
 <p class="note">No call failed because of these: a retry succeeded, or the reply could be read.</p>`;
 }

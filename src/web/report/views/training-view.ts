@@ -17,7 +17,7 @@ const maxShown = 12;
 /** Maximum number of samples per evaluation, because a malicious file may have any number. */
 const maxSamples = 8;
 
-/** Shows the samples of each evaluation; the last is open. */
+/** Shows the samples of each evaluation; only the last evaluation is expanded. */
 export function samplesView(
   samples: readonly RecordedSample[],
   { steps, unit }: RecordedTraining,
@@ -26,7 +26,7 @@ export function samplesView(
   // Omit later samples: the training run resumed from an earlier checkpoint, and will record them again.
   const current = samples.filter(({ step }) => step <= steps.done);
   const shown = sampleEvenly([...groupBy(current, ({ step }) => step)], maxShown);
-  return html`<p class="note">Answers to the same held-out prompts, shortened.</p>
+  return html`<p class="note">Replies to the same held-out prompts, shortened.</p>
 ${shown.map(([step, own], i) => html`<details open=${i === shown.length - 1}><summary>${unit} ${formatCount(step)}</summary><div class="sampled">${own.slice(0, maxSamples).map(sampleView)}</div></details>`)}`;
 }
 
@@ -35,16 +35,16 @@ function sampleView({ expected, omitted, score, turns }: Sample): Content {
 ${turns.map(
   ({ prompt, reply }, i) => html`<h3>${turns.length > 1 ? `Turn ${i + 1}` : 'Prompt'}</h3>
 ${preformatted(prompt)}
-<h3>Answer</h3>
+<h3>Reply</h3>
 ${preformatted(reply, 'answer')}`,
 )}
 ${
   expected !== undefined &&
-  html`<h3>Answer in the data${expected.trim() === turns[0]!.reply.trim() && html` <span class="muted">(identical)</span>`}</h3>
+  html`<h3>Reply in the data${expected.trim() === turns[0]!.reply.trim() && html` <span class="muted">(identical)</span>`}</h3>
 ${preformatted(expected)}`
 }
 ${omitted !== undefined && html`<p class="note">${plural(omitted, 'more turn')}</p>`}
-${score !== undefined && html`<p class="note">${score === null ? 'no usable answer' : html`return <b>${formatReturn(score)}</b>`}</p>`}
+${score !== undefined && html`<p class="note">${score === null ? 'no usable reply' : html`return <b>${formatReturn(score)}</b>`}</p>`}
 </article>`;
 }
 

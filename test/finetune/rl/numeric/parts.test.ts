@@ -123,7 +123,7 @@ describe('GPT-2 under a policy head', () => {
     }
   });
 
-  it('refuses observations longer than its context', async () => {
+  it('rejects observations longer than its context', async () => {
     const directory = temporaryDirectory();
     for (const name of readdirSync(path)) copyFileSync(join(path, name), join(directory, name));
     const learner = await learnerOf('policy.decimals=6', `policy.path=${directory}`);

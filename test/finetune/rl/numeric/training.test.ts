@@ -73,7 +73,7 @@ describe.each([
     expect(resumed.policy.equals(whole.policy)).toBe(true);
   });
 
-  it('refuses a checkpoint made with different settings', async () => {
+  it('rejects a checkpoint made with different settings', async () => {
     const output = temporaryDirectory();
     await train([...algorithm, 'updates=1'], { output });
     await expect(train([...algorithm, 'updates=1', 'discount=0.9'], { output })).rejects.toThrow(UserError);
@@ -118,7 +118,7 @@ it('training finds the rewarded action, but keeps its entropy high when all rewa
   expect(entropies(blind).at(-1)).toBeGreaterThan(0.6);
 });
 
-it('a run refuses policies that need training and names the command that trains them', () => {
+it('a run rejects policies that need training and names the command that trains them', () => {
   const file = join(temporaryDirectory(), 'run.yaml');
   writeFileSync(
     file,

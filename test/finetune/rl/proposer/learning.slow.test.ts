@@ -141,7 +141,7 @@ describe('a proposer', () => {
     expect(resumed.best).toEqual(expected.best);
   });
 
-  it('refuses to resume after its prompts have changed', async () => {
+  it('does not resume after its prompts have changed', async () => {
     const folder = temporaryDirectory();
     const prompts = join(folder, 'prompts');
     cpSync(join(packageRoot(), 'prompts', 'compact'), prompts, { recursive: true });
@@ -176,7 +176,7 @@ describe('the config of a proposer', () => {
     ['one candidate has nobody to be compared with', { groupSize: 1 }, /groupSize/],
     ['bounds the wrong way round', { reward: { kind: 'return', low: 2, high: 1 } }, /reward\.low/],
     ['ranks without anything to be measured by', { baselines: [] }, /baselines/],
-  ])('is refused: %s', (_, changes, expected) => {
+  ])('is rejected: %s', (_, changes, expected) => {
     expect(problemsOf(changes).join('\n')).toMatch(expected);
   });
 

@@ -1,10 +1,10 @@
 /** The weights of an update's completions, and of answers and preferences. */
 import { expect, it } from 'vitest';
 import type { TokenExample } from '../../../../finetune/engine/batch.js';
-import { dpoInputs, sftInputs } from '../../../../finetune/train/objectives/answers.js';
 import { policyObjective } from '../../../../finetune/train/objectives/policy.js';
 import { type Sampled, sequenceMean, tokenMean } from '../../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
+import { dpoInputs, sftInputs } from '../../../../finetune/train/objectives/supervised.js';
 
 const of = (tokens: number, more: Partial<Sampled> = {}): Sampled => ({
   promptIds: [1],

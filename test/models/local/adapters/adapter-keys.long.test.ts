@@ -104,7 +104,7 @@ describe('keys of adapter_config.json', () => {
     ['a_key_of_tomorrow', 0.5],
     ['lora_alpha', 1e300],
     ['r', 0],
-  ])('%s: %j is refused by name', async (key, value) => {
+  ])('%s: %j is rejected by name', async (key, value) => {
     const directory = adapterWith({ config: { [key]: value } });
     for (const said of await refusals(directory)) expect(said).toMatch(new RegExp(key));
   });
@@ -125,7 +125,7 @@ describe('keys of adapter_config.json', () => {
     expect(open(adapterWith({ config: { [key]: value } })).modules.size).toBe(21);
   });
 
-  it('a refused key can be ignored, and the error says how', async () => {
+  it('a rejected key can be ignored, and the error says how', async () => {
     const unknown = adapterWith({ config: { a_key_of_tomorrow: 0.5 } });
     expect(() => open(unknown)).toThrow(/hint: .*model\.ignoreKeys=\[a_key_of_tomorrow\]/);
     expect(open(unknown, ['a_key_of_tomorrow']).modules.size).toBe(21);
@@ -191,7 +191,7 @@ describe('tensors of adapter_model.safetensors', () => {
       (all) => all.map((one) => (named(someA)(one) ? { ...one, dtype: 'I8' } : one)),
       /dtype are not supported/,
     ],
-  ])('are refused when loading, checking and merging: %s', async (_, tensors, message) => {
+  ])('are rejected when loading, checking and merging: %s', async (_, tensors, message) => {
     const directory = adapterWith({ tensors });
     const [loading, check, merging] = await refusals(directory);
     for (const said of [loading, check, merging]) expect(said).toMatch(message);
@@ -232,7 +232,7 @@ describe('alpha_pattern', () => {
     ['is for Python alone', '(?>.*)proj', /starts with/],
     ['has an escape of Python alone', '\\Aq_proj', /Invalid regular expression/],
     ['is none', '(', /Invalid regular expression/],
-  ])('a pattern that %s is refused', (_, pattern, message) => {
+  ])('a pattern that %s is rejected', (_, pattern, message) => {
     expect(() => open(adapterWith({ config: { alpha_pattern: { [pattern]: 4 } } }))).toThrow(message);
   });
 });

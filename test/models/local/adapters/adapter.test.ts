@@ -26,7 +26,7 @@ test.each(referenceModels)(
       threads: 1,
       template: {},
     });
-    const { answers } = await engine.generate(
+    const { replies } = await engine.generate(
       {
         messages: readReference(name).messages,
         seeds: [1],
@@ -36,8 +36,8 @@ test.each(referenceModels)(
       { aborted: () => false },
     );
     await engine.close();
-    const { ids } = answers[0]!;
-    // The reference went on after the end of the answer.
+    const { ids } = replies[0]!;
+    // The reference went on after the end of the reply.
     expect(ids).toEqual(expected.slice(0, ids.length));
     expect(ids).not.toEqual(readReference(name).greedy_ids.slice(0, ids.length));
   },
@@ -53,16 +53,16 @@ describe('an adapter', () => {
     );
   });
 
-  it('is refused if it belongs to another model', () => {
+  it('is rejected if it belongs to another model', () => {
     expect(() => model(adapterOf('qwen3-fp32'))).toThrow(/belongs to another model/);
   });
 
-  it('is refused if its directory or config is missing', () => {
+  it('is rejected if its directory or config is missing', () => {
     expect(() => model(path.join(folder, 'nothing'))).toThrow(/model.adapter: there is no such directory/);
     expect(() => model(folder)).toThrow(/no adapter_config.json/);
   });
 
-  it('is refused if it is of another kind or its tensors are missing', () => {
+  it('is rejected if it is of another kind or its tensors are missing', () => {
     const other = path.join(folder, 'other');
     cpSync(adapterOf('qwen3-fp32'), other, { recursive: true });
     const file = path.join(other, 'adapter_config.json');

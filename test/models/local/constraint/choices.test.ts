@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { choiceConstraint } from '../../../../src/models/local/constraint/choices.js';
 
 const end = 0;
-const answers = [
+const choices = [
   [1, 2, end],
   [1, 2, 3, end],
   [1, 4, 5, end],
@@ -16,8 +16,8 @@ const allowed = (mask: ReturnType<ReturnType<ReturnType<typeof choiceConstraint>
 };
 
 describe('a choice constraint', () => {
-  it('allows the next token of each matching answer, and the end after a complete one', () => {
-    const state = choiceConstraint(answers).start();
+  it('allows the next token of each matching choice, and the end after a complete one', () => {
+    const state = choiceConstraint(choices).start();
     expect(allowed(state.mask(9))).toEqual([1, 6]);
     state.take(1);
     expect(allowed(state.mask(9))).toEqual([2, 4]);
@@ -27,16 +27,16 @@ describe('a choice constraint', () => {
     expect(allowed(state.mask(9))).toEqual([end]);
   });
 
-  it('refuses any other token', () => {
-    expect(() => choiceConstraint(answers).start().take(2)).toThrow("doesn't continue any of the answers");
+  it('rejects any other token', () => {
+    expect(() => choiceConstraint(choices).start().take(2)).toThrow("doesn't continue any of the choices");
   });
 
-  it('reports the length of its longest answer without the end token', () => {
-    expect(choiceConstraint(answers).answerTokens).toBe(3);
+  it('reports the length of its longest choice without the end token', () => {
+    expect(choiceConstraint(choices).answerTokens).toBe(3);
     expect(() => choiceConstraint([])).toThrow(RangeError);
   });
 
-  it('can produce each of its answers, and nothing else', () => {
+  it('can produce each of its choices, and nothing else', () => {
     const texts = fc.uniqueArray(fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 4 }), {
       minLength: 1,
       maxLength: 8,

@@ -152,7 +152,7 @@ test('fixed text is spelled with ordinary tokens instead of byte tokens where po
   ]);
 });
 
-test('a tokenizer without single-character tokens is refused', () => {
+test('a tokenizer without single-character tokens is rejected', () => {
   const lacking = {
     ...tokenizer,
     bytes: {

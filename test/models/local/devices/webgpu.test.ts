@@ -164,10 +164,10 @@ describe.skipIf(!usable.includes('webgpu'))(
         const [processor, gpu] = [await load(name, 'cpu'), await load(name, 'webgpu')];
         try {
           const expected = await processor.generate(job(name), hooks);
-          const { answers } = await gpu.generate(job(name), hooks);
-          for (const [i, answer] of answers.entries()) {
-            expect(answer.ids).toEqual(readReference(name).greedy_ids.slice(0, answer.ids.length));
-            expect(largestDifference(logsOf(answer), logsOf(expected.answers[i]))).toBeLessThan(1e-4);
+          const { replies } = await gpu.generate(job(name), hooks);
+          for (const [i, reply] of replies.entries()) {
+            expect(reply.ids).toEqual(readReference(name).greedy_ids.slice(0, reply.ids.length));
+            expect(largestDifference(logsOf(reply), logsOf(expected.replies[i]))).toBeLessThan(1e-4);
           }
         } finally {
           await processor.close();
@@ -198,7 +198,7 @@ describe.skipIf(!usable.includes('webgpu'))(
       },
     );
 
-    test("sampled answers equal the CPU's, also after the prompt was extended and cut", async () => {
+    test("sampled replies equal the CPU's, also after the prompt was extended and cut", async () => {
       const name = 'qwen3-fp32';
       const [processor, gpu] = [await load(name, 'cpu'), await load(name, 'webgpu')];
       try {
@@ -215,7 +215,7 @@ describe.skipIf(!usable.includes('webgpu'))(
             await processor.generate(several, hooks),
             await gpu.generate(several, hooks),
           ];
-          expect(found.answers.map(({ ids }) => ids)).toEqual(expected.answers.map(({ ids }) => ids));
+          expect(found.replies.map(({ ids }) => ids)).toEqual(expected.replies.map(({ ids }) => ids));
           expect(found.cachedTokens).toBe(expected.cachedTokens);
         }
       } finally {
@@ -246,7 +246,7 @@ describe.skipIf(!usable.includes('webgpu'))(
           copied.length = 0;
           const settings = { messages: [{ role: 'user' as const, content }], seeds: [1], maxTokens: 6 };
           const { promptTokens } = await gpu.generate(job(name, settings), hooks);
-          // The last token's two runs, of the model and of the cache, come before two that keep the answer.
+          // The last token's two runs, of the model and of the cache, come before two that keep the reply.
           return { promptTokens, bytes: copied.at(-4)! + copied.at(-3)! };
         };
         const [short, long] = [await ofToken(5), await ofToken(60)];
@@ -276,7 +276,7 @@ function bytesHere(tensors: readonly ort.Tensor[]): number {
     .reduce((sum, { data }) => sum + (data as Float32Array).byteLength, 0);
 }
 
-const logsOf = (answer: GeneratedReply | undefined) => answer?.sampledLogProbabilities;
+const logsOf = (reply: GeneratedReply | undefined) => reply?.sampledLogProbabilities;
 
 function largestDifference(a: readonly number[] = [], b: readonly number[] = []): number {
   expect(a.length).toBe(b.length);

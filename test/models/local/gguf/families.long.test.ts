@@ -344,7 +344,7 @@ describe('files converted by Ollama', () => {
   });
 });
 
-it('a Granite file without rotary embedding is refused', () => {
+it('a Granite file without rotary embedding is rejected', () => {
   const { keys, ...rest } = conversions.granite!;
   const file = converted('granite', {
     ...rest,

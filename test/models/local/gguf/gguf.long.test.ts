@@ -89,7 +89,7 @@ describe('GGUF models', () => {
     },
   );
 
-  it('with an unknown key are refused unless that key is ignored', () => {
+  it('with an unknown key are rejected unless that key is ignored', () => {
     const metadata = { ...architectureMetadata(), ...tokenizerMetadata() };
     const key = 'llama.some.new_key';
     const file = writeTestGguf(
@@ -106,7 +106,7 @@ describe('GGUF models', () => {
     ['none', /, Q4_K, Q6_K weights, /],
     ['float32', /, float32 weights, /],
   ] as const)(
-    'report the type of their weights when loaded with quantization %s',
+    'report the type of their weights with model.quantization %s',
     async (quantization, expected) => {
       const file = writeTestGguf(
         newFile(),

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ggufTokenizerJson } from '../../../../src/models/local/tokens/gguf-tokenizer.js';
 
-/** A vocabulary of so many tokens, two of which are control tokens, in a file that names no rule. */
+/** A file with 128,256 tokens, some of them control tokens, that names no pre-tokenizer. */
 function fileOf(control: Readonly<Record<number, string>>) {
   const tokens = Array.from({ length: 128_256 }, (_, id) => control[id] ?? `token ${id}`);
   const metadata = new Map<string, string | readonly string[]>([

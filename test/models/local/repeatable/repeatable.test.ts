@@ -15,7 +15,7 @@ describe.each(['llama3-rope-bf16', 'qwen2-tied-bf16-sharded'])('%s in 4 bits', (
     for (const lines of [24, 31]) {
       const next = await played.generate(turn(lines), { aborted: () => false });
       expect(next.cachedTokens).toBeGreaterThan(60);
-      expect(next.answers).toEqual((await resumed.generate(turn(lines), { aborted: () => false })).answers);
+      expect(next.replies).toEqual((await resumed.generate(turn(lines), { aborted: () => false })).replies);
     }
   });
 });

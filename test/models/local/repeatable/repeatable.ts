@@ -30,25 +30,25 @@ export function repeatableJob(lines: number, seeds: readonly number[], end = 'Go
   };
 }
 
-/** Answers, log-probabilities included, depend on nothing but their prompt and seed. */
+/** Replies, log-probabilities included, depend on nothing but their prompt and seed. */
 export function repeats(path: string, quantization: Quantization): void {
   const jobs = [repeatableJob(9, [1]), repeatableJob(14, [2], 'Say hello.'), repeatableJob(11, [3])];
 
-  it('gives equal answers in any order of requests', async () => {
+  it('gives equal replies in any order of requests', async () => {
     const [one, other] = [await fresh(path, quantization), await fresh(path, quantization)];
     const inOrder = [];
-    for (const job of jobs) inOrder.push((await one.generate(job, never)).answers);
+    for (const job of jobs) inOrder.push((await one.generate(job, never)).replies);
     const reversed = [];
-    for (const job of jobs.toReversed()) reversed.push((await other.generate(job, never)).answers);
+    for (const job of jobs.toReversed()) reversed.push((await other.generate(job, never)).replies);
     expect(reversed.toReversed()).toEqual(inOrder);
     // Once more, with the prompt cached.
-    expect((await one.generate(jobs[2]!, never)).answers).toEqual(inOrder[2]);
+    expect((await one.generate(jobs[2]!, never)).replies).toEqual(inOrder[2]);
   });
 
-  it('gives equal answers with one thread and with two', async () => {
+  it('gives equal replies with one thread and with two', async () => {
     const [one, two] = [await fresh(path, quantization, 1), await fresh(path, quantization, 2)];
-    expect((await two.generate(jobs[1]!, never)).answers).toEqual(
-      (await one.generate(jobs[1]!, never)).answers,
+    expect((await two.generate(jobs[1]!, never)).replies).toEqual(
+      (await one.generate(jobs[1]!, never)).replies,
     );
   });
 
@@ -56,7 +56,7 @@ export function repeats(path: string, quantization: Quantization): void {
     const engine = await fresh(path, quantization);
     const first = async (count: number) => {
       const seeds = Array.from({ length: count }, (_, i) => 5 + i);
-      return (await engine.generate(repeatableJob(12, seeds), never)).answers[0];
+      return (await engine.generate(repeatableJob(12, seeds), never)).replies[0];
     };
     const alone = await first(1);
     expect(await first(3)).toEqual(alone);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { UserError } from '../../../../src/base/errors.js';
 import { execute as pull } from '../../../../src/commands/models/pull.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
-import { hfModel } from '../../../../src/models/local/stores/hf-cache.js';
+import { hfModelPath } from '../../../../src/models/local/stores/hf-cache.js';
 import { recordingContext } from '../../../support/experiments.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { referenceDirectory } from '../fixture.js';
@@ -93,7 +93,7 @@ describe('models pull', () => {
   it('downloads only the files that a model needs, and none of them twice', async () => {
     const { env, context, printed } = outside();
     expect(await pull(args('hf:org/tiny'), context)).toBe(0);
-    const directory = hfModel('hf:org/tiny', env);
+    const directory = hfModelPath('hf:org/tiny', env);
     expect(JSON.parse(printed[0]!)).toEqual({ model: 'hf:org/tiny', path: directory });
     expect(readDecoderConfig(directory).architecture).toBe('qwen3');
     for (const name of ['config.json', 'tokenizer.json', 'model.safetensors'])
@@ -108,7 +108,7 @@ describe('models pull', () => {
   it('downloads only the named GGUF file', async () => {
     const { env, context } = outside();
     expect(await pull(args('hf:org/tiny@v1:tiny.Q8_0.gguf'), context)).toBe(0);
-    expect(readFileSync(hfModel('hf:org/tiny@v1:tiny.Q8_0.gguf', env), 'utf8')).toBe('GGUF of a kind');
+    expect(readFileSync(hfModelPath('hf:org/tiny@v1:tiny.Q8_0.gguf', env), 'utf8')).toBe('GGUF of a kind');
     expect(
       requests.filter((request) => request.includes('/resolve/')).every((one) => one.endsWith('.gguf')),
     ).toBe(true);
@@ -131,10 +131,10 @@ describe('models pull', () => {
     await expect(pull(args('hf:org/tiny'), context)).rejects.toThrow(
       /model.safetensors is incomplete[\s\S]*try again/,
     );
-    expect(() => hfModel('hf:org/tiny', env)).toThrow(/contain this model/);
+    expect(() => hfModelPath('hf:org/tiny', env)).toThrow(/contain this model/);
     cut = undefined;
     expect(await pull(args('hf:org/tiny'), context)).toBe(0);
-    const stored = path.join(hfModel('hf:org/tiny', env), 'model.safetensors');
+    const stored = path.join(hfModelPath('hf:org/tiny', env), 'model.safetensors');
     expect(readFileSync(stored).equals(files.get('model.safetensors')!)).toBe(true);
   });
 
@@ -144,7 +144,7 @@ describe('models pull', () => {
     ['hf:org/tiny', { HF_HUB_OFFLINE: '1' }, /HF_HUB_OFFLINE/],
     ['hf:org/tiny', { HF_ENDPOINT: 'http://127.0.0.1:9' }, /the download failed/],
     ['qwen3', {}, /not the name of a Hugging Face model/],
-  ])('refuses %s with the environment %o', async (model, env, message) => {
+  ])('rejects %s with the environment %o', async (model, env, message) => {
     await expect(pull(args(model), outside(env).context)).rejects.toThrow(message);
   });
 });
@@ -171,7 +171,7 @@ describe("a hub that can't be trusted", () => {
       siblings: [...(siblings as object[]), { rfilename: '../../../../model.safetensors', size: 1 }],
     });
     expect(await pull(args('hf:org/tiny'), context)).toBe(0);
-    expect(readdirSync(hfModel('hf:org/tiny', env))).not.toContain('..');
+    expect(readdirSync(hfModelPath('hf:org/tiny', env))).not.toContain('..');
     expect(readdirSync(root).filter((name) => !name.startsWith('home-'))).toEqual([]);
   });
 
@@ -184,7 +184,7 @@ describe("a hub that can't be trusted", () => {
     files.set('big-00001-of-00002.gguf', Buffer.from('one'));
     files.set('big-00002-of-00002.gguf', Buffer.from('two'));
     expect(await pull(args('hf:org/tiny:big-00001-of-00002.gguf'), context)).toBe(0);
-    const folder = path.dirname(hfModel('hf:org/tiny:big-00001-of-00002.gguf', env));
+    const folder = path.dirname(hfModelPath('hf:org/tiny:big-00001-of-00002.gguf', env));
     expect(readdirSync(folder)).toEqual(['big-00001-of-00002.gguf', 'big-00002-of-00002.gguf']);
   });
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   hfCache,
-  hfModel,
+  hfModelPath,
   hfModels,
   parseHfReference,
 } from '../../../../src/models/local/stores/hf-cache.js';
@@ -23,17 +23,17 @@ describe('the Hugging Face cache', () => {
   symlinkSync(path.join(snapshot, 'model.safetensors'), path.join(snapshot, 'tiny.gguf'));
 
   it('finds a model by repository, revision and file', () => {
-    expect(hfModel('hf:org/tiny', env)).toBe(snapshot);
-    expect(hfModel('hf:org/tiny@c0ffee', env)).toBe(snapshot);
-    expect(hfModel('hf:org/tiny:tiny.gguf', env)).toBe(path.join(snapshot, 'tiny.gguf'));
-    expect(hfModel('hf:org/tiny', { HF_HUB_CACHE: path.join(root, 'hf', 'hub') })).toBe(snapshot);
+    expect(hfModelPath('hf:org/tiny', env)).toBe(snapshot);
+    expect(hfModelPath('hf:org/tiny@c0ffee', env)).toBe(snapshot);
+    expect(hfModelPath('hf:org/tiny:tiny.gguf', env)).toBe(path.join(snapshot, 'tiny.gguf'));
+    expect(hfModelPath('hf:org/tiny', { HF_HUB_CACHE: path.join(root, 'hf', 'hub') })).toBe(snapshot);
   });
 
-  it('refuses a model that it does not contain, and an invalid name', () => {
-    expect(() => hfModel('hf:org/other', env)).toThrow(
+  it('rejects a model that it does not contain, and an invalid name', () => {
+    expect(() => hfModelPath('hf:org/other', env)).toThrow(
       /contain this model[\s\S]*models pull hf:org\/other[\s\S]*hf:org\/tiny/,
     );
-    expect(() => hfModel('hf:org/tiny@v2', env)).toThrow(/contain this model/);
+    expect(() => hfModelPath('hf:org/tiny@v2', env)).toThrow(/contain this model/);
     for (const name of [
       '',
       '/tiny',
@@ -69,7 +69,7 @@ it('a model without an organisation is listed and found by its name', () => {
   cpSync(referenceDirectory('qwen3-fp32'), snapshot, { recursive: true });
   const env = { HF_HUB_CACHE: cache };
   expect(hfModels(env)).toEqual([{ reference: 'hf:tiny', path: snapshot }]);
-  expect(hfModel('hf:tiny', env)).toBe(snapshot);
-  expect(hfModel('hf:tiny@c0ffee', env)).toBe(snapshot);
+  expect(hfModelPath('hf:tiny', env)).toBe(snapshot);
+  expect(hfModelPath('hf:tiny@c0ffee', env)).toBe(snapshot);
   expect(parseHfReference('hf:tiny:file.gguf')).toMatchObject({ repository: 'tiny', file: 'file.gguf' });
 });

@@ -60,13 +60,13 @@ test.each(names)('%s: the text equals that of Transformers', (name) => {
   }
 });
 
-test.each(constructs)('$template is rendered as in Transformers, or refused', ({ template, text }) => {
+test.each(constructs)('$template is rendered as in Transformers, or rejected', ({ template, text }) => {
   const ours = render(template, 'long');
   if (typeof ours === 'string') expect(ours).toEqual(text);
   else expect(ours.error).toMatch(/not supported|can't be parsed|the chat template can't render/);
 });
 
-test('more than 60 % of constructs are rendered, and errors name those that are refused', () => {
+test('more than 60 % of constructs are rendered, and errors name those that are rejected', () => {
   const refused = constructs.filter(
     ({ template, text }) => typeof text === 'string' && typeof render(template, 'long') !== 'string',
   );
@@ -101,7 +101,7 @@ test('a template that runs for too long or produces too much text is stopped', (
   expect(render('{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}', 'one')).toHaveProperty('error');
 });
 
-test('a list of templates is refused if none of them is named default', () => {
+test('a list of templates is rejected if none of them is named default', () => {
   const named = [
     { name: 'tool_use', template: 'a' },
     { name: 'rag', template: 'b' },

@@ -6,7 +6,7 @@ import { openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js'
 
 const packaged = join(packageRoot(), 'models', 'tiny-words');
 
-it('the word model has a token for each word of unseen games, and round-trips any other text', async () => {
+it('the word model has a token for each word of new games, and round-trips any other text', async () => {
   const tokenizer = openTokenizer(packaged);
   const world = await makeEnvironment('text:cooking', { fold: 'test', rooms: 12, ingredients: 5 });
   const texts = Array.from({ length: 40 }, (_, seed) => [
@@ -24,10 +24,10 @@ it('the word model has a token for each word of unseen games, and round-trips an
 it('the word model encodes the next turn as its chat template does', () => {
   const tokenizer = openTokenizer(packaged);
   const user = (content: string) => ({ role: 'user', content }) as const;
-  const answer = { role: 'assistant', content: 'open oven' } as const;
+  const reply = { role: 'assistant', content: 'open oven' } as const;
   const before = tokenizer.encodePrompt([user('You are in the hall.')]);
-  const messages = [user('You are in the hall.'), answer, user('You open the oven.')];
-  expect([...before, ...tokenizer.encodeText(answer.content), ...tokenizer.encodeNext(messages)]).toEqual(
+  const messages = [user('You are in the hall.'), reply, user('You open the oven.')];
+  expect([...before, ...tokenizer.encodeText(reply.content), ...tokenizer.encodeNext(messages)]).toEqual(
     tokenizer.encodePrompt(messages),
   );
 });

@@ -39,7 +39,7 @@ describe('keys of config.json', () => {
     expect(parse(config).hidden).toBe(config.hidden_size);
   });
 
-  it.each(otherFamilies)('%s is refused because of its architecture, not its keys', (family) => {
+  it.each(otherFamilies)('%s is rejected because of its architecture, not its keys', (family) => {
     const other = { ...llama, model_type: family, query_pre_attn_scalar: 256, embedding_multiplier: 12 };
     expect(() => parse(other)).toThrow(/model_type: this architecture is not supported/);
   });
@@ -54,7 +54,7 @@ describe('keys of config.json', () => {
     ['num_experts', 8],
     ['text_config', { hidden_size: 8 }],
     ['something_new', 'yes'],
-  ])('%s: %j is refused by name, with a hint that ignores the key', (key, value) => {
+  ])('%s: %j is rejected by name, with a hint that ignores the key', (key, value) => {
     const config = { ...llama, [key]: value };
     expect(() => parse(config)).toThrow(new RegExp(`config.json: ${key}: unknown key that may change`));
     expect(() => parse(config)).toThrow(new RegExp(`hint: .*model\\.ignoreKeys=\\[${key}\\]`));
@@ -96,7 +96,7 @@ describe('keys that only some architectures read', () => {
       { ...qwen3, layer_types: Array.from({ length: 24 }, () => 'sliding_attention') },
       /layer_types\.0: is not supported/,
     ],
-  ])('are refused for other architectures, or if they contradict each other: %s', (_, config, message) => {
+  ])('are rejected for other architectures, or if they contradict each other: %s', (_, config, message) => {
     expect(() => parse(config)).toThrow(message);
   });
 
@@ -115,13 +115,13 @@ describe('keys of the rotary embedding', () => {
       'rope_parameters.full_attention.mscale',
       { rope_parameters: { full_attention: { rope_type: 'linear', factor: 2, mscale: 1 } } },
     ],
-  ])('%s is refused for a RoPE type that does not read it', (key, change) => {
+  ])('%s is rejected for a RoPE type that does not read it', (key, change) => {
     const config = { ...llama, ...change };
     expect(() => parse(config)).toThrow(new RegExp(`${key}: unknown key that may change`));
     expect(parse(withoutKeys(config, [key]) as object).layers).toHaveLength(4);
   });
 
-  it('a layer type without its own section is refused, and so are both spellings together', () => {
+  it('a layer type without its own section is rejected, and so are both spellings together', () => {
     const sections = { sliding_attention: { rope_type: 'default', rope_theta: 500 } };
     expect(() => parse({ ...llama, rope_parameters: sections })).toThrow(
       /rope_parameters\.full_attention: is missing/,

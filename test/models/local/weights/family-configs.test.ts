@@ -191,7 +191,7 @@ describe('yarn', () => {
     expect(frequencies[63]! / plain[63]!).toBeCloseTo(0.25, 6);
   });
 
-  it('is refused without a factor, and so is dynamic scaling', () => {
+  it('is rejected without a factor, and so is dynamic scaling', () => {
     const { rope_parameters: _, ...rest } = configOf('qwen2-yarn');
     expect(() => parse({ ...rest, rope_scaling: { type: 'yarn' } })).toThrow(
       /rope_scaling\.factor: is missing/,
@@ -224,7 +224,7 @@ describe('features of a family that the decoder does not support', () => {
       /surprise: unknown key that may change/,
     ],
     ['granite', { rope_parameters: { rope_type: 'longrope', factor: 2 } }, /rope_type: is not supported/],
-  ])('%s with %j is refused with an error that names the key', (name, change, message) => {
+  ])('%s with %j is rejected with an error that names the key', (name, change, message) => {
     expect(() => parse(JSON.parse(JSON.stringify({ ...configOf(name), ...change })) as object)).toThrow(
       message,
     );

@@ -6,7 +6,7 @@ import {
   Callable,
   type Dictionary,
   Generator,
-  isTrue,
+  isTruthy,
   itemsOf,
   type Key,
   lengthOf,
@@ -189,14 +189,14 @@ const selectItems =
   (keep: boolean): Filter =>
   (value, { positional: [attribute, name, other], named }) => {
     if (named.size > 0) unsupported('a named argument of `selectattr` or `rejectattr`');
-    const test: Test = name === undefined ? isTrue : testOf(stringOf(name));
-    const items = isTrue(value) ? itemsOf(value) : [];
+    const test: Test = name === undefined ? isTruthy : testOf(stringOf(name));
+    const items = isTruthy(value) ? itemsOf(value) : [];
     return new Generator(items.filter((item) => test(attributeOf(item, attribute), other) === keep));
   };
 
 const length = simple('', lengthOf);
 const otherwise = simple('default_value boolean', (value, [other = '', boolean]) =>
-  value === undefined || (isTrue(boolean) && !isTrue(value)) ? other : value,
+  value === undefined || (isTruthy(boolean) && !isTruthy(value)) ? other : value,
 );
 
 const table: Record<string, Filter> = {
@@ -226,14 +226,14 @@ const table: Record<string, Filter> = {
     );
   }),
   tojson: simple('ensure_ascii indent', (value, [ascii, indent]) =>
-    isTrue(ascii) ? unsupported('`ensure_ascii`') : toJson(value, Math.min(8, Number(indent ?? 0))),
+    isTruthy(ascii) ? unsupported('`ensure_ascii`') : toJson(value, Math.min(8, Number(indent ?? 0))),
   ),
   selectattr: selectItems(true),
   rejectattr: selectItems(false),
   map: (value, { positional, named }) => {
     if (positional.length > 0) unsupported('`map` with the name of a filter');
     const [attribute] = bind({ positional, named }, ['attribute']);
-    return new Generator((isTrue(value) ? itemsOf(value) : []).map((item) => attributeOf(item, attribute)));
+    return new Generator((isTruthy(value) ? itemsOf(value) : []).map((item) => attributeOf(item, attribute)));
   },
 };
 const filters = new Map(Object.entries(table));

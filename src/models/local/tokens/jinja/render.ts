@@ -6,7 +6,7 @@ import {
   bind,
   Callable,
   calculate,
-  isTrue,
+  isTruthy,
   itemsOf,
   Namespace,
   slice,
@@ -74,7 +74,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
           run(node.body, scope, output);
           break;
         case 'If':
-          run(isTrue(evaluate(node.test, scope)) ? node.body : node.alternate, scope, output);
+          run(isTruthy(evaluate(node.test, scope)) ? node.body : node.alternate, scope, output);
           break;
         case 'For':
           loop(node, scope, output);
@@ -112,7 +112,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
       assign(loopvar, item, inner);
       return inner;
     };
-    const items = filter ? all.filter((item) => isTrue(evaluate(filter.test, scopeOf(item)))) : all;
+    const items = filter ? all.filter((item) => isTruthy(evaluate(filter.test, scopeOf(item)))) : all;
     if (items.length === 0) run(node.defaultBlock, new Scope(scope), output);
     for (const [i, item] of items.entries()) {
       const inner = scopeOf(item);
@@ -205,13 +205,13 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
       case 'TestExpression':
         return testOf(node.test.value)(evaluate(node.operand, scope), undefined) !== node.negate;
       case 'SelectExpression':
-        return isTrue(evaluate(node.test, scope)) ? evaluate(node.lhs, scope) : undefined;
+        return isTruthy(evaluate(node.test, scope)) ? evaluate(node.lhs, scope) : undefined;
       case 'Ternary':
-        return evaluate(isTrue(evaluate(node.condition, scope)) ? node.trueExpr : node.falseExpr, scope);
+        return evaluate(isTruthy(evaluate(node.condition, scope)) ? node.trueExpr : node.falseExpr, scope);
       case 'UnaryExpression': {
         const argument = evaluate(node.argument, scope);
         return node.operator.value === 'not'
-          ? !isTrue(argument)
+          ? !isTruthy(argument)
           : calculate(node.operator.value, 0, argument);
       }
       case 'BinaryExpression':
@@ -251,8 +251,8 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
   function binary(node: Extract<Node, { type: 'BinaryExpression' }>, scope: Scope): Value {
     const operator = node.operator.value;
     const left = evaluate(node.left, scope);
-    if (operator === 'and') return isTrue(left) ? evaluate(node.right, scope) : left;
-    if (operator === 'or') return isTrue(left) ? left : evaluate(node.right, scope);
+    if (operator === 'and') return isTruthy(left) ? evaluate(node.right, scope) : left;
+    if (operator === 'or') return isTruthy(left) ? left : evaluate(node.right, scope);
     // In Jinja, `~` binds more tightly than + and -, but the library gives them equal precedence.
     if (operator === '~' && typeof left !== 'string' && node.left.type === 'BinaryExpression')
       unsupported('`~` next to + or -');

@@ -49,7 +49,7 @@ export function parseTemplate(source: string): Node {
     .replaceAll(/\{%(-?)\s*generation\s*(-?)%\}/g, '{%$1 call generation() $2%}')
     .replaceAll(/\{%(-?)\s*endgeneration\s*(-?)%\}/g, '{%$1 endcall $2%}');
   const tokens = tokenize(text);
-  refuseChains(tokens as readonly Token[]);
+  rejectChains(tokens as readonly Token[]);
   return parse(tokens) as unknown as Node;
 }
 
@@ -57,7 +57,7 @@ const resets = new Set(['and', 'or', 'if', 'else']);
 const resetting = new Set(['Comma', 'Equals', 'Colon', 'CloseStatement', 'CloseExpression']);
 
 /** Rejects `a < b < c`, which the library, unlike Python, parses as `(a < b) < c`. */
-function refuseChains(tokens: readonly Token[]): void {
+function rejectChains(tokens: readonly Token[]): void {
   const seen = [false];
   for (const { type, value } of tokens) {
     const isComparison = type === 'ComparisonBinaryOperator' || (type === 'Identifier' && value === 'in');

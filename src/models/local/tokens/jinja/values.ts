@@ -70,7 +70,7 @@ export function typeName(value: Value): string {
   return typeof value === 'object' ? value.constructor.name.toLowerCase() : typeof value;
 }
 
-export function isTrue(value: Value): boolean {
+export function isTruthy(value: Value): boolean {
   if (Array.isArray(value)) return value.length > 0;
   if (value instanceof Map) return value.size > 0;
   return Boolean(value);

@@ -1,4 +1,4 @@
-/** Objectives of supervised training: the likelihood of answers (SFT), and preferences between them (DPO). */
+/** Objectives of supervised training: the likelihood of replies (SFT), and preferences between them (DPO). */
 import { type Family, type InputsOf, type TokenExample, trainedLength } from '../../engine/batch.js';
 import type { Objective, TokenValues } from '../../engine/objective.js';
 import type { PerToken } from './sampled.js';
@@ -56,7 +56,7 @@ function logSigmoid(tokens: TokenValues, x: string): string {
   return neg(add(m, log(add(exp(neg(m)), exp(sub(neg(x), m))))));
 }
 
-/** @param pairs all pairs that the loss averages over; both answers of a pair have the same weight */
+/** @param pairs all pairs that the loss averages over; both replies of a pair have the same weight */
 export function dpoInputs<E extends TokenExample>(
   pairs: readonly Family<E>[],
   compared: ReadonlyMap<E, ComparedExample>,
