@@ -5,6 +5,7 @@ import { formatNumber } from '../../src/base/text/numbers.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { assemble } from '../../src/experiment/setup/assemble.js';
+import { BehaviorTest } from '../../src/rollout/behavior-test.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
 import { explainFailure, failureKind } from '../../src/runs/failure-text.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
@@ -39,6 +40,11 @@ it('rejects a table only if no visited state distinguishes it from an earlier on
   );
   // Some differ in one step of one episode.
   for (const n of [0, 1]) expect(times).toContain(n);
+  const test = new BehaviorTest(setting, []);
+  test.observe([{ iteration: 0, observations: [0, 1, 2] }]);
+  const chosen = await Promise.all([base, variants[1]!, variants[2]!].map((one) => test.actions(one)));
+  // The final observation has no action.
+  expect(chosen.map((one) => one === chosen[0])).toEqual([true, false, true]);
 });
 
 const gains = [0, 0, 0, 0, 0, 0, 0, 0, 1, 2];

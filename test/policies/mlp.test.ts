@@ -85,9 +85,4 @@ describe('networks', () => {
     const large = refusal(network({ hidden: [1000] }), box(17), box(6));
     for (const { hint } of [projected, large]) expect(hint).not.toContain('projection');
   });
-
-  it('reject discrete observations, and suggest q-table', () => {
-    const expected = { field: 'policy.kind', value: 'mlp', alternatives: ['q-table'] };
-    expect(refusal(network(), discrete(16), discrete(4))).toMatchObject(expected);
-  });
 });

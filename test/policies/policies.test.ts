@@ -140,10 +140,11 @@ describe('linear policies', () => {
     expect([programs.description.kind, policiesText(programs)]).toEqual(['program', 'programs']);
   });
 
-  it('reject discrete observations, and suggest a q-table', () => {
-    expect(() => createPolicyFamily(linear, withSpaces(discrete(16), discrete(4)))).toThrow(
-      /policy\.kind: a linear policy needs .*16 discrete states[\s\S]*q-table/,
-    );
+  it('reject discrete observations like networks, and suggest a q-table', () => {
+    for (const [config, kind] of [[linear, 'a linear policy'] as const, [network, 'a network'] as const])
+      expect(() => createPolicyFamily(config, withSpaces(discrete(16), discrete(4)))).toThrow(
+        new RegExp(`policy\\.kind: .*${kind} needs .*16 discrete states[\\s\\S]*q-table`),
+      );
   });
 });
 
