@@ -69,7 +69,7 @@ test('missing files and unsupported features are reported, with exit code 1', as
         'chat_template.jinja',
         "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}",
       ),
-      /refuses system messages[\s\S]*hint: /,
+      /rejects system messages[\s\S]*hint: /,
     ],
   ];
   for (const [change, pattern] of cases) {

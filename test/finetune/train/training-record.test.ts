@@ -163,8 +163,8 @@ describe('samples', () => {
     await trainTo(output, 0, 120).end(complete);
     const text = visibleText(page(output));
     expect(text).toContain('Sample replies');
-    expect(text).toMatch(/Prompt p Answer r20 Answer in the data r40/);
-    expect(text).toMatch(/Prompt p Answer r40 Answer in the data \(identical\) r40/);
+    expect(text).toMatch(/Prompt p Reply r20 Reply in the data r40/);
+    expect(text).toMatch(/Prompt p Reply r40 Reply in the data \(identical\) r40/);
     const steps = [20, 40, 60, 80, 100, 120].map((step) => `step ${step} `);
     expect(text.match(/step \d+ (?=Prompt)/g)).toEqual(steps);
     expect(visibleText(await pageAfter(3, complete))).not.toContain('Sample replies');
