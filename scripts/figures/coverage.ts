@@ -174,7 +174,7 @@ if (process.argv.includes('--record')) {
         header,
         ofRuns.slice(0, 10).map(({ cells }) => cells),
       )}`,
-      `Intervals that cover in at shareCovered 90 % of ${trials} trials: ${sizes.map(share).join('; ')}.`,
+      `Intervals that cover in at least 90 % of ${trials} trials: ${sizes.map(share).join('; ')}.`,
     ].join('\n'),
   );
 }
