@@ -1,7 +1,7 @@
 /**
- * How often `policyloop audit` accuses runs without luck, and finds luck that was planted. Each simulated run has 60
+ * Measures how often `policyloop audit` raises false alarms, and finds planted luck. Each simulated run has 60
  * evaluations of 20 episodes.
- * Run: npx tsx scripts/audit-simulation.ts, which summarises bench/rows/audit.jsonl.gz; --runs 200 writes them again
+ * Run: npx tsx scripts/audit-simulation.ts, which summarises bench/rows/audit.jsonl.gz; --runs 200 regenerates them
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

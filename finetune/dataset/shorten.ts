@@ -23,7 +23,7 @@ export function fitPrompts(run: SourceRun, context: number): SourceRun {
   return fitted;
 }
 
-/** By how many tokens the longest prompt with its longest reply exceeds the context. */
+/** Number of tokens by which the longest prompt with its longest reply exceeds the context. */
 const excess = (run: SourceRun, context: number): number =>
   largest(
     run.steps.map(

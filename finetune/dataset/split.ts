@@ -30,7 +30,7 @@ export function parseValidation(text: string): ValidationPlan {
   if (Number.isNaN(share) && !names.includes('')) return { kind: 'named', names };
   throw new UserError({
     field: '--validation',
-    message: 'is neither names nor a fraction above 0 and below 1',
+    message: 'must be names, or a fraction between 0 and 1',
     value: text,
     alternatives: ['none', 'a fraction of runs, e.g. 0.1', 'names of environments or runs, e.g. Pendulum-v1'],
   });

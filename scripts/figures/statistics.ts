@@ -58,7 +58,7 @@ export interface Difference {
   readonly interval: Interval;
   /** Share of pairs above 0, averaged over tasks; ties count half. */
   readonly wins: number;
-  /** Two-sided p-value of `signFlipTest` over the pairs, weighted as in the mean: about these tasks. */
+  /** Two-sided p-value of `signFlipTest` over the pairs, weighted as in the mean; applies to these tasks only. */
   readonly p: number;
   /** The same over the tasks' means: whether the difference would hold for other tasks. */
   readonly pOverTasks: number;

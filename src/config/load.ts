@@ -115,13 +115,13 @@ export function foreignKey(key: string): Pick<Problem, 'near' | 'hint'> | undefi
   return hint === undefined ? wrongKey(key, experimentKind.json) : { hint };
 }
 
-/** Which command to use for a key for several runs of a config; undefined for other keys. */
+/** Suggests a command if a key asks for several runs; undefined for other keys. */
 const manyRunsHint = (key: string): string | undefined =>
   /^(sweep|repeats?|repetitions|seeds|trials|runs)$/.test(key)
     ? `use policyloop sweep${key === 'sweep' ? '' : ' CONFIG seed=1..3'} (with --dry-run for an estimate)`
     : undefined;
 
-/** Rejects keys for several runs of a config. */
+/** Rejects keys that ask for several runs. */
 function rejectManyRuns(input: Readonly<Record<string, unknown>>, where: Where): void {
   // `repeats: behaviour` is a setting of one run.
   const isOfMany = (key: string) =>

@@ -1,7 +1,7 @@
 /** Checks of models that their schemas can't express: secrets, prices, context. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Problem, UserError } from '../base/errors.js';
-import { hasSecretPart, secretPart } from '../models/hosted/openai-access.js';
+import { hasSecretPart, secretInUrl } from '../models/hosted/openai-access.js';
 import type { Config } from './config.js';
 import { languageMemberOf, languageModelOf, membersOf, type SingleModelConfig } from './model.js';
 import { stageMembersOf } from './stages.js';
@@ -65,7 +65,7 @@ function addressProblem(field: string, address: string | undefined, variable: st
   const url = new URL(address);
   if (variable === 'OLLAMA_HOST' && url.search !== '')
     return { field, message: 'has a query (?…), which is not sent', hint: 'remove the query' };
-  return hasSecretPart(url) && { field, ...secretPart };
+  return hasSecretPart(url) && { field, ...secretInUrl };
 }
 
 export function loginProblem(field: string, address: string | undefined, hint: string): FoundModel {

@@ -22,7 +22,7 @@ type Extended<Schema, More> =
 
 const searches = schemasOf(baselines);
 
-/** Sections of models and baselines that have more keys. */
+/** Schema of a model's or baseline's section, extended with `more` keys. */
 const sectionsWith = <More extends z.ZodRawShape>(more: More) => {
   const extended = <const T extends readonly z.ZodObject[]>(schemas: T) =>
     schemas.map((schema) => schema.extend(more)) as unknown as {

@@ -1,4 +1,4 @@
-/** When the legs of a relay end. */
+/** Rules that end the legs of a relay. */
 import { z } from 'zod';
 import type { Problem } from '../base/errors.js';
 import { smallest } from '../statistics/descriptive.js';

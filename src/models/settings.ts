@@ -113,7 +113,7 @@ export const ollamaSchema = z.strictObject({
     z.number().min(0).max(1).optional(),
   ),
   repetitionPenalty: about(
-    'Values above 1 make tokens that have already occurred less likely, which is bad for numbers (repeat_penalty; default: 1, off)',
+    'Values above 1 penalise tokens that have already occurred, which is bad for numbers (repeat_penalty; default: 1, off)',
     positive.optional(),
   ),
 });

@@ -55,13 +55,13 @@ export interface Confirmation extends Candidate {
 /** Episodes that the comparison of the best few policies may play: as many as three evaluations of the winner. */
 export const selectionBudget = (episodes: number): number => 3 * episodes;
 
-/** How far apart the means of two equal policies may be. */
+/** How much the mean returns of two equally good policies may differ by chance. */
 export interface Noise {
   /** Two equal policies differ by more than this in 5 % of evaluations; 0 if returns don't vary. */
   readonly floor: number;
   /** Episodes per evaluation. */
   readonly episodes: number;
-  /** By how much the best policy is ahead of the best other one that acts differently. */
+  /** Lead of the best policy over the best one that acts differently. */
   readonly lead: number;
   /** Number of episodes for which the lead is above the floor; absent if there is no lead. */
   readonly needed?: number;

@@ -37,7 +37,7 @@ export type FailureKind = ParseFailure['kind'] | 'plays-alike' | ModelErrorKind 
 /** Faults that explain why a reply has no answer. */
 const explaining = ['content-filter', 'no-text', 'loop'] as const satisfies ReplyFault[];
 
-/** @param faults those of the call: if one explains why the reply has no answer, it is the kind */
+/** @param faults faults of the call; one that explains why the reply has no answer determines the kind */
 export function failureKind(
   outcome: { readonly kind: 'accepted' } | CallRecord['outcome'],
   faults: readonly string[],

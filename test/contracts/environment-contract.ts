@@ -33,7 +33,7 @@ export function describeEnvironment({ name, make: create, limitable = true }: En
       expect(steps.every(({ reward }) => Number.isFinite(reward))).toBe(true);
     });
 
-    test('equal seeds and actions give equal episodes, also those that go on with the stream', async () => {
+    test('equal seeds and actions give equal episodes, including later ones without a new seed', async () => {
       const [one, other] = [await make(), await make()];
       play(other, 99, 30);
       expect(play(one, 7, 300)).toEqual(play(other, 7, 300));

@@ -105,7 +105,7 @@ it.each(['common', 'fresh'] as const)(
   },
 );
 
-it.each([{ record: 'none' }, { warmup: 0 }] as const)('finds a repeat with %j, too', async (setting) => {
+it.each([{ record: 'none' }, { warmup: 0 }] as const)('finds a repeat even with %j', async (setting) => {
   const config = { ...alike, ...setting, model, iterations: 2, corrections: 0 };
   const { path } = await runExperimentFrom(config, { model: createScriptedModel(scaled.map(answer)) });
   expect(readRun(path).calls.map(({ outcome }) => failureKind(outcome, []))).toEqual([

@@ -152,7 +152,7 @@ describe('Q-tables', () => {
   const acting = (...[vector, observed, acted, config = table]: [number[], Space, Space, QTableConfig?]) =>
     createPolicyFamily(config, withSpaces(observed, acted)).build(vector);
 
-  it('hold one action per state, also in spaces that start elsewhere', () => {
+  it("hold one action per state, even in spaces that don't start at 0", () => {
     expect([0, 1, 2].map(acting([3, 0, 2], discrete(3), discrete(4)))).toEqual([3, 0, 2]);
     expect([5, 6, 7].map(acting([3, 1, 2], discrete(3, 5), discrete(3, 1)))).toEqual([3, 1, 2]);
     const { parameters } = createPolicyFamily(table, withSpaces(discrete(2), discrete(3, 1)));

@@ -200,7 +200,7 @@ describe('the distribution', () => {
     expect(-history.at(-1)!.score).toBeLessThan(100);
   });
 
-  it('solves a table of choices', async () => {
+  it('concentrates on the best choices of a table', async () => {
     const spec = { ...lakeTable, count: 12 };
     const wrong: Objective = (x) => x.filter((value, i) => value !== i % 4).length;
     const history = await minimise(wrong, spec, Array<number>(12).fill(1), {

@@ -65,7 +65,7 @@ describe.each(references)(
           .value;
       for (const i of slope.keys()) expect(slope[i]).toBeCloseTo((at(i, 1e-5) - at(i, -1e-5)) / 2e-5, 5);
     });
-    it('matches the posterior of dense algebra, also after a believed point', () => {
+    it('matches the posterior of dense algebra, even after a believed point', () => {
       const points = reference.points.map((point) => Float64Array.from(point));
       const posterior = posteriorOf(observations, hyperparameters);
       const beliefs = (of: typeof posterior) => points.map((point) => of.at(point));

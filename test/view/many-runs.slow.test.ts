@@ -57,7 +57,7 @@ describe.skipIf(chromium === undefined)('the view of many runs in a browser', ()
   const reload = async () =>
     browser.open(await browser.evaluate<string>('location.href'), { width: 1440, dark: false });
 
-  it('shows groups with their statistics, also after a reload', async () => {
+  it('shows groups with their statistics, even after a reload', async () => {
     await type('#group-by', 'memory.best');
     await until(`document.querySelectorAll('tr.group').length === 4`);
     await browser.evaluate(`document.querySelector('.choices').open = true`);
@@ -83,7 +83,7 @@ describe.skipIf(chromium === undefined)('the view of many runs in a browser', ()
     expect((await texts('tr.inside th'))[0]).toBe('best-2-1');
   });
 
-  it('compares the selected groups, also after a reload', async () => {
+  it('compares the selected groups, even after a reload', async () => {
     await browser.evaluate(`document.querySelector('thead input').click()`);
     await click('.bulk button', 'Compare');
     const shown = async () => {

@@ -8,7 +8,7 @@ export const options = (y: Argv) =>
   y
     .positional('runs', common.runs)
     .option('now', { ...kinds.flag, describe: 'Abort pending calls, like a second Ctrl-C' })
-    .option('wait', { ...kinds.number, default: 10, describe: 'Seconds to wait until the runs have ended' })
+    .option('wait', { ...kinds.number, default: 10, describe: 'Seconds to wait for the runs to end' })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
     .example('$0 stop latest', 'like Ctrl-C in its terminal; continue with policyloop resume latest')

@@ -66,8 +66,8 @@ function readBaseUrl({ baseUrl }: OpenAIConfig, env: CommandContext['env']): URL
   const variable = baseUrl === undefined ? 'OPENAI_BASE_URL' : undefined;
   const url = readAddress(given, 'model.baseUrl', variable);
   if (!hasSecretPart(url)) return url;
-  const message = `${variable ?? 'this'}: ${secretPart.message}`;
-  throw new UserError({ field: 'model.baseUrl', ...secretPart, message });
+  const message = `${variable ?? 'this'}: ${secretInUrl.message}`;
+  throw new UserError({ field: 'model.baseUrl', ...secretInUrl, message });
 }
 
 /** Parses a server's address. @param variable the environment variable that contains it, if any */
@@ -86,7 +86,7 @@ export function readAddress(given: string, field: string, variable: string | und
 /** Names of query parameters that may be secret, unlike `api-version`. */
 const secretName = /key|token|secret|sig|code/i;
 
-/** How the keys of services begin. */
+/** Prefixes of API keys. */
 const keyPrefix = /^((sk|pk|gsk|csk|hf|xai|key|nvapi|tgp|fw|ghp)[-_]|AIza|eyJ)/;
 
 /** Whether a text looks like a key; hexadecimal text may also be the id of an account. */
@@ -108,7 +108,7 @@ export function hasSecretPart({ hash, pathname, searchParams }: URL): boolean {
   );
 }
 
-export const secretPart = {
+export const secretInUrl = {
   message: 'the URL appears to contain a key in its path (/…), query string (?…) or fragment (#…)',
   hint: 'remove the key from the URL, and put it into the environment variable that model.apiKeyEnv names',
 } as const;

@@ -22,8 +22,8 @@ export function defaultSampling(model: Sampled): Sampling {
 }
 
 /**
- * Adds to the config of a new run what may change its replies: sampling settings, which later versions may change, and
- * the number of threads, which differs with the load of the machine. Models that share a process leave it open.
+ * Adds the settings that may change replies to a new run's config: sampling settings, whose defaults later versions may
+ * change, and the number of threads, which depends on the machine's load (unset for models that share a process).
  */
 export const withLocalDefaults = <Config extends LocalConfig>(model: Config): Config => ({
   ...model,

@@ -110,7 +110,7 @@ export const localSchema = z.strictObject({
     z.number().min(0).lt(1).optional(),
   ),
   repetitionPenalty: about(
-    "Values above 1 make tokens that have already occurred less likely (default: 1; for `format: text`, the model's)",
+    "Values above 1 penalise tokens that have already occurred (default: 1; for `format: text`, the model's)",
     z.number().positive().optional(),
   ),
   format: about(

@@ -135,7 +135,7 @@ const seenSchema = z.strictObject({
 
 const repeatedSchema = seenSchema.extend({
   sameActions: maybeText(
-    "Set if the policy isn't the same but chooses the same actions: in which episodes, e.g. `20 episodes`",
+    'Episodes in which a different policy chose the same actions, e.g. `20 episodes`; null if the policy is the same',
   ),
   sameStructure: flag('True if the program differs only in its constants'),
 });

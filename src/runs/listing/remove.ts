@@ -18,7 +18,7 @@ export function removableAt(path: string): readonly string[] {
   const runs = runsBelow(path);
   // A training run can be inside another one, and is deleted before it.
   const trainings = trainingsBelow(path).toReversed();
-  // A damaged record proves nothing about its directory.
+  // Throw for a damaged record: it doesn't prove that policyloop created the directory.
   for (const run of runs) readManifest(run);
   for (const training of trainings) readTraining(training);
   return [...runs, ...trainings];

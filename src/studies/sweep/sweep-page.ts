@@ -68,7 +68,7 @@ ${perTask(result, ({ baselines }) => pageTable(baselines, differenceColumns, { t
       ],
       ['runs', 'Runs', perTask(result, (task) => runTable(task, seeds, shown))],
       ['failures', 'Failures', failureList(failures)],
-      ['reading', howToRead, explanations(readingOf(result))],
+      ['reading', howToRead, explanations(readingNotes(result))],
     ),
     footer: writtenBy(policyloop),
     keys: names,
@@ -180,7 +180,7 @@ function runTable(task: SweptTask, seeds: readonly number[], { linkOf }: PageCon
   );
 }
 
-const readingOf = (result: SweepResult): readonly string[] => [
+const readingNotes = (result: SweepResult): readonly string[] => [
   "confirmed: mean return of a run's chosen policy on episodes that were used neither to propose nor to choose it",
   ...(result.tasks.some(({ effects }) => effects !== null)
     ? [

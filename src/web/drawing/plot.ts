@@ -58,7 +58,7 @@ export function chartPicture(chart: Chart, hidden = hiddenAtFirst(chart), width 
   return { ...plot, label: chart.label, content: plotDrawing(plot), legend };
 }
 
-/** Places far outside are moved closer, because browsers don't draw lines to places that are too far away. */
+/** Maps values to coordinates. Limits them, because browsers don't draw lines to points that are too far away. */
 const scale =
   ([low, high]: Ends, from: number, to: number) =>
   (value: number) =>

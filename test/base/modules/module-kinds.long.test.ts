@@ -132,7 +132,7 @@ describe('a reward module', () => {
       'return ({ before, action, observation, reward }) => before.length === observation.length && action < 2 ? 2 * reward : NaN;',
     );
 
-  it("replaces the environment's reward, also in worker threads", async () => {
+  it("replaces the environment's reward, even in worker threads", async () => {
     const plain = await play({});
     const evaluation = { ...quick.evaluation, reward: doubled() };
     const run = await play({ evaluation });

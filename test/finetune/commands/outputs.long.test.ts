@@ -159,7 +159,7 @@ describe('finetune export --to gguf', () => {
     expect(existsSync(at('x.gguf'))).toBe(false);
   });
 
-  it('notes that q8_0 loses a small change, but not for f16', async () => {
+  it('warns that a small change is lost in q8_0, but not in f16', async () => {
     prepare('weak', 'qwen2-tied-bf16-sharded');
     const file = at('weak', 'adapter', 'adapter_config.json');
     const config = JSON.parse(readFileSync(file, 'utf8')) as { lora_alpha: number };
@@ -176,7 +176,7 @@ describe('finetune export --to gguf', () => {
     expect([strong.noted, exact.noted]).toEqual([[], []]);
   });
 
-  it('accepts unknown config keys listed in --ignore-keys, also when merging', async () => {
+  it('accepts unknown config keys listed in --ignore-keys, even when merging', async () => {
     cpSync(at('models', 'qwen'), at('models', 'scaled'), { recursive: true });
     const file = at('models', 'scaled', 'config.json');
     writeFileSync(file, readFileSync(file, 'utf8').replace('{', '{"some_scale": 3,'));

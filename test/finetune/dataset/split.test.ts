@@ -94,7 +94,7 @@ describe('--validation', () => {
   it('rejects unknown names, invalid fractions and empty names', () => {
     expect(() => held('Pendulum-v2')).toThrow(/no run or environment has this name/);
     for (const text of ['0', '1', '1.5', '-0.1', '', 'a,,b'])
-      expect(() => parseValidation(text)).toThrow(/neither names nor a fraction/);
+      expect(() => parseValidation(text)).toThrow(/must be names, or a fraction/);
   });
 });
 

@@ -119,7 +119,7 @@ describe('episodes', () => {
     for (const seed of [1, 1, 2]) expect(acts(policy.forEpisode!(seed), 4)).toEqual([0, 0, 1, 1]);
   });
 
-  it('can be interleaved, also with other programs', () => {
+  it('can be interleaved, even with other programs', () => {
     const drawing = sandbox.build('function act() { return Math.random() < 0.5 ? 0 : 1 }');
     const other = sandbox.build(counting);
     const alone = [3, 4, 5].map((seed) => acts(drawing.forEpisode!(seed), 1300));

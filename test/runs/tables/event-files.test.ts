@@ -16,7 +16,7 @@ function recordsIn(bytes: Buffer): readonly string[] {
   return records;
 }
 
-it('export writes the curves of a run to one event file, also when it is repeated', async () => {
+it('export writes the curves of a run to one event file, even when repeated', async () => {
   const cwd = temporaryDirectory();
   const given = {
     environment: 'CartPole-v1',

@@ -142,7 +142,7 @@ describe('--dry-run', () => {
     );
   });
 
-  it('reports mistakes, also those that only a run would meet', async () => {
+  it('reports mistakes, even those that only a run would reveal', async () => {
     const { code, text } = await preview(['model.maxTokens=2,500'], false);
     expect(code).toBe(2);
     expect(text).toMatch(/error +maxTokens-2: model\.maxTokens +an answer with 10 parameters/);

@@ -216,9 +216,9 @@ class CookingGame implements TextGame {
   #findMistake(): string | undefined {
     for (const { thing, wanted } of this.#ingredients()) {
       const { name, cut, cooked, at } = thing;
-      if (cut !== 'uncut' && cut !== wanted.cut) return `The recipe wants the ${name} cut otherwise.`;
-      if (cooked !== 'raw' && cooked !== wanted.heat) return `The recipe wants the ${name} cooked otherwise.`;
-      if (at.kind === 'gone') return `The ${name} is missing in the meal.`;
+      if (cut !== 'uncut' && cut !== wanted.cut) return `The ${name} must be cut differently.`;
+      if (cooked !== 'raw' && cooked !== wanted.heat) return `The ${name} must be cooked differently.`;
+      if (at.kind === 'gone') return `The ${name} is missing from the meal.`;
     }
     return undefined;
   }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { checkedValue } from '../../../base/files/files.js';
 import { withinTime } from '../../../base/time-limit.js';
-import { harmlessAdapterKeys, ignoring, rejectUnknownKeys, withoutKeys } from './config-keys.js';
+import { harmlessAdapterKeys, ignoreHint, rejectUnknownKeys, withoutKeys } from './config-keys.js';
 
 export interface LoraScaling {
   readonly rank: number;
@@ -82,7 +82,7 @@ function rejectChangedBase({ init_lora_weights: given }: Fields, file: string): 
     alternatives: ['true', 'false', ...plainBeginnings.slice(0, 4)],
     hint:
       'convert it to a plain LoRA with PEFT (save_pretrained with path_initial_model_for_weight_conversion), ' +
-      `or use the changed weights as the model; ${ignoring('init_lora_weights')}`,
+      `or use the changed weights as the model; ${ignoreHint('init_lora_weights')}`,
   });
 }
 

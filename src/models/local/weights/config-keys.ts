@@ -34,11 +34,11 @@ const notUnderstood = (file: string, field: string, value: unknown): Problem => 
   field,
   value,
   message: 'unknown key that may change what the model computes',
-  hint: ignoring(field),
+  hint: ignoreHint(field),
 });
 
 /** Explains how to ignore a key. */
-export function ignoring(key: string): string {
+export function ignoreHint(key: string): string {
   return `if it changes nothing, ignore it with model.ignoreKeys=[${key}] or --ignore-keys ${key}`;
 }
 

@@ -5,7 +5,7 @@ import { hasFailure, type LoggedProposal, type Place, proposalId, type RunData }
 
 const maxShown = 500;
 
-/** If there are more than `maxShown`: the number of new bests, of failures and of all proposals to show, evenly spaced. */
+/** If there are more than `maxShown`, this many each of new bests, failures and all proposals are shown, evenly spaced. */
 const maxPerKind = 120;
 
 /** The proposals that a page shows in full. */

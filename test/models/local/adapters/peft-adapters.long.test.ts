@@ -27,7 +27,7 @@ describe.each(Object.entries(reference))('%s', (name, { model: base, last_logits
     expect(largestDifference(await lastLogits(model, ids), theirs)).toBeGreaterThan(1);
   });
 
-  it("gives PEFT's logits after merging, too", async () => {
+  it("gives PEFT's logits even after merging", async () => {
     const merged = path.join(temporaryDirectory(), 'merged');
     const { changedMatrices } = await mergeAdapter(
       model,

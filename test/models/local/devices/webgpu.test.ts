@@ -198,7 +198,7 @@ describe.skipIf(!usable.includes('webgpu'))(
       },
     );
 
-    test("sampled replies equal the CPU's, also after the prompt was extended and cut", async () => {
+    test("sampled replies equal the CPU's, even after the prompt was extended and cut", async () => {
       const name = 'qwen3-fp32';
       const [processor, gpu] = [await load(name, 'cpu'), await load(name, 'webgpu')];
       try {
