@@ -46,8 +46,9 @@ export class BehaviorTest {
     for (const { iteration, observations } of episodes) {
       const left = maxObservations - this.#observations;
       if (iteration > 0 || left <= 0) continue;
-      this.#episodes.push(observations.slice(0, Math.min(left, observations.length - 1)));
-      this.#observations += observations.length - 1;
+      const kept = observations.slice(0, -1).slice(0, left);
+      this.#episodes.push(kept);
+      this.#observations += kept.length;
     }
   }
 

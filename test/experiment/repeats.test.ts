@@ -41,7 +41,9 @@ it('rejects a table only if no visited state distinguishes it from an earlier on
   // Some differ in one step of one episode.
   for (const n of [0, 1]) expect(times).toContain(n);
   const test = new BehaviorTest(setting, []);
-  test.observe([{ iteration: 0, observations: [0, 1, 2] }]);
+  test.observe([{ iteration: 0, observations: [0, 1] }]);
+  expect(await test.prepare(undefined, [])).toBe(true);
+  test.observe([{ iteration: 0, observations: [1, 2] }]);
   const chosen = await Promise.all([base, variants[1]!, variants[2]!].map((one) => test.actions(one)));
   // The final observation has no action.
   expect(chosen.map((one) => one === chosen[0])).toEqual([true, false, true]);

@@ -67,8 +67,8 @@ describe.each<readonly [string, PolicyConfig, Space, Space]>([
   });
 });
 
-it("initial parameters lie on the grid of allowed values if the bounds don't", () => {
-  const config = { ...linear, low: -0.025, high: 0.025, decimals: 2 };
+it.each([0.025, 0.02])('initial parameters up to %s lie on the grid of allowed values', (high) => {
+  const config = { ...linear, low: -high, high, decimals: 2 };
   const family = createPolicyFamily(config, withSpaces(box(4), discrete(2)));
   const random = createGenerator(1);
   const drawn = Array.from({ length: 50 }, () => family.initial(random)).flat();
@@ -137,7 +137,7 @@ describe('linear policies', () => {
     const environment = withSpaces(box(2), { kind: 'tuple', spaces: [discrete(3), discrete(2)] });
     expect(() => createPolicyFamily(linear, environment)).toThrow(/tuple[\s\S]*policy\.kind: program/);
     const programs = createPolicyFamily({ kind: 'program' }, environment);
-    expect([programs.description.kind, policiesText(programs)]).toEqual(['program', 'programs']);
+    expect([programs.parameters.count, policiesText(programs)]).toEqual([1, 'programs']);
   });
 
   it('reject discrete observations like networks, and suggest a q-table', () => {

@@ -36,7 +36,7 @@ describe('unpairedTest', () => {
     expect(p).toBeLessThan(0.001);
     expect(interval).toEqual([300, 300]);
     // One of the bounds may hold what 20 runs don't show: at 500 of 500, one in six runs may fail.
-    expect(unpairedTest(times(500, 20), times(200, 20), [0, 500]).interval![0]).toBeLessThan(250);
+    expect(unpairedTest(times(200, 20), times(500, 20), [0, 500]).interval![1]).toBeGreaterThan(-250);
     expect(unpairedTest(times(0.1, 10), times(0.1, 7)).p).toBe(1);
     expect(unpairedTest([1, 4], [2, 3, 5]).interval).toBeNull();
   });
@@ -48,14 +48,13 @@ describe('signFlipTest', () => {
     expect(signFlipTest([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2])).toBe(244 / 1024);
     expect(signFlipTest([1, 2, 4, 8, 16, -1])).toBe(6 / 64);
     expect(signFlipTest(Array(16).fill(1))).toBe(2 / 2 ** 16);
-    const many = Array.from({ length: 17 }, (_, i) => (i % 3 === 0 ? -1 : 1));
-    // A binomial with 17 trials: 6 or fewer, or 11 or more.
-    expect(Math.abs(signFlipTest(many) - 0.3323)).toBeLessThan(0.01);
+    // The signs of differences 0, 31, 32 and 63 are equal in one of eight ways.
+    const apart = Array.from({ length: 64 }, (_, i) => Number((i + 1) % 32 < 2));
+    expect(Math.abs(signFlipTest(apart) - 1 / 8)).toBeLessThan(0.01);
   });
 
   it('has p = 1 for all-zero differences, and never 0', () => {
     expect(signFlipTest([0, 0, 0])).toBe(1);
-    expect(signFlipTest(Array(6).fill(0.87))).toBe(2 / 64);
     expect(signFlipTest(Array(30).fill(0.1))).toBe(1 / (2 ** 14 + 1));
   });
 });
@@ -74,8 +73,6 @@ describe('holmAdjusted', () => {
     // 4 × 0.005, 3 × 0.01, 2 × 0.03, and 0.04 raised to the one before it.
     const adjusted = holmAdjusted([0.01, 0.04, 0.03, 0.005]);
     for (const [i, value] of [0.03, 0.06, 0.06, 0.02].entries()) expect(adjusted[i]).toBeCloseTo(value, 12);
-    expect(holmAdjusted([])).toEqual([]);
-    expect(holmAdjusted([0.04])).toEqual([0.04]);
     expect(holmAdjusted([0.9, 0.8])).toEqual([1, 1]);
   });
 

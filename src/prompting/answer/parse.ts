@@ -34,7 +34,7 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   const written = sets.filter(({ values }) => [...values.values()].some((one) => one.number !== undefined));
   const complete = written.filter(isComplete).map((set) => {
     const result = validate(set, plain, spec, context);
-    return { set, result, weight: weightOf(set, plain, sets[0]) + (result.ok ? 10 : 0) };
+    return { set, result, weight: weightOf(set, plain, sets) + (result.ok ? 10 : 0) };
   });
   const chosen = complete
     .filter(({ result }) => result.ok || result.failure.kind !== 'repeated')
@@ -67,7 +67,7 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
 export function parametersIn(text: string): Readonly<Span> | undefined {
   const plain = plainText(text);
   const sets = numberSets(plain, 3);
-  return sets.toSorted((a, b) => weightOf(b, plain, sets[0]) - weightOf(a, plain, sets[0]))[0];
+  return sets.toSorted((a, b) => weightOf(b, plain, sets) - weightOf(a, plain, sets))[0];
 }
 
 function validate(set: NumberSet, plain: string, spec: ParameterSpec, { seen }: ParseContext): ParseResult {
@@ -119,10 +119,10 @@ const announcement =
 const lineEnd = /^["'\s)\]}.,;|$]*(?:$|#|\/\/|\(|-{1,2} |\u2014|["'][\w ]+["']\s*:)/m;
 
 /** 3 after the word `final` or `answer`, 2 for the set that opens the reply, 1 on lines of its own without a score. */
-function weightOf(set: NumberSet, plain: string, first: NumberSet | undefined): number {
+function weightOf(set: NumberSet, plain: string, sets: readonly NumberSet[]): number {
   const lead = plain.slice(Math.max(0, set.start - 160), set.start);
   const tail = plain.slice(set.end, set.end + 160);
-  const isFirst = set === first && set.start < 160 && opensReply.test(lead);
+  const isFirst = set === sets[0] && set.start < 160 && opensReply.test(lead);
   if (announcement.test(lead)) return 3;
   if (scoreAfter.test(tail)) return isFirst ? 1 : 0;
   if (!lineEnd.test(tail)) return 0;

@@ -139,15 +139,14 @@ describe('parseParameters', () => {
     ],
     ['params[0]: 1, params[1]: 2, params[2]: 3, params[0]: 2', { kind: 'duplicate-index', indices: [0] }],
     ['params[0]: 1, params[1]: -Infinity, params[2]: 1e999', notFinite([1, '-Infinity'], [2, '1e999'])],
-    ['params[0]: 1.2.3, params[1]: 1, params[2]: 2', notFinite([0, '1.2.3'])],
-    ['params[0]: 1 + 2, params[1]: 1, params[2]: 2', notFinite([0, '1 + 2'])],
+    ['params[0]: 1.2.3, params[1]: 1 + 2, params[2]: 2', notFinite([0, '1.2.3'], [1, '1 + 2'])],
+    ['params[0]: 1 score, params[1]: 1, params[2]: 2', notFinite([0, '1 score'])],
     ['params[0]: 50 %, params[1]: 2, params[2]: 3 cm', notFinite([0, '50 %'], [2, '3 cm'])],
     ['params[0]: 1,5, params[1]: ?, params[2]: 3', notFinite([0, '1,5'], [1, '?'])],
     // Of several incomplete sets, a named one counts, then the largest.
     ['[4, 5]\nparams[1]: 2', count(1, [0, 2], [])],
     ['params[0]: 1\n\nweights[0]: 1, weights[1]: 2', count(2, [2], [])],
     ['', { kind: 'missing' }],
-    ['What is f?', { kind: 'missing' }],
   ])('reports the failure in: %s', (reply, failure) => {
     expect(parseParameters(reply, spec)).toEqual({ ok: false, failure });
   });
@@ -159,6 +158,7 @@ describe('parseParameters', () => {
     expect(failure).toEqual({ kind: 'range', values: values([1, '2']), low: 1, high: 3, choices });
     // Half of the values are no attempt.
     expect(failureOf(parseParameters('[3]', table))).toEqual({ kind: 'missing' });
+    expect(parseParameters('1, 3\n3, 3', table)).toEqual({ ok: true, value: [1, 3] });
   });
 
   it('rejects parameters evaluated before and reports their iteration and score', () => {

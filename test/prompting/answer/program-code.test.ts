@@ -41,9 +41,7 @@ describe('the last block that defines `act` is the program', () => {
     ['ts', 'function act(observation: number[], memory: object): number;'],
     ['json', '{ "call": "act([0.1, 0.2])", "result": 1 }'],
     ['bash', 'node -e "console.log(act([0]))"'],
-    ['text', 'action = act(observation)  # 0 or 1'],
     ['', 'act(x) => 1'],
-    ['python', 'action = act(env.reset()[0], {}, {})'],
     ['js', 'function act(observation, memory) {\n  // Scale the state first.\n  …\n}'],
     ['js', 'function act(observation) { ... }'],
     ['js', 'function act(observation) {\n  console.log(observation);\n  // The rest is as above.\n}'],
@@ -81,7 +79,9 @@ describe('the last block that defines `act` is the program', () => {
   it('an incomplete definition at the end of a cut reply replaces no complete one', () => {
     const reply = `${block}\nBetter:\n\`\`\`js\nfunction act(observation) {\n  if (`;
     expect(sourceOf(reply, 'length')).toBe(program);
-    expect(sourceOf(reply)).toMatchObject({ kind: 'program' });
+    expect(sourceOf(reply.slice(block.length), 'length')).toEqual({ kind: 'truncated' });
+    for (const wrong of [reply, 'function act(o)\n  return 1;'])
+      expect(sourceOf(wrong)).toMatchObject({ kind: 'program' });
   });
 
   it('complete edits of a cut reply are applied', () => {
