@@ -89,10 +89,6 @@ const unions: readonly Case[] = [
     'show the mapping to write instead of a single word',
     `environment: CartPole-v1\nmodel: ollama\npolicy: linear`,
   ],
-  [
-    'list booleans and words together',
-    `environment: CartPole-v1\nmodel: {provider: ollama, name: m, think: hgh}`,
-  ],
 ];
 
 const contradictorySettings: readonly Case[] = [
@@ -159,6 +155,9 @@ const overrides: readonly Case[] = [
   ['report a value that is not valid YAML', file, 'policy.low=[1'],
   ['report a value of the wrong type', file, 'iterations=abc'],
   ['suggest the nearest provider', file, 'model.provider=cma'],
+  ['suggest the provider written without its hyphen', file, 'model.provider=cmaes'],
+  ['name the key for a provider that needs no more', file, 'model=cma-es'],
+  ['list booleans and words together', file, 'model.think=hgh'],
   ['name a key that the new provider requires', file, 'model.provider=openai', 'model.name='],
   ['report the removal of a required key', file, 'environment='],
   ['name the key that an incomplete section lacks', file, 'target.hold=3'],

@@ -1,12 +1,16 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, requireCount, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
+import { readOwnJson } from '../../src/base/files/files.js';
 import { formatCompact, plural } from '../../src/base/text/numbers.js';
 import { number, terminalTable, text } from '../../src/base/text/table.js';
 import { fitText } from '../../src/base/text/width.js';
+import { planAround } from '../../src/runs/finder.js';
+import { resultFiles } from '../../src/studies/plan.js';
+import type { SweepResult } from '../../src/studies/sweep/sweep-result.js';
 import type { DatasetManifest } from '../dataset/dataset.js';
 import { recipes, rowFormats, usualExamples } from '../dataset/example.js';
 import type { Distribution } from '../dataset/token-statistics.js';
@@ -105,6 +109,15 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   );
   for (const { message, hint } of manifest.alarms) {
     context.note(`${styleText('yellow', 'alarm')} ${message}\n  hint: ${hint}`);
+  }
+  for (const directory of new Set(paths.flatMap((path) => planAround(path)?.directory ?? []))) {
+    const sweep = readOwnJson(join(directory, resultFiles.sweep)) as SweepResult | undefined;
+    const all = sweep?.tasks.flatMap(({ settings }) => settings) ?? [];
+    const missing = all.reduce((sum, { runs }) => sum + sweep!.seeds.length - runs, 0);
+    if (missing > 0)
+      context.note(
+        `${shownPath(directory, context.cwd)} lacks ${plural(missing, 'run')}: repeat its command first`,
+      );
   }
   return dataset.train.length === 0 ? exitCodes.failure : 0;
 }

@@ -98,6 +98,4 @@ function centerGroup(group: Group): readonly number[] {
 }
 
 /** Sample standard deviation (n − 1); exactly 0 for equal rewards. */
-function deviation(group: Group): number {
-  return standardDeviation(centerGroup(withReward(group)));
-}
+const deviation = (group: Group): number => standardDeviation(centerGroup(withReward(group)));

@@ -195,6 +195,10 @@ export function unlessRejected<T>(work: () => T): T | undefined {
   }
 }
 
+/** The error to throw instead: a UserError with its problems changed, or any other error as it is. */
+export const withProblems = (error: unknown, change: (problem: Problem) => Problem): unknown =>
+  error instanceof UserError ? new UserError(error.problems.map(change)) : error;
+
 /** Runs work, and changes the problems of a UserError that it throws. */
 export async function changingProblems<T>(
   work: () => T | Promise<T>,
@@ -203,6 +207,6 @@ export async function changingProblems<T>(
   try {
     return await work();
   } catch (error) {
-    throw error instanceof UserError ? new UserError(error.problems.map(change)) : error;
+    throw withProblems(error, change);
   }
 }

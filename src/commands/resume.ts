@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
@@ -18,18 +19,20 @@ export const finishing =
   'finishing pending work (press Ctrl-C again to stop immediately; nothing recorded is lost)';
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
-  const { findNamed } = await import('../runs/listing/names.js');
-  const { kind, path } = findNamed(args.run, { cwd: context.cwd, runsDir: args.runsDir }, [
-    'run',
-    'training',
-  ]);
-  if (kind === 'training') {
+  const { findNamed, findRun } = await import('../runs/listing/names.js');
+  const { planFile } = await import('../runs/reader.js');
+  const { readOwnJson } = await import('../base/files/files.js');
+  const places = { cwd: context.cwd, runsDir: args.runsDir };
+  const { kind, path } = findNamed(args.run, places, ['run', 'training', 'folder']);
+  const plan = readOwnJson(join(path, planFile)) as { readonly command?: string } | undefined;
+  if (kind === 'folder' && plan === undefined) findRun(args.run, places);
+  if (kind !== 'run') {
     const { readTraining } = await import('../runs/training/trainings.js');
-    const { command } = readTraining(path);
+    const { command } = kind === 'folder' ? plan! : readTraining(path);
     throw new UserError({
       field: 'run',
       value: args.run,
-      message: 'this is a training run',
+      message: `this is a ${kind === 'folder' ? 'sweep or an evaluation' : 'training run'}`,
       hint: `resume it with ${command ?? 'the command that started it'}`,
     });
   }

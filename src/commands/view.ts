@@ -6,6 +6,7 @@ import { onAbort } from '../base/abortable.js';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import { nearestFile } from '../base/files/files.js';
 import { openPage } from '../base/open-page.js';
 import type { GivenPages } from '../view/pages.js';
 
@@ -37,7 +38,8 @@ export async function execute(
   const { startView } = await import('../view/server.js');
   const { cwd, milliseconds, note, print, stop } = context;
   const shown = resolve(cwd, args.dir ?? '.');
-  if (!existsSync(shown)) throw new UserError({ message: `no such directory: ${args.dir}` });
+  const near = nearestFile(args.dir ?? '.', cwd, /^[^.]+$/);
+  if (!existsSync(shown)) throw new UserError({ message: `no such directory: ${args.dir}`, near });
   const roots = rootsOf({ cwd, runsDir: args.dir ?? common.runsDir.default });
   const place = basename(shown);
   const token = randomBytes(24).toString('base64url');

@@ -8,6 +8,7 @@ import { packageRoot } from '../base/package.js';
 import { isMapping, valueAt } from '../base/settings/schema.js';
 import type { SettingsSource } from '../base/settings/settings.js';
 import { parseSource } from '../base/settings/yaml-source.js';
+import { replacementFor } from '../environments/catalogue/versions.js';
 import { isForeignConfig } from './import/import-config.js';
 
 interface ConfigKind {
@@ -128,6 +129,17 @@ function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: R
   }
   const bundled = bundledConfigs(kind);
   const stem = stemOf(name);
+  const id = replacementFor(name)?.id ?? name;
+  const alternatives = bundled.filter(
+    (config) => environmentIn(join(readyFolder(kind), `${config}.yaml`)) === id,
+  );
+  if (alternatives.length > 0)
+    throw new UserError({
+      file: name,
+      message: 'this is an environment, not a config',
+      alternatives,
+      hint: `pass a config that has it, or your own with \`environment: ${id}\``,
+    });
   throw new UserError({
     file: name,
     message: 'no such file or bundled config',
@@ -139,6 +151,10 @@ function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: R
     hint: 'pass the path of a YAML file, or the name of a bundled config',
   });
 }
+
+/** The id of the environment in the text of a bundled config. */
+const environmentIn = (file: string) =>
+  /^environment:\s+(?:\{ )?(?:id: )?([^\s,]+)/m.exec(readFileSync(file, 'utf8'))?.[1];
 
 /** The file; undefined if it doesn't exist. */
 function tryRead(path: string, readFile: ReadFile): ConfigFile | undefined {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { stringify } from 'yaml';
-import { type Problem, UserError } from '../base/errors.js';
+import { type Problem, UserError, withProblems } from '../base/errors.js';
 import { oneScreen, type Path, wrongKey } from '../base/settings/issues.js';
 import { isMapping, type SettingsKind, valueAt } from '../base/settings/schema.js';
 import {
@@ -148,10 +148,7 @@ function importedContent(theirs: TheirConfig, source: SettingsSource) {
   try {
     imported = importConfig(theirs);
   } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    throw new UserError(
-      error.problems.map((problem) => ({ ...placeOf(problem.field ?? '', 'value'), ...problem })),
-    );
+    throw withProblems(error, (problem) => ({ ...placeOf(problem.field ?? '', 'value'), ...problem }));
   }
   const { notes } = imported;
   const config = inSchemaOrder(imported.config);

@@ -41,10 +41,12 @@ function hintFor({ input, options }: WrongProvider): string | undefined {
   const written = names.find(begins) ?? aliases[Object.keys(aliases).find(begins) ?? ''];
   const found = written ?? nearest(provider, [...names, ...known]);
   if (found === undefined) return `for a server that implements OpenAI's API, write \`${anyServer}\``;
-  if (written === undefined && known.includes(found)) return undefined;
+  if (known.includes(found) && (written === undefined || plain(text) === plain(found))) return undefined;
   const { model } = parse(packageText(`configs/providers/${found}.yaml`)) as {
     model: { baseUrl?: string; name?: string };
   };
+  if (typeof input === 'string' && model.name === undefined)
+    return `write \`{provider: ${found}}\`; on the command line, model.provider=${found}`;
   const section = {
     ...model,
     ...(model.baseUrl !== undefined && { baseUrl: model.baseUrl.split('?')[0] }),

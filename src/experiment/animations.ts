@@ -71,8 +71,7 @@ export function drawEpisode(
   const seed = choice.kind === 'evaluated' ? seeds[episode]! : choice.seed;
   const setting = { environment, family, maxSteps: config.evaluation.maxSteps };
   const played = replay(setting, entry.parameters, seed, maxFrames);
-  const { id } = isModulePath(config.environment.id) ? environment : config.environment;
-  const title = `${id} · ${policyName ?? placeName(entry, config)}`;
+  const title = `${environment.id} · ${policyName ?? placeName(entry, config)}`;
   return {
     seed,
     ...(episode >= 0 && { episode }),

@@ -1,5 +1,5 @@
 import { relative } from 'node:path';
-import { changingProblems, type Problem, UserError } from '../base/errors.js';
+import { changingProblems, type Problem, UserError, withProblems } from '../base/errors.js';
 import type { ModelConfig } from '../config/model.js';
 import { atField } from '../config/model-checks.js';
 import { createOllama } from '../models/hosted/ollama.js';
@@ -67,9 +67,7 @@ function createLocal(config: LocalConfig): LanguageModel {
   try {
     return createLocalModel(config);
   } catch (error) {
-    throw error instanceof UserError
-      ? new UserError(error.problems.map((problem) => atPath(problem, path)))
-      : error;
+    throw withProblems(error, (problem) => atPath(problem, path));
   }
 }
 

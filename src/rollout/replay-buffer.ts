@@ -99,6 +99,4 @@ export function bestEntries(entries: readonly BufferEntry[], count: number): rea
 }
 
 /** Equal vectors have equal keys; 0 and -0 count as equal, because both print as `0`. */
-export function vectorKey(parameters: ParameterVector): string {
-  return parameters.join(',');
-}
+export const vectorKey = (parameters: ParameterVector): string => parameters.join(',');

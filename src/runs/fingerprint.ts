@@ -48,7 +48,6 @@ export const fixedSettings = (config: object): Manifest['settings'] => Object.fr
 
 function changedSettings(was: Manifest['settings'], now: Manifest['settings']) {
   return [...new Set([...Object.keys(was), ...Object.keys(now)])]
-    .filter((key) => !mayChange.has(key))
     .filter((key) => JSON.stringify(was[key]) !== JSON.stringify(now[key]))
     .map((key) => ({ key, was: was[key], now: now[key] }));
 }
@@ -73,8 +72,13 @@ function requireEqual(
   hint: string,
   file?: string,
 ): void {
-  const changed = changedSettings(was, fixedSettings(config));
-  if (changed.length === 0) return;
+  const all = changedSettings(was, fixedSettings(config));
+  if (all.length === 0) return;
+  // Another provider, kind of policy or environment has other settings, which needn't be listed.
+  const causes = all.filter(({ key }) => /\.(provider|kind|id)$/.test(key)).map(({ key }) => key);
+  const follows = (key: string) =>
+    causes.some((cause) => key !== cause && key.startsWith(cause.replace(/\w+$/, '')));
+  const changed = all.filter(({ key }) => !follows(key));
   throw new UserError(
     changed.map(({ key, now, was: before }) => ({
       ...(file !== undefined && { file }),

@@ -120,18 +120,23 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   return lines.join('\n');
 }
 
-/** Example: `12.3: means of 20 episodes that differ by less may differ by luck; a lead of 3.1 takes 315 episodes to confirm`. */
-export function noiseText({ episodes, floor, lead, needed }: Noise): string {
+/** Example: `12.3: means of 20 episodes that differ by less may differ by luck`. */
+export function floorText({ episodes, floor, lead }: Noise): string {
   if (floor === 0)
     return `none: the best policies ${lead === 0 ? 'get equal returns' : 'differ by the same amount'} in every episode`;
-  const asText = distinct([floor, lead]);
+  return `${distinct([floor, lead])(floor)}: means of ${plural(episodes, 'episode')} that differ by less may differ by luck`;
+}
+
+/** The floor and the observed lead: `…; the best leads the second best by 3.1, which takes 315 episodes to confirm`. */
+export function noiseText(noise: Noise): string {
+  const { floor, lead, needed } = noise;
+  if (floor === 0) return floorText(noise);
+  const by = `the best leads the second best by ${distinct([floor, lead])(lead)}`;
   const ahead =
     needed === undefined
       ? 'no policy is ahead'
-      : lead > floor
-        ? `the lead of ${asText(lead)} is more than luck`
-        : `the lead of ${asText(lead)} takes ${formatCompact(needed)} episodes to confirm`;
-  return `${asText(floor)}: means of ${plural(episodes, 'episode')} that differ by less may differ by luck; ${ahead}`;
+      : `${by}, which ${lead > floor ? 'is more than luck' : `takes ${formatCompact(needed)} episodes to confirm`}`;
+  return `${floorText(noise)}; ${ahead}`;
 }
 
 export function describeReason(end: Pick<RunResult, 'reason' | 'status'>): string {

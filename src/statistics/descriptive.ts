@@ -5,9 +5,7 @@ export function sum(values: readonly number[]): number {
 }
 
 /** Arithmetic mean; NaN if there are no values. */
-export function mean(values: readonly number[]): number {
-  return sum(values) / values.length;
-}
+export const mean = (values: readonly number[]): number => sum(values) / values.length;
 
 /** Minimum; Infinity if there are no values. */
 export function smallest(values: Iterable<number>): number {
@@ -63,6 +61,4 @@ export function quantile(sorted: ArrayLike<number>, q: number): number {
 }
 
 /** Median; NaN if there are no values. */
-export function median(values: readonly number[]): number {
-  return quantile(ascending(values), 0.5);
-}
+export const median = (values: readonly number[]): number => quantile(ascending(values), 0.5);

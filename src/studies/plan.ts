@@ -2,9 +2,11 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { changingProblems, UserError, unlessRejected } from '../base/errors.js';
+import type { CommandContext } from '../base/context.js';
+import { changingProblems, redactAddresses, UserError, unlessRejected } from '../base/errors.js';
 import { makeDirectory, readOwnJson, replaceFile } from '../base/files/files.js';
 import { isLocked, lockRun } from '../base/files/lock.js';
+import { shellWord } from '../base/text/one-line.js';
 import type { Config } from '../config/config.js';
 import type { LimitsConfig } from '../config/limits.js';
 import type { SlurmConfig } from '../config/many-runs.js';
@@ -109,7 +111,11 @@ export function rejectDirectory(kind: Plan['kind'], directory: string, message?:
  * @returns a function that releases the lock
  * @throws UserError if the directory contains something else, or another process is writing there
  */
-export function openPlan(kind: Plan['kind'], { directory, record }: PlanPlace): () => void {
+export function openPlan(
+  kind: Plan['kind'],
+  { directory, record }: PlanPlace,
+  command: string | undefined,
+): () => void {
   const file = join(directory, planFile);
   // A process that is killed before it writes the record leaves only these files.
   const isOurs = (item: string) => item.startsWith(planLock) || item === `${planFile}.new`;
@@ -118,7 +124,7 @@ export function openPlan(kind: Plan['kind'], { directory, record }: PlanPlace): 
   makeDirectory(directory);
   const release = lockRun(join(directory, planLock));
   try {
-    replaceFile(file, `${JSON.stringify(record(readOwnJson(file)), null, 2)}\n`);
+    replaceFile(file, `${JSON.stringify({ ...record(readOwnJson(file)), command }, null, 2)}\n`);
     return release;
   } catch (error) {
     release();
@@ -151,6 +157,10 @@ export function openPart({ directory, record }: PlanPlace): void {
     if (!isWritten()) throw error;
   }
 }
+
+/** The command for a shell, without secrets in addresses; undefined if a program called. */
+export const commandOf = ({ words }: Pick<CommandContext, 'words'>): string | undefined =>
+  words && redactAddresses(['policyloop', ...words].map(shellWord).join(' '));
 
 /** True if the run at `path` is complete; false if its manifest can't be read. */
 export const isComplete = (path: string): boolean =>

@@ -11,7 +11,7 @@ import {
 } from '../base/text/numbers.js';
 import { createProgress, type Progress, type ProgressMode, warningText } from '../base/text/progress.js';
 import { type RunEvent, tallyOf } from '../runs/events.js';
-import { formatCaps, noiseText } from '../runs/summary.js';
+import { floorText, formatCaps } from '../runs/summary.js';
 import { mean } from '../statistics/descriptive.js';
 
 /** Where the progress of a run is shown. */
@@ -195,7 +195,7 @@ function runShown(progress: Progress): (event: RunEvent) => void {
         progress.update(completed, [...figures(event.score), ...usageFigures(event)]);
         break;
       case 'noise-measured':
-        progress.say(`noise floor ${noiseText(event.noise)}`);
+        progress.say(`noise floor ${floorText(event.noise)}`);
         break;
       case 'confirmation-started': {
         const { budget, candidates, episodesEach } = event;

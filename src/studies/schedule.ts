@@ -18,6 +18,7 @@ import { describeReason } from '../runs/summary.js';
 import { writeReport } from '../web/report/write-report.js';
 import { isInPart } from './part.js';
 import {
+  commandOf,
   isComplete,
   openPart,
   openPlan,
@@ -99,13 +100,13 @@ export async function runPlan<Result>(
   }
   if (cluster !== undefined) {
     // Create the directory but unlock it at once, because the processes that run its parts may start immediately.
-    openPlan(kind, place)();
+    openPlan(kind, place, commandOf(context))();
     if (await runOnCluster(cluster, plan, directory, context)) {
       write([]);
       return handOver({ ...recordedOutcome(plan, directory), status: 'elsewhere' });
     }
   }
-  const release = openPlan(kind, place);
+  const release = openPlan(kind, place, commandOf(context));
   let result: Result;
   let outcome: PlanOutcome;
   try {

@@ -110,7 +110,7 @@ async function listen(server: Server, port: number): Promise<number> {
 }
 
 const portProblems: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'this port is already in use',
+  EADDRINUSE: 'this port is already in use, perhaps by another view',
   EACCES: 'this port requires privileges',
   ERR_SOCKET_BAD_PORT: "isn't a valid port",
 };

@@ -112,6 +112,8 @@ describe('every kind of config', () => {
     const [problem] = refusal(() => loaders[kind]('syntetic')).problems;
     expect(problem).toMatchObject({ message: expect.stringContaining('no such file or bundled config') });
     expect(problem?.alternatives).toEqual(bundledConfigs(kind).filter((name) => !name.includes('/')));
+    if (kind === 'experiment')
+      expect(() => loaders[kind]('Pendulum-v0')).toThrow(/is an environment[\s\S]*one of: pendulum-numeric/);
   });
 
   it.each([

@@ -19,9 +19,9 @@ export function encodeFloats(values: Float32Array, dtype: string): Uint8Array {
     case 'F32':
       return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
     case 'BF16':
-      return new Uint8Array(toBfloat16(values).buffer);
+      return new Uint8Array(toHalves(values, bfloat16).buffer);
     case 'F16':
-      return new Uint8Array(toFloat16(values).buffer);
+      return new Uint8Array(toHalves(values, float16).buffer);
     case 'Q8_0':
       return encodeQ8(values);
     default:
@@ -41,26 +41,20 @@ function requireHalves(values: Float32Array, name: string): void {
       });
 }
 
-/** Rounds to the upper 16 bits of float32; NaN stays NaN. */
-function toBfloat16(values: Float32Array): Uint16Array {
+/** Converts each value, given its bits. */
+function toHalves(values: Float32Array, half: (bits: number, value: number) => number): Uint16Array {
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
   const halves = new Uint16Array(values.length);
-  for (let i = 0; i < bits.length; i++) {
-    const one = bits[i]!;
-    halves[i] = (one & 0x7fff_ffff) > 0x7f80_0000 ? 0x7fc0 : (one + 0x7fff + ((one >>> 16) & 1)) >>> 16;
-  }
+  for (let i = 0; i < bits.length; i++) halves[i] = half(bits[i]!, values[i]!);
   return halves;
 }
 
-function toFloat16(values: Float32Array): Uint16Array {
-  const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
-  const halves = new Uint16Array(values.length);
-  for (let i = 0; i < bits.length; i++) {
-    const one = bits[i]!;
-    halves[i] = ((one >>> 16) & 0x8000) | halfMagnitude(one & 0x7fff_ffff, values[i]!);
-  }
-  return halves;
-}
+/** Rounds to the upper 16 bits of float32; NaN stays NaN. */
+const bfloat16 = (bits: number) =>
+  (bits & 0x7fff_ffff) > 0x7f80_0000 ? 0x7fc0 : (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
+
+const float16 = (bits: number, value: number) =>
+  ((bits >>> 16) & 0x8000) | halfMagnitude(bits & 0x7fff_ffff, value);
 
 const sum = new Float32Array(1);
 const sumBits = new Uint32Array(sum.buffer);
@@ -95,7 +89,7 @@ function encodeQ8(values: Float32Array): Uint8Array {
       bytes[b * (2 + q8Block) + 2 + i] = Math.sign(steps) * Math.floor(Math.abs(steps) + 0.5);
     }
   }
-  const halves = new Int8Array(toFloat16(scales).buffer);
+  const halves = new Int8Array(toHalves(scales, float16).buffer);
   for (let b = 0; b < blocks; b++) bytes.set(halves.subarray(2 * b, 2 * b + 2), b * (2 + q8Block));
   return new Uint8Array(bytes.buffer);
 }

@@ -1,6 +1,6 @@
 /** Kinds of configs other than experiments: how they are trained, and how `policyloop check` reads them. */
 import type { CommandContext } from '../../../src/base/context.js';
-import { UserError } from '../../../src/base/errors.js';
+import { UserError, unlessRejected } from '../../../src/base/errors.js';
 import { type ConfigKindName, configKinds, kindOfConfig } from '../../../src/config/file.js';
 import { type Finding, found } from '../../../src/experiment/preflight/findings.js';
 import { isNumericConfig, loadNumericConfig } from '../numeric/numeric-config.js';
@@ -43,15 +43,9 @@ export async function checkKind(
   { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
   { cwd }: CommandContext,
 ): Promise<readonly Finding[] | undefined> {
-  let kind: ConfigKindName;
-  try {
-    kind = kindOfConfig(file, cwd);
-  } catch (error) {
-    // The check for experiments will report the unreadable config.
-    if (error instanceof UserError) return undefined;
-    throw error;
-  }
-  if (kind === 'experiment') return undefined;
+  // The check for experiments will report an unreadable config.
+  const kind = unlessRejected(() => kindOfConfig(file, cwd));
+  if (kind === undefined || kind === 'experiment') return undefined;
   const notes: Finding[] = [];
   try {
     await loaders[kind](file, overrides, cwd, (note) => notes.push(found('config', note.trim())));

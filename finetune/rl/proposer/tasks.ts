@@ -1,6 +1,6 @@
 /** The tasks of the runs that a proposer answers: each run draws one, whose settings are merged into the experiment's. */
 import { z } from 'zod';
-import { UserError } from '../../../src/base/errors.js';
+import { UserError, withProblems } from '../../../src/base/errors.js';
 import { createGenerator, deriveSeeds } from '../../../src/base/random/generator.js';
 import { fieldName, type Path } from '../../../src/base/settings/issues.js';
 import { isMapping, type SchemaNode, valueAt } from '../../../src/base/settings/schema.js';
@@ -125,15 +125,11 @@ export function checkTasks(
       try {
         configOfTask(plans[list], task);
       } catch (error) {
-        if (!(error instanceof UserError)) throw error;
-        const layers: Path[] = [[list, task], ['experiment']];
-        throw new UserError(
-          error.problems.map((problem) => {
-            const field = problem.field?.split('.') ?? [];
-            const [own, shared] = layers.map((layer) => [...layer, ...field]);
-            const path = valueAt(own!, content) === undefined ? shared! : own!;
-            return { ...where(path, 'value'), ...problem, field: fieldName(path) };
-          }),
-        );
+        throw withProblems(error, (problem) => {
+          const field = problem.field?.split('.') ?? [];
+          const own = [list, task, ...field];
+          const path = valueAt(own, content) === undefined ? ['experiment', ...field] : own;
+          return { ...where(path, 'value'), ...problem, field: fieldName(path) };
+        });
       }
 }

@@ -2,7 +2,7 @@ import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
-import { UserError } from '../errors.js';
+import { UserError, unlessRejected } from '../errors.js';
 import { withPath } from './json-lines.js';
 import { readRegularFile } from './regular-file.js';
 
@@ -48,14 +48,9 @@ export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
 
 /** True if a process, which may be this one, holds the lock at `path` and isn't known to have ended. */
 export function isLocked(path: string): boolean {
-  try {
-    const holder = readLock(path);
-    return holder !== undefined && isHeld(holder);
-  } catch (error) {
-    // This is a link, a pipe, a folder or a large file, but not a lock that policyloop wrote.
-    if (error instanceof UserError) return false;
-    throw error;
-  }
+  // Undefined for a link, a pipe, a folder or a large file, which isn't a lock that policyloop wrote.
+  const holder = unlessRejected(() => readLock(path));
+  return holder !== undefined && isHeld(holder);
 }
 
 /** Removes the lock of a process on another machine; the caller must know that this process has ended. */
@@ -114,14 +109,10 @@ function removeStale(path: string, stale: string): void {
   const aside = `${path}.${process.pid}`;
   try {
     renameSync(path, aside);
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return;
-    throw error;
-  }
-  try {
     if (readLock(aside) !== stale) linkSync(aside, path);
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
+    // Another process has removed or replaced it.
+    if (codeOf(error) !== 'EEXIST' && codeOf(error) !== 'ENOENT') throw error;
   } finally {
     rmSync(aside, { force: true });
   }

@@ -115,9 +115,7 @@ export function nested(field: number, ...parts: readonly Uint8Array[]): Buffer {
   return Buffer.concat([tag(field, 2), Buffer.from(varint(length)), ...parts]);
 }
 
-export function text(field: number, value: string): Buffer {
-  return nested(field, Buffer.from(value));
-}
+export const text = (field: number, value: string): Buffer => nested(field, Buffer.from(value));
 
 /** A single-precision number. */
 export function float(field: number, value: number): Buffer {
@@ -126,9 +124,7 @@ export function float(field: number, value: number): Buffer {
   return Buffer.concat([tag(field, 5), bytes]);
 }
 
-function tag(field: number, wireType: number): Buffer {
-  return Buffer.from(varint((field << 3) | wireType));
-}
+const tag = (field: number, wireType: number): Buffer => Buffer.from(varint((field << 3) | wireType));
 
 /** Encodes seven bits per byte, lowest first; the eighth bit is set if another byte follows. */
 function varint(value: number): number[] {

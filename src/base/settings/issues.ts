@@ -176,14 +176,10 @@ function hintFor(path: Path, node: SchemaNode, value: unknown): string | undefin
   return isPlain && types.every((type) => type === 'string') ? `put it in quotes: "${value}"` : undefined;
 }
 
-function plain(name: string): string {
-  return name.toLowerCase().replaceAll(/[-_]/g, '');
-}
+const plain = (name: string): string => name.toLowerCase().replaceAll(/[-_]/g, '');
 
 /** A dotted path; keys that would garble the output are quoted. */
-export function fieldName(path: Path): string {
-  return path.map((key) => printable(String(key))).join('.');
-}
+export const fieldName = (path: Path): string => path.map((key) => printable(String(key))).join('.');
 
 /** Makes text from a file safe to display: short, on one line, with no control characters or secrets in URLs. */
 export function printable(text: string): string {

@@ -75,9 +75,7 @@ export const settingsKind = <Output>(kind: Omit<SettingsKind<Output>, 'json'>): 
 });
 
 /** The alternatives of a union; any other node is its own only alternative. */
-export function variantsOf(node: SchemaNode): readonly SchemaNode[] {
-  return node.anyOf ?? node.oneOf ?? [node];
-}
+export const variantsOf = (node: SchemaNode): readonly SchemaNode[] => node.anyOf ?? node.oneOf ?? [node];
 
 /** The key that distinguishes the variants of a union of objects, e.g. `provider`. */
 export function discriminatorOf(node: SchemaNode): string | undefined {
@@ -238,9 +236,7 @@ export function orList(items: readonly string[]): string {
   return items.length <= 1 ? items.join('') : `${items.slice(0, -1).join(', ')} or ${items.at(-1)}`;
 }
 
-function hasKey(node: SchemaNode, key: string): boolean {
-  return Object.hasOwn(node.properties ?? {}, key);
-}
+const hasKey = (node: SchemaNode, key: string): boolean => Object.hasOwn(node.properties ?? {}, key);
 
 function hasType(node: SchemaNode, value: unknown): boolean {
   switch (node.type) {

@@ -9,14 +9,10 @@ type Fact = string | number | boolean | readonly Fact[] | Facts;
 export type Options = Readonly<Record<string, unknown>>;
 
 /** The option's value, or `fallback` if it is absent or null. */
-export function option<T>(options: Options, name: string, fallback: T): T {
-  return (options[name] ?? fallback) as T;
-}
+export const option = <T>(options: Options, name: string, fallback: T): T => (options[name] ?? fallback) as T;
 
 /** Formats a number with at most four significant digits: 0.3333, 15, -0.05. */
-export function short(value: number): string {
-  return significant(value, 4);
-}
+export const short = (value: number): string => significant(value, 4);
 
 export function significant(value: number, digits: number): string {
   return String(Number(value.toPrecision(digits)) + 0);
@@ -137,9 +133,7 @@ function within(name: string, [low, high]: Range): string {
 }
 
 /** Formats a weight as a factor, followed by a multiplication sign; empty for 1. */
-function factor(weight: number): string {
-  return weight === 1 ? '' : `${short(weight)} * `;
-}
+const factor = (weight: number): string => (weight === 1 ? '' : `${short(weight)} * `);
 
 /** Facts for an id such as `FrozenLake-v1` and valid options in snake_case or camelCase; empty if there are none. */
 export function environmentFacts(id: string, options: Options): Facts {
@@ -151,14 +145,10 @@ export const entryFor = <T>(table: Readonly<Record<string, T>>, id: string): T |
   table[environmentName(id)] ?? table[environmentFamily(id)];
 
 /** The id without its version: `CartPole` for `CartPole-v1`. */
-export function environmentName(id: string): string {
-  return id.replace(/-v\d+$/, '');
-}
+export const environmentName = (id: string): string => id.replace(/-v\d+$/, '');
 
 /** The part before the first hyphen: `maze` for `maze-sample-3x3-v0`. */
-export function environmentFamily(id: string): string {
-  return id.split('-', 1)[0]!;
-}
+export const environmentFamily = (id: string): string => id.split('-', 1)[0]!;
 
 const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>> = {
   CartPole: (options) => ({ suttonBarto: option(options, 'sutton_barto_reward', false) }),

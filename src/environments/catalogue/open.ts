@@ -7,14 +7,10 @@ import { catalogue, findEntry, textCatalogue, textWorldPrefix } from './catalogu
 import { environmentName } from './facts.js';
 
 /** Ids of the built-in numeric environments, without aliases. */
-export function environmentIds(): readonly string[] {
-  return catalogue.map(({ id }) => id);
-}
+export const environmentIds = (): readonly string[] => catalogue.map(({ id }) => id);
 
 /** Ids of the built-in text environments. */
-export function textEnvironmentIds(): readonly string[] {
-  return textCatalogue.map(({ id }) => id);
-}
+export const textEnvironmentIds = (): readonly string[] => textCatalogue.map(({ id }) => id);
 
 /** Options, defaults and step limit of an environment. @throws UserError for an unknown id */
 export function environmentInfo(id: string): EnvironmentInfo {

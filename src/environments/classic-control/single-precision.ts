@@ -5,9 +5,7 @@ const { fround } = Math;
  * True if Gymnasium would compute with this action in single precision. NumPy uses the dtype of the action's array;
  * here, a number that float32 can represent exactly counts as float32.
  */
-export function isSingle(action: number): boolean {
-  return fround(action) === action;
-}
+export const isSingle = (action: number): boolean => fround(action) === action;
 
 /** Cosine of a float32 within ±π/4, using the polynomial and the rounding of NumPy's vectorised float32 loop. */
 export function singleCos(x: number): number {
@@ -38,6 +36,4 @@ const s5 = 0.008333397097885609;
 const s3 = -0.1666666716337204;
 
 /** Approximates a fused multiply-add in float32: a × b is exact in a double, and only the sum is rounded. */
-function multiplyAdd(a: number, b: number, c: number): number {
-  return fround(a * b + c);
-}
+const multiplyAdd = (a: number, b: number, c: number): number => fround(a * b + c);

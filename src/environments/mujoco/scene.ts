@@ -86,13 +86,9 @@ function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']):
   return [...grid, ...xs.map((x) => metres(x, [x + 0.3, row], 0.2))];
 }
 
-function guide(from: Point, to: Point): Shape {
-  return line(from, to, 0.015, 'guide');
-}
+const guide = (from: Point, to: Point): Shape => line(from, to, 0.015, 'guide');
 
-function metres(x: number, center: Point, height: number): Shape {
-  return text(`${x} m`, center, height, 'guide');
-}
+const metres = (x: number, center: Point, height: number): Shape => text(`${x} m`, center, height, 'guide');
 
 /** The integers from ⌊from⌋ to ⌈to⌉. */
 function wholeNumbers(from: number, to: number): readonly number[] {

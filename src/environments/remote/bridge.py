@@ -14,6 +14,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import signal
 import sys
 import threading
@@ -256,6 +257,9 @@ class Episodes:
             environment.close()
 
 
+OLD_API = "old Gym API: reset(self, *, seed=None, options=None) must return 2 values, and step 5"
+
+
 @contextlib.contextmanager
 def blame(place):
     """Adds to a failure where it happened, as `place` tells."""
@@ -264,6 +268,8 @@ def blame(place):
     except Failure as failure:
         raise Failure(failure.kind, f"{failure} {place()}", failure.details) from failure
     except BaseException as error:
+        if re.search(r"unexpected keyword argument 'seed'|expected 5, got 4", str(error)):
+            raise Failure("invalid", f"{OLD_API} ({headline(error)}) {place()}") from error
         raise Failure("raised", f"{headline(error)} {place()}", traceback_of(error)) from error
 
 

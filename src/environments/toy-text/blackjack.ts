@@ -95,23 +95,15 @@ function add(hand: Hand, card: number): Hand {
   return { cards: [...hand.cards, card], hardSum: hand.hardSum + card, ace: hand.ace || card === 1 };
 }
 
-function hasUsableAce(hand: Hand): boolean {
-  return hand.ace && hand.hardSum + 10 <= 21;
-}
+const hasUsableAce = (hand: Hand): boolean => hand.ace && hand.hardSum + 10 <= 21;
 
-function sum(hand: Hand): number {
-  return hasUsableAce(hand) ? hand.hardSum + 10 : hand.hardSum;
-}
+const sum = (hand: Hand): number => (hasUsableAce(hand) ? hand.hardSum + 10 : hand.hardSum);
 
 /** The sum, or 0 for a bust. */
-function score(hand: Hand): number {
-  return sum(hand) > 21 ? 0 : sum(hand);
-}
+const score = (hand: Hand): number => (sum(hand) > 21 ? 0 : sum(hand));
 
 /** True for two cards, an ace and a card worth ten. */
-function isNatural(hand: Hand): boolean {
-  return hand.cards.length === 2 && hand.ace && hand.hardSum === 11;
-}
+const isNatural = (hand: Hand): boolean => hand.cards.length === 2 && hand.ace && hand.hardSum === 11;
 
 const cardWidth = 1.1;
 const cardHeight = 1.6;

@@ -97,9 +97,7 @@ export interface SvgShape {
  * Sets the colour as an attribute, so that no style sheet is needed, and as a class, so that a dark page can
  * change it.
  */
-export function painted(paint: Paint): string {
-  return `class="${paint}" color="${colors[paint].light}"`;
-}
+export const painted = (paint: Paint): string => `class="${paint}" color="${colors[paint].light}"`;
 
 export function svgShapes({ shapes, view }: Frame, { scale }: Layout): readonly SvgShape[] {
   const toView = ([x, y]: Point): Point => [
@@ -154,11 +152,7 @@ function partsOf(
 }
 
 /** Joins coordinates. A minus sign also separates numbers, so it needs no space before it. */
-function joinNumbers(points: readonly Point[]): string {
-  return points.flat().join(' ').replaceAll(' -', '-');
-}
+const joinNumbers = (points: readonly Point[]): string => points.flat().join(' ').replaceAll(' -', '-');
 
 /** Rounds to one decimal, but to at least 1, because thinner lines would be invisible. */
-function rounded(length: number): number {
-  return Math.max(1, Math.round(length * 10) / 10);
-}
+const rounded = (length: number): number => Math.max(1, Math.round(length * 10) / 10);

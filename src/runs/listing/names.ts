@@ -238,11 +238,16 @@ function ambiguous(name: string, found: readonly Named[], places: RunPlaces): Us
 function missing(name: string, places: RunPlaces): UserError {
   const there = isPattern(name) ? undefined : pathsOf(name, places).find((path) => existsSync(path));
   if (there !== undefined) return noRun(there);
-  const names = allNamed(places).map(({ path }) => nameOf(path, places));
+  const around = pathsOf(dirname(name), places).find(
+    (path) => dirname(name) !== '.' && runsBelow(path).length > 0,
+  );
+  const names = around
+    ? runsBelow(around).map((path) => join(dirname(name), relative(around, path).split(sep)[0]!))
+    : allNamed(places).map(({ path }) => nameOf(path, places));
   return new UserError({
     message: `${isPattern(name) ? 'no run matches' : 'no such run:'} ${name}`,
     near: nearest(name, names),
-    alternatives: names,
+    alternatives: [...new Set(names)],
     hint: name.includes('=')
       ? `only policyloop list accepts filters; pass the numbers that \`policyloop list ${shellWord(name)}\` prints`
       : 'list your runs with policyloop list',

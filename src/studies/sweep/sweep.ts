@@ -8,9 +8,10 @@ import { loadSlurm } from '../../config/load.js';
 import { limitField } from '../../runs/calls.js';
 import { runFiles } from '../../runs/reader.js';
 import { formatUsage } from '../../runs/summary.js';
+import { fewestForVerdict } from '../../statistics/tests.js';
 import { page } from '../../web/page.js';
 import { inFile } from '../../web/study.js';
-import { checkConfig, type PlanArguments, resultFiles } from '../plan.js';
+import { checkConfig, commandOf, type PlanArguments, resultFiles } from '../plan.js';
 import { type PlanOutcome, runPlan } from '../schedule.js';
 import { dryRunSweep } from './sweep-dry-run.js';
 import { sweepPage } from './sweep-page.js';
@@ -35,6 +36,10 @@ export async function runSweep(args: SweepArguments, context: CommandContext): P
   const { cwd } = context;
   const sweep = loadPlannedSweep(file, overrides, baselines, cwd);
   for (const note of sweep.notes) context.note(note);
+  if (isTooFew(sweep.seeds) && sweep.settings.length > 1)
+    context.note(
+      `${plural(sweep.seeds.length, 'seed')} can't give a verdict: use seed=1..${fewestForVerdict} or more (10 are better)`,
+    );
   for (const { name, config } of sweep.settings) await checkConfig(config, context.env, `setting ${name}`);
   const cluster = args.slurm === true ? loadSlurm({ file, overrides, cwd }) : undefined;
   if (args.dryRun === true) return dryRunSweep(sweep, args.json, context);
@@ -54,6 +59,8 @@ function write(result: SweepResult, directory: string): SweepResult {
   return result;
 }
 
+const isTooFew = ({ length }: readonly number[]) => length < fewestForVerdict;
+
 function printSweep(
   result: SweepResult,
   outcome: PlanOutcome,
@@ -62,6 +69,8 @@ function printSweep(
   context: CommandContext,
 ): void {
   const out = shownPath(directory, context.cwd);
+  const { words = ['sweep', '…'] } = context;
+  const more = commandOf({ words: [...words.filter((word) => !word.startsWith('seed=')), 'seed=1..10'] });
   if (json) {
     // `status` is this command's; `result` is the whole sweep's.
     context.print(JSON.stringify({ ...result, status: outcome.status, result: result.status, out }));
@@ -78,8 +87,10 @@ function printSweep(
     ...(outcome.limit
       ? ['resume      with the same command and a higher limit']
       : outcome.status === 'completed'
-        ? []
-        : ['resume      with the same command']),
+        ? isTooFew(result.seeds) && result.tasks.some(({ settings }) => settings.length > 1)
+          ? [`more seeds  ${more}`]
+          : []
+        : [`resume      ${commandOf(context) ?? 'with the same command'}`]),
   ];
   context.print(fitText(lines.join('\n'), context.columns));
 }

@@ -53,7 +53,10 @@ export function chartPicture(chart: Chart, hidden = hiddenAtFirst(chart), width 
   const levels = chart.levels?.map(
     ({ label }): Entry => ({ label, draw: 'line', color: '--muted', isDashed: true }),
   );
-  const all = [...parts.filter(({ label }) => !hidden.has(label)), ...(levels ?? [])];
+  // Diamonds with the label of a line have no entry of their own.
+  const same = chart.marks?.find(({ label }) => chart.series.some((one) => one.label === label));
+  const marks: readonly Entry[] = same ? [{ label: 'confirmed', draw: same.draw, color: '--text' }] : [];
+  const all = [...parts.filter(({ label }) => !hidden.has(label)), ...marks, ...(levels ?? [])];
   const legend = parts.length + (levels?.length ?? 0) > 1 ? all : [];
   return { ...plot, label: chart.label, content: plotDrawing(plot), legend };
 }

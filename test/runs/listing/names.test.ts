@@ -129,17 +129,14 @@ describe('names that are not paths', () => {
       alternatives: ['cart-2', 'cart-3'],
     });
     expect(problemOf(() => findRuns(['cart'], here)).alternatives).toEqual(['cart-2', 'cart-3']);
-    expect(problemOf(() => findRun('cart-*', here)).message).toBe(
-      'this pattern matches 2 runs or directories; choose one',
-    );
+    expect(() => findRun('cart-*', here)).toThrow('this pattern matches 2 runs or directories; choose one');
     expect(problemOf(() => findRun('4', here))).toMatchObject({
       message: 'this name matches 2 runs or directories; choose one',
       alternatives: ['study-1/pole/cma-es-01', 'study-1/pole/random-01'],
     });
     expect(problemOf(() => findRun('zbra', here)).near).toBe('zebra');
     expect(problemOf(() => findRun('99', here)).message).toBe('no such run: 99');
-    expect(problemOf(() => findRun('latest', { cwd: home, runsDir: 'elsewhere' })).message).toBe(
-      'no such run: latest',
-    );
+    expect(() => findRun('latest', { cwd: home, runsDir: 'elsewhere' })).toThrow('no such run: latest');
+    expect(problemOf(() => findRun('study-1/random', here)).alternatives).toEqual(['study-1/pole']);
   });
 });

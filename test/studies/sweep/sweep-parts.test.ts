@@ -112,17 +112,18 @@ describe('--dry-run', () => {
     const server = await startFakeOpenAI({ reply: () => '' });
     const own = { ...quick, model: { ...model, baseUrl: server.url } };
     writeFileSync(join(place, 'own.yaml'), JSON.stringify(own));
-    const { context, printed } = recordingContext(place);
+    const { context, noted, printed } = recordingContext(place);
     const how = { runsDir: 'buffers', baselines: false, quiet: false, dryRun: true, json };
     const code = await execute({ ...how, config: 'own.yaml', overrides }, context);
     expect(server.requests).toEqual([]);
     expect(readdirSync(place)).toEqual(['own.yaml']);
-    return { code, text: printed.join('\n') };
+    return { code, noted, text: printed.join('\n') };
   }
 
   it('lists the settings and adds up the estimates of all runs, but writes and asks nothing', async () => {
     const swept = ['memory.best=2,8', 'seed=1..3', 'sweep.limits.calls=9'];
-    const { code, text } = await preview(swept, true);
+    const { code, noted, text } = await preview(swept, true);
+    expect(noted).toContain("3 seeds can't give a verdict: use seed=1..6 or more (10 are better)");
     const { runs, seeds, settings, estimate, limits } = JSON.parse(text) as {
       readonly settings: readonly {
         readonly name: string;

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../../base/errors.js';
+import { UserError, unlessRejected } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../base/files/files.js';
 import { largest } from '../../../statistics/descriptive.js';
 import { harmlessModelKeys, type KnownKeys, rejectUnknownKeys, withoutKeys } from '../weights/config-keys.js';
@@ -40,15 +40,13 @@ export function readDecoderConfig(directory: string, ignoredKeys: readonly strin
  * Whether the weights have an output layer that differs from the embedding; if so, it is used, as in Transformers 5.
  */
 function storesOwnHead(directory: string, modules: DecoderConfig['modules']): boolean {
-  try {
+  // Opening damaged weights later reports the problem.
+  const differ = unlessRejected(() => {
     const weights = directoryWeights(directory);
     const [head, embedding] = [modules.head, modules.embedding].map((name) => weights.get(`${name}.weight`));
     return head !== undefined && embedding !== undefined && !sameTensor(head, embedding);
-  } catch (error) {
-    // Opening the weights later reports this problem.
-    if (error instanceof UserError) return false;
-    throw error;
-  }
+  });
+  return differ ?? false;
 }
 
 function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): DecoderConfig {

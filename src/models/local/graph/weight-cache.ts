@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { messageOf, UserError } from '../../../base/errors.js';
+import { messageOf, UserError, unlessRejected } from '../../../base/errors.js';
 import { readSafetensors, readTensorBytes, type StoredTensor, sampledParts } from '../weights/safetensors.js';
 
 /** Returns the path of a cached file, which `make` creates if necessary. @throws UserError if it can't be written */
@@ -45,16 +45,8 @@ function fingerprint(tensors: readonly StoredTensor[], version: number): string 
   return hash.digest('hex').slice(0, 16);
 }
 
-function isWhole(file: string): boolean {
-  if (!existsSync(file)) return false;
-  try {
-    readSafetensors(file);
-    return true;
-  } catch (error) {
-    if (error instanceof UserError) return false;
-    throw error;
-  }
-}
+const isWhole = (file: string) =>
+  existsSync(file) && unlessRejected(() => readSafetensors(file)) !== undefined;
 
 function writableFolder(folders: readonly string[]): string {
   let failure: unknown;

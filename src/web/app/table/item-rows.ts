@@ -42,7 +42,7 @@ function cellOf(item: Item, key: string) {
     case 'status':
       return statusMark(item.status);
     case 'progress':
-      return progressBar(`progress of ${item.name}`, item.done, item.of, unitOf(item));
+      return progressBar(`progress of ${item.name}`, item.done, plannedIn(item), unitOf(item));
     case 'confirmed':
       return html`<b>${shownReturn(item.confirmed)}</b>${interval(item.ci95)}`;
     case 'observed':
@@ -55,6 +55,9 @@ function cellOf(item: Item, key: string) {
       return textOf(key, fieldOf(key).of(item));
   }
 }
+
+/** A target or a limit may complete a run before its last iteration. */
+const plannedIn = ({ done, of, status }: Item) => (status === 'completed' ? done : of);
 
 const progressBar = (label: string, done: number, of: number, unit: string) =>
   html`<span title=${unit}>${done}/${of}</span><progress aria-label=${label} value=${done} max=${of || 1}></progress>`;

@@ -92,9 +92,7 @@ export function hasFailure({ attempts }: LoggedProposal): boolean {
   return attempts.some(({ outcome }) => outcome.kind !== 'accepted');
 }
 
-export function proposalId({ iteration, candidate }: Place): string {
-  return `iteration-${iteration}-${candidate}`;
-}
+export const proposalId = ({ iteration, candidate }: Place): string => `iteration-${iteration}-${candidate}`;
 
 /** What a report shows about a run, except animations, read from its directory. */
 export interface RunData extends RunSummary, Pick<RecordedRun, 'entries' | 'calls' | 'events'> {
