@@ -8,8 +8,6 @@ import { readOwnJson } from '../../src/base/files/files.js';
 import { formatCompact, plural } from '../../src/base/text/numbers.js';
 import { number, terminalTable, text } from '../../src/base/text/table.js';
 import { fitText } from '../../src/base/text/width.js';
-import { planAround } from '../../src/runs/finder.js';
-import { resultFiles } from '../../src/studies/plan.js';
 import type { SweepResult } from '../../src/studies/sweep/sweep-result.js';
 import type { DatasetManifest } from '../dataset/dataset.js';
 import { recipes, rowFormats, usualExamples } from '../dataset/example.js';
@@ -110,6 +108,8 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   for (const { message, hint } of manifest.alarms) {
     context.note(`${styleText('yellow', 'alarm')} ${message}\n  hint: ${hint}`);
   }
+  const { planAround } = await import('../../src/runs/finder.js');
+  const { resultFiles } = await import('../../src/studies/plan.js');
   for (const directory of new Set(paths.flatMap((path) => planAround(path)?.directory ?? []))) {
     const sweep = readOwnJson(join(directory, resultFiles.sweep)) as SweepResult | undefined;
     const all = sweep?.tasks.flatMap(({ settings }) => settings) ?? [];

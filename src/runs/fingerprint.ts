@@ -77,7 +77,7 @@ function requireEqual(
   // Another provider, kind of policy or environment has other settings, which needn't be listed.
   const causes = all.filter(({ key }) => /\.(provider|kind|id)$/.test(key)).map(({ key }) => key);
   const follows = (key: string) =>
-    causes.some((cause) => key !== cause && key.startsWith(cause.replace(/\w+$/, '')));
+    causes.some((cause) => key !== cause && key.startsWith(cause.slice(0, cause.lastIndexOf('.') + 1)));
   const changed = all.filter(({ key }) => !follows(key));
   throw new UserError(
     changed.map(({ key, now, was: before }) => ({
