@@ -37,5 +37,5 @@ it('a training run can be stopped from outside, and its result stays the same', 
   expect(model(folder).equals(model(undisturbed))).toBe(true);
   const page = visibleText(sentPage(trainingPageOf(out)));
   expect(page).toContain('Best held-out mean return');
-  expect(page).toContain('Answers to the same held-out prompts');
+  expect(page).toContain('Replies to the same held-out prompts');
 });
