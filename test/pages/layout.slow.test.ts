@@ -63,7 +63,7 @@ describe.skipIf(chromium === undefined)('pages in a browser', () => {
       );
     const pictures = [await drawn()];
     // All lines, the first line, all bands.
-    for (const box of ['li:first-child', 'li:nth-child(2)', 'li:last-child']) {
+    for (const box of ['li:first-child', 'li:nth-child(2)', 'li:nth-last-child(1 of :has(input))']) {
       await browser.evaluate(`document.querySelector('#task-2 .legend ${box} input').focus()`);
       await browser.press('Space');
       pictures.push(await drawn());
