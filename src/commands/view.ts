@@ -38,8 +38,10 @@ export async function execute(
   const { startView } = await import('../view/server.js');
   const { cwd, milliseconds, note, print, stop } = context;
   const shown = resolve(cwd, args.dir ?? '.');
-  const near = nearestFile(args.dir ?? '.', cwd, /^[^.]+$/);
-  if (!existsSync(shown)) throw new UserError({ message: `no such directory: ${args.dir}`, near });
+  if (!existsSync(shown)) {
+    const near = nearestFile(args.dir ?? '.', cwd, /^[^.]+$/);
+    throw new UserError({ message: `no such directory: ${args.dir}`, near });
+  }
   const roots = rootsOf({ cwd, runsDir: args.dir ?? common.runsDir.default });
   const place = basename(shown);
   const token = randomBytes(24).toString('base64url');

@@ -23,7 +23,7 @@ export interface McpRequest {
 }
 
 /** Maximum length of a result in bytes; the client's model reads all of it. */
-const maxAnswerBytes = 4 * 2 ** 20;
+const maxResultBytes = 4 * 2 ** 20;
 
 /**
  * Serves until the client closes the input or the first signal arrives.
@@ -104,7 +104,7 @@ export async function runTool(
       ? launch(tool, given, request, context)
       : execute(tool, given, request, load, context));
     const text = JSON.stringify(answer);
-    if (Buffer.byteLength(text) > maxAnswerBytes)
+    if (Buffer.byteLength(text) > maxResultBytes)
       throw new UserError({
         message: 'the result is too long',
         hint: 'request less: set a limit, or choose fewer runs or columns',

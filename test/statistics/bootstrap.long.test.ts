@@ -158,7 +158,7 @@ describe('bootstrap intervals', () => {
     const values = [...mostly(0, 6), 1, 1, 3, 0];
     const factor = (of: readonly number[], by?: 'student') =>
       (halfWidth(of, by) / standardDeviation(of)) * Math.sqrt(of.length);
-    // Of the 66 possible resamples, those with |t| < 4 have a probability of 0.89, and those with |t| ≤ 4 one of 0.97.
+    // Enumerating all 66 resamples gives P(|t| < 4) = 0.89 and P(|t| ≤ 4) = 0.97, so the quantile is 4.
     expect(factor(values)).toBeCloseTo(4, 9);
     expect(factor(values, 'student')).toBeCloseTo(2.262157, 6);
     expect(factor(values.slice(0, 9))).toBeCloseTo(2.306004, 6);

@@ -143,7 +143,7 @@ describe('parseParameters', () => {
     ['params[0]: 1 score, params[1]: 1, params[2]: 2', notFinite([0, '1 score'])],
     ['params[0]: 50 %, params[1]: 2, params[2]: 3 cm', notFinite([0, '50 %'], [2, '3 cm'])],
     ['params[0]: 1,5, params[1]: ?, params[2]: 3', notFinite([0, '1,5'], [1, '?'])],
-    // Of several incomplete sets, a named one counts, then the largest.
+    // If several sets are incomplete, the one with a name counts, or else the largest.
     ['[4, 5]\nparams[1]: 2', count(1, [0, 2], [])],
     ['params[0]: 1\n\nweights[0]: 1, weights[1]: 2', count(2, [2], [])],
     ['', { kind: 'missing' }],
