@@ -1,11 +1,15 @@
 import type { CommandContext } from '../../base/context.js';
+import { EnvironmentError } from '../../base/environment-error.js';
 import { UserError } from '../../base/errors.js';
+import { createGenerator } from '../../base/random/generator.js';
 import type { Progress } from '../../base/text/progress.js';
 import { type Config, modulesOf } from '../../config/config.js';
 import { type LoadedConfig, loadConfig } from '../../config/load.js';
 import { isRemoteId } from '../../environments/catalogue/open.js';
 import type { OnRead } from '../../models/language-model.js';
-import { assemble, closeEnvironment, languageModelsOf } from '../setup/assemble.js';
+import { ProgramFault } from '../../policies/program/program.js';
+import { evaluate } from '../../rollout/evaluation.js';
+import { type Assembly, assemble, closeEnvironment, languageModelsOf } from '../setup/assemble.js';
 import { contextOf } from '../setup/open-models.js';
 import { askModel } from './ask-model.js';
 import { errorsIn, type Finding, found, warning } from './findings.js';
@@ -36,10 +40,15 @@ export async function checkConfig(
         begun = true;
         progress?.update(value);
       };
+      const played = offline ? [] : await playStep(assembly);
       const answer = offline ? [] : await askModel(assembly, env, { signal: stop.finish, onRead });
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
-      // Models that don't answer come first, so that they aren't overlooked.
-      return [...located(loaded, failed), ...notesOf(loaded), ...located(loaded, [...findings, ...others])];
+      // Failures come first, so that they aren't overlooked.
+      return [
+        ...located(loaded, [...played, ...failed]),
+        ...notesOf(loaded),
+        ...located(loaded, [...findings, ...others]),
+      ];
     } finally {
       await closeEnvironment(assembly);
       for (const model of languageModelsOf(assembly)) await model.close?.();
@@ -49,6 +58,19 @@ export async function checkConfig(
     const { problems } = loaded?.locate(error) ?? error;
     return [...notesOf(loaded), ...problems.map((problem): Finding => ({ level: 'error', ...problem }))];
   }
+}
+
+/** Plays one step with a random policy, because an environment with sound spaces can still fail. */
+async function playStep({ environment, family, workers }: Assembly): Promise<readonly Finding[]> {
+  const setting = { environment, family, workers, maxSteps: 1, record: 'none' } as const;
+  try {
+    await evaluate(setting, family.initial(createGenerator(0)), [0]);
+  } catch (error) {
+    if (error instanceof EnvironmentError)
+      return [{ level: 'error', field: 'environment', message: error.message }];
+    if (!(error instanceof ProgramFault)) throw error;
+  }
+  return [];
 }
 
 const runsCode = (config: Config) => isRemoteId(config.environment.id) || modulesOf(config).length > 0;
