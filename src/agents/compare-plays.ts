@@ -29,8 +29,8 @@ type Request = Omit<CompareRequest, 'by'> & { readonly by?: unknown };
 
 /**
  * Compares agent runs and returns the text to print; undefined if none of the names refers to an agent run.
- * @throws UserError for agent runs in different environments or mixed with other runs, and for options that don't apply to them,
- * or if every agent run is left out
+ * @throws UserError for agent runs in different environments or mixed with other runs, for options that don't apply to
+ * agent runs, and if every agent run is left out
  */
 export function comparePlays(
   request: Request,
@@ -152,7 +152,7 @@ const meanOf = (value: number | null, interval: PlayResult['returnCi95']) =>
   value === null ? null : { value, interval };
 const share = (value: number | null) => (value === null ? null : percent(value));
 
-/** @param isScored whether to show scores; CSV has the same columns for all games */
+/** @param isScored true to show scores in the terminal; CSV has the same columns for all games */
 const playColumns = (isScored: boolean): readonly Column<ComparedPlay>[] => [
   text('player', ({ name }) => name, { name: 'player' }),
   number('games', ({ games }) => games, { name: 'games' }),

@@ -57,7 +57,7 @@ export interface GameSeeds {
   readonly sampling: number;
 }
 
-/** Plays one episode per pair of seeds; returns them in order, without those of a batch that the speaker stopped. */
+/** Plays one episode per pair of seeds, in order; omits the episodes of a batch that the speaker stopped. */
 export async function playGames<R extends Reply>(
   setting: GameSetting<R>,
   seeds: readonly GameSeeds[],
@@ -242,7 +242,7 @@ class RunningGame<R extends Reply> {
 const isTextWorld = ({ actionSpace, observationSpace }: Arena): boolean =>
   observationSpace.kind === 'text' && actionSpace.kind === 'text' && actionSpace.choices === undefined;
 
-/** True if the observation states the objective, even if lines break elsewhere. */
+/** True if the observation states the objective, ignoring line breaks. */
 const states = (observation: Observation, objective: string): boolean =>
   oneLine(String(observation)).includes(oneLine(objective));
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();

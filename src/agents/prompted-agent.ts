@@ -80,7 +80,7 @@ export function openAgent(given: AgentOptions): PromptedAgent {
   };
 }
 
-/** Text environments with fixed choices, such as bandits and probes, show their observations without a template. */
+/** Chooses the default set. Text environments with fixed choices, such as bandits and probes, need no template. */
 function defaultSet(
   { actionSpace, observationSpace }: EnvironmentSpec,
   view: EnvironmentView | undefined,

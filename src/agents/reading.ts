@@ -57,7 +57,7 @@ const normalize = (text: string) =>
     .replaceAll(/[\s_-]+/g, ' ')
     .trim();
 
-/** The choice mentioned last in the reply, as a separate phrase; if two end together, the longer one. */
+/** Finds the last choice in the reply, as a separate phrase; of two that end at the same place, the longer one. */
 function lastChoice(reply: string, choices: readonly Choice[]): Action | undefined {
   const text = normalize(reply);
   let found: { readonly action: Action; readonly length: number; readonly end: number } | undefined;

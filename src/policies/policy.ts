@@ -52,7 +52,7 @@ export interface VectorShape {
   readonly firstAction: number;
 }
 
-/** How parameters become actions, as plain data for prompts and reports. */
+/** Description of how parameters become actions, as plain data for prompts and reports. */
 export type PolicyDescription =
   | ({
       readonly kind: 'linear';

@@ -61,7 +61,7 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
   };
 }
 
-/** Linear policies need a vector as the observation. */
+/** Suggests a linear policy, unless the observation is discrete. */
 const orLinear = ({ observationSpace }: EnvironmentSpec) =>
   observationSpace.kind === 'discrete' ? '' : ', or use policy.kind: linear';
 

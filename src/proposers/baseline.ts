@@ -11,7 +11,7 @@ export interface Task {
   readonly programs?: { readonly library: ProgramLibrary; readonly environment: EnvironmentSpec } | undefined;
   /** All evaluations in memory, oldest first. */
   readonly history: readonly Evaluated[];
-  /** Number of entries at the start of `history` that precede the first proposal: warm-up, imported policies, earlier legs. */
+  /** Number of entries in `history` that precede the first proposal: warm-up, imported policies, earlier legs. */
   readonly warmup: number;
   /** True if repeated evaluations of a point can differ because each iteration plays different episodes. */
   readonly noisy?: boolean;

@@ -79,14 +79,14 @@ export interface PlannedRequest {
   readonly messages: readonly ChatMessage[];
   /** Number of completions that the request asks for. */
   readonly choices: number;
-  /** Number of requests like this one that share what is left. Default: 1. */
+  /** Number of requests like this one that share the remaining budget. Default: 1. */
   readonly among?: number | undefined;
 }
 
 export interface Reservation {
   /** Maximum length of a completion, in tokens; undefined if neither a limit nor a setting bounds it. */
   readonly maxTokens: number | undefined;
-  /** Whether the limits allow a retry. Reserves another worst case if the failed attempt may have been billed. */
+  /** True if the limits allow a retry. Reserves another worst case if the failed attempt may have been billed. */
   readonly mayTryAgain: (kind: ModelErrorKind) => boolean;
   readonly release: () => void;
 }
@@ -103,7 +103,7 @@ export interface CountedModels extends CountedModel {
   readonly stages?: Readonly<Record<string, CountedModel>>;
 }
 
-/** The counted settings of a run's model, and of the models that its stages have of their own. */
+/** Returns the counted settings of a run's model, and of the models that are set for its stages. */
 export const countedModels = (
   model: ModelConfig,
   stages: Readonly<Record<string, ModelConfig>>,
@@ -217,7 +217,7 @@ export class Ledger implements CallUsage {
   }
 
   /**
-   * How much of each limit has been used.
+   * Returns how much of each limit has been used.
    * @param used evaluations of the run, and its active time in milliseconds
    */
   caps({ evaluations, ms }: { readonly evaluations: number; readonly ms: number }): readonly Cap[] {
@@ -243,7 +243,7 @@ export class Ledger implements CallUsage {
     return Math.ceil(mostTokens(messages) * this.#promptFactor);
   }
 
-  /** The most that a request can use with completions of `length` tokens, in which it is linear. */
+  /** Returns the maximum usage of a request with completions of `length` tokens; linear in `length`. */
   #worst(
     model: CountedModel,
     { choices, length, prompt }: Readonly<Record<'choices' | 'length' | 'prompt', number>>,
@@ -266,7 +266,7 @@ export class Ledger implements CallUsage {
     return [own, { limits: shared.limits, used: usage([this, ...shared.others()]), name: sweepLimit }];
   }
 
-  /** The first limit on calls that this much more usage would exceed, if any. */
+  /** Returns the first limit on calls that this additional usage would exceed, if any. */
   #exceededBy(more: Amounts): LimitName | undefined {
     for (const { limits, name, used } of this.#budgets) {
       const key = callKeys.find((one) => used[one] + more[one] > (limits[one] ?? Number.POSITIVE_INFINITY));
@@ -293,7 +293,7 @@ interface Budget {
   readonly name: (key: LimitKey) => LimitName;
 }
 
-/** Whether any limit depends on the lengths of prompts and completions. */
+/** True if any limit depends on the lengths of prompts and completions. */
 const limitsLength = ({ limits: { cost, tokens } }: Budget) => (tokens ?? cost) !== undefined;
 
 function costOf({ price }: CountedModel, prompt: number, cached: number, completion: number): number {

@@ -18,7 +18,7 @@ import {
 export interface Observations {
   readonly rows: readonly Float64Array[];
   readonly targets: Float64Array;
-  /** How differences between the values of a coordinate are measured. */
+  /** Measure of the difference between two values of a coordinate. */
   readonly apart: Apart;
 }
 
@@ -36,7 +36,7 @@ export interface Prior {
   readonly roughness: { readonly mean: number; readonly deviation: number };
 }
 
-/** @param noisy whether repeated evaluations of a point can differ */
+/** @param noisy true if repeated evaluations of a point can differ */
 export const priorOf = (dimensions: number, noisy: boolean): Prior => ({
   length: { mean: Math.log(0.8 * Math.sqrt(dimensions)), deviation: 0.75 },
   roughness: { mean: Math.log(noisy ? 0.2 : 0.05), deviation: 1 },

@@ -82,7 +82,7 @@ export function createMix(): Baseline {
 
 /**
  * Takes a step from a point, or draws a point if there is none.
- * @param stepOf returns the standard deviation; for tables, about how many entries to redraw in addition to one
+ * @param stepOf returns the standard deviation; for tables, roughly the number of entries to redraw in addition to one
  */
 function proposeFrom(
   from: Evaluated | undefined,

@@ -24,7 +24,7 @@ export type TuningSearch = 'cma-es' | 'gp' | 'hill-climb';
 
 type Range = Pick<ProgramConstant, 'low' | 'high'>;
 
-/** The search sees each constant as a share of its range, in thousandths. */
+/** Parameters of the search: each constant as a share of its range, in thousandths. */
 const share = { kind: 'float', low: 0, high: 1, decimals: 3 } as const satisfies Omit<ParameterSpec, 'count'>;
 
 /**
@@ -81,7 +81,7 @@ function rounded(value: number, decimals: number): number {
   return Number(`${Math.round(value / 10 ** -decimals)}e${-decimals}`) + 0;
 }
 
-/** The model and tuning take turns, counted in evaluations. */
+/** Numbers of evaluations after which the model and tuning take turns. */
 export interface TuningSchedule {
   /** Number of evaluations of the model's programs before each tuning phase. */
   readonly after: number;

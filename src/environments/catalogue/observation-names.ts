@@ -3,8 +3,8 @@ import { dimensionsOf, type EnvironmentSpec } from '../environment.js';
 import { environmentName } from './facts.js';
 
 /**
- * One name per component of a vector observation, undefined for a component without one; empty for other observations.
- * The names are unique identifiers that no array has as a property.
+ * Returns one name per component of a vector observation (undefined if it has none); empty for other observations.
+ * The names are unique identifiers, and never properties of arrays.
  */
 export function observationNames({
   id,

@@ -103,7 +103,7 @@ export class BridgeProcess {
         // Also kill processes that the child left running.
         kill(child);
         const end = () => {
-          // If SIGUSR1 killed a process that didn't handle it yet, report the timeout.
+          // If SIGUSR1 killed a process that had no handler yet, report the timeout.
           if (this.#overdue !== undefined) this.#fail('timeout', this.#overdue);
           this.#fail(
             'died',

@@ -30,7 +30,7 @@ interface ExpressGame {
 const gameSchema = z.looseObject({
   game: z.enum(games),
   fold: z.enum(folds).default('train'),
-  /** As in the Python package; -1 for no limit. */
+  /** Step limit, as in the Python package; -1 for no limit. */
   max_episode_steps: z.coerce.number().int().default(100),
 });
 

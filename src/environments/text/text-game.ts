@@ -14,7 +14,7 @@ export function foldOf(description: string): Fold {
   return share === 9 ? 'test' : 'train';
 }
 
-/** If a tenth of all draws belongs to the fold, the probability that none of this many does is below 10^-40. */
+/** If each draw belongs to the fold with probability 0.1, the probability that all draws miss it is below 10^-40. */
 const maxDraws = 1000;
 
 /** Draws until the description belongs to the fold. @throws Error if none does, because the draws vary too little */
@@ -40,7 +40,7 @@ export interface TextGame extends TextInfo {
 
 export interface TextTurn {
   readonly text: string;
-  /** False if the command is unknown or isn't possible now; a compiled game without its `.json` doesn't show this. */
+  /** False if the command is unknown or impossible now. A compiled game without its `.json` doesn't report this. */
   readonly understood: boolean;
 }
 

@@ -110,7 +110,7 @@ const cardHeight = 1.6;
 /** Width available for a hand; cards that don't fit side by side overlap. */
 const handWidth = 7;
 
-/** @param hidden whether the second card is face down */
+/** @param hidden true if the second card is face down */
 function drawHand(hand: Hand, bottom: number, role: Role, hidden: boolean): readonly Shape[] {
   const { cards } = hand;
   const step = Math.min(1.3, (handWidth - cardWidth) / Math.max(1, cards.length - 1));

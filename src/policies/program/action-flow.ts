@@ -40,7 +40,7 @@ export function actionNumbers(script: Script, act: FunctionNode, space: Space): 
  * Follows values from the returns of `act` back to number literals: through conditions, sums, arrays, objects,
  * variables, properties and calls of the program's own functions. Names aren't resolved by scope, so the result may
  * contain numbers of other variables with the same name.
- * @param withArithmetic whether numbers in sums and products count
+ * @param withArithmetic true to include numbers in sums and products
  */
 function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boolean): ReadonlySet<AnyNode> {
   const nodes = [...nodesIn(script)];
@@ -56,7 +56,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
   }
   return numbers;
 
-  /** Where the value of an expression can come from. */
+  /** Returns the nodes from which the value of an expression can come. */
   function sourcesOf(node: AnyNode): Nodes {
     switch (node.type) {
       case 'Identifier':
@@ -93,7 +93,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
     ];
   }
 
-  /** Everything assigned to a property with this name, of any object. */
+  /** Returns all values assigned to a property with this name, of any object. */
   function ofProperty(name: string): Nodes {
     if (!isNew(`.${name}`)) return [];
     const isNamed = (key: AnyNode) => key.type === 'Identifier' && key.name === name;
@@ -104,7 +104,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
     });
   }
 
-  /** The values that a node assigns to the variable or its elements, or passes as the parameter. */
+  /** Returns the values that a node assigns to the variable or its elements, or passes as the parameter. */
   function assignedTo(name: string, node: AnyNode): Nodes {
     const isNamed = (pattern: AnyNode) => namesIn(pattern).includes(name);
     switch (node.type) {

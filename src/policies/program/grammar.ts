@@ -22,7 +22,7 @@ import {
 export const maxDepth = 6;
 /** Probability of drawing a leaf where the tree could grow deeper. */
 const leafShare = 0.4;
-/** Bounds beyond this say nothing about the scale of an observation. */
+/** Wider bounds are ignored, because they don't indicate the scale of an observation. */
 const maxBound = 1e6;
 
 /** The spaces that trees are drawn for, and the random generator. */

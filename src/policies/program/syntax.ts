@@ -101,7 +101,7 @@ export function returnsOf(node: FunctionNode): readonly AnyNode[] {
 /** Properties of nodes that don't change what a program does. */
 const notStructure = new Set(['type', 'start', 'end', 'raw', 'loc', 'range', 'sourceFile']);
 
-/** Text that is the same for programs that differ only in layout, comments, and the nodes in `blanks`. */
+/** Returns a text that is the same for programs that differ only in layout, comments, and the nodes in `blanks`. */
 export function canonicalText(node: AnyNode, blanks: ReadonlySet<AnyNode>): string {
   if (blanks.has(node)) return '?';
   const written = (value: unknown): string => {

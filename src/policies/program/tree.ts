@@ -16,7 +16,7 @@ export const integerTests = ['equals', 'below'] as const;
 export const digits = ['modulo', 'quotient'] as const;
 
 /**
- * What a tree evaluates to: a number, a truth value, or an action (0 if discrete, otherwise the index in the tuple).
+ * Type of a tree's value: a number, a truth value, or an action (0 if discrete, otherwise the index in the tuple).
  * Only trees of the same sort can replace each other.
  */
 export type Sort = 'number' | 'test' | number;

@@ -18,7 +18,7 @@ type MemoryEntry = Pick<BufferEntry, 'iteration' | 'score'> &
 
 /**
  * The evaluations in memory: all, except the worse of a proposal and its revision (the revision if tied). Prompts,
- * baselines and fine-tuning see only these; repeats, the target and the best policy depend on all. `entries`: oldest
+ * baselines and fine-tuning use only these; repeats, the target and the best policy depend on all. `entries`: oldest
  * first, candidates in order.
  */
 export function remembered<Entry extends MemoryEntry>(entries: readonly Entry[]): readonly Entry[] {
@@ -118,7 +118,7 @@ export interface History {
   turns(shown: readonly BufferEntry[], form: AnswerForm): readonly HistoryTurn[];
   /** Estimated number of prompt tokens for an evaluation, as passed to `selectHistory`. */
   tokens(entry: BufferEntry): number;
-  /** The variables that change from prompt to prompt. */
+  /** Returns the variables that change from prompt to prompt. */
   context(progress: {
     readonly iteration: number;
     readonly iterations: number;
@@ -221,8 +221,8 @@ function bestContext(
 }
 
 /**
- * Splits the evaluations shown, oldest first, into the `memory.best` highest, best last, and the rest, oldest first. Without `best` and
- * `recent`, the first part has all of them.
+ * Splits the evaluations shown, oldest first, into the `memory.best` highest (best last) and the others (oldest first).
+ * Without `best` and `recent`, the first part has all of them.
  */
 export function rankHistory(
   shown: readonly BufferEntry[],

@@ -26,7 +26,7 @@ export function answerFormOf(
   const isEnforced = isLocal ? format === 'auto' : format !== 'text';
   if (format === 'json' || (isEnforced && !isLocal))
     return { notation: 'json', whole: true, reason: format === 'json' ? 'first' : 'last' };
-  // Models trained on the `compact` prompt set only know the `labels` notation.
+  // Models trained on the `compact` prompt set have seen only the `labels` notation.
   const notation = answer ?? (isEnforced && set !== 'compact' ? 'json' : 'labels');
   if (isEnforced) return { notation, whole: true, reason: 'none' };
   return notation === 'labels' ? freeForm : { notation, whole: true, reason: 'last' };

@@ -212,7 +212,7 @@ class CookingGame implements TextGame {
     ];
   }
 
-  /** A mistake loses the game. */
+  /** Describes a mistake, which loses the game; undefined if there is none. */
   #findMistake(): string | undefined {
     for (const { thing, wanted } of this.#ingredients()) {
       const { name, cut, cooked, at } = thing;

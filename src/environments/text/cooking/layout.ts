@@ -157,5 +157,5 @@ function chosenNames({ rooms }: LayoutOptions, random: RandomGenerator): string[
   return shuffled(['kitchen', ...others.slice(0, rooms - 1)], random);
 }
 
-/** Layouts with the same rooms, connections and doors have the same description. */
+/** Describes a layout; the description is the same for the same rooms, connections and doors. */
 export const describeLayout = ({ rooms, doors }: Layout): string => JSON.stringify({ rooms, doors });

@@ -26,7 +26,7 @@ type Template = readonly (string | number)[];
 
 interface CompiledRule {
   readonly name: string;
-  /** For each slot and object, whether the object may fill the slot. */
+  /** For each slot and object, true if the object may fill the slot. */
   readonly allowed: readonly (readonly boolean[])[];
   /** For each slot, its object if it is a constant, otherwise -1. Constants are bound before matching. */
   readonly constants: readonly number[];

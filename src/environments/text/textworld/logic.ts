@@ -1,6 +1,6 @@
 /**
- * The rules of a TextWorld game, parsed from `KB.logic` in its file. Games differ in their rules, so nothing here
- * knows what a command does.
+ * The rules of a TextWorld game, parsed from `KB.logic` in its file. Games differ in their rules, so no command is
+ * built in.
  */
 import { UserError } from '../../../base/errors.js';
 
@@ -145,7 +145,7 @@ class LogicReader {
     } else this.#rejectName('type, predicates, commands or code');
   }
 
-  /** `in(o, c)`, or an alias: `south_of(r, r') = north_of(r', r)`. */
+  /** Reads `in(o, c)`, or an alias: `south_of(r, r') = north_of(r', r)`. */
   #predicate(): void {
     const { predicate, placeholders } = this.#pattern();
     if (!this.#accept('=')) return;

@@ -3,7 +3,7 @@ import type { Action } from './actions.js';
 import type { Fact, Facts } from './facts.js';
 import type { Plan } from './plan.js';
 
-/** Whose rules a game follows: the compiled game's (`z8`), or TextWorld's when it plays the `.json` (`json`). */
+/** Rules of a game: those of the compiled game (`z8`), or of TextWorld when it plays the `.json` (`json`). */
 export const dialects = ['z8', 'json'] as const;
 export type Dialect = (typeof dialects)[number];
 

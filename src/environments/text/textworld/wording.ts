@@ -20,7 +20,7 @@ function holds({ vocabulary, facts }: Scene, name: string, ...objects: readonly 
   return facts.has(vocabulary.fact(name, objects));
 }
 
-/** How the object is cut and cooked according to the facts; `uncut` and `raw` by default. */
+/** Returns how the object is cut and cooked according to the facts; `uncut` and `raw` by default. */
 function preparation(scene: Scene, object: number): { readonly cut: string; readonly cooking: string } {
   const state = (names: readonly string[]) => names.find((name) => holds(scene, name, object));
   return { cut: state(cuts) ?? 'uncut', cooking: state(cookings) ?? 'raw' };
