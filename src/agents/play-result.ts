@@ -145,7 +145,7 @@ export function playFigures(games: readonly GameRecord[]): PlayFigures {
   };
 }
 
-/** The games recorded in a run directory. */
+/** Returns the games recorded in a run directory. */
 export const gamesOf = (recorded: { readonly episodes: Iterable<unknown> }): readonly GameRecord[] => [
   ...(recorded.episodes as Iterable<GameRecord>),
 ];

@@ -187,13 +187,13 @@ class RunningGame<R extends Reply> {
     this.#message = agent.formatObservation(observation, moment);
   }
 
-  /** The system prompt; includes the objective if the first turn, which states it, is no longer shown. */
+  /** Returns the system prompt; includes the objective if the first turn, which states it, is no longer shown. */
   #system(before: readonly Turn<R>[]): string {
     const isWhole = before.length === this.#turns.length;
     return this.#setting.agent.systemPrompt(isWhole ? undefined : this.#objective);
   }
 
-  /** The latest turns that fit `history` and the token limit. Retries since the last step are always shown. */
+  /** Selects the latest turns that fit `history` and the token limit. Retries since the last step are always shown. */
   #shown(): readonly Turn<R>[] {
     const { history, historyTokens, speaker } = this.#setting;
     const most = Math.max(history, this.#unclear);
@@ -213,7 +213,7 @@ class RunningGame<R extends Reply> {
     return shown;
   }
 
-  /** The fallback action; undefined if the episode ends or no action can be drawn. */
+  /** Chooses the fallback action; undefined if the episode ends or no action can be drawn. */
   #fallback(): Action | undefined {
     const { fallback } = this.#setting;
     if (fallback === 'end') return undefined;

@@ -59,7 +59,7 @@ export function createPolicyFamily(config: PolicyConfig, environment: Environmen
   });
 }
 
-/** The default policy: a Q-table for discrete observations, otherwise linear. */
+/** Returns the default policy: a Q-table for discrete observations, otherwise linear. */
 export function defaultPolicy({ observationSpace }: EnvironmentSpec): BuiltInPolicyConfig {
   if (observationSpace.kind === 'discrete') {
     return { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 };

@@ -74,7 +74,7 @@ export const uniformVector = (spec: ParameterSpec, random: RandomGenerator): Par
       : random.choice(spec.choices),
   );
 
-/** The allowed value nearest to `value`: within the range, with at most `decimals` decimals, and never -0. */
+/** Returns the allowed value nearest to `value`: within the range, with at most `decimals` decimals, and never -0. */
 function toGrid(value: number, { low, high, decimals }: Omit<ParameterSpec, 'choices'>): number {
   const scale = 10 ** decimals;
   const first = Math.ceil(low * scale - 1e-6);

@@ -64,7 +64,7 @@ export function mlpPolicies(config: MlpConfig, environment: EnvironmentSpec): Po
   };
 }
 
-/** The layers of a network, from the observation to the outputs. */
+/** Returns the layers of a network, from the observation to the outputs. */
 export function layersOf({
   observations,
   hidden,

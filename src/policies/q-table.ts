@@ -67,14 +67,14 @@ const orLinear = ({ observationSpace }: EnvironmentSpec) =>
 
 const productOf = (sizes: readonly number[]) => sizes.reduce((product, n) => product * n, 1);
 
-/** Inner edges of equal-width bins, or the edges given explicitly. */
+/** Returns the inner edges of equal-width bins, or the edges given explicitly. */
 function binEdges(config: NonNullable<QTableConfig['discretize']>[number]): BinEdges {
   if ('edges' in config) return { edges: config.edges };
   const { low, high, bins } = config;
   return { edges: Array.from({ length: bins - 1 }, (_, i) => low + ((high - low) * (i + 1)) / bins) };
 }
 
-/** The bin of x, which is the number of edges at or below it; NaN falls into the first bin. */
+/** Finds the bin of x, which is the number of edges at or below it; NaN falls into the first bin. */
 function binOf(x: number, edges: readonly number[]): number {
   const above = edges.findIndex((edge) => !(x >= edge));
   return above < 0 ? edges.length : above;

@@ -51,7 +51,7 @@ export function foldHistory<S>(
   };
 }
 
-/** The keys of all evaluated points. */
+/** Collects the keys of all evaluated points. */
 export const evaluatedKeys = (): ((task: Task) => ReadonlySet<string>) =>
   foldHistory(
     () => new Set<string>(),
@@ -62,7 +62,7 @@ const isSame = (a: Evaluated, b: Evaluated | undefined) =>
   a === b || (a.parameters === b?.parameters && a.score === b.score);
 
 /**
- * The first sample that has not been evaluated: up to 40 near samples, whose steps widen by 10% with each try
+ * Returns the first sample that has not been evaluated: up to 40 near samples, whose steps widen by 10% with each try
  * after the tenth, then up to 60 from anywhere; the last sample if all have been evaluated.
  */
 export function sampleUnseen(

@@ -48,7 +48,7 @@ export interface SharedBudget {
   claim(evaluations: number): void;
 }
 
-/** The name of a limit that all runs of a sweep share. */
+/** Returns the name of a limit that all runs of a sweep share. */
 const sweepLimit = (key: LimitKey): LimitName => `sweep.limits.${key}`;
 
 /** The settings that determine what a model's calls can use. */
@@ -60,7 +60,7 @@ export interface CountedModel {
   readonly usesTokens: boolean;
 }
 
-/** The counted settings of a config's language model. */
+/** Returns the counted settings of a config's language model. */
 export function countedBy(config: ModelConfig): CountedModel {
   const model = languageModelOf(config);
   return {
@@ -175,7 +175,7 @@ export class Ledger implements CallUsage {
     this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, model.price !== undefined)]);
   }
 
-  /** The limit that this many calls of a baseline would exceed; they use no tokens. */
+  /** Returns the limit that this many calls of a baseline would exceed; they use no tokens. */
   exceeded(calls: number): LimitName | undefined {
     return this.#exceededBy({ ...noSpend, calls });
   }
@@ -238,7 +238,7 @@ export class Ledger implements CallUsage {
     return this.#models.stages?.[purpose ?? ''] ?? this.#models;
   }
 
-  /** An upper bound on the tokens of a prompt. */
+  /** Returns an upper bound on the tokens of a prompt. */
   #promptTokens(messages: readonly ChatMessage[]): number {
     return Math.ceil(mostTokens(messages) * this.#promptFactor);
   }
@@ -275,7 +275,7 @@ export class Ledger implements CallUsage {
     return undefined;
   }
 
-  /** Maximum length of a completion within the limits, in tokens, from `fewest` to `maxCompletion`. */
+  /** Returns the maximum length of a completion within the limits, in tokens, from `fewest` to `maxCompletion`. */
   #longestFor(worst: (length: number) => Amounts, fewest: number): number {
     const [none, one] = [worst(0), worst(1)];
     const longest = this.#budgets.flatMap(({ limits, used }) =>
@@ -302,7 +302,7 @@ function costOf({ price }: CountedModel, prompt: number, cached: number, complet
   return ((prompt - cached) * input + cached * cachedInput + completion * output) / 1e6;
 }
 
-/** The tokens and cost of a completion, estimated if the provider reported none. */
+/** Computes the tokens and cost of a completion, estimated if the provider reported none. */
 function usedTokens(model: CountedModel, { unreported, ...usage }: Usage): Amounts {
   const prompt = (usage.promptTokens ?? 0) + (unreported?.promptTokens ?? 0);
   const completion = (usage.completionTokens ?? 0) + (unreported?.completionTokens ?? 0);

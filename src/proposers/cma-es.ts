@@ -218,7 +218,7 @@ function moveMean(
   ]);
 }
 
-/** The tutorial's default parameters (table 1). */
+/** Returns the tutorial's default parameters (table 1). */
 function strategyFor(n: number, population: number): Strategy {
   const raw = Array.from({ length: population }, (_, i) => Math.log((population + 1) / 2) - Math.log(i + 1));
   const parents = raw.slice(0, Math.floor(population / 2));

@@ -56,7 +56,7 @@ export interface Likelihood {
 const squared = (a: Float64Array, b: Float64Array, i: number, apart: Apart) =>
   apart === 'distance' ? (a[i]! - b[i]!) ** 2 : Number(a[i] !== b[i]);
 
-/** 1/ℓᵢ² for each coordinate. */
+/** Returns 1/ℓᵢ² for each coordinate. */
 function precisions(hyperparameters: Hyperparameters, dimensions: number): Float64Array {
   const isShared = hyperparameters.length === 2;
   return Float64Array.from({ length: dimensions }, (_, i) =>
@@ -64,7 +64,7 @@ function precisions(hyperparameters: Hyperparameters, dimensions: number): Float
   );
 }
 
-/** The argument of the Matérn 5/2 kernel: √5 times the scaled distance. */
+/** Returns the argument of the Matérn 5/2 kernel: √5 times the scaled distance. */
 function scaledDistance(a: Float64Array, b: Float64Array, weights: Float64Array, apart: Apart): number {
   let sum = 0;
   for (let i = 0; i < weights.length; i++) sum += weights[i]! * squared(a, b, i, apart);

@@ -127,7 +127,7 @@ async function askForOne(
   }
 }
 
-/** The next call of a conversation: recorded by an earlier process, or new and judged; undefined if it is stopped. */
+/** Returns the next call of a conversation: a recorded one, or a new one that is judged; undefined if stopped. */
 async function nextCall(
   asking: Asking,
   one: Conversation,
@@ -256,7 +256,7 @@ function correct({ request }: Asking, one: Conversation, failure: ParseFailure):
   ];
 }
 
-/** The error of a call, if it makes retrying pointless. */
+/** Returns the error of a call, if it makes retrying pointless. */
 export function finalError({ outcome }: CallRecord, isReached: boolean): ModelError | undefined {
   if (outcome.kind !== 'error') return undefined;
   const { error, message } = outcome;

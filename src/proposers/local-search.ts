@@ -9,7 +9,7 @@ import { programBaseline, randomPrograms } from './programs.js';
 /** Standard deviation of a hill-climbing step as a share of the range, tuned as described in docs/results/tasks.md. */
 const hillStep = 1 / 6;
 
-/** Uniform random search; for programs, draws random programs. */
+/** Draws parameters uniformly; for programs, draws random programs. */
 export function createRandomSearch(): Baseline {
   const evaluated = evaluatedKeys();
   const programs = programBaseline(randomPrograms);
@@ -23,7 +23,7 @@ export function createRandomSearch(): Baseline {
   };
 }
 
-/** Gaussian steps in every coordinate from the best point so far (the newest if tied); for tables, redraws entries. */
+/** Takes Gaussian steps from the best point so far (the newest if tied); for tables, redraws entries. */
 export function createHillClimb(config: HillClimbConfig): Baseline {
   const climb = climbing();
   return {
@@ -39,7 +39,7 @@ export function createHillClimb(config: HillClimbConfig): Baseline {
   };
 }
 
-/** The keys of evaluated points, and the best point; the newest wins ties. */
+/** Collects the keys of evaluated points, and finds the best point; the newest wins ties. */
 const climbing = () =>
   foldHistory(
     () => ({ seen: new Set<string>(), best: undefined as Evaluated | undefined }),

@@ -92,9 +92,9 @@ export interface TuningSchedule {
 }
 
 /**
- * The structure whose constants the next evaluation tunes; undefined if the model proposes. Each phase cycles through
- * the structures that were best when it began, skipping those without constants. If none has constants, the model
- * continues.
+ * Returns the structure whose constants the next evaluation tunes; undefined if the model proposes. Each phase cycles
+ * through the structures that were best when it began, skipping those without constants. If none has constants, the
+ * model continues.
  * @param entries the evaluations of proposals, oldest first
  * @param ahead number of evaluations proposed but not in `entries` yet
  */
@@ -124,7 +124,7 @@ export function tuningDue(
   return turn();
 }
 
-/** The structures that have constants, ranked by their best scores; the earlier first if tied. */
+/** Ranks the structures that have constants by their best scores; the earlier first if tied. */
 function bestStructures(entries: readonly ProgramEvaluation[]): readonly number[] {
   const best = new Map<number, number>();
   for (const { parameters, score } of entries) {

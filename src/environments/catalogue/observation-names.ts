@@ -28,7 +28,7 @@ function identifier(text: string): string | undefined {
   return /^[a-z][a-zA-Z0-9]{0,39}$/.test(name) && !(name in Array.prototype) ? name : undefined;
 }
 
-/** A built-in environment's names for this many components; omits the leading names if those positions are hidden. */
+/** Names this many components of a built-in environment; omits the leading names if those positions are hidden. */
 export function componentNames(id: string, dimensions: number): readonly string[] {
   const names = builtIn[environmentName(id)] ?? (id.startsWith('maze-') ? ['column', 'row'] : []);
   return names.length >= dimensions ? names.slice(names.length - dimensions) : [];
@@ -37,7 +37,7 @@ export function componentNames(id: string, dimensions: number): readonly string[
 const car = ['position', 'velocity'];
 const leg = (side: string, lower: string) => [`${side} thigh`, `${side} ${lower}`, `${side} foot`];
 
-/** Positions, then velocities; the leading positions are hidden by default. */
+/** Lists positions, then velocities; the leading positions are hidden by default. */
 const moving = (places: readonly string[], joints: readonly string[]) => [
   ...places,
   ...joints.map((joint) => `${joint} angle`),

@@ -135,7 +135,7 @@ export class BridgeProcess {
   }
 }
 
-/** The last 15 lines of `text`, indented and cut to 200 characters each, to print below a message. */
+/** Returns the last 15 lines of `text`, indented and cut to 200 characters each, to print below a message. */
 export function lastLines(text: string): string {
   const lines = text.trimEnd().split('\n').slice(-15);
   return text.trim() === '' ? '' : lines.map((line) => `\n  ${line.slice(0, 200)}`).join('');

@@ -57,7 +57,7 @@ export class PythonPlayers<Description> {
     this.#settings = settings;
   }
 
-  /** The environment's description from the first process. @throws UserError if the environment can't be created */
+  /** Gets the environment's description from the first process. @throws UserError if it can't be created */
   async description(): Promise<Description> {
     await this.#child(0);
     return this.#description!;

@@ -62,7 +62,7 @@ export function parseExpressGame(id: string, options: Readonly<Record<string, un
   };
 }
 
-/** TextWorldExpress writes flags as 1 and 0. */
+/** Writes flags as 1 and 0, like TextWorldExpress. */
 const flagOr = (value: unknown) => (`${value}` === 'true' ? 1 : `${value}` === 'false' ? 0 : String(value));
 
 const camelCase = (name: string) => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

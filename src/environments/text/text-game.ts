@@ -7,7 +7,7 @@ import type { Task, TaskStep, TextInfo, TextSpace } from '../environment.js';
 export const folds = ['train', 'dev', 'test'] as const;
 type Fold = (typeof folds)[number];
 
-/** About 80% of descriptions belong to `train`, 10% to `dev` and 10% to `test`. */
+/** Assigns about 80% of descriptions to `train`, 10% to `dev` and 10% to `test`. */
 export function foldOf(description: string): Fold {
   const share = createHash('sha256').update(description).digest()[0]! % 10;
   if (share === 8) return 'dev';

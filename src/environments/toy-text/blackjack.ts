@@ -99,7 +99,7 @@ const hasUsableAce = (hand: Hand): boolean => hand.ace && hand.hardSum + 10 <= 2
 
 const sum = (hand: Hand): number => (hasUsableAce(hand) ? hand.hardSum + 10 : hand.hardSum);
 
-/** The sum, or 0 for a bust. */
+/** Returns the sum, or 0 for a bust. */
 const score = (hand: Hand): number => (sum(hand) > 21 ? 0 : sum(hand));
 
 /** True for two cards, an ace and a card worth ten. */

@@ -24,8 +24,8 @@ const arithmetic = new Set(['+', '-', '*']);
 type Nodes = readonly (AnyNode | null | undefined)[];
 
 /**
- * The numbers that are actions and must not be tuned. For vectors of floats, these are only limits on the returned
- * values, such as 2 in `Math.min(2, u)`.
+ * Finds the numbers that are actions and must not be tuned. For vectors of floats, these are only limits on the
+ * returned values, such as 2 in `Math.min(2, u)`.
  */
 export function actionNumbers(script: Script, act: FunctionNode, space: Space): ReadonlySet<AnyNode> {
   if (space.kind !== 'box') return numbersOfActions(script, act, true);
@@ -142,7 +142,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
   }
 }
 
-/** The parts of an expression that determine its value, or part of it. */
+/** Returns the parts of an expression that determine its value, or part of it. */
 function partsOf(node: AnyNode): Nodes {
   switch (node.type) {
     case 'ConditionalExpression':
@@ -176,7 +176,7 @@ function partsOf(node: AnyNode): Nodes {
   }
 }
 
-/** The numbers in an expression that are added, multiplied or chosen to produce its value. */
+/** Finds the numbers in an expression that are added, multiplied or chosen to produce its value. */
 export function numbersFor(node: AnyNode): readonly AnyNode[] {
   if (numberOf(node) !== undefined) return [node];
   const parts =
@@ -191,5 +191,5 @@ export function numbersFor(node: AnyNode): readonly AnyNode[] {
 const isCall = (node: AnyNode, name: string) =>
   node.type === 'CallExpression' && calledName(node.callee) === name;
 
-/** The variable that an element or property belongs to. */
+/** Returns the variable that an element or property belongs to. */
 const rootOf = (node: AnyNode): AnyNode => (node.type === 'MemberExpression' ? rootOf(node.object) : node);

@@ -162,14 +162,14 @@ const intrinsics = {
 
 const zeros = Buffer.alloc(page);
 
-/** End of the memory in use in bytes, rounded up to whole pages. */
+/** Returns the end of the memory in use in bytes, rounded up to whole pages. */
 function usedBytes(bytes: Uint8Array): number {
   let end = bytes.length;
   while (zeros.equals(bytes.subarray(end - page, end))) end -= page;
   return end;
 }
 
-/** The stack, between the static data and the heap: the longest run of empty pages. */
+/** Finds the stack, between the static data and the heap: the longest run of empty pages. */
 function widestGap(bytes: Uint8Array): { readonly start: number; readonly end: number } {
   const used = usedBytes(bytes);
   let [best, start] = [{ start: 0, end: 0 }, 0];

@@ -28,7 +28,7 @@ const isVector = ({ kind }: Space) => kind === 'box' || kind === 'tuple';
 /** Maximum length of a vector that is copied without a loop. */
 const maxUnrolled = 64;
 
-/** A JavaScript expression that reads a new observation from the buffer. */
+/** Returns a JavaScript expression that reads a new observation from the buffer. */
 function observed(space: Space, names: Names): string {
   if (space.kind === 'text') return 'whole()';
   if (!isVector(space)) return 'floats[0]';

@@ -25,7 +25,7 @@ export interface Program {
   readonly constants: readonly ProgramConstant[];
 }
 
-/** The parameters of a program: its structure, then the values of its constants. */
+/** Returns the parameters of a program: its structure, then the values of its constants. */
 export const programParameters = ({ structure, constants }: Program): readonly number[] => [
   structure,
   ...constants.map(({ value }) => value),

@@ -98,7 +98,7 @@ interface CodeBlock {
 
 const fenceLine = /^[ \t]*(`{3,}(?!`)|~{3,}(?!~))([^\n`]*)$/gm;
 
-/** The code blocks in order. A fence with a label begins a block inside the outer one, such as ```js in ```markdown. */
+/** Finds the code blocks. A fence with a label begins a block inside the outer one, such as ```js in ```markdown. */
 function codeBlocks(text: string): readonly CodeBlock[] {
   const blocks: CodeBlock[] = [];
   const outer: string[] = [];
@@ -126,7 +126,7 @@ function codeBlocks(text: string): readonly CodeBlock[] {
   return blocks;
 }
 
-/** The text without the blocks that meet the condition. */
+/** Removes the blocks that meet the condition. */
 function withoutBlocks(text: string, isRemoved: (block: CodeBlock) => boolean): string {
   let [kept, from] = ['', 0];
   for (const block of codeBlocks(text).filter(isRemoved)) {
@@ -146,11 +146,11 @@ function asWritten(reply: string, source: string): string {
   return blocks.findLast((code) => withoutBlankEnds(answerText(code).text) === source) ?? source;
 }
 
-/** The reply without its programs, calls to them, and edits. */
+/** Removes programs, calls to them, and edits from a reply. */
 export const withoutProgram = (reply: string): string =>
   withoutBlocks(reply, ({ code }) => mentionsAct.test(code) || areEdits(code)).replaceAll(editBlock, '');
 
-/** All texts in a JSON value. */
+/** Lists all strings in a JSON value. */
 const textsIn = (value: unknown): readonly string[] =>
   typeof value === 'string' ? [value] : Object.values(value ?? {}).flatMap(textsIn);
 

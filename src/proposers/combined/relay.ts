@@ -28,7 +28,7 @@ export function relayProposer(legs: readonly Leg[]): Proposer {
 }
 
 /**
- * The leg of an iteration, and its first iteration: the last leg that has proposed or, if that one has ended, the next.
+ * Finds the leg of an iteration, and its first iteration: the last leg that has proposed or, if it has ended, the next.
  * Depends only on what earlier iterations recorded, so resumed runs and replays choose the same leg.
  */
 function legAt(
@@ -82,7 +82,7 @@ function hasEnded(
   return evaluated >= patience && scores.length > patience && gained <= (floor ?? 0);
 }
 
-/** The noise floor of the best policies; those with equal returns act alike, and count once. */
+/** Computes the noise floor of the best policies; those with equal returns act alike, and count once. */
 function floorOf(entries: readonly BufferEntry[], paired: boolean): number | undefined {
   const distinct = new Map(
     bestEntries(entries, Number.POSITIVE_INFINITY).map(({ returns }) => [returns.join(), returns]),

@@ -74,7 +74,7 @@ export class House {
     );
   }
 
-  /** The currently possible commands, sorted by text. */
+  /** Returns the currently possible commands, sorted by text. */
   possible(): readonly Command[] {
     return this.#commands[this.room]!.filter((command) => command.isPossible());
   }
@@ -286,7 +286,7 @@ function listed(names: readonly string[]): string {
 
 const areOrIs = (names: readonly string[]) => `${names.length > 1 ? 'are' : 'is'} ${listed(names)}`;
 
-/** The thing's name with its cut and cooking, e.g. `diced fried carrot`. */
+/** Returns the thing's name with its cut and cooking, e.g. `diced fried carrot`. */
 function thingName({ name, cut, cooked }: Thing): string {
   return [cut === 'uncut' ? '' : `${cut} `, cooked === 'raw' ? '' : `${cooked} `, name].join('');
 }

@@ -221,7 +221,7 @@ const lossOf = ({ before, after }: PlannedAction) => before.filter((fact) => !af
 
 const ids = new WeakMap<PlannedAction, string>();
 
-/** Actions with the same rule and facts have the same id. */
+/** Returns an action's id; actions with the same rule and facts have the same id. */
 function idOf(action: PlannedAction): string {
   const known = ids.get(action);
   if (known !== undefined) return known;
@@ -232,7 +232,7 @@ function idOf(action: PlannedAction): string {
   return id;
 }
 
-/** The facts that must hold for the action and all later ones up to the root. */
+/** Returns the facts that must hold for the action and all later ones up to the root. */
 function requiredBy(element: Element): ReadonlySet<Fact> {
   const required = new Set(element.action.before);
   for (let node = element; node.parent !== undefined; node = node.parent) {

@@ -98,7 +98,7 @@ class Story {
     });
   }
 
-  /** The text printed since the last command, without its echo and the prompt. */
+  /** Returns the text printed since the last command, without its echo and the prompt. */
   take(command = ''): string {
     const text = this.#printed.trimStart();
     this.#printed = '';
