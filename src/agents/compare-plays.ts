@@ -44,7 +44,7 @@ export function comparePlays(
       field: 'runs',
       value: shownPath(plays[0]!, cwd),
       message: "agent runs can't be compared with other runs",
-      hint: 'name only agent runs, or none',
+      hint: 'compare agent runs separately from other runs',
     });
   rejectOptions(request);
   const read = plays.map((path) => readPlay(path, cwd, request.unfinished));
@@ -69,7 +69,7 @@ export function comparePlays(
     texts.push(terminalTable(differences, differenceColumnsOf(`${measure}, same games`), columns));
     append(texts, verdictRule(differences.filter(({ p }) => p !== null).length));
   } else if (compared.length > 1)
-    texts.push('No two of these sets share a game. To compare players, play with the same seed.');
+    texts.push('No two of these agent runs share a game. To compare players, use the same seed.');
   return [...texts, ...leftOutText(leftOut)].join('\n\n');
 }
 

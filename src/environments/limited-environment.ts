@@ -110,7 +110,7 @@ function isFiniteVector(action: Action, length: number): action is readonly numb
 const invalidAction = (action: Action, space: Space, id: string): UserError =>
   new UserError({
     field: 'action',
-    message: `is not an action of ${id}, which is ${actionText(space)}`,
+    message: `is not an action of ${id}; expected ${actionText(space)}`,
     value: typeof action === 'string' ? action : inspect(action, { breakLength: Infinity }),
   });
 

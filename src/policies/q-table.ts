@@ -48,7 +48,7 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
   if (bins?.length !== dimensions)
     throw new UserError({
       field: 'policy.discretize',
-      message: `a Q-table needs bins for ${environment.id}, for ${plural(dimensions, 'observation dimension')}`,
+      message: `a Q-table for ${environment.id} needs bins for ${plural(dimensions, 'observation dimension')}`,
       hint: `set ${plural(dimensions, 'item')} such as {low: -1, high: 1, bins: 4}${orLinear(environment)}`,
     });
   const sizes = bins.map((bin) => bin.edges.length + 1);

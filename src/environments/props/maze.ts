@@ -84,7 +84,7 @@ export function parseMaze(lines: readonly string[]): Maze {
     field: 'layout',
     message: 'this is not a maze with a path from S to G',
     value: lines,
-    hint: `write 2 · rows + 1 lines of 2 · columns + 1 characters, with at most ${maxMazeSize} rows and columns: -, | and + for walls, also all around, spaces for cells and passages, S and G in one cell each`,
+    hint: `write 2 · rows + 1 lines of 2 · columns + 1 characters, with at most ${maxMazeSize} rows and columns: -, | and + for the border and inner walls, spaces for cells and passages, and S and G in one cell each`,
   });
 }
 
