@@ -109,7 +109,7 @@ export interface PlayFigures {
   readonly unclear: number | null;
 }
 
-/** Means for an agent run in progress; without intervals, because computing them could take longer than playing. */
+/** Computes means for an agent run in progress; without intervals, which could take longer than playing. */
 export function playMeans(games: readonly GameRecord[]): Pick<PlayFigures, 'meanReturn' | 'meanScore'> {
   const scores = games.flatMap(({ score }) => score ?? []);
   return {

@@ -68,7 +68,7 @@ export function defaultPolicy({ observationSpace }: EnvironmentSpec): BuiltInPol
 }
 
 /**
- * Like `createPolicyFamily`, but can also load policies from a module, and run programs (after `prepare`).
+ * Works like `createPolicyFamily`, but can also load policies from a module, and run programs (after `prepare`).
  * @throws UserError if the module can't be loaded, or the family doesn't fit the environment
  */
 export async function openPolicyFamily(

@@ -140,7 +140,7 @@ export function createProjection({ rank, seed }: ProjectionConfig, weights: numb
 }
 
 /**
- * Q of a Gaussian matrix's QR decomposition, with signs chosen so that R's diagonal is positive. This makes
+ * Returns Q of a Gaussian matrix's QR decomposition, with signs chosen so that R's diagonal is positive. This makes
  * the distribution uniform over all orthonormal bases (Mezzadri 2007, "How to generate random matrices from
  * the classical compact groups").
  */

@@ -90,8 +90,8 @@ function mixedRadix(sizes: readonly number[], digit: (dimension: number) => numb
 const maxParameters = 20_000;
 
 /**
- * Tables over discrete (or discretised) states. Form `actions`: parameter s is the action taken in state s, or its
- * index if actions are vectors. Form `values`: parameter `s * actions + a` is the value of action a in state s, and
+ * Creates tables over discrete (or discretised) states. Form `actions`: parameter s is the action taken in state s, or
+ * its index if actions are vectors. Form `values`: parameter `s * actions + a` is the value of action a in state s, and
  * the policy takes the action with the highest value (the first if tied).
  */
 export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpec): PolicyFamily {

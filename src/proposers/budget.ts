@@ -149,7 +149,7 @@ export class Ledger implements CallUsage {
     return total([...this.#inFlight].map(({ worst }) => worst));
   }
 
-  /** Cost of one call, including unreported tokens (estimated); undefined if there is no price. */
+  /** Computes the cost of one call, including unreported tokens (estimated); undefined if there is no price. */
   cost(usage: Usage, purpose?: string): number | undefined {
     const model = this.#for(purpose);
     return model.price && usedTokens(model, usage).cost;

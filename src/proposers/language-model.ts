@@ -194,7 +194,7 @@ async function requestFor(
   return [];
 }
 
-/** Reads a reply. */
+/** Reads a reply and returns its outcome. */
 function outcomeOf(
   request: ProposalRequest,
   { constrained, finishReason, text }: Completion,

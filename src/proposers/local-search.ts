@@ -53,9 +53,9 @@ const climbing = () =>
 const cornerProbability = 0.35;
 
 /**
- * Half of the moves from the best point set some coordinates to an end of the range: many policies act the same if all
- * their parameters are scaled up. The other moves are Gaussian, with a log-uniform standard deviation between a 40th of
- * the range and the whole range. Tables change as in hill climbing.
+ * Moves from the best point. Half of the moves set some coordinates to an end of the range: many policies act the same
+ * if all their parameters are scaled up. The others are Gaussian, with a log-uniform standard deviation between a 40th
+ * of the range and the whole range. Tables change as in hill climbing.
  */
 export function createMix(): Baseline {
   const climb = climbing();

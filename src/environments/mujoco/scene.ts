@@ -2,7 +2,7 @@
 import { circle, type Frame, line, type Point, rectangle, type Shape, text } from '../frame.js';
 import type { Geom, Model, Simulation, State } from './simulation.js';
 
-/** How to draw an environment; lengths in m. */
+/** Settings for drawing an environment; lengths in m. */
 export interface Scene {
   /** From the side, x points right and z up; from above, x points right and y up. */
   readonly seenFrom: 'the side' | 'above';

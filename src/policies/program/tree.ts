@@ -52,7 +52,7 @@ function requireNumeric(space: Space, id: string): NumericSpace {
   });
 }
 
-/** @throws UserError for text observations or actions */
+/** Returns an environment's spaces. @throws UserError for text observations or actions */
 export const spacesOf = ({ id, observationSpace, actionSpace }: EnvironmentSpec): Spaces => ({
   observed: requireNumeric(observationSpace, id),
   acted: requireNumeric(actionSpace, id),

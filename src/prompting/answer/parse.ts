@@ -19,7 +19,7 @@ interface NumberSet extends Span {
 
 /**
  * Parses the parameters in a reply: named values such as `params[3]: -1.5`, or a list of as many numbers as there are
- * parameters, in JSON or not. A complete set that wasn't seen before is a proposal. Of several, it takes the one after
+ * parameters, in JSON or not. A complete set that wasn't seen before is a proposal. Of several, chooses the one after
  * the word `final` or `answer`, otherwise the one that opens the reply, otherwise the last on a line of its own,
  * otherwise the last. Takes linear time, never throws, and never returns a number that isn't in the reply.
  */

@@ -47,7 +47,7 @@ export function loadTemplates(
   return { render: render.map((one) => (context) => one(context).trim()), hash: hash.digest('hex') };
 }
 
-/** Adds the names of the partials that a template includes, directly or not. */
+/** Adds the names of the partials that a template includes, directly or indirectly. */
 function addPartials(
   names: Set<string>,
   { source }: Template,

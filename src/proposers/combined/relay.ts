@@ -29,7 +29,7 @@ export function relayProposer(legs: readonly Leg[]): Proposer {
 
 /**
  * Finds the leg of an iteration, and its first iteration: the last leg that has proposed or, if it has ended, the next.
- * Depends only on what earlier iterations recorded, so resumed runs and replays choose the same leg.
+ * Depends only on the records of earlier iterations, so resumed runs and replays choose the same leg.
  */
 function legAt(
   legs: readonly Leg[],

@@ -61,9 +61,9 @@ export interface Rule {
 }
 
 interface Said {
-  /** What a player types, such as `insert {o} into {c}`. */
+  /** The player's command, such as `insert {o} into {c}`. */
   readonly command: string;
-  /** The compiled game's name for it, such as `inserting the {o} into the {c}`. */
+  /** The compiled game's name for the action, such as `inserting the {o} into the {c}`. */
   readonly event: string;
 }
 

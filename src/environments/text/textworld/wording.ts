@@ -140,7 +140,7 @@ function isEmpty(scene: Scene, id: string): boolean {
 /** Turns single quotes that aren't within a word into double quotes. */
 export const inQuotes = (text: string): string => text.replaceAll(/(?<![A-Za-z0-9])'|'(?![A-Za-z0-9])/g, '"');
 
-/** @returns why the meal can't be prepared yet; undefined if nothing is missing */
+/** @returns the reason why the meal can't be prepared yet; undefined if nothing is missing */
 export function missingForMeal(scene: Scene): string | undefined {
   const { vocabulary, facts } = scene;
   const recipe = vocabulary.number('RECIPE');
