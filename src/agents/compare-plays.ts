@@ -29,8 +29,8 @@ type Request = Omit<CompareRequest, 'by'> & { readonly by?: unknown };
 
 /**
  * Compares agent runs and returns the text to print; undefined if none of the names refers to an agent run.
- * @throws UserError for agent runs in different environments or mixed with other runs, and for options that don't apply to them,
- * or if every agent run is left out
+ * @throws UserError for agent runs in different environments or mixed with other runs, for options that don't apply to
+ * agent runs, and if every agent run is left out
  */
 export function comparePlays(
   request: Request,
@@ -44,7 +44,7 @@ export function comparePlays(
       field: 'runs',
       value: shownPath(plays[0]!, cwd),
       message: "agent runs can't be compared with other runs",
-      hint: 'name only agent runs, or none',
+      hint: 'compare agent runs separately from other runs',
     });
   rejectOptions(request);
   const read = plays.map((path) => readPlay(path, cwd, request.unfinished));
@@ -69,7 +69,7 @@ export function comparePlays(
     texts.push(terminalTable(differences, differenceColumnsOf(`${measure}, same games`), columns));
     append(texts, verdictRule(differences.filter(({ p }) => p !== null).length));
   } else if (compared.length > 1)
-    texts.push('No two of these sets share a game. To compare players, play with the same seed.');
+    texts.push('No two of these agent runs share a game. To compare players, use the same seed.');
   return [...texts, ...leftOutText(leftOut)].join('\n\n');
 }
 
@@ -152,7 +152,7 @@ const meanOf = (value: number | null, interval: PlayResult['returnCi95']) =>
   value === null ? null : { value, interval };
 const share = (value: number | null) => (value === null ? null : percent(value));
 
-/** @param isScored whether to show scores; CSV has the same columns for all games */
+/** @param isScored true to show scores in the terminal; CSV has the same columns for all games */
 const playColumns = (isScored: boolean): readonly Column<ComparedPlay>[] => [
   text('player', ({ name }) => name, { name: 'player' }),
   number('games', ({ games }) => games, { name: 'games' }),

@@ -20,7 +20,7 @@ export interface ModelSpeaker {
   stopped(): StopReason | undefined;
 }
 
-/** A speaker throws a ModelError if the model keeps failing. */
+/** Creates an agent run's speakers, which throw a ModelError if the model keeps failing. */
 export function modelSpeaker(
   { agent, config, ledger }: PlaySetup,
   model: LanguageModel,
@@ -57,7 +57,7 @@ export function modelSpeaker(
   let silent = 0;
   let stopped: StopReason | undefined;
 
-  /** The call that an earlier process made here. A failed call that was the last one of its game is made again. */
+  /** Finds the call that an earlier process made at this point. If a game's last call failed, it is made again. */
   function recorded(here: Pick<CallRecord, 'iteration' | 'candidate' | 'attempt' | 'messages'>) {
     const ofGame = unfinished.filter(
       ({ candidate, iteration }) => candidate === here.candidate && iteration === here.iteration,

@@ -109,7 +109,7 @@ export interface PlayFigures {
   readonly unclear: number | null;
 }
 
-/** Means for an agent run in progress; without intervals, because computing them could take longer than playing. */
+/** Computes means for an agent run in progress; without intervals, which could take longer than playing. */
 export function playMeans(games: readonly GameRecord[]): Pick<PlayFigures, 'meanReturn' | 'meanScore'> {
   const scores = games.flatMap(({ score }) => score ?? []);
   return {
@@ -145,7 +145,7 @@ export function playFigures(games: readonly GameRecord[]): PlayFigures {
   };
 }
 
-/** The games recorded in a run directory. */
+/** Returns the games recorded in a run directory. */
 export const gamesOf = (recorded: { readonly episodes: Iterable<unknown> }): readonly GameRecord[] => [
   ...(recorded.episodes as Iterable<GameRecord>),
 ];

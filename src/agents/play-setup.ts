@@ -104,12 +104,12 @@ async function openArena(
   return localArena(environments);
 }
 
-/** The model whose usage counts; in a replay, the model of the recorded agent run. */
+/** Returns the model whose usage counts; in a replay, the model of the recorded agent run. */
 function countedModel({ model }: PlayConfig): PlayModelConfig {
   return model!.provider === 'replayed' ? countedModel(recordedConfig(model!.run)) : model!;
 }
 
-/** Reads the config of a recorded agent run. @throws UserError if the directory doesn't contain an agent run by a model */
+/** Reads the config of a recorded agent run. @throws UserError if the directory contains no agent run by a model */
 function recordedConfig(run: string): PlayConfig {
   try {
     const { play } = readManifest(run);
@@ -136,7 +136,7 @@ async function openModel(
   return { ...createModel(model, env, waitOnClock, cassette), choosesTexts: true };
 }
 
-/** By default, the batch of a local model holds all concurrent games, up to `maxInBatch`. */
+/** Sets the default batch of a local model, which holds all concurrent games, up to `maxInBatch`. */
 const withBatch = (model: PlayModelConfig, parallel: number): PlayModelConfig =>
   model.provider === 'local' ? { ...model, batch: model.batch ?? Math.min(parallel, maxInBatch) } : model;
 
@@ -170,7 +170,7 @@ const modulesOf = ({ environment, model }: PlayConfig): readonly string[] => [
   ...(model?.provider === 'module' ? [model.path] : []),
 ];
 
-/** The manifest of an agent run that is about to start. */
+/** Creates the manifest of an agent run that is about to start. */
 export function playManifest(setup: PlaySetup, run: string, now: Date): Manifest {
   const { config, ledger, model, modules, prompts } = setup;
   const { observationSpace, actionSpace, maxSteps } = setup.arena;

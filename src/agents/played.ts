@@ -11,7 +11,7 @@ import { gamesOf, playResult, playText } from './play-result.js';
 export const isPlay = (path: string): boolean => unlessRejected(() => readManifest(path).play) !== undefined;
 
 /**
- * Output of `show` for an agent run: its result or one of its games.
+ * Returns the output of `show` for an agent run: its result or one of its games.
  * @param number 1-based number of a game; if undefined, the result is shown
  * @throws UserError for a game that was not played
  */

@@ -57,7 +57,7 @@ export interface GameSeeds {
   readonly sampling: number;
 }
 
-/** Plays one episode per pair of seeds; returns them in order, without those of a batch that the speaker stopped. */
+/** Plays one episode per pair of seeds, in order; omits the episodes of a batch that the speaker stopped. */
 export async function playGames<R extends Reply>(
   setting: GameSetting<R>,
   seeds: readonly GameSeeds[],
@@ -187,13 +187,13 @@ class RunningGame<R extends Reply> {
     this.#message = agent.formatObservation(observation, moment);
   }
 
-  /** The system prompt; includes the objective if the first turn, which states it, is no longer shown. */
+  /** Returns the system prompt; includes the objective if the first turn, which states it, is no longer shown. */
   #system(before: readonly Turn<R>[]): string {
     const isWhole = before.length === this.#turns.length;
     return this.#setting.agent.systemPrompt(isWhole ? undefined : this.#objective);
   }
 
-  /** The latest turns that fit `history` and the token limit. Retries since the last step are always shown. */
+  /** Selects the latest turns that fit `history` and the token limit. Retries since the last step are always shown. */
   #shown(): readonly Turn<R>[] {
     const { history, historyTokens, speaker } = this.#setting;
     const most = Math.max(history, this.#unclear);
@@ -213,7 +213,7 @@ class RunningGame<R extends Reply> {
     return shown;
   }
 
-  /** The fallback action; undefined if the episode ends or no action can be drawn. */
+  /** Chooses the fallback action; undefined if the episode ends or no action can be drawn. */
   #fallback(): Action | undefined {
     const { fallback } = this.#setting;
     if (fallback === 'end') return undefined;
@@ -242,7 +242,7 @@ class RunningGame<R extends Reply> {
 const isTextWorld = ({ actionSpace, observationSpace }: Arena): boolean =>
   observationSpace.kind === 'text' && actionSpace.kind === 'text' && actionSpace.choices === undefined;
 
-/** True if the observation states the objective, even if lines break elsewhere. */
+/** True if the observation states the objective, ignoring line breaks. */
 const states = (observation: Observation, objective: string): boolean =>
   oneLine(String(observation)).includes(oneLine(objective));
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();

@@ -14,7 +14,7 @@ export interface Player<R extends Reply = Reply>
   readonly asks: number;
 }
 
-/** The player with this name, other than a model. */
+/** Creates the player with this name, which must not be `model`. */
 export const playerOf = (name: PlayConfig['player'], agent: Agent, arena: Arena): Player =>
   name === 'expert' ? expertPlayer(agent, arena) : carelessPlayer(agent, name === 'first' ? name : 'random');
 

@@ -80,7 +80,7 @@ export function openAgent(given: AgentOptions): PromptedAgent {
   };
 }
 
-/** Text environments with fixed choices, such as bandits and probes, show their observations without a template. */
+/** Chooses the default set. Text environments with fixed choices, such as bandits and probes, need no template. */
 function defaultSet(
   { actionSpace, observationSpace }: EnvironmentSpec,
   view: EnvironmentView | undefined,
@@ -156,7 +156,7 @@ const actions = z
   .describe('The possible actions, if they can be listed');
 
 const vector = maybe('Form of an action, if it consists of numbers', {
-  length: count('How many numbers an action has'),
+  length: count('Number of components of an action'),
   numbers: text('`number` or `numbers`, preceded by `whole` for integers'),
   several: flag('True if an action has several numbers'),
   example: text('Example of an action: zeros, separated by commas'),

@@ -12,7 +12,7 @@ export const answerFormats = ['text', 'json', 'constrained'] as const;
 
 export const readingOf = (act: string): Reading => (act === 'json' ? act : 'text');
 
-/** The action that a reply names outside its thinking. `choices`: the currently possible actions, if they are known. */
+/** Finds the action that a reply names outside its thinking. `choices`: the currently possible actions, if known. */
 export function readAction(
   reply: string,
   space: Space,
@@ -43,7 +43,7 @@ function lastAction(reply: string, space: Space, choices: readonly Choice[] | un
   return isValidAction(last, space) ? last : undefined;
 }
 
-/** The command in a free-text reply: its last non-empty line, without a leading `>`. */
+/** Finds the command in a free-text reply: its last non-empty line, without a leading `>`. */
 const lastLine = (reply: string): string | undefined =>
   reply
     .split('\n')
@@ -57,7 +57,7 @@ const normalize = (text: string) =>
     .replaceAll(/[\s_-]+/g, ' ')
     .trim();
 
-/** The choice mentioned last in the reply, as a separate phrase; if two end together, the longer one. */
+/** Finds the last choice in the reply, as a separate phrase; of two that end at the same place, the longer one. */
 function lastChoice(reply: string, choices: readonly Choice[]): Action | undefined {
   const text = normalize(reply);
   let found: { readonly action: Action; readonly length: number; readonly end: number } | undefined;
@@ -73,7 +73,7 @@ function lastChoice(reply: string, choices: readonly Choice[]): Action | undefin
 
 const inWord = /[\p{L}\p{N}_]/u;
 
-/** End of the last occurrence of `words` that isn't part of a longer word. */
+/** Finds the end of the last occurrence of `words` that isn't part of a longer word. */
 function lastEnd(text: string, words: string): number | undefined {
   for (let at = text.lastIndexOf(words); at >= 0; at = at === 0 ? -1 : text.lastIndexOf(words, at - 1)) {
     const end = at + words.length;
@@ -110,7 +110,7 @@ export interface Choice {
 /** Maximum number of tuple actions to list. */
 const maxCombinations = 1000;
 
-/** A space's actions, named by `words` or numbers, or a text world's commands; undefined if they can't be listed. */
+/** Lists a space's actions, named by `words` or numbers, or a text world's commands; undefined if impossible. */
 export function listedChoices(
   space: Space,
   words?: readonly string[],

@@ -58,7 +58,7 @@ export async function playConfig(
   });
 }
 
-/** @returns the exit code */
+/** Resumes an agent run. @returns the exit code */
 export async function resumePlay(
   args: PlayArguments & { readonly run: string },
   context: CommandContext,

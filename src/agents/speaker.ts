@@ -12,7 +12,7 @@ export interface Exchange<R extends Reply = Reply> {
   readonly reply: R;
 }
 
-/** A conversation in which the model speaks next. */
+/** A conversation that ends with a message to the model. */
 export interface Conversation<R extends Reply = Reply> {
   /** Empty for no system message. */
   readonly system: string;
@@ -51,7 +51,7 @@ export function messagesOf({
   ];
 }
 
-/** A reply as quoted in later turns: without its thinking, and never empty, because some servers reject empty messages. */
+/** Quotes a reply in later turns: without its thinking, and never empty, because some servers reject empty messages. */
 function quoteReply(reply: string): string {
   const answer = answerText(reply).text.trim();
   return answer === '' ? '(no text)' : answer;

@@ -11,7 +11,7 @@ export interface EnvironmentView {
   /** Prompt sets, the default first. The short ones are for training small models. */
   readonly sets: readonly [string, ...string[]];
   readonly words: readonly string[];
-  /** An arbitrary observation. */
+  /** An arbitrary observation, for checking templates. */
   readonly sample: Observation;
   /** The parts of an observation by name, which templates use as `state`. */
   state(observation: Observation): Facts;

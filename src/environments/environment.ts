@@ -20,7 +20,7 @@ export interface BoxSpace {
   readonly dtype?: 'float32' | 'float64';
 }
 
-/** A box with the bounds ±`bound` in every dimension; unbounded by default. */
+/** Creates a box with the bounds ±`bound` in every dimension; unbounded by default. */
 export function symmetricBox(
   dimensions: number,
   bound = Number.POSITIVE_INFINITY,
@@ -47,7 +47,7 @@ export type NumericSpace = DiscreteSpace | BoxSpace | TupleSpace;
 
 export type Space = NumericSpace | TextSpace;
 
-/** Number of components in a member of the space; 1 for a discrete space. */
+/** Returns the number of components in a member of the space; 1 for a discrete space. */
 export function dimensionsOf(space: NumericSpace): number {
   if (space.kind === 'discrete') return 1;
   return space.kind === 'box' ? space.low.length : space.spaces.length;

@@ -28,7 +28,7 @@ export class Grid {
     ];
   }
 
-  /** The tile after a move; moves off the grid have no effect. @param direction clockwise from 0 (up), modulo 4 */
+  /** Returns the tile after a move; moves off the grid have no effect. @param direction clockwise from up, modulo 4 */
   move(tile: number, direction: number): number {
     const [down, right] = steps[direction % 4] as (typeof steps)[number];
     const [row, column] = this.#placeOf(tile);
@@ -41,7 +41,7 @@ export class Grid {
     return [column + 0.5, -row - 0.5];
   }
 
-  /** The square of a tile, shrunk by `inset` on every side. */
+  /** Draws the square of a tile, shrunk by `inset` on every side. */
   tile(tile: number, role: Role, inset = 0): Shape {
     const [row, column] = this.#placeOf(tile);
     return rectangle([column + inset, -row - 1 + inset], [column + 1 - inset, -row - inset], role);

@@ -66,7 +66,7 @@ export class LimitedEnvironment implements Environment {
     this.#task.close!();
   }
 
-  /** Error for calling `step` when no episode is running, or `info`, `frame` etc. before the first reset. */
+  /** Creates the error for a `step` when no episode is running, or `info`, `frame` etc. before the first reset. */
   #notRunning(): UserError {
     const messages = {
       new: `${this.id} has not been reset yet`,
@@ -110,7 +110,7 @@ function isFiniteVector(action: Action, length: number): action is readonly numb
 const invalidAction = (action: Action, space: Space, id: string): UserError =>
   new UserError({
     field: 'action',
-    message: `is not an action of ${id}, which is ${actionText(space)}`,
+    message: `is not an action of ${id}; expected ${actionText(space)}`,
     value: typeof action === 'string' ? action : inspect(action, { breakLength: Infinity }),
   });
 

@@ -10,7 +10,7 @@ const limitSchema = z.strictObject({
   max_episode_steps: z.union([z.literal(-1), z.int().min(1)]).nullish(),
 });
 
-/** Names of an environment's options, spelled as in Gymnasium, including `max_episode_steps`. */
+/** Lists the names of an environment's options, spelled as in Gymnasium, including `max_episode_steps`. */
 function optionNames(schema: z.ZodObject): readonly string[] {
   return [...Object.keys(schema.shape), ...Object.keys(limitSchema.shape)];
 }
@@ -50,12 +50,12 @@ function parseOptions<S extends z.ZodObject>(
   return { own: ownResult.data, maxEpisodeSteps: limitResult.data.max_episode_steps ?? undefined };
 }
 
-/** `maxEpisodeSteps` becomes `max_episode_steps`. */
+/** Turns `maxEpisodeSteps` into `max_episode_steps`. */
 function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** The options with names in snake_case. */
+/** Returns the options with names in snake_case. */
 export const snakeCased = (options: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(options).map(([name, value]) => [snakeCase(name), value]));
 

@@ -59,7 +59,7 @@ export function createPolicyFamily(config: PolicyConfig, environment: Environmen
   });
 }
 
-/** The default policy: a Q-table for discrete observations, otherwise linear. */
+/** Returns the default policy: a Q-table for discrete observations, otherwise linear. */
 export function defaultPolicy({ observationSpace }: EnvironmentSpec): BuiltInPolicyConfig {
   if (observationSpace.kind === 'discrete') {
     return { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 };
@@ -68,7 +68,7 @@ export function defaultPolicy({ observationSpace }: EnvironmentSpec): BuiltInPol
 }
 
 /**
- * Like `createPolicyFamily`, but can also load policies from a module, and run programs (after `prepare`).
+ * Works like `createPolicyFamily`, but can also load policies from a module, and run programs (after `prepare`).
  * @throws UserError if the module can't be loaded, or the family doesn't fit the environment
  */
 export async function openPolicyFamily(

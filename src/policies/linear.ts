@@ -21,7 +21,7 @@ interface LinearShape extends VectorShape {
 }
 
 /**
- * Linear policies: outputs = s·W + b. Weight W[i][a] is at `i * outputs + a`, where i is an observation dimension;
+ * Creates linear policies: outputs = s·W + b. W[i][a] is at `i * outputs + a`, where i is an observation dimension;
  * the bias b[a], if any, is at `observations * outputs + a`. A discrete action is the argmax (the first if tied). A
  * continuous action is the output vector itself, not clipped, as in Prompted Policy Search (arXiv:2511.21928). The
  * parameters are the weights, row by row, or their coordinates in a random subspace.
@@ -74,7 +74,7 @@ export const uniformVector = (spec: ParameterSpec, random: RandomGenerator): Par
       : random.choice(spec.choices),
   );
 
-/** The allowed value nearest to `value`: within the range, with at most `decimals` decimals, and never -0. */
+/** Returns the allowed value nearest to `value`: within the range, with at most `decimals` decimals, and never -0. */
 function toGrid(value: number, { low, high, decimals }: Omit<ParameterSpec, 'choices'>): number {
   const scale = 10 ** decimals;
   const first = Math.ceil(low * scale - 1e-6);

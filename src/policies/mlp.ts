@@ -34,7 +34,7 @@ export interface Layer {
 type Network = Extract<PolicyDescription, { kind: 'mlp' }>;
 
 /**
- * Multilayer perceptrons: each hidden layer computes f(inputs · W + b); the last layer omits f. A discrete
+ * Creates multilayer perceptrons: each hidden layer computes f(inputs · W + b); the last layer omits f. A discrete
  * action is the argmax (the first if tied). A continuous action is the output vector itself, not clipped, as
  * for linear policies. Parameters are ordered by layer: the weights row by row (one row per input), then the
  * biases. With a projection, the parameters are coordinates in a random subspace instead.
@@ -64,7 +64,7 @@ export function mlpPolicies(config: MlpConfig, environment: EnvironmentSpec): Po
   };
 }
 
-/** The layers of a network, from the observation to the outputs. */
+/** Returns the layers of a network, from the observation to the outputs. */
 export function layersOf({
   observations,
   hidden,

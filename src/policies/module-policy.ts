@@ -52,7 +52,7 @@ export interface RecordedPolicy {
   readonly parameters: ParameterSpec;
 }
 
-/** A policy family for display only: it can't build policies. */
+/** Creates a policy family for display only, which can't build policies. */
 export function recordedPolicies(recorded: RecordedPolicy | { readonly count: number }): PolicyFamily {
   const reject = () => {
     throw new UserError({ message: "recorded policies of a module are for display only and can't be run" });

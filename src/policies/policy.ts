@@ -52,7 +52,7 @@ export interface VectorShape {
   readonly firstAction: number;
 }
 
-/** How parameters become actions, as plain data for prompts and reports. */
+/** Description of how parameters become actions, as plain data for prompts and reports. */
 export type PolicyDescription =
   | ({
       readonly kind: 'linear';
@@ -82,7 +82,7 @@ export type PolicyDescription =
   /** A description provided by a user's module. */
   | { readonly kind: 'module'; readonly name: string; readonly text: string };
 
-/** The programs of a family; undefined if its policies are not programs. */
+/** Returns the programs of a family; undefined if its policies are not programs. */
 export const programsOf = ({ description }: Pick<PolicyFamily, 'description'>): ProgramLibrary | undefined =>
   description.kind === 'program' ? description.programs : undefined;
 
@@ -122,7 +122,7 @@ export interface Projection {
 }
 
 /**
- * A random subspace of weight space through the origin, as in "Measuring the Intrinsic Dimension of Objective
+ * Draws a random subspace of weight space through the origin, as in "Measuring the Intrinsic Dimension of Objective
  * Landscapes" (Li et al. 2018, arXiv:1804.08838). The same seed gives the same subspace.
  * @param weights number of weights
  * @throws UserError if the rank exceeds the number of weights
@@ -140,7 +140,7 @@ export function createProjection({ rank, seed }: ProjectionConfig, weights: numb
 }
 
 /**
- * Q of a Gaussian matrix's QR decomposition, with signs chosen so that R's diagonal is positive. This makes
+ * Returns Q of a Gaussian matrix's QR decomposition, with signs chosen so that R's diagonal is positive. This makes
  * the distribution uniform over all orthonormal bases (Mezzadri 2007, "How to generate random matrices from
  * the classical compact groups").
  */
@@ -171,7 +171,7 @@ export function tupleActions(id: string): UserError {
   });
 }
 
-/** The weights of a linear policy or a network: the parameters, or their projection. */
+/** Returns the weights of a linear policy or a network: the parameters, or their projection. */
 export const weightsFrom = (
   { projection }: { readonly projection?: Projection | undefined },
   parameters: ParameterVector,
@@ -208,7 +208,7 @@ export function vectorShape(
   }
 }
 
-/** The name of each output: `action 1` (its score) or `action[1]` (a dimension of the action). */
+/** Names each output: `action 1` (its score) or `action[1]` (a dimension of the action). */
 export const outputNames = ({
   outputs,
   discrete,
@@ -216,7 +216,7 @@ export const outputNames = ({
 }: Omit<VectorShape, 'observations'>): readonly string[] =>
   Array.from({ length: outputs }, (_, a) => (discrete ? `action ${a + firstAction}` : `action[${a}]`));
 
-/** One parameter per named weight or, if `rank` is given, per coordinate of a random subspace. */
+/** Specifies one parameter per named weight or, if `rank` is given, per coordinate of a random subspace. */
 export const weightParameters = (
   { decimals, high, low }: Pick<ParameterSpec, 'decimals' | 'high' | 'low'>,
   names: readonly string[],

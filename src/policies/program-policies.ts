@@ -7,7 +7,7 @@ import { randomProgram } from './program/grammar.js';
 import { createProgramLibrary } from './program/library.js';
 import { openSandbox, type Sandbox } from './program/sandbox.js';
 
-/** Programs that can be parsed, displayed and drawn at random, but not run. */
+/** Creates a family of programs that can be parsed, displayed and drawn at random, but not run. */
 export function programPolicies(environment: EnvironmentSpec): PolicyFamily {
   const programs = createProgramLibrary(
     environment.actionSpace,
@@ -29,7 +29,7 @@ export function programPolicies(environment: EnvironmentSpec): PolicyFamily {
   };
 }
 
-/** Programs that run in a sandbox after `prepare`. */
+/** Creates a family of programs that run in a sandbox after `prepare`. */
 export function openProgramPolicies(environment: EnvironmentSpec): PolicyFamily {
   const family = programPolicies(environment);
   const programs = programsOf(family)!;

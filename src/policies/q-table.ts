@@ -48,7 +48,7 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
   if (bins?.length !== dimensions)
     throw new UserError({
       field: 'policy.discretize',
-      message: `a Q-table needs bins for ${environment.id}, for ${plural(dimensions, 'observation dimension')}`,
+      message: `a Q-table for ${environment.id} needs bins for ${plural(dimensions, 'observation dimension')}`,
       hint: `set ${plural(dimensions, 'item')} such as {low: -1, high: 1, bins: 4}${orLinear(environment)}`,
     });
   const sizes = bins.map((bin) => bin.edges.length + 1);
@@ -61,20 +61,20 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
   };
 }
 
-/** Linear policies need a vector as the observation. */
+/** Suggests a linear policy, unless the observation is discrete. */
 const orLinear = ({ observationSpace }: EnvironmentSpec) =>
   observationSpace.kind === 'discrete' ? '' : ', or use policy.kind: linear';
 
 const productOf = (sizes: readonly number[]) => sizes.reduce((product, n) => product * n, 1);
 
-/** Inner edges of equal-width bins, or the edges given explicitly. */
+/** Returns the inner edges of equal-width bins, or the edges given explicitly. */
 function binEdges(config: NonNullable<QTableConfig['discretize']>[number]): BinEdges {
   if ('edges' in config) return { edges: config.edges };
   const { low, high, bins } = config;
   return { edges: Array.from({ length: bins - 1 }, (_, i) => low + ((high - low) * (i + 1)) / bins) };
 }
 
-/** The bin of x, which is the number of edges at or below it; NaN falls into the first bin. */
+/** Finds the bin of x, which is the number of edges at or below it; NaN falls into the first bin. */
 function binOf(x: number, edges: readonly number[]): number {
   const above = edges.findIndex((edge) => !(x >= edge));
   return above < 0 ? edges.length : above;
@@ -90,8 +90,8 @@ function mixedRadix(sizes: readonly number[], digit: (dimension: number) => numb
 const maxParameters = 20_000;
 
 /**
- * Tables over discrete (or discretised) states. Form `actions`: parameter s is the action taken in state s, or its
- * index if actions are vectors. Form `values`: parameter `s * actions + a` is the value of action a in state s, and
+ * Creates tables over discrete (or discretised) states. Form `actions`: parameter s is the action taken in state s, or
+ * its index if actions are vectors. Form `values`: parameter `s * actions + a` is the value of action a in state s, and
  * the policy takes the action with the highest value (the first if tied).
  */
 export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpec): PolicyFamily {

@@ -8,7 +8,7 @@ import { largest } from '../statistics/descriptive.js';
 import { drawOther, drawPoint, isTable, positions, type ValueGrid } from './moves.js';
 
 /**
- * log E max(0, Y − best) for a normal Y. Ranks points even if the improvement itself underflows (S.
+ * Computes log E max(0, Y − best) for a normal Y. Ranks points even if the improvement itself underflows (S.
  * Ament et al., “Unexpected Improvements to Expected Improvement for Bayesian Optimization”, NeurIPS 2023).
  * @param variance may be 0; the improvement is then positive only if the mean is above `best`
  */
@@ -23,7 +23,7 @@ export function logExpectedImprovement(mean: number, variance: number, best: num
   return Math.log(deviation) + logDensity + Math.log(w * (1 - w * (3 - w * (15 - w * 105))));
 }
 
-/** Logarithm of the mean of exp(x), computed without overflow. */
+/** Computes the logarithm of the mean of exp(x) without overflow. */
 export function logMean(logarithms: readonly number[]): number {
   const highest = largest(logarithms);
   if (highest === Number.NEGATIVE_INFINITY) return highest;

@@ -37,7 +37,7 @@ async function proposeEach(
   return proposed;
 }
 
-/** A tuned program's constants for the candidate; undefined if it is the other proposer's turn. */
+/** A search that proposes constants of a program; undefined if it is the other proposer's turn. */
 type Tuning = { readonly by: string; propose(random: RandomGenerator): Promise<ParameterVector> } | undefined;
 
 /** Lets a search over a program's constants take the place of a proposer for the candidates that `due` chooses. */
@@ -110,7 +110,7 @@ async function search(
   return { proposals: all };
 }
 
-/** A proposal as it is recorded. */
+/** Checks a proposal and returns its record. */
 async function judge(
   request: ProposalRequest,
   { candidate, tuned }: SearchedCandidate,

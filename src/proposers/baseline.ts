@@ -11,7 +11,7 @@ export interface Task {
   readonly programs?: { readonly library: ProgramLibrary; readonly environment: EnvironmentSpec } | undefined;
   /** All evaluations in memory, oldest first. */
   readonly history: readonly Evaluated[];
-  /** Number of entries at the start of `history` that precede the first proposal: warm-up, imported policies, earlier legs. */
+  /** Number of entries in `history` that precede the first proposal: warm-up, imported policies, earlier legs. */
   readonly warmup: number;
   /** True if repeated evaluations of a point can differ because each iteration plays different episodes. */
   readonly noisy?: boolean;
@@ -51,7 +51,7 @@ export function foldHistory<S>(
   };
 }
 
-/** The keys of all evaluated points. */
+/** Collects the keys of all evaluated points. */
 export const evaluatedKeys = (): ((task: Task) => ReadonlySet<string>) =>
   foldHistory(
     () => new Set<string>(),
@@ -62,7 +62,7 @@ const isSame = (a: Evaluated, b: Evaluated | undefined) =>
   a === b || (a.parameters === b?.parameters && a.score === b.score);
 
 /**
- * The first sample that has not been evaluated: up to 40 near samples, whose steps widen by 10% with each try
+ * Returns the first sample that has not been evaluated: up to 40 near samples, whose steps widen by 10% with each try
  * after the tenth, then up to 60 from anywhere; the last sample if all have been evaluated.
  */
 export function sampleUnseen(

@@ -48,7 +48,7 @@ export interface SharedBudget {
   claim(evaluations: number): void;
 }
 
-/** The name of a limit that all runs of a sweep share. */
+/** Returns the name of a limit that all runs of a sweep share. */
 const sweepLimit = (key: LimitKey): LimitName => `sweep.limits.${key}`;
 
 /** The settings that determine what a model's calls can use. */
@@ -60,7 +60,7 @@ export interface CountedModel {
   readonly usesTokens: boolean;
 }
 
-/** The counted settings of a config's language model. */
+/** Returns the counted settings of a config's language model. */
 export function countedBy(config: ModelConfig): CountedModel {
   const model = languageModelOf(config);
   return {
@@ -79,14 +79,14 @@ export interface PlannedRequest {
   readonly messages: readonly ChatMessage[];
   /** Number of completions that the request asks for. */
   readonly choices: number;
-  /** Number of requests like this one that share what is left. Default: 1. */
+  /** Number of requests like this one that share the remaining budget. Default: 1. */
   readonly among?: number | undefined;
 }
 
 export interface Reservation {
   /** Maximum length of a completion, in tokens; undefined if neither a limit nor a setting bounds it. */
   readonly maxTokens: number | undefined;
-  /** Whether the limits allow a retry. Reserves another worst case if the failed attempt may have been billed. */
+  /** True if the limits allow a retry. Reserves another worst case if the failed attempt may have been billed. */
   readonly mayTryAgain: (kind: ModelErrorKind) => boolean;
   readonly release: () => void;
 }
@@ -103,7 +103,7 @@ export interface CountedModels extends CountedModel {
   readonly stages?: Readonly<Record<string, CountedModel>>;
 }
 
-/** The counted settings of a run's model, and of the models that its stages have of their own. */
+/** Returns the counted settings of a run's model, and of the models that are set for its stages. */
 export const countedModels = (
   model: ModelConfig,
   stages: Readonly<Record<string, ModelConfig>>,
@@ -149,7 +149,7 @@ export class Ledger implements CallUsage {
     return total([...this.#inFlight].map(({ worst }) => worst));
   }
 
-  /** Cost of one call, including unreported tokens (estimated); undefined if there is no price. */
+  /** Computes the cost of one call, including unreported tokens (estimated); undefined if there is no price. */
   cost(usage: Usage, purpose?: string): number | undefined {
     const model = this.#for(purpose);
     return model.price && usedTokens(model, usage).cost;
@@ -175,7 +175,7 @@ export class Ledger implements CallUsage {
     this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, model.price !== undefined)]);
   }
 
-  /** The limit that this many calls of a baseline would exceed; they use no tokens. */
+  /** Returns the limit that this many calls of a baseline would exceed; they use no tokens. */
   exceeded(calls: number): LimitName | undefined {
     return this.#exceededBy({ ...noSpend, calls });
   }
@@ -217,7 +217,7 @@ export class Ledger implements CallUsage {
   }
 
   /**
-   * How much of each limit has been used.
+   * Returns how much of each limit has been used.
    * @param used evaluations of the run, and its active time in milliseconds
    */
   caps({ evaluations, ms }: { readonly evaluations: number; readonly ms: number }): readonly Cap[] {
@@ -238,12 +238,12 @@ export class Ledger implements CallUsage {
     return this.#models.stages?.[purpose ?? ''] ?? this.#models;
   }
 
-  /** An upper bound on the tokens of a prompt. */
+  /** Returns an upper bound on the tokens of a prompt. */
   #promptTokens(messages: readonly ChatMessage[]): number {
     return Math.ceil(mostTokens(messages) * this.#promptFactor);
   }
 
-  /** The most that a request can use with completions of `length` tokens, in which it is linear. */
+  /** Returns the maximum usage of a request with completions of `length` tokens; linear in `length`. */
   #worst(
     model: CountedModel,
     { choices, length, prompt }: Readonly<Record<'choices' | 'length' | 'prompt', number>>,
@@ -266,7 +266,7 @@ export class Ledger implements CallUsage {
     return [own, { limits: shared.limits, used: usage([this, ...shared.others()]), name: sweepLimit }];
   }
 
-  /** The first limit on calls that this much more usage would exceed, if any. */
+  /** Returns the first limit on calls that this additional usage would exceed, if any. */
   #exceededBy(more: Amounts): LimitName | undefined {
     for (const { limits, name, used } of this.#budgets) {
       const key = callKeys.find((one) => used[one] + more[one] > (limits[one] ?? Number.POSITIVE_INFINITY));
@@ -275,7 +275,7 @@ export class Ledger implements CallUsage {
     return undefined;
   }
 
-  /** Maximum length of a completion within the limits, in tokens, from `fewest` to `maxCompletion`. */
+  /** Returns the maximum length of a completion within the limits, in tokens, from `fewest` to `maxCompletion`. */
   #longestFor(worst: (length: number) => Amounts, fewest: number): number {
     const [none, one] = [worst(0), worst(1)];
     const longest = this.#budgets.flatMap(({ limits, used }) =>
@@ -293,7 +293,7 @@ interface Budget {
   readonly name: (key: LimitKey) => LimitName;
 }
 
-/** Whether any limit depends on the lengths of prompts and completions. */
+/** True if any limit depends on the lengths of prompts and completions. */
 const limitsLength = ({ limits: { cost, tokens } }: Budget) => (tokens ?? cost) !== undefined;
 
 function costOf({ price }: CountedModel, prompt: number, cached: number, completion: number): number {
@@ -302,7 +302,7 @@ function costOf({ price }: CountedModel, prompt: number, cached: number, complet
   return ((prompt - cached) * input + cached * cachedInput + completion * output) / 1e6;
 }
 
-/** The tokens and cost of a completion, estimated if the provider reported none. */
+/** Computes the tokens and cost of a completion, estimated if the provider reported none. */
 function usedTokens(model: CountedModel, { unreported, ...usage }: Usage): Amounts {
   const prompt = (usage.promptTokens ?? 0) + (unreported?.promptTokens ?? 0);
   const completion = (usage.completionTokens ?? 0) + (unreported?.completionTokens ?? 0);

@@ -1,4 +1,4 @@
-/** Makes one call to a language model: within the limits, and on disk before it is sent. */
+/** Makes one call to a language model, within the limits; writes it to disk before sending it. */
 import {
   type AnswerGrammar,
   type Attempts,
@@ -17,7 +17,7 @@ import { faultTexts } from '../runs/failure-text.js';
 import type { SentRequest } from '../runs/writer.js';
 import type { Ledger } from './budget.js';
 
-/** How a run makes its calls. */
+/** The context in which a run makes its calls. */
 export interface Caller {
   readonly ledger: Ledger;
   /** Aborts the calls in flight. */
@@ -35,7 +35,7 @@ export interface Caller {
   readonly send?: ((call: CallRecord) => Promise<SentRequest>) | undefined;
 }
 
-/** A request for one reply, or for one to each of several candidates. */
+/** A request for one reply per candidate. */
 export interface CallRequest {
   readonly iteration: number;
   readonly attempt: number;
@@ -47,11 +47,11 @@ export interface CallRequest {
   readonly grammar?: AnswerGrammar | undefined;
   readonly sampling?: SamplingChoice | undefined;
   readonly choices?: readonly string[] | undefined;
-  /** Number of requests like this one that share what the limits leave. */
+  /** Number of requests like this one that share the remaining budget. */
   readonly among?: number | undefined;
 }
 
-/** What became of a reply; synchronous, so that no crash can lose a reply that has arrived. */
+/** Reads a reply and returns its outcome; synchronous, so that no crash can lose a reply that has arrived. */
 export type ReadReply = (completion: Completion, candidate: number) => CallRecord['outcome'];
 
 /** `stopped`: a stop request or a time limit came before the request was sent. */
@@ -160,7 +160,7 @@ function recordOf(
   };
 }
 
-/** @throws any other error than a ModelError */
+/** @throws the error if it isn't a ModelError */
 function failureOf(error: unknown): FailedCall {
   if (!(error instanceof ModelError)) throw error;
   const { failedTries, kind, latencyMs, message, retries } = error;

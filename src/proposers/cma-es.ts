@@ -58,11 +58,11 @@ interface Search {
 }
 
 /**
- * Starts at the best point of the warm-up, or at the centre of the range if there is no warm-up or the config says
- * so. The distribution is updated after every generation, from the samples as rounded to allowed values. A generation
- * is whole iterations, because all samples of an iteration come from one distribution. If it becomes degenerate, or
- * as narrow as the grid of values without finding anything better, the search restarts from a random point.
- * @param candidates number of proposals of an iteration
+ * Starts at the best point of the warm-up, or at the centre of the range if there is no warm-up or `start` is `centre`.
+ * The distribution is updated after every generation, from the samples as rounded to allowed values. A generation
+ * consists of whole iterations, because all samples of an iteration come from one distribution. If this becomes
+ * degenerate, or as narrow as the grid of values without recent improvement, the search restarts from a random point.
+ * @param candidates number of proposals per iteration
  */
 export function createCmaEs(config: CmaEsConfig, candidates = 1): Baseline {
   const fold = foldHistory<Search>(
@@ -218,7 +218,7 @@ function moveMean(
   ]);
 }
 
-/** The tutorial's default parameters (table 1). */
+/** Returns the tutorial's default parameters (table 1). */
 function strategyFor(n: number, population: number): Strategy {
   const raw = Array.from({ length: population }, (_, i) => Math.log((population + 1) / 2) - Math.log(i + 1));
   const parents = raw.slice(0, Math.floor(population / 2));

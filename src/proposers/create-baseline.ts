@@ -5,7 +5,7 @@ import { createGp } from './gp.js';
 import { createHillClimb, createMix, createRandomSearch } from './local-search.js';
 import { createGenetic } from './programs.js';
 
-/** @param candidates number of proposals of an iteration */
+/** @param candidates number of proposals per iteration */
 export function createBaseline(config: BaselineConfig, candidates?: number): Baseline {
   switch (config.provider) {
     case 'random':

@@ -50,7 +50,7 @@ export const openLanguageModel = async (
 export const inMember = <T>(field: string, open: () => T | Promise<T>): Promise<T> =>
   changingProblems(open, (problem) => atField(problem, field));
 
-/** Error for a run whose model was an object passed in by the calling program. */
+/** Creates the error for a run whose model was an object passed in by the calling program. */
 function notAtHand(id: string): UserError {
   return new UserError({
     field: 'model',

@@ -18,7 +18,7 @@ import {
 export interface Observations {
   readonly rows: readonly Float64Array[];
   readonly targets: Float64Array;
-  /** How differences between the values of a coordinate are measured. */
+  /** Measure of the difference between two values of a coordinate. */
   readonly apart: Apart;
 }
 
@@ -36,7 +36,7 @@ export interface Prior {
   readonly roughness: { readonly mean: number; readonly deviation: number };
 }
 
-/** @param noisy whether repeated evaluations of a point can differ */
+/** @param noisy true if repeated evaluations of a point can differ */
 export const priorOf = (dimensions: number, noisy: boolean): Prior => ({
   length: { mean: Math.log(0.8 * Math.sqrt(dimensions)), deviation: 0.75 },
   roughness: { mean: Math.log(noisy ? 0.2 : 0.05), deviation: 1 },
@@ -56,7 +56,7 @@ export interface Likelihood {
 const squared = (a: Float64Array, b: Float64Array, i: number, apart: Apart) =>
   apart === 'distance' ? (a[i]! - b[i]!) ** 2 : Number(a[i] !== b[i]);
 
-/** 1/ℓᵢ² for each coordinate. */
+/** Returns 1/ℓᵢ² for each coordinate. */
 function precisions(hyperparameters: Hyperparameters, dimensions: number): Float64Array {
   const isShared = hyperparameters.length === 2;
   return Float64Array.from({ length: dimensions }, (_, i) =>
@@ -64,7 +64,7 @@ function precisions(hyperparameters: Hyperparameters, dimensions: number): Float
   );
 }
 
-/** The argument of the Matérn 5/2 kernel: √5 times the scaled distance. */
+/** Returns the argument of the Matérn 5/2 kernel: √5 times the scaled distance. */
 function scaledDistance(a: Float64Array, b: Float64Array, weights: Float64Array, apart: Apart): number {
   let sum = 0;
   for (let i = 0; i < weights.length; i++) sum += weights[i]! * squared(a, b, i, apart);

@@ -45,7 +45,7 @@ export function createGp(): Baseline {
   };
 }
 
-/** Creates a function that fits processes to returns. It returns none if all returns are equal, or were at the last fit. */
+/** Creates a function that fits processes to returns, or none if all returns are equal or were at the last fit. */
 function createBelief(): (task: Task) => Promise<readonly Posterior[]> {
   let last: { readonly key: string; readonly fits: readonly Hyperparameters[] } | undefined;
   const fitOf = async (task: Task, count: number) => {
@@ -67,7 +67,7 @@ function createBelief(): (task: Task) => Promise<readonly Posterior[]> {
 
 const isFlat = (shown: readonly Evaluated[]) => shown.every(({ score }) => score === shown[0]!.score);
 
-/** The evaluations used for fitting, oldest first. */
+/** Selects the evaluations used for fitting, oldest first. */
 function thinOut(history: readonly Evaluated[]): readonly Evaluated[] {
   const { above, best, latest } = thinning;
   if (history.length <= above) return history;
@@ -126,7 +126,7 @@ function chooseAll(
   });
 }
 
-/** Logarithm of the mean expected improvement over the processes; 0 if there are none. */
+/** Creates a function for the log of the mean expected improvement over the processes; 0 if there are none. */
 function worthOf(processes: readonly Posterior[], spec: ParameterSpec) {
   if (processes.length === 0) return () => 0;
   return (parameters: ParameterVector) => {
@@ -140,7 +140,7 @@ function worthOf(processes: readonly Posterior[], spec: ParameterSpec) {
   };
 }
 
-/** The `bestCount` best distinct points; the newest wins ties. */
+/** Finds the `bestCount` best distinct points; the newest wins ties. */
 function bestPoints(
   history: readonly Evaluated[],
   worthAlone: (evaluated: Evaluated) => number,
@@ -154,7 +154,7 @@ function bestPoints(
   return ranked.slice(0, bestCount).map(({ parameters }) => parameters);
 }
 
-/** Points scaled to [−1, 1] (unscaled for tables), and the normal scores of their returns. */
+/** Returns the points scaled to [−1, 1] (unscaled for tables), and the normal scores of their returns. */
 function observationsOf({ parameters: spec }: Task, shown: readonly Evaluated[]): Observations {
   return {
     rows: shown.map(({ parameters }) => scalePoints(parameters, spec)),
@@ -169,7 +169,7 @@ function scalePoints(parameters: ParameterVector, spec: ParameterSpec): Float64A
   return Float64Array.from(parameters, (value) => (2 * value - low - high) / (high - low));
 }
 
-/** Φ⁻¹((rank − ½)/n), standardised; ties share their mean rank. The values must not all be equal. */
+/** Computes Φ⁻¹((rank − ½)/n), standardised; ties share their mean rank. The values must not all be equal. */
 export function normalScores(values: readonly number[]): Float64Array {
   const sorted = Float64Array.from(values).sort();
   const scores = values.map((value) => {

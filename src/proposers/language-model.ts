@@ -33,7 +33,7 @@ interface Conversation {
 interface Asking {
   readonly model: LanguageModel;
   readonly request: ProposalRequest;
-  /** Replies to a request for several candidates that aren't judged yet. */
+  /** Replies to a request for several candidates, until they are judged. */
   readonly replies: Map<number, CallRecord>;
   readonly logged: Set<CallRecord>;
   /** Number of new replies that were rejected. */
@@ -41,7 +41,7 @@ interface Asking {
   isAnyAccepted: boolean;
   /** True once the model's server was reached. */
   isReached: boolean;
-  /** Why no more requests are sent. */
+  /** The reason why no more requests are sent. */
   stopped?: { readonly limit: LimitName } | 'interrupted' | ModelError | undefined;
 }
 
@@ -71,7 +71,7 @@ async function askForAll(model: LanguageModel, request: ProposalRequest): Promis
     await Promise.all(
       all.map((one) =>
         limit(() => {
-          // The candidates that wait share what the limits leave.
+          // The waiting candidates share the remaining budget.
           const among = waiting--;
           return askForOne(asking, one, siblings, among);
         }),
@@ -127,7 +127,7 @@ async function askForOne(
   }
 }
 
-/** The next call of a conversation: recorded by an earlier process, or new and judged; undefined if it is stopped. */
+/** Returns the next call of a conversation: a recorded one, or a new one that is judged; undefined if stopped. */
 async function nextCall(
   asking: Asking,
   one: Conversation,
@@ -150,7 +150,7 @@ async function nextCall(
   return call && judge(request, call, siblings);
 }
 
-/** Sends one request for all candidates if the model can answer it; those without a reply are asked for alone. */
+/** Sends one request for all candidates if the model supports it; those without a reply are requested separately. */
 async function askTogether(asking: Asking, all: readonly Conversation[]): Promise<void> {
   const { model, replies, request } = asking;
   const open = all.filter(({ candidate, messages }) => !request.recorded(candidate, 0, messages));
@@ -194,7 +194,7 @@ async function requestFor(
   return [];
 }
 
-/** Reads a reply. */
+/** Reads a reply and returns its outcome. */
 function outcomeOf(
   request: ProposalRequest,
   { constrained, finishReason, text }: Completion,
@@ -212,7 +212,7 @@ function outcomeOf(
   };
 }
 
-/** Reads a call's reply, and checks the proposal. If the process ends before this check, the resumed run starts from the outcome that `requestFor` recorded. */
+/** Reads a call's reply, and checks the proposal. If the process ends before the check, the resumed run repeats it. */
 async function judge(
   request: ProposalRequest,
   call: CallRecord,
@@ -243,7 +243,7 @@ async function correctRepeat(
   await askForOne(asking, one, accepted);
 }
 
-/** Appends an unusable reply and what is wrong with it. */
+/** Appends an unusable reply, and a message that explains what is wrong with it. */
 function correct({ request }: Asking, one: Conversation, failure: ParseFailure): void {
   const text = one.calls.at(-1)?.completion?.text;
   const isRepeat = failure.kind === 'repeated' || failure.kind === 'echo';
@@ -256,12 +256,12 @@ function correct({ request }: Asking, one: Conversation, failure: ParseFailure):
   ];
 }
 
-/** The error of a call, if it makes retrying pointless. */
+/** Returns the error of a call, if it makes retrying pointless. */
 export function finalError({ outcome }: CallRecord, isReached: boolean): ModelError | undefined {
   if (outcome.kind !== 'error') return undefined;
   const { error, message } = outcome;
-  const nobodyThere = error === 'network' && !isReached;
-  return isFatal(error) || error === 'aborted' || nobodyThere
+  const isUnreachable = error === 'network' && !isReached;
+  return isFatal(error) || error === 'aborted' || isUnreachable
     ? new ModelError(error, message, outcome)
     : undefined;
 }

@@ -39,7 +39,7 @@ export async function minimise(evaluate: Evaluate, start: Float64Array, iteratio
   return point;
 }
 
-/** −H·slope, computed by the two-loop recursion. */
+/** Computes −H·slope by the two-loop recursion. */
 function searchDirection(slope: Float64Array, pairs: readonly Pair[]): Float64Array {
   let q: Float64Array = slope;
   const factors: number[] = [];

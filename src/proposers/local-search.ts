@@ -9,7 +9,7 @@ import { programBaseline, randomPrograms } from './programs.js';
 /** Standard deviation of a hill-climbing step as a share of the range, tuned as described in docs/results/tasks.md. */
 const hillStep = 1 / 6;
 
-/** Uniform random search; for programs, draws random programs. */
+/** Draws parameters uniformly; for programs, draws random programs. */
 export function createRandomSearch(): Baseline {
   const evaluated = evaluatedKeys();
   const programs = programBaseline(randomPrograms);
@@ -23,7 +23,7 @@ export function createRandomSearch(): Baseline {
   };
 }
 
-/** Gaussian steps in every coordinate from the best point so far (the newest if tied); for tables, redraws entries. */
+/** Takes Gaussian steps from the best point so far (the newest if tied); for tables, redraws entries. */
 export function createHillClimb(config: HillClimbConfig): Baseline {
   const climb = climbing();
   return {
@@ -39,7 +39,7 @@ export function createHillClimb(config: HillClimbConfig): Baseline {
   };
 }
 
-/** The keys of evaluated points, and the best point; the newest wins ties. */
+/** Collects the keys of evaluated points, and finds the best point; the newest wins ties. */
 const climbing = () =>
   foldHistory(
     () => ({ seen: new Set<string>(), best: undefined as Evaluated | undefined }),
@@ -53,9 +53,9 @@ const climbing = () =>
 const cornerProbability = 0.35;
 
 /**
- * Half of the moves from the best point set some coordinates to an end of the range: many policies act the same if all
- * their parameters are scaled up. The other moves are Gaussian, with a log-uniform standard deviation between a 40th of
- * the range and the whole range. Tables change as in hill climbing.
+ * Moves from the best point. Half of the moves set some coordinates to an end of the range: many policies act the same
+ * if all their parameters are scaled up. The others are Gaussian, with a log-uniform standard deviation between a 40th
+ * of the range and the whole range. Tables change as in hill climbing.
  */
 export function createMix(): Baseline {
   const climb = climbing();
@@ -82,7 +82,7 @@ export function createMix(): Baseline {
 
 /**
  * Takes a step from a point, or draws a point if there is none.
- * @param stepOf returns the standard deviation; for tables, about how many entries to redraw in addition to one
+ * @param stepOf returns the standard deviation; for tables, roughly the number of entries to redraw in addition to one
  */
 function proposeFrom(
   from: Evaluated | undefined,

@@ -17,7 +17,7 @@ export function createValueGrid(spec: ParameterSpec): ValueGrid {
   return spec.choices === undefined ? decimalGrid(spec) : choiceGrid(spec.choices);
 }
 
-/** All multiples of 10^-decimals within the range. Dividing integers gives the double nearest to the decimal. */
+/** Lists all multiples of 10^-decimals within the range; dividing integers gives the double nearest to the decimal. */
 function decimalGrid(spec: ParameterSpec): ValueGrid {
   const scale = 10 ** spec.decimals;
   const first = Math.ceil(spec.low * scale - 1e-6);
@@ -73,7 +73,7 @@ export function drawOther(value: number, grid: ValueGrid, random: RandomGenerato
   return grid.value((grid.index(value) + shift) % grid.size);
 }
 
-/** A uniformly random subset of the positions 0 … count − 1, with `wanted` elements or all if there are fewer. */
+/** Draws a uniformly random subset of the positions 0 … count − 1, with `wanted` elements or all if there are fewer. */
 export function positions(count: number, wanted: number, random: RandomGenerator): ReadonlySet<number> {
   const left = Array.from({ length: count }, (_, i) => i);
   const chosen = new Set<number>();
@@ -84,7 +84,7 @@ export function positions(count: number, wanted: number, random: RandomGenerator
   return chosen;
 }
 
-/** Distance in [0, 1]: RMS difference as a share of the range; for tables, the share of differing entries. */
+/** Computes a distance in [0, 1]: RMS difference as a share of the range; for tables, share of differing entries. */
 export function distanceOf(a: ParameterVector, b: ParameterVector, spec: ParameterSpec): number {
   const range = spec.high - spec.low;
   // Two programs have distance 0 (same) or 1 (different).

@@ -64,7 +64,7 @@ export const geneticPrograms =
     });
   };
 
-/** The first source that isn't known; the last one after 100 tries. */
+/** Draws until a source isn't known; returns the last one after 100 tries. */
 function firstUnknown(isKnown: ProgramTask['isKnown'], draw: () => string): string {
   let source = draw();
   for (let tries = 1; tries < maxTries && isKnown(source); tries++) source = draw();

@@ -10,20 +10,20 @@ import type { Caller } from './call.js';
 /** Proposes parameters: a language model, a baseline, or a combination of these. */
 export interface Proposer {
   readonly id: string;
-  /** The language model that it asks; undefined if it has none. */
+  /** The language model that it calls; undefined if there is none. */
   readonly model: LanguageModel | undefined;
   /** @throws ModelError if retrying can't help or the calls are aborted */
   propose(request: ProposalRequest): Promise<Proposals>;
 }
 
-/** What a run has recorded, from which a relay decides whose turn it is. */
+/** Records of a run, from which a relay chooses the leg that proposes next. */
 interface Past {
   readonly entries: readonly BufferEntry[];
-  /** The proposals requested from members of a portfolio or legs of a relay, by their place. */
+  /** The proposals requested from members of a portfolio or legs of a relay, by `iteration/candidate`. */
   readonly asked: ReadonlyMap<string, Turn>;
 }
 
-/** Who proposed in an iteration. */
+/** The portfolio member or relay leg that proposed in an iteration. */
 export interface Turn {
   readonly iteration: number;
   readonly member: string;
@@ -35,7 +35,7 @@ interface Prompt {
   readonly formatCorrection: (failure: ParseFailure) => string;
 }
 
-/** What to propose. Baselines read the task, language models the prompt. */
+/** A request for proposals. Baselines read the task, language models the prompt. */
 export interface ProposalRequest {
   readonly iteration: number;
   /** Numbers of the candidates to propose, ascending. */
@@ -45,7 +45,7 @@ export interface ProposalRequest {
   readonly seed: (candidate: number, attempt: number) => number;
   readonly task: Task;
   readonly prompt: Prompt;
-  /** What the calls are for, if not for proposals. */
+  /** Purpose of the calls, if they aren't for proposals. */
   readonly purpose?: string;
   /** Absent for stages. */
   readonly past?: Past;
@@ -55,11 +55,11 @@ export interface ProposalRequest {
   readonly siblings?: readonly ParameterVector[];
   /** Finds an earlier use of the same parameters. */
   readonly seen: (parameters: ParameterVector) => SeenParameters | undefined;
-  /** Returns why parameters can't be evaluated although they are new. */
+  /** Returns the reason why new parameters can't be evaluated, if there is one. */
   readonly check?: Check | undefined;
   readonly read: (reply: string, context: ParseContext) => ParseResult;
   readonly grammar?: AnswerGrammar | undefined;
-  /** Source of a program. */
+  /** Returns the source of a program. */
   readonly programOf?: ((parameters: ParameterVector) => string) | undefined;
   /** Sampling settings for correcting a proposal that repeats another; unchanged if omitted. */
   readonly afterRepeat?: ((attempt: number) => SamplingChoice) | undefined;
@@ -74,13 +74,13 @@ export interface ProposalRequest {
   ) => CallRecord | undefined;
   /** Receives each new call once its outcome is known. */
   readonly onCall: (call: CallRecord) => void;
-  /** Whether the model's server was ever reached. Default: true. */
+  /** True if the model's server was ever reached. Default: true. */
   readonly isReached?: boolean;
   /** If nothing is accepted, stops once this many replies are rejected. Default: unlimited. */
   readonly mostRejected?: number;
 }
 
-/** Who proposes; `tuning`: a search over the constants of a program. */
+/** Source of a proposal; `tuning`: a search over the constants of a program. */
 export type ProposedBy = 'model' | 'baseline' | 'tuning';
 
 /** @param siblings the iteration's other proposals */
@@ -99,7 +99,7 @@ export interface Proposal {
   readonly tuned?: true;
 }
 
-/** `end`: why the run ends; after a stop request or a time limit, there are no proposals. */
+/** `end`: the reason why the run ends. After a stop request or a time limit, there are no proposals. */
 export interface Proposals {
   readonly proposals: readonly Proposal[];
   readonly end?: StopReason | undefined;

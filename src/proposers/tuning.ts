@@ -24,7 +24,7 @@ export type TuningSearch = 'cma-es' | 'gp' | 'hill-climb';
 
 type Range = Pick<ProgramConstant, 'low' | 'high'>;
 
-/** The search sees each constant as a share of its range, in thousandths. */
+/** Parameters of the search: each constant as a share of its range, in thousandths. */
 const share = { kind: 'float', low: 0, high: 1, decimals: 3 } as const satisfies Omit<ParameterSpec, 'count'>;
 
 /**
@@ -81,7 +81,7 @@ function rounded(value: number, decimals: number): number {
   return Number(`${Math.round(value / 10 ** -decimals)}e${-decimals}`) + 0;
 }
 
-/** The model and tuning take turns, counted in evaluations. */
+/** Numbers of evaluations after which the model and tuning take turns. */
 export interface TuningSchedule {
   /** Number of evaluations of the model's programs before each tuning phase. */
   readonly after: number;
@@ -92,9 +92,9 @@ export interface TuningSchedule {
 }
 
 /**
- * The structure whose constants the next evaluation tunes; undefined if the model proposes. Each phase cycles through
- * the structures that were best when it began, skipping those without constants. If none has constants, the model
- * continues.
+ * Returns the structure whose constants the next evaluation tunes; undefined if the model proposes. Each phase cycles
+ * through the structures that were best when it began, skipping those without constants. If none has constants, the
+ * model continues.
  * @param entries the evaluations of proposals, oldest first
  * @param ahead number of evaluations proposed but not in `entries` yet
  */
@@ -124,7 +124,7 @@ export function tuningDue(
   return turn();
 }
 
-/** The structures that have constants, ranked by their best scores; the earlier first if tied. */
+/** Ranks the structures that have constants by their best scores; the earlier first if tied. */
 function bestStructures(entries: readonly ProgramEvaluation[]): readonly number[] {
   const best = new Map<number, number>();
   for (const { parameters, score } of entries) {

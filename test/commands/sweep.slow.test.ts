@@ -266,7 +266,7 @@ it('policyloop sweep notes equivalent settings, and explains how to draw whole n
 
 it.each([
   ['environment=CartPole-v1,Acrobat-v1', /environment: unknown environment[\s\S]*did you mean `Acrobot-v1`/],
-  ['environment=CartPole-v1,Pendulum-v1 policy.kind=q-table', /a Q-table needs bins for CartPole-v1/],
+  ['environment=CartPole-v1,Pendulum-v1 policy.kind=q-table', /a Q-table for CartPole-v1 needs bins/],
   ['model.sgma=1,2', /unknown key/],
   ['confirmation.candidates=0', /compared by their confirmed returns/],
   ['evaluation.episodes=0,5', /evaluation\.episodes/],

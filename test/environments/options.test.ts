@@ -100,9 +100,9 @@ describe('options', () => {
 
 describe('an error explains the invalid action', () => {
   test.each([
-    ['Pendulum-v1', 0.5, /is not an action of Pendulum-v1, which is an array of 1 finite number/],
+    ['Pendulum-v1', 0.5, /is not an action of Pendulum-v1; expected an array of 1 finite number/],
     ['Pendulum-v1', [Number.NaN], /\[ ?NaN ?\]/],
-    ['CartPole-v1', 2, /is not an action of CartPole-v1, which is an integer from 0 to 1/],
+    ['CartPole-v1', 2, /is not an action of CartPole-v1; expected an integer from 0 to 1/],
   ])('%s %j', async (id, action, message) => {
     const environment = await makeEnvironment(id);
     environment.reset(0);

@@ -101,7 +101,7 @@ export const textCatalogue: readonly CatalogueEntry[] = [
   ),
 ];
 
-/** The entry for a TextWorld game, whose id is `textworld:` and the path of its `.json` or compiled story. */
+/** Creates the entry for a TextWorld game, whose id is `textworld:` and the path of its `.json` or compiled story. */
 function textWorldEntry(id: string): CatalogueEntry {
   const file = fromHome(id.slice(textWorldPrefix.length), { field: 'environment' });
   if (isStory(file)) return entry(id, {}, noOptions, () => new TextGameTask(loadStory(file)));
@@ -134,7 +134,7 @@ function randomMazeEntry(id: string): CatalogueEntry {
   return entry(id, mazeLimit(id), randomMazeOptions, (options) => new MazeWalk(randomMaze(id, options)));
 }
 
-/** 200 steps for 3 × 3, as in ProPS; otherwise 20 per cell. */
+/** Returns the step limit: 200 for 3 × 3 cells, as in ProPS; otherwise 20 per cell. */
 function mazeLimit(id: string): { readonly maxSteps: number } {
   const { width, height } = mazeSize(id)!;
   return { maxSteps: width * height === 9 ? 200 : 20 * width * height };

@@ -8,7 +8,7 @@ type Fact = string | number | boolean | readonly Fact[] | Facts;
 
 export type Options = Readonly<Record<string, unknown>>;
 
-/** The option's value, or `fallback` if it is absent or null. */
+/** Returns the option's value, or `fallback` if it is absent or null. */
 export const option = <T>(options: Options, name: string, fallback: T): T => (options[name] ?? fallback) as T;
 
 /** Formats a number with at most four significant digits: 0.3333, 15, -0.05. */
@@ -104,7 +104,7 @@ function health(options: Options, heights: Range, angles: Range): Facts {
   };
 }
 
-/** Index of each joint's position (negative if hidden) and velocity in the observation; velocities come last. */
+/** Returns each joint's indices of position (negative if hidden) and velocity in the observation. */
 function placed(options: Options, joints: readonly string[], hidden = 1): Facts {
   const placesShown = !option(options, 'exclude_current_positions_from_observation', true);
   const left = placesShown ? 0 : hidden;
@@ -135,19 +135,19 @@ function within(name: string, [low, high]: Range): string {
 /** Formats a weight as a factor, followed by a multiplication sign; empty for 1. */
 const factor = (weight: number): string => (weight === 1 ? '' : `${short(weight)} * `);
 
-/** Facts for an id such as `FrozenLake-v1` and valid options in snake_case or camelCase; empty if there are none. */
+/** Returns the facts for an id such as `FrozenLake-v1` and valid options in snake_case or camelCase; may be empty. */
 export function environmentFacts(id: string, options: Options): Facts {
   return entryFor(factsOf, id)?.(snakeCased(options), id) ?? {};
 }
 
-/** The entry for the id without its version, or for the part before its first hyphen. */
+/** Finds the entry for the id without its version, or for the part before its first hyphen. */
 export const entryFor = <T>(table: Readonly<Record<string, T>>, id: string): T | undefined =>
   table[environmentName(id)] ?? table[environmentFamily(id)];
 
-/** The id without its version: `CartPole` for `CartPole-v1`. */
+/** Returns the id without its version: `CartPole` for `CartPole-v1`. */
 export const environmentName = (id: string): string => id.replace(/-v\d+$/, '');
 
-/** The part before the first hyphen: `maze` for `maze-sample-3x3-v0`. */
+/** Returns the part before the first hyphen: `maze` for `maze-sample-3x3-v0`. */
 export const environmentFamily = (id: string): string => id.split('-', 1)[0]!;
 
 const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>> = {

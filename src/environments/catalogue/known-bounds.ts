@@ -8,7 +8,7 @@ import { entryFor, environmentFacts, type Options, option } from './facts.js';
 import { environmentInfo, isBuiltInId } from './open.js';
 import { replacementFor } from './versions.js';
 
-/** Inclusive range of an episode's return; ±Infinity where unknown, e.g. if the run redefines its `reward`. */
+/** Returns the inclusive range of an episode's return; ±Infinity if unknown, e.g. if the run redefines its `reward`. */
 export function returnRange(
   environment: Pick<EnvironmentConfig, 'id' | 'options'>,
   { maxSteps, reward }: { readonly maxSteps: number; readonly reward?: unknown },

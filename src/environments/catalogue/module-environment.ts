@@ -220,5 +220,5 @@ class UserTask implements Task {
   }
 }
 
-/** A value as text, with numbers that JSON lacks. */
+/** Formats a value as text, including numbers that JSON can't represent. */
 const shown = (value: unknown): string => inspect(value, { breakLength: Infinity }).slice(0, 80);

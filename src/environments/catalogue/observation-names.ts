@@ -3,8 +3,8 @@ import { dimensionsOf, type EnvironmentSpec } from '../environment.js';
 import { environmentName } from './facts.js';
 
 /**
- * One name per component of a vector observation, undefined for a component without one; empty for other observations.
- * The names are unique identifiers that no array has as a property.
+ * Returns one name per component of a vector observation (undefined if it has none); empty for other observations.
+ * The names are unique identifiers, and never properties of arrays.
  */
 export function observationNames({
   id,
@@ -28,7 +28,7 @@ function identifier(text: string): string | undefined {
   return /^[a-z][a-zA-Z0-9]{0,39}$/.test(name) && !(name in Array.prototype) ? name : undefined;
 }
 
-/** A built-in environment's names for this many components; omits the leading names if those positions are hidden. */
+/** Names this many components of a built-in environment; omits the leading names if those positions are hidden. */
 export function componentNames(id: string, dimensions: number): readonly string[] {
   const names = builtIn[environmentName(id)] ?? (id.startsWith('maze-') ? ['column', 'row'] : []);
   return names.length >= dimensions ? names.slice(names.length - dimensions) : [];
@@ -37,7 +37,7 @@ export function componentNames(id: string, dimensions: number): readonly string[
 const car = ['position', 'velocity'];
 const leg = (side: string, lower: string) => [`${side} thigh`, `${side} ${lower}`, `${side} foot`];
 
-/** Positions, then velocities; the leading positions are hidden by default. */
+/** Lists positions, then velocities; the leading positions are hidden by default. */
 const moving = (places: readonly string[], joints: readonly string[]) => [
   ...places,
   ...joints.map((joint) => `${joint} angle`),

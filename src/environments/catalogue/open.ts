@@ -6,13 +6,13 @@ import type { RemoteEnvironment } from '../remote/remote-environment.js';
 import { catalogue, findEntry, textCatalogue, textWorldPrefix } from './catalogue.js';
 import { environmentName } from './facts.js';
 
-/** Ids of the built-in numeric environments, without aliases. */
+/** Lists the ids of the built-in numeric environments, without aliases. */
 export const environmentIds = (): readonly string[] => catalogue.map(({ id }) => id);
 
-/** Ids of the built-in text environments. */
+/** Lists the ids of the built-in text environments. */
 export const textEnvironmentIds = (): readonly string[] => textCatalogue.map(({ id }) => id);
 
-/** Options, defaults and step limit of an environment. @throws UserError for an unknown id */
+/** Returns an environment's options, defaults and step limit. @throws UserError for an unknown id */
 export function environmentInfo(id: string): EnvironmentInfo {
   const { make: _make, ...info } = find(id);
   return info;

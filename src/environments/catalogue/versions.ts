@@ -5,7 +5,7 @@ interface Replacement {
   readonly note: string;
 }
 
-/** The built-in version, and the last version that differed from it, by Gymnasium's documentation. */
+/** The built-in version, and the last version that differed from it, according to Gymnasium's documentation. */
 const versions: Readonly<Record<string, readonly [played: number, lastOther: number]>> = {
   Pendulum: [1, 0],
   Acrobot: [1, 0],
@@ -25,8 +25,8 @@ const versions: Readonly<Record<string, readonly [played: number, lastOther: num
 const names: Readonly<Record<string, string>> = { DoubleInvertedPendulum: 'InvertedDoublePendulum' };
 
 /**
- * The environment that replaces an older version (`HalfCheetah-v4`) or another name; undefined for other ids, and for
- * versions without differences.
+ * Returns the environment that replaces an older version (`HalfCheetah-v4`) or another name; undefined for other ids,
+ * and for versions that behave the same.
  */
 export function replacementFor(id: string): Replacement | undefined {
   const [, written = '', digits] = /^([A-Za-z0-9]+?)(?:-v(\d+))?$/.exec(id) ?? [];

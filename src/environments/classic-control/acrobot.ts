@@ -85,7 +85,7 @@ function along(state: State, time: number, slope: State): State {
   return [moved(0), moved(1), moved(2), moved(3)];
 }
 
-/** Time derivative of the state. Uses Gymnasium's order of operations, because chaotic motion amplifies rounding. */
+/** Computes the state's time derivative in Gymnasium's order of operations: chaotic motion amplifies rounding. */
 function derivative([angle1, angle2, velocity1, velocity2]: State, torque: number): State {
   const cos2 = cos(angle2);
   const sin2 = sin(angle2);

@@ -7,7 +7,7 @@ const { fround } = Math;
  */
 export const isSingle = (action: number): boolean => fround(action) === action;
 
-/** Cosine of a float32 within ±π/4, using the polynomial and the rounding of NumPy's vectorised float32 loop. */
+/** Computes the cosine of a float32 within ±π/4, by the polynomial and rounding of NumPy's vectorised float32 loop. */
 export function singleCos(x: number): number {
   const square = fround(x * x);
   let sum = multiplyAdd(c8, square, c6);
@@ -16,7 +16,7 @@ export function singleCos(x: number): number {
   return multiplyAdd(sum, square, 1);
 }
 
-/** Sine of a float32 within ±π/4, by the same method. */
+/** Computes the sine of a float32 within ±π/4, by the same method. */
 export function singleSin(x: number): number {
   const square = fround(x * x);
   let sum = multiplyAdd(s9, square, s7);

@@ -72,7 +72,7 @@ export function clampTo(value: number, limit: number): number {
 
 const { fround } = Math;
 
-/** weight · Σ action², unclipped; in single precision, as in NumPy, if float32 can represent the whole action. */
+/** Computes weight · Σ action², unclipped; in single precision, like NumPy, if float32 can represent the action. */
 export function controlCost(weight: number, action: readonly number[]): number {
   let sum = 0;
   if (!action.every(isSingle)) {

@@ -2,7 +2,7 @@
 import { circle, type Frame, line, type Point, rectangle, type Shape, text } from '../frame.js';
 import type { Geom, Model, Simulation, State } from './simulation.js';
 
-/** How to draw an environment; lengths in m. */
+/** Settings for drawing an environment; lengths in m. */
 export interface Scene {
   /** From the side, x points right and z up; from above, x points right and y up. */
   readonly seenFrom: 'the side' | 'above';
@@ -42,7 +42,7 @@ function roleOf({ name, body }: Geom, { roles }: Scene): SolidRole {
   return roles?.[name] ?? (body === 0 ? 'ground' : 'agent');
 }
 
-/** The MuJoCo axis that points up in the picture. */
+/** Returns the MuJoCo axis that points up in the picture. */
 function upOf({ seenFrom }: Scene): 1 | 2 {
   return seenFrom === 'above' ? 1 : 2;
 }
@@ -90,7 +90,7 @@ const guide = (from: Point, to: Point): Shape => line(from, to, 0.015, 'guide');
 
 const metres = (x: number, center: Point, height: number): Shape => text(`${x} m`, center, height, 'guide');
 
-/** The integers from ⌊from⌋ to ⌈to⌉. */
+/** Lists the integers from ⌊from⌋ to ⌈to⌉. */
 function wholeNumbers(from: number, to: number): readonly number[] {
   const first = Math.floor(from);
   return Array.from({ length: Math.ceil(to) - first + 1 }, (_, i) => first + i);

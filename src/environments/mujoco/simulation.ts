@@ -108,7 +108,7 @@ const stateParts = [
   'qvel', // their velocities, in m/s and rad/s
   'ctrl', // controls of the actuators
   'qfrc_constraint', // constraint forces on each joint
-  'xpos', // three coordinates per body, in m; likewise for sites, joints and geoms
+  'xpos', // three coordinates in m per body; below, per site, joint and geom
   'site_xpos',
   'xanchor', // positions of the joints
   'geom_xpos',

@@ -50,7 +50,7 @@ export function isOpen({ lines }: Maze, { x, y }: Cell, direction: number): bool
   return lines[2 * y + 1 + step.y]![2 * x + 1 + step.x] === ' ';
 }
 
-/** Minimum number of steps from the start to the goal; undefined if the goal is unreachable. */
+/** Computes the minimum number of steps from the start to the goal; undefined if the goal is unreachable. */
 export function shortestPath(maze: Maze): number | undefined {
   const tileOf = ({ x, y }: Cell) => y * maze.width + x;
   const distances = new Map([[tileOf(maze.start), { cell: maze.start, distance: 0 }]]);
@@ -84,7 +84,7 @@ export function parseMaze(lines: readonly string[]): Maze {
     field: 'layout',
     message: 'this is not a maze with a path from S to G',
     value: lines,
-    hint: `write 2 · rows + 1 lines of 2 · columns + 1 characters, with at most ${maxMazeSize} rows and columns: -, | and + for walls, also all around, spaces for cells and passages, S and G in one cell each`,
+    hint: `write 2 · rows + 1 lines of 2 · columns + 1 characters, with at most ${maxMazeSize} rows and columns: -, | and + for the border and inner walls, spaces for cells and passages, and S and G in one cell each`,
   });
 }
 
@@ -151,7 +151,7 @@ export const mazeIds = {
   random: ['maze-random-3x3-v0', 'maze-random-5x5-v0', 'maze-random-10x10-v0'],
 } as const;
 
-/** Size of the maze with this id; undefined if it isn't a maze of 2 to 100 cells per side. */
+/** Returns the size of the maze with this id; undefined if it isn't a maze of 2 to 100 cells per side. */
 export function mazeSize(id: string): { readonly width: number; readonly height: number } | undefined {
   const sides = /^maze-\w+-([1-9]\d*)x([1-9]\d*)-v0$/.exec(id)?.slice(1).map(Number);
   if (sides === undefined || sides.some((side) => side < 2 || side > maxMazeSize)) return undefined;
@@ -173,7 +173,7 @@ export function sampleMaze(
   return carveMaze(width, height, 1, width === 10 ? 0.1 : 0);
 }
 
-/** A random maze, which depends only on the id and the options, not on an episode's seed. */
+/** Creates a random maze, which depends only on the id and the options, not on an episode's seed. */
 export function randomMaze(id: string, { maze_seed, loop_share }: z.output<typeof randomMazeOptions>): Maze {
   const { width, height } = mazeSize(id)!;
   return carveMaze(width, height, maze_seed, loop_share);

@@ -103,7 +103,7 @@ export class BridgeProcess {
         // Also kill processes that the child left running.
         kill(child);
         const end = () => {
-          // If SIGUSR1 killed a process that didn't handle it yet, report the timeout.
+          // If SIGUSR1 killed a process that had no handler yet, report the timeout.
           if (this.#overdue !== undefined) this.#fail('timeout', this.#overdue);
           this.#fail(
             'died',
@@ -135,7 +135,7 @@ export class BridgeProcess {
   }
 }
 
-/** The last 15 lines of `text`, indented and cut to 200 characters each, to print below a message. */
+/** Returns the last 15 lines of `text`, indented and cut to 200 characters each, to print below a message. */
 export function lastLines(text: string): string {
   const lines = text.trimEnd().split('\n').slice(-15);
   return text.trim() === '' ? '' : lines.map((line) => `\n  ${line.slice(0, 200)}`).join('');

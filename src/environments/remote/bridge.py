@@ -182,7 +182,7 @@ def decode(space, numbers, alone=True):
     return numpy.array(values, dtype=dtype).reshape(space.shape)
 
 
-# Gymnasium's name for a step limit and those that environments use for a limit of their own.
+# Gymnasium's name for a step limit, and names that environments use for their own limits.
 STEP_LIMITS = ("max_episode_steps", "max_steps", "max_episode_length", "episode_length")
 
 
@@ -262,7 +262,7 @@ OLD_API = "old Gym API: reset(self, *, seed=None, options=None) must return 2 va
 
 @contextlib.contextmanager
 def blame(place):
-    """Adds to a failure where it happened, as `place` tells."""
+    """Adds to a failure where it happened, as described by `place`."""
     try:
         yield
     except Failure as failure:

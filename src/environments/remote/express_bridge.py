@@ -88,7 +88,7 @@ def start_java():
         from textworld_express.constants import BASEPATH, JAR_PATH
     except ImportError as error:
         raise bridge.Failure("import", str(error), error.name or "textworld_express") from error
-    # With None, py4j looks into JAVA_HOME, which may be empty.
+    # With None, py4j looks in JAVA_HOME, which may be empty.
     java = None if os.environ.get("JAVA_HOME") else "java"
     try:
         port = launch_gateway(

@@ -57,7 +57,7 @@ export class PythonPlayers<Description> {
     this.#settings = settings;
   }
 
-  /** The environment's description from the first process. @throws UserError if the environment can't be created */
+  /** Gets the environment's description from the first process. @throws UserError if it can't be created */
   async description(): Promise<Description> {
     await this.#child(0);
     return this.#description!;
@@ -143,7 +143,7 @@ export async function openPythonEnvironment(
       const isOwn = name.split(/[:.]/, 1)[0] === details.split('.', 1)[0];
       const hint = isOwn
         ? `run the command in the folder of ${details}.py, set environment.modules to this folder, or install the module for ${python}`
-        : `run ${python} -m pip install "gymnasium[all]", or choose an interpreter that has the module, with POLICYLOOP_PYTHON or environment.python=/path/to/python (policyloop resume takes it, too)`;
+        : `run ${python} -m pip install "gymnasium[all]", or choose an interpreter that has the module, with POLICYLOOP_PYTHON or environment.python=/path/to/python (policyloop resume accepts it, too)`;
       return { message: `${python} lacks a Python module: ${message}`, hint };
     }
     if (kind === 'space') {

@@ -30,7 +30,7 @@ interface ExpressGame {
 const gameSchema = z.looseObject({
   game: z.enum(games),
   fold: z.enum(folds).default('train'),
-  /** As in the Python package; -1 for no limit. */
+  /** Step limit, as in the Python package; -1 for no limit. */
   max_episode_steps: z.coerce.number().int().default(100),
 });
 
@@ -62,7 +62,7 @@ export function parseExpressGame(id: string, options: Readonly<Record<string, un
   };
 }
 
-/** TextWorldExpress writes flags as 1 and 0. */
+/** Writes flags as 1 and 0, like TextWorldExpress. */
 const flagOr = (value: unknown) => (`${value}` === 'true' ? 1 : `${value}` === 'false' ? 0 : String(value));
 
 const camelCase = (name: string) => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -15,7 +15,7 @@ const arms = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H'] as const;
 
 export const lastArm = arms.length - 1;
 
-/** An eight-armed bandit (Robbins 1952): arm `best` (0-based) always pays 1, the others 0. */
+/** Creates an eight-armed bandit (Robbins 1952): arm `best` (0-based) always pays 1, the others 0. */
 export const textBandit = ({ best }: { readonly best: number }): Probe => ({
   actions: arms,
   observations: [`Eight arms: ${arms.join(', ')}. One pays. Pull one.`],

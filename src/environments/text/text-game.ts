@@ -7,14 +7,14 @@ import type { Task, TaskStep, TextInfo, TextSpace } from '../environment.js';
 export const folds = ['train', 'dev', 'test'] as const;
 type Fold = (typeof folds)[number];
 
-/** About 80% of descriptions belong to `train`, 10% to `dev` and 10% to `test`. */
+/** Assigns about 80% of descriptions to `train`, 10% to `dev` and 10% to `test`. */
 export function foldOf(description: string): Fold {
   const share = createHash('sha256').update(description).digest()[0]! % 10;
   if (share === 8) return 'dev';
   return share === 9 ? 'test' : 'train';
 }
 
-/** If a tenth of all draws belongs to the fold, the probability that none of this many does is below 10^-40. */
+/** If each draw belongs to the fold with probability 0.1, the probability that all draws miss it is below 10^-40. */
 const maxDraws = 1000;
 
 /** Draws until the description belongs to the fold. @throws Error if none does, because the draws vary too little */
@@ -40,7 +40,7 @@ export interface TextGame extends TextInfo {
 
 export interface TextTurn {
   readonly text: string;
-  /** False if the command is unknown or isn't possible now; a compiled game without its `.json` doesn't show this. */
+  /** False if the command is unknown or impossible now. A compiled game without its `.json` doesn't report this. */
   readonly understood: boolean;
 }
 

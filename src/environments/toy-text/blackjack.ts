@@ -99,7 +99,7 @@ const hasUsableAce = (hand: Hand): boolean => hand.ace && hand.hardSum + 10 <= 2
 
 const sum = (hand: Hand): number => (hasUsableAce(hand) ? hand.hardSum + 10 : hand.hardSum);
 
-/** The sum, or 0 for a bust. */
+/** Returns the sum, or 0 for a bust. */
 const score = (hand: Hand): number => (sum(hand) > 21 ? 0 : sum(hand));
 
 /** True for two cards, an ace and a card worth ten. */
@@ -110,7 +110,7 @@ const cardHeight = 1.6;
 /** Width available for a hand; cards that don't fit side by side overlap. */
 const handWidth = 7;
 
-/** @param hidden whether the second card is face down */
+/** @param hidden true if the second card is face down */
 function drawHand(hand: Hand, bottom: number, role: Role, hidden: boolean): readonly Shape[] {
   const { cards } = hand;
   const step = Math.min(1.3, (handWidth - cardWidth) / Math.max(1, cards.length - 1));

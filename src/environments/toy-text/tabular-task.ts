@@ -20,7 +20,7 @@ interface TabularModel {
   draw(state: number): Frame;
 }
 
-/** The initial distribution for a fixed start state. */
+/** Returns the initial distribution for a fixed start state. */
 export const startAt = (start: number, states: number): readonly number[] =>
   Array.from({ length: states }, (_, state) => (state === start ? 1 : 0));
 

@@ -24,8 +24,8 @@ const arithmetic = new Set(['+', '-', '*']);
 type Nodes = readonly (AnyNode | null | undefined)[];
 
 /**
- * The numbers that are actions and must not be tuned. For vectors of floats, these are only limits on the returned
- * values, such as 2 in `Math.min(2, u)`.
+ * Finds the numbers that are actions and must not be tuned. For vectors of floats, these are only limits on the
+ * returned values, such as 2 in `Math.min(2, u)`.
  */
 export function actionNumbers(script: Script, act: FunctionNode, space: Space): ReadonlySet<AnyNode> {
   if (space.kind !== 'box') return numbersOfActions(script, act, true);
@@ -40,7 +40,7 @@ export function actionNumbers(script: Script, act: FunctionNode, space: Space): 
  * Follows values from the returns of `act` back to number literals: through conditions, sums, arrays, objects,
  * variables, properties and calls of the program's own functions. Names aren't resolved by scope, so the result may
  * contain numbers of other variables with the same name.
- * @param withArithmetic whether numbers in sums and products count
+ * @param withArithmetic true to include numbers in sums and products
  */
 function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boolean): ReadonlySet<AnyNode> {
   const nodes = [...nodesIn(script)];
@@ -56,7 +56,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
   }
   return numbers;
 
-  /** Where the value of an expression can come from. */
+  /** Returns the nodes from which the value of an expression can come. */
   function sourcesOf(node: AnyNode): Nodes {
     switch (node.type) {
       case 'Identifier':
@@ -93,7 +93,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
     ];
   }
 
-  /** Everything assigned to a property with this name, of any object. */
+  /** Returns all values assigned to a property with this name, of any object. */
   function ofProperty(name: string): Nodes {
     if (!isNew(`.${name}`)) return [];
     const isNamed = (key: AnyNode) => key.type === 'Identifier' && key.name === name;
@@ -104,7 +104,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
     });
   }
 
-  /** The values that a node assigns to the variable or its elements, or passes as the parameter. */
+  /** Returns the values that a node assigns to the variable or its elements, or passes as the parameter. */
   function assignedTo(name: string, node: AnyNode): Nodes {
     const isNamed = (pattern: AnyNode) => namesIn(pattern).includes(name);
     switch (node.type) {
@@ -142,7 +142,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
   }
 }
 
-/** The parts of an expression that determine its value, or part of it. */
+/** Returns the parts of an expression that determine its value, or part of it. */
 function partsOf(node: AnyNode): Nodes {
   switch (node.type) {
     case 'ConditionalExpression':
@@ -176,7 +176,7 @@ function partsOf(node: AnyNode): Nodes {
   }
 }
 
-/** The numbers in an expression that are added, multiplied or chosen to produce its value. */
+/** Finds the numbers in an expression that are added, multiplied or chosen to produce its value. */
 export function numbersFor(node: AnyNode): readonly AnyNode[] {
   if (numberOf(node) !== undefined) return [node];
   const parts =
@@ -191,5 +191,5 @@ export function numbersFor(node: AnyNode): readonly AnyNode[] {
 const isCall = (node: AnyNode, name: string) =>
   node.type === 'CallExpression' && calledName(node.callee) === name;
 
-/** The variable that an element or property belongs to. */
+/** Returns the variable that an element or property belongs to. */
 const rootOf = (node: AnyNode): AnyNode => (node.type === 'MemberExpression' ? rootOf(node.object) : node);

@@ -33,7 +33,7 @@ export function withDeclarations(source: string, components: readonly string[]):
 
 type Identifier = Extract<AnyNode, { type: 'Identifier' }>;
 
-/** The identifiers that refer to variables, not to properties or labels. */
+/** Finds the identifiers that refer to variables, not to properties or labels. */
 function* usesIn(node: AnyNode): Generator<Identifier> {
   switch (node.type) {
     case 'Identifier':
@@ -61,7 +61,7 @@ function* usesIn(node: AnyNode): Generator<Identifier> {
   }
 }
 
-/** The names that are declared anywhere. */
+/** Finds the names that are declared anywhere. */
 function* declaredIn(script: AnyNode): Generator<string> {
   for (const node of nodesIn(script)) {
     if (node.type === 'VariableDeclarator') yield* namesIn(node.id);
@@ -71,7 +71,7 @@ function* declaredIn(script: AnyNode): Generator<string> {
   }
 }
 
-/** The variables that are assigned a value with `=`. */
+/** Finds the variables that are assigned a value with `=`. */
 function* assignedIn(body: AnyNode): Generator<string> {
   const found = new Set<string>();
   for (const node of nodesIn(body))

@@ -107,7 +107,7 @@ function placeOf(block: Block, lines: readonly string[]): Placed {
   throw fault(number, `the program has no lines ${quoteLines(search)}`);
 }
 
-/** The 0-based line numbers at which `search` occurs in `lines`. */
+/** Finds the 0-based line numbers at which `search` occurs in `lines`. */
 function placesOf(
   search: readonly string[],
   lines: readonly string[],
@@ -121,7 +121,7 @@ function placesOf(
 
 const indentOf = (line: string) => /^\s*/.exec(line)![0];
 
-/** The lines without the indentation that they share. */
+/** Removes the indentation that all lines share. */
 function unindent(lines: readonly string[]): readonly string[] {
   const indents = lines.filter((line) => line !== '').map(indentOf);
   let shared = indents[0] ?? '';

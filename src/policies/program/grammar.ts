@@ -22,7 +22,7 @@ import {
 export const maxDepth = 6;
 /** Probability of drawing a leaf where the tree could grow deeper. */
 const leafShare = 0.4;
-/** Bounds beyond this say nothing about the scale of an observation. */
+/** Wider bounds are ignored, because they don't indicate the scale of an observation. */
 const maxBound = 1e6;
 
 /** The spaces that trees are drawn for, and the random generator. */
@@ -123,8 +123,8 @@ function observationTerm({ observed, random }: Growth): Tree {
 }
 
 /**
- * The divisors of n from 2 to 999, without n itself, because states often number the cells of a grid; if there are
- * none, all integers from 2 to n − 1 (at most 999).
+ * Lists the divisors of n from 2 to 999, without n itself, because states often number the cells of a grid; if there
+ * are none, all integers from 2 to n − 1 (at most 999).
  */
 function divisorsOf(n: number): readonly number[] {
   const smaller = Array.from({ length: Math.max(0, Math.min(n, 1000) - 2) }, (_, i) => i + 2);
@@ -132,7 +132,7 @@ function divisorsOf(n: number): readonly number[] {
   return divisors.length > 0 ? divisors : smaller;
 }
 
-/** The integers that a term can take. */
+/** Returns the integers that a term can take. */
 function valuesOf({ op, value }: Tree, { observed }: Growth): DiscreteSpace {
   if (observed.kind === 'tuple') return observed.spaces[value!]!;
   const { n, start = 0 } = observed as DiscreteSpace;
@@ -142,7 +142,7 @@ function valuesOf({ op, value }: Tree, { observed }: Growth): DiscreteSpace {
   return { kind: 'discrete', n: Math.floor((start + n - 1) / value!) - first + 1, start: first };
 }
 
-/** A constant to compare with a term: within its bounds or, if unknown or too wide, log-uniform from ±0.01 to ±10. */
+/** Draws a constant to compare with a term: within its bounds or, if unknown or wide, log-uniform, ±0.01 to ±10. */
 export function constant(term: Tree | undefined, { observed, random }: Growth): Tree {
   const { low, high } = boundsOf(term, observed);
   const isBounded = Math.abs(low) < maxBound && Math.abs(high) < maxBound;

@@ -28,14 +28,14 @@ const pages = 256;
  */
 const stackBytes = { calls: 131_072, parser: 32_768 };
 /**
- * QuickJS asks about interrupts once in 10,000 calls and backward jumps, so this is a million of them. Unlike the limit of
- * work, it names the line.
+ * QuickJS checks for interrupts once per 10,000 calls and backward jumps, so this allows a million of them. Unlike the
+ * work limit, it reports the line.
  */
 const maxInterrupts = 100;
-/** Limit of work: instructions of a program, and iterations of loops in native functions. It takes half a second to two. */
+/** Work limit: instructions of a program, and loop iterations in native functions. Takes 0.5 to 2 seconds. */
 export const maxWork = 50_000_000;
 
-/** Copy of the memory while no code runs: the parts below and above the stack. */
+/** Copy of the memory, made while no code runs: the parts below and above the stack. */
 export type Image = readonly Uint8Array[];
 
 export type Limit = 'work' | 'memory' | 'stack';
@@ -51,7 +51,7 @@ export interface Machine {
   readonly memory: WebAssembly.Memory;
   /** Work of the last call: the same on every machine. */
   readonly spent: number;
-  /** Calls into QuickJS within the limits. @param left work that may be done, if it is less than the limit */
+  /** Calls into QuickJS within the limits. @param left remaining work, if it is less than the limit */
   run(call: () => ReturnType<QuickJSContext['callFunction']>, left?: number): Outcome;
   /** Evaluates code in strict mode, or only compiles it, within the limits. */
   evaluate(code: string, compileOnly: boolean): Outcome;
@@ -162,14 +162,14 @@ const intrinsics = {
 
 const zeros = Buffer.alloc(page);
 
-/** End of the memory in use in bytes, rounded up to whole pages. */
+/** Returns the end of the memory in use in bytes, rounded up to whole pages. */
 function usedBytes(bytes: Uint8Array): number {
   let end = bytes.length;
   while (zeros.equals(bytes.subarray(end - page, end))) end -= page;
   return end;
 }
 
-/** The stack, between the static data and the heap: the longest run of empty pages. */
+/** Finds the stack, between the static data and the heap: the longest run of empty pages. */
 function widestGap(bytes: Uint8Array): { readonly start: number; readonly end: number } {
   const used = usedBytes(bytes);
   let [best, start] = [{ start: 0, end: 0 }, 0];

@@ -1,28 +1,28 @@
-/** Makes WebAssembly code count its work, so that its limit is the same on every machine. */
+/** Makes WebAssembly code count its work, so that the work limit is the same on every machine. */
 
-/** Name of the exported global that holds the work that is left. Below 0, the code traps. */
+/** Name of the exported global that holds the remaining work; the code traps if it falls below 0. */
 export const fuelName = 'fuel';
 
 /** Initial and largest value of this global. */
 export const maxFuel = 2 ** 31 - 1;
 
 /**
- * What follows each opcode: 0, 1 or 2 LEB128 numbers, 4 or 8 bytes, the targets of a branch (b), or another opcode (p).
- * Those with ? don't occur.
+ * Operands of each opcode: 0, 1 or 2 LEB128 numbers, 4 or 8 bytes, the targets of a branch (b), or another opcode (p).
+ * Opcodes marked ? don't occur.
  */
 const immediates = `001110?????011b012${'?'.repeat(8)}00????11111???${'2'.repeat(23)}111148${'0'.repeat(128)}${'?'.repeat(55)}p???`;
 
-/** An unsigned number in LEB128, in five bytes. */
+/** Encodes an unsigned number in LEB128, padded to five bytes. */
 const leb = (value: number): readonly number[] =>
   [0, 7, 14, 21, 28].map((shift) => ((value >>> shift) & 127) | (shift < 28 ? 128 : 0));
 
-/** A mutable i32 with the largest value. */
+/** Encoded declaration of a mutable i32 global that starts at the largest value. */
 const counter = [127, 1, 65, 255, 255, 255, 255, 7, 11];
 
 /**
- * Adds the counter to a module without imported globals. Each iteration of a loop costs 1, and so do each 64 bytes that one
- * instruction copies or fills. Calls are free: without loops, the stack limits them.
- * @throws Error for an instruction that it doesn't know
+ * Adds the counter to a module without imported globals. Each iteration of a loop costs 1, as does every 64 bytes that
+ * an instruction copies or fills. Calls are free: without loops, the stack limits them.
+ * @throws Error for an unknown instruction
  */
 export function addMeter(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
   const output = new Uint8Array(2 * wasm.length);
@@ -73,7 +73,7 @@ export function addMeter(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
     },
     10: () => {
       const [own, size] = [leb(fuel), leb(fuel + 1)];
-      /** Subtracts an i32, and traps if the rest is below 0. */
+      /** Subtracts an i32, and traps if the result is below 0. */
       const charge = [107, 36, ...own, 35, ...own, 65, 0, 72, 4, 64, 0, 11];
       const forLoop = [35, ...own, 65, 1, ...charge];
       const forBytes = [36, ...size, 35, ...own, 35, ...size, 65, 6, 118, ...charge, 35, ...size];

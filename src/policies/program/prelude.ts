@@ -7,7 +7,7 @@ import { dimensionsOf, type EnvironmentSpec, type Space } from '../../environmen
 /** Kinds of actions; `take` writes the kind to the buffer's last element. */
 export const actionKinds = { number: 1, vector: 2, text: 3, other: 4 } as const;
 
-/** Length of the shared buffer in numbers. Its last number is the kind of action, or the length of a part of a text. */
+/** Returns the shared buffer's length. Its last number is the kind of action, or the length of a part of a text. */
 export const bufferLength = ({ observationSpace, actionSpace }: EnvironmentSpec): number =>
   1 +
   Math.max(observationSpace.kind === 'text' ? maxAppended : 2, width(observationSpace), width(actionSpace));
@@ -28,7 +28,7 @@ const isVector = ({ kind }: Space) => kind === 'box' || kind === 'tuple';
 /** Maximum length of a vector that is copied without a loop. */
 const maxUnrolled = 64;
 
-/** A JavaScript expression that reads a new observation from the buffer. */
+/** Returns a JavaScript expression that reads a new observation from the buffer. */
 function observed(space: Space, names: Names): string {
   if (space.kind === 'text') return 'whole()';
   if (!isVector(space)) return 'floats[0]';
@@ -41,7 +41,7 @@ function observed(space: Space, names: Names): string {
 type Names = readonly (string | undefined)[];
 
 /**
- * Source of an expression that returns functions for the host. Programs can reach neither these nor the buffer.
+ * Writes an expression that returns functions for the host. Programs can reach neither these nor the buffer.
  * @param names names of the components of an observation
  */
 export function preludeSource(environment: EnvironmentSpec, names: Names): string {
@@ -160,8 +160,8 @@ const seed = (low, high) => {
 const random = () => ((next() >>> 5) * 67108864 + (next() >>> 6)) / 9007199254740992;`;
 
 /**
- * Removes features that run text as code or may differ between machines, replaces `Math.random`, freezes built-ins. The
- * properties of frozen prototypes become accessors, so that assigning a property of the same name to an object still works.
+ * Removes features that run text as code or differ between machines, replaces `Math.random` and freezes built-ins. The
+ * properties of frozen prototypes become accessors, so that objects can still be assigned a property of the same name.
  */
 const hardening = `
 const { isArray } = Array, { min } = Math, { fromCharCode } = String, { isView } = ArrayBuffer, { stringify } = JSON, { keys, freeze } = Object, Failure = Error;

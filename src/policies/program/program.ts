@@ -3,7 +3,7 @@ import type { Action, Observation } from '../../environments/environment.js';
 
 /** A number in a program that can change without changing the program's structure. */
 export interface ProgramConstant {
-  /** Its key, if the program declares it. */
+  /** Key of the constant, if the program declares it. */
   readonly name?: string;
   readonly value: number;
   /** Search range of the constant, inclusive. */
@@ -25,7 +25,7 @@ export interface Program {
   readonly constants: readonly ProgramConstant[];
 }
 
-/** The parameters of a program: its structure, then the values of its constants. */
+/** Returns the parameters of a program: its structure, then the values of its constants. */
 export const programParameters = ({ structure, constants }: Program): readonly number[] => [
   structure,
   ...constants.map(({ value }) => value),
@@ -38,7 +38,7 @@ export interface ActingProgram {
   readonly forEpisode: (seed: number) => (observation: Observation) => Action;
 }
 
-/** Why a program can't be used. Plain data, so that it can be recorded and sent between threads. */
+/** The reason why a program can't be used, as plain data that can be recorded and sent between threads. */
 export interface ProgramFailure {
   /** One line, such as `TypeError: cannot read property 'x' of undefined`. */
   readonly reason: string;

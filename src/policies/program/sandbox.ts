@@ -11,7 +11,7 @@ import { type ActingProgram, type ProgramFailure, ProgramFault } from './program
 
 /** Longest source, in characters. */
 const maxCharacters = 20_000;
-/** Limit of work in an episode. */
+/** Work limit of an episode. */
 const maxEpisodeWork = 10 * maxWork;
 /** Maximum number of steps that are replayed to continue an interrupted episode; after more, its state is copied. */
 const maxReplayed = 1000;
@@ -26,7 +26,7 @@ export interface Sandbox {
   build(source: string): ActingProgram;
 }
 
-/** Spawn key of a program's random numbers, so that they say nothing about the environment's. */
+/** Spawn key of a program's random numbers, which keeps them independent of the environment's. */
 const randomStream = 0x70726f67;
 
 interface Episode {
@@ -36,7 +36,7 @@ interface Episode {
   history: Observation[] | undefined;
   /** The state, saved while another episode or a compilation uses the machine. */
   saved?: Image;
-  /** Work that may still be done. */
+  /** Remaining work. */
   left: number;
   fault?: ProgramFault;
 }
@@ -67,7 +67,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     return outcome;
   }
 
-  /** The value of a call. @throws ProgramFault if it failed */
+  /** Returns the value of a call. @throws ProgramFault if it failed */
   function checked(outcome: Outcome, lines: number, observation?: Observation): QuickJSHandle {
     if ('value' in outcome) return outcome.value;
     throw failed(outcome, lines, observation);
@@ -203,7 +203,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   };
 }
 
-/** A view of the buffer that the prelude filled with marks. QuickJS's interface gives only copies of buffers. */
+/** Returns a view of the buffer that the prelude filled with marks; QuickJS's API returns only copies of buffers. */
 function sharedBuffer({ buffer }: WebAssembly.Memory, length: number): Float64Array {
   const marks = Float64Array.from({ length }, (_, i) => firstMark - i);
   const place = Buffer.from(buffer).indexOf(new Uint8Array(marks.buffer));

@@ -18,8 +18,8 @@ import {
 import { fixedParts } from './tunable.js';
 
 /**
- * The constants are those declared by a top-level `const constants = {…}` or, without such a declaration, the number
- * literals that can take other values (see `tunable.ts` and `action-flow.ts`).
+ * Parses a program. Its constants are those declared by a top-level `const constants = {…}` or, without such a
+ * declaration, the number literals that can take other values (see `tunable.ts` and `action-flow.ts`).
  * @throws ProgramFault for a syntax error, a source that is too long or nested too deeply, a program without a plain
  * function `act` at top level, or an invalid declaration of constants
  */
@@ -92,7 +92,7 @@ const constantAt = ({ start, end }: AnyNode, value: number, name?: string): Prog
   end,
 });
 
-/** The range of a constant that declares none: value ± 2 · |value|; −1 to 1 for 0. */
+/** Returns the range of a constant that declares none: value ± 2 · |value|; −1 to 1 for 0. */
 function automaticRange(value: number): { readonly low: number; readonly high: number } {
   const half = value === 0 ? 1 : 2 * Math.abs(value);
   const largest = Number.MAX_VALUE;
@@ -157,7 +157,7 @@ export function withConstants(
   return text + source.slice(position);
 }
 
-/** The number's shortest decimal; in parentheses if a minus sign could change the meaning of the code around it. */
+/** Writes a number in as few digits as possible, in parentheses if a minus sign could change the code around it. */
 function numberText(value: number, before: string, after: string): string {
   const text = Object.is(value, -0) ? '-0' : String(value);
   if (!text.startsWith('-')) return /[\w$]$/.test(before) ? ` ${text}` : text;

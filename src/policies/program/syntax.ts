@@ -36,7 +36,7 @@ function rejectDeep(node: AnyNode, source: string, depth: number): void {
   for (const child of childrenOf(node)) rejectDeep(child, source, depth + 1);
 }
 
-/** The 1-based line of a position. */
+/** Returns the 1-based line of a position. */
 export const lineAt = (source: string, position: number): number => getLineInfo(source, position).line;
 
 const isNode = (value: unknown): value is AnyNode =>
@@ -45,13 +45,13 @@ const isNode = (value: unknown): value is AnyNode =>
 export const childrenOf = (node: AnyNode): readonly AnyNode[] =>
   Object.values(node).flatMap((value: unknown) => (Array.isArray(value) ? value : [value]).filter(isNode));
 
-/** The node and all nodes in it, parents first. */
+/** Yields the node and all nodes in it, parents first. */
 export function* nodesIn(node: AnyNode): Generator<AnyNode> {
   yield node;
   for (const child of childrenOf(node)) yield* nodesIn(child);
 }
 
-/** The value of a finite number literal with any number of signs; undefined for other nodes. */
+/** Returns the value of a finite number literal with any number of signs; undefined for other nodes. */
 export function numberOf(node: AnyNode | null | undefined): number | undefined {
   if (node?.type === 'Literal')
     return typeof node.value === 'number' && Number.isFinite(node.value) ? node.value : undefined;
@@ -72,7 +72,7 @@ export interface Declared {
   readonly value: AnyNode | null | undefined;
 }
 
-/** The last top-level declaration of a name. */
+/** Finds the last top-level declaration of a name. */
 export function topLevel(script: Script, name: string): Declared | undefined {
   let found: Declared | undefined;
   for (const node of script.body) {
@@ -86,7 +86,7 @@ export function topLevel(script: Script, name: string): Declared | undefined {
   return found;
 }
 
-/** The expressions that a function can return. */
+/** Lists the expressions that a function can return. */
 export function returnsOf(node: FunctionNode): readonly AnyNode[] {
   if (node.body.type !== 'BlockStatement') return [node.body];
   const returns: AnyNode[] = [];
@@ -101,7 +101,7 @@ export function returnsOf(node: FunctionNode): readonly AnyNode[] {
 /** Properties of nodes that don't change what a program does. */
 const notStructure = new Set(['type', 'start', 'end', 'raw', 'loc', 'range', 'sourceFile']);
 
-/** Text that is the same for programs that differ only in layout, comments, and the nodes in `blanks`. */
+/** Returns a text that is the same for programs that differ only in layout, comments, and the nodes in `blanks`. */
 export function canonicalText(node: AnyNode, blanks: ReadonlySet<AnyNode>): string {
   if (blanks.has(node)) return '?';
   const written = (value: unknown): string => {
@@ -121,13 +121,13 @@ export function canonicalText(node: AnyNode, blanks: ReadonlySet<AnyNode>): stri
   return `${node.type}(${parts.map(([key, value]) => `${key}:${written(value)}`).join()})`;
 }
 
-/** The name of a called function or method; undefined if it is computed. */
+/** Returns the name of a called function or method; undefined if it is computed. */
 export function calledName(callee: AnyNode): string | undefined {
   if (callee.type === 'Identifier') return callee.name;
   if (callee.type !== 'MemberExpression' || callee.computed) return undefined;
   return callee.property.type === 'Identifier' ? callee.property.name : undefined;
 }
 
-/** All names in a pattern: those of the variables that it assigns, and any in its keys and default values. */
+/** Lists all names in a pattern: those of the variables that it assigns, and any in its keys and default values. */
 export const namesIn = (pattern: AnyNode): readonly string[] =>
   [...nodesIn(pattern)].flatMap((node) => (node.type === 'Identifier' ? [node.name] : []));

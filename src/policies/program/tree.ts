@@ -16,7 +16,7 @@ export const integerTests = ['equals', 'below'] as const;
 export const digits = ['modulo', 'quotient'] as const;
 
 /**
- * What a tree evaluates to: a number, a truth value, or an action (0 if discrete, otherwise the index in the tuple).
+ * Type of a tree's value: a number, a truth value, or an action (0 if discrete, otherwise the index in the tuple).
  * Only trees of the same sort can replace each other.
  */
 export type Sort = 'number' | 'test' | number;
@@ -52,13 +52,13 @@ function requireNumeric(space: Space, id: string): NumericSpace {
   });
 }
 
-/** @throws UserError for text observations or actions */
+/** Returns an environment's spaces. @throws UserError for text observations or actions */
 export const spacesOf = ({ id, observationSpace, actionSpace }: EnvironmentSpec): Spaces => ({
   observed: requireNumeric(observationSpace, id),
   acted: requireNumeric(actionSpace, id),
 });
 
-/** Depth of a tree; 1 if it has no parts. */
+/** Returns the depth of a tree; 1 if it has no parts. */
 export const depthOf = ({ parts }: Tree): number => 1 + largest([0, ...parts.map(depthOf)]);
 
 const helpers = {
@@ -131,7 +131,7 @@ export function programText(trees: Trees, { observed, acted }: Spaces): string {
   ].join('\n');
 }
 
-/** The trees of a program of this grammar; undefined for other programs. */
+/** Reads the trees of a program of this grammar; undefined for other programs. */
 export function treesOf(source: string, spaces: Spaces): Trees | undefined {
   try {
     const { constants } = parseProgram(source, spaces.acted);
@@ -170,7 +170,7 @@ function readDecision([first, ...rest]: readonly AnyNode[], constants: Constants
   return { sort: 0, op: 'if', parts: [test, then, readDecision(rest, constants)] };
 }
 
-/** Accepts more than the grammar does, because `treesOf` compares the trees' text with the source. */
+/** Reads more than the grammar allows, because `treesOf` compares the trees' text with the source. */
 function readTree(node: AnyNode | null | undefined, sort: Sort, constants: Constants): Tree {
   const read = (part: AnyNode | null | undefined, inner: Sort = 'number') => readTree(part, inner, constants);
   const leaf = (op: Tree['op'], value: number | undefined, ...parts: readonly Tree[]): Tree => {

@@ -14,7 +14,7 @@ const equality = new Set(['===', '!==', '==', '!=']);
 const integerOperators = new Set(['%', '&', '|', '^', '<<', '>>', '>>>']);
 
 /**
- * The parts of a node whose numbers are fixed: indices, keys, exponents, `case` labels, headers of `for` loops,
+ * Finds the parts of a node whose numbers are fixed: indices, keys, exponents, `case` labels, headers of `for` loops,
  * expressions in template literals, arguments that must be integers, and numbers whose members are accessed or that are
  * operands of `%`, bitwise or equality operators. The choice never depends on a number's value, so that other values
  * give the same structure.

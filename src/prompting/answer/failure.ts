@@ -2,7 +2,7 @@ import type { FinishReason } from '../../models/language-model.js';
 import type { ParameterVector } from '../../policies/policy.js';
 import type { ProgramFailure } from '../../policies/program/program.js';
 
-/** Why a reply has no usable parameters. Failures are logged, counted and explained to the model, not thrown. */
+/** The reason why a reply has no usable parameters; logged, counted and explained to the model, but not thrown. */
 export type ParseFailure =
   | { kind: 'missing' }
   | { kind: 'count'; expected: number; found: number; absent: readonly number[]; unknown: readonly number[] }
@@ -12,7 +12,7 @@ export type ParseFailure =
   | { kind: 'duplicate-index'; indices: readonly number[] }
   | { kind: 'not-finite'; values: readonly IndexedText[] }
   | ({ kind: 'repeated' } & SeenParameters)
-  /** The revision is further than the stage's limit from the original parameters. */
+  /** The distance of the revision from the original parameters exceeds the stage's limit. */
   | { kind: 'too-far'; distance: number; most: number }
   /** The program has a syntax error, fails or exceeds a limit when it runs, or an edit to it doesn't apply. */
   | ({ kind: 'program' } & ProgramFailure)
@@ -33,9 +33,9 @@ export type ParseResult =
 export type SeenParameters = {
   readonly iteration?: number;
   readonly score?: number;
-  /** What it shares with the earlier policy if the two aren't identical; `structure` only for programs. */
+  /** Property shared with an earlier policy that isn't identical; `structure` only for programs. */
   readonly same?: 'actions' | 'structure';
-  /** Number of episodes in which the two choose the same actions. */
+  /** Number of episodes in which both policies choose the same actions. */
   readonly episodes?: number;
 };
 
@@ -49,7 +49,7 @@ export interface ParseContext {
 
 export const failed = (failure: ParseFailure): ParseResult => ({ ok: false, failure });
 
-/** The failure for parameters that were seen before; keeps only the place and score of the earlier ones. */
+/** Creates the failure for parameters that were seen before, with the iteration and score of the earlier ones. */
 export const repeated = ({ iteration, score }: SeenParameters): ParseFailure => ({
   kind: 'repeated',
   ...(iteration !== undefined && { iteration }),

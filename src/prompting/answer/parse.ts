@@ -3,12 +3,12 @@ import type { ParameterSpec } from '../../policies/policy.js';
 import { failed, type IndexedText, type ParseContext, type ParseResult, repeated } from './failure.js';
 import { grammarAnswer } from './grammar-answer.js';
 
-/** A value as written, at most 24 characters; it has a number only if it is a plain one. */
+/** A value as written, cut to 24 characters; `number` is set only if it is a plain number. */
 type Value = { readonly text: string; readonly number?: number };
 
 type Span = { readonly start: number; end: number };
 
-/** The values in one place of a reply, possibly incomplete. */
+/** A set of values found in a reply, possibly incomplete. */
 interface NumberSet extends Span {
   readonly values: Map<number, Value>;
   /** Indices given twice with different values. */
@@ -19,9 +19,9 @@ interface NumberSet extends Span {
 
 /**
  * Parses the parameters in a reply: named values such as `params[3]: -1.5`, or a list of as many numbers as there are
- * parameters, in JSON or not. A complete set that wasn't seen before is a proposal. Of several, the one after the word
- * `final` or `answer` counts, otherwise the one that opens the reply, otherwise the last on a line of its own, otherwise
- * the last. Takes linear time, never throws, and never returns a number that isn't in the reply.
+ * parameters, in JSON or not. A complete set that wasn't seen before is a proposal. Of several, chooses the one after
+ * the word `final` or `answer`, otherwise the one that opens the reply, otherwise the last on a line of its own,
+ * otherwise the last. Takes linear time, never throws, and never returns a number that isn't in the reply.
  */
 export function parseParameters(reply: string, spec: ParameterSpec, context: ParseContext = {}): ParseResult {
   const held = context.constrained ? grammarAnswer(reply, spec.count) : undefined;
@@ -63,7 +63,7 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   return words === undefined ? failed({ kind: 'missing' }) : validate(words, plain, spec, context);
 }
 
-/** Where the first set of parameters in a text starts and ends. */
+/** Finds the most likely set of parameters in a text; undefined if there is none. */
 export function parametersIn(text: string): Readonly<Span> | undefined {
   const plain = plainText(text);
   const sets = numberSets(plain, 3);
@@ -102,7 +102,7 @@ const scoreAfter = new RegExp(
 );
 const prediction = new RegExp(String.raw`(?:["']${score}\s{0,4}:|${expected}\w+)${amount}`, 'i');
 
-/** The score predicted after a set or, as in histories of the `compact` prompt set, before it. */
+/** Finds the score predicted after a set or, as in histories of the `compact` prompt set, before it. */
 function predictedScore(plain: string, { start, end }: NumberSet): number | undefined {
   const lead = plain.slice(Math.max(0, start - 40), start);
   const line = lead.slice(lead.lastIndexOf('\n') + 1);
@@ -118,7 +118,7 @@ const announcement =
   /\b(?:final|new param\w*|new propos\w*)\b[^.!?]*$|\banswer(?: is)?\s*(?:[:=]\s*)?["'_([{$]*$/i;
 const lineEnd = /^["'\s)\]}.,;|$]*(?:$|#|\/\/|\(|-{1,2} |\u2014|["'][\w ]+["']\s*:)/m;
 
-/** 3 after the word `final` or `answer`, 2 for the set that opens the reply, 1 on lines of its own without a score. */
+/** Returns 3 after the word `final` or `answer`, 2 if the set opens the reply, 1 on its own lines without a score. */
 function weightOf(set: NumberSet, plain: string, sets: readonly NumberSet[]): number {
   const lead = plain.slice(Math.max(0, set.start - 160), set.start);
   const tail = plain.slice(set.end, set.end + 160);
@@ -165,7 +165,7 @@ const placeholder = /^(?:<[^<>\d][^<>]{0,40}>|\?+|\.{3}|\u2026|_{2,})$/;
 /** Remarks in parentheses, unless they change the number before them. */
 const remarks =
   /^(?:\s*\((?!\s*(?:or|maybe|x|to|times|negat\w*|in)\b|\W{0,40}[\d.]{1,40}\W{0,40}\))[^()]*(?:\([^()]*\)[^()]*)*\))+/i;
-/** What may follow a value without changing its meaning: the end, a separator, a comment, a clause. */
+/** Text that may follow a value without changing its meaning: the end, a separator, a comment, a clause. */
 const harmless =
   /^[\s)\]}]*(?:$|[,;|&](?!\s?[+-]?\.?\d)|#|\/\/|<[/|!]|\u2014|\.(?=\s*$|\s+[^\d\s])|(?:(?<=\s)-{1,2}|:)\s+[^\d\s.+-]|\s(?:and\s*$|because|since|as|so|next\b|[A-Z][a-z]{2,}\b))/;
 
@@ -222,7 +222,7 @@ function namedValues(plain: string, count: number): readonly NumberSet[] {
   return sets;
 }
 
-/** Whether the value named at `start` belongs to the set; the text between them begins at `next`. */
+/** True if the value named at `start` belongs to the set; the text between them begins at `next`. */
 function continues(set: NumberSet, own: number, plain: string, next: number, start: number, count: number) {
   const isComplete = set.values.size >= count;
   const gap = plain.slice(set.values.has(own) ? set.end : next, start);
@@ -239,11 +239,11 @@ function continues(set: NumberSet, own: number, plain: string, next: number, sta
 
 const listName =
   /(?:param(?:eter)?s?|policy|weights?|theta|\u03b8|answer|final|solution|proposal|vector|table|\u53c2\u6570)["']?\s*(?:\[[\d:. ]*\]\s*)?(?:[:=]|is|are)?$/i;
-/** A variable or JSON key, or a label that names something else than parameters. */
+/** A variable or JSON key, or a label that names something other than parameters. */
 const otherName =
   /(?:[\p{L}\p{N}"')\]]\s*=|["']\s*:|(?:low|upper|high|min|max|bound|range|limit|step|prev|old|worst|gradient|delta|diff|change|score|return|reward|seed|iteration)\w*\s*:)$/iu;
 
-/** The set of a list after `label`, unless that is another name, or the list is probably a range in a sentence. */
+/** Returns the list after `label` as a set; none if `label` is another name, or the list is probably just a range. */
 function listed(items: readonly Value[], label: string, isAlone: boolean, at: Span): readonly NumberSet[] {
   const opened = label.replace(/["']$/, '').trimEnd();
   const name = opened.replace(/[a-z.]{1,20}\($/i, '').trimEnd();

@@ -76,7 +76,7 @@ const looksDefined =
 /** A sketch replaces code with dots. */
 const sketch = /\u2026|\.{3}[ \t]*(?:[}\n]|\*\/)/;
 
-/** Whether the code defines `act`; a call, a comment, a signature or a sketch without `return` doesn't. */
+/** True if the code defines `act`; a call, a comment, a signature or a sketch without `return` doesn't count. */
 function definesAct(code: string, mayHaveErrors = true): boolean {
   if (!mentionsAct.test(code)) return false;
   try {
@@ -98,7 +98,7 @@ interface CodeBlock {
 
 const fenceLine = /^[ \t]*(`{3,}(?!`)|~{3,}(?!~))([^\n`]*)$/gm;
 
-/** The code blocks in order. A fence with a label begins a block inside the outer one, such as ```js in ```markdown. */
+/** Finds the code blocks. A fence with a label begins a block inside the outer one, such as ```js in ```markdown. */
 function codeBlocks(text: string): readonly CodeBlock[] {
   const blocks: CodeBlock[] = [];
   const outer: string[] = [];
@@ -126,7 +126,7 @@ function codeBlocks(text: string): readonly CodeBlock[] {
   return blocks;
 }
 
-/** The text without the blocks that meet the condition. */
+/** Removes the blocks that meet the condition. */
 function withoutBlocks(text: string, isRemoved: (block: CodeBlock) => boolean): string {
   let [kept, from] = ['', 0];
   for (const block of codeBlocks(text).filter(isRemoved)) {
@@ -138,7 +138,7 @@ function withoutBlocks(text: string, isRemoved: (block: CodeBlock) => boolean): 
 
 const editBlock = /^[ \t]*<{5}.*?(?:^[ \t]*>{5}[^\n]*$|(?![\s\S]))/gms;
 
-/** The source as the original reply has it; removing thinking also changes code that looks like a tag (`a[result]`). */
+/** Returns the source as in the reply, as removing thinking also changes code that looks like a tag (`a[result]`). */
 function asWritten(reply: string, source: string): string {
   // Try each of the last 20 fences as a start instead of pairing them, because thinking may contain an unpaired one.
   const starts = [...reply.matchAll(/^[ \t]*(?:```|~~~)/gm)].slice(-20);
@@ -146,15 +146,15 @@ function asWritten(reply: string, source: string): string {
   return blocks.findLast((code) => withoutBlankEnds(answerText(code).text) === source) ?? source;
 }
 
-/** The reply without its programs, calls to them, and edits. */
+/** Removes programs, calls to them, and edits from a reply. */
 export const withoutProgram = (reply: string): string =>
   withoutBlocks(reply, ({ code }) => mentionsAct.test(code) || areEdits(code)).replaceAll(editBlock, '');
 
-/** All texts in a JSON value. */
+/** Lists all strings in a JSON value. */
 const textsIn = (value: unknown): readonly string[] =>
   typeof value === 'string' ? [value] : Object.values(value ?? {}).flatMap(textsIn);
 
-/** The source in a reply, and whether it has its closing fence or brace; one that was cut off replaces no earlier one. */
+/** Finds the source, and whether its fence or brace is closed. One that was cut off doesn't replace an earlier one. */
 function sourceIn(reply: string, isCut: boolean): { source: string | undefined; isClosed: boolean } {
   // A tool call may be written as text.
   const held = textsIn(jsonIn(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1)));

@@ -6,8 +6,8 @@ const opener = /\{\s*"params"\s*:\s*(?=\n)/;
 const jsonReason = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"([^"\\]*(?:\\.[^"\\]*)*)/is;
 
 /**
- * The reason given in a reply, on one line: its text without the parameters or the program. Used only in reports and
- * datasets.
+ * Extracts the reason from a reply, on one line: its text without the parameters or the program. Used only in reports
+ * and datasets.
  */
 export function statedReason(reply: string, limit = 600): string {
   const text = withoutProgram(answerText(reply).text);

@@ -20,7 +20,7 @@ const nothing: FailureContext = {
   tooFar: null,
 };
 
-/** Variables of the format-correction prompt for a failure. */
+/** Returns the variables of the format-correction prompt for a failure. */
 export const failureContext = (
   failure: ParseFailure,
   scoreText: ScoreText = textOfScore,

@@ -17,9 +17,9 @@ type MemoryEntry = Pick<BufferEntry, 'iteration' | 'score'> &
   Partial<Pick<BufferEntry, 'candidate' | 'revises'>>;
 
 /**
- * The evaluations in memory: all, except the worse of a proposal and its revision (the revision if tied). Prompts,
- * baselines and fine-tuning see only these; repeats, the target and the best policy depend on all. `entries`: oldest
- * first, candidates in order.
+ * Returns the evaluations in memory: all except the worse of a proposal and its revision (the revision if tied).
+ * Prompts, baselines and fine-tuning use only these; repeats, the target and the best policy depend on all.
+ * `entries`: oldest first, candidates in order.
  */
 export function remembered<Entry extends MemoryEntry>(entries: readonly Entry[]): readonly Entry[] {
   const dropped = new Set<Entry>();
@@ -43,15 +43,15 @@ export function withoutVariants(entries: readonly BufferEntry[]): readonly Buffe
   return entries.filter((entry) => best.get(entry.parameters[0]) === entry);
 }
 
-/** Maximum number of evaluations that a prompt selects; the token budget may allow fewer. */
+/** Returns the maximum number of evaluations that a prompt selects; the token budget may allow fewer. */
 export const selectedCount = ({ best, recent }: Pick<MemoryConfig, 'best' | 'recent'>): number =>
   best === undefined && recent === undefined ? Number.POSITIVE_INFINITY : (best ?? 0) + (recent ?? 0);
 
 /**
- * The evaluations shown in a prompt: all, or the `best` highest scores (the earlier wins ties) and the `recent` last
- * ones. If they exceed the token budget, the oldest are dropped, but those among the `best` only after all others. If
- * neither number is set, dropping continues to three quarters of the budget. At least one of them remains. `entries`:
- * oldest first.
+ * Selects the evaluations shown in a prompt: all, or the `best` highest scores (the earlier wins ties) and the
+ * `recent` last ones. If they exceed the token budget, the oldest are dropped, but those among the `best` only after
+ * all others. If neither number is set, dropping continues to three quarters of the budget. At least one remains.
+ * `entries`: oldest first.
  */
 export function selectHistory(
   entries: readonly BufferEntry[],
@@ -118,7 +118,7 @@ export interface History {
   turns(shown: readonly BufferEntry[], form: AnswerForm): readonly HistoryTurn[];
   /** Estimated number of prompt tokens for an evaluation, as passed to `selectHistory`. */
   tokens(entry: BufferEntry): number;
-  /** The variables that change from prompt to prompt. */
+  /** Returns the variables that change from prompt to prompt. */
   context(progress: {
     readonly iteration: number;
     readonly iterations: number;
@@ -194,7 +194,7 @@ export function createHistory({
   };
 }
 
-/** A line such as `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`. */
+/** Writes a line such as `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`. */
 export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score'>,
   encoding: Encoding,
@@ -221,8 +221,8 @@ function bestContext(
 }
 
 /**
- * Splits the evaluations shown, oldest first, into the `memory.best` highest, best last, and the rest, oldest first. Without `best` and
- * `recent`, the first part has all of them.
+ * Splits the evaluations shown, oldest first, into the `memory.best` highest (best last) and the others (oldest first).
+ * Without `best` and `recent`, the first part has all of them.
  */
 export function rankHistory(
   shown: readonly BufferEntry[],

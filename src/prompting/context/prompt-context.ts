@@ -155,7 +155,7 @@ export const failureSchema = z.strictObject({
   duplicate: failureText.nullable().describe('Parameters with two different values'),
   notFinite: failureText.nullable().describe('Values that are not finite numbers'),
   program: maybe("The program can't be used", {
-    reason: text('What is wrong, in one line'),
+    reason: text('The fault, in one line'),
     line: maybeText('Line of the program; null if unknown'),
     observation: maybeText('Observation for which it failed, as JSON; null if unknown'),
   }),
@@ -209,7 +209,7 @@ export const taskContextSchema = z.strictObject({
     single: flag('True if there is exactly one episode'),
     common: flag('True if all evaluations play the same episodes'),
   }),
-  memory: object('Which evaluations prompts show', {
+  memory: object('The evaluations shown in prompts', {
     nothing: flag('True if no evaluations are shown'),
     everything: flag('True if all evaluations are shown, within the token budget'),
     best: count('Maximum number of best evaluations shown (`memory.best`); 0 if not set'),

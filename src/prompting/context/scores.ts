@@ -17,7 +17,7 @@ const maxDecimals = 20;
 /** Minimum number of significant digits. */
 const minDigits = 3;
 
-/** Two decimals, as in `131.35`, or more if three significant digits need them, as in `0.000123`. */
+/** Formats with two decimals, as in `131.35`, or more if needed for three significant digits, as in `0.000123`. */
 export const scoreText: ScoreText = (score) => written(score, decimalsOf(score, minDigits));
 
 /** Formats scores that are all known in advance. */
@@ -70,7 +70,7 @@ export class ScoreTexts {
   }
 }
 
-/** The scores that determine the common number of decimals: the warm-up's, or more if those are all equal. */
+/** Selects the scores that determine the common number of decimals: the warm-up's, or more if those are all equal. */
 function firstScores(entries: readonly Scored[]): readonly number[] {
   const first = entries[0]?.score;
   const proposed = entries.findIndex(({ iteration }) => iteration > 0);
@@ -79,7 +79,7 @@ function firstScores(entries: readonly Scored[]): readonly number[] {
   return entries.slice(0, end).map(({ score }) => score);
 }
 
-/** Number of decimals needed to resolve a tenth of the scores' range; at least two. */
+/** Computes the number of decimals needed to resolve a tenth of the scores' range; at least two. */
 function decimalsFor(scores: readonly number[]): number {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const score of scores) {
@@ -89,7 +89,7 @@ function decimalsFor(scores: readonly number[]): number {
   return high > low ? Math.max(2, 1 + Math.ceil(-Math.log10(high - low))) : 2;
 }
 
-/** Number of decimals needed to show `digits` significant digits; at least two. */
+/** Computes the number of decimals needed to show `digits` significant digits; at least two. */
 const decimalsOf = (score: number, digits: number): number =>
   score === 0 ? 2 : Math.max(2, digits - 1 - Math.floor(Math.log10(Math.abs(score))));
 

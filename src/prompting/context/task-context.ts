@@ -139,7 +139,7 @@ function answerContext(spec: ParameterSpec, form: AnswerForm) {
   return { json, example: json ? jsonExample(spec, form) : exampleAnswer(spec) };
 }
 
-/** A valid action, as JavaScript. */
+/** Returns a valid action, as JavaScript. */
 function exampleAction(space: Space): string {
   switch (space.kind) {
     case 'discrete':
@@ -210,7 +210,7 @@ function tableContext(
   };
 }
 
-/** Formula for the state number of an observation; the last component varies fastest. */
+/** Writes the formula for the state number of an observation; the last component varies fastest. */
 function stateFormula(bins: readonly BinEdges[] | undefined, observation: Space): string | null {
   if (bins !== undefined) {
     const sizes = bins.map(({ edges }) => edges.length + 1);

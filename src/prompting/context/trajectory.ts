@@ -6,7 +6,7 @@ import type { EpisodeRecord } from '../../rollout/episode.js';
 import type { MemorySettings } from '../settings.js';
 import type { ScoreText } from './scores.js';
 
-/** The lines shown for an evaluation's first episode. */
+/** Returns the lines shown for an evaluation's first episode. */
 export function trajectoryLines(
   episode: Episode | undefined,
   memory: MemorySettings,
@@ -26,7 +26,7 @@ export function trajectoryLines(
 type Episode = Pick<EpisodeRecord, 'observations' | 'actions' | 'rewards' | 'terminated' | 'truncated'>;
 type Value = Observation | Action;
 
-/** Up to `count` evenly spaced steps as `step | observation | action | reward`, then how the episode ended. */
+/** Lists up to `count` evenly spaced steps as `step | observation | action | reward`, then how the episode ended. */
 export function trajectoryRows(episode: Episode, count: number, returnText: ScoreText): readonly string[] {
   const rows = evenSteps(episode.actions.length, count).map((t) => {
     const { observations, actions, rewards } = episode;
@@ -35,7 +35,7 @@ export function trajectoryRows(episode: Episode, count: number, returnText: Scor
   return [...rows, `end | ${show(episode.observations.at(-1)!)} | ${outcome(episode, returnText)}`];
 }
 
-/** Up to `count` evenly spaced indices below `length`, from the first to the last. */
+/** Lists up to `count` evenly spaced indices below `length`, from the first to the last. */
 function evenSteps(length: number, count: number): readonly number[] {
   const shown = Math.min(length, count);
   if (shown <= 1) return shown === 1 ? [0] : [];
@@ -84,7 +84,7 @@ function describe(name: string, values: readonly Value[], counted: string): read
   });
 }
 
-/** Four significant digits per number. */
+/** Formats numbers with four significant digits. */
 function show(value: Value): string {
   if (typeof value === 'string') return value;
   const asText = (number: number) => significant(number, 4);

@@ -1,4 +1,4 @@
-/** How a policy is written in prompts and read from answers. */
+/** Writes policies in prompts, and reads them from answers. */
 import type { ParameterSpec, ParameterVector, PolicyFamily } from '../../policies/policy.js';
 import { programsOf } from '../../policies/policy.js';
 import type { ProgramLibrary } from '../../policies/program/library.js';

@@ -26,13 +26,13 @@ export function answerFormOf(
   const isEnforced = isLocal ? format === 'auto' : format !== 'text';
   if (format === 'json' || (isEnforced && !isLocal))
     return { notation: 'json', whole: true, reason: format === 'json' ? 'first' : 'last' };
-  // Models trained on the `compact` prompt set only know the `labels` notation.
+  // Models trained on the `compact` prompt set have seen only the `labels` notation.
   const notation = answer ?? (isEnforced && set !== 'compact' ? 'json' : 'labels');
   if (isEnforced) return { notation, whole: true, reason: 'none' };
   return notation === 'labels' ? freeForm : { notation, whole: true, reason: 'last' };
 }
 
-/** The answer format as data, for models that enforce it; `parseParameters` can read every answer of this grammar. */
+/** Returns the answer format as data, for models that enforce it; `parseParameters` reads every answer in it. */
 export function answerGrammar(
   { count, kind, low, high, decimals, choices }: ParameterSpec,
   { notation, whole }: AnswerForm = freeForm,
@@ -79,7 +79,7 @@ export function formatParameters(parameters: ParameterVector, spec: ParameterSpe
   return parameters.map((value, i) => `params[${i}]: ${formatValue(value, spec.decimals)}`).join(separator);
 }
 
-/** The `labels` notation with placeholders, which the parser doesn't mistake for an answer. */
+/** Writes the `labels` notation with placeholders, which the parser doesn't mistake for an answer. */
 export function exampleAnswer({ count, kind }: Pick<ParameterSpec, 'count' | 'kind'>): string {
   const shown = count <= 4 ? Array.from({ length: count }, (_, i) => i) : [0, 1, count - 1];
   const items = shown.map((i) => `params[${i}]: <${kind === 'integer' ? 'integer' : 'number'}>`);

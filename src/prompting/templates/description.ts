@@ -10,7 +10,7 @@ import { loadTemplates } from './rendering.js';
 import { isFile } from './template-files.js';
 import { samplesOf } from './variables.js';
 
-/** The package's own description of an environment, if it has one; `maxSteps` is an additional step limit. */
+/** Renders the package's own description of an environment, if it has one; `maxSteps` is an additional step limit. */
 export function environmentDescription(
   environment: EnvironmentSpec,
   options: Readonly<Record<string, unknown>>,

@@ -32,7 +32,7 @@ export function loadTemplates(
   const partials = new Map(sets.flatMap((set) => [...readPartials(set)]));
   if (ownPolicy) partials.set('policy', partials.get('policy-own')!);
   const templates = wanted.map(({ file }) => readTemplate(file));
-  // The user's helpers may not understand sample values.
+  // The user's helpers may fail on sample values.
   let isCheck = true;
   const call = (helper: Helper, given: readonly unknown[]) =>
     typeof helper !== 'function' ? helper : isCheck ? 'text' : helper(...given);
@@ -47,7 +47,7 @@ export function loadTemplates(
   return { render: render.map((one) => (context) => one(context).trim()), hash: hash.digest('hex') };
 }
 
-/** Adds the names of the partials that a template includes, directly or not. */
+/** Adds the names of the partials that a template includes, directly or indirectly. */
 function addPartials(
   names: Set<string>,
   { source }: Template,
@@ -114,7 +114,7 @@ function renderingError({ file, source }: Template, error: unknown, names: reado
   });
 }
 
-/** @param path what the template writes at the place of the error */
+/** @param path the template's text at the position of the error */
 function explain(message: string, path: string, names: readonly string[]) {
   const [, helper] = /unknown helper (\S+)/.exec(message) ?? [];
   const name = helper ?? path;

@@ -16,7 +16,7 @@ export function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** Path of a set's template; `example` is a built-in set to copy from. @throws UserError if the template is missing */
+/** Returns the path of a set's template; `example` is a built-in set to copy from. @throws UserError if missing */
 export function fileOfSet(
   folder: string,
   name: string,
@@ -49,7 +49,7 @@ export function readTemplate(file: string): Template {
   }
 }
 
-/** All templates in a set's `partials/`, by name without `.hbs`; empty if there is no such folder. */
+/** Reads all templates in a set's `partials/`, by name without `.hbs`; empty if there is no such folder. */
 export function readPartials(set: string): ReadonlyMap<string, Template> {
   const folder = join(set, 'partials');
   if (!isFolder(folder)) return new Map();

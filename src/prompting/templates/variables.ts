@@ -1,7 +1,7 @@
 /** The variables of a template's context, as described by its schema. */
 import { z } from 'zod';
 
-/** All described variables of a schema, in the schema's order. */
+/** Lists all described variables of a schema, in the schema's order. */
 export function variablesOf(
   schema: z.core.$ZodType,
   path = '',
@@ -28,8 +28,8 @@ function typeName(schema: z.core.$ZodType): string {
 }
 
 /**
- * Two contexts that a schema accepts: one in which everything is present and true and each list has an item, and one in
- * which everything optional is null, booleans are false, and lists are empty.
+ * Creates two contexts that a schema accepts: one in which everything is present and true and each list has an item,
+ * and one in which everything optional is null, booleans are false, and lists are empty.
  * @param more fields that aren't in the schema
  */
 export const samplesOf = (schema: z.core.$ZodType, more: object = {}): readonly object[] =>

@@ -13,7 +13,7 @@ interface Member {
 export function portfolioProposer(members: readonly Member[]): Proposer {
   const total = sum(members.map(({ weight }) => weight));
   const shares = members.map(({ weight }) => weight / total);
-  // Baselines propose at once, so a language model's proposals that repeat theirs can be corrected.
+  // Baselines propose first, so a language model's proposals that repeat theirs can be corrected.
   const inTurn = members.toSorted((a, b) => Number(!!a.proposer.model) - Number(!!b.proposer.model));
   return {
     id: `portfolio(${members.map(({ proposer }) => proposer.id.replace(/^baseline\//, '')).join('+')})`,

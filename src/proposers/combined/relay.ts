@@ -1,4 +1,4 @@
-/** Proposers that take over from each other: a language model asks first, for example, then a search continues. */
+/** Proposers that take over from each other: for example, a language model proposes first, then a search continues. */
 import type { LegEnd } from '../../config/relay.js';
 import { remembered } from '../../prompting/context/history.js';
 import { type BufferEntry, bestEntries, entriesBefore } from '../../rollout/replay-buffer.js';
@@ -12,7 +12,7 @@ interface Leg {
   readonly proposer: Proposer;
 }
 
-/** One leg proposes all candidates of an iteration; to a search, everything before its leg is its warm-up. */
+/** One leg proposes all candidates of an iteration; a search treats everything before its leg as its warm-up. */
 export function relayProposer(legs: readonly Leg[]): Proposer {
   return {
     id: `relay(${legs.map(({ proposer }) => proposer.id.replace(/^baseline\//, '')).join('+')})`,
@@ -28,8 +28,8 @@ export function relayProposer(legs: readonly Leg[]): Proposer {
 }
 
 /**
- * The leg of an iteration, and its first iteration: the last leg that has proposed or, if that one has ended, the next.
- * Depends only on what earlier iterations recorded, so resumed runs and replays choose the same leg.
+ * Finds the leg of an iteration, and its first iteration: the last leg that has proposed or, if it has ended, the next.
+ * Depends only on the records of earlier iterations, so resumed runs and replays choose the same leg.
  */
 function legAt(
   legs: readonly Leg[],
@@ -76,13 +76,13 @@ function hasEnded(
   if (until === undefined) return false;
   const scores = entries.map(({ score }) => score);
   const floor = floorOf(entries, paired);
-  // By luck, the best of twenty equal policies beats their median by this much as often as one of two the other.
+  // By chance, the best of 20 equal policies beats their median by this much as often as one of two beats the other.
   if (until === 'signal') return floor !== undefined && largest(scores) - median(scores) > floor;
   const gained = largest(scores) - largest(scores.slice(0, -patience));
   return evaluated >= patience && scores.length > patience && gained <= (floor ?? 0);
 }
 
-/** The noise floor of the best policies; those with equal returns act alike, and count once. */
+/** Computes the noise floor of the best policies; those with equal returns act alike, and count once. */
 function floorOf(entries: readonly BufferEntry[], paired: boolean): number | undefined {
   const distinct = new Map(
     bestEntries(entries, Number.POSITIVE_INFINITY).map(({ returns }) => [returns.join(), returns]),

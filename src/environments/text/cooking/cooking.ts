@@ -196,7 +196,7 @@ class CookingGame implements TextGame {
     return isReady ? undefined : 'Not everything is at hand and ready yet.';
   }
 
-  /** Each goal earns the same share of the score when it is first reached. */
+  /** Lists the goals; each earns the same share of the score when it is first reached. */
   #newGoals(): readonly (() => boolean)[] {
     const dish = this.#house.things[meal]!;
     const ingredients = this.#ingredients();
@@ -212,7 +212,7 @@ class CookingGame implements TextGame {
     ];
   }
 
-  /** A mistake loses the game. */
+  /** Describes a mistake, which loses the game; undefined if there is none. */
   #findMistake(): string | undefined {
     for (const { thing, wanted } of this.#ingredients()) {
       const { name, cut, cooked, at } = thing;

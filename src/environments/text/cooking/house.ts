@@ -1,4 +1,4 @@
-/** A house with food: what is where, and the commands that change it. */
+/** A house with food: the locations of all things, and the commands that change them. */
 import { append } from '../../../base/append.js';
 import { type Direction, directions, type Layout, type PlacePlan } from './layout.js';
 
@@ -32,7 +32,7 @@ export const firstFood = 3;
 
 export interface HousePlan extends Layout {
   readonly things: readonly ThingPlan[];
-  /** What the cookbook says. */
+  /** Text of the cookbook. */
   readonly recipe: string;
   readonly start: number;
 }
@@ -74,7 +74,7 @@ export class House {
     );
   }
 
-  /** The currently possible commands, sorted by text. */
+  /** Returns the currently possible commands, sorted by text. */
   possible(): readonly Command[] {
     return this.#commands[this.room]!.filter((command) => command.isPossible());
   }
@@ -244,7 +244,7 @@ function moving(thing: Thing, to: () => Location, response: string): () => strin
   };
 }
 
-/** Commands that open and close a door or a container. @param shown what becomes visible */
+/** Creates the commands that open and close a door or container. @param shown describes what becomes visible */
 function opening(opened: { readonly name: string; open: boolean }, shown = (): string[] => []): Command[] {
   const { name } = opened;
   return [
@@ -286,12 +286,12 @@ function listed(names: readonly string[]): string {
 
 const areOrIs = (names: readonly string[]) => `${names.length > 1 ? 'are' : 'is'} ${listed(names)}`;
 
-/** The thing's name with its cut and cooking, e.g. `diced fried carrot`. */
+/** Returns the thing's name with its cut and cooking, e.g. `diced fried carrot`. */
 function thingName({ name, cut, cooked }: Thing): string {
   return [cut === 'uncut' ? '' : `${cut} `, cooked === 'raw' ? '' : `${cooked} `, name].join('');
 }
 
-/** Walks through the house and notes the commands. */
+/** Walks through the house and records the commands. */
 export class Walker {
   readonly commands: string[] = [];
   readonly #house: House;

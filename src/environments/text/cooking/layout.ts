@@ -151,11 +151,11 @@ function neighborIn({ x, y }: Cell, direction: Direction): { readonly x: number;
   return { x: x + dx, y: y + dy };
 }
 
-/** The kitchen and other rooms, in random order. */
+/** Chooses the kitchen and other rooms, in random order. */
 function chosenNames({ rooms }: LayoutOptions, random: RandomGenerator): string[] {
   const others = shuffled(roomNames, random).filter((name) => name !== 'kitchen');
   return shuffled(['kitchen', ...others.slice(0, rooms - 1)], random);
 }
 
-/** Layouts with the same rooms, connections and doors have the same description. */
+/** Describes a layout; the description is the same for the same rooms, connections and doors. */
 export const describeLayout = ({ rooms, doors }: Layout): string => JSON.stringify({ rooms, doors });

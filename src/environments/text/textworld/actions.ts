@@ -26,7 +26,7 @@ type Template = readonly (string | number)[];
 
 interface CompiledRule {
   readonly name: string;
-  /** For each slot and object, whether the object may fill the slot. */
+  /** For each slot and object, true if the object may fill the slot. */
   readonly allowed: readonly (readonly boolean[])[];
   /** For each slot, its object if it is a constant, otherwise -1. Constants are bound before matching. */
   readonly constants: readonly number[];
@@ -56,7 +56,7 @@ export class ActionFinder {
     this.#rules = logic.rules.flatMap((rule) => compiled(rule, logic, vocabulary));
   }
 
-  /** The actions of each rule, sorted. @param changed predicates whose facts have changed; undefined for all */
+  /** Finds the actions of each rule, sorted. @param changed predicates whose facts have changed; undefined for all */
   find(facts: Facts, changed: ReadonlySet<string> | undefined): readonly (readonly Action[])[] {
     this.#found = this.#rules.map((rule, i) => {
       const stays = changed !== undefined && !readsAny(rule, changed);
@@ -143,7 +143,7 @@ function byFacts(a: Action, b: Action): number {
   return 0;
 }
 
-/** The facts that can match the pattern; if one of its objects is bound, only facts with that object. */
+/** Returns the facts that can match the pattern; if one of its objects is bound, only facts with that object. */
 function candidates(
   { predicate, slots }: CompiledPattern,
   bound: readonly number[],

@@ -56,7 +56,7 @@ export function readGame(file: string): GameFile {
   return checkedValue(gameSchema, content, file);
 }
 
-/** If the game has no objective, builds one from the quests' descriptions, as TextWorld does. */
+/** Returns the game's objective; if there is none, joins the quests' descriptions, as TextWorld does. */
 export function objectiveOf({ objective, quests }: GameFile): string {
   return objective ?? quests.flatMap(({ desc }) => desc || []).join('\nAND\n');
 }

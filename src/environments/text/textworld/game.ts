@@ -216,7 +216,7 @@ export class TextWorldPlay implements TextGame {
     const { dialect } = this.#game;
     for (const action of this.#finder.find(this.#facts, changed).flat()) {
       const other = actions.get(action.command);
-      // If actions share a command, the compiled game executes the one with most preconditions, TextWorld the first.
+      // Of actions with the same command, compiled games take the one with most preconditions, TextWorld the first.
       const isBetter =
         other === undefined || (dialect === 'z8' && action.before.length > other.before.length);
       if (isBetter) actions.set(action.command, action);

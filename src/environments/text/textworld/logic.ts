@@ -1,6 +1,6 @@
 /**
- * The rules of a TextWorld game, parsed from `KB.logic` in its file. Games differ in their rules, so nothing here
- * knows what a command does.
+ * The rules of a TextWorld game, parsed from `KB.logic` in its file. Games differ in their rules, so no command is
+ * built in.
  */
 import { UserError } from '../../../base/errors.js';
 
@@ -61,9 +61,9 @@ export interface Rule {
 }
 
 interface Said {
-  /** What a player types, such as `insert {o} into {c}`. */
+  /** The player's command, such as `insert {o} into {c}`. */
   readonly command: string;
-  /** The compiled game's name for it, such as `inserting the {o} into the {c}`. */
+  /** The compiled game's name for the action, such as `inserting the {o} into the {c}`. */
   readonly event: string;
 }
 
@@ -145,7 +145,7 @@ class LogicReader {
     } else this.#rejectName('type, predicates, commands or code');
   }
 
-  /** `in(o, c)`, or an alias: `south_of(r, r') = north_of(r', r)`. */
+  /** Reads `in(o, c)`, or an alias: `south_of(r, r') = north_of(r', r)`. */
   #predicate(): void {
     const { predicate, placeholders } = this.#pattern();
     if (!this.#accept('=')) return;

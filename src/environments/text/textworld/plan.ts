@@ -48,7 +48,7 @@ export class Plan {
 
   /** Removes parts of the plan that the facts make unnecessary. @returns true if anything was removed */
   #shorten(facts: Facts, action: PlannedAction | undefined): boolean {
-    // Neither the facts nor the plan have changed since the last check.
+    // Neither the facts nor the plan has changed since the last check.
     if (action && gainOf(action).length + lossOf(action).length === 0 && this.#tree.isOrdered) return false;
     let shorter = shorterPlan(this.#tree.inOrder(), facts);
     const found = shorter !== undefined;
@@ -74,13 +74,13 @@ function shorterPlan(plan: readonly PlannedAction[], facts: Facts): readonly Pla
   return undefined;
 }
 
-/** What hypothetical actions change: whether each fact holds afterwards. */
+/** Effects of hypothetical actions: true for facts that hold afterwards, false for facts that no longer do. */
 type Changes = Map<Fact, boolean>;
 
 const isPossible = ({ before }: PlannedAction, facts: Facts, changes: Changes) =>
   before.every((fact) => changes.get(fact) ?? facts.has(fact));
 
-/** Notes the changes of an action if it is possible. @returns whether it was possible */
+/** Records the changes of an action if it is possible. @returns true if it was possible */
 function tryAction(action: PlannedAction, facts: Facts, changes: Changes): boolean {
   if (!isPossible(action, facts, changes)) return false;
   for (const fact of action.before) changes.set(fact, false);
@@ -120,7 +120,7 @@ class PlanTree {
     return this.#roots.length === 0;
   }
 
-  /** True if nothing has changed since the last call of `inOrder`. */
+  /** True if nothing has changed since the last call to `inOrder`. */
   get isOrdered(): boolean {
     return this.#order !== undefined;
   }
@@ -131,7 +131,7 @@ class PlanTree {
     return tree;
   }
 
-  /** Adds an action below all actions that need it, or as the root of an empty tree. @returns whether it was added */
+  /** Adds an action below all actions that need it, or as the root of an empty tree. @returns true if added */
   push(action: PlannedAction): boolean {
     const node: Node = { element: { action, id: idOf(action), parent: undefined }, children: [] };
     if (this.isEmpty) this.#roots.push(node);
@@ -221,7 +221,7 @@ const lossOf = ({ before, after }: PlannedAction) => before.filter((fact) => !af
 
 const ids = new WeakMap<PlannedAction, string>();
 
-/** Actions with the same rule and facts have the same id. */
+/** Returns an action's id; actions with the same rule and facts have the same id. */
 function idOf(action: PlannedAction): string {
   const known = ids.get(action);
   if (known !== undefined) return known;
@@ -232,7 +232,7 @@ function idOf(action: PlannedAction): string {
   return id;
 }
 
-/** The facts that must hold for the action and all later ones up to the root. */
+/** Returns the facts that must hold for the action and all later ones up to the root. */
 function requiredBy(element: Element): ReadonlySet<Fact> {
   const required = new Set(element.action.before);
   for (let node = element; node.parent !== undefined; node = node.parent) {

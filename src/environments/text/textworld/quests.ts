@@ -3,7 +3,7 @@ import type { Action } from './actions.js';
 import type { Fact, Facts } from './facts.js';
 import type { Plan } from './plan.js';
 
-/** Whose rules a game follows: the compiled game's (`z8`), or TextWorld's when it plays the `.json` (`json`). */
+/** Rules of a game: those of the compiled game (`z8`), or of TextWorld when it plays the `.json` (`json`). */
 export const dialects = ['z8', 'json'] as const;
 export type Dialect = (typeof dialects)[number];
 
@@ -75,7 +75,7 @@ export class QuestLog {
   }
 }
 
-/** Sum of the rewards, without optional penalties; infinite if a quest earns points repeatedly. */
+/** Sums the rewards, without optional penalties; infinite if a quest earns points repeatedly. */
 export function maximumScore(quests: readonly Quest[]): number {
   return quests
     .filter(({ optional, reward }) => !optional || reward > 0)

@@ -98,7 +98,7 @@ class Story {
     });
   }
 
-  /** The text printed since the last command, without its echo and the prompt. */
+  /** Returns the text printed since the last command, without its echo and the prompt. */
   take(command = ''): string {
     const text = this.#printed.trimStart();
     this.#printed = '';
@@ -124,7 +124,7 @@ class Story {
     return this.take(command);
   }
 
-  /** Answers requests for a key, which players can't answer. */
+  /** Presses the space bar if the story waits for a key, because players can only send lines. */
   #toLine(): void {
     while (this.#input?.[0]?.type === 'char')
       this.#library.accept({ type: 'char', gen: this.#generation, window: this.#input[0].id, value: ' ' });

@@ -20,16 +20,16 @@ function holds({ vocabulary, facts }: Scene, name: string, ...objects: readonly 
   return facts.has(vocabulary.fact(name, objects));
 }
 
-/** How the object is cut and cooked according to the facts; `uncut` and `raw` by default. */
+/** Returns how the object is cut and cooked according to the facts; `uncut` and `raw` by default. */
 function preparation(scene: Scene, object: number): { readonly cut: string; readonly cooking: string } {
   const state = (names: readonly string[]) => names.find((name) => holds(scene, name, object));
   return { cut: state(cuts) ?? 'uncut', cooking: state(cookings) ?? 'raw' };
 }
 
-/** The object's name in commands. */
+/** Returns the object's name in commands. */
 const nameOf = ({ infos }: Scene, object: number): string => infos[object]?.name ?? '';
 
-/** Objects with `fact(object, place)`: the most recently moved first, then by type and order in the file. */
+/** Lists the objects with `fact(object, place)`: the most recently moved first, then by type and order in the file. */
 function contents(scene: Scene, fact: string, place: number): readonly number[] {
   const { vocabulary, facts, moved } = scene;
   const found = [...facts.with(`${fact}/2`, 1, place)].map(({ objects }) => objects[0]!);
@@ -86,7 +86,7 @@ const fixed: ReadonlySet<string> = new Set(['P', 'c', 's', 'd', 'r', 'oven', 'to
 const titleCase = (name: string) =>
   name.replaceAll(/[A-Za-z]+('[A-Za-z]+)?/g, (word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase());
 
-/** An object's description with its substitutions expanded. */
+/** Returns an object's description with its substitutions expanded. */
 function expanded(scene: Scene, object: number): string {
   const text = scene.infos[object]?.desc ?? '';
   const shown: string[] = [];
@@ -140,7 +140,7 @@ function isEmpty(scene: Scene, id: string): boolean {
 /** Turns single quotes that aren't within a word into double quotes. */
 export const inQuotes = (text: string): string => text.replaceAll(/(?<![A-Za-z0-9])'|'(?![A-Za-z0-9])/g, '"');
 
-/** @returns why the meal can't be prepared yet; undefined if nothing is missing */
+/** @returns the reason why the meal can't be prepared yet; undefined if nothing is missing */
 export function missingForMeal(scene: Scene): string | undefined {
   const { vocabulary, facts } = scene;
   const recipe = vocabulary.number('RECIPE');
@@ -163,7 +163,7 @@ export function inventoryText(scene: Scene): string {
   return carried.length === 0 ? 'You are carrying nothing.' : `You are carrying: ${list(scene, carried)}.`;
 }
 
-/** The response to an action. @param scene the scene after the action */
+/** Returns the response to an action. @param scene the scene after the action */
 export function feedback(scene: Scene, action: Action, room: number): string {
   const verb = action.command.split(' ')[0]!;
   switch (verb) {
@@ -214,7 +214,7 @@ function changed(scene: Scene, action: Action, verb: string): string {
   }
 }
 
-/** The object that a command names after the verb; -1 if there is none. */
+/** Finds the object that a command names after the verb; -1 if there is none. */
 function subject(scene: Scene, { command, before, after }: Action): number {
   const said = command.slice(command.indexOf(' ') + 1);
   const objects = [...new Set([...before, ...after].flatMap((fact) => fact.objects))];
@@ -226,7 +226,7 @@ function subject(scene: Scene, { command, before, after }: Action): number {
   return named.toSorted((a, b) => nameOf(scene, b).length - nameOf(scene, a).length)[0] ?? -1;
 }
 
-/** The container or surface that holds the object; undefined if there is none. The player doesn't count. */
+/** Returns the container or surface that holds the object; undefined if there is none. The player doesn't count. */
 function placeIn({ vocabulary }: Scene, facts: readonly Fact[], object: number): number | undefined {
   const player = vocabulary.number('I');
   return facts.find(
@@ -235,7 +235,7 @@ function placeIn({ vocabulary }: Scene, facts: readonly Fact[], object: number):
   )?.objects[1];
 }
 
-/** The object's name with `the`, except for doors. */
+/** Returns the object's name with `the`, except for doors. */
 function the(scene: Scene, object: number): string {
   const name = nameOf(scene, object);
   return scene.vocabulary.objects[object]?.type === 'd' ? name : `the ${name}`;
