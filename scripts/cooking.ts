@@ -1,24 +1,23 @@
 /**
- * Trains a model from scratch on cooking: imitation of winning games, then reinforcement learning, with several
- * seeds. Evaluates all on the same games of the test fold, and the expert, random play, the first action and the
- * untrained model as well. Resumes where it stopped: existing results are reused, and training continues from its
- * checkpoint. In a new directory, seeds with committed rows are skipped if the configs are unchanged.
+ * Trains a model from scratch on cooking: imitation of winning games, then reinforcement learning. Each stage plays games
+ * 101 to 300 of the test fold (`seed=1`), because games 1 to 100 were played while the recipe was chosen. Appends a row
+ * with the scores of each stage to WORK-DIRECTORY/rows.jsonl. Resumes where it stopped: existing results are reused, and
+ * training continues from its checkpoint.
  *
- * Run, after npm run build: npx tsx scripts/cooking.ts WORK-DIRECTORY [FIRST-SEED] [SEEDS] [GAMES]
+ * Run, after npm run build: npx tsx scripts/cooking.ts WORK-DIRECTORY [SEED …]
  */
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { initializerRange, randomModel } from '../finetune/engine/first-values.js';
 import { writeModel } from '../finetune/engine/model-directory.js';
+import { gamesOf } from '../src/agents/play-result.js';
 import { packageRoot } from '../src/base/package.js';
 import { readDecoderConfig } from '../src/models/local/families/hf-config.js';
+import { openLogs } from '../src/runs/reader.js';
 
-const rows = join(packageRoot(), 'bench', 'rows', 'cooking.jsonl');
-
-const [folder, from = '0', seeds = '5', games = '100'] = process.argv.slice(2);
+const [folder, ...seeds] = process.argv.slice(2);
 if (folder === undefined) throw new Error('pass a working directory');
 const work = resolve(folder);
 mkdirSync(work, { recursive: true });
@@ -45,49 +44,22 @@ function once(name: string, make: () => Result): Result {
   return JSON.parse(readFileSync(file, 'utf8')) as Result;
 }
 
-interface Row extends Result {
-  readonly who: string;
-  readonly seed?: number;
-  readonly games: number;
-  /** Hash of the configs of both trainings. */
-  readonly configs?: string;
-}
-
-const configFiles = ['training', 'rl'].map((kind) =>
-  join(packageRoot(), 'configs', kind, 'cooking-scratch.yaml'),
-);
-const hash = createHash('sha256');
-for (const file of configFiles) hash.update(readFileSync(file));
-const configs = hash.digest('hex').slice(0, 12);
-
-const writtenRows = (): readonly Row[] =>
-  existsSync(rows)
-    ? readFileSync(rows, 'utf8')
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line) => JSON.parse(line) as Row)
-    : [];
-
-const isSame = (a: Row, b: Row) =>
-  a.who === b.who && a.seed === b.seed && a.games === b.games && a.configs === b.configs;
-
-function measure(who: string, seed: number | undefined, ...settings: readonly string[]): void {
+/** Plays the games, and writes their scores once. */
+function measure(who: string, seed: string | undefined, ...settings: readonly string[]): void {
   const name = seed === undefined ? who : `${who}-${seed}`;
-  const test = ['environment.options.fold=test', 'seed=1', `episodes=${games}`];
-  const figures = once(`play-${name}`, () => {
-    rmSync(join(work, 'play', name), { recursive: true, force: true });
-    return policyloop('play', 'cooking-gold', '--run-dir', join('play', name), ...test, ...settings);
+  once(`play-${name}`, () => {
+    const directory = join('play', name);
+    rmSync(join(work, directory), { recursive: true, force: true });
+    const test = ['environment.options.fold=test', 'seed=1', 'episodes=300'];
+    policyloop('play', 'cooking-gold', '--run-dir', directory, ...test, ...settings);
+    const scores = gamesOf(openLogs(join(work, directory)))
+      .slice(100)
+      .map(({ score }) => score);
+    const row = { who, ...(seed !== undefined && { seed: Number(seed) }), scores };
+    appendFileSync(join(work, 'rows.jsonl'), `${JSON.stringify(row)}\n`);
+    return row;
   });
-  const { lost, meanLength, meanScore, scoreCi95, truncated, won } = figures;
-  const about: Row = { who, ...(seed !== undefined && { seed, configs }), games: Number(games) };
-  const row: Row = { ...about, meanScore, scoreCi95, won, lost, truncated, meanLength };
-  const others = writtenRows().filter((one) => !isSame(one, row));
-  writeFileSync(rows, [...others, row].map((one) => `${JSON.stringify(one)}\n`).join(''));
 }
-
-/** True if a row shows that this seed was completed, in any directory. */
-const isMeasured = (seed: number) =>
-  writtenRows().some((row) => isSame(row, { who: 'reinforced', seed, configs, games: Number(games) }));
 
 /** Decode as in reinforcement learning, but greedily: scores of whole texts would include forbidden tokens. */
 const playedBy = (path: string) => [
@@ -102,14 +74,13 @@ once('dataset', () => {
 });
 for (const player of ['expert', 'random', 'first']) measure(player, undefined, `player=${player}`);
 const source = join(packageRoot(), 'models', 'tiny-words');
-for (let seed = Number(from); seed < Number(from) + Number(seeds); seed++) {
-  if (isMeasured(seed)) continue;
+for (const seed of seeds) {
   const common = [`seed=${seed}`, 'threads=1'];
   const own = (kind: string) => join('tuned', `${kind}-${seed}`);
   const untrained = own('untrained');
   if (!existsSync(join(work, untrained))) {
     mkdirSync(join(work, 'tuned'), { recursive: true });
-    const first = randomModel(readDecoderConfig(source), initializerRange(source), seed);
+    const first = randomModel(readDecoderConfig(source), initializerRange(source), Number(seed));
     await writeModel(join(work, untrained), source, first);
   }
   measure('untrained', seed, ...playedBy(untrained));
