@@ -92,7 +92,7 @@ export function listPrice(
   if (list === undefined || extra?.service_tier !== undefined) return undefined;
   const model = name.replace(versionDate, '');
   const known = list.models.find(([, , , names]) => names.split(' ').includes(model));
-  // This version has a price of its own.
+  // The version of 2024-05-13 costs more than gpt-4o.
   if (known === undefined || name === 'gpt-4o-2024-05-13') return undefined;
   const [input, cachedInput, output] = known;
   return { input, ...(cachedInput !== null && { cachedInput }), output, listed: list.read };

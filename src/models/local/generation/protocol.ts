@@ -6,7 +6,7 @@ import type { LocalConfig } from '../settings.js';
 const own = ['path', 'adapter', 'device', 'quantization', 'threads', 'batch', 'contextTokens'] as const;
 export const loadKeys = [...own, 'template', 'ignoreKeys'] as const;
 
-/** Settings of a process. */
+/** Settings with which a process loads its model. */
 export type LoadSettings = Pick<LocalConfig, (typeof loadKeys)[number]>;
 
 /** A prompt, which gets one reply per seed. */

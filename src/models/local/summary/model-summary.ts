@@ -17,7 +17,7 @@ import type { StoredTensors } from '../weights/safetensors.js';
 export interface ModelSummary extends ModelReport {
   readonly memory?: MemoryNeed;
   readonly generation?: GenerationDefaults;
-  /** How free text is sampled if a config doesn't override it. */
+  /** Sampling settings for free text if the config sets none. */
   readonly sampling?: Sampling;
 }
 

@@ -41,7 +41,7 @@ export function readGenerationDefaults(directory: string): GenerationDefaults {
   };
 }
 
-/** How a local model samples: each setting is the first in `chosen` that sets it, else `published`, else the plain one. */
+/** Resolves each sampling setting: the first in `chosen` that sets it, then `published`, then `plainSampling`. */
 export const samplingOf = (published: GenerationDefaults, chosen: readonly SamplingChoice[] = []): Sampling =>
   chosen.reduceRight(resolveSampling, resolveSampling(plainSampling, published)) as Sampling;
 
@@ -59,7 +59,7 @@ const endSpellings = new Set(
 
 const normal = 1;
 
-/** Ids of tokens that end a reply: the ones that the file names, and special tokens with a known spelling. */
+/** Returns the ids of tokens that end a reply: those that the file names, and special tokens with a known spelling. */
 function ggufEndTokens({ metadata }: GgufFile): readonly number[] {
   const named = ['eos', 'eot', 'eom'].map((name) => metadata.get(`tokenizer.ggml.${name}_token_id`));
   const tokens = metadata.get('tokenizer.ggml.tokens');
