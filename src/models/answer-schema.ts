@@ -15,9 +15,9 @@ interface SchemaOptions {
 export const autoSchema: SchemaOptions = { numbersFirst: true, longestList: 1000, longestReason: 300 };
 
 /**
- * JSON schema of an answer `{"reason": "…", "<key>": [ … ]}`, for models that can enforce it. By default the reason
- * comes first, so that a model can think before it commits to numbers. Every property is required and no others are
- * allowed, as strict schemas require.
+ * Returns the JSON schema of an answer `{"reason": "…", "<key>": [ … ]}`, for models that can enforce it. By default,
+ * the reason comes first, so that a model can think before it commits to numbers. As strict schemas demand, every
+ * property is required, and no others are allowed.
  */
 export function answerSchema(
   { key, labels, number }: AnswerGrammar,

@@ -19,7 +19,7 @@ export interface AnswerGrammar {
   readonly number: NumberKind;
   /** Text after the last number. If present, only thinking may precede the answer, and nothing may follow it. */
   readonly closing?: string;
-  /** Start of a label. Free text must not start a list with it before the answer, or contain it after the answer. */
+  /** Start of a label. It must not start a list in text before the answer, or occur in text after the answer. */
   readonly mention: string;
   /** Key of the list in a JSON answer. */
   readonly key: string;
@@ -105,7 +105,7 @@ export interface Attempts {
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
 }
 
-/** Called before and after each pass of a local model with the number of prompt tokens read so far, cached or not. */
+/** Called before each pass of a local model, and after the last, with the prompt tokens read so far, cached or not. */
 export type OnRead = (read: number, of: number) => void;
 
 export interface GenerateOptions {
@@ -155,8 +155,8 @@ export interface LanguageModel {
   /** True if calls may have `choices`. */
   readonly choosesTexts?: boolean;
   /**
-   * One completion per seed, in order. A provider may return fewer: the caller then requests the others one by
-   * one. The first completion contains the usage, latency, retries and warnings of the whole call. Empty or
+   * Returns one completion per seed, in order. A provider may return fewer: the caller then requests the others one
+   * by one. The first completion contains the usage, latency, retries and warnings of the whole call. Empty or
    * malformed text isn't an error.
    * @throws ModelError if there was no completion (network, HTTP status, deadline)
    */

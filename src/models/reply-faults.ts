@@ -48,7 +48,7 @@ export interface ReportedCounts {
 
 type Reply = Pick<Completion, 'text' | 'reasoning' | 'finishReason'>;
 
-/** Faults visible in the reply itself. */
+/** Finds faults that are visible in the reply itself. */
 export function replyFaults({ text, finishReason }: Reply): readonly ReplyFault[] {
   const faults: ReplyFault[] = [];
   if (finishReason === 'content-filter') faults.push('content-filter');
@@ -130,7 +130,7 @@ export const contextHint = (contextTokens: number) =>
   `(requested context window: ${contextTokens}; the model's own may be smaller). ` +
   `Raise model.contextTokens if it is set, or ${shortenPrompt}`;
 
-/** The part of a request that replies and counts are checked against. */
+/** Parts of a request against which replies and token counts are checked. */
 export interface SentPrompt {
   readonly messages: readonly ChatMessage[];
   readonly maxTokens: number | undefined;
@@ -187,7 +187,7 @@ function fewestRead(
   const said = fewestTokens(
     replies.map((reply) => ({ role: 'assistant', content: reply.text + (reply.reasoning ?? '') })),
   );
-  // If the replies took fewer tokens than their lower bound, lower the bound in proportion.
+  // If the replies took fewer tokens than their own lower bound, reduce this bound in proportion.
   const density = completion === undefined || said === 0 ? 1 : Math.min(1, completion / said);
   return Math.floor(heard * density);
 }

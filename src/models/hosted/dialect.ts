@@ -77,7 +77,7 @@ const formatNames = /response_?format|json_?(schema|object)/i;
 const formatWords = /json|schema|structured output|grammar|samplers/i;
 const boundWords = /minimum|maximum|(min|max)(Items|Length)|enum\b/;
 
-/** The config key of the rejected field; undefined if `message` names no field that the user set. */
+/** Returns the config key of the rejected field; undefined if `message` names no field that the user set. */
 export function refusedKey(config: OpenAIConfig, sent: Fields, message: string): string | undefined {
   return [...chosenFields(config)].find(([field]) => sent[field] !== undefined && names(message, field))?.[1];
 }

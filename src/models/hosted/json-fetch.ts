@@ -130,7 +130,7 @@ function networkFailure(url: URL, error: Error): TryFailure {
   return new TryFailure(cutCodes.test(code) ? 'cut' : 'network', `no answer from ${place(url)}: ${problem}`);
 }
 
-/** The URL without its login and query, which may be secret. */
+/** Returns a URL without its login and query, which may be secret. */
 const place = ({ origin, pathname }: URL) => `${origin}${pathname}`;
 
 export interface ServerError {

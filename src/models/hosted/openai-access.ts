@@ -12,7 +12,7 @@ export interface Login {
   readonly secrets: readonly string[];
 }
 
-/** Removes the login from a URL, because `fetch` refuses URLs with one. */
+/** Removes the login from a URL, because `fetch` rejects URLs with one. */
 export function takeLogin(url: URL): Login | undefined {
   const { username, password } = url;
   if (username === '' && password === '') return undefined;
@@ -66,7 +66,7 @@ function readBaseUrl({ baseUrl }: OpenAIConfig, env: CommandContext['env']): URL
   const variable = baseUrl === undefined ? 'OPENAI_BASE_URL' : undefined;
   const url = readAddress(given, 'model.baseUrl', variable);
   if (!hasSecretPart(url)) return url;
-  const message = `${variable ?? 'this'}: ${secretInUrl.message}`;
+  const message = variable === undefined ? secretInUrl.message : `${variable}: ${secretInUrl.message}`;
   throw new UserError({ field: 'model.baseUrl', ...secretInUrl, message });
 }
 
@@ -126,7 +126,7 @@ function readApiKey({ apiKeyEnv }: OpenAIConfig, env: CommandContext['env']): st
   return key;
 }
 
-/** Values of headers that the client library reads from the environment, one `name: value` per line. */
+/** Returns values of headers that the client library reads from the environment, one `name: value` per line. */
 const customHeaders = ({ OPENAI_CUSTOM_HEADERS: lines = '' }: CommandContext['env']): readonly string[] =>
   lines.split('\n').map((line) => line.slice(line.indexOf(':') + 1).trim());
 

@@ -98,7 +98,7 @@ function readChoice({
   };
 }
 
-/** Mistral and Anthropic send thoughts as parts. */
+/** True if a part is a thought; Mistral and Anthropic send thoughts as parts. */
 const isThought = (one: z.output<typeof part>): boolean =>
   typeof one === 'object' && /^(thinking|reasoning)/.test(String(one.type));
 

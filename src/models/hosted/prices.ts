@@ -80,7 +80,7 @@ const versionDate = /-20\d\d-?\d\d-?\d\d$/;
 
 type Named = Pick<OpenAIConfig, 'name'> & Partial<Pick<OpenAIConfig, 'baseUrl' | 'extra'>>;
 
-/** The list price of a model; undefined if it isn't known. */
+/** Returns the list price of a model; undefined if it isn't known. */
 export function listPrice(
   { baseUrl, extra, name }: Named,
   env: Readonly<Record<string, string | undefined>> = {},

@@ -112,7 +112,7 @@ export async function callWithRetries<T>(call: Call<T>) {
     return ` (the next attempt would start after the deadline of ${policy.timeoutSeconds} s)`;
   };
 
-  /** Waits before a retry. @throws ModelError if there is none */
+  /** Waits before a retry. @throws ModelError if there is no retry */
   const backOff = async (failure: TryFailure) => {
     const { kind, message, retryAfter } = failure;
     attempts.onFault?.(kind, redact(message, secrets));

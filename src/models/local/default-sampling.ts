@@ -11,7 +11,7 @@ type Sampled = Pick<
 
 /**
  * Returns the sampling settings of a new run. Free text is sampled as the publisher recommends. Under a constraint,
- * these settings make a model repeat the shown parameters (docs/results/real-models.md), so they aren't used there.
+ * these settings make a model repeat the shown parameters (docs/results/real-models.md); the default is plain sampling.
  */
 export function defaultSampling(model: Sampled): Sampling {
   const path = modelDirectory(model.path);

@@ -62,7 +62,7 @@ export type AnswerState =
       readonly mention: 'none' | 'word' | 'behind';
       /** Number of bytes of the answer's opening text matched so far. */
       readonly matched: number;
-      /** True if the answer may start here: on a new line, after a colon or thinking, or after their markup. */
+      /** True if the answer may start here: after a line break, colon or thinking, perhaps with markup between. */
       readonly anchored: boolean;
     }
   /** Before an answer that must be the whole reply; `offset` bytes of `<think>` have been read. */

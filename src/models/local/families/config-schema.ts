@@ -78,7 +78,7 @@ interface RecurrentLayers {
   readonly of: (config: HfConfig, file: string) => Recurrence;
 }
 
-/** Differences between the decoder and Llama's. */
+/** Properties of a decoder that differ from Llama's. */
 export type Options = Partial<DecoderConfig>;
 
 export interface Family {
@@ -107,7 +107,7 @@ export interface Family {
   /** True if `layer_types` may override `layerType`. */
   readonly typed?: boolean;
   readonly windowed?: (config: HfConfig) => boolean;
-  /** Rope keys of a layer that replace the config's own; null if the layer has no rotation. */
+  /** Returns rope keys of a layer that override the config's; null if the layer has no rotation. */
   readonly ropeOf?: (config: HfConfig, layer: number, type: LayerType) => Partial<HfConfig> | null;
   readonly recurrent?: RecurrentLayers;
   readonly options?: (config: HfConfig, file: string) => Options;

@@ -9,7 +9,7 @@ export const loadKeys = [...own, 'template', 'ignoreKeys'] as const;
 /** Settings with which a process loads its model. */
 export type LoadSettings = Pick<LocalConfig, (typeof loadKeys)[number]>;
 
-/** A prompt, which gets one reply per seed. */
+/** A request for replies to a prompt, one per seed. */
 export interface GenerateJob extends Pick<GenerateOptions, 'seeds' | 'grammar' | 'choices'> {
   readonly messages: readonly ChatMessage[];
   readonly maxTokens: number;

@@ -15,7 +15,7 @@ export interface CachedSegment {
 /** Becomes 0 in a softmax, and doesn't overflow float32 when added to a score. */
 const masked = -1e30;
 
-/** Shape vectors that all layers share. */
+/** Shape vectors that all layers share; decoder.ts explains the letters. */
 export interface Shapes {
   /** [1]: B */
   readonly batch: Value;
@@ -123,7 +123,7 @@ export interface Mixed {
   readonly values: Value;
 }
 
-/** Emits grouped-query attention with rotary positions (Ainslie et al. 2023, Su et al. 2021); shapes: decoder.ts. */
+/** Emits grouped-query attention with rotary positions (Ainslie et al. 2023, Su et al. 2021). */
 export function attention(
   build: DecoderBuild,
   module: string,

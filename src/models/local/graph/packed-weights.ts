@@ -117,7 +117,7 @@ interface Placed {
   readonly tensor: StoredTensor;
   readonly packing: Packing;
   readonly blocks: number;
-  /** Bytes of a row's codes, scales and offsets (0 if the packing has none), and where those of the first row start. */
+  /** Bytes per row of codes, scales and offsets (0 if the packing has none), and position of each one's first row. */
   readonly perRow: Readonly<Sizes>;
   readonly starts: Sizes;
 }

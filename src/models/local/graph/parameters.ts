@@ -9,7 +9,7 @@ import type { GraphBuilder, Precision, Value } from './graph.js';
 export interface ParameterSource {
   /** Emits x·Wᵀ (+ b) for `<module>.weight` of shape [out, in]: [rows, in] → [rows, out]. */
   linear(module: string, x: Value, bias: boolean): Value;
-  /** Emits the concatenated products of modules that share x; undefined or absent if products are separate. */
+  /** Emits the concatenated products of modules that share x; undefined or absent if each is computed separately. */
   stacked?(modules: readonly string[], x: Value, bias: boolean): Value | undefined;
   /** Emits rows of the embedding: int32 indices [B, S] → [B, S, H] in the graph's precision. */
   embed(module: string, ids: Value): Value;
@@ -100,7 +100,7 @@ const linear = (name: string, out: number, inputs: number, biased: boolean): Ten
   ...(biased ? [{ name: `${name}.bias`, shape: [out] }] : []),
 ];
 
-/** Output widths of the query, key and value projections. */
+/** Returns the output widths of the query, key and value projections. */
 export const projectionWidths = ({ heads, kvHeads, headDim, queryGate }: DecoderConfig): number[] =>
   [heads * (queryGate ? 2 : 1), kvHeads, kvHeads].map((count) => count * headDim);
 

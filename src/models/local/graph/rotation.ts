@@ -71,7 +71,7 @@ export interface Rotation extends Factors {
   readonly allHeads: Factors;
 }
 
-/** Returns the score scale if it is a power of two, which doesn't cause rounding in the rotation; otherwise 1. */
+/** Returns the score scale if it is a power of two, which scales the rotation without rounding; otherwise 1. */
 export function scaleInFactors({ scoreScale }: DecoderConfig): number {
   return Number.isInteger(Math.log2(scoreScale)) ? scoreScale : 1;
 }

@@ -136,7 +136,7 @@ function spaced(
   };
 }
 
-/** SentencePiece merges the pair whose piece has the highest score, so sort merges by descending score. */
+/** Sorts merges by descending score, because SentencePiece merges the pair whose piece has the highest score. */
 function scoredMerges(
   vocab: Vocabulary,
   tokens: readonly string[],

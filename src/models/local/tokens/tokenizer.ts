@@ -164,7 +164,7 @@ function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: stri
 /** Time limit for a tokenizer, far longer than any prompt needs. */
 const maxSeconds = 20;
 
-/** Limits the time that a model's patterns may take, because they may backtrack almost endlessly. @throws UserError */
+/** Limits the time for a model's patterns, which may backtrack for a very long time. @throws UserError if exceeded */
 function runTimed<T>(file: string, work: () => T): T {
   try {
     return withinTime(maxSeconds, work);

@@ -5,7 +5,7 @@ import { checkedValue, readJson } from '../../../base/files/files.js';
 import { plainSampling, resolveSampling, type Sampling, type SamplingChoice } from '../../language-model.js';
 import { type GgufFile, isGguf, openGguf } from './gguf.js';
 
-/** Over ten times the size of the largest vocabularies; limited because tables are as long as the largest id. */
+/** Maximum token id, over ten times the largest vocabularies; limited because tables are as long as the largest id. */
 export const maxTokenId = 4_194_303;
 
 const tokenId = z.int().max(maxTokenId);

@@ -68,7 +68,7 @@ function splitOf(first: GgufFile): readonly GgufFile[] {
     new UserError({
       file: first.file,
       message: `this is one of ${String(count)} parts: ${message}`,
-      hint: 'download all parts into the same directory, under the names with which they were published, and use the first',
+      hint: 'download all parts into the same directory, with their published names, and use the first one',
     });
   const match = /^(.*)-\d{5}-of-(\d{5})\.gguf$/.exec(path.basename(first.file));
   if (match === null || Number(match[2]) !== count)

@@ -45,7 +45,7 @@ const bytesPerElement: Readonly<Record<string, number>> = {
   BOOL: 1,
 };
 
-/** Maximum size of a header that the format itself sets. */
+/** Maximum size of a header in the format, in bytes. */
 const maxHeaderBytes = 100_000_000;
 
 /** Reads the tensors, in the header's order, and the metadata. @throws UserError if the file can't be used */
@@ -90,7 +90,7 @@ function parseHeader(file: string, text: string): Record<string, unknown> {
   throw broken(file, 'its header is not a table of tensors');
 }
 
-/** Rejects overlapping tensors: the format forbids them, and they let a small file claim any number of weights. */
+/** Rejects overlapping tensors: the format forbids them, and they let a small file declare any number of weights. */
 function rejectOverlaps(file: string, tensors: readonly StoredTensor[]): void {
   let end = 0;
   for (const tensor of tensors.toSorted((a, b) => a.offset - b.offset)) {
