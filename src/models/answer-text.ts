@@ -22,7 +22,7 @@ const edge = /^(?:(?:begin|start)|(end))_(?:of_)?(?=[a-z])/;
 const finalChannel = /<\|channel\|>final(?:[^<\n]|<\|constrain\|>){0,40}<\|message\|>/g;
 
 /**
- * Extracts the answer from a reply. A block is thinking if it has such a name, or if it starts a line or spans several
+ * Extracts the answer from a reply. A block is thinking if it has a known name, or if it starts a line or spans several
  * lines and its name marks it neither as the answer nor as formatting. Text before an end tag without a start tag is
  * also thinking, because chat templates may open that block in the prompt.
  */

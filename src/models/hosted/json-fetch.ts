@@ -1,4 +1,4 @@
-/** The `fetch` that the client libraries use: Node's own, which classifies each failure before a library hides it. */
+/** Wraps Node's `fetch` for the client libraries: classifies each failure before a library hides it. */
 
 import { isDeeperThan, jsonIn, maxJsonDepth } from '../../base/files/json-depth.js';
 import { isRecord } from '../../base/modules/user-module.js';

@@ -62,7 +62,7 @@ export type AnswerState =
       readonly mention: 'none' | 'word' | 'behind';
       /** Number of bytes of the answer's opening text matched so far. */
       readonly matched: number;
-      /** True if the answer may start here: after a line break, colon or thinking, perhaps with markup between. */
+      /** True if the answer may start here: at a line start, or after a colon or thinking, also if markup follows. */
       readonly anchored: boolean;
     }
   /** Before an answer that must be the whole reply; `offset` bytes of `<think>` have been read. */

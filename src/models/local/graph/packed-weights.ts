@@ -117,7 +117,7 @@ interface Placed {
   readonly tensor: StoredTensor;
   readonly packing: Packing;
   readonly blocks: number;
-  /** Bytes per row of codes, scales and offsets (0 if the packing has none), and position of each one's first row. */
+  /** Bytes per row of codes, scales and offsets (0 if the packing has none), and each part's start in the data. */
   readonly perRow: Readonly<Sizes>;
   readonly starts: Sizes;
 }
