@@ -15,9 +15,9 @@ interface SchemaOptions {
 export const autoSchema: SchemaOptions = { numbersFirst: true, longestList: 1000, longestReason: 300 };
 
 /**
- * JSON schema of an answer `{"reason": "…", "<key>": [ … ]}`, for models that can enforce it. By default the reason
- * comes first, so that a model can think before it commits to numbers. Every property is required and no others are
- * allowed, as strict schemas demand.
+ * Returns the JSON schema of an answer `{"reason": "…", "<key>": [ … ]}`, for models that can enforce it. By default,
+ * the reason comes first, so that a model can think before it commits to numbers. As strict schemas demand, every
+ * property is required, and no others are allowed.
  */
 export function answerSchema(
   { key, labels, number }: AnswerGrammar,
@@ -37,7 +37,7 @@ export function answerSchema(
   };
 }
 
-/** Whether a reply has the shape of the answer schema; if it doesn't, the server ignored the schema. */
+/** True if a reply has the shape of the answer schema; otherwise, the server ignored the schema. */
 export function followsSchema(text: string, { key, labels }: AnswerGrammar): boolean {
   const answer = parseObject(text);
   const numbers = answer?.[key];
@@ -49,7 +49,7 @@ export function followsSchema(text: string, { key, labels }: AnswerGrammar): boo
   );
 }
 
-/** The JSON object in a reply, ignoring its thinking; undefined if there is none. */
+/** Parses the JSON object in a reply, ignoring its thinking; undefined if there is none. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   const value = jsonIn(answerText(text).text);
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -66,7 +66,7 @@ function valueSchema({ choices, decimals, high, low }: Values): Record<string, u
   return choices === undefined ? { type, minimum: low, maximum: high } : { type, enum: [...choices] };
 }
 
-/** All allowed numbers in order; undefined if there are none or more than `most`. */
+/** Returns all allowed numbers in order; undefined if there are none or more than `most`. */
 function gridOf({ decimals, high, low }: NumberKind, most: number): readonly number[] | undefined {
   const scale = 10 ** decimals;
   // Bounds needn't be multiples of the step; `toPrecision` removes rounding errors of the products.

@@ -22,9 +22,9 @@ const edge = /^(?:(?:begin|start)|(end))_(?:of_)?(?=[a-z])/;
 const finalChannel = /<\|channel\|>final(?:[^<\n]|<\|constrain\|>){0,40}<\|message\|>/g;
 
 /**
- * The answer part of a reply, without thinking. A block is thinking if its name says so, or if it starts a line or spans
- * several lines and its name marks it neither as the answer nor as formatting. Text before an end tag without a start
- * tag is also thinking, because chat templates may open that block in the prompt.
+ * Extracts the answer from a reply. A block is thinking if it has a known name, or if it starts a line or spans several
+ * lines and its name marks it neither as the answer nor as formatting. Text before an end tag without a start tag is
+ * also thinking, because chat templates may open that block in the prompt.
  */
 export function answerText(reply: string): { readonly text: string; readonly unclosedThinking: boolean } {
   if (isJson(reply)) return { text: reply, unclosedThinking: false };
@@ -74,7 +74,7 @@ export function answerText(reply: string): { readonly text: string; readonly unc
   return { text: kept, unclosedThinking: unclosed || hidden !== undefined };
 }
 
-/** The last message of the final channel (OpenAI's Harmony format); without one, the text before the first channel. */
+/** Returns the last message of the final channel (OpenAI's Harmony format) or else the text before any channel. */
 function finalMessage(reply: string): { readonly text: string; readonly unclosed: boolean } {
   const channel = reply.indexOf('<|channel|>');
   // If a server strips the control tokens, a Harmony reply begins with `analysis`.

@@ -19,7 +19,7 @@ export interface AnswerGrammar {
   readonly number: NumberKind;
   /** Text after the last number. If present, only thinking may precede the answer, and nothing may follow it. */
   readonly closing?: string;
-  /** Start of a label. Free text must not start a list with it before the answer, or contain it after the answer. */
+  /** Start of a label. It must not start a list in text before the answer, or occur in text after the answer. */
   readonly mention: string;
   /** Key of the list in a JSON answer. */
   readonly key: string;
@@ -44,7 +44,7 @@ export interface Usage {
   readonly unreported?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
-/** How the format was requested: as an enforced schema or grammar, as any JSON, or only in the prompt. */
+/** Requested answer format: an enforced schema or grammar, any JSON, or free text with instructions in the prompt. */
 export type AnswerFormat = 'json_schema' | 'json_object' | 'constrained' | 'text';
 
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'other';
@@ -56,7 +56,7 @@ export interface Completion {
   readonly finishReason: FinishReason;
   /** Set if a local model enforced the requested grammar for the answer (but not for text around it). */
   readonly constrained?: true;
-  /** How the format was requested; absent if the config fixes it, or if none was requested. */
+  /** Format that was requested; absent if the config fixes it, or if none was requested. */
   readonly format?: AnswerFormat;
   readonly usage: Usage;
   /** Wall time of the call in milliseconds, including retries. */
@@ -70,7 +70,7 @@ export interface Completion {
   readonly warnings?: readonly string[];
 }
 
-/** How the next token is chosen. Filters apply in Hugging Face's order: penalty, temperature, top-k, top-p, min-p. */
+/** Sampling settings. Filters apply in Hugging Face's order: penalty, temperature, top-k, top-p, min-p. */
 export interface Sampling {
   /** 0: always the most likely token. */
   readonly temperature: number;
@@ -80,7 +80,7 @@ export interface Sampling {
   readonly topK: number;
   /** Keeps tokens at least this fraction as likely as the most likely; 0: all (Nguyen et al. 2024). */
   readonly minP: number;
-  /** Divides positive logits of tokens that have occurred, and multiplies negative ones; 1: off (Keskar et al. 2019). */
+  /** Divides positive logits of tokens that have occurred and multiplies negative ones; 1: off (Keskar et al. 2019). */
   readonly repetitionPenalty: number;
 }
 
@@ -91,21 +91,21 @@ export const plainSampling: Sampling = { temperature: 1, topP: 1, topK: 0, minP:
 
 export type SamplingChoice = { readonly [K in keyof Sampling]?: Sampling[K] | undefined };
 
-/** The call's sampling settings, completed by the model's own. */
+/** Merges sampling settings: those of a call (`asked`) take precedence over the model's (`own`). */
 export const resolveSampling = (own: SamplingChoice, asked: SamplingChoice = {}): SamplingChoice =>
   Object.fromEntries(samplingKeys.map((key) => [key, asked[key] ?? own[key]]));
 
-/** How a caller follows the attempts of a call. */
+/** Callbacks for the attempts of a call. */
 export interface Attempts {
   /** Called before a retry after a failure of `kind`; if it returns false, the call ends with that failure. */
   readonly mayTryAgain?: (kind: ModelErrorKind) => boolean;
-  /** Called with the milliseconds if the next attempt comes a second or more later. */
+  /** Called with the wait in milliseconds if the next attempt starts a second or more later. */
   readonly onWait?: ((milliseconds: number) => void) | undefined;
   /** Called for each failed attempt. */
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
 }
 
-/** Called before, between and after a local model's passes with the number of prompt tokens read, cached ones included. */
+/** Called before each pass of a local model, and after the last, with the prompt tokens read so far, cached or not. */
 export type OnRead = (read: number, of: number) => void;
 
 export interface GenerateOptions {
@@ -137,7 +137,7 @@ export function lowestLimit(...limits: readonly (number | undefined)[]): number 
 export interface ModelContext {
   /** Context length in tokens: prompt plus reply. */
   readonly tokens: number;
-  /** A problem that keeps the model from reading its prompts properly, and its hint. */
+  /** A problem that keeps the model from reading its prompts properly, with a hint. */
   readonly warning?: string;
   /** Counts the tokens of a prompt; absent if they can't be counted exactly. */
   count?(messages: readonly ChatMessage[]): number;
@@ -146,17 +146,17 @@ export interface ModelContext {
 /** The hint for a prompt that doesn't fit into the context. */
 export const shortenPrompt = 'shorten the prompt (memory.tokens; for games: policy.historyTokens)';
 
-/** A hosted or local model. It handles messages and replies, and knows nothing about the task. */
+/** A hosted or local model. It replies to messages, whatever the task. */
 export interface LanguageModel {
   /** `provider/name`, e.g. `ollama/qwen3:8b`. */
   readonly id: string;
-  /** Whether one call can return several completions while reading the prompt only once. */
+  /** True if one call can return several completions while reading the prompt only once. */
   readonly givesSeveral?: boolean;
-  /** Whether calls may have `choices`. */
+  /** True if calls may have `choices`. */
   readonly choosesTexts?: boolean;
   /**
-   * One completion per seed, in order. A provider may return fewer: the caller then requests the others one by
-   * one. The first completion carries the usage, latency, retries and warnings of the whole call. Empty or
+   * Returns one completion per seed, in order. A provider may return fewer: the caller then requests the others one
+   * by one. The first completion contains the usage, latency, retries and warnings of the whole call. Empty or
    * malformed text isn't an error.
    * @throws ModelError if there was no completion (network, HTTP status, deadline)
    */
@@ -179,7 +179,7 @@ interface ErrorTraits {
   readonly mayBePaid?: true;
 }
 
-/** Why an attempt produced no completion, and what follows from it. */
+/** Reasons why an attempt produced no completion, with their consequences. */
 const errorKinds = {
   'rate-limit': { isTemporary: true },
   /** A rate limit that lasts longer than the config allows us to wait. */
@@ -214,7 +214,7 @@ export const isTemporary = (kind: ModelErrorKind): boolean => traits[kind]?.isTe
 
 export const isFatal = (kind: ModelErrorKind): boolean => traits[kind]?.isFatal === true;
 
-/** False for a fault of a reply. */
+/** True if a failed attempt may have been charged for; false for faults of replies. */
 export const mayBePaid = (kind: ModelErrorKind | ReplyFault): boolean => traits[kind]?.mayBePaid === true;
 
 /** A problem with a completion that did arrive. */
@@ -262,7 +262,7 @@ export class ModelError extends Error {
     this.failedTries = detail.failedTries ?? [];
   }
 
-  /** Whether the next call would fail, too. */
+  /** True if the next call would fail, too. */
   get fatal(): boolean {
     return isFatal(this.kind);
   }

@@ -28,8 +28,8 @@ export interface Cassette {
 }
 
 /**
- * Answers calls by their ids, with recorded errors, usage and latency. A call that isn't recorded throws the ModelError
- * `not-recorded`, which ends a run; with `onChange: fail`, so does a call with a different prompt.
+ * Creates a model that replays calls by id, with recorded errors, usage and latency. A call that isn't recorded throws
+ * the ModelError `not-recorded`, which ends a run; with `onChange: fail`, so does a call with a different prompt.
  */
 export function createReplayed(
   { onChange }: Pick<ReplayedConfig, 'onChange'>,
@@ -81,7 +81,7 @@ export function createReplayed(
 /** A call with a hash in place of its prompt, because the prompts of a long run may not fit into memory. */
 type RecordedReply = Omit<RecordedCall, 'messages'> & { readonly promptHash: string };
 
-/** Answers by call id. A call that the user stopped has no reply. */
+/** Indexes the calls by id, except those that the user stopped, which have no reply. */
 function repliesByCall({ calls }: Cassette): ReadonlyMap<string, RecordedReply> {
   const found = new Map<string, RecordedReply>();
   for (const { messages, ...call } of calls) {
@@ -104,14 +104,14 @@ function promptOf({ calls }: Cassette, { id, promptHash }: RecordedReply): reado
   throw new Error(`${id} is no longer recorded`);
 }
 
-/** Whether one request for several completions failed as a whole. */
+/** True if one request for several completions failed as a whole. */
 const failedForAll = (call: RecordedReply | undefined): boolean =>
   call?.outcome.kind === 'error' && (call.choices ?? 1) > 1;
 
 const notRecorded = (message: string) =>
   new ModelError('not-recorded', message, { retries: 0, latencyMs: 0 });
 
-/** Location and text of the first line that differs. */
+/** Describes the first difference between two prompts. */
 function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMessage[]): string {
   const found = recorded.findIndex(
     ({ content, role }, i) => role !== now[i]?.role || content !== now[i].content,

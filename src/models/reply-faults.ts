@@ -12,7 +12,7 @@ const templateTokens = 8;
 /** Maximum number of tokens that a template may add to a prompt: a default system prompt, a tool preamble. */
 const preambleTokens = 256;
 
-/** Upper bound on a prompt's tokens: one per digit, symbol or byte of other scripts, and one per three letters. */
+/** Returns an upper bound on tokens: one per digit, symbol or byte of other scripts, and one per three letters. */
 export function mostTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, { content }) => sum + templateTokens + mostTokensOf(content), preambleTokens);
 }
@@ -26,7 +26,7 @@ export function mostTokensOf(text: string): number {
   return tokens;
 }
 
-/** Lower bound on tokens, less a fifth for exceptions: a token spans at most one word or four digits. */
+/** Returns a lower bound on tokens: one per word or four digits, minus a fifth to allow for exceptions. */
 export function fewestTokens(messages: readonly ChatMessage[]): number {
   let tokens = 0;
   for (const { content } of messages) {
@@ -48,7 +48,7 @@ export interface ReportedCounts {
 
 type Reply = Pick<Completion, 'text' | 'reasoning' | 'finishReason'>;
 
-/** Faults visible in the reply itself. */
+/** Finds faults that are visible in the reply itself. */
 export function replyFaults({ text, finishReason }: Reply): readonly ReplyFault[] {
   const faults: ReplyFault[] = [];
   if (finishReason === 'content-filter') faults.push('content-filter');
@@ -80,7 +80,7 @@ const loopRounds = 8;
 /** A prompt count of more than this many times the upper bound is discarded. */
 const implausibleFactor = 10;
 
-/** Whether a text ends in a repeated phrase; finds the shortest period in linear time (Knuth, Morris & Pratt 1977). */
+/** True if a text ends in a repeated phrase; finds the shortest period in linear time (Knuth, Morris & Pratt 1977). */
 export function endsInLoop(text: string): boolean {
   // Reversed, because the algorithm examines prefixes, and the loop is at the end.
   const end = [...text.slice(-loopLength.most).trimEnd()].reverse();
@@ -95,7 +95,7 @@ export function endsInLoop(text: string): boolean {
 
 type Counts = { [K in keyof ReportedCounts]: number | undefined };
 
-/** A warning if the server read less of a prompt than it was sent. */
+/** Returns a warning if the server read only part of a prompt. */
 function cutWarning(
   read: number,
   completion: number,
@@ -113,14 +113,14 @@ function cutWarning(
     : undefined;
 }
 
-/** A warning if a reply ended before its limit because the context window was full. */
+/** Returns a warning if a reply ended before its limit because the context window was full. */
 export function fullWarning(
   { finishReason }: Pick<Completion, 'finishReason'>,
   { completionTokens = 0, promptTokens = 0 }: Usage,
   { maxTokens = 0, window }: { readonly maxTokens: number | undefined; readonly window?: number },
 ): string | undefined {
   const used = promptTokens + completionTokens;
-  // A window that was exceeded has a warning of its own.
+  // If the window was exceeded, `cutWarning` warns.
   const isFull = window !== undefined && promptTokens < window && [window, window + 1].includes(used);
   if (!isFull || finishReason !== 'length' || completionTokens >= maxTokens) return undefined;
   return `the context window of ${window} tokens was full before the reply was complete ${contextHint(window)}`;
@@ -130,7 +130,7 @@ export const contextHint = (contextTokens: number) =>
   `(requested context window: ${contextTokens}; the model's own may be smaller). ` +
   `Raise model.contextTokens if it is set, or ${shortenPrompt}`;
 
-/** What a server was asked. */
+/** Parts of a request against which replies and token counts are checked. */
 export interface SentPrompt {
   readonly messages: readonly ChatMessage[];
   readonly maxTokens: number | undefined;
@@ -177,7 +177,7 @@ export function checkUsage(
   };
 }
 
-/** Lower bound on tokens read, without system messages, which some templates omit; lower if replies took few tokens. */
+/** Returns a lower bound on prompt tokens. System messages don't count, because some templates omit them. */
 function fewestRead(
   messages: readonly ChatMessage[],
   replies: readonly Reply[],
@@ -187,6 +187,7 @@ function fewestRead(
   const said = fewestTokens(
     replies.map((reply) => ({ role: 'assistant', content: reply.text + (reply.reasoning ?? '') })),
   );
+  // If the replies took fewer tokens than their own lower bound, reduce this bound in proportion.
   const density = completion === undefined || said === 0 ? 1 : Math.min(1, completion / said);
   return Math.floor(heard * density);
 }

@@ -5,7 +5,7 @@ import type { Completion } from './language-model.js';
 /** Shorter secrets may be part of any number or word, so hiding them would change replies. */
 const minLength = 8;
 
-/** Hides secrets in a reply. */
+/** Hides secrets in the text and reasoning of a completion. */
 export function withoutSecrets(completion: Completion, secrets: readonly string[]): Completion {
   const long = secrets.filter(({ length }) => length >= minLength);
   const { reasoning, text } = completion;

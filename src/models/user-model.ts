@@ -1,4 +1,4 @@
-/** Models written by users: from modules that configs name, or objects that the calling program passes. */
+/** Models written by users: modules named in a config, or objects passed by the calling program. */
 import { basename } from 'node:path';
 import { abortable } from '../base/abortable.js';
 import { messageOf, UserError } from '../base/errors.js';
@@ -18,13 +18,13 @@ type UserReply = string | (Partial<Completion> & Pick<Completion, 'text'>);
 /** One reply, or one per seed; missing replies are requested one by one. */
 type UserReplies = UserReply | readonly UserReply[];
 
-/** A language model that a user writes: an id, and a function that answers messages. */
+/** A language model that a user writes: an id, and a function that replies to messages. */
 export interface UserModel extends Pick<LanguageModel, 'id' | 'givesSeveral' | 'open' | 'context' | 'close'> {
-  /** One reply, or one per seed if `givesSeveral`. If it throws, the call fails, and the next iteration calls again. */
+  /** Returns one reply, or one per seed if `givesSeveral`. If it throws, the call fails, but the run continues. */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): UserReplies | Promise<UserReplies>;
 }
 
-/** @throws UserError naming the file, and the member that is missing or wrong */
+/** Creates the model of a module. @throws UserError naming the file, and the member that is missing or wrong */
 export async function moduleModel({ path, options }: ModuleModelConfig): Promise<LanguageModel> {
   const module = await loadModule(path, 'model', 'model.path');
   const created = await module.create(options, 'model.options');
@@ -48,7 +48,7 @@ export function checkedModel(made: object, name: string, file?: string): Languag
   const subject = file === undefined ? origin : `the model made by ${origin}`;
   const place = file === undefined ? {} : { file };
   if (typeof id !== 'string' || id === '')
-    throw new UserError({ ...place, message: `id of ${subject} must be a non-empty string`, value: id });
+    throw new UserError({ ...place, message: `the id of ${subject} must be a non-empty string`, value: id });
   if (typeof generate !== 'function') {
     const hint = 'add generate(messages, options), which returns the text of the reply';
     throw new UserError({ ...place, message: `${subject} has no generate function`, hint });

@@ -16,7 +16,7 @@ export interface Dialect {
   /** The server's name for the token limit. */
   tokenLimit: 'max_tokens' | 'max_completion_tokens';
   level: Level;
-  /** Whether the server accepts schemas with bounds on numbers and lengths. */
+  /** False if the server rejects schemas with bounds on numbers and lengths. */
   hasBounds: boolean;
   /** Appended to the base URL. */
   prefix: '' | '/v1';
@@ -25,7 +25,7 @@ export interface Dialect {
 /** Fields of a request; undefined ones aren't sent. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** OpenAI's reasoning models reject `max_tokens`; some compatible servers silently ignore the newer name. */
+/** Creates a dialect. OpenAI's reasoning models reject `max_tokens`; some other servers ignore the newer name. */
 export const newDialect = ({ hostname }: URL, { format }: OpenAIConfig): Dialect => ({
   refused: new Set(),
   tokenLimit: /(^|\.)openai\.com$|\.openai\.azure\.com$/.test(hostname)
@@ -65,7 +65,7 @@ function chosenFields(config: OpenAIConfig): ReadonlyMap<string, string> {
   ]);
 }
 
-/** Whether a message mentions a field, in snake case or in camel case (xAI). */
+/** True if a message mentions a field, in snake case or in camel case (xAI). */
 function names(message: string, field: string): boolean {
   if (field === 'n') return /['"`]n['"`]/.test(message);
   const camelCase = field.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
@@ -77,7 +77,7 @@ const formatNames = /response_?format|json_?(schema|object)/i;
 const formatWords = /json|schema|structured output|grammar|samplers/i;
 const boundWords = /minimum|maximum|(min|max)(Items|Length)|enum\b/;
 
-/** The config key of the rejected field; undefined if `message` names no field that the user set. */
+/** Returns the config key of the rejected field; undefined if `message` names no field that the user set. */
 export function refusedKey(config: OpenAIConfig, sent: Fields, message: string): string | undefined {
   return [...chosenFields(config)].find(([field]) => sent[field] !== undefined && names(message, field))?.[1];
 }
@@ -124,11 +124,11 @@ export function adapt(
 /** Fields that policyloop adds and may drop; sampling fields only if the config doesn't set them. */
 const ours = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'logprobs'];
 
-/** Switches to the other name of the token limit if the server rejected the one that was sent. @returns whether it did */
+/** Switches to the other name of the token limit if the server rejected the current one. @returns whether it did */
 function renameLimit(dialect: Dialect, sent: Fields, message: string): boolean {
   const name = sent.max_tokens === undefined ? 'max_completion_tokens' : 'max_tokens';
   const other = name === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
-  // Either name may be refused, but only in favour of the other one.
+  // Each name may be rejected only once, so that requests don't alternate forever.
   if (sent[name] === undefined || !names(message, 'max_completion_tokens') || dialect.refused.has(other))
     return false;
   dialect.refused.add(name);
@@ -136,14 +136,14 @@ function renameLimit(dialect: Dialect, sent: Fields, message: string): boolean {
   return true;
 }
 
-/** The format to request next under `format: auto`: the same one, or `text` if the server ignored it. */
+/** Returns the format to request next under `format: auto`: the same one, or `text` if the server ignored it. */
 export function formatOf(
   { finishReason, text }: Pick<Completion, 'finishReason' | 'text'>,
   sent: Level,
   grammar: AnswerGrammar,
 ): Level {
   const answer = answerText(text).text.trim();
-  // A reply without an answer says nothing about the format; a truncated reply only shows how the answer starts.
+  // Without an answer, the format can't be judged; a truncated reply shows only how the answer starts.
   if (sent === 'text' || answer === '' || !['stop', 'length'].includes(finishReason)) return sent;
   if (finishReason === 'length') return answer.startsWith('{') ? sent : 'text';
   const isKept = sent === 'json_schema' ? followsSchema(text, grammar) : parseObject(text) !== undefined;

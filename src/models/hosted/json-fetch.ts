@@ -1,4 +1,4 @@
-/** The `fetch` that the client libraries use: Node's own, which classifies each failure before a library hides it. */
+/** Wraps Node's `fetch` for the client libraries: classifies each failure before a library hides it. */
 
 import { isDeeperThan, jsonIn, maxJsonDepth } from '../../base/files/json-depth.js';
 import { isRecord } from '../../base/modules/user-module.js';
@@ -21,8 +21,8 @@ const agentOptions = {
 };
 
 /**
- * An agent of the class of Node's global one, which may use proxies; Node doesn't export the classes. Undefined if the
- * calling program has installed another kind of agent.
+ * Creates an agent of the same class as Node's global agent, which may use proxies; Node doesn't export these classes.
+ * Returns undefined if the calling program has installed another kind of agent.
  */
 function createAgent(): object | undefined {
   // Node creates its agent when one of the classes of `fetch` is first used.
@@ -53,12 +53,12 @@ export const jsonFetch: typeof fetch = async (input, init) => {
   if (jsonIn(body) === undefined)
     throw new TryFailure(
       isWebPage(body) ? 'html' : 'malformed',
-      `${place(url)} answered HTTP ${response.status} with ${describeBody(body)}`,
+      `${place(url)} returned HTTP ${response.status} with ${describeBody(body)}`,
     );
   return new Response(body, { status: 200, headers: { 'content-type': 'application/json' } });
 };
 
-/** The failure for a reply with a status other than 2xx. */
+/** Creates the failure for a response with a status other than 2xx. */
 function failureOf({ status, headers }: Response, body: string): TryFailure {
   const error = serverError(jsonIn(body));
   const words = error.message || (body && describeBody(body));
@@ -82,7 +82,7 @@ const failureKinds: readonly (readonly [ModelErrorKind, statuses: RegExp, words?
   ['content-filter', /451/],
   ['content-filter', /400|403|422/, filterWords],
   ['too-long', /413/],
-  // Some servers report these two as a rate limit (429), but waiting doesn't help.
+  // Some servers report the next two failures as a rate limit (429), but waiting doesn't help.
   ['too-long', /400|422|429/, lengthWords],
   ['authentication', /.../, /^insufficient_quota /],
   ['authentication', /40[123]/],
@@ -99,7 +99,7 @@ export function kindOf(status: number, { code, message }: ServerError): ModelErr
   return found?.[0] ?? 'bad-request';
 }
 
-/** Milliseconds to wait, if stated. `retry-after` (RFC 9110) is in seconds, or a date to compare with `date`. */
+/** Returns milliseconds to wait, if stated. `retry-after` (RFC 9110) is in seconds, or a date relative to `date`. */
 export function waitIn(headers: Headers): number | undefined {
   const milliseconds = Number.parseFloat(headers.get('retry-after-ms') ?? '');
   if (milliseconds >= 0) return milliseconds;
@@ -117,31 +117,31 @@ const networkProblems: readonly (readonly [RegExp, string])[] = [
   [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, 'the connection timed out'],
 ];
 
-/** Codes of failures after the connection was made; the server may have answered. */
+/** Codes of failures after the connection was made; the server may have generated a reply. */
 const cutCodes = /^(ECONNRESET|EPIPE|UND_ERR_(?!CONNECT)|HPE_)/;
 
 function networkFailure(url: URL, error: Error): TryFailure {
   const cause = (error.cause ?? error) as { readonly code?: unknown; readonly message: string };
   const code = typeof cause.code === 'string' ? cause.code : '';
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
-    return new TryFailure('malformed', `${place(url)} answered with more than ${maxBodyBytes} bytes`);
+    return new TryFailure('malformed', `${place(url)} returned more than ${maxBodyBytes} bytes`);
   const known = networkProblems.find(([codes]) => codes.test(code))?.[1];
   const problem = known ?? (code || cause.message);
   return new TryFailure(cutCodes.test(code) ? 'cut' : 'network', `no answer from ${place(url)}: ${problem}`);
 }
 
-/** The URL without its login and query, which may be secret. */
+/** Returns a URL without its login and query, which may be secret. */
 const place = ({ origin, pathname }: URL) => `${origin}${pathname}`;
 
 export interface ServerError {
   readonly message: string;
   /** An error code such as `insufficient_quota`. */
   readonly code?: string;
-  /** The HTTP status that the error states as its code, because some errors are sent with HTTP 200. */
+  /** HTTP status that the error states as its code; some errors are sent with HTTP 200. */
   readonly status?: number;
 }
 
-/** The error in a reply: under `error` (OpenAI), at the top level (SGLang, Mistral), or in a list (Gemini). */
+/** Finds the error in a response: under `error` (OpenAI), at the top level (SGLang, Mistral), or in a list (Gemini). */
 export function serverError(value: unknown): ServerError {
   const [first] = [value].flat();
   const error = isRecord(first) && isRecord(first.error) ? first.error : first;
@@ -156,8 +156,8 @@ export function serverError(value: unknown): ServerError {
 }
 
 /**
- * An error's text. FastAPI puts a list of problems into `detail`, Mistral such an object into `message`, and OpenRouter the
- * provider's own error into `metadata.raw`, often as JSON.
+ * Finds the text of an error. FastAPI puts a list of problems into `detail`, Mistral an object with such a list into
+ * `message`, and OpenRouter the provider's own error into `metadata.raw`, often as JSON.
  */
 function wordsOf(value: unknown): string {
   if (typeof value === 'string') return value;

@@ -21,7 +21,7 @@ import { readAddress, takeLogin } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
 import { type Call, callWithRetries, TryFailure, type Wait } from './retry.js';
 
-/** The reply to `show`; in `model_info`, `<architecture>.context_length` is the context length. */
+/** Response to `show`; in `model_info`, `<architecture>.context_length` is the context length. */
 const modelSchema = z.object({
   model_info: z.record(z.string(), z.unknown()),
   capabilities: z.array(z.string()).nullish(),
@@ -105,7 +105,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       let format: ChatRequest['format'];
       let isLoop = false;
       const { value, attempted } = await call({ seed: seeds[0]!, signal, attempts }, async (client) => {
-        // A thinking model isn't constrained: Ollama would need two requests and not count the thoughts.
+        // A thinking model isn't constrained: Ollama would need two requests and wouldn't count the thoughts.
         const isEnforced = config.format !== 'text' && takesSchema && !(config.think ?? thinks);
         format =
           isEnforced && grammar
@@ -114,7 +114,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
         try {
           const request = chatRequest({ ...config, maxTokens }, messages, options, window, format);
           const response: unknown = await client.chat(request);
-          // Ollama stops without counts after more than thirty equal tokens in a row.
+          // After more than thirty identical tokens in a row, Ollama ends the reply without token counts.
           isLoop = isRecord(response) && response.done === false;
           return readChatCompletion(asChatCompletion(response));
         } catch (error) {
@@ -132,18 +132,18 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
         isLoop && fault === 'usage-missing' ? 'loop' : fault,
       );
       const used = format === undefined ? ('text' as const) : ('json_schema' as const);
-      const whole = {
+      const result = {
         ...completion,
         usage: withReasoning(completion.usage, completion),
         ...(faults && { faults }),
         ...(config.format === 'auto' && grammar && { format: used }),
       };
-      return [withoutSecrets(whole, secrets)];
+      return [withoutSecrets(result, secrets)];
     },
   };
 }
 
-/** Whether the template drops system messages. Newer models have a renderer, so Ollama doesn't use their template. */
+/** True if the template drops system messages. Newer models have a renderer, so Ollama doesn't use their template. */
 const dropsSystem = ({ modelfile, template }: z.output<typeof modelSchema>): boolean =>
   (template ?? '') !== '' && !/\.(System|Messages)\b/.test(template!) && !/^RENDERER /m.test(modelfile ?? '');
 
@@ -190,7 +190,7 @@ function chatRequest(
   } as ChatRequest & { stream: false };
 }
 
-/** The reply of `/api/chat` in the shape of OpenAI's. */
+/** Converts the response of `/api/chat` to the shape of OpenAI's. */
 function asChatCompletion(response: unknown): unknown {
   if (!isRecord(response) || response.message === undefined) return response;
   const { done, done_reason, eval_count, message, prompt_eval_count } = response;
@@ -200,7 +200,7 @@ function asChatCompletion(response: unknown): unknown {
   };
 }
 
-/** Ollama counts thoughts with the rest of the reply; this splits the count by the lengths of both. */
+/** Estimates reasoning tokens: Ollama reports one count for thoughts and text, which is split by their lengths. */
 function withReasoning(usage: Usage, { reasoning, text }: Pick<Completion, 'reasoning' | 'text'>): Usage {
   if (reasoning === undefined) return usage;
   const [thought, said] = [mostTokensOf(reasoning), mostTokensOf(text)];
@@ -224,7 +224,7 @@ function withHint(error: unknown, config: OllamaConfig, host: URL, contextTokens
   return new TryFailure(kind, `${message}; ${hint}`);
 }
 
-/** Parses a host as Ollama does: quotes, the scheme, the port, IPv6 brackets and the name before a port are optional. */
+/** Parses a host as Ollama does: quotes, scheme, port, IPv6 brackets and the name before a port are optional. */
 export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext['env']): URL {
   const variable = env.OLLAMA_HOST?.replaceAll(/^[\s"']+|(?<![\s"'])[\s"']+$/g, '');
   const given = config.host ?? (variable || '127.0.0.1');
@@ -233,7 +233,7 @@ export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext
   const port = /:\d+$/.test(host) ? '' : ':11434';
   const address = given.includes('://') ? given : `http://${login}${host}${port}${path}`;
   const url = readAddress(address, 'model.host', config.host === undefined ? 'OLLAMA_HOST' : undefined);
-  // The address that a server binds to isn't one to connect to.
+  // A server can listen on 0.0.0.0, but clients can't connect to it on every system.
   if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1';
   return url;
 }

@@ -12,7 +12,7 @@ export interface Login {
   readonly secrets: readonly string[];
 }
 
-/** Removes the login from a URL, because `fetch` refuses URLs with one. */
+/** Removes the login from a URL, because `fetch` rejects URLs with one. */
 export function takeLogin(url: URL): Login | undefined {
   const { username, password } = url;
   if (username === '' && password === '') return undefined;
@@ -23,7 +23,7 @@ export function takeLogin(url: URL): Login | undefined {
   return { authorization: `Basic ${token}`, secrets: [token, secret, decoded(secret)] };
 }
 
-/** @throws UserError if the key is missing or unusable, or the URL is unusable */
+/** Returns the client's settings. @throws UserError if the key is missing or unusable, or the URL is unusable */
 export function openaiServer(config: OpenAIConfig, env: CommandContext['env']) {
   const baseUrl = readBaseUrl(config, env);
   const login = takeLogin(baseUrl);
@@ -66,7 +66,7 @@ function readBaseUrl({ baseUrl }: OpenAIConfig, env: CommandContext['env']): URL
   const variable = baseUrl === undefined ? 'OPENAI_BASE_URL' : undefined;
   const url = readAddress(given, 'model.baseUrl', variable);
   if (!hasSecretPart(url)) return url;
-  const message = `${variable ?? 'this'}: ${secretInUrl.message}`;
+  const message = variable === undefined ? secretInUrl.message : `${variable}: ${secretInUrl.message}`;
   throw new UserError({ field: 'model.baseUrl', ...secretInUrl, message });
 }
 
@@ -89,13 +89,13 @@ const secretName = /key|token|secret|sig|code/i;
 /** Prefixes of API keys. */
 const keyPrefix = /^((sk|pk|gsk|csk|hf|xai|key|nvapi|tgp|fw|ghp)[-_]|AIza|eyJ)/;
 
-/** Whether a text looks like a key; hexadecimal text may also be the id of an account. */
+/** True if a text looks like a key. Purely hexadecimal text doesn't: it may be the id of an account. */
 const isKeyLike = (text: string): boolean =>
   /\d/.test(text) &&
   ((text.length >= 12 && keyPrefix.test(text)) ||
     text.split(/[^A-Za-z\d]/).some((word) => word.length >= 20 && /[g-z]/i.test(word) && /\d/.test(word)));
 
-/** Whether a URL may contain a secret; fragments aren't sent, so they have no other use. */
+/** True if a URL may contain a secret. Any fragment counts, because fragments aren't sent and have no other use. */
 export function hasSecretPart({ hash, pathname, searchParams }: URL): boolean {
   const parts = decoded(pathname).split('/');
   const isAfterName = (i: number) => /^(api[-_]?)?(key|token|secret)s?$/i.test(parts[i - 1] ?? '');
@@ -126,7 +126,7 @@ function readApiKey({ apiKeyEnv }: OpenAIConfig, env: CommandContext['env']): st
   return key;
 }
 
-/** Values of headers that the client library reads from the environment, one `name: value` per line. */
+/** Returns values of headers that the client library reads from the environment, one `name: value` per line. */
 const customHeaders = ({ OPENAI_CUSTOM_HEADERS: lines = '' }: CommandContext['env']): readonly string[] =>
   lines.split('\n').map((line) => line.slice(line.indexOf(':') + 1).trim());
 

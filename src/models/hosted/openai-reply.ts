@@ -1,4 +1,4 @@
-/** Reads chat completions of all servers. */
+/** Reads chat completions, including variants that only some servers send. */
 import { z } from 'zod';
 import { jsonIn } from '../../base/files/json-depth.js';
 import type { Completion, FinishReason } from '../language-model.js';
@@ -16,7 +16,7 @@ import { TryFailure } from './retry.js';
 /** A text, or a part of a message as an object. */
 const part = z.union([z.string(), z.record(z.string(), z.unknown())]);
 
-/** Other fields may have any type, so that an odd one doesn't discard the reply. */
+/** Other fields may have any type, so that an unexpected one doesn't make the reply invalid. */
 const messageSchema = z.looseObject({ content: z.union([part, z.array(part)]).nullish() });
 
 const choiceSchema = z.object({
@@ -56,7 +56,7 @@ export function readChatCompletion(response: unknown): ChatCompletion {
 
 const withoutChoices = z.object({ choices: z.array(z.unknown()).max(0).nullish() });
 
-/** One completion per choice; the first one carries the usage, latency and retries of the whole call. */
+/** Returns one completion per choice; the first contains the usage, latency and retries of the whole call. */
 export function completionsOf(
   response: ChatCompletion,
   sent: SentPrompt,
@@ -83,9 +83,9 @@ function readChoice({
   finish_reason,
 }: Choice): Pick<Completion, 'text' | 'reasoning' | 'finishReason'> {
   const parts = [message.content ?? []].flat();
-  const [thoughts, saying] = [true, false].map((which) => parts.filter((one) => isThought(one) === which));
-  const said = textIn(saying);
-  /** DeepSeek, vLLM and llama.cpp; OpenRouter; Ollama's own interface; LiteLLM. */
+  const [thoughts, texts] = [true, false].map((which) => parts.filter((one) => isThought(one) === which));
+  const said = textIn(texts);
+  // Fields with reasoning: DeepSeek's, vLLM's and llama.cpp's; OpenRouter's two; Ollama's; and LiteLLM's.
   const { reasoning_content, reasoning, reasoning_details, thinking, thinking_blocks } = message;
   const fields = [reasoning_content, reasoning, thinking, thoughts, reasoning_details, thinking_blocks];
   const thought = fields.map(textIn).find((text) => text.trim() !== '');
@@ -98,11 +98,11 @@ function readChoice({
   };
 }
 
-/** Mistral and Anthropic send thoughts as parts. */
+/** True if a part is a thought; Mistral and Anthropic send thoughts as parts. */
 const isThought = (one: z.output<typeof part>): boolean =>
   typeof one === 'object' && /^(thinking|reasoning)/.test(String(one.type));
 
-/** The text in a field: a text, an object with one, or a list of them. */
+/** Extracts the text of a field, which is a string, an object with a text, or a list of these. */
 function textIn(given: unknown): string {
   if (typeof given === 'string') return given;
   if (Array.isArray(given)) return given.map(textIn).join('');
@@ -112,8 +112,8 @@ function textIn(given: unknown): string {
 }
 
 /**
- * Arguments of a call as a reply: texts, such as programs, without JSON's escapes; otherwise as JSON. OpenAI sends
- * arguments as JSON or, of its custom tools, as text; Ollama as an object; Anthropic in a part of the content.
+ * Converts the arguments of a tool call to text: strings, such as programs, without JSON's escapes; others as JSON.
+ * OpenAI sends arguments as JSON or, for custom tools, as text; Ollama as an object; Anthropic in a content part.
  */
 function argumentsText(call: unknown): string {
   const { custom, function: called = custom ?? call } = record.parse(call);
@@ -137,12 +137,12 @@ function readFinishReason(given: string): FinishReason {
 
 const record = z.record(z.string(), z.unknown()).catch({});
 
-/** Token counts of any type; checkUsage validates them, so that a wrong one doesn't discard the reply. */
+/** Reads token counts of any type; checkUsage validates them, so a wrong count doesn't make the reply invalid. */
 function countsOf(given: unknown): ReportedCounts {
   const usage = record.parse(given);
   return {
     prompt: usage.prompt_tokens,
-    // The fields of OpenAI, of DeepSeek, of Mistral, and of Moonshot and others.
+    // In this order: OpenAI, DeepSeek, Mistral, and Moonshot and others.
     cached:
       record.parse(usage.prompt_tokens_details).cached_tokens ??
       usage.prompt_cache_hit_tokens ??

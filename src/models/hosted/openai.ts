@@ -37,7 +37,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   /** The context length that the server reports, requested only once. */
   let served: ReturnType<typeof servedContext> | undefined;
 
-  /** Sends a request. If it is refused, the dialect adapts to the server, if it can. @throws TryFailure */
+  /** Sends a request. If the server rejects it, adapts the dialect if possible. @throws TryFailure */
   const request = async (body: ChatCompletionCreateParamsNonStreaming, signal: AbortSignal) => {
     const before = { ...dialect };
     const baseURL = `${settings.baseURL}${dialect.prefix}`;
@@ -96,7 +96,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
           ? ["the server doesn't accept a seed, so its replies can't be reproduced"]
           : []),
         ...(given > asked
-          ? [`the server sent ${given} completions instead of ${asked}; the others are ignored`]
+          ? [`the server sent ${given} completions instead of ${asked}; the extra ones are ignored`]
           : []),
       ];
       const kept = { ...response, choices: response.choices.slice(0, asked) };
@@ -123,7 +123,7 @@ function requestBody(
     n: seeds.length > 1 ? seeds.length : undefined,
     temperature,
     top_p: topP,
-    // OpenAI lacks these three, which compatible servers such as vLLM have.
+    // OpenAI doesn't have these three fields, but compatible servers such as vLLM do.
     top_k: topK,
     min_p: minP,
     repetition_penalty: repetitionPenalty,
@@ -142,7 +142,7 @@ function requestBody(
   } as unknown as ChatCompletionCreateParamsNonStreaming;
 }
 
-/** How to fix a failure, usually by changing a config key; undefined if unknown. */
+/** Suggests how to fix a failure, usually by changing a config key; undefined if unknown. */
 function hintFor(
   { kind, message }: TryFailure,
   config: OpenAIConfig,
@@ -178,13 +178,13 @@ const lengthsIn = (facts: unknown): readonly number[] =>
     .map((name) => (isRecord(facts) ? facts[name] : undefined))
     .filter((value): value is number => typeof value === 'number' && value > 0);
 
-/** The smallest context length that the server reports; undefined if none. @throws TryFailure if nobody answers, or the signal's reason */
+/** Returns the smallest context length that the server reports. @throws TryFailure, or the signal's reason */
 async function servedContext(
   settings: ClientOptions,
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<number | undefined> {
-  // A run can do without the context length.
+  // The context length is optional, so the wait for it is short.
   const client = new OpenAI({ ...settings, fetch: jsonFetch, timeout: 5000 });
   const version = /\/v\d/.test(client.baseURL) ? '' : '/v1';
   const listed = await client.get(`${version}/models`, { signal }).catch((error) => {

@@ -80,7 +80,7 @@ const versionDate = /-20\d\d-?\d\d-?\d\d$/;
 
 type Named = Pick<OpenAIConfig, 'name'> & Partial<Pick<OpenAIConfig, 'baseUrl' | 'extra'>>;
 
-/** The list price of a model; undefined if it isn't known. */
+/** Returns the list price of a model; undefined if it isn't known. */
 export function listPrice(
   { baseUrl, extra, name }: Named,
   env: Readonly<Record<string, string | undefined>> = {},
@@ -92,7 +92,7 @@ export function listPrice(
   if (list === undefined || extra?.service_tier !== undefined) return undefined;
   const model = name.replace(versionDate, '');
   const known = list.models.find(([, , , names]) => names.split(' ').includes(model));
-  // This version has a price of its own.
+  // The version of 2024-05-13 costs more than gpt-4o.
   if (known === undefined || name === 'gpt-4o-2024-05-13') return undefined;
   const [input, cachedInput, output] = known;
   return { input, ...(cachedInput !== null && { cachedInput }), output, listed: list.read };

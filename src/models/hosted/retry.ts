@@ -1,6 +1,6 @@
 /**
- * Retries. The client libraries' own aren't enough: openai's can't be interrupted while waiting, and don't check
- * whether the budget allows another attempt; ollama has none.
+ * Retries failed requests. The client libraries' retries aren't enough: openai's can't be interrupted while waiting,
+ * and don't check whether the budget allows another attempt; ollama has none.
  */
 
 import { setTimeout } from 'node:timers/promises';
@@ -20,7 +20,7 @@ export class TryFailure extends Error {
 
   /**
    * @param retryAfter milliseconds that the server asks to wait
-   * @param isAvoided whether the next request avoids this failure, so that it can be sent at once
+   * @param isAvoided true if the next request avoids this failure, so it can be sent at once
    */
   constructor(
     readonly kind: ModelErrorKind,
@@ -44,11 +44,11 @@ export interface Call<T> {
     readonly requestsPerMinute?: number | undefined;
   };
   readonly wait: Wait;
-  /** Provider and model; calls with the same one share `requestsPerMinute`. */
+  /** Provider and model; calls with the same id share `requestsPerMinute`. */
   readonly id: string;
   /** Strings that messages must not show. */
   readonly secrets: readonly string[];
-  /** Whether the server has ever replied, even with an error; shared by all calls. */
+  /** `isReached` becomes true when the server first responds, even with an error; shared by all calls. */
   readonly server?: { isReached: boolean };
   /** Sampling seed of the call, used to spread the waits of concurrent calls. */
   readonly seed: number;
@@ -62,7 +62,7 @@ const maxFirstTryMs = 3000;
 /** Maximum duration of a timer, about 25 days. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** When the next request with a limited rate may start, by provider and model; all runs of the process share it. */
+/** Earliest start of the next rate-limited request, by provider and model; shared by all runs of the process. */
 const nextStart = new Map<string, number>();
 
 /** Waits until a request may start: `requestsPerMinute` spaces them evenly. */
@@ -79,8 +79,8 @@ async function waitForTurn<T>(
 }
 
 /**
- * Retries until success, a permanent failure, the last retry or the deadline. `attempted` is what a completion records of
- * the attempts. @throws ModelError
+ * Retries until success, a permanent failure, the last retry or the deadline. `attempted` contains the fields of a
+ * completion that describe the attempts. @throws ModelError
  */
 export async function callWithRetries<T>(call: Call<T>) {
   const { attempts = {}, id, policy, secrets, seed, server, signal } = call;
@@ -98,7 +98,7 @@ export async function callWithRetries<T>(call: Call<T>) {
       failedTries: failures.map((failure) => failure.kind),
     });
 
-  /** Why there will be no further attempt, to append to the message; undefined if there will be one. */
+  /** Returns why there is no further attempt, as an addition to the message; undefined if there is one. */
   const obstacle = (kind: ModelErrorKind, counted: number, waitMs: number): string | undefined => {
     if (!isTemporary(kind)) return '';
     const spentMs = performance.now() - started;
@@ -112,12 +112,12 @@ export async function callWithRetries<T>(call: Call<T>) {
     return ` (the next attempt would start after the deadline of ${policy.timeoutSeconds} s)`;
   };
 
-  /** Waits before a retry. @throws ModelError if there is none */
+  /** Waits before a retry. @throws ModelError if there is no retry */
   const backOff = async (failure: TryFailure) => {
     const { kind, message, retryAfter } = failure;
     attempts.onFault?.(kind, redact(message, secrets));
     const counted = failures.filter(({ isAvoided }) => !isAvoided).length;
-    // The waits double; a limit per minute may need them all. Up to a quarter is subtracted at random.
+    // The waits double; a limit per minute may last through all of them. Up to a quarter is subtracted at random.
     const [first, longest] = kind === 'rate-limit' ? [4000, 32_000] : [500, 8000];
     const spread = createGenerator(seed, [counted]).uniform(0.75, 1);
     const waitMs = retryAfter ?? Math.min(first * 2 ** counted, longest) * spread;

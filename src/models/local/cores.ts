@@ -8,7 +8,7 @@ export function freeCores(): number {
   return Math.max(1, Math.round(cores - (loadavg()[0] ?? 0)));
 }
 
-/** The number of physical cores if the system reports it (on Linux), otherwise the number of hardware threads. */
+/** Returns the number of physical cores if the system reports it (Linux), otherwise that of hardware threads. */
 function physicalCores(): number {
   const logical = cpus().length;
   try {

@@ -10,8 +10,8 @@ type Sampled = Pick<
 >;
 
 /**
- * The sampling settings of a new run. Free text is sampled as the publisher recommends. Under a constraint, those
- * settings make the model repeat the shown parameters (docs/results/real-models.md), so the full distribution is sampled.
+ * Returns the sampling settings of a new run. Free text is sampled as the publisher recommends. Under a constraint,
+ * these settings make a model repeat the shown parameters (docs/results/real-models.md); the default is plain sampling.
  */
 export function defaultSampling(model: Sampled): Sampling {
   const path = modelDirectory(model.path);
@@ -22,7 +22,7 @@ export function defaultSampling(model: Sampled): Sampling {
 }
 
 /**
- * Adds the settings that may change replies to a new run's config: sampling settings, whose defaults later versions may
+ * Adds settings that affect replies to the config of a new run: sampling settings, whose defaults later versions may
  * change, and the number of threads, which depends on the machine's load (unset for models that share a process).
  */
 export const withLocalDefaults = <Config extends LocalConfig>(model: Config): Config => ({

@@ -33,7 +33,7 @@ export function modelDirectory(path: string, cwd?: string, field = 'model.path')
   });
 }
 
-/** The adapter or model inside a training directory; any other directory is returned unchanged. */
+/** Returns the adapter or model inside a training directory; returns any other directory unchanged. */
 function resultIn(directory: string): string {
   const has = (name: string) => existsSync(join(directory, name));
   if (!has('training.json') || has('config.json') || has('adapter_config.json')) return directory;
@@ -41,7 +41,7 @@ function resultIn(directory: string): string {
   return result === undefined ? directory : join(directory, result);
 }
 
-/** Returns a model's path for display; in the package, its `package:` name, unless the package is `cwd`. */
+/** Returns a model's path for display, or its `package:` name if it is in the package and `cwd` is elsewhere. */
 export function shownModel(directory: string, cwd: string): string {
   const inPackage = relative(packageRoot(), directory);
   return inPackage.startsWith('..') || cwd === packageRoot() ? shownPath(directory, cwd) : scheme + inPackage;
@@ -126,5 +126,5 @@ export const localSchema = z.strictObject({
 
 export type LocalConfig = z.output<typeof localSchema>;
 
-/** Whether the models with this config in one program share a process that answers their calls in batches. */
+/** True if models with this config in one program share a process that handles their calls in batches. */
 export const sharesProcess = ({ batch = 1 }: Pick<LocalConfig, 'batch'>): boolean => batch > 1;

@@ -7,7 +7,7 @@ type MatcherStep<Role> = (
   byte: number,
 ) => { readonly next: number; readonly role: Role | undefined };
 
-/** Finds several ASCII patterns at once, byte by byte and ignoring case (Aho & Corasick 1975). */
+/** Creates a matcher that finds ASCII patterns at once, byte by byte and ignoring case (Aho & Corasick 1975). */
 function patternMatcher<Role>(
   patterns: readonly { readonly text: string; readonly role: Role }[],
 ): MatcherStep<Role> {
@@ -62,7 +62,7 @@ export type AnswerState =
       readonly mention: 'none' | 'word' | 'behind';
       /** Number of bytes of the answer's opening text matched so far. */
       readonly matched: number;
-      /** Whether the answer may start here: at the start of a line, after a colon or thinking, or after their markup. */
+      /** True if the answer may start here: at a line start, or after a colon or thinking, also if markup follows. */
       readonly anchored: boolean;
     }
   /** Before an answer that must be the whole reply; `offset` bytes of `<think>` have been read. */
@@ -85,7 +85,7 @@ export interface AnswerAutomaton {
    * text (without one, it always may)
    */
   start(thinking: 'open' | 'may' | 'none'): AnswerState;
-  /** The next state; undefined if the byte is rejected. */
+  /** Returns the next state; undefined if the byte is rejected. */
   step(state: AnswerState, byte: number): AnswerState | undefined;
   canEnd(state: AnswerState): boolean;
   /** Labels without the space before the number, then the closing text (empty if there is none). */
@@ -93,7 +93,7 @@ export interface AnswerAutomaton {
   readonly values: NumberGrammar;
 }
 
-/** How a model opens a thinking block if its chat template doesn't. */
+/** Tag with which a model opens a thinking block if its chat template doesn't. */
 export const thinkingStart = '<think>';
 const thinkingNames = ['think', 'thinking', 'thought', 'reasoning'];
 const thinkingPatterns = [
@@ -106,10 +106,10 @@ const thinkingPatterns = [
   ),
 ];
 
-/** The first label up to and including its first punctuation mark. Once it is written, the answer has started. */
+/** Returns the first label up to its first punctuation mark, inclusive. Once written, the answer has started. */
 export const openerOf = ({ labels }: Pick<AnswerGrammar, 'labels'>): string => /^\w*\W?/.exec(labels[0]!)![0];
 
-/** The last characters, in lower and upper case, of the patterns that are rejected after the answer. */
+/** Returns the last characters, in lower and upper case, of the patterns that are rejected after the answer. */
 export const patternEnds = ({ mention }: Pick<AnswerGrammar, 'mention'>): string =>
   `${mention.at(-1)!.toLowerCase()}${mention.at(-1)!.toUpperCase()}>]`;
 

@@ -1,4 +1,4 @@
-/** Constrained decoding: which tokens keep a reply valid. It works on bytes, so it suits any byte-based tokenizer. */
+/** Constrained decoding: finds the tokens that keep a reply valid. It works on bytes, for any byte-based tokenizer. */
 import { UserError } from '../../../base/errors.js';
 import type { AnswerGrammar } from '../../language-model.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
@@ -29,7 +29,7 @@ export interface ConstraintVocabulary {
   readonly bytes: readonly Uint8Array[];
   /** Token ids by their first byte. */
   readonly byFirst: readonly (readonly number[])[];
-  /** Ids never chosen as text: end and control tokens, unused embedding rows, and raw bytes beyond ASCII. */
+  /** Ids that are never chosen as text: end and control tokens, unused embedding rows, and raw bytes beyond ASCII. */
   readonly silent: readonly number[];
   readonly eosTokens: ReadonlySet<number>;
   /** Tokens whose bytes together spell exactly this text; empty if the vocabulary can't spell it. */
@@ -60,7 +60,7 @@ export function constraintVocabulary(
   };
 }
 
-/** The tokenizer's own tokens if they spell the text (SentencePiece adds a space); otherwise, the longest that fit. */
+/** Creates a function that spells texts with the tokenizer's tokens or, if these add a space, the longest that fit. */
 function spelling(
   tokenizer: ChatTokenizer,
   bytes: readonly Uint8Array[],
@@ -132,7 +132,7 @@ export function createConstraint(
   };
 }
 
-/** Whether the model has a single token that opens a thinking block. */
+/** True if the model has a single token that opens a thinking block. */
 const mayThink = ({ byFirst, bytes }: ConstraintVocabulary) =>
   byFirst[thinkingStart.charCodeAt(0)]!.some((id) => Buffer.from(bytes[id]!).toString() === thinkingStart);
 
@@ -148,7 +148,7 @@ function requireCharacters(characters: string, { bytes, byFirst }: ConstraintVoc
   });
 }
 
-/** Ids of tokens that contain any of the characters. */
+/** Returns the ids of tokens that contain any of the characters. */
 function holding(characters: string, { bytes }: ConstraintVocabulary): readonly number[] {
   const wanted = Buffer.from(characters);
   return [...bytes.keys()].filter((id) => bytes[id]!.some((byte) => wanted.includes(byte)));

@@ -32,15 +32,14 @@ export function numberGrammar(kind: NumberKind): NumberGrammar {
   };
 }
 
-/** The smallest and the largest integer n with low ≤ n / 10^decimals ≤ high; `lowest > highest` if there is none. */
+/** Returns the smallest and largest integer n with low ≤ n / 10^decimals ≤ high; if none, `lowest > highest`. */
 function multiplesBetween(
   low: number,
   high: number,
   decimals: number,
 ): { readonly lowest: number; readonly highest: number } {
   const unit = 10 ** decimals;
-  // The tolerance allows for rounding in the product. The check below uses n / unit, the value that the text parses
-  // to.
+  // The tolerance allows for rounding in the product; below, n / unit is exactly the value that the text parses to.
   const lowest = Math.ceil(low * unit - 1e-6);
   const highest = Math.floor(high * unit + 1e-6);
   return {
@@ -68,7 +67,7 @@ function rangeShortfall({ low, high, decimals }: NumberKind): Shortfall {
   const unit = 10 ** decimals;
   const { lowest, highest } = multiplesBetween(low, high, decimals);
   const longest = String(Math.floor(Math.max(Math.abs(low), Math.abs(high)))).length;
-  /** Whether the range contains a multiple of `step`; -0 doesn't count. */
+  /** True if the range contains a multiple of `step`; -0 doesn't count. */
   const anyMultiple = (negative: boolean, from: number, to: number, step: number) => {
     const [least, most] = negative
       ? [Math.max(from, 1, -highest), -lowest]

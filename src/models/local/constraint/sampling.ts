@@ -47,7 +47,7 @@ export function sampleToken(
   return drawn(best);
 }
 
-/** Whether a token is drawn by logits and temperature alone, from all tokens or all that an `only` mask allows. */
+/** True if a token is drawn by logits and temperature alone, from all tokens or all that an `only` mask allows. */
 export function isUnfiltered(
   { temperature, topK, topP, minP, repetitionPenalty }: Sampling,
   mask: TokenMask | undefined,
@@ -62,12 +62,12 @@ export function isUnfiltered(
   );
 }
 
-/** Natural log-probability of a token at temperature 1, unfiltered; normalised over `ids` if they are given. */
+/** Returns a token's natural log-probability at temperature 1, unfiltered; normalised over `ids` if given. */
 export function logProbability(logits: Float32Array, id: number, ids?: Int32Array): number {
   return logits[id]! - logNormalizer(logits, ids);
 }
 
-/** ln Σ exp(logit): the difference between logits and log-probabilities. */
+/** Computes ln Σ exp(logit), the difference between logits and log-probabilities. */
 function logNormalizer(logits: Float32Array, ids?: Int32Array): number {
   const largest = logits[argmax(logits, ids)]!;
   let sum = 0;
@@ -76,7 +76,7 @@ function logNormalizer(logits: Float32Array, ids?: Int32Array): number {
   return largest + Math.log(sum);
 }
 
-/** Index of the largest logit; the first one if tied. */
+/** Returns the index of the largest logit; the first one if tied. */
 function argmax(logits: Float32Array, ids?: Int32Array): number {
   if (ids !== undefined) return ids.reduce((best, id) => (logits[id]! > logits[best]! ? id : best), ids[0]!);
   let best = 0;
@@ -96,7 +96,7 @@ function penalize(logits: Float32Array, occurred: ReadonlySet<number>, penalty: 
 /** Reused by all calls: a new array per token would cost as much as a third of the exponentials. */
 let scratch = new Float64Array(0);
 
-/** exp((logit − largest) / temperature) per token. The result is overwritten by the next call. */
+/** Computes exp((logit − largest) / temperature) per token. The next call overwrites the result. */
 function softmaxWeights(
   logits: Float32Array,
   ids: Int32Array | undefined,
@@ -117,7 +117,7 @@ function total(weights: Float64Array): number {
   return sum;
 }
 
-/** The k tokens with the largest logits, including ties with the last, by ascending id. */
+/** Returns the k tokens with the largest logits, including ties with the last, in ascending order of id. */
 function likeliest(logits: Float32Array, ids: Int32Array | undefined, k: number): Int32Array {
   const threshold = kthLargest(logits, ids, k);
   const kept: number[] = [];
@@ -151,16 +151,16 @@ function replaceLeast(heap: Float32Array, value: number): void {
   heap[at] = value;
 }
 
-/** The smallest set of tokens that contains at least `share` of the weight, by ascending id. */
+/** Returns the smallest set of tokens with at least `share` of the total weight, in ascending order of id. */
 function nucleus(ids: Int32Array | undefined, weights: Float64Array, share: number): Int32Array {
-  const whole = total(weights);
+  const totalWeight = total(weights);
   // Tokens below this weight together have less than 1 − share of the weight, so they don't need to be sorted.
-  const negligible = ((1 - share) * whole) / weights.length;
+  const negligible = ((1 - share) * totalWeight) / weights.length;
   const order: number[] = [];
   for (let i = 0; i < weights.length; i++) if (weights[i]! >= negligible) order.push(i);
   order.sort((a, b) => weights[b]! - weights[a]! || a - b);
   let held = 0;
   let kept = 0;
-  while (kept < order.length && held < share * whole) held += weights[order[kept++]!]!;
+  while (kept < order.length && held < share * totalWeight) held += weights[order[kept++]!]!;
   return Int32Array.from(order.slice(0, Math.max(1, kept)), (i) => (ids === undefined ? i : ids[i]!)).sort();
 }

@@ -158,7 +158,7 @@ class DeviceCache implements TokenCache {
     return Array.from({ length: this.#rows }, (_, row) => row);
   }
 
-  /** One slot of zeros per row. */
+  /** Creates one slot of zeros per row. */
   #zeros(rows: number): ort.Tensor[] {
     const { kvHeads, headDim, layers } = this.#shape;
     const slot = () =>
@@ -166,7 +166,7 @@ class DeviceCache implements TokenCache {
     return Array.from({ length: 2 * layers }, slot);
   }
 
-  /** New tensors with the selected rows and slots. */
+  /** Returns new tensors with the selected rows and slots. */
   #taken(rows: readonly number[], from: number, to: number): Promise<ort.Tensor[]> {
     return this.#rearranged(
       this.#zeros(this.#rows),

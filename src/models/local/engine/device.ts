@@ -4,7 +4,7 @@ import { GraphBuilder } from '../graph/graph.js';
 import { type Device, devices, type LocalConfig } from '../settings.js';
 import { ort } from './onnx-runtime.js';
 
-/** Devices that `auto` tries before the CPU. On Linux, WebGPU is left out, as it may be a slow software renderer. */
+/** Devices that `auto` tries before the CPU. On Linux, WebGPU is omitted: it may be a slow software renderer. */
 const preferred: readonly Device[] =
   process.platform === 'win32'
     ? ['cuda', 'dml', 'webgpu']

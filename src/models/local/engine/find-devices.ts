@@ -4,7 +4,7 @@ import { startProcess } from '../../../base/files/thread.js';
 import type { Device } from '../settings.js';
 import type { DevicesHere } from './device.js';
 
-/** Devices on which models can run here, why others can't be used, and the device that `auto` selects. */
+/** Usable devices, unusable ones with the reasons, and the device that `auto` selects. */
 export interface Devices extends DevicesHere {
   readonly auto: Device;
 }

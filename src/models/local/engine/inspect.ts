@@ -23,11 +23,11 @@ export interface ModelReport {
   readonly tokenizer?: {
     readonly file: string;
     readonly templateFile: string;
-    /** What the chat template does with a system message. */
+    /** The chat template's treatment of system messages. */
     readonly system: SystemMessages;
     readonly eosTokens: readonly number[];
   };
-  /** Why the model can't be run; empty if it can. */
+  /** Problems that prevent the model from running; empty if there are none. */
   readonly problems: readonly Problem[];
 }
 
@@ -80,7 +80,7 @@ export function checkModel(directory: string, ignoredKeys: readonly string[] = [
   if (problems.length > 0) throw new UserError(problems);
 }
 
-/** Up to 5 problems with tensors that the config requires: they are missing, unsupported or have a different shape. */
+/** Finds up to 5 problems with tensors that the config requires: missing, unsupported, or of a different shape. */
 function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[] {
   const problems: Problem[] = [];
   for (const { name, shape } of decoderTensors(config)) {

@@ -43,7 +43,7 @@ export interface TokenCache {
   join?(sequences: readonly NewEntries[], block: number): void;
   /** Keeps only these rows, given in ascending order. */
   keepRows(kept: readonly number[]): void | Promise<void>;
-  /** A copy of one row's tokens from `from` up to, but not including, `to` (default: all). */
+  /** Copies one row's tokens from `from` up to, but not including, `to` (default: all). */
   entries(row: number, from?: number, to?: number): NewEntries | Promise<NewEntries>;
 }
 
@@ -159,7 +159,7 @@ export class KeyValueCache implements TokenCache {
   }
 
   /**
-   * Rearranges the stored tokens for a new number of rows and of slots; one must not grow while the other shrinks.
+   * Rearranges the stored tokens for new numbers of rows and slots; one must not grow while the other shrinks.
    * `lengths`: number of tokens in each new row; `kept`: old index of each row that is kept; these rows come first.
    */
   #layOut(lengths: number[], capacity: number, kept: readonly number[]): void {
@@ -256,7 +256,7 @@ export class StatePlaces {
     return largest([0, ...this.#places.keys()]);
   }
 
-  /** The states at a position; empty at the start, where all states are zero. */
+  /** Returns the states at a position; empty at the start, where all states are zero. */
   at(tokens: number): States {
     return this.#places.get(tokens) ?? [];
   }

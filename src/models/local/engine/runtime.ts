@@ -49,7 +49,7 @@ interface ForwardOutput {
 }
 
 export interface DecoderSession {
-  /** An empty cache with one row, in the memory that this session uses. */
+  /** Creates an empty cache with one row, in the memory that this session uses. */
   newCache(): TokenCache;
   forward(input: ForwardInput): Promise<ForwardOutput>;
   close(): Promise<void>;
@@ -103,7 +103,7 @@ function newEntries(
   return { keys: parts.slice(0, layers), values: parts.slice(layers), tokens };
 }
 
-/** In Node, the runtime can keep tensors on the device only with WebGPU. */
+/** Creates caches on the device with WebGPU, otherwise in memory: in Node, other providers can't keep tensors there. */
 async function cachesOf({ device }: SessionSettings, shape: CacheShape) {
   if (device === shaderDevice) return deviceCaches(shape);
   return { make: () => new KeyValueCache(shape), close: async () => undefined };

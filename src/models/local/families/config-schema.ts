@@ -1,4 +1,4 @@
-/** The keys of `config.json` that are read, and how each family interprets them. */
+/** The keys of `config.json` that are read, and the options in which families differ. */
 import { z } from 'zod';
 import type { DecoderConfig, Recurrence } from '../weights/decoder-config.js';
 import { maxTokenId, tokenIdsSchema } from '../weights/generation-config.js';
@@ -69,16 +69,16 @@ export type HfConfig = z.output<typeof configSchema>;
 
 export type LayerType = 'full_attention' | 'sliding_attention';
 
-/** Layers that carry a state instead of using attention. */
+/** Layers with a recurrent state instead of attention. */
 interface RecurrentLayers {
   /** Name of these layers in the key `layer_types`. */
   readonly type: string;
-  /** Whether a layer is of this type, if `layer_types` is absent. */
+  /** Returns true if a layer is of this type; used if `layer_types` is absent. */
   readonly at: (config: HfConfig, layer: number) => boolean;
   readonly of: (config: HfConfig, file: string) => Recurrence;
 }
 
-/** How the decoder differs from Llama's. */
+/** Properties of a decoder that differ from Llama's. */
 export type Options = Partial<DecoderConfig>;
 
 export interface Family {
@@ -94,7 +94,7 @@ export interface Family {
   readonly defaults?: Readonly<Record<string, unknown>>;
   /** Default: SiLU. */
   readonly activation?: 'gelu-tanh';
-  /** Which biases models of the family can have. */
+  /** Biases that models of the family can have. */
   readonly biases: 'all' | 'attention' | 'queries, keys and values' | 'none';
   readonly theta?: number;
   readonly ropes?: readonly Exclude<Rope['scaling'], 'divided'>[];
@@ -104,10 +104,10 @@ export interface Family {
   readonly partialRotation?: boolean;
   /** Default type of a layer if windows are in use; absent if the family has no windows. */
   readonly layerType?: (config: HfConfig, layer: number) => LayerType;
-  /** Whether `layer_types` may override `layerType`. */
+  /** True if `layer_types` may override `layerType`. */
   readonly typed?: boolean;
   readonly windowed?: (config: HfConfig) => boolean;
-  /** Rope keys of a layer that replace the config's own; null if the layer has no rotation. */
+  /** Returns rope keys of a layer that override the config's; null if the layer has no rotation. */
   readonly ropeOf?: (config: HfConfig, layer: number, type: LayerType) => Partial<HfConfig> | null;
   readonly recurrent?: RecurrentLayers;
   readonly options?: (config: HfConfig, file: string) => Options;

@@ -1,4 +1,4 @@
-/** How each family reads its `config.json`: additional keys, defaults (as in Transformers 5), and decoder options. */
+/** Supported families: their additional keys of `config.json`, defaults (as in Transformers 5) and decoder options. */
 
 import { type DecoderConfig, llamaModules } from '../weights/decoder-config.js';
 import { unsupported } from '../weights/rope.js';

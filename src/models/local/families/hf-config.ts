@@ -36,11 +36,9 @@ export function readDecoderConfig(directory: string, ignoredKeys: readonly strin
   return config.tied && storesOwnHead(directory, config.modules) ? { ...config, tied: false } : config;
 }
 
-/**
- * Whether the weights have an output layer that differs from the embedding; if so, it is used, as in Transformers 5.
- */
+/** True if the weights have an output layer that differs from the embedding; it is then used, as in Transformers 5. */
 function storesOwnHead(directory: string, modules: DecoderConfig['modules']): boolean {
-  // Opening damaged weights later reports the problem.
+  // Problems with damaged weights are reported later, when the weights are opened.
   const differ = unlessRejected(() => {
     const weights = directoryWeights(directory);
     const [head, embedding] = [modules.head, modules.embedding].map((name) => weights.get(`${name}.weight`));
@@ -76,7 +74,7 @@ function asStored({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile)
   return { ...layer, recurrence: { ...recurrence, decay: 'rate', order } };
 }
 
-/** Parses `config.json` in its old and new spellings. @throws UserError naming unsupported keys and values */
+/** Parses `config.json`, with old or new spellings of keys. @throws UserError naming unsupported keys and values */
 export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   const { family, name, content } = readFamily(raw, file);
   const config = checkedValue(configSchema, { ...family.defaults, ...content }, file);
@@ -130,7 +128,7 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   };
 }
 
-/** The stated context length, or YaRN's if longer, because `max_position_embeddings` often holds the original value. */
+/** Returns the stated context length or, if longer, YaRN's; `max_position_embeddings` is often the original length. */
 const longestContext = (stated: number, layers: readonly LayerConfig[]) =>
   Math.min(
     maxContext,

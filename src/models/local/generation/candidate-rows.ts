@@ -14,7 +14,7 @@ import type { Candidate, GenerationHooks, GenerationRequest } from './candidate.
 import type { HeldPrompt } from './prompt-caches.js';
 import type { Generation } from './protocol.js';
 
-/** The candidates' cache grows in steps of this many slots; spare slots in whole blocks don't change the last bits of sums. */
+/** The candidates' cache grows by this many slots at a time; whole blocks of spare slots don't change rounding. */
 const ownBlock = 32;
 
 export interface QueuedRequest {
@@ -29,7 +29,7 @@ export interface StartedRequest extends QueuedRequest {
   readonly held: HeldPrompt;
   readonly cachedTokens: number;
   readonly candidates: Candidate[];
-  /** The list `held.tokens` right after the prompt was read. If it is another list now, another request uses `held`. */
+  /** Value of `held.tokens` right after the prompt was read. If it is another list now, another request uses `held`. */
   read?: readonly number[];
 }
 
@@ -41,7 +41,7 @@ export interface Row {
 /** The candidates being generated. They share a prompt's cache or, so that other prompts can join, each has a copy. */
 export class CandidateRows {
   readonly #session: DecoderSession;
-  /** Whether some layers have a recurrent state. */
+  /** True if some layers have a recurrent state. */
   readonly #hasStates: boolean;
   readonly #vocabulary: number;
   /** A cache that always stays empty. */
@@ -70,7 +70,7 @@ export class CandidateRows {
     return this.#several;
   }
 
-  /** Number of tokens that fit in a row before the cache grows; 0 if there are no rows, whatever was decoded before. */
+  /** Number of tokens that fit in a row before the cache grows; 0 if there are no rows, even if it has grown. */
   get capacity(): number {
     return this.#rows.length === 0 ? 0 : this.#own.capacity;
   }
@@ -159,7 +159,7 @@ export class CandidateRows {
     this.#arrived = [];
   }
 
-  /** Adds a request's only reply to its prompt's cache, if it may be read in other pieces than a prompt. */
+  /** Adds the reply of a request to its prompt's cache, if it is the only one and `readTogether` allows it. */
   async #keepReplies(): Promise<void> {
     for (const [row, { work, candidate }] of this.#rows.entries()) {
       const { candidates, held, read } = work;

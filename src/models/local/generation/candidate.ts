@@ -14,7 +14,7 @@ export interface GenerationRequest
   /** System message. Only cached prompts with the same system message are reused. */
   readonly system?: string | undefined;
   readonly sampling: Sampling;
-  /** Allows reading this prompt in one pass with others, and after whatever is cached: faster, but rounding depends on these. */
+  /** Allows reading this prompt together with others and after any cached tokens: faster, but it affects rounding. */
   readonly readTogether?: boolean;
   readonly eosTokens: ReadonlySet<number>;
   readonly constraint?: Constraint;
@@ -68,7 +68,7 @@ export class Candidate {
       this.#mask,
     );
     if (sampledLogProbabilities) {
-      // A greedy choice counts at temperature 1.
+      // For greedy choices, log-probabilities are at temperature 1.
       const temperature = sampling.temperature || 1;
       const allowed = this.#mask?.kind === 'only' ? this.#mask.ids : undefined;
       const tempered = temperature === 1 ? raw : raw?.map((logit) => logit / temperature);

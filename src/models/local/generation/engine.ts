@@ -96,7 +96,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   };
 }
 
-/** Token ids of complete replies, including the end token; without it, a text would always beat its continuations. */
+/** Returns the token ids of complete replies. Without the end token, a text would always beat its continuations. */
 function repliesOf(
   texts: readonly string[],
   tokenizer: ChatTokenizer,
@@ -130,7 +130,7 @@ export function buildGraph(
   return buildInferenceGraph(config, parametersOf, device);
 }
 
-/** End tokens from generation_config.json (from config.json if it lists none), and the tokenizer's. */
+/** Returns the end tokens of generation_config.json (config.json if it lists none) and of the tokenizer. */
 export function endTokens(
   config: DecoderConfig,
   defaults: GenerationDefaults,
@@ -140,7 +140,7 @@ export function endTokens(
   return new Set([...stated, ...tokenizer.eosTokens]);
 }
 
-/** Whether the template ends the prompt inside a thinking block. */
+/** True if the template ends the prompt inside a thinking block. */
 export function opensThinking(tokenizer: ChatTokenizer, messages: readonly ChatMessage[]): boolean {
   const text = tokenizer.promptText(messages);
   return text.lastIndexOf('<think>') > text.lastIndexOf('</think>');

@@ -17,7 +17,7 @@ export class AbortedError extends Error {
 
 /**
  * Number of prompt tokens per forward pass. Cached tokens are reused only in whole chunks, because the same tokens read
- * in other pieces are rounded differently, which can change replies of quantised models. Chunks are longer if layers
+ * in other chunks are rounded differently, which can change replies of quantised models. Chunks are longer if layers
  * have a state, because few states are kept.
  */
 const chunkOf = (hasStates: boolean): number => (hasStates ? 256 : 64);
@@ -31,7 +31,7 @@ const shortPrompt = 64;
 /** Memory limit in bytes for the rows of a batch. It doesn't depend on the machine, because it affects rounding. */
 const batchBytes = 2 ** 29;
 
-/** Memory limit in bytes for cached prompts. Games that outgrow it are read from their start again at each turn. */
+/** Memory limit in bytes for cached prompts. Games that outgrow it are read from the start at every turn. */
 const promptBytes = () => Math.max(batchBytes, machineMemory().total / 4);
 
 /**
@@ -92,7 +92,7 @@ export class TextGenerator {
     this.#prompts.clear();
   }
 
-  /** Reads prompts before decoding, because each token costs less the more rows a step has. */
+  /** Reads prompts before decoding, because a step with more rows costs less per token. */
   async #work(): Promise<void> {
     this.#working = true;
     for (;;) {
@@ -109,7 +109,7 @@ export class TextGenerator {
     this.#working = false;
   }
 
-  /** The next request that can join the current ones. */
+  /** Takes the next request from the queue if it can join the current ones. */
   #next(): QueuedRequest | undefined {
     const begun = this.#begun().length;
     const [work] = this.#waiting;
@@ -119,7 +119,7 @@ export class TextGenerator {
     return this.#waiting.shift();
   }
 
-  /** Whether the batch with this request fits in memory even if all replies reach their maximum length. */
+  /** True if the batch including this request fits in memory even if all replies reach their maximum length. */
   #fits({ request }: QueuedRequest): boolean {
     const entering = this.#entering.map((one) => one.request.seeds.length);
     const rows = [request.seeds.length, ...entering].reduce((sum, one) => sum + one, this.#rows.all.length);
@@ -129,12 +129,12 @@ export class TextGenerator {
     return rows * largest([this.#rows.capacity, ...lengths]) <= this.#tokens;
   }
 
-  /** The requests being read or decoded. */
+  /** Returns the requests being read or decoded. */
   #begun(): readonly StartedRequest[] {
     return [...new Set([...this.#entering, ...this.#rows.all.map(({ work }) => work)])];
   }
 
-  /** Whether to start reading another prompt, on its own or in one pass with the prompts that are waiting. */
+  /** True if another prompt can be read now, alone or in one pass with the prompts in `#entering`. */
   #takesMore(): boolean {
     const unread = (this.#entering.length + 1) * largest([1, ...this.#entering.map(unreadTokens)]);
     const together = this.#rows.several && !this.#hasStates && this.#entering.every(isShort);
@@ -229,7 +229,7 @@ export class TextGenerator {
     this.#entering = this.#entering.filter((one) => one !== work);
   }
 
-  /** @param logits after the last token of the prompt */
+  /** Starts the candidates of a prompt. @param logits logits after its last token */
   async #join(work: StartedRequest, logits: Float32Array): Promise<void> {
     const { candidates, held, request } = work;
     work.read = held.tokens;
@@ -269,7 +269,7 @@ export class TextGenerator {
 
 const unreadTokens = ({ held, request }: StartedRequest): number => request.prompt.length - held.cache.length;
 
-/** Whether a request's prompt may be read together with others and its unread part is short. */
+/** True if a request's prompt may be read together with others and its unread part is short. */
 const isShort = (work: StartedRequest): boolean =>
   work.request.readTogether === true && unreadTokens(work) <= shortPrompt;
 

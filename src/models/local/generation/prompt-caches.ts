@@ -18,7 +18,7 @@ export interface PromptKind {
 
 interface KindPrompt extends HeldPrompt {
   kind: PromptKind;
-  /** Length of the prompt that was last looked up; in `tokens`, a reply may follow it. */
+  /** Length of the prompt that was last looked up; `tokens` may also contain a reply to it. */
   asked: number;
 }
 

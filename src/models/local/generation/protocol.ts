@@ -6,10 +6,10 @@ import type { LocalConfig } from '../settings.js';
 const own = ['path', 'adapter', 'device', 'quantization', 'threads', 'batch', 'contextTokens'] as const;
 export const loadKeys = [...own, 'template', 'ignoreKeys'] as const;
 
-/** Settings of a process. */
+/** Settings with which a process loads its model. */
 export type LoadSettings = Pick<LocalConfig, (typeof loadKeys)[number]>;
 
-/** A prompt, which gets one reply per seed. */
+/** A request for replies to a prompt, one per seed. */
 export interface GenerateJob extends Pick<GenerateOptions, 'seeds' | 'grammar' | 'choices'> {
   readonly messages: readonly ChatMessage[];
   readonly maxTokens: number;

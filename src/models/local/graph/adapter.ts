@@ -91,7 +91,7 @@ export function readAdapter(
 
 /**
  * Opens an adapter for a model.
- * @throws UserError like `readAdapter`, and if the adapter doesn't fit the model
+ * @throws UserError as in `readAdapter`, or if the adapter doesn't fit the model
  */
 export function openAdapter(
   directory: string,
@@ -132,7 +132,7 @@ const isTiled = (recurrence: Recurrence | undefined) =>
 
 type Factors = { readonly [Part in 'lora_A' | 'lora_B']?: StoredTensor };
 
-/** The factors in a file by the path of the module that they change, as in the model's files. */
+/** Groups the factors in a file by the path of the module that they change, as in the model's files. */
 function factorsIn(file: string): ReadonlyMap<string, Factors> {
   const byModule = new Map<string, Factors>();
   for (const tensor of readSafetensors(file).tensors) {

@@ -15,7 +15,7 @@ export interface CachedSegment {
 /** Becomes 0 in a softmax, and doesn't overflow float32 when added to a score. */
 const masked = -1e30;
 
-/** Shape vectors that all layers share. */
+/** Shape vectors that all layers share; decoder.ts explains the letters. */
 export interface Shapes {
   /** [1]: B */
   readonly batch: Value;
@@ -40,10 +40,10 @@ export interface Shapes {
 }
 
 /**
- * Emits the shapes, from `ids` [B, S]. A product of a single row rounds differently from other products, so each token
- * needs the same number of rows for one candidate and for several. So with one query head per key head and one new
- * token per row, the rows don't form one matrix.
- * @param given `apart`, if it isn't that
+ * Emits the shapes, from `ids` [B, S]. A product with a single row rounds differently from larger ones. So that one
+ * candidate and several get the same result, the rows aren't joined into one matrix if there is one query head per key
+ * head and one new token per row.
+ * @param given replaces the computed `apart`
  */
 export function emitShapes({ g, config }: DecoderBuild, ids: Value, given?: Value): Shapes {
   const { heads, hidden, kvHeads, headDim } = config;
@@ -70,7 +70,7 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, given?: Valu
 }
 
 export interface Places extends TokenPlaces {
-  /** int32 [P, T₁ + T₂ + …]: positions of the cached keys, segment by segment. Spare slots lie beyond any context. */
+  /** int32 [P, T₁ + T₂ + …]: positions of the cached keys, segment by segment. Spare slots are beyond any context. */
   readonly cachedPositions?: Value;
 }
 
@@ -123,7 +123,7 @@ export interface Mixed {
   readonly values: Value;
 }
 
-/** Grouped-query attention with rotary positions (Ainslie et al. 2023, Su et al. 2021). Shapes: see decoder.ts. */
+/** Emits grouped-query attention with rotary positions (Ainslie et al. 2023, Su et al. 2021). */
 export function attention(
   build: DecoderBuild,
   module: string,
@@ -141,7 +141,7 @@ export function attention(
   return { output, keys, values };
 }
 
-/** Attention of each row to the segments and to its own new tokens. */
+/** Emits the attention of each row to the segments and to its own new tokens. */
 export function mixSegments(build: DecoderBuild, seen: Visible, { query, key, value }: Projected): Mixed {
   const { g, config } = build;
   const { shapes } = seen;
@@ -172,7 +172,7 @@ interface Projections extends Projected {
   readonly gate?: Value | undefined;
 }
 
-/** Queries, keys and values, normalised and rotated if the model requires it. */
+/** Emits queries, keys and values, normalised and rotated if the model requires it. */
 function projections(build: DecoderBuild, module: string, x: Value, context: AttentionContext): Projections {
   const { g, config, parameters } = build;
   const { bias, modules, qkNorm, queryGate } = config;
@@ -190,8 +190,8 @@ function projections(build: DecoderBuild, module: string, x: Value, context: Att
     return normed(g.op('Reshape', [part, shape]));
   };
   const turned = (value: Value) => (rotation === undefined ? value : rotate(build, value, rotation));
-  const [asking, gate] = queryGate ? withGate(build, product(0)) : [product(0)];
-  const query = turned(shaped(asking!, shapes.queries, modules.queryNorm));
+  const [projected, gate] = queryGate ? withGate(build, product(0)) : [product(0)];
+  const query = turned(shaped(projected!, shapes.queries, modules.queryNorm));
   return {
     query: scaleQueries(build, query, config.scoreScale, context),
     key: turned(shaped(product(1), shapes.keys, modules.keyNorm)),
@@ -234,7 +234,7 @@ function withGate({ g, config: { heads, headDim } }: DecoderBuild, product: Valu
     .map((half) => g.op('Reshape', [half, g.integers([-1, heads * headDim])]));
 }
 
-/** Softmax attention of the queries over the cached segments and the new tokens: [kvHeads, B, g·S, headDim]. */
+/** Emits softmax attention of the queries over the cached segments and the new tokens: [kvHeads, B, g·S, headDim]. */
 function attend(
   build: DecoderBuild,
   { bias, segments, shapes }: Visible,

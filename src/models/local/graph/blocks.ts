@@ -8,14 +8,14 @@ export interface Blocks {
   /** int32 [F, P] and [F, G, A]: index of the token in each slot; for an empty slot, the index of a padding token. */
   readonly prompts: Value;
   readonly replies: Value;
-  /** int32 of the same shapes: each token's position in its sequence. Empty slots lie beyond any context. */
+  /** int32 of the same shapes: each token's position in its sequence. Empty slots are beyond any context. */
   readonly promptPositions: Value;
   readonly replyPositions: Value;
   /** int32 [N]: the slot of each token; the slots of the prompts come first. */
   readonly slots: Value;
 }
 
-/** @returns a function from a layer's window to its attention */
+/** Returns a function that maps a layer's window to its attention. */
 export function emitBlocks(
   build: DecoderBuild,
   { prompts, replies, promptPositions, replyPositions, slots }: Blocks,

@@ -108,7 +108,7 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
   return { hidden, keys, values, states, stream };
 }
 
-/** Token embeddings [N, H], plus position embeddings if the model learns them. */
+/** Emits the token embeddings [N, H], plus position embeddings if the model learns them. */
 function embedTokens(build: DecoderBuild, { ids, positions }: DecoderInputs, flat: Value): Value {
   const { g, config, parameters } = build;
   const { embedding, positions: ofPositions } = config.modules;
@@ -118,7 +118,7 @@ function embedTokens(build: DecoderBuild, { ids, positions }: DecoderInputs, fla
   return g.op('Reshape', [all, flat]);
 }
 
-/** Factors by which the queries of the new tokens are scaled: [S, 1, 1, 1] or [P, S, 1, 1, 1]. */
+/** Emits the factors by which the queries of the new tokens are scaled: [S, 1, 1, 1] or [P, S, 1, 1, 1]. */
 function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefined {
   const { g, precision } = build;
   const { queryGrowth } = build.config;
@@ -130,20 +130,20 @@ function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefin
   return g.op('Add', [g.op('Mul', [logarithm, number(queryGrowth.beta)]), number(1)]);
 }
 
-/** Input of the head: the selected rows of the hidden state after the final norm, [R, H]. */
+/** Emits the input of the head: the selected rows of the hidden state after the final norm, [R, H]. */
 export function headInput(build: DecoderBuild, hidden: Value, rows: Value): Value {
   const chosen = build.g.op('Gather', [hidden, rows], { axis: 0 });
   return applyNorm(build, chosen, build.config.modules.finalNorm);
 }
 
-/** Logits [R, V] of normalised rows [R, H]. */
+/** Emits the logits [R, V] of normalised rows [R, H]. */
 export function headLogits(build: DecoderBuild, normed: Value): Value {
   const { modules, tied, logitFactor, logitCap } = build.config;
   const logits = build.parameters.linear(tied ? modules.embedding : modules.head, normed, false);
   return applyCap(build, scaleBy(build, logits, logitFactor), logitCap);
 }
 
-/** down(act(gate(x)) · up(x)) (Shazeer 2020), or down(act(up(x))) without a gate. */
+/** Emits down(act(gate(x)) · up(x)) (Shazeer 2020), or down(act(up(x))) without a gate. */
 function feedForward(build: DecoderBuild, layer: string, x: Value): Value {
   const { g, config, parameters } = build;
   const { feedForward: names, down } = config.modules;
@@ -160,7 +160,7 @@ function feedForward(build: DecoderBuild, layer: string, x: Value): Value {
   return parameters.linear(`${layer}.${down}`, inner, config.bias.mlp);
 }
 
-/** x·σ(x), or the tanh approximation of x·Φ(x) (Hendrycks & Gimpel 2016), using (1 + tanh u) / 2 = σ(2u). */
+/** Emits x·σ(x), or the tanh approximation of x·Φ(x) (Hendrycks & Gimpel 2016), using (1 + tanh u) / 2 = σ(2u). */
 function activate(build: DecoderBuild, x: Value): Value {
   const { g, config } = build;
   if (config.activation === 'silu') return g.op('Mul', [x, g.op('Sigmoid', [x])]);
@@ -169,7 +169,7 @@ function activate(build: DecoderBuild, x: Value): Value {
   return g.op('Mul', [x, g.op('Sigmoid', [scaleBy(build, inner, 2 * Math.sqrt(2 / Math.PI))])]);
 }
 
-/** Outputs the new keys, then the new values: without shaders, as one tensor, because each output costs time. */
+/** Outputs the new keys, then the new values; without shaders, as one tensor, because each output costs time. */
 function emitEntries(g: GraphBuilder, entries: readonly Value[], shape: readonly (number | string)[]): void {
   if (g.shaders)
     for (const [i, value] of entries.entries()) g.output(`entries.${i}`, value, 'float32', shape);

@@ -86,7 +86,7 @@ export class GraphBuilder {
     return value;
   }
 
-  /** Whether the operator computes sizes. Each size is computed only once, because a smaller graph loads faster. */
+  /** True if the operator computes sizes. Each size is computed only once, because a smaller graph loads faster. */
   #givesIntegers(op: string, inputs: readonly Value[]): boolean {
     if (op === 'Shape') return true;
     return arithmeticOfSizes.has(op) && inputs.every((name) => this.#integers.has(name));
@@ -132,7 +132,7 @@ export class GraphBuilder {
     return this.op('Cast', [value], { to: elementTypeNumber(type) });
   }
 
-  /** A tensor on disk, used in place. Repeated calls return the same value. */
+  /** Adds a tensor on disk, which is used in place. Repeated calls return the same value. */
   stored(tensor: StoredTensor): Value {
     this.#external.set(tensor.name, { type: storedType(tensor), tensor });
     return tensor.name;
@@ -143,7 +143,7 @@ export class GraphBuilder {
     return storedType(tensor) === precision ? value : this.cast(value, precision);
   }
 
-  /** An int64 constant, e.g. a shape. Equal constants are stored once. */
+  /** Adds an int64 constant, e.g. a shape. Equal constants are stored once. */
   integers(values: readonly number[], shape: readonly number[] = [values.length]): Value {
     const bytes = new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
     const name = this.#constant('int64', bytes, shape, values);
@@ -178,7 +178,7 @@ export class GraphBuilder {
     return name;
   }
 
-  /** A snapshot of the graph so far, in which each composite is one node. */
+  /** Returns a snapshot of the graph so far, in which each composite is one node. */
   outline(name: string): OnnxGraph {
     const graph = this.describe(name);
     const nodes = graph.nodes.slice(0, this.#composites[0]?.start);
@@ -212,7 +212,7 @@ export class GraphBuilder {
     };
   }
 
-  /** @param input a graph input with at least one dimension; if given, the model loads faster (not in shaders) */
+  /** @param input a graph input with at least one dimension; if given, the model loads faster (except with shaders) */
   build(name: string, input?: Value): BuiltGraph {
     const graph = this.describe(name);
     const model =
@@ -244,14 +244,14 @@ const storedTypes: Readonly<Record<string, ElementType>> = {
   I8: 'int8',
 };
 
-/** ONNX's element type for a stored tensor. @throws Error for unsupported types */
+/** Returns ONNX's element type for a stored tensor. @throws Error for unsupported types */
 function storedType(tensor: StoredTensor): ElementType {
   const type = storedTypes[tensor.dtype];
   if (type === undefined) throw new Error(`tensor ${tensor.name} has the unsupported dtype ${tensor.dtype}`);
   return type;
 }
 
-/** The deepest folder that contains all files, because the runtime rejects data outside the folder it is given. */
+/** Returns the deepest folder that contains all files; the runtime rejects data outside the folder it is given. */
 function commonAncestor(files: readonly string[]): string | undefined {
   const [first, ...others] = files.map((file) => path.dirname(file).split(path.sep));
   if (first === undefined) return undefined;

@@ -41,7 +41,7 @@ export function packedWeights(
   return roundWeights(model, multipliedMatrices(config, weights), quantization);
 }
 
-/** The matrices used in products; excludes embeddings, except a token embedding that is also the output layer. */
+/** Returns the matrices used in products: all except embeddings that aren't also the output layer. */
 export function multipliedMatrices(config: DecoderConfig, weights: StoredTensors): readonly StoredTensor[] {
   const { embedding, positions } = config.modules;
   return decoderTensors(config)
@@ -51,9 +51,9 @@ export function multipliedMatrices(config: DecoderConfig, weights: StoredTensors
 }
 
 /**
- * Multiplies with the packed matrices and leaves the rest to `exact`. On a CPU, activations are rounded to 8-bit
- * numbers, with one scale per block (accuracy level 4). Embeddings are looked up in the packed matrices only if the
- * file itself has blocks.
+ * Provides products with packed matrices; `exact` provides all other parameters. On a CPU, activations are rounded to
+ * 8-bit numbers, with one scale per block (accuracy level 4). Embeddings are looked up in the packed matrices only if
+ * the file itself has blocks.
  * @param stacking whether adjacent matrices that multiply the same x are combined
  */
 export function packedParameters(
@@ -63,7 +63,7 @@ export function packedParameters(
   stacking = false,
 ): ParameterSource {
   const sums = new Map<string, Value>();
-  /** Sums of x over each block: [N, blocks]; shared by q, k and v, and by gate and up. */
+  /** Emits sums of x over each block: [N, blocks]; shared by q, k and v, and by gate and up. */
   const blockSums = (x: Value, { block, columns }: PackedMatrix): Value => {
     const key = `${x} ${block}`;
     const known = sums.get(key);

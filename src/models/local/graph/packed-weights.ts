@@ -54,7 +54,7 @@ export function storedBlocks(model: string, matrices: readonly StoredTensor[]): 
 
 export const isPacked = ({ dtype }: StoredTensor): boolean => blockType(dtype)?.packing !== undefined;
 
-/** Rows of a packed matrix as float32: [count, columns]. */
+/** Reads rows of a packed matrix as float32: [count, columns]. */
 export function readPackedRows(matrix: PackedMatrix, from: number, count: number): Float32Array {
   const { rows, columns, bits, block } = matrix;
   const part = (tensor: StoredTensor) => {
@@ -90,10 +90,10 @@ function packed(
   const { layout, bytes } = layoutOf(matrices, packingOf);
   const file = cachedFile(model, kind, formatVersion, matrices, bytes, (path) => write(path, layout));
   const stored = new Map(readSafetensors(file).tensors.map((tensor) => [tensor.name, tensor]));
-  const packedOnes = layout.map(
+  const packedMatrices = layout.map(
     ({ tensor, packing }) => [tensor.name, matrixOf(tensor, packing, stored)] as const,
   );
-  return { file, matrices: new Map(packedOnes) };
+  return { file, matrices: new Map(packedMatrices) };
 }
 
 function matrixOf(tensor: StoredTensor, packing: Packing, stored: StoredTensors): PackedMatrix {
@@ -117,7 +117,7 @@ interface Placed {
   readonly tensor: StoredTensor;
   readonly packing: Packing;
   readonly blocks: number;
-  /** Bytes of a row's codes, scales and offsets (0 if the packing has none), and where those of the first row start. */
+  /** Bytes per row of codes, scales and offsets (0 if the packing has none), and each part's start in the data. */
   readonly perRow: Readonly<Sizes>;
   readonly starts: Sizes;
 }

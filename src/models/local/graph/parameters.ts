@@ -7,13 +7,13 @@ import type { GraphBuilder, Precision, Value } from './graph.js';
 
 /** Provides the decoder's parameters. Names are Hugging Face module paths, e.g. `model.layers.0.self_attn.q_proj`. */
 export interface ParameterSource {
-  /** x·Wᵀ (+ b) for `<module>.weight` of shape [out, in]: [rows, in] → [rows, out]. */
+  /** Emits x·Wᵀ (+ b) for `<module>.weight` of shape [out, in]: [rows, in] → [rows, out]. */
   linear(module: string, x: Value, bias: boolean): Value;
-  /** Concatenated products of modules that share x; undefined or absent if each product is computed separately. */
+  /** Emits the concatenated products of modules that share x; undefined or absent if each is computed separately. */
   stacked?(modules: readonly string[], x: Value, bias: boolean): Value | undefined;
-  /** Rows of the embedding: int32 indices [B, S] → [B, S, H] in the graph's precision. */
+  /** Emits rows of the embedding: int32 indices [B, S] → [B, S, H] in the graph's precision. */
   embed(module: string, ids: Value): Value;
-  /** A parameter that no matrix product uses, such as a norm's scale or a convolution, in the graph's precision. */
+  /** Emits a parameter outside matrix products, such as a norm's scale or a convolution, in the graph's precision. */
   vector(name: string): Value;
 }
 
@@ -100,15 +100,15 @@ const linear = (name: string, out: number, inputs: number, biased: boolean): Ten
   ...(biased ? [{ name: `${name}.bias`, shape: [out] }] : []),
 ];
 
-/** Output widths of the query, key and value projections. */
+/** Returns the output widths of the query, key and value projections. */
 export const projectionWidths = ({ heads, kvHeads, headDim, queryGate }: DecoderConfig): number[] =>
   [heads * (queryGate ? 2 : 1), kvHeads, kvHeads].map((count) => count * headDim);
 
-/** One width per projection, or the sum if the projections are fused. */
+/** Returns one width per projection, or the sum if the projections are fused. */
 const widthsOf = (names: readonly string[], sizes: readonly number[]) =>
   names.length === sizes.length ? sizes : [sizes.reduce((a, b) => a + b)];
 
-/** Tensors of one layer, with names relative to it. */
+/** Lists the tensors of one layer, with names relative to it. */
 function layerTensors(config: DecoderConfig, recurrence: Recurrence | undefined): TensorShape[] {
   const { hidden, intermediate, bias, modules } = config;
   const norm = (name: string | undefined) => normTensors(name, hidden, config.norm);
@@ -164,7 +164,7 @@ export interface DecoderBuild {
   readonly precision: Precision;
 }
 
-/** x / √(mean(x²) + ε) · (offset + scale) over the last axis (Zhang & Sennrich 2019), or LayerNorm (Ba et al. 2016). */
+/** Emits x / √(mean(x²) + ε) · (offset + scale) over the last axis (RMSNorm, Zhang & Sennrich 2019), or LayerNorm. */
 export function applyNorm(
   build: DecoderBuild,
   x: Value,
@@ -183,7 +183,7 @@ export function applyNorm(
   return config.norm.kind === 'layer' ? g.op('Add', [scaled, parameters.vector(`${module}.bias`)]) : scaled;
 }
 
-/** cap·tanh(x / cap), or x if there is no cap (Gemma 2, arXiv 2408.00118). */
+/** Emits cap·tanh(x / cap), or x if there is no cap (Gemma 2, arXiv 2408.00118). */
 export function applyCap(build: DecoderBuild, x: Value, cap: number | undefined): Value {
   if (cap === undefined) return x;
   const bounded = build.g.op('Tanh', [scaleBy(build, x, 1 / cap)]);

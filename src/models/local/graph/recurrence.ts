@@ -14,8 +14,8 @@ interface Mixed {
 }
 
 /**
- * For each value head: S ← e^g·S + β·k·(v − (e^g·S)ᵀk)ᵀ and o = Sᵀq/√d, where q and k have length 1. The rate β in
- * (0, 1) and the decay g < 0 are computed from x. A norm over the head and a gate follow.
+ * Emits for each value head: S ← e^g·S + β·k·(v − (e^g·S)ᵀk)ᵀ and o = Sᵀq/√d, where q and k have length 1. The rate
+ * β in (0, 1) and the decay g < 0 are computed from x. A norm over the head and a gate follow.
  * @param states states before the new tokens, beginning with this layer's; absent states are zero
  */
 export function recurrent(
@@ -74,7 +74,7 @@ export function recurrent(
   return { output: parameters.linear(`${module}.out_proj`, flat, false), states: [convolutionState, state] };
 }
 
-/** Emits the factor of each value head's decay: [valueHeads], all negative. */
+/** Emits the decay factor of each value head: [valueHeads], all negative. */
 function decayRate({ g, parameters }: DecoderBuild, { decay }: Recurrence, module: string): Value {
   const stored = parameters.vector(`${module}.A_log`);
   return decay === 'rate' ? stored : g.op('Neg', [g.op('Exp', [stored])]);

@@ -46,7 +46,7 @@ export function ropeFrequencies(rope: Rope, width: number, long = false): number
   }
 }
 
-/** The range of frequency indices over which YaRN ramps from no scaling to full scaling. */
+/** Returns the range of frequency indices over which YaRN ramps from no scaling to full scaling. */
 function yarnRange(rope: Extract<Rope, { scaling: 'yarn' }>, width: number): readonly [number, number] {
   const { theta, originalContext, betaFast, betaSlow, truncate } = rope;
   const indexOf = (rotations: number) =>
@@ -71,7 +71,7 @@ export interface Rotation extends Factors {
   readonly allHeads: Factors;
 }
 
-/** The score scale if it is a power of two, so that including it in the rotation never rounds; otherwise 1. */
+/** Returns the score scale if it is a power of two, which scales the rotation without rounding; otherwise 1. */
 export function scaleInFactors({ scoreScale }: DecoderConfig): number {
   return Number.isInteger(Math.log2(scoreScale)) ? scoreScale : 1;
 }
@@ -110,7 +110,7 @@ export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlace
   return { cos, sin, allHeads: ofAllHeads(build, cos, sin) };
 }
 
-/** True for sequences longer than `context`. Without `sequenceTokens`, the last position determines the length. */
+/** Emits true for sequences longer than `context`. Without `sequenceTokens`, the last position gives the length. */
 function isLong({ g }: DecoderBuild, context: number, { positions, sequenceTokens }: TokenPlaces): Value {
   if (sequenceTokens !== undefined) {
     const tokens = g.op('Unsqueeze', [sequenceTokens, g.integers([-3, -2, -1])]);
@@ -129,7 +129,7 @@ export function rotate({ g, config }: DecoderBuild, x: Value, { cos, sin }: Fact
   return g.op('Add', [g.op('Mul', [x, cos]), g.op('Mul', [swapped, sin])]);
 }
 
-/** Factors for all heads together, which also scale the queries and leave the values unchanged. */
+/** Emits the factors for all heads together, which also scale the queries and leave the values unchanged. */
 function ofAllHeads({ g, config, precision }: DecoderBuild, cos: Value, sin: Value): Factors {
   const { heads, kvHeads } = config;
   const perHead = (query: number, key: number, value: number) => {

@@ -18,7 +18,7 @@ export function cachedFile(
   const name = `${kind}-${fingerprint(tensors, version)}.safetensors`;
   const directory = existsSync(model) && statSync(model).isFile() ? path.dirname(model) : model;
   const folders = [path.join(directory, '.policyloop'), path.join(homedir(), '.cache', 'policyloop')];
-  const known = folders.map((folder) => path.join(folder, name)).find(isWhole);
+  const known = folders.map((folder) => path.join(folder, name)).find(isComplete);
   if (known !== undefined) return known;
   const file = path.join(writableFolder(folders), name);
   try {
@@ -45,7 +45,7 @@ function fingerprint(tensors: readonly StoredTensor[], version: number): string 
   return hash.digest('hex').slice(0, 16);
 }
 
-const isWhole = (file: string) =>
+const isComplete = (file: string) =>
   existsSync(file) && unlessRejected(() => readSafetensors(file)) !== undefined;
 
 function writableFolder(folders: readonly string[]): string {

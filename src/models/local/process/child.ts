@@ -3,7 +3,7 @@ import { type Engine, loadEngine, RequestError } from '../generation/engine.js';
 import { AbortedError } from '../generation/generation.js';
 import type { FailureReport, ParentMessage, ProcessMessage } from '../generation/protocol.js';
 
-// Runs a model in its own process, so that the experiment survives if the model crashes or is killed.
+// Runs a model in its own process, so that an experiment survives if the model crashes or is killed.
 
 let engine: Promise<Engine> | undefined;
 type Job = ParentMessage & { readonly kind: 'generate' };

@@ -66,7 +66,7 @@ function checkFiles({ adapter, ignoreKeys, path }: LocalConfig): void {
   if (adapter !== undefined) openAdapter(adapter, config, ignoreKeys);
 }
 
-/** Name for messages: the reference of a model in a store, because its path may be only a hash; otherwise, the path. */
+/** Returns a name for messages: the reference of a model in a store, whose path may be just a hash, or the path. */
 const nameable = (path: string): string => (isReference(path) ? path : modelDirectory(path));
 
 function modelId(path: string, adapter?: string): string {
@@ -124,7 +124,7 @@ function languageModel(
   };
 }
 
-/** How the weights are stored in memory, e.g. `unquantised`, `int8` or, for a GGUF file, `Q4_K, Q6_K`. */
+/** Describes how the weights are stored in memory, e.g. `unquantised`, `int8` or, for a GGUF file, `Q4_K, Q6_K`. */
 function weightsText({ path, quantization }: Pick<LocalConfig, 'path' | 'quantization'>): string {
   if (quantization !== 'none') return quantization;
   const { dtypes } = summarizeWeights(openWeights(path));
@@ -139,7 +139,7 @@ export function localContext({
   return lowestLimit(contextTokens, readDecoderConfig(modelDirectory(model), ignoreKeys).contextTokens)!;
 }
 
-/** A short name: the reference, the repository's name in a Hugging Face cache, or the last part of the path. */
+/** Returns a short name: the reference, the repository's name in a Hugging Face cache, or the path's last part. */
 export function modelName(directory: string): string {
   if (isReference(directory)) return directory;
   const resolved = path.resolve(directory);
@@ -147,7 +147,7 @@ export function modelName(directory: string): string {
   return cached === null ? path.basename(resolved) : cached[1]!.replaceAll('--', '/');
 }
 
-/** The first completion carries the usage and latency of the whole call. */
+/** Converts a result to completions; the first contains the usage and latency of the whole call. */
 function completions({ replies, cachedTokens, promptTokens }: JobResult, latencyMs: number): Completion[] {
   const completionTokens = replies.reduce((sum, { ids }) => sum + ids.length, 0);
   return replies.map((reply, index): Completion => {

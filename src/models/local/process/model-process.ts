@@ -27,7 +27,7 @@ interface Running {
   readonly jobs: Map<number, Pending>;
 }
 
-/** The parent's view of the model's process: starts it when needed, and again after a crash. */
+/** Manages the model's process from its parent: starts it when needed, and again after a crash. */
 export class ModelProcess {
   readonly #id: string;
   readonly #settings: LoadSettings;
@@ -159,7 +159,7 @@ function send(child: ChildProcess, message: ParentMessage): void {
   if (child.connected) child.send(message, () => {});
 }
 
-/** Only a process that has work to do should keep the parent alive. */
+/** Sets whether a child keeps the parent alive, which it should only do while it has work. */
 function holdOpen(child: ChildProcess, open: boolean): void {
   const stderr = child.stderr instanceof Socket ? child.stderr : undefined;
   for (const handle of [child, child.channel, stderr]) handle?.[open ? 'ref' : 'unref']();

@@ -9,7 +9,7 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 
 const hfScheme = 'hf:';
 
-/** Whether a path refers to a model in the cache rather than to a location on disk. */
+/** True if a path refers to a model in the cache rather than to a location on disk. */
 export const isReference = (path: string): boolean => path.startsWith(hfScheme);
 
 /** Parsed `hf:[ORG/]NAME[@REVISION][:FILE.gguf]`; a few old models have no organisation. */
@@ -35,7 +35,7 @@ export function parseHfReference(reference: string): HfReference {
   return { repository: match[1]!, revision: match[2] ?? 'main', file: match[3] };
 }
 
-/** The cache folder, located as huggingface_hub locates it. */
+/** Locates the cache folder as huggingface_hub does. */
 export function hfCache(env: Variables): string {
   const { HF_HOME, HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, XDG_CACHE_HOME } = env;
   const home =
@@ -46,7 +46,7 @@ export function hfCache(env: Variables): string {
 export const repositoryFolder = (cache: string, repository: string): string =>
   path.join(cache, `models--${repository.replace('/', '--')}`);
 
-/** A model's directory or GGUF file in the cache. @throws UserError if it isn't in the cache */
+/** Returns a model's directory or GGUF file in the cache. @throws UserError if it isn't in the cache */
 export function hfModelPath(reference: string, env: Variables = process.env): string {
   const { repository, revision, file } = parseHfReference(reference);
   const cache = hfCache(env);
@@ -78,7 +78,7 @@ export interface CachedModel {
   readonly path: string;
 }
 
-/** The cached models with safetensors weights or GGUF files, from the cached `main` revision of each repository. */
+/** Lists cached models with safetensors weights or GGUF files, from the cached `main` revision of each repository. */
 export function hfModels(env: Variables): readonly CachedModel[] {
   const cache = hfCache(env);
   if (!existsSync(cache)) return [];

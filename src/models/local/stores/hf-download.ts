@@ -10,7 +10,7 @@ import { requireShortNames } from '../../../base/files/regular-file.js';
 import { type HfReference, hfCache, parseHfReference, repositoryFolder, type Variables } from './hf-cache.js';
 
 export interface DownloadHooks {
-  /** Called with the total size in bytes and the number of the files to download. Files in the cache don't count. */
+  /** Called with the total size in bytes and the number of files to download, not counting files in the cache. */
   readonly onStart?: (bytes: number, files: number) => void;
   readonly onBytes?: (bytes: number) => void;
   readonly signal?: AbortSignal;
@@ -24,7 +24,7 @@ const revisionSchema = z.looseObject({
 type HubFile = z.output<typeof revisionSchema>['siblings'][number];
 
 /** Files used to load a model, apart from its weights. */
-const besides =
+const otherFiles =
   /^(config|generation_config|tokenizer|tokenizer_config|chat_template|model\.safetensors\.index)\.json$|^chat_template\.jinja$|^tokenizer\.model$/;
 
 /** Downloads a model, and returns its directory or GGUF file. @throws UserError, or the signal's reason if it aborts */
@@ -43,7 +43,7 @@ export async function pullModel(
     const headers = env.HF_TOKEN ? { authorization: `Bearer ${env.HF_TOKEN}` } : {};
     const response = await fetch(`${endpoint}/${address}`, { headers, ...(signal && { signal }) });
     if (response.ok) return response;
-    throw refusal(reference, `${endpoint} answered HTTP ${response.status}`, response.status);
+    throw refusal(reference, `${endpoint} returned HTTP ${response.status}`, response.status);
   };
   try {
     const found = await get(`api/models/${repository}/revision/${encodeURIComponent(revision)}?blobs=true`);
@@ -100,11 +100,11 @@ function refusal(reference: string, message: string, status?: number): UserError
   });
 }
 
-/** The weights and related files at the top level of the repository, or all parts of one GGUF file. */
+/** Selects the weights and related files at the top level of the repository, or all parts of one GGUF file. */
 function filesOf({ repository, file }: HfReference, files: readonly HubFile[]): readonly HubFile[] {
   const split = file && /^(.*-)\d{5}(-of-\d{5}\.gguf)$/.exec(file);
   const chosen = files.filter(({ rfilename: name }) => {
-    if (file === undefined) return besides.test(name) || /^model(-\d+-of-\d+)?\.safetensors$/.test(name);
+    if (file === undefined) return otherFiles.test(name) || /^model(-\d+-of-\d+)?\.safetensors$/.test(name);
     if (name === file || !split) return name === file;
     const [, start, end] = split;
     return (

@@ -17,7 +17,7 @@ import type { StoredTensors } from '../weights/safetensors.js';
 export interface ModelSummary extends ModelReport {
   readonly memory?: MemoryNeed;
   readonly generation?: GenerationDefaults;
-  /** How free text is sampled if a config doesn't override it. */
+  /** Sampling settings for free text if the config sets none. */
   readonly sampling?: Sampling;
 }
 
@@ -85,7 +85,7 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
   };
 }
 
-/** Bits per weight, including the weight's share of its block's scale and offset. */
+/** Returns the bits per weight, including the weight's share of its block's scale and offset. */
 const packedBits = ({ bits, block, offset }: Packing) => bits + (32 * (offset ? 2 : 1)) / block;
 
 const systemTexts: Readonly<Record<SystemMessages, string>> = {

@@ -46,11 +46,11 @@ export interface ChatTemplate {
   readonly literals: readonly string[];
   /** Strings that the template may search for in messages, such as `</think>`: arguments of methods and of `in`. */
   readonly sought: readonly string[];
-  /** The prompt's text before tokenisation; it ends where the assistant's reply begins. */
+  /** Renders the prompt's text before tokenisation; it ends where the assistant's reply begins. */
   render(messages: readonly ChatMessage[]): string;
 }
 
-/** Opens a chat template; `variables` add to its own or replace them. @throws UserError if it is missing or unusable */
+/** Opens a chat template; `variables` can override the usual ones. @throws UserError if it is missing or unusable */
 export function openChatTemplate(
   directory: string,
   config: TokenizerConfig,
@@ -151,7 +151,7 @@ function fixedDate(format: string): string {
 /** Maximum size of a template in bytes, or in characters if it is part of a GGUF file. */
 const maxTemplate = 2 ** 20;
 
-/** The source of a model's chat template; the directory's chat_template.jinja takes precedence. */
+/** Finds the source of a model's chat template; the directory's chat_template.jinja takes precedence. */
 export function templateSource(directory: string, config: TokenizerConfig): { source: string; file: string } {
   const inConfig = config.chat_template;
   const named = Array.isArray(inConfig)
@@ -206,7 +206,7 @@ export interface ControlTokens {
   mark(rendered: string): string;
   /** Removes marks and breakers. */
   clean(rendered: string): string;
-  /** A token as `mark` writes it. */
+  /** Spells a token as `mark` writes it. */
   spelled(token: string): string;
 }
 

@@ -67,7 +67,7 @@ export function ggufTokenizerConfig({ metadata }: GgufFile): Record<string, unkn
 
 type Vocabulary = ReadonlyMap<string, number>;
 
-/** Byte-pair encoding over GPT-2's byte alphabet. */
+/** Returns the settings for byte-pair encoding over GPT-2's byte alphabet. */
 function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
   const name = gguf.metadata.get('tokenizer.ggml.pre') ?? preTokenizerOf(vocab);
   const rule =
@@ -95,14 +95,14 @@ const preTokenizerOf = (vocab: Vocabulary): string | undefined =>
     ? 'llama-bpe'
     : undefined;
 
-/** Both parts of each merge, split at the first space that isn't the first character. */
+/** Returns both parts of each merge, split at the first space that isn't the first character. */
 const storedMerges = (gguf: GgufFile): Merges =>
   texts(gguf, 'merges').map((merge) => {
     const at = merge.indexOf(' ', 1);
     return [merge.slice(0, at), merge.slice(at + 1)];
   });
 
-/** Byte-pair encoding over characters, with ▁ for spaces. Characters without a token are encoded as bytes. */
+/** Returns the settings for byte-pair encoding over characters: ▁ for spaces, bytes for characters without a token. */
 function spaced(
   prefixed: boolean,
   preTokenizer: object | null,
@@ -136,7 +136,7 @@ function spaced(
   };
 }
 
-/** SentencePiece merges the pair whose piece has the highest score, so sort merges by descending score. */
+/** Sorts merges by descending score, because SentencePiece merges the pair whose piece has the highest score. */
 function scoredMerges(
   vocab: Vocabulary,
   tokens: readonly string[],

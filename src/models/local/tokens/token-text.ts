@@ -3,11 +3,11 @@ import { append } from '../../../base/append.js';
 import { notSupported, stepsOf, type TokenizerJson } from './tokenizer-settings.js';
 
 export interface TokenBytes {
-  /** The bytes that a token adds to the text; empty for control tokens and for unused ids. */
+  /** Returns the bytes that a token adds to the text; empty for control tokens and for unused ids. */
   of(id: number): Uint8Array;
-  /** Whether the token is a single raw byte (SentencePiece's `<0x0A>`). */
+  /** True if the token is a single raw byte (SentencePiece's `<0x0A>`). */
   isByte(id: number): boolean;
-  /** Whether decoding strips a space at the start of a reply (SentencePiece). */
+  /** True if decoding strips a space at the start of a reply (SentencePiece). */
   readonly stripsFirstSpace: boolean;
 }
 
@@ -73,7 +73,7 @@ function byteLevelBytes(token: string): Uint8Array {
 
 const byteToken = /^<0x([0-9A-Fa-f]{2})>$/;
 
-/** SentencePiece: `<0x0A>` is a byte, and `▁` is a space. */
+/** Converts a SentencePiece token, where `<0x0A>` is a byte, and `▁` is a space. */
 function sentencePieceBytes(token: string): Uint8Array {
   const byte = byteToken.exec(token);
   return byte === null
@@ -113,7 +113,7 @@ export class TextStream {
     return this.#endRun() + this.#decoder.decode();
   }
 
-  /** As in Hugging Face, a run of raw bytes is either valid as a whole, or becomes one U+FFFD per byte. */
+  /** Decodes a run of raw bytes. As in Hugging Face, an invalid run becomes one U+FFFD per byte. */
   #endRun(): string {
     const run = this.#run;
     if (run.length === 0) return '';

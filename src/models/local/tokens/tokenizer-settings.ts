@@ -107,7 +107,7 @@ export function supportedSettings(json: TokenizerJson, file: string) {
   };
 }
 
-/** The steps of a normalizer, pre-tokenizer or decoder, in order. */
+/** Returns the steps of a normalizer, pre-tokenizer or decoder, in order. */
 export function stepsOf(
   part: unknown,
   field: string,
@@ -148,7 +148,7 @@ export const notSupported = (field: string, value: unknown, alternatives: readon
     hint: 'serve this model with another program and use the provider `openai` or `ollama`',
   });
 
-/** In Gemma's tokenizers, splitting at spaces does nothing, because the normalizer has already replaced them. */
+/** Drops Gemma's split at spaces, which does nothing, because the normalizer has already replaced the spaces. */
 function withoutIdle({ normalizer, pre_tokenizer: step }: TokenizerJson): unknown {
   const isIdle = [normalizer, step].every(
     (part) => isMapping(part) && isMapping(part.pattern) && part.pattern.String === ' ',
@@ -191,7 +191,7 @@ const foldings = [
 const folded = (pattern: string) =>
   foldings.reduce((text, [group, whole]) => text.replaceAll(group, whole), pattern);
 
-/** Whether a pattern means the same in Oniguruma and in JavaScript after the library has rewritten it. */
+/** True if a pattern means the same in Oniguruma and in JavaScript after the library has rewritten it. */
 function isKnownPattern(pattern: unknown): boolean {
   if (typeof pattern !== 'string') return false;
   const outside = foldings
@@ -219,7 +219,7 @@ const threeDigits = String.raw`\p{N}{1,3}`;
 export interface PreTokenizer {
   /** Patterns, applied in order; each splits the pieces left by the previous one. */
   readonly splits: readonly string[];
-  /** Whether a piece that is itself a token stays whole, regardless of the merges. */
+  /** True if a piece that is itself a token stays whole, regardless of the merges. */
   readonly ignoreMerges: boolean;
 }
 
@@ -244,7 +244,7 @@ export const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
   'gpt-4o': rule(cased(`${contractions}?`, threeDigits)),
 };
 
-/** The first name of the rules by which these steps split text; undefined if there are none. */
+/** Returns the first name of the rule by which these steps split text; undefined if it has none. */
 export function ruleOf(steps: readonly Step[], ignoreMerges: boolean): string | undefined {
   const patterns = steps.flatMap(({ pattern, type }) => {
     const regex = isMapping(pattern) ? pattern.Regex : undefined;

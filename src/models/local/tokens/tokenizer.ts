@@ -27,15 +27,15 @@ import {
 } from './tokenizer-settings.js';
 
 export interface ChatTokenizer {
-  /** The prompt as text, for people to read. */
+  /** Renders the prompt as text, for people to read. */
   promptText(messages: readonly ChatMessage[]): string;
-  /** The prompt as token ids. Control tokens in messages stay text, except the ones allowed in assistant messages. */
+  /** Encodes the prompt. Control tokens in messages stay text, except the ones allowed in assistant messages. */
   encodePrompt(messages: readonly ChatMessage[]): number[];
-  /** The tokens between the last reply, whose ids are already known, and the start of the next reply. */
+  /** Encodes the text between the last reply, whose ids are already known, and the start of the next reply. */
   encodeNext(messages: readonly ChatMessage[]): number[];
-  /** The tokens of a reply. Control tokens stay text, except the ones that the template searches for. */
+  /** Encodes a reply. Control tokens stay text, except the ones that the template searches for. */
   encodeText(text: string): number[];
-  /** The text of tokens, omitting control tokens. */
+  /** Decodes tokens to text, omitting control tokens. */
   decode(ids: readonly number[]): string;
   readonly bytes: TokenBytes;
   /** Ids that end a reply according to the tokenizer. */
@@ -124,7 +124,7 @@ function openEncoder(directory: string, template?: ChatTemplate) {
 
 const roles = [['user'], ['system', 'user'], ['user', 'assistant', 'user']] as const;
 
-/** Added tokens that the template may write, such as turn markers; not white space or single characters. */
+/** Finds added tokens that the template may write, such as turn markers; not white space or single characters. */
 function writtenTokens(contents: readonly string[], template: ChatTemplate): readonly string[] {
   const samples = roles.map((turns) => {
     try {
@@ -149,7 +149,7 @@ function stripper({ added_tokens: added }: TokenizerJson, control: ControlTokens
   return (text) => patterns.reduce((rest, pattern) => rest.replace(pattern, '$1'), text);
 }
 
-/** A tokenizer that recognises control tokens only in their marked form, which no message can produce. */
+/** Creates a tokenizer that recognises control tokens only in their marked form, which no message can produce. */
 function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: string): Tokenizer {
   const settings = supportedSettings(json, file);
   const added = settings.added_tokens.map((token) => ({ ...token, content: control.spelled(token.content) }));
@@ -164,7 +164,7 @@ function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: stri
 /** Time limit for a tokenizer, far longer than any prompt needs. */
 const maxSeconds = 20;
 
-/** Limits the time that a model's patterns may take, because they may backtrack almost endlessly. @throws UserError */
+/** Limits the time for a model's patterns, which may backtrack for a very long time. @throws UserError if exceeded */
 function runTimed<T>(file: string, work: () => T): T {
   try {
     return withinTime(maxSeconds, work);

@@ -9,7 +9,7 @@ import { harmlessAdapterKeys, ignoreHint, rejectUnknownKeys, withoutKeys } from 
 export interface LoraScaling {
   readonly rank: number;
   readonly alpha: number;
-  /** Whether `alpha` is divided by √rank instead of the rank (Kalajdzievski 2023, arXiv 2312.03732). */
+  /** True if `alpha` is divided by √rank instead of the rank (Kalajdzievski 2023, arXiv 2312.03732). */
   readonly rankStabilized: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface AdapterConfig {
   /** Path or name of the model on which the adapter was trained, if the config states it. */
   readonly base: string | undefined;
   readonly scaling: LoraScaling;
-  /** The alpha of a module, given its path, e.g. `model.layers.0.self_attn.q_proj`. */
+  /** Returns the alpha of a module, given its path, e.g. `model.layers.0.self_attn.q_proj`. */
   alphaOf(module: string): number;
 }
 
@@ -40,10 +40,10 @@ const schema = z.looseObject({
 });
 type Fields = z.output<typeof schema>;
 
-/** Keys that select modules and ranks, which the factors in `adapter_model.safetensors` show as well. */
+/** Keys for modules and ranks, which are read from the factors in `adapter_model.safetensors` instead. */
 const selecting = 'target_modules exclude_modules layers_to_transform layers_pattern rank_pattern'.split(' ');
 
-/** Whether all targets are modules that GPT-2's files store transposed; `fan_in_fan_out` then adds no information. */
+/** True if all targets are modules that GPT-2's files store transposed; `fan_in_fan_out` is then redundant. */
 const isOfGpt2 = (targets: unknown): boolean =>
   Array.isArray(targets) && targets.every((name) => /(^|\.)c_(attn|proj|fc)$/.test(String(name)));
 
@@ -69,27 +69,27 @@ export function parseAdapterConfig(
 }
 
 /** Initialisations that leave the base unchanged, so they don't matter after training. */
-const plainBeginnings = ['gaussian', 'eva', 'orthogonal', 'mica', 'true', 'false'];
+const plainInitializations = ['gaussian', 'eva', 'orthogonal', 'mica', 'true', 'false'];
 
 /** Rejects PiSSA, OLoRA, CorDA, LoftQ, LoRA-GA and unknown initialisations: they may change the base weights. */
 function rejectChangedBase({ init_lora_weights: given }: Fields, file: string): void {
-  if (given == null || plainBeginnings.includes(String(given).toLowerCase())) return;
+  if (given == null || plainInitializations.includes(String(given).toLowerCase())) return;
   throw new UserError({
     file,
     field: 'init_lora_weights',
     value: given,
     message: 'this initialisation may change the base weights, so the adapter may not fit the original model',
-    alternatives: ['true', 'false', ...plainBeginnings.slice(0, 4)],
+    alternatives: ['true', 'false', ...plainInitializations.slice(0, 4)],
     hint:
       'convert it to a plain LoRA with PEFT (save_pretrained with path_initial_model_for_weight_conversion), ' +
       `or use the changed weights as the model; ${ignoreHint('init_lora_weights')}`,
   });
 }
 
-/** Whether a pattern of Python's `re` matches the end of a module's path, as in PEFT. It comes from an untrusted file. */
+/** True if a pattern of Python's `re`, from an untrusted file, matches the end of a module's path, as in PEFT. */
 function fits(pattern: string, module: string, file: string): boolean {
   try {
-    // Python and JavaScript spell the other kinds of groups differently. The flag `u` rejects unknown escapes.
+    // Other groups with (? differ between Python and JavaScript. The flag `u` rejects unknown escapes.
     if (/\(\?(?!:)/.test(pattern)) throw new SyntaxError('it has a group that starts with (?');
     return withinTime(0.5, () => new RegExp(`^(?:.*\\.)?(?:${pattern})$`, 'u').test(module));
   } catch (error) {

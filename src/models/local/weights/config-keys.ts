@@ -23,7 +23,7 @@ function changes(key: string, value: unknown, { harmless, neutral = {} }: KnownK
   return Object.hasOwn(neutral, key) ? neutral[key] !== value : !isOff(value);
 }
 
-/** Whether a value means that something isn't used. */
+/** True if a value means that a feature is off. */
 function isOff(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
   return value === false || value === 'none' || value === '';
@@ -60,11 +60,11 @@ const namesIn = (...lists: readonly string[]): ReadonlySet<string> =>
 export const harmlessModelKeys = namesIn(
   // Where the files come from and which program wrote them.
   '_name_or_path name_or_path _model_name_or_path model_name_or_path _commit_hash _from_auto transformers_version transformers.js_config unsloth_version unsloth_fixed is_llama_config',
-  // How other programs compute the same result.
+  // Implementation details that don't change the result.
   'attn_implementation _attn_implementation _attn_implementation_autoset _attn_implementation_internal _flash_attn_2_enabled use_flash_attention use_flash_attn use_flash_attention_2 flash_attention pretraining_tp gradient_checkpointing use_cache chunk_size_feed_forward torchscript use_bfloat16 tf_legacy_loss is_decoder experts_implementation _experts_implementation base_model_tp_plan base_model_pp_plan',
   // For training only.
   'initializer_range attention_dropout hidden_dropout hidden_dropout_prob attention_probs_dropout_prob attn_pdrop resid_pdrop embd_pdrop dropout layerdrop',
-  // What a call returns in addition to the logits.
+  // Outputs in addition to the logits.
   'return_dict output_attentions output_hidden_states output_scores return_dict_in_generate use_return_dict',
   // For classifiers; only causal language models are supported.
   'id2label label2id num_labels problem_type finetuning_task classifier_dropout',
@@ -80,10 +80,10 @@ export const harmlessModelKeys = namesIn(
 export const harmlessAdapterKeys = namesIn(
   // Where the files come from and which program wrote them.
   'auto_mapping peft_version revision swift_version unsloth_version unsloth_fixed',
-  // How other programs compute the same result.
+  // Implementation details that don't change the result.
   'inference_mode megatron_core runtime_config',
   // For training only.
   'lora_dropout lora_dtype lorap_lr_ratio lorap_emb_lr loraplus_lr_ratio qalora_group_size',
-  // How the factors were initialised; init_lora_weights states whether that changed the base.
+  // Initialisation of the factors; init_lora_weights states whether it changed the base.
   'eva_config corda_config lora_ga_config loftq_config',
 );

@@ -4,13 +4,13 @@ import type { Rope } from './rope.js';
 export interface LayerConfig {
   /** If undefined, queries and keys aren't rotated. */
   readonly rope: Rope | undefined;
-  /** Sliding window in tokens: each query attends to keys less than this far back; undefined if there is no limit. */
+  /** Sliding window: number of latest tokens that a query attends to, including its own; undefined: no limit. */
   readonly window: number | undefined;
   /** Replaces attention; if set, there is no rotation and no window. */
   readonly recurrence?: Recurrence;
 }
 
-/** A layer that carries a state: Qwen3.5's convolution, then the gated delta rule (Yang et al. 2024, arXiv 2412.06464). */
+/** A recurrent layer: Qwen3.5's convolution, then the gated delta rule (Yang et al. 2024, arXiv 2412.06464). */
 export interface Recurrence {
   readonly kernel: number;
   /** Number of query and key heads; each serves valueHeads / keyHeads value heads. */
@@ -18,7 +18,7 @@ export interface Recurrence {
   readonly keyDim: number;
   readonly valueHeads: number;
   readonly valueDim: number;
-  /** Whether the weights store ln(−rate) of each head's decay or, as in GGUF files, the rate itself. */
+  /** Stored form of each head's decay: ln(−rate) or, in GGUF files, the rate itself. */
   readonly decay: 'logarithm' | 'rate';
   /** Value heads that share a key are either adjacent (`grouped`), or interleaved as in GGUF files (`tiled`). */
   readonly order: 'grouped' | 'tiled';
@@ -54,7 +54,7 @@ export interface ModulePaths {
   /** Gate and up, or a fused projection with the rows of both; only up if there is no gate. */
   readonly feedForward: readonly [string, string] | readonly [string];
   readonly down: string;
-  /** Norms before and after attention and the feed-forward part; one after a part applies before the residual addition. */
+  /** Norms before and after each part of a layer; a norm after a part applies before the residual addition. */
   readonly norms: {
     readonly beforeAttention?: string;
     readonly afterAttention?: string;
@@ -80,24 +80,24 @@ export interface DecoderConfig {
   readonly norm: { readonly kind: 'rms' | 'layer'; readonly offset: 0 | 1 };
   readonly normEpsilon: number;
   readonly activation: 'silu' | 'gelu-tanh';
-  /** Whether the activation of one projection is multiplied by another projection. */
+  /** True if the activation of one projection is multiplied by another projection. */
   readonly gated: boolean;
   readonly bias: { readonly qkv: boolean; readonly output: boolean; readonly mlp: boolean };
   readonly qkNorm: boolean;
-  /** Whether the query projection also outputs a gate for attention's output: per head [query; gate]. */
+  /** True if the query projection also outputs a gate for attention's output: per head [query; gate]. */
   readonly queryGate: boolean;
   /** Factor by which products of queries and keys are multiplied. */
   readonly scoreScale: number;
   /** If set, a score s becomes cap·tanh(s / cap). */
   readonly scoreCap: number | undefined;
   readonly logitCap: number | undefined;
-  /** Factors for the embedding, for what each part of a layer adds to the residual stream, and for the logits. */
+  /** Factors for the embedding, for the output of each part of a layer, and for the logits. */
   readonly embeddingFactor: number;
   readonly residualFactor: number;
   readonly logitFactor: number;
   /** If set, queries are scaled by 1 + beta·ln(1 + ⌊position / context⌋), as in Ministral 3. */
   readonly queryGrowth: { readonly beta: number; readonly context: number } | undefined;
-  /** Whether the embedding is also the output layer. */
+  /** True if the embedding is also the output layer. */
   readonly tied: boolean;
   readonly contextTokens: number;
   readonly eosTokens: readonly number[];

@@ -5,7 +5,7 @@ import { checkedValue, readJson } from '../../../base/files/files.js';
 import { plainSampling, resolveSampling, type Sampling, type SamplingChoice } from '../../language-model.js';
 import { type GgufFile, isGguf, openGguf } from './gguf.js';
 
-/** Over ten times the size of the largest vocabularies; limited because tables are as long as the largest id. */
+/** Maximum token id, over ten times the largest vocabularies; limited because tables are as long as the largest id. */
 export const maxTokenId = 4_194_303;
 
 const tokenId = z.int().max(maxTokenId);
@@ -41,7 +41,7 @@ export function readGenerationDefaults(directory: string): GenerationDefaults {
   };
 }
 
-/** How a local model samples: each setting is the first in `chosen` that sets it, else `published`, else the plain one. */
+/** Resolves each sampling setting: the first in `chosen` that sets it, then `published`, then `plainSampling`. */
 export const samplingOf = (published: GenerationDefaults, chosen: readonly SamplingChoice[] = []): Sampling =>
   chosen.reduceRight(resolveSampling, resolveSampling(plainSampling, published)) as Sampling;
 
@@ -59,7 +59,7 @@ const endSpellings = new Set(
 
 const normal = 1;
 
-/** Ids of tokens that end a reply: the ones that the file names, and special tokens with a known spelling. */
+/** Returns the ids of tokens that end a reply: those that the file names, and special tokens with a known spelling. */
 function ggufEndTokens({ metadata }: GgufFile): readonly number[] {
   const named = ['eos', 'eot', 'eom'].map((name) => metadata.get(`tokenizer.ggml.${name}_token_id`));
   const tokens = metadata.get('tokenizer.ggml.tokens');

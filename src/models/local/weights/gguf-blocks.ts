@@ -1,7 +1,7 @@
 /** GGUF's quantised blocks: scale·(code − middle) + offset (llama.cpp's ggml-quants.c; d, m, dmin are float16). */
 import { type Bits, halfToFloat } from './quantization.js';
 
-/** How the values of a type are packed for quantised products in the runtime. */
+/** Packing of values for quantised products in the runtime. */
 export interface Packing {
   readonly bits: Bits;
   readonly block: 16 | 32 | 128;
@@ -58,12 +58,12 @@ export const blockTypes: readonly BlockType[] = types.map(
 
 const byDtype = new Map(blockTypes.map((type) => [type.dtype, type]));
 
-/** The layout of a dtype; undefined if it isn't a supported GGUF type. */
+/** Returns the layout of a dtype; undefined if it isn't a supported GGUF type. */
 export const blockType = (dtype: string): BlockType | undefined => byDtype.get(dtype);
 
 const half = (bytes: Buffer, at: number): number => halfToFloat(bytes[at]! | (bytes[at + 1]! << 8));
 
-/** The low halves of 16 bytes are the first 16 codes; the high halves are the last 16. */
+/** Reads 32 codes from 16 bytes: the low halves are the first 16; the high halves are the last 16. */
 function halves(from: Buffer, at: number, codes: Uint8Array, add = 0): void {
   for (let i = 0; i < 16; i++) {
     const byte = from[at + i]!;
@@ -84,7 +84,7 @@ function q4_1(from: Buffer, at: number, { codes, scales, offsets }: Unpacked): v
   halves(from, at + 4, codes);
 }
 
-/** Codes of five bits, whose fifth bits are stored in four separate bytes. */
+/** Reads 32 codes of five bits, whose fifth bits are stored in four separate bytes. */
 function fiveBits(from: Buffer, high: number, low: number, codes: Uint8Array): void {
   halves(from, low, codes, 112);
   for (let i = 0; i < 32; i++) codes[i]! += ((from[high + (i >> 3)]! >> (i & 7)) & 1) << 4;
@@ -125,7 +125,7 @@ function iq4nl(from: Buffer, at: number, { codes, scales }: Unpacked): void {
   levels(from, at + 2, codes);
 }
 
-/** d, 16 bits with the top two bits of eight scales, 4 bytes with their lower four bits, 128 bytes of 4-bit codes. */
+/** Layout: d, 16 bits with the top two bits of eight scales, 4 bytes with their low four bits, 128 bytes of codes. */
 function iq4xs(from: Buffer, at: number, { codes, scales }: Unpacked): void {
   const d = half(from, at);
   const high = from.readUInt16LE(at + 2);
@@ -136,7 +136,7 @@ function iq4xs(from: Buffer, at: number, { codes, scales }: Unpacked): void {
   }
 }
 
-/** The j-th of eight pairs of 6-bit scales and minima, packed in 12 bytes (Q4_K, Q5_K). */
+/** Reads the j-th of eight pairs of 6-bit scales and minima, packed in 12 bytes (Q4_K, Q5_K). */
 function sixBits(from: Buffer, at: number, j: number): readonly [scale: number, minimum: number] {
   const s = (i: number) => from[at + i]!;
   if (j < 4) return [s(j) & 63, s(j + 4) & 63];

@@ -26,7 +26,7 @@ const understood = new Set(
 );
 
 /** Keys of the vision part, which some files contain. */
-const ofPictures = /^(vision|mm)\.|^(image_token_(index|id)|spatial_merge_size|vision_\w+_token_id)$/;
+const visionKeys = /^(vision|mm)\.|^(image_token_(index|id)|spatial_merge_size|vision_\w+_token_id)$/;
 
 const neutral: Readonly<Record<string, GgufValue>> = {
   expert_count: 0,
@@ -139,13 +139,13 @@ function ropeScaling(value: (key: string) => GgufValue | undefined, number: (key
   };
 }
 
-/** llama.cpp's own factor for cosines and sines, which it applies in addition to the file's. */
+/** Computes llama.cpp's own factor for cosines and sines, which it applies in addition to the file's. */
 const yarnMagnitude = (factor: number, log: GgufValue | undefined): number => {
   const of = (scale: number) => (factor <= 1 ? 1 : 0.1 * scale * Math.log(factor) + 1);
   return of(1) / (log === undefined ? 1 : of(Number(log)));
 };
 
-/** Divisors of the headDim / 2 rotary frequencies, if the file stores them (Llama 3.1 and later). */
+/** Returns the divisors of the headDim / 2 rotary frequencies, if the file stores them (Llama 3.1 and later). */
 export const ropeDivisors = (gguf: GgufFile): readonly number[] | undefined =>
   storedNumbers(gguf, 'rope_freqs.weight');
 
@@ -156,7 +156,7 @@ function rejectUnknown({ metadata, file }: GgufFile, architecture: string, ignor
     const { keys, aliases = {} } = ggufFamilies[architecture]!;
     const isYarn = metadata.get(`${architecture}.rope.scaling.type`) === 'yarn';
     if (isYarn && name === 'rope.scaling.attn_factor') continue;
-    if (keys?.includes(name) || name in aliases || ofPictures.test(name)) continue;
+    if (keys?.includes(name) || name in aliases || visionKeys.test(name)) continue;
     if (name in neutral ? value === neutral[name] : understood.has(name)) continue;
     throw new UserError({
       file,

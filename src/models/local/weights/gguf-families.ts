@@ -5,7 +5,7 @@ import { readTensorBytes } from './safetensors.js';
 
 export interface GgufFamily {
   readonly interleaved: boolean;
-  /** Whether stored norms include the 1 that Hugging Face's files omit. */
+  /** True if stored norms include the 1 that Hugging Face's files omit. */
   readonly wholeNorms?: boolean;
   /** Modules of a layer whose names differ from Llama's; '' for modules that the family lacks. */
   readonly modules?: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export interface GgufFamily {
   readonly aliases?: Readonly<Record<string, string>>;
   /** Values of keys that some files omit. */
   readonly defaults?: Readonly<Record<string, number>>;
-  /** Whether a model of the family may rotate only part of each head. */
+  /** True if a model of the family may rotate only part of each head. */
   readonly partialRotation?: boolean;
   /** @param value a function that reads a key, given without the architecture's prefix */
   readonly config?: (value: Value, gguf: GgufFile) => Readonly<Record<string, unknown>>;

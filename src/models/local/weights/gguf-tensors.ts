@@ -26,7 +26,7 @@ const otherModules: Readonly<Record<string, string>> = {
 };
 
 /** Tensors that are read elsewhere or aren't needed, such as the vision part and layers for multi-token prediction. */
-const apart =
+const skipped =
   /^rope_(freqs|factors_long|factors_short)\.weight$|^blk\.\d+\.(attn_rot_embd$|nextn\.)|^(v|mm|mtp)\./;
 
 interface Names {
@@ -52,12 +52,12 @@ function ggufTensors(gguf: GgufFile): StoredTensors {
   const names = namesOf(architecture);
   const { interleaved } = ggufFamilies[architecture]!;
   const headDim = ggufHeadDim(gguf);
-  const guessing = Number(gguf.metadata.get(`${architecture}.nextn_predict_layers`) ?? 0);
-  const layers = Number(gguf.metadata.get(`${architecture}.block_count`)) - guessing;
+  const extraLayers = Number(gguf.metadata.get(`${architecture}.nextn_predict_layers`) ?? 0);
+  const layers = Number(gguf.metadata.get(`${architecture}.block_count`)) - extraLayers;
   const tensors = new Map<string, StoredTensor>();
   for (const tensor of gguf.tensors.values()) {
     const layer = Number(/^blk\.(\d{1,5})\./.exec(tensor.name)?.[1] ?? 0);
-    if (apart.test(tensor.name) || (guessing > 0 && layer >= layers)) continue;
+    if (skipped.test(tensor.name) || (extraLayers > 0 && layer >= layers)) continue;
     const name = hfName(tensor.name, names);
     if (name === undefined)
       throw new UserError({
@@ -94,7 +94,7 @@ function hfName(name: string, { modules, tensors, others, layers }: Names): stri
   return module && `${prefix}.${module}.${part}`;
 }
 
-/** The name of a tensor in llama.cpp. @throws Error if it has no name there */
+/** Returns a tensor's name in llama.cpp. @throws Error if it has none */
 export function ggufName(architecture: string, name: string): string {
   const { modules, tensors, others, layers } = namesOf(architecture);
   const find = (names: Readonly<Record<string, string>>, wanted: string) =>
@@ -114,7 +114,7 @@ export function ggufName(architecture: string, name: string): string {
   throw new Error(`llama.cpp has no name for ${name}`);
 }
 
-/** Tensors of a directory's or GGUF file's text model, by Hugging Face name. @throws UserError for unusable weights */
+/** Opens the tensors of a model's text part, by Hugging Face name. @throws UserError if the weights are unusable */
 export function openWeights(model: string): StoredTensors {
   if (!isGguf(model)) return directoryWeights(model);
   return ggufTensors(openGguf(model));

@@ -18,11 +18,11 @@ export interface GgufFile {
   readonly tensors: ReadonlyMap<string, StoredTensor>;
 }
 
-/** Whether a model is a GGUF file. Any file counts: other models are directories, and Ollama's have no extension. */
+/** True if a model is a GGUF file. Any file counts: other models are directories, and Ollama's have no extension. */
 export const isGguf = (model: string): boolean =>
   /\.gguf$/i.test(model) || (statSync(model, { throwIfNoEntry: false })?.isFile() ?? false);
 
-/** The error for a path without a model; lists the models in that directory, or in its parent if there is none. */
+/** Creates the error for a path without a model; lists the models there or, if it doesn't exist, in its parent. */
 export function noModel(value: string): UserError {
   const [exists, folder, name] = [existsSync(value), path.dirname(value), path.basename(value)];
   const shown = exists ? value : folder;
@@ -60,7 +60,7 @@ export function openGguf(file: string): GgufFile {
   return gguf;
 }
 
-/** All parts of a split file, including the given one. */
+/** Opens all parts of a split file, including the given one. */
 function splitOf(first: GgufFile): readonly GgufFile[] {
   const count = first.metadata.get('split.count') ?? 1;
   if (count === 1 || count === 0) return [first];
@@ -68,7 +68,7 @@ function splitOf(first: GgufFile): readonly GgufFile[] {
     new UserError({
       file: first.file,
       message: `this is one of ${String(count)} parts: ${message}`,
-      hint: 'download all parts into the same directory, under the names with which they were published, and use the first',
+      hint: 'download all parts into the same directory, with their published names, and use the first one',
     });
   const match = /^(.*)-\d{5}-of-(\d{5})\.gguf$/.exec(path.basename(first.file));
   if (match === null || Number(match[2]) !== count)
@@ -173,7 +173,7 @@ function readTensorInfo(reader: HeadReader): TensorInfo {
   return { name, shape, type: reader.number(4), offset: reader.number(8) };
 }
 
-/** Tensors with their locations in the file; these are checked against the file's size and against each other. */
+/** Locates the tensors in the file, and checks that they are aligned, within the file, and don't overlap. */
 function placed(
   infos: readonly TensorInfo[],
   metadata: GgufFile['metadata'],

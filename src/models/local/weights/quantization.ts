@@ -28,8 +28,8 @@ export interface QuantizedRows {
 }
 
 /**
- * The weight with the largest magnitude in a block gets code 0, because the range extends one step further on
- * that side. The scale is then fitted by least squares. The last block of a row is padded with zeros.
+ * Quantises rows in blocks. The weight with the largest magnitude in a block gets code 0, because the range extends one
+ * step further on that side. The scale is then fitted by least squares. The last block of a row is padded with zeros.
  */
 export function quantizeRows(
   weights: Float32Array,
@@ -76,7 +76,7 @@ function quantizeBlock(
   return Math.fround(product / square);
 }
 
-/** The number with the largest magnitude; the first one if there are several. */
+/** Returns the number with the largest magnitude; the first one if tied. */
 function extremeOf(weights: Float32Array, start: number, end: number): number {
   let extreme = 0;
   let magnitude = 0;
@@ -114,7 +114,7 @@ export function toFloat32(bytes: Buffer, dtype: StoredTensor['dtype']): Float32A
 /** A table of all half-precision values, because a lookup is ten times faster than the computation. */
 let floats: Float32Array | undefined;
 
-/** The value of an IEEE 754 binary16 number, given its 16 bits. */
+/** Returns the value of an IEEE 754 binary16 number, given its 16 bits. */
 export function halfToFloat(half: number): number {
   floats ??= Float32Array.from({ length: 1 << 16 }, (_, bits) => computeHalf(bits));
   return floats[half]!;

@@ -30,7 +30,7 @@ export type Rope = { readonly theta: number } & (
       readonly originalContext: number;
       readonly betaFast: number;
       readonly betaSlow: number;
-      /** Whether the ends of the interpolated range are rounded outwards to whole frequency indices. */
+      /** True if the ends of the interpolated range are rounded outwards to whole frequency indices. */
       readonly truncate: boolean;
       /** Factor by which cosines and sines are multiplied. */
       readonly attentionFactor: number;
@@ -45,7 +45,7 @@ export type Rope = { readonly theta: number } & (
     }
 );
 
-/** Length above which a sequence uses longrope's longer wavelengths; undefined if there is no such limit. */
+/** Returns the length above which a sequence uses longrope's longer wavelengths; undefined if there is none. */
 export function longSequences(layers: readonly { readonly rope: Rope | undefined }[]): number | undefined {
   const found = layers.find(({ rope }) => rope?.scaling === 'longrope')?.rope;
   return found?.scaling === 'longrope' ? found.originalContext : undefined;
@@ -206,7 +206,7 @@ export function rotaryWidth(config: RopeConfig, headDim: number, layerType: stri
   ]);
 }
 
-/** The rope fields of a layer: `rope_scaling`, or `rope_parameters`, which may have a section per layer type. */
+/** Finds the rope fields of a layer: `rope_scaling`, or `rope_parameters`, which may have a section per layer type. */
 function sectionOf(
   { rope_scaling: old, rope_parameters: parameters }: RopeConfig,
   layerType: string,

@@ -37,7 +37,7 @@ function upright({ transposed: _, ...tensor }: StoredTensor, from: number, count
   );
 }
 
-/** For each row in Hugging Face's order, its index in the file; undefined if both orders are the same. */
+/** Returns, for each row in Hugging Face's order, its index in the file; undefined if both orders are the same. */
 export function rowOrder({ shape, interleaved }: StoredTensor): readonly number[] | undefined {
   if (interleaved === undefined) return undefined;
   const half = interleaved / 2;

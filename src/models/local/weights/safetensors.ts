@@ -45,7 +45,7 @@ const bytesPerElement: Readonly<Record<string, number>> = {
   BOOL: 1,
 };
 
-/** The limit that the format itself sets for a header. */
+/** Maximum size of a header in the format, in bytes. */
 const maxHeaderBytes = 100_000_000;
 
 /** Reads the tensors, in the header's order, and the metadata. @throws UserError if the file can't be used */
@@ -90,7 +90,7 @@ function parseHeader(file: string, text: string): Record<string, unknown> {
   throw broken(file, 'its header is not a table of tensors');
 }
 
-/** Rejects overlapping tensors: the format forbids them, and they let a small file claim any number of weights. */
+/** Rejects overlapping tensors: the format forbids them, and they let a small file declare any number of weights. */
 function rejectOverlaps(file: string, tensors: readonly StoredTensor[]): void {
   let end = 0;
   for (const tensor of tensors.toSorted((a, b) => a.offset - b.offset)) {
@@ -122,7 +122,7 @@ function storedTensor(
   return { name, dtype, shape, file: real, offset: dataStart + begin, length: end - begin };
 }
 
-/** The text model's tensors in `model.safetensors` or its shards. @throws UserError if the weights are unusable */
+/** Reads the text model's tensors in `model.safetensors` or its shards. @throws UserError if they are unusable */
 export function directoryWeights(directory: string): StoredTensors {
   const single = path.join(directory, 'model.safetensors');
   if (existsSync(single)) return forText(byName(readSafetensors(single).tensors));
@@ -151,7 +151,7 @@ export function directoryWeights(directory: string): StoredTensors {
   return forText(all);
 }
 
-/** A tensor's name in a text-only model; vision-language models store the text part under `language_model`. */
+/** Returns a tensor's name in a text-only model; vision-language models put that part under `language_model`. */
 export const textName = (name: string): string =>
   name
     .replace(/^(?:language_model\.model|model\.language_model)\./, 'model.')
@@ -173,8 +173,8 @@ function ofGpt2(tensors: StoredTensors): StoredTensors {
 /** Drops vision tensors, and gives the others the names that they have in a text-only model. */
 function forText(tensors: StoredTensors): StoredTensors {
   if ([...tensors.keys()].some((name) => transposedNames.test(name))) return ofGpt2(tensors);
-  const pictures = [...tensors.keys()].some((name) => textName(name) !== name);
-  if (!pictures) return tensors;
+  const hasVision = [...tensors.keys()].some((name) => textName(name) !== name);
+  if (!hasVision) return tensors;
   const kept = [...tensors.values()].filter(
     ({ name }) => !/(^|\.)(vision_|visual\.|multi_modal_)/.test(name),
   );
@@ -194,13 +194,13 @@ export function readTensorBytes(tensor: StoredTensor, start = 0, length = tensor
   }
 }
 
-/** Parts (start, length) in which tensors of equal shape usually differ: 4 KiB at the beginning, middle and end. */
+/** Returns parts in which tensors of equal shape usually differ: up to 4 KiB at the beginning, middle and end. */
 export function sampledParts(bytes: number): readonly (readonly [start: number, length: number])[] {
   const length = Math.min(4096, bytes);
   return [0, 0.5, 1].map((share) => [Math.floor(share * (bytes - length)), length]);
 }
 
-/** Whether two tensors have the same bytes. Compares samples first, because different tensors usually differ there. */
+/** True if two tensors have the same bytes. Compares samples first, because different tensors usually differ there. */
 export function sameTensor(a: StoredTensor, b: StoredTensor): boolean {
   if (a.dtype !== b.dtype || a.shape.join() !== b.shape.join()) return false;
   const step = 1 << 22;

@@ -51,7 +51,7 @@ function ascii(text: string): string {
 
 const capitalized = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase();
 
-/** Python's `text.split(separator, limit)`. */
+/** Computes Python's `text.split(separator, limit)`. */
 function split(text: string, separator: Value, limit: Value = -1): string[] {
   const most = numberOf(limit);
   if (separator == null) {
@@ -124,7 +124,7 @@ function methodOf(value: Value, name: string): Callable | undefined {
   return method && bound(value as Dictionary, method);
 }
 
-/** `value.key` if `dotted`, where methods take precedence; otherwise `value[key]`. */
+/** Evaluates `value.key` if `dotted`, where methods take precedence; otherwise `value[key]`. */
 export function itemOf(value: Value, key: Value, dotted: boolean): Value {
   if (value === undefined) throw new Error(`undefined has no attribute \`${textOf(key)}\``);
   if (typeof key === 'number' && (typeof value === 'string' || Array.isArray(value)))
@@ -242,7 +242,7 @@ export const filterOf = (name: string): Filter => filters.get(name) ?? unsupport
 
 const maxRangeLength = 100_000;
 
-/** The variable `loop` in iteration `i` (0-based) of a loop. */
+/** Creates the variable `loop` in iteration `i` (0-based) of a loop. */
 export function loopState(items: readonly Value[], i: number): Namespace {
   const state: Record<string, Value> = {
     index: i + 1,

@@ -27,7 +27,7 @@ class Scope {
     readonly variables = new Map<string, Value>(),
   ) {}
 
-  /** The innermost scope that defines a name. */
+  /** Returns the innermost scope that defines a name. */
   ownerOf(name: string): Scope | undefined {
     return this.variables.has(name) ? this : this.parent?.ownerOf(name);
   }

@@ -76,7 +76,7 @@ export function isTruthy(value: Value): boolean {
   return Boolean(value);
 }
 
-/** Python's `str(value)`. */
+/** Computes Python's `str(value)`. */
 export function textOf(value: Value): string {
   if (typeof value === 'string') return value;
   if (value === undefined) return '';
@@ -95,7 +95,7 @@ export function whole(value: number): number {
 const isNumeric = (value: Value): value is number | boolean =>
   typeof value === 'number' || typeof value === 'boolean';
 
-/** Python's `a == b`. */
+/** Computes Python's `a == b`. */
 export function areEqual(a: Value, b: Value): boolean {
   if (isNumeric(a) && isNumeric(b)) return Number(a) === Number(b);
   if (Array.isArray(a) && Array.isArray(b))
@@ -112,7 +112,7 @@ function order(a: Value, b: Value): number {
   return unsupported(`a comparison of ${typeName(a)} with ${typeName(b)}`);
 }
 
-/** The items that a loop over the value visits. */
+/** Returns the items that a loop over the value visits. */
 export function itemsOf(value: Value): readonly Value[] {
   if (value === undefined) return [];
   if (typeof value === 'string') return Array.from(value);
@@ -135,7 +135,7 @@ function contains(container: Value, item: Value): boolean {
   return itemsOf(container).some((one) => areEqual(one, item));
 }
 
-/** Python's `items[start:stop:step]`. */
+/** Computes Python's `items[start:stop:step]`. */
 export function slice<T>(items: readonly T[], bounds: readonly Value[]): T[] {
   const numbers = bounds.map((bound) => {
     if (bound === undefined || bound === null) return undefined;
@@ -151,7 +151,7 @@ export function slice<T>(items: readonly T[], bounds: readonly Value[]): T[] {
   return Array.from({ length: count }, (_, i) => items[start + i * step]!);
 }
 
-/** Python's `json.dumps(value, ensure_ascii=False, indent=indent)`; 0 writes a single line. */
+/** Computes Python's `json.dumps(value, ensure_ascii=False, indent=indent)`; 0 writes a single line. */
 export function toJson(value: Value, indent = 0, depth = 1): string {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'number')
@@ -179,7 +179,7 @@ export function toValue(raw: unknown): Value {
   return raw as Value;
 }
 
-/** `a operator b`, for operators other than `and` and `or`. */
+/** Computes `a operator b`, for operators other than `and` and `or`. */
 export function calculate(operator: string, a: Value, b: Value): Value {
   if (operator === '==' || operator === '!=') return areEqual(a, b) === (operator === '==');
   if (operator === 'in' || operator === 'not in') return contains(b, a) === (operator === 'in');
