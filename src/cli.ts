@@ -104,7 +104,7 @@ function readLine(text: string): Promise<string | undefined> {
 // yargs prints help and version with console.log.
 console.log = (...values: unknown[]) => context.print(format(...values));
 
-/** Milliseconds that an aborted command has to clean up. */
+/** Milliseconds that an aborted command may take to clean up. */
 const closingMs = 4000;
 
 /**
