@@ -138,7 +138,7 @@ function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: R
       file: name,
       message: 'this is an environment, not a config',
       alternatives,
-      hint: `pass a config that has it, or your own with \`environment: ${id}\``,
+      hint: `pass a config that uses it, or your own with \`environment: ${id}\``,
     });
   throw new UserError({
     file: name,
