@@ -15,7 +15,7 @@ import { type BufferEntry, entriesBefore } from '../rollout/replay-buffer.js';
 import type { Experiment } from './parts.js';
 
 /**
- * Finds out why a program can't be evaluated, before the comparison with earlier ones: plays the episodes of its trial.
+ * Tries out a program before it is compared with earlier ones; returns undefined if it can be evaluated.
  * @param known evaluations of earlier iterations @param by who proposes it
  */
 export async function programFailure(

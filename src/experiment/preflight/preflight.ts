@@ -146,7 +146,7 @@ function notationFindings(config: Config): readonly Found[] {
   );
 }
 
-/** Reports a budget in which the last prompt can't show all the evaluations that it would select. */
+/** Warns if `memory.tokens` is too small for all the evaluations that the last prompt would show. */
 function hiddenHistory(
   { config, imported }: Assembly,
   { entry, shown: most }: PromptSize,
