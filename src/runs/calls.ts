@@ -15,7 +15,7 @@ export const callId = ({ iteration, candidate, attempt }: CallPosition): string 
   `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
 
 /**
- * Throughout the project, a *call* asks a model once, a *proposal* is the first call for a *candidate* together with its
+ * In this project, a *call* asks a model once, a *proposal* is the first call for a *candidate* together with its
  * corrections, and an *evaluation* is a policy together with the episodes that it played.
  * @returns `proposal`, also for its corrections, or the stage that called
  */
@@ -78,7 +78,7 @@ export function faultsOf({ completion, outcome }: CallRecord): readonly string[]
   ];
 }
 
-/** Whether a model's server was reached, even if it gave no reply. */
+/** True if a model's server was reached, even if it gave no reply. */
 export const hasReached = (call: CallRecord): boolean =>
   call.completion !== undefined || faultsOf(call).some((fault) => fault !== 'network');
 
@@ -112,7 +112,7 @@ export type LimitKey = 'calls' | 'tokens' | 'cost' | 'evaluations' | 'minutes';
  */
 export type LimitName = LimitKey | `sweep.limits.${LimitKey}` | 'rejections';
 
-/** Rejected replies, including corrections, after which a run ends if it has not accepted any proposal. */
+/** Number of rejected replies, including corrections, after which a run without an accepted proposal ends. */
 export const maxRejections = 10;
 
 /** The config key of a limit. */
@@ -129,6 +129,6 @@ export interface Cap {
   readonly cap: number;
 }
 
-/** Whether a language model was called, rather than a baseline. */
+/** True if a language model was called, rather than a baseline. */
 export const isModelCall = ({ completion, outcome }: CallRecord): boolean =>
   completion !== undefined || outcome.kind === 'error';

@@ -77,7 +77,7 @@ export function rejectionText({ completion, outcome }: CallRecord, characters = 
   return `${explained} It begins: “${start}”`;
 }
 
-/** Why a call failed or its reply was rejected; empty if the reply was accepted. */
+/** Explains why a call failed or its reply was rejected; empty if the reply was accepted. */
 export function outcomeText(outcome: { readonly kind: 'accepted' } | CallRecord['outcome']): string {
   if (outcome.kind === 'error') return outcome.message;
   return outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';

@@ -9,8 +9,8 @@ const flips = 2 ** 14;
 
 /**
  * p-value of the hypothesis that the differences of pairs are as likely to have the opposite sign: of all ways to flip
- * their signs, the share with a mean at least as far from 0 (Fisher 1935). For more than 16 pairs, random ways are
- * drawn. Holds for any distribution: six equal differences have p = 0.03.
+ * their signs, the share that gives a mean at least as far from 0 (Fisher 1935). For more than 16 pairs, flips signs at
+ * random. Holds for any distribution: six equal differences have p = 0.03.
  */
 export function signFlipTest(differences: readonly number[]): number {
   const n = differences.length;

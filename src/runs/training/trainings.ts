@@ -50,7 +50,7 @@ export interface RecordedTraining {
   readonly command: string | null;
   /** Working directory of that command. */
   readonly folder: string | null;
-  /** Command-line settings that use the result, also before its last validation; null if there are none. */
+  /** Command that uses the result, which may exist before the last validation; null if there is none. */
   readonly use: string | null;
 }
 
