@@ -23,7 +23,7 @@ export const options = (y: Argv) =>
     .option('episodes', {
       ...kinds.number,
       default: 20,
-      describe: 'Fresh episodes per policy; figures and verdicts use ten times as many further ones',
+      describe: 'Fresh episodes per policy; figures and verdicts use ten times as many others',
     })
     .option('seed', { ...kinds.number, default: 0, describe: 'Seed of the fresh episodes and the searches' })
     .option('searches', {

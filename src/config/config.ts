@@ -146,7 +146,7 @@ export type Config = Omit<ParsedConfig, '$schema' | 'sweep'>;
 
 /**
  * Expands short forms that name a user's file, in every section that allows one: `{provider: ./my-model.js}` becomes
- * `{provider: module, path: ./my-model.js}`, like `{kind: ./my-policy.js}`. A model with a `relay` needs no provider.
+ * `{provider: module, path: ./my-model.js}`, and so on for `policy.kind`. A model with a `relay` needs no provider.
  */
 export function withModules(content: Record<string, unknown>): Record<string, unknown> {
   const { model, policy } = content;

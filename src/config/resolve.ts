@@ -16,10 +16,10 @@ import { withStageModels } from './stages.js';
 /** A config with all defaults filled in, frozen. */
 export type ResolvedConfig = Config & { readonly policy: PolicyConfig; readonly memory: MemoryConfig };
 
-/** Facts on which defaults depend besides the config. */
+/** Facts, besides the config, on which defaults depend. */
 export interface Facts {
   readonly environment: EnvironmentSpec;
-  /** Tokens of the model's context, if known. */
+  /** Length of the model's context in tokens, if known. */
   readonly context?: number | undefined;
   /** Config of the run that is replayed. */
   readonly recorded?: Config | undefined;

@@ -16,7 +16,7 @@ import type { Experiment } from './parts.js';
 
 /**
  * Tries out a program before it is compared with earlier ones; returns undefined if it can be evaluated.
- * @param known evaluations of earlier iterations @param by who proposes it
+ * @param known evaluations of earlier iterations @param by the source of the proposal
  */
 export async function programFailure(
   { behavior, setting }: Experiment,

@@ -50,7 +50,7 @@ export function proposeCandidates(
   });
 }
 
-/** Functions that read replies, and the grammar of an answer. */
+/** Returns the functions that read replies, and the grammar of an answer. */
 export function readingOf({
   edited,
   encoding,

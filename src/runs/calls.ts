@@ -22,9 +22,9 @@ export const callId = ({ iteration, candidate, attempt }: CallPosition): string 
 export const stageOf = ({ purpose }: Pick<CallRecord, 'purpose'>): string =>
   purpose === 'correction' ? 'proposal' : purpose;
 
-/** What the prompt of a call showed. */
+/** The evaluations that the prompt of a call showed. */
 export interface Shown {
-  /** The evaluations that it listed, oldest first: their indices in the replay buffer, from 0. */
+  /** Indices of the listed evaluations in the replay buffer, from 0; oldest first. */
   readonly evaluations: readonly number[];
   /** The score of the best evaluation in memory, which prompts name as the best; absent if there is none. */
   readonly best?: number;
@@ -32,7 +32,7 @@ export interface Shown {
 
 /**
  * One call, as recorded in `calls.jsonl`: to a language model, or to a baseline, which reads no prompt and writes no
- * reply; its `messages` are what a model would have been sent.
+ * reply; its `messages` are those that a model would have received.
  */
 export interface CallRecord extends CallPosition {
   readonly messages: readonly ChatMessage[];
@@ -64,7 +64,7 @@ export interface CallRecord extends CallPosition {
   readonly completion?: Completion;
   /** In US dollars, or in the currency of `model.price`; absent if the call failed or has no price. */
   readonly cost?: number;
-  /** When the call ended, in ISO 8601; for a call without a reply before a crash, when it was sent. */
+  /** End of the call, in ISO 8601; for a call without a reply before a crash, the time at which it was sent. */
   readonly time: string;
 }
 
@@ -107,8 +107,8 @@ export interface UsageTotals {
 export type LimitKey = 'calls' | 'tokens' | 'cost' | 'evaluations' | 'minutes';
 
 /**
- * A limit of the run or, with the prefix, of all runs of its sweep together; `rejections`: `maxRejections`, which no
- * config changes.
+ * A limit of the run or, with the prefix, of all runs of its sweep together; `rejections`: the fixed limit
+ * `maxRejections`.
  */
 export type LimitName = LimitKey | `sweep.limits.${LimitKey}` | 'rejections';
 

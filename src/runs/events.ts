@@ -55,9 +55,9 @@ export interface Confirmation extends Candidate {
 /** Maximum number of episodes to compare the best policies: three times as many as for the final figure. */
 export const selectionBudget = (episodes: number): number => 3 * episodes;
 
-/** The difference between the mean returns of two equally good policies that may be due to chance. */
+/** Size of the differences that chance causes between the mean returns of two equally good policies. */
 export interface Noise {
-  /** Two equal policies differ by more than this in 5 % of evaluations; 0 if returns don't vary. */
+  /** Two equal policies differ by more than this in 5 % of evaluations; 0 if their difference never varies. */
   readonly floor: number;
   /** Episodes per evaluation. */
   readonly episodes: number;
@@ -101,7 +101,7 @@ export interface Revision {
   readonly revises: number;
   /** `kept`: nothing was changed. `rejected`: no usable revision. */
   readonly result: 'better' | 'no-better' | 'kept' | 'rejected';
-  /** Score of that candidate. */
+  /** Score of the candidate before its revision. */
   readonly before: number;
   /** Score of the revision, if it was evaluated. */
   readonly after?: number;

@@ -31,7 +31,7 @@ export const faultTexts: Readonly<Record<ModelErrorKind | ReplyFault, string>> =
   'usage-wrong': 'implausible token counts; unusable ones are estimated',
 };
 
-/** Why a reply was rejected, or why a call failed. */
+/** Reasons to reject a reply, and kinds of failed calls. */
 export type FailureKind = ParseFailure['kind'] | 'plays-alike' | ModelErrorKind | ReplyFault;
 
 /** Faults that explain why a reply has no answer. */

@@ -16,7 +16,7 @@ export interface Extent {
   readonly end: number;
 }
 
-/** Called for a broken line, which is then skipped. If undefined, a broken line throws. */
+/** Called for each broken line, which is then skipped. If undefined, the first broken line throws an error. */
 export type OnBroken = ((error: UserError) => void) | undefined;
 
 type Field = readonly [path: readonly string[], type: 'number' | 'string'];

@@ -120,7 +120,7 @@ function intervalOf(strata: readonly Stratum[], by: 'bootstrap' | 'student'): In
 const hiddenAt = ({ hidden = nothing, weight = 1 }: Stratum, side: 0 | 1): readonly number[] =>
   [hidden[weight > 0 ? side : 1 - side]!].filter(Number.isFinite);
 
-/** Draws of the sum from the Bayesian bootstrap. */
+/** Returns draws of the sum from the Bayesian bootstrap. */
 function withHidden(strata: readonly Stratum[], side: 0 | 1): number[] {
   const totals = new Array<number>(resamples).fill(0);
   for (const [index, one] of strata.entries()) {
@@ -171,7 +171,7 @@ function halfWidth(strata: readonly Stratum[], by: 'bootstrap' | 'student'): num
   return studentQuantile975(degrees) * Math.sqrt(variance);
 }
 
-/** NaN if there are too few values. */
+/** The 0.95 quantile of |t| over resamples; NaN if there are too few values. */
 function studentisedQuantile(values: readonly number[]): number {
   if (values.length < fewestToStudentise) return Number.NaN;
   const center = mean(values);

@@ -30,7 +30,7 @@ const lockOf = (output: string) => `${output}.partial.lock`;
 /** Functions that release the locks of completed outputs, by lock; undefined if locks aren't kept. */
 let kept: Map<string, () => void> | undefined;
 
-/** Keeps the locks of completed outputs until the process exits, because the command isn't finished before. */
+/** Keeps the locks of completed outputs until the process exits, because the command isn't finished until then. */
 export function markOutputsUntilExit(): void {
   const releases = new Map<string, () => void>();
   kept = releases;

@@ -102,7 +102,7 @@ export const startsWith = (path: Path, start: Path): boolean =>
 
 /**
  * If an override selects a new variant, such as another `model.provider`, removes from `changed` the file's fields that
- * this variant lacks or whose values it rejects. Returns a note for each override.
+ * this variant lacks or whose values it rejects. Returns notes on the removed fields.
  */
 function dropForeignFields(
   content: Record<string, unknown>,

@@ -37,7 +37,7 @@ export interface Settings extends Overridden {
   absolute<T>(value: T, fileFolder: string | undefined, cwd: string): T;
 }
 
-/** Applies overrides to a file's content. @throws UserError naming malformed overrides and unknown keys */
+/** Applies overrides to a file's content. @throws UserError naming malformed overrides */
 export function overlay(
   kind: SettingsKind<unknown>,
   { content, isBundled, place }: SettingsSource,

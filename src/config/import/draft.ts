@@ -61,7 +61,7 @@ export function assign({ config }: Draft, fields: Fields): string[] {
   return set.map(([path]) => path);
 }
 
-/** Carries keys that have a value to the given paths. */
+/** Copies the values of their keys to the given paths; skips keys without a value. */
 export function carryAll(draft: Draft, paths: Readonly<Record<string, string>>): void {
   for (const [key, path] of Object.entries(paths)) {
     const value = given(draft.theirs, key);

@@ -79,7 +79,7 @@ function boundFindings({ config, environment: { id } }: Assembly): readonly Foun
       warning({
         field,
         value: wanted,
-        message: `exceeds the highest return of an episode of ${id}, ${best}`,
+        message: `exceeds the highest possible return of an episode of ${id}, ${best}`,
         hint: `set ${field}=${best} or lower, or remove it with ${field}=`,
       }),
   );

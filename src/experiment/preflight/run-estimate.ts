@@ -37,7 +37,7 @@ interface Asked {
   readonly most: number;
   /** Prompts that are processed: fewer than calls if one call gives several candidates. */
   readonly prompts: number;
-  /** Share of the calls that are expected. */
+  /** Expected share of the calls. */
   readonly share: number;
   /** Tokens in a prompt. */
   readonly tokens: number;

@@ -29,7 +29,7 @@ export interface Named {
 export const findRun = (name: string, places: RunPlaces): string => findNamed(name, places, ['run']).path;
 
 /**
- * The only item of these kinds with this name; the result of a training run stands for the training run.
+ * The only item of these kinds with this name; for the result of a training run, the training run.
  * @throws UserError if none or several match; the error suggests names if there are any
  */
 export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[]): Named {
