@@ -73,7 +73,7 @@ export const common = {
   },
   runDir: { ...text, describe: 'Directory of this run (default: a new one in --runs-dir, shown by list)' },
   runsDir: { ...text, default: 'buffers', describe: 'Directory for runs' },
-  out: { ...text, describe: 'Directory for runs and results (default: in --runs-dir, named by settings)' },
+  out: { ...text, describe: 'Directory for the runs (default: in --runs-dir, named after the settings)' },
   workers: {
     ...number,
     describe: "Threads that play episodes, or processes for gymnasium: environments (default: the config's)",

@@ -15,7 +15,7 @@ import { type BufferEntry, entriesBefore } from '../rollout/replay-buffer.js';
 import type { Experiment } from './parts.js';
 
 /**
- * Tries out a program before it is compared with earlier ones; returns undefined if it can be evaluated.
+ * Tries out a program before it is compared with earlier ones. Returns its failure; undefined if it can be evaluated.
  * @param known evaluations of earlier iterations @param by the source of the proposal
  */
 export async function programFailure(

@@ -10,7 +10,7 @@ import type { StopRequests } from '../runs/stop-request.js';
 import { smallest } from '../statistics/descriptive.js';
 import type { Experiment, Progress } from './parts.js';
 
-/** The stop reason if the run ends now; undefined if it continues. Then claims the next iteration's evaluations. */
+/** Returns the stop reason if the run ends now; otherwise, claims the next iteration's evaluations. */
 export function endOrClaim(experiment: Experiment, stop: StopRequests): StopReason | undefined {
   const { buffer, config, progress } = experiment;
   const { target } = config;
@@ -65,7 +65,7 @@ export function heldFor(entries: readonly BufferEntry[], target: number, lastIte
 
 const maxTimerMs = 2 ** 31 - 1;
 
-/** The time limit that is reached first, with a signal that it aborts; undefined without a time limit. */
+/** The time limit that will be reached first, and a signal that aborts then; undefined without a time limit. */
 export function deadlineOf(experiment: Experiment) {
   const [next] = leftOf(experiment, 'minutes').toSorted((a, b) => a.left - b.left);
   if (next === undefined) return undefined;

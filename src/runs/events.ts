@@ -52,7 +52,7 @@ export interface Confirmation extends Candidate {
   readonly episodes: number;
 }
 
-/** Maximum number of episodes to compare the best policies: three times as many as for the final figure. */
+/** Maximum number of episodes for comparing the best policies: three times as many as for the final figure. */
 export const selectionBudget = (episodes: number): number => 3 * episodes;
 
 /** Size of the differences that chance causes between the mean returns of two equally good policies. */

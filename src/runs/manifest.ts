@@ -64,7 +64,7 @@ export interface Best extends Candidate {
   readonly return: number;
 }
 
-/** The fields that have the same form in the manifest of every new run. */
+/** The fields that are the same in the manifests of all kinds of new runs. */
 export function manifestHead(
   run: string,
   now: Date,

@@ -14,9 +14,9 @@ export interface Spread {
 }
 
 /**
- * Estimates the spread from the best few policies (which act differently); undefined without two policies or episodes.
+ * Estimates the spread from a few of the best policies; undefined for fewer than two policies or episodes.
  * Pools the variances of the differences to the best one or, if the episodes differ (`paired: false`), of the returns.
- * @param evaluations returns of the same number of episodes each, best policy first
+ * @param evaluations returns of policies that act differently, over the same number of episodes each, best policy first
  */
 export function spreadOf(evaluations: readonly (readonly number[])[], paired: boolean): Spread | undefined {
   const [best = [], ...others] = evaluations;

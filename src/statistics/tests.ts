@@ -118,7 +118,7 @@ export interface Judged {
 
 /**
  * Judges differences: `higher` or `lower` if the 95% interval excludes 0 and p < 0.05 after Holm's correction;
- * otherwise `no-evidence`, or `too-few` if a difference has no p-value or no interval. See docs/explanation/verdicts.md.
+ * otherwise `no-evidence`, or `too-few` if a difference has no p-value or interval. See docs/explanation/verdicts.md.
  * @param together all differences that share Holm's correction
  */
 export function verdicts<T extends Tested>(together: readonly T[]): readonly (T & Judged)[] {

@@ -27,7 +27,7 @@ interface Draft {
 
 const lockOf = (output: string) => `${output}.partial.lock`;
 
-/** Functions that release the locks of completed outputs, by lock; undefined if locks aren't kept. */
+/** Functions that release the locks of completed outputs, by lock file; undefined if locks aren't kept. */
 let kept: Map<string, () => void> | undefined;
 
 /** Keeps the locks of completed outputs until the process exits, because the command isn't finished until then. */

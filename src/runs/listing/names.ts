@@ -53,7 +53,7 @@ const isResult = (path: string) => existsSync(join(path, trainingFiles.about)) &
 
 /**
  * Paths of the runs with these names, without duplicates, in the given order.
- * @param isWhole returns true for an item to be returned itself, such as a training run, instead of the runs in it
+ * @param isWhole returns true for an item, such as a training run, to return it instead of the runs in it
  * @throws UserError if a name matches no run, or is the beginning of several names
  */
 export function findRuns(
