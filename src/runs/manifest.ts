@@ -64,7 +64,7 @@ export interface Best extends Candidate {
   readonly return: number;
 }
 
-/** The fields that are the same in the manifests of all kinds of new runs. */
+/** The fields of a new run's manifest that don't depend on the kind of run. */
 export function manifestHead(
   run: string,
   now: Date,
