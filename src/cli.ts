@@ -104,7 +104,7 @@ function readLine(text: string): Promise<string | undefined> {
 // yargs prints help and version with console.log.
 console.log = (...values: unknown[]) => context.print(format(...values));
 
-/** Milliseconds that an aborted command has to clean up. */
+/** Milliseconds that an aborted command may take to clean up. */
 const closingMs = 4000;
 
 /**
@@ -189,7 +189,7 @@ function requireOnce(argv: Readonly<Record<string, unknown>>, options: unknown):
 /** Options that name output files or directories. */
 const places = ['out', 'output', 'run-dir', 'runs-dir', 'csv', 'html', 'markdown'];
 
-/** @throws UserError if an output name is too long for file systems, or contains an unreplaced variable */
+/** @throws UserError if an output name is too long for file systems, or contains an unexpanded variable */
 function requireNames(argv: Readonly<Record<string, unknown>>): true {
   for (const option of places)
     if (typeof argv[option] === 'string')
@@ -216,7 +216,7 @@ function addGroup(y: Argv, name: string, describe: string, group: readonly Liste
 const home = /^(--?[\w-]+=)?((?:~|\$HOME|\$\{HOME\})(?:\/.*)?)$/s;
 
 /**
- * The arguments of this process, with the home directory written out and every `key=value` moved to where no option
+ * The arguments of this process, with the home directory expanded and every `key=value` moved to where no option
  * consumes it.
  */
 async function readArguments(): Promise<readonly string[]> {

@@ -10,7 +10,7 @@ import type { Loaded } from './mcp/serve-mcp.js';
 
 type Group = readonly [name: string, describe: string, commands: readonly ListedCommand[]];
 
-/** Passes `part` to a command as its third argument. */
+/** Supplies `part` as the third argument of a command's `execute`. */
 const supplied = <Options, Part>(
   {
     execute,
@@ -26,7 +26,7 @@ const supplied = <Options, Part>(
   execute: (args: Arguments<Options>, context: CommandContext) => execute(args, context, part),
 });
 
-/** Renders the pages of fine-tuning evaluations. */
+/** Loads the functions that render the pages of fine-tuning evaluations. */
 const shownPages = async () => (await import('../finetune/evaluate/shown-pages.js')).shownPages;
 
 /** Commands under their headings in `policyloop --help`. A command's file is loaded only when it is used. */
@@ -87,7 +87,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'audit <sources..>',
-        'Play the policies of runs or records again: which bests are real, and which are luck?',
+        'Replay the policies of runs or records: which best results are real, and which are luck?',
         () => import('./commands/audit.js'),
       ],
       ['report <run>', "Regenerate a run's report.html", () => import('./commands/report.js')],
@@ -194,7 +194,7 @@ export async function loadTool(words: string): Promise<Loaded> {
 
 const camelCase = (name: string) => name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** All commands by their paths, e.g. `run` and `models check`; for a group's own path, undefined. */
+/** Maps the path of each command (`run`, `models check`) to the command, and the path of a group to undefined. */
 const byPath: ReadonlyMap<string, ListedCommand | undefined> = new Map(
   commands.flatMap(([signature, describe, load]): (readonly [string, ListedCommand | undefined])[] =>
     typeof load === 'function'
@@ -203,13 +203,13 @@ const byPath: ReadonlyMap<string, ListedCommand | undefined> = new Map(
   ),
 );
 
-/** The command or group named by the first words; `path` contains these words, and is empty if there is none. */
+/** The command or group named by the first words; `path` contains these words, and is empty if they name none. */
 export function namedCommand([first = '', second]: readonly string[]) {
   const path = byPath.has(`${first} ${second}`) ? `${first} ${second}` : byPath.has(first) ? first : '';
   return { path, command: byPath.get(path) };
 }
 
-/** Whether the command accepts `key=value`. */
+/** True if the command accepts `key=value`. */
 export const takesOverrides = ([signature]: ListedCommand): boolean => /\[overrides|<configs/.test(signature);
 
 /** The path of the most similar command, e.g. `finetune train` for `trian`. */
@@ -220,7 +220,7 @@ function nearestCommand(typed: string): string | undefined {
   return paths.find((path) => path === near || path.endsWith(` ${near}`));
 }
 
-/** The first example of a command that contains a word, otherwise its first one. */
+/** A command's first example that contains `word`; if none does, its first example. */
 async function exampleOf([, , load]: ListedCommand, word = ''): Promise<string> {
   const help = await (await load())
     .options(yargs([]).scriptName('policyloop').locale('en').wrap(null))
@@ -231,7 +231,7 @@ async function exampleOf([, , load]: ListedCommand, word = ''): Promise<string> 
 
 /**
  * The error for an invalid command line; its hint says what to write instead.
- * @param message by yargs
+ * @param message the message from yargs
  */
 export async function misused(message: string, words: readonly string[]): Promise<UserError> {
   const { command, path } = namedCommand(words);
@@ -290,7 +290,7 @@ export async function declaredOptions([, , load]: ListedCommand): Promise<Declar
   return declared.getOptions();
 }
 
-/** Kinds of bundled configs that completion offers per command; for all other commands, experiments. */
+/** Kinds of bundled configs that completion offers for a command; for all other commands, `experiment`. */
 const configsOf: Readonly<Record<string, readonly ConfigKindName[]>> = {
   play: ['agents'],
   check: ['experiment', 'rl'],

@@ -1,4 +1,4 @@
-/** Selects the environment variables of child processes: the ones that they need to run, without API keys. */
+/** Selects the environment variables of child processes: those that they need to run, but no API keys. */
 
 const names =
   'PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TERM TMPDIR TEMP TMP VIRTUAL_ENV DISPLAY WAYLAND_DISPLAY XAUTHORITY ' +

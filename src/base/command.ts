@@ -71,9 +71,9 @@ export const common = {
     default: [],
     describe: 'Changes to the config: key=value, e.g. model.name=qwen3:8b',
   },
-  runDir: { ...text, describe: 'Directory of this run (default: a new one in --runs-dir, which list shows)' },
+  runDir: { ...text, describe: 'Directory of this run (default: a new one in --runs-dir, shown by list)' },
   runsDir: { ...text, default: 'buffers', describe: 'Directory for runs' },
-  out: { ...text, describe: 'Directory for the runs and the result (default: a fixed one in --runs-dir)' },
+  out: { ...text, describe: 'Directory for the runs (default: in --runs-dir, named after the settings)' },
   workers: {
     ...number,
     describe: "Threads that play episodes, or processes for gymnasium: environments (default: the config's)",
@@ -126,7 +126,7 @@ export const trainingOptions = <T>(y: Argv<T>) =>
     })
     .option('dry-run', {
       type: 'boolean',
-      describe: 'Say what would be trained, without training (only caches next to the model may be written)',
+      describe: 'Show what would be trained, without training (writes only caches next to the model)',
     })
     .option('open', { ...common.open, describe: 'Open the live page in the browser' })
     .option('quiet', common.quiet)

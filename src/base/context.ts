@@ -6,7 +6,7 @@ export interface CommandContext {
   readonly print: (text: string) => void;
   /** Prints progress and warnings. */
   readonly note: (text: string) => void;
-  /** The stream that `note` writes to, if it is a terminal. Node's own type would require its types from users. */
+  /** The stream that `note` writes to, if it is a terminal. Node's own type would make `@types/node` necessary. */
   readonly terminal: { readonly columns?: number; write(text: string): unknown } | undefined;
   /** Terminal width for results, in columns; undefined if output goes to a file or pipe. */
   readonly columns?: number | undefined;
@@ -18,7 +18,7 @@ export interface CommandContext {
   readonly now: () => Date;
   /** A monotonic clock, in milliseconds, for durations. */
   readonly milliseconds: () => number;
-  /** Prompts for a line of input; undefined at the end of input. Absent if no user is there to answer. */
+  /** Prompts the user for a line; returns undefined at the end of input. Absent if input isn't a terminal. */
   readonly readLine?: ((text: string) => Promise<string | undefined>) | undefined;
   /** `finish` is aborted by the first Ctrl-C, `abort` by the second. */
   readonly stop: { readonly finish: AbortSignal; readonly abort: AbortSignal };

@@ -1,8 +1,8 @@
 import { safeLines } from './terminal-text.js';
 
 /**
- * What an environment or module did wrong. `raised`: threw an error; `timeout`: didn't answer in time; `invalid`:
- * returned a value such as NaN; `died`: exited; `protocol`: violated the protocol.
+ * Ways in which an environment or module fails. `raised`: threw an error; `timeout`: didn't answer in time;
+ * `invalid`: returned a value such as NaN; `died`: exited; `protocol`: violated the protocol.
  */
 export type EnvironmentFailure = 'raised' | 'timeout' | 'invalid' | 'died' | 'protocol';
 

@@ -18,7 +18,7 @@ const secretPatterns = [
   /(?<![^\s"'`=(,])[^\s:@/"'`=(,]{1,200}:[^\s@/"'`]{1,200}(?=@[\w[])/g,
 ];
 
-/** Hides user names, passwords and query values in URLs, and secrets that `exposed` matches. */
+/** Hides user names, passwords and query values in URLs, and secrets that `secretPatterns` match. */
 export function redactAddresses(text: string): string {
   const safe = text
     // A password can contain spaces.
@@ -36,7 +36,7 @@ export function redactAddresses(text: string): string {
 
 /**
  * Hides secrets that appear verbatim or URL-encoded.
- * @param cut true if `…` may replace the end of a secret; then a beginning of at least 4 characters is hidden, too
+ * @param cut true if `…` may replace the end of a secret; then also hides its first 4 or more characters before `…`
  */
 export function hideSecrets(text: string, secrets: readonly string[], cut = false): string {
   let safe = text;
@@ -69,7 +69,7 @@ export interface Problem {
   /** Dotted path of the config field, or name of the option. */
   readonly field?: string;
   readonly value?: unknown;
-  /** What the user probably meant, maybe with remarks around it in backticks; shown instead of the alternatives. */
+  /** What the user probably meant, in backticks if it comes with remarks; shown instead of the alternatives. */
   readonly near?: string | undefined;
   /** Accepted values or keys. */
   readonly alternatives?: readonly string[];
@@ -128,7 +128,7 @@ export function formatProblem(problem: Problem): string {
   return safeText(lines.join('\n'));
 }
 
-/** The first items, up to about two lines, and how many more there are. */
+/** Lists the first items, up to about two lines, and the number of the others. */
 function beginning(items: readonly string[]): string {
   const shown = items.filter((_, i) => i === 0 || items.slice(0, i + 1).join(', ').length <= 200);
   const more = items.length - shown.length;
@@ -195,7 +195,7 @@ export function unlessRejected<T>(work: () => T): T | undefined {
   }
 }
 
-/** The error to throw instead: a UserError with its problems changed, or any other error as it is. */
+/** Changes the problems of a UserError; returns any other error unchanged. */
 export const withProblems = (error: unknown, change: (problem: Problem) => Problem): unknown =>
   error instanceof UserError ? new UserError(error.problems.map(change)) : error;
 

@@ -11,7 +11,7 @@ export interface DeclaredOptions {
   readonly key: Readonly<Record<string, unknown>>;
 }
 
-/** Whether text has the form `key=value` and doesn't name an existing file. */
+/** True if text has the form `key=value` and doesn't name an existing file. */
 const isOverride = (text: string) => /^[A-Za-z][\w.-]*=/.test(text) && !existsSync(text);
 
 /** Splits `a b iterations=20` into files and overrides. */
@@ -50,7 +50,7 @@ export function overridesApart(
   ];
 }
 
-/** How many of the arguments after an option are its values. */
+/** The number of arguments after an option that are its values. */
 function valuesOf(
   option: string,
   next: string | undefined,

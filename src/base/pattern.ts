@@ -1,7 +1,7 @@
 /** Matches names against patterns. Pages of `policyloop view` also load this file, so it must not import anything. */
 
 /**
- * Whether a name matches a pattern with `*` (any characters) and `?` (one). Takes O(`pattern.length` · `name.length`)
+ * True if a name matches a pattern with `*` (any characters) and `?` (one). Takes O(`pattern.length` · `name.length`)
  * steps.
  */
 export function matches(pattern: string, name: string): boolean {

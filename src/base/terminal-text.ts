@@ -13,10 +13,10 @@ export function safeText(text: string): string {
   return text.replaceAll('\r\n', '\n').replaceAll(unsafe, shown);
 }
 
-/** Like `harmless`, but indents all lines except the first, so they can't pass for policyloop's own output. */
+/** Like `safeText`, but indents all lines except the first, so they can't pass for policyloop's own output. */
 export const safeLines = (text: string): string => safeText(text).replaceAll(/\n(?! )/g, '\n  ');
 
-/** Like `harmless`, but on one line. */
+/** Like `safeText`, but on one line. */
 export const safeLine = (text: string): string =>
   safeText(text.trim()).replaceAll(/\s+/g, (run) => (run.includes('\n') ? ' ' : run));
 

@@ -23,19 +23,19 @@ export const options = (y: Argv) =>
     .option('episodes', {
       ...kinds.number,
       default: 20,
-      describe: 'Fresh episodes per policy; figures and verdicts come from ten times as many others',
+      describe: 'Fresh episodes per policy; figures and verdicts use ten times as many others',
     })
     .option('seed', { ...kinds.number, default: 0, describe: 'Seed of the fresh episodes and the searches' })
     .option('searches', {
       ...kinds.number,
       default: 3,
-      describe: 'Repeats of random search and the Gaussian process with as many evaluations; 0 for none',
+      describe: 'Repeats of random search and the Gaussian process, each with the same budget; 0 for none',
     })
     .option('html', { ...kinds.text, describe: 'Write a page with curves to this file' })
     .option('open', common.open)
     .option('quiet', common.quiet)
     .option('json', { ...kinds.flag, describe: 'Print a JSON line per run or file' })
-    .example('$0 audit cartpole', 'are the bests of a run luck?')
+    .example('$0 audit cartpole', 'are the best results of a run luck?')
     .example(
       '$0 audit theirs.csv --environment MountainCar-v0 --policy linear --html audit.html',
       "another system's evaluations",

@@ -41,13 +41,13 @@ type Output = {
 
 export const finishing = 'stopping';
 
-/** Checks a config of another command than `run`; undefined for experiments. */
+/** Checks a config of a command other than `run`; returns undefined for experiments. */
 export type OtherCheck = (
   config: { readonly file: string; readonly overrides: readonly string[] },
   context: CommandContext,
 ) => Promise<readonly Finding[] | undefined>;
 
-/** @param other tried first on every config @returns 0, or 2 for errors (with `--strict`, also for warnings) */
+/** @param other check to try first on every config @returns 0, or 2 for errors (with `--strict`, also for warnings) */
 export async function execute(
   args: Arguments<typeof options>,
   context: CommandContext,

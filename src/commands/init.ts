@@ -19,7 +19,7 @@ const keys = {
   prompts: 'prompts.set',
 } as const satisfies Record<ModuleKind | 'prompts', string>;
 
-/** A config line that uses the file, and a command that runs it at once. */
+/** Shows a config line that uses the file, and a command to try it. */
 function usage(kind: keyof typeof keys, path: string): string {
   const [section, key] = keys[kind].split('.');
   const line = key === undefined ? `${section}: ${path}` : `${section}: {${key}: ${path}}`;
@@ -79,7 +79,7 @@ export async function execute(
   return 0;
 }
 
-/** Whether Node treats the file as CommonJS, judging by its extension or the nearest package.json. */
+/** True if Node treats the file as CommonJS, judging by its extension or the nearest package.json. */
 function isCommonJs(file: string): boolean {
   if (/\.[cm][jt]s$/.test(file)) return /\.c[jt]s$/.test(file);
   for (let folder = dirname(file); ; folder = dirname(folder)) {

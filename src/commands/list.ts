@@ -85,7 +85,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   }
   if (runs.length + trainings.length === 0) {
     if (lines.length > 0)
-      note('no runs match; KEY=VALUE compares whole values, a plain word finds parts of them');
+      note('no runs match; KEY=VALUE matches whole values, a plain word also parts of them');
     else if (damaged.length === 0)
       note(`no runs in ${args.runsDir}; create one with policyloop run quickstart`);
     return 0;

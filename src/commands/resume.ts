@@ -25,7 +25,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   const places = { cwd: context.cwd, runsDir: args.runsDir };
   const { kind, path } = findNamed(args.run, places, ['run', 'training', 'folder']);
   const plan = readOwnJson(join(path, planFile)) as { readonly command?: string } | undefined;
-  // An ordinary folder isn't a run; `findRun` says so.
+  // For an ordinary folder, which isn't a run, `findRun` throws an error.
   if (kind === 'folder' && plan === undefined) findRun(args.run, places);
   if (kind !== 'run') {
     const { readTraining } = await import('../runs/training/trainings.js');

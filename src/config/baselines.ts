@@ -70,7 +70,7 @@ export type BaselineConfig = z.output<(typeof baselines)[number]['schema']>;
 
 export const baselineNames: readonly BaselineName[] = baselines.map(({ name }) => name);
 
-/** Whether a provider is a baseline rather than a language model. */
+/** True if a provider is a baseline rather than a language model. */
 export const isBaselineName = (provider: string): provider is BaselineName =>
   baselines.some(({ name }) => name === provider);
 

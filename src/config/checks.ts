@@ -165,7 +165,7 @@ function emptyRange(path: string, low: number, high: number): Problem {
   };
 }
 
-/** Settings of the prompts that contradict each other. */
+/** Finds settings of the prompts that contradict each other. */
 function contentProblems({ memory, prompts, record }: Config): readonly FoundModel[] {
   return [
     selectedCount(memory) > 0 &&
@@ -187,7 +187,7 @@ function contentProblems({ memory, prompts, record }: Config): readonly FoundMod
   ];
 }
 
-/** Settings that the run is too short for. */
+/** Finds settings that need a longer run. */
 function lengthProblems({ iterations, target }: Config): readonly FoundModel[] {
   return [
     target !== undefined &&

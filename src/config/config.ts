@@ -146,7 +146,7 @@ export type Config = Omit<ParsedConfig, '$schema' | 'sweep'>;
 
 /**
  * Expands short forms that name a user's file, in every section that allows one: `{provider: ./my-model.js}` becomes
- * `{provider: module, path: ./my-model.js}`, and likewise `{kind: ./my-policy.js}`. A model with a `relay` needs no provider.
+ * `{provider: module, path: ./my-model.js}`, and so on for `policy.kind`. A model with a `relay` needs no provider.
  */
 export function withModules(content: Record<string, unknown>): Record<string, unknown> {
   const { model, policy } = content;
@@ -189,7 +189,7 @@ export const experimentKind = settingsKind<ParsedConfig>({
   },
 });
 
-/** Replaces defaults that apply only to parameters and, if no model reads the prompts, any set for parameters. */
+/** Replaces defaults that apply only to parameters and, if no model reads prompts, any prompt set for parameters. */
 function withProgramPrompts({ prompts, ...config }: ParsedConfig) {
   const isUnread = membersOf(config.model).every((member) => isBaseline(member.config));
   const isReplaced = (isUnread ? /^(semantic|numeric|compact)$/ : /^semantic$/).test(prompts.set);
@@ -201,7 +201,7 @@ export function resolveConfig(parsed: ParsedConfig): Config {
   return { ...config, ...(config.policy?.kind === 'program' && withProgramPrompts(parsed)) };
 }
 
-/** How constants of programs are tuned; undefined if they aren't. */
+/** Settings for tuning the constants of programs; undefined if they aren't tuned. */
 export const tuningOf = ({ policy }: Pick<Config, 'policy'>) =>
   policy?.kind === 'program' ? policy.tune : undefined;
 

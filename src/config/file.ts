@@ -68,7 +68,7 @@ export type ReadFile = (path: string) => string;
 interface ConfigFile {
   readonly path: string;
   readonly text: string;
-  /** The kind of a bundled config. */
+  /** The kind of the config, if it is bundled. */
   readonly ready?: ConfigKindName;
 }
 
@@ -138,7 +138,7 @@ function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: R
       file: name,
       message: 'this is an environment, not a config',
       alternatives,
-      hint: `pass a config that has it, or your own with \`environment: ${id}\``,
+      hint: `pass a config that uses it, or your own with \`environment: ${id}\``,
     });
   throw new UserError({
     file: name,
@@ -156,7 +156,7 @@ function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: R
 const environmentIn = (file: string) =>
   /^environment:\s+(?:\{ )?(?:id: )?([^\s,]+)/m.exec(readFileSync(file, 'utf8'))?.[1];
 
-/** The file; undefined if it doesn't exist. */
+/** Reads a file; returns undefined if it doesn't exist. */
 function tryRead(path: string, readFile: ReadFile): ConfigFile | undefined {
   try {
     return { path, text: readFile(path) };

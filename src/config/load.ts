@@ -109,7 +109,7 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
   return absolute(parseSettings(kind, content, where), source.folder, options.cwd ?? '');
 }
 
-/** The problem of a key that experiments lack; undefined for their own keys. */
+/** Describes the problem with a key that experiments lack; undefined for their own keys. */
 export function foreignKey(key: string): Pick<Problem, 'near' | 'hint'> | undefined {
   const hint = manyRunsHint(key);
   return hint === undefined ? wrongKey(key, experimentKind.json) : { hint };
@@ -132,7 +132,7 @@ function rejectManyRuns(input: Readonly<Record<string, unknown>>, where: Where):
   throw new UserError({ ...where([field], 'key'), field, message: 'this config describes many runs', hint });
 }
 
-/** Sets the folder in which Python looks for the module of `gymnasium:module:Env-v0`: by default, the config's folder. */
+/** Sets where Python looks for the module of `gymnasium:module:Env-v0`: by default, in the config's folder. */
 function withModulesFolder(config: Config, folder: string | undefined): Config {
   const { environment } = config;
   const isNamed = /^gymnasium:[^:]+:/.test(environment.id) && environment.modules === undefined;
@@ -163,7 +163,7 @@ function importedContent(theirs: TheirConfig, source: SettingsSource) {
 
 /**
  * Checks a config given as data and fills in its defaults.
- * @param cwd makes relative paths absolute; if omitted, they are unchanged
+ * @param cwd base of relative paths; if omitted, they stay relative
  * @throws UserError listing the problems
  */
 export function parseConfig(input: unknown, cwd?: string): Config {

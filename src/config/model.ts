@@ -97,7 +97,7 @@ export const languageModelOf = (model: ModelConfig): LanguageModelConfig | undef
 export const languageMemberOf = (model: ModelConfig): MemberConfig | undefined =>
   membersOf(model).find(({ config }) => isLanguageModel(config));
 
-/** The iterations in which the language model proposes if no rule ends a leg of a relay; all of them without a relay. */
+/** The iterations in which the language model proposes if no `until` ends a leg early; all of them without a relay. */
 export function iterationsAsked(
   model: ModelConfig,
   length: { readonly candidates: number; readonly iterations: number },
@@ -108,11 +108,11 @@ export function iterationsAsked(
 }
 
 interface MemberConfig {
-  /** The provider, with a number if an earlier member has the same one: `gp-2`; of a relay: `leg 1 (ollama)`. */
+  /** The provider, with a number if an earlier member has the same one: `gp-2`; for a leg: `leg 1 (ollama)`. */
   readonly name: string;
   readonly config: SingleModelConfig;
   readonly weight: number;
-  /** When a leg of a relay ends. */
+  /** Rules that end a leg of a relay. */
   readonly end: LegEnd;
   /** Field in the config, e.g. `model.members.1`. */
   readonly field: string;
@@ -140,7 +140,7 @@ export function membersOf(model: ModelConfig): readonly MemberConfig[] {
   });
 }
 
-/** A model's section, or that of each member or leg, changed. @param change its second argument is the member's index */
+/** Changes a model's section, or the section of each member or leg. @param change also receives the member's index */
 export function withMembers(
   model: ModelConfig,
   change: <Model extends { readonly provider: string }>(one: Model, i?: number) => Model,

@@ -19,7 +19,7 @@ const aliases: Readonly<Record<string, string>> = {
 
 const anyServer = '{provider: openai, baseUrl: https://…/v1, apiKeyEnv: VARIABLE_WITH_THE_KEY, name: …}';
 
-/** The part of a model's name that only one provider's names have: a vendor, or the colon before a tag of Ollama's. */
+/** The part of a model name that is specific to one provider: the vendor, or the colon before an Ollama tag. */
 const vendor = /^(?:claude|deepseek|gemini|gpt|grok|mistral)|(?<=^[^/:]{0,200}):/;
 
 const plain = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
@@ -30,7 +30,7 @@ interface WrongProvider {
   readonly options?: unknown;
 }
 
-/** Says what to write for a provider, or for text such as `anthropic/claude-sonnet-4-5` instead of a section. */
+/** Suggests what to write for a provider, or for text such as `anthropic/claude-sonnet-4-5` instead of a section. */
 function hintFor({ input, options }: WrongProvider): string | undefined {
   const { provider: text, name } = isMapping(input) ? input : { provider: input, name: undefined };
   if (typeof text !== 'string' || isModulePath(text)) return undefined;

@@ -18,7 +18,7 @@ export const legShape = {
   patience: share.describe('With `until: stalled`: evaluations without an improvement (default: 10)'),
 };
 
-/** When a leg ends; the last leg of a relay never does. */
+/** Rules that end a leg; the last leg of a relay has none. */
 export interface LegEnd {
   readonly calls?: number | undefined;
   readonly evaluations?: number | undefined;
@@ -26,7 +26,7 @@ export interface LegEnd {
   readonly patience?: number | undefined;
 }
 
-/** Legs that never end or never begin, and end conditions without effect. */
+/** Finds legs that never end or never begin, and end conditions without effect. */
 export const relayProblems = (
   legs: readonly LegEnd[],
   episodes: number,
@@ -67,7 +67,7 @@ export const relayProblems = (
     ];
   });
 
-/** The iterations of each leg if every proposal is evaluated and no rule ends it: its first, and how many. */
+/** First iteration and number of iterations of each leg, if every proposal is evaluated and no `until` ends it. */
 export function spansOf(
   legs: readonly LegEnd[],
   { candidates, iterations }: { readonly candidates: number; readonly iterations: number },

@@ -13,13 +13,13 @@ import type { Config } from './config.js';
 import { type ModelConfig, withMembers } from './model.js';
 import { withStageModels } from './stages.js';
 
-/** A config without open defaults. It can't be changed. */
+/** A config with all defaults filled in, frozen. */
 export type ResolvedConfig = Config & { readonly policy: PolicyConfig; readonly memory: MemoryConfig };
 
-/** What defaults depend on besides the config. */
+/** Facts, besides the config, on which defaults depend. */
 export interface Facts {
   readonly environment: EnvironmentSpec;
-  /** Tokens of the model's context, if known. */
+  /** Length of the model's context in tokens, if known. */
   readonly context?: number | undefined;
   /** Config of the run that is replayed. */
   readonly recorded?: Config | undefined;
@@ -41,7 +41,7 @@ function freeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** Whether the default size of the history depends on the model's context; a selection is small in any case. */
+/** True if the default size of the history depends on the model's context; a selection is small in any case. */
 export const dependsOnContext = ({ memory: { best, recent, tokens } }: Config): boolean =>
   best === undefined && recent === undefined && tokens === undefined;
 

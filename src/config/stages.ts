@@ -1,4 +1,4 @@
-/** What a config's stages add to its iterations: evaluations, and calls to models of their own. */
+/** The stages of a config, which add evaluations and model calls to its iterations. */
 import type { Problem } from '../base/errors.js';
 import { type CriticConfig, criticForPrograms, criticProblems, criticSchema } from './critic.js';
 import { languageModelOf, type ModelConfig, type SingleModelConfig } from './model.js';
@@ -18,7 +18,7 @@ interface StageConfig {
   readonly name: StageName;
   /** It runs in every Nth iteration, and adds at most one evaluation. */
   readonly every: number;
-  /** Its own model; undefined if the run's model answers. */
+  /** Its own model; undefined to use the run's model. */
   readonly model?: SingleModelConfig | undefined;
   readonly prompts: string;
 }
@@ -28,7 +28,7 @@ export type Staged = { readonly [K in StageName]?: CriticConfig | undefined };
 export const stagesOf = (config: Staged): readonly StageConfig[] =>
   stageNames.flatMap((name) => (config[name] ? [{ ...config[name], name }] : []));
 
-/** A config with each stage's own model changed. */
+/** Changes the model of each stage that has its own. */
 export const withStageModels = <C extends Staged>(
   config: C,
   change: (model: SingleModelConfig, name: StageName) => SingleModelConfig,
@@ -52,7 +52,7 @@ export const stagesForPrograms = ({ critic }: Staged): Staged => ({
   critic: critic && criticForPrograms(critic),
 });
 
-/** Stages that never run, or that no model can run, and settings that don't fit the policy. */
+/** Finds stages that never run, or that no model can run, and settings that don't fit the policy. */
 export function stageProblems(
   config: Staged & { readonly iterations: number; readonly model: ModelConfig },
   arePrograms: boolean,

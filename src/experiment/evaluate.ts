@@ -56,7 +56,7 @@ export async function evaluateCandidate(
   }
 }
 
-/** Puts a candidate's evaluation into the buffer and the log; the log keeps only the trajectories that the run records. */
+/** Adds a candidate's evaluation to the buffer and the log, with only those trajectories that the run records. */
 export function recordCandidate(
   { buffer, log, prompter, setting }: Experiment,
   { entry, episodes }: MeasuredPolicy,
@@ -74,7 +74,7 @@ const failuresOf = ({ calls }: Proposal) =>
     return outcome.kind === 'error' ? (['model-error'] as const) : [];
   });
 
-/** What a baseline may know: every evaluation, except the worse of a proposal and its revision, whatever `memory` shows. */
+/** A baseline's task; its history has every evaluation, except the worse of a proposal and its revision. */
 export const searchTask = ({ buffer, config, setting }: Experiment): Task => ({
   parameters: setting.family.parameters,
   programs: searchedPrograms(setting),
@@ -97,7 +97,7 @@ function searchedPrograms({ environment, family }: EvaluationSetting): Task['pro
 /**
  * Evaluates the policies imported from an earlier run, then random ones. A resumed run draws the same random policies
  * again. Imported policies are evaluated again, because scores from other episodes aren't comparable.
- * @returns why the run ends, if a limit doesn't allow the warm-up
+ * @returns the stop reason if a limit doesn't allow the warm-up
  */
 export async function warmUp(experiment: Experiment, stop: StopRequests): Promise<StopReason | undefined> {
   const { buffer, config, imported, log, progress, setting } = experiment;

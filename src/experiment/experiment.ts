@@ -70,7 +70,7 @@ async function searchAndConfirm(
 /** A run gives up after this many consecutive iterations without a reply from the model. */
 const patience = 3;
 
-/** Warms up, then iterates. Returns why the run ends. */
+/** Warms up, then iterates. Returns the stop reason. */
 async function search(experiment: Experiment, stop: StopRequests): Promise<StopReason> {
   let unanswered = 0;
   let end = (await warmUp(experiment, stop)) ?? endOrClaim(experiment, stop);
@@ -113,7 +113,7 @@ function lastModelError(calls: readonly CallRecord[]): StopReason {
   };
 }
 
-/** Completes an iteration, which counts from here on; it reaches the disk in the background. */
+/** Completes an iteration, so that a resumed run doesn't repeat it; it reaches the disk in the background. */
 async function commit(experiment: Experiment, iteration: number): Promise<void> {
   const { buffer, ledger, log, progress } = experiment;
   const first = buffer.entries.findLastIndex((entry) => entry.iteration < iteration) + 1;

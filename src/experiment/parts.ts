@@ -54,11 +54,11 @@ export interface RunClock {
 
 /** An optional step of an iteration, run once its proposals are evaluated and recorded. */
 export interface Stage {
-  /** If true, the stage runs in this iteration, and needs the trajectories of all its episodes. */
+  /** True if the stage runs in this iteration, and so needs the trajectories of all its episodes. */
   isDue(iteration: number): boolean;
   /**
    * May add evaluations and events to the iteration.
-   * @returns why the run ends, if it does
+   * @returns the stop reason if the run ends
    */
   run(
     experiment: Experiment,
@@ -68,11 +68,11 @@ export interface Stage {
   ): Promise<StopReason | undefined>;
 }
 
-/** How far the run has got, and what became of its calls; see `countCall`. */
+/** The progress of the run, and the outcomes of its calls; see `countCall`. */
 export interface Progress {
   /** The last complete iteration; 0 for a new run. */
   completed: number;
-  /** Who proposed what, in all processes. */
+  /** Members that proposed candidates, in all processes; keys are `iteration/candidate`. */
   readonly asked: Map<string, Turn>;
   /** Purposes of this process's calls that were answered, or failed for a reason other than the network. */
   readonly reached: Set<string>;
@@ -85,6 +85,6 @@ export interface Progress {
   isModelAccepted: boolean;
   /** Number of the model's rejected replies, including replies to corrections. */
   rejected: number;
-  /** The first of the model's replies that was rejected. */
+  /** The model's first rejected reply. */
   firstRejected?: CallRecord;
 }

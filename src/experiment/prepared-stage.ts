@@ -18,7 +18,7 @@ export type PrepareStage = (
 export interface PreparedStage {
   /** Hash of its prompts. */
   readonly hash: string;
-  /** Its own model, if it has one; a replayed run's model answers for all. */
+  /** Its own model, if it has one. */
   readonly model?: {
     readonly field: string;
     readonly config: SingleModelConfig;

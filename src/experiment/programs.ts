@@ -15,8 +15,8 @@ import { type BufferEntry, entriesBefore } from '../rollout/replay-buffer.js';
 import type { Experiment } from './parts.js';
 
 /**
- * Finds out why a program can't be evaluated, before the comparison with earlier ones: plays the episodes of its trial.
- * @param known evaluations of earlier iterations @param by who proposes it
+ * Tries out a program before it is compared with earlier ones. Returns its failure; undefined if it can be evaluated.
+ * @param known evaluations of earlier iterations @param by the source of the proposal
  */
 export async function programFailure(
   { behavior, setting }: Experiment,

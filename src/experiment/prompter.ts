@@ -113,7 +113,7 @@ export class Prompter {
     return selectHistory(proposed, memory, this.#history.tokens);
   }
 
-  /** Like `messages`, with what they show, and a `formatCorrection` that stays valid after other prompts are built. */
+  /** Also returns what the messages show, and a `formatCorrection` that stays valid after other prompts are built. */
   prompt(iteration: number) {
     const messages = this.messages(iteration);
     const context = this.#context!;

@@ -50,7 +50,7 @@ export function proposeCandidates(
   });
 }
 
-/** How replies are read. */
+/** Returns the functions that read replies, and the grammar of an answer. */
 export function readingOf({
   edited,
   encoding,
@@ -87,7 +87,7 @@ function afterRepeat({ model }: Config): ProposalRequest['afterRepeat'] {
   return (attempt) => ({ temperature: temperature * (1 + heatPerAttempt * attempt) });
 }
 
-/** What to ask, but not how the run makes its calls. */
+/** What to ask, without the run's settings for calls. */
 type Question = Omit<
   ProposalRequest,
   'caller' | 'concurrency' | 'corrections' | 'isReached' | 'onCall' | 'recorded' | 'seed'
@@ -141,7 +141,7 @@ export async function ask(
   }
 }
 
-/** Counts what became of a call. @param isEarlier whether an earlier process made it */
+/** Counts the outcome of a call. @param isEarlier true if an earlier process made it */
 export function countCall(progress: Progress, call: CallRecord, isEarlier = false): void {
   const { completion, outcome } = call;
   const purpose = stageOf(call);
@@ -181,7 +181,7 @@ function recordedCall(
   );
 }
 
-/** Says how long the run may wait for the calls in flight once the user has asked to stop. */
+/** Reports how long the run may wait for the calls in flight once the user has asked to stop. */
 function sayWait({ config, ledger, log }: Experiment, leftMs = Number.POSITIVE_INFINITY): void {
   if (ledger.inFlight.calls === 0) return;
   const reader = languageModelOf(config.model);

@@ -1,6 +1,4 @@
-/**
- * Why a run ends: a request, the target, the last iteration, a limit, a model that contributes nothing, or a failure.
- */
+/** Reasons to end a run: a request, the target, the last iteration, a limit, an unused model, or a failure. */
 
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { ModelError } from '../models/language-model.js';
@@ -12,7 +10,7 @@ import type { StopRequests } from '../runs/stop-request.js';
 import { smallest } from '../statistics/descriptive.js';
 import type { Experiment, Progress } from './parts.js';
 
-/** Why the run ends before its next iteration; undefined if it continues, with its evaluations claimed. */
+/** Returns the stop reason if the run ends now; otherwise, claims the next iteration's evaluations. */
 export function endOrClaim(experiment: Experiment, stop: StopRequests): StopReason | undefined {
   const { buffer, config, progress } = experiment;
   const { target } = config;
@@ -39,7 +37,7 @@ export function claimEvaluations(experiment: Experiment, count: number): LimitNa
   return limit;
 }
 
-/** The run's and the sweep's limit of this kind, with what is left of each. */
+/** The run's and the sweep's limit of this kind, with the amount left of each. */
 const leftOf = (experiment: Experiment, kind: 'evaluations' | 'minutes') =>
   capsIn(experiment).flatMap(({ cap, limit, used }) =>
     limit.endsWith(kind) ? [{ limit, left: cap - used }] : [],
@@ -49,7 +47,7 @@ const leftOf = (experiment: Experiment, kind: 'evaluations' | 'minutes') =>
 export const evaluationsLeft = (experiment: Experiment): number =>
   smallest(leftOf(experiment, 'evaluations').map(({ left }) => left));
 
-/** How much of each limit has been used. */
+/** The limits, with the amount used of each. */
 export const capsIn = ({ buffer, clock, ledger }: Experiment): readonly Cap[] =>
   ledger.caps({ evaluations: buffer.entries.length, ms: clock.activeMs() });
 
@@ -67,7 +65,7 @@ export function heldFor(entries: readonly BufferEntry[], target: number, lastIte
 
 const maxTimerMs = 2 ** 31 - 1;
 
-/** When to stop waiting for the model; undefined without a time limit. */
+/** The time limit that will be reached first, and a signal that aborts then; undefined without a time limit. */
 export function deadlineOf(experiment: Experiment) {
   const [next] = leftOf(experiment, 'minutes').toSorted((a, b) => a.left - b.left);
   if (next === undefined) return undefined;

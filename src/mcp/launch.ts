@@ -63,7 +63,7 @@ export async function launchResumption(
   return launch(['resume', path, ...overrides], path, isBegun, outside);
 }
 
-/** How long to wait for a run to start, in milliseconds; loading a large model takes time. */
+/** Maximum time to wait for a run to start, in milliseconds; loading a large model takes time. */
 const maxStartMs = 60_000;
 
 /** @throws UserError with the output of the process if it fails before the run starts */
@@ -74,8 +74,8 @@ async function launch(
   { cwd, env }: LaunchContext,
 ): Promise<Launched> {
   const folder = mkdtempSync(join(tmpdir(), 'policyloop-'));
-  const log = join(folder, 'said');
-  const said = openSync(log, 'w');
+  const log = join(folder, 'output');
+  const output = openSync(log, 'w');
   // The process writes to a file, because with pipes, the run would end with this server.
   const child = spawn(
     process.execPath,
@@ -85,7 +85,7 @@ async function launch(
       cwd,
       env: { ...env },
       detached: true,
-      stdio: ['ignore', 'ignore', said],
+      stdio: ['ignore', 'ignore', output],
     },
   );
   try {
@@ -107,7 +107,7 @@ async function launch(
     return { run: shownPath(path, cwd), pid: child.pid ?? 0, ended: code ?? null };
   } finally {
     child.unref();
-    closeSync(said);
+    closeSync(output);
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -16,7 +16,7 @@ export type Rival = Pick<BufferEntry, 'iteration' | 'parameters'> & { readonly s
 
 /**
  * Compares policies by the actions that they choose: first on observations recorded during the warm-up, which is quick,
- * then in episodes of their own. Policies act alike if they agree in both tests; the first isn't enough, because the
+ * then in episodes that they play. Policies act alike if they agree in both tests; the first isn't enough, because the
  * warm-up visits few states.
  */
 export class BehaviorTest {

@@ -109,7 +109,7 @@ const isVector = (value: Observation | Action): value is readonly number[] => ty
 const columns = (vectors: readonly (readonly number[])[]) =>
   vectors[0]!.slice(0, maxComponents).map((_, i) => vectors.map((vector) => vector[i]!));
 
-/** How often each value occurs, the most frequent first. */
+/** Counts how often each value occurs; the most frequent comes first. */
 export function occurrences(values: readonly (number | string)[]): readonly Occurrence[] {
   const counts = new Map<number | string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);

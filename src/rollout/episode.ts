@@ -75,7 +75,7 @@ export class RunningEpisode {
   }
 }
 
-/** Plays one seeded episode, and records its steps if `record`. Calls `onState` with the totals after the reset and each step. */
+/** Plays one seeded episode; `record` records its steps. `onState` gets the totals after the reset and each step. */
 export function rollout(
   environment: Environment,
   policy: Policy,

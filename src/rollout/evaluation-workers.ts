@@ -44,7 +44,7 @@ export class EvaluationWorkers {
     return this.#players.length;
   }
 
-  /** For evaluations that run in parallel. */
+  /** Uses a single thread, for evaluations that run in parallel. */
   useOneThread(): void {
     this.#threads = 1;
   }

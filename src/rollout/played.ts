@@ -1,4 +1,4 @@
-/** How a policy acts in episodes: what they return, and a fingerprint of its actions. */
+/** Plays episodes, and fingerprints the policy's actions in them. */
 import { createHash } from 'node:crypto';
 import type { ParameterVector } from '../policies/policy.js';
 import { type EvaluationSetting, evaluate } from './evaluation.js';

@@ -33,7 +33,7 @@ export type PlayerRequest =
   | { readonly kind: 'actions'; readonly policy: WorkerPolicy; readonly episodes: Observations }
   | { readonly kind: 'close' };
 
-/** Replies have the order of the requests. */
+/** Replies arrive in the order of the requests. */
 export type PlayerReply = { readonly value: unknown } | { readonly error: SentError };
 
 type SentError =
@@ -67,7 +67,7 @@ export class PlayerThread {
     this.#worker.on('message', (reply: PlayerReply) => {
       const asked = this.#pending.shift();
       if (this.#pending.length === 0) this.#worker.unref();
-      // A thread may reply while it is ended.
+      // A thread may still reply while it is being terminated.
       if ('error' in reply) asked?.reject(receivedError(reply.error));
       else asked?.resolve(reply.value);
     });

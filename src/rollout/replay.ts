@@ -54,6 +54,6 @@ export function notDrawn(id: string, field = 'environment'): UserError {
   return new UserError({
     field,
     message: `${id} can't be drawn`,
-    hint: `use an environment with pictures, such as CartPole-v1, or a module with a frame method${field === 'environment' ? '' : `; or remove ${field}`}`,
+    hint: `use an environment that can be drawn, such as CartPole-v1, or a module with a frame method${field === 'environment' ? '' : `; or remove ${field}`}`,
   });
 }

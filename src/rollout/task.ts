@@ -70,7 +70,7 @@ async function loadReward(path: string): Promise<Reward> {
   };
 }
 
-/** @param environment a `LimitedEnvironment`, whose optional members are properties of its own */
+/** @param environment a `LimitedEnvironment`, whose optional members are own properties, so a spread copies them */
 function withRewards(environment: Environment, give: Reward): Environment {
   let before: Observation;
   return {

@@ -15,16 +15,16 @@ export const callId = ({ iteration, candidate, attempt }: CallPosition): string 
   `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
 
 /**
- * Throughout the project, a *call* asks a model once, a *proposal* is the first call for a *candidate* together with its
+ * In this project, a *call* asks a model once, a *proposal* is the first call for a *candidate* together with its
  * corrections, and an *evaluation* is a policy together with the episodes that it played.
  * @returns `proposal`, also for its corrections, or the stage that called
  */
 export const stageOf = ({ purpose }: Pick<CallRecord, 'purpose'>): string =>
   purpose === 'correction' ? 'proposal' : purpose;
 
-/** What the prompt of a call showed. */
+/** The evaluations that the prompt of a call showed. */
 export interface Shown {
-  /** The evaluations that it listed, oldest first: their indices in the replay buffer, from 0. */
+  /** Indices of the listed evaluations in the replay buffer, from 0; oldest first. */
   readonly evaluations: readonly number[];
   /** The score of the best evaluation in memory, which prompts name as the best; absent if there is none. */
   readonly best?: number;
@@ -32,7 +32,7 @@ export interface Shown {
 
 /**
  * One call, as recorded in `calls.jsonl`: to a language model, or to a baseline, which reads no prompt and writes no
- * reply; its `messages` are what a model would have been sent.
+ * reply; its `messages` are those that a model would have received.
  */
 export interface CallRecord extends CallPosition {
   readonly messages: readonly ChatMessage[];
@@ -64,7 +64,7 @@ export interface CallRecord extends CallPosition {
   readonly completion?: Completion;
   /** In US dollars, or in the currency of `model.price`; absent if the call failed or has no price. */
   readonly cost?: number;
-  /** When the call ended, in ISO 8601; for a call without a reply before a crash, when it was sent. */
+  /** End of the call, in ISO 8601; for a call without a reply before a crash, the time at which it was sent. */
   readonly time: string;
 }
 
@@ -78,7 +78,7 @@ export function faultsOf({ completion, outcome }: CallRecord): readonly string[]
   ];
 }
 
-/** Whether a model's server was reached, even if it gave no reply. */
+/** True if a model's server was reached, even if it gave no reply. */
 export const hasReached = (call: CallRecord): boolean =>
   call.completion !== undefined || faultsOf(call).some((fault) => fault !== 'network');
 
@@ -107,12 +107,12 @@ export interface UsageTotals {
 export type LimitKey = 'calls' | 'tokens' | 'cost' | 'evaluations' | 'minutes';
 
 /**
- * A limit of the run or, with the prefix, of all runs of its sweep together; `rejections`: `maxRejections`, which no
- * config changes.
+ * A limit of the run or, with the prefix, of all runs of its sweep together; `rejections`: the fixed limit
+ * `maxRejections`.
  */
 export type LimitName = LimitKey | `sweep.limits.${LimitKey}` | 'rejections';
 
-/** Rejected replies, including corrections, after which a run ends if it has not accepted any proposal. */
+/** Number of rejected replies, including corrections, after which a run without an accepted proposal ends. */
 export const maxRejections = 10;
 
 /** The config key of a limit. */
@@ -129,6 +129,6 @@ export interface Cap {
   readonly cap: number;
 }
 
-/** Whether a language model was called, rather than a baseline. */
+/** True if a language model was called, rather than a baseline. */
 export const isModelCall = ({ completion, outcome }: CallRecord): boolean =>
   completion !== undefined || outcome.kind === 'error';

@@ -52,12 +52,12 @@ export interface Confirmation extends Candidate {
   readonly episodes: number;
 }
 
-/** Episodes that the comparison of the best few policies may play: as many as three evaluations of the winner. */
+/** Maximum number of episodes for comparing the best policies: three times as many as for the final figure. */
 export const selectionBudget = (episodes: number): number => 3 * episodes;
 
-/** How much the mean returns of two equally good policies may differ by chance. */
+/** Size of the differences that chance causes between the mean returns of two equally good policies. */
 export interface Noise {
-  /** Two equal policies differ by more than this in 5 % of evaluations; 0 if returns don't vary. */
+  /** Two equal policies differ by more than this in 5 % of evaluations; 0 if their difference never varies. */
   readonly floor: number;
   /** Episodes per evaluation. */
   readonly episodes: number;
@@ -101,7 +101,7 @@ export interface Revision {
   readonly revises: number;
   /** `kept`: nothing was changed. `rejected`: no usable revision. */
   readonly result: 'better' | 'no-better' | 'kept' | 'rejected';
-  /** Score of that candidate. */
+  /** Score of the candidate before its revision. */
   readonly before: number;
   /** Score of the revision, if it was evaluated. */
   readonly after?: number;
@@ -174,7 +174,7 @@ export type RunEvent =
       readonly score?: number;
       readonly best?: number;
       readonly usage: UsageTotals;
-      /** How much of each limit is used. */
+      /** The amount used of each limit. */
       readonly caps?: readonly Cap[];
     }
   | { readonly kind: 'warning'; readonly message: string }
@@ -194,7 +194,7 @@ export type RunEvent =
       readonly candidates: number;
       /** Episodes of the final figure. */
       readonly episodesEach: number;
-      /** The most episodes in which the candidates are compared. */
+      /** Maximum number of episodes in which the candidates are compared. */
       readonly budget: number;
       readonly of: number;
     }
@@ -205,7 +205,7 @@ export type RunEvent =
       readonly best?: BufferEntry;
       readonly confirmed?: Confirmation;
       readonly usage: UsageTotals;
-      /** How much of each limit is used. */
+      /** The amount used of each limit. */
       readonly caps?: readonly Cap[];
     };
 

@@ -31,7 +31,7 @@ export const faultTexts: Readonly<Record<ModelErrorKind | ReplyFault, string>> =
   'usage-wrong': 'implausible token counts; unusable ones are estimated',
 };
 
-/** Why a reply was rejected, or why a call failed. */
+/** Reasons to reject a reply, and kinds of failed calls. */
 export type FailureKind = ParseFailure['kind'] | 'plays-alike' | ModelErrorKind | ReplyFault;
 
 /** Faults that explain why a reply has no answer. */
@@ -77,7 +77,7 @@ export function rejectionText({ completion, outcome }: CallRecord, characters = 
   return `${explained} It begins: “${start}”`;
 }
 
-/** Why a call failed or its reply was rejected; empty if the reply was accepted. */
+/** Explains why a call failed or its reply was rejected; empty if the reply was accepted. */
 export function outcomeText(outcome: { readonly kind: 'accepted' } | CallRecord['outcome']): string {
   if (outcome.kind === 'error') return outcome.message;
   return outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';

@@ -17,7 +17,7 @@ export interface FoundItem {
 /** Maximum depth of the folders to search. A plan's runs are two levels below its directory. */
 const maxDepth = 5;
 
-/** Finds what is in a folder and its subfolders, sorted by name. Runs contain nothing more. */
+/** Finds the items in a folder and its subfolders, sorted by name. Doesn't search inside runs. */
 export function foundBelow(
   path: string,
   name = '',

@@ -16,7 +16,7 @@ export interface Extent {
   readonly end: number;
 }
 
-/** Called for a broken line, which is then skipped. If undefined, a broken line throws. */
+/** Called for each broken line, which is then skipped. If undefined, the first broken line throws an error. */
 export type OnBroken = ((error: UserError) => void) | undefined;
 
 type Field = readonly [path: readonly string[], type: 'number' | 'string'];
@@ -100,7 +100,7 @@ function lacking(item: unknown, fields: readonly Field[]): string | undefined {
   for (const [path, type] of fields) {
     let value = item;
     for (const key of path) value = (value as Record<string, unknown> | null | undefined)?.[key];
-    if (typeof value !== type) return `this line lacks the ${type} ${path.join('.')}`;
+    if (typeof value !== type) return `${path.join('.')} is missing, or isn't a ${type}`;
   }
   return undefined;
 }

@@ -53,7 +53,7 @@ export interface Manifest {
   /** Measured after the warm-up, and again at the end. */
   readonly noise?: Noise;
   readonly usage: UsageTotals;
-  /** How much of each limit is used. */
+  /** The amount used of each limit. */
   readonly caps?: readonly Cap[];
   /** Present only for an agent run; `iterations` then counts games. */
   readonly play?: PlaySummary;
@@ -64,7 +64,7 @@ export interface Best extends Candidate {
   readonly return: number;
 }
 
-/** The part of the manifest that is the same for every run that is about to start. */
+/** The fields of a new run's manifest that don't depend on the kind of run. */
 export function manifestHead(
   run: string,
   now: Date,

@@ -24,14 +24,14 @@ const maxLines = 60;
 /**
  * The lines of a source, indented so that none can be mistaken for policyloop's own output. Lines after the 60th are
  * omitted if there are at least two.
- * @param whole command that shows the whole source
+ * @param command command that shows the whole source
  */
-export function sourceLines(source: string, indent: number, whole: string): readonly string[] {
+export function sourceLines(source: string, indent: number, command: string): readonly string[] {
   const lines = safeText(source.trimEnd()).split('\n');
   const left = lines.length - maxLines;
   const shown = left > 1 ? lines.slice(0, maxLines) : lines;
   return [
     ...shown.map((line) => `${' '.repeat(indent)}${line}`),
-    ...(left > 1 ? [`${' '.repeat(indent)}… ${left} more lines: ${whole}`] : []),
+    ...(left > 1 ? [`${' '.repeat(indent)}… ${left} more lines: ${command}`] : []),
   ];
 }

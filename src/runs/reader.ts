@@ -63,7 +63,7 @@ export function readEvaluations(path: string, { iterations }: Manifest): readonl
   return evaluationsUntil(logsIn(path), iterations.done);
 }
 
-/** Policies of an earlier run (`warmup.from`) that a run copied when it started, for later processes that resume it. */
+/** Reads the policies that a run copied from an earlier one (`warmup.from`) when it started. */
 export function readImported(path: string): readonly ParameterVector[] {
   const file = join(path, runFiles.imported);
   return existsSync(file) ? (parseJson(readOwnText(file)) as ParameterVector[]) : [];

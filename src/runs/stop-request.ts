@@ -30,7 +30,7 @@ const pollMs = 250;
 
 /**
  * Adds the stop requests of other processes to those of this one.
- * @param isShared true if several processes obey the request: then it stays, and one from before counts
+ * @param isShared true if several processes obey the request: then it isn't deleted, and an earlier request counts, too
  */
 export function watchStopRequests(
   directory: string,

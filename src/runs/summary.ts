@@ -64,7 +64,7 @@ export interface RunResult extends Pick<Manifest, 'reason' | 'noise' | 'usage' |
   readonly iterations: number;
   /** The highest observed mean return, which is biased upwards. */
   readonly best: Best | null;
-  /** The chosen candidate on fresh seeds; null if not measured. */
+  /** Evaluation of the chosen candidate on fresh seeds; null if there is none. */
   readonly confirmed: Confirmation | null;
   readonly report: string;
 }

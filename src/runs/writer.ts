@@ -194,7 +194,7 @@ interface RequestLine {
 }
 
 export interface SentRequest {
-  /** Replaces what the request counts as until its reply arrives, as an attempt that may have been billed failed. */
+  /** Replaces the call that counts for the request, because a failed attempt may have been billed. */
   retried(lost: CallRecord): void;
   answered(calls: readonly CallRecord[]): void;
 }
@@ -217,9 +217,9 @@ export function callsLeft(path: string, logged: Iterable<CallRecord>): readonly 
 }
 
 /**
- * Requests are on disk before they are sent, so that no crash hides a paid call. For each request, the file has the
- * calls that it counts as: first one without a reply, then those of its replies. They are also in `calls.jsonl` once
- * the run has judged them. Nothing else may write to the file.
+ * Writes requests to disk before they are sent, so that a crash can't hide a paid call. For each request, the file has
+ * the calls that count for it: first one without a reply, then one for each reply. The run also logs them in
+ * `calls.jsonl` once it has judged them. Nothing else may write to the file.
  */
 class SentRequests {
   readonly #path: string;
@@ -229,14 +229,14 @@ class SentRequests {
   #unanswered = 0;
   #ready: Promise<unknown> = Promise.resolve();
 
-  /** The calls that an earlier process left in the file must have been logged. */
+  /** The caller must already have logged the calls that an earlier process left in the file. */
   constructor(directory: string) {
     this.#path = join(directory, requestsFile);
     this.#file = new JsonLinesFile(this.#path);
   }
 
   /**
-   * @param lost what the request counts as until its reply arrives
+   * @param lost the call that counts for the request until its reply arrives
    * @param logged returns a promise that resolves once the calls of earlier iterations are on disk
    */
   async send(lost: CallRecord, logged: () => Promise<unknown>): Promise<SentRequest> {

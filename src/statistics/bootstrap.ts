@@ -1,6 +1,6 @@
 /**
- * 95% intervals of samples. The methods were chosen by their coverage for the returns of our tasks
- * (`scripts/figures/coverage.ts`; docs/explanation/verdicts.md shows it): the plain percentile interval of a mean covers 72 to 94%.
+ * 95% intervals of samples. The methods were chosen by their coverage for the returns of our tasks (see
+ * docs/explanation/verdicts.md and `scripts/figures/coverage.ts`): plain percentile intervals of means cover 72 to 94%.
  */
 import { createGenerator } from '../base/random/generator.js';
 import {
@@ -31,8 +31,8 @@ export function clipped<I extends Interval | null>(interval: I, [least, most]: I
 export const differenceRange = ([least, most]: Interval): Interval => [least - most, most - least];
 
 /**
- * Bounds on values that a sample doesn't show, although they can't be ruled out: as low as the first number, as high as
- * the second. `nothing` is hidden: [∞, −∞]; anything may be: `unbounded`.
+ * Lowest and highest value that a sample may hide: it doesn't contain them, but they can't be ruled out. `nothing`
+ * ([∞, −∞]): no value is hidden; `unbounded`: any value may be.
  */
 type Hidden = Interval;
 const nothing: Hidden = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -42,8 +42,8 @@ export const fewestIfTied = 14;
 
 /**
  * If at least a fifth of the values are at a bound of their range (within 1% of it), other values may be at the other
- * bound: if six runs solve a task, one in ten may still fail. If a bound is unknown, values may be hidden if at least
- * half of the sample is equal, and it has fewer than 14.
+ * bound: if six runs solve a task, one in ten may still fail. If a bound is unknown, values may be hidden if there
+ * are fewer than 14 values and at least half of them are equal.
  */
 export function hiddenIn(values: readonly number[], [least, most]: Interval): Hidden {
   const share = (bound: number, tolerance: number) =>
@@ -63,14 +63,14 @@ export function hiddenInPairs(a: readonly number[], b: readonly number[], range:
   return [smallest(ends[0]!), largest(ends[1]!)];
 }
 
-/** Independent values, of runs, pairs or episodes. Their mean counts with the weight, by default 1. */
+/** Independent values of runs, pairs or episodes. `weight` multiplies their mean (default 1). */
 export interface Stratum {
   readonly values: readonly number[];
   readonly weight?: number;
   readonly hidden?: Hidden;
 }
 
-/** The fewest values of a stratum: two can't show how much values vary. */
+/** Minimum number of values in a stratum: two can't show how much values vary. */
 const fewestForInterval = 3;
 
 const resamples = 2000;
@@ -82,14 +82,14 @@ const fewestToStudentise = 10;
 const leastSpread = 0.1;
 
 /**
- * The one 95% interval of the sum of weighted means, for a mean, a difference of two groups, or a mean over tasks.
- * It resamples the values within each stratum, never the strata. It is null if a stratum has fewer than three values, or
- * hidden ones anywhere.
+ * The 95% interval of a sum of weighted means: of a single mean, a difference of two groups, or a mean over tasks.
+ * It resamples the values within each stratum, never the strata. It is null if a stratum has fewer than three values,
+ * or may hide any value (`unbounded`).
  *
  * The interval is mean ± q·s. For one stratum of ten or more values, q is the 0.95 quantile of |t| over
  * resamples (the symmetric studentised bootstrap, Hall 1988). Otherwise, or if at least one in twenty
  * resamples is nearly constant (because most values are equal), q comes from Student's t with the degrees of freedom of
- * Welch and Satterthwaite. If values may be hidden, the Bayesian bootstrap (Rubin 1981) of the values and one at the
+ * Welch and Satterthwaite. If values may be hidden, the Bayesian bootstrap (Rubin 1981) of the values plus one at the
  * bound widens it; for shares, that is the exact interval of Clopper and Pearson. Deterministic.
  * @param by `student`: always Student's t, for the many episodes of a policy
  */
@@ -120,7 +120,7 @@ function intervalOf(strata: readonly Stratum[], by: 'bootstrap' | 'student'): In
 const hiddenAt = ({ hidden = nothing, weight = 1 }: Stratum, side: 0 | 1): readonly number[] =>
   [hidden[weight > 0 ? side : 1 - side]!].filter(Number.isFinite);
 
-/** Draws of the sum from the Bayesian bootstrap. */
+/** Returns draws of the sum from the Bayesian bootstrap. */
 function withHidden(strata: readonly Stratum[], side: 0 | 1): number[] {
   const totals = new Array<number>(resamples).fill(0);
   for (const [index, one] of strata.entries()) {
@@ -171,15 +171,15 @@ function halfWidth(strata: readonly Stratum[], by: 'bootstrap' | 'student'): num
   return studentQuantile975(degrees) * Math.sqrt(variance);
 }
 
-/** NaN if there are too few values. */
+/** The 0.95 quantile of |t| over resamples; NaN if there are too few values. */
 function studentisedQuantile(values: readonly number[]): number {
   if (values.length < fewestToStudentise) return Number.NaN;
   const center = mean(values);
-  const hardlyAny = leastSpread * standardError(values);
+  const minError = leastSpread * standardError(values);
   const deviations = resampled(values, (picked) => {
     const own = mean(picked);
     const error = standardError(picked, own);
-    return error > hardlyAny ? Math.abs(own - center) / error : Number.POSITIVE_INFINITY;
+    return error > minError ? Math.abs(own - center) / error : Number.POSITIVE_INFINITY;
   });
   return quantile(ascending(deviations), 0.95);
 }

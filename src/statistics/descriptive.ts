@@ -28,7 +28,7 @@ export function firstLargest(values: readonly number[]): number {
   return best;
 }
 
-/** Sample standard deviation (n − 1); 0 for fewer than two values. @param centre their mean, if already known */
+/** Sample standard deviation (n − 1); 0 for fewer than two values. @param center their mean, if already known */
 export function standardDeviation(values: readonly number[], center = mean(values)): number {
   if (values.length < 2) return 0;
   let total = 0;

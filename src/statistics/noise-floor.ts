@@ -1,22 +1,22 @@
-/** How large a difference between two mean returns must be to be more than luck. */
+/** Estimates how large a difference between two mean returns must be to be more than luck. */
 import { mean, standardDeviation } from './descriptive.js';
 import { studentQuantile975 } from './distributions.js';
 
-/** Number of best policies whose returns are pooled: enough for a stable estimate, near enough to be as noisy as the best. */
+/** Number of best policies whose returns are pooled: enough for a stable estimate, and about as noisy as the best. */
 export const nearBest = 5;
 
-/** How the difference between the returns of two policies varies from episode to episode. */
+/** The variation, from episode to episode, of the difference between the returns of two policies. */
 export interface Spread {
-  /** Its standard deviation; 0 if the episodes of each pair differ by a constant. */
+  /** Its standard deviation; 0 if the difference is the same in all episodes. */
   readonly deviation: number;
   /** Degrees of freedom of the estimate. */
   readonly degrees: number;
 }
 
 /**
- * Estimated from the best policy and some others that act differently; undefined for fewer than two episodes or policies.
+ * Estimates the spread from a few of the best policies; undefined for fewer than two policies or episodes.
  * Pools the variances of the differences to the best one or, if the episodes differ (`paired: false`), of the returns.
- * @param evaluations returns of the same number of episodes each, best policy first
+ * @param evaluations returns of policies that act differently, over the same number of episodes each, best policy first
  */
 export function spreadOf(evaluations: readonly (readonly number[])[], paired: boolean): Spread | undefined {
   const [best = [], ...others] = evaluations;
@@ -29,7 +29,7 @@ export function spreadOf(evaluations: readonly (readonly number[])[], paired: bo
   };
 }
 
-/** Two equal policies differ by more than this in 5% of comparisons over this number of episodes. */
+/** The difference that two equal policies exceed in 5% of comparisons over this number of episodes. */
 export const noiseFloor = ({ degrees, deviation }: Spread, episodes: number): number =>
   (studentQuantile975(degrees) * deviation) / Math.sqrt(episodes);
 

@@ -1,6 +1,6 @@
 import { mean, sum } from './descriptive.js';
 
-/** How well predictions match observed values. */
+/** Figures that show how well predictions match observed values. */
 export interface PredictionFigures {
   readonly count: number;
   /** Mean error; positive if predictions are too high. */

@@ -9,8 +9,8 @@ const flips = 2 ** 14;
 
 /**
  * p-value of the hypothesis that the differences of pairs are as likely to have the opposite sign: of all ways to flip
- * their signs, the share with a mean at least as far from 0 (Fisher 1935). For more than 16 pairs, random ways are
- * drawn. Holds for any distribution: six equal differences have p = 0.03.
+ * their signs, the share that gives a mean at least as far from 0 (Fisher 1935). For more than 16 pairs, flips signs at
+ * random. Holds for any distribution: six equal differences have p = 0.03.
  */
 export function signFlipTest(differences: readonly number[]): number {
   const n = differences.length;
@@ -118,7 +118,7 @@ export interface Judged {
 
 /**
  * Judges differences: `higher` or `lower` if the 95% interval excludes 0 and p < 0.05 after Holm's correction;
- * otherwise `no-evidence`, or `too-few` if a difference has no p-value or no interval. See `docs/explanation/verdicts.md`.
+ * otherwise `no-evidence`, or `too-few` if a difference has no p-value or interval. See docs/explanation/verdicts.md.
  * @param together all differences that share Holm's correction
  */
 export function verdicts<T extends Tested>(together: readonly T[]): readonly (T & Judged)[] {

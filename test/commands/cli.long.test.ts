@@ -62,7 +62,7 @@ describe('policyloop', () => {
     expect(await cli(cwd, ['run', ...next, '--quiet'])).toMatchObject({ code: 0 });
     expect((await cli(cwd, ['show', '$HOME/b', '--json'])).code).toBe(0);
     const refused = await cli(cwd, ['run', 'config.yaml', '--run-dir=~bob/c']);
-    expect(refused.stderr).toMatch(/--run-dir: ~bob isn't replaced/);
+    expect(refused.stderr).toMatch(/--run-dir: ~bob isn't expanded/);
     expect((await cli(cwd, ['run', 'config.yaml', '--runs-dir', 'x/~/c'])).stderr).toMatch(/contains ~/);
     expect(readdirSync(join(cwd, 'home')).toSorted()).toEqual(['a', 'b']);
     expect(readdirSync(cwd).toSorted()).toEqual(['config.yaml', 'home']);

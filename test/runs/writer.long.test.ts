@@ -91,11 +91,11 @@ describe('resume rejects a run', () => {
   );
 
   it.each([
-    ['evaluations', '{}', 'this line lacks the number iteration'],
-    ['evaluations', 'null', 'this line lacks the number iteration'],
-    ['evaluations', '{"iteration":1,"candidate":0}', 'this line lacks the number parameters.0'],
-    ['calls', '{"iteration":1,"candidate":0,"attempt":0}', 'this line lacks the string outcome.kind'],
-    ['events', '[]', 'this line lacks the string kind'],
+    ['evaluations', '{}', "iteration is missing, or isn't a number"],
+    ['evaluations', 'null', "iteration is missing, or isn't a number"],
+    ['evaluations', '{"iteration":1,"candidate":0}', "parameters.0 is missing, or isn't a number"],
+    ['calls', '{"iteration":1,"candidate":0,"attempt":0}', "outcome.kind is missing, or isn't a string"],
+    ['events', '[]', "kind is missing, or isn't a string"],
     ['episodes', '\ud800', 'this line is not valid JSON'],
     ['events', Buffer.from([0x22, 0xff, 0x22]), 'this line is not valid UTF-8'],
   ] as const)('whose %s contain the line %s', async (file, line, message) => {

@@ -27,10 +27,10 @@ interface Draft {
 
 const lockOf = (output: string) => `${output}.partial.lock`;
 
-/** Releases the locks of complete outputs, if they are kept. */
+/** Functions that release the locks of completed outputs, by lock file; undefined if locks aren't kept. */
 let kept: Map<string, () => void> | undefined;
 
-/** Keeps the locks of complete outputs until the process exits, because only then is the command finished. */
+/** Keeps the locks of completed outputs until the process exits, because the command isn't finished until then. */
 export function markOutputsUntilExit(): void {
   const releases = new Map<string, () => void>();
   kept = releases;
@@ -68,8 +68,8 @@ function stateOf(output: string): string {
 }
 
 /**
- * Starts a file or directory, which is named `<output>.partial` until it is complete. Removes an earlier draft of a
- * killed process.
+ * Starts a file or directory, which is named `<output>.partial` until it is complete. Removes an earlier draft that a
+ * killed process left.
  * @throws UserError if another process is writing it, or if something else is named `<output>.partial`
  */
 export function openDraft(output: string): Draft {
@@ -78,7 +78,7 @@ export function openDraft(output: string): Draft {
   const path = `${output}.partial`;
   makeDirectory(dirname(path), '--out');
   const lock = lockOf(output);
-  // A command may write an output again.
+  // Release the lock if this command has written the output before.
   kept?.get(lock)?.();
   const wasBegun = existsSync(lock);
   const replaces = isCutOff(output);

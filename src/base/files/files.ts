@@ -26,7 +26,7 @@ import { type Links, maxPartLength, readRegularFile, requireShortNames } from '.
 /**
  * Replaces a file atomically: a crash, even of the system, leaves either the old or the new file. If writing fails,
  * the old file stays.
- * @param content an iterable produces its parts as they are written
+ * @param content if an iterable, each part is written before the next one is requested
  * @throws system errors, with the path; UserError for a device, or for a name that is too long
  */
 export function replaceFile(path: string, content: string | Uint8Array | Iterable<Uint8Array>): void {

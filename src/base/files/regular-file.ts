@@ -111,13 +111,13 @@ export function fromHome(path: string, place: Omit<Problem, 'message' | 'value'>
   const [first = ''] = path.split(/[/\\]/, 1);
   if (isHome(first)) return join(homedir(), path.slice(first.length));
   if (/^(?:~[\w.-]+|\$\w+|\$\{\w+\})$/.test(first))
-    throw new UserError({ ...place, value: path, message: `${first} isn't replaced`, hint: homeHint });
+    throw new UserError({ ...place, value: path, message: `${first} isn't expanded`, hint: homeHint });
   return path;
 }
 
 const isHome = (part: string) => /^(?:~|\$HOME|\$\{HOME\})$/.test(part);
 
-/** @throws UserError if a part of the path is too long, or is an unreplaced `~` */
+/** @throws UserError if a part of the path is too long, or is an unexpanded `~` */
 export function requireShortNames(path: string, place: Omit<Problem, 'message' | 'value'>): string {
   const parts = path.split(/[/\\]/);
   const home = parts.find(isHome);

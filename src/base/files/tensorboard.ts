@@ -54,7 +54,7 @@ interface CurveEvent {
   readonly time: string;
 }
 
-/** Names sort by time, then by the number of earlier files, because TensorBoard reads files in this order. */
+/** Creates a file. TensorBoard reads files by name, so names sort by time, then by the number of earlier files. */
 function createFile(folder: string, seconds: number): number {
   mkdirSync(folder, { recursive: true });
   const time = String(Math.floor(seconds)).padStart(10, '0');

@@ -17,7 +17,7 @@ export interface UserModule {
   /** The `name` of the default export; otherwise, the file name without its extension. */
   readonly name: string;
   /**
-   * Creates the environment, policy, model, … of the module.
+   * Creates the environment, policy, model, … that the module defines.
    * @param field config field with the options, for errors
    * @throws UserError naming the file, if the options don't match the schema or `create` throws
    */
@@ -28,7 +28,7 @@ export interface UserModule {
   ): Promise<unknown>;
 }
 
-/** Whether a config value is a module's path (`./my-env.js`) rather than a name (`CartPole-v1`). */
+/** True if a config value is a module's path (`./my-env.js`) rather than a name (`CartPole-v1`). */
 export const isModulePath = (name: string): boolean => isPathOf('name-or-module', name);
 
 /** @throws UserError for a TypeScript file that this version of Node can't run */

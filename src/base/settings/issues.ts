@@ -21,7 +21,7 @@ export type Path = readonly PropertyKey[];
 /** A problem and the path of its field. */
 export interface FieldProblem {
   readonly path: Path;
-  /** Whether the key itself or its value is wrong. */
+  /** The part that is wrong: the key itself, or its value. */
   readonly aim: 'key' | 'value';
   readonly problem: Problem;
 }

@@ -91,7 +91,7 @@ function nameOf(text: string, root: SchemaNode): string {
   return `override ${printable(isSecret === true ? `${key}=…` : text)}`;
 }
 
-/** The last override that set the field at `path`, or part of it. */
+/** The last override that set the field at `path`, a part of it, or a section that contains it. */
 export const overrideOf = (path: Path, overrides: readonly Override[]): Override | undefined =>
   path.length === 0
     ? undefined
@@ -101,8 +101,8 @@ export const startsWith = (path: Path, start: Path): boolean =>
   start.length <= path.length && start.every((key, i) => String(path[i]) === String(key));
 
 /**
- * Removes from `changed` the file's fields that the new variant selected by an override, such as a new
- * `model.provider`, lacks or whose values it rejects.
+ * If an override selects a new variant, such as another `model.provider`, removes from `changed` the file's fields that
+ * this variant lacks or whose values it rejects. Returns notes on the removed fields.
  */
 function dropForeignFields(
   content: Record<string, unknown>,
@@ -134,7 +134,7 @@ function dropForeignFields(
 
 type Holder = Record<string, unknown> | unknown[];
 
-/** Sets one field; shorthands on its path are expanded. The schema will report keys that it lacks. */
+/** Sets one field; shorthands on its path are expanded. Unknown keys are set, too; the schema reports them. */
 function assign(content: Record<string, unknown>, { path, source, value }: Override, kind: Kind): void {
   let node: SchemaNode | undefined = kind.json;
   let holder: Holder = content;

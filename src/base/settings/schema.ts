@@ -74,7 +74,7 @@ export const settingsKind = <Output>(kind: Omit<SettingsKind<Output>, 'json'>): 
   },
 });
 
-/** The alternatives of a union; any other node is its own only alternative. */
+/** The alternatives of a union; for any other node, only the node itself. */
 export const variantsOf = (node: SchemaNode): readonly SchemaNode[] => node.anyOf ?? node.oneOf ?? [node];
 
 /** The key that distinguishes the variants of a union of objects, e.g. `provider`. */
@@ -132,7 +132,7 @@ export function declaredChild(node: SchemaNode, key: string): SchemaNode | undef
 
 const itemOf = (list: SchemaNode, key: string) => list.prefixItems?.[Number(key)] ?? list.items;
 
-/** The part of settings whose keys exist. */
+/** Settings without the keys that the schema lacks. */
 export function knownPart(value: unknown, node: SchemaNode | undefined): unknown {
   const variant = node && variantFor(node, value);
   if (variant === undefined) return value;

@@ -37,7 +37,7 @@ export interface Settings extends Overridden {
   absolute<T>(value: T, fileFolder: string | undefined, cwd: string): T;
 }
 
-/** Applies overrides to a file's content. @throws UserError naming malformed overrides and unknown keys */
+/** Applies overrides to a file's content. @throws UserError naming malformed overrides */
 export function overlay(
   kind: SettingsKind<unknown>,
   { content, isBundled, place }: SettingsSource,
@@ -99,8 +99,8 @@ export function parseSettings<Output>(
 /**
  * A copy of settings with relative paths made absolute, and `~` and `$HOME` replaced; a field's format determines
  * whether it contains a path.
- * @param base folder for relative paths at a field; if undefined, paths stay unchanged
- * @throws UserError for a path with a name that is too long, or with a variable that isn't replaced
+ * @param base folder for relative paths at a field; if undefined, they stay relative
+ * @throws UserError for a path with a name that is too long, or with a variable that isn't expanded
  */
 export function withAbsolutePaths<T>(
   value: T,
@@ -138,6 +138,6 @@ const pathForms: Readonly<Record<string, RegExp>> = {
   'name-or-module': /^[^\\/]*[\\/].*\.(?:[cm]?js|m?ts)$/s,
 };
 
-/** Whether text in a field of this format is a path; ids with a scheme (`package:…`, `gymnasium:…`) aren't. */
+/** True if text in a field of this format is a path; ids with a scheme (`package:…`, `gymnasium:…`) aren't. */
 export const isPathOf = (format: string, text: string): boolean =>
   !/^[a-z][\w+.-]+:/i.test(text) && pathForms[format]?.test(text) === true;

@@ -85,7 +85,7 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
 
 const tooDeep = 'the YAML is nested too deeply';
 
-/** Reports errors of aliases, and stack overflows, which mean that the text is nested too deeply. */
+/** Turns errors of aliases and stack overflows (from text that is nested too deeply) into UserErrors. */
 function readable<T>(file: string, read: () => T): T {
   try {
     return read();

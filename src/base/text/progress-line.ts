@@ -42,7 +42,7 @@ export function fitLine(
 
 const recentUpdates = 40;
 
-/** The remaining time: as given with the last update, or from the pace of recent ones. */
+/** The remaining time: as given with the last update, or estimated from the pace of recent updates. */
 export class TimeLeft {
   #recent: readonly { readonly at: number; readonly value: number }[];
   #given: number | undefined;

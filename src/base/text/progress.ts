@@ -38,7 +38,7 @@ export interface Progress {
   alert(text: string): void;
   /** Starts a piece of work, which replaces the previous one. */
   begin(work: Work): void;
-  /** Sets the amount done, the figures next to the bar, the most important first, and the time left if it is known. */
+  /** Sets the amount done, the figures next to the bar (the most important first) and, if known, the time left. */
   update(value: number, figures?: readonly string[], secondsLeft?: number): void;
   /**
    * Says why nothing will happen for `forMs` milliseconds: on a terminal, until the next update; elsewhere, only if
@@ -168,7 +168,7 @@ class ProgressBar implements Progress {
     this.say(text);
   }
 
-  /** Leaves one column free, because a cursor after the last column would move to the next line. */
+  /** Usable columns: one stays free, because a cursor after the last column would move to the next line. */
   readonly #width = () => (this.#terminal.columns || 80) - 1;
 
   begin({ label, total, value = 0, amount = formatCount }: Work) {

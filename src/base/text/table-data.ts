@@ -1,4 +1,4 @@
-/** Tables as pages get them. */
+/** The data of tables on pages. */
 
 /** Text with extras that only some outputs show. In a `bar` column, pages show `share`, in [0, 1], as a bar. */
 export interface Marked {
@@ -14,7 +14,7 @@ export interface Marked {
   readonly tint?: number;
 }
 
-/** How a page draws the estimates of a column: on a common axis, with a dashed line at `line` (a forest plot). */
+/** Axis on which a page draws a column's estimates, with a dashed line at `line` (a forest plot). */
 export interface IntervalAxis {
   readonly line?: number;
   /** Values that the axis must include. */
@@ -33,7 +33,7 @@ export interface TableData {
 }
 
 export interface TableCell extends Marked {
-  /** The number by which a cell is sorted, if it is one. */
+  /** Number by which the cell is sorted; absent for text. */
   readonly value?: number | undefined;
   readonly interval?: readonly [number, number] | null | undefined;
   readonly strong?: boolean | undefined;

@@ -23,11 +23,11 @@ export interface Column<Row> {
   readonly name?: string;
   /** Number columns are right-aligned, even if they contain text such as `3 of 20`. An estimate has an interval. */
   readonly kind?: 'text' | 'number' | 'estimate' | 'bar';
-  /** Number format for people, who see enough digits to tell numbers apart; CSV has all digits. */
+  /** Number format for people, with enough digits to tell numbers apart; CSV has all digits. */
   readonly format?: NumberFormat;
   /** Shown in bold on pages, for the main column of the table. */
   readonly strong?: boolean;
-  /** Leaves a cell empty if it and all grouped columns before it repeat the row above; not in CSV and Markdown. */
+  /** On a terminal or page, leaves a cell empty if it and all grouped columns before it repeat the row above. */
   readonly grouped?: boolean;
   /** Pages also draw the estimates and their intervals. */
   readonly drawn?: IntervalAxis;
@@ -96,8 +96,8 @@ export function terminalTable<Row>(
 
 /** A table in GitHub's Markdown: https://github.github.com/gfm/#tables-extension- */
 export function markdownTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
-  const whole = columns.map((column) => ({ ...column, grouped: false }));
-  const { titles, right, lines } = readable(whole, rows, markdownText, markdownCode);
+  const ungrouped = columns.map((column) => ({ ...column, grouped: false }));
+  const { titles, right, lines } = readable(ungrouped, rows, markdownText, markdownCode);
   const line = (texts: readonly string[]) => `| ${texts.join(' | ')} |`;
   return [line(titles), line(right.map((isRight) => (isRight ? '--:' : '---'))), ...lines.map(line)].join(
     '\n',
@@ -106,8 +106,8 @@ export function markdownTable<Row>(rows: readonly Row[], columns: Columns<Row>):
 
 /** A LaTeX table with the rules of the package booktabs. */
 function latexTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
-  const whole = columns.map((column) => ({ ...column, grouped: false }));
-  const { titles, right, lines } = readable(whole, rows, (text) => text);
+  const ungrouped = columns.map((column) => ({ ...column, grouped: false }));
+  const { titles, right, lines } = readable(ungrouped, rows, (text) => text);
   const line = (texts: readonly string[]) => `${texts.map(latexText).join(' & ')} \\\\`;
   const align = right.map((isRight) => (isRight ? 'r' : 'l')).join('');
   return [
@@ -131,7 +131,7 @@ export function csvTable<Row>(rows: readonly Row[], columns: Columns<Row>): stri
   return [header, ...lines].map((line) => `${line.map(csvText).join(',')}\n`).join('');
 }
 
-/** A table for a page, which the app draws. It scrolls if it is wide, also vertically if `tall`. */
+/** A table for a page, which the app draws. It scrolls horizontally if it is wide, and vertically if `tall`. */
 export function pageTable<Row>(
   rows: readonly Row[],
   columns: Columns<Row>,

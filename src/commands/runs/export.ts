@@ -22,7 +22,7 @@ export const options = (y: Argv) =>
     })
     .option('charts', {
       ...kinds.text,
-      describe: 'Write the charts of the pages as SVG files to this directory, and no tables',
+      describe: 'Write the charts of the pages to this directory as SVG files, instead of tables',
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)

@@ -61,7 +61,7 @@ export function assign({ config }: Draft, fields: Fields): string[] {
   return set.map(([path]) => path);
 }
 
-/** Carries keys that have a value to the given paths. */
+/** Copies the values of their keys to the given paths; skips keys without a value. */
 export function carryAll(draft: Draft, paths: Readonly<Record<string, string>>): void {
   for (const [key, path] of Object.entries(paths)) {
     const value = given(draft.theirs, key);
@@ -74,14 +74,14 @@ export const wholeHistory = { 'memory.tokens': 10_000_000 };
 
 export const templateOf = ({ theirs }: Draft): string => String(given(theirs, 'llm_si_template_name') ?? '');
 
-/** The last part of the log directory becomes the name of the run. */
+/** Names the run after the last part of the log directory. */
 export function nameFrom(draft: Draft): void {
   const parts = String(given(draft.theirs, 'logdir') ?? '').split(/[\\/]/);
   const name = plainName(parts.findLast((part) => part !== '') ?? '', '');
   if (name !== '') carry(draft, 'logdir', { name }, 'its last part becomes the name; runs are in --runs-dir');
 }
 
-/** Our prompt sets replace their Jinja templates. */
+/** Replaces their Jinja templates with one of our prompt sets. */
 export function setPrompts(draft: Draft, set: 'numeric' | 'semantic'): void {
   const template = templateOf(draft);
   const isAbsent = template === 'num_optim_semantics.j2';

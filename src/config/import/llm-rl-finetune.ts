@@ -56,7 +56,7 @@ export function importFinetune(draft: Draft): void {
   const warmup = given(theirs, 'warmup_episodes');
   const policies = { 'warmup.policies': typeof warmup === 'number' ? warmup + 1 : warmup };
   if (warmup !== undefined)
-    carry(draft, 'warmup_episodes', policies, 'and the untrained policy, which the original also evaluates');
+    carry(draft, 'warmup_episodes', policies, 'plus the untrained policy, which the original also evaluates');
   const rank = given(theirs, 'rank');
   if (rank !== undefined && policy === 'q-table')
     throw new UserError({
@@ -92,7 +92,7 @@ function importTable(draft: Draft, id: string): void {
   if (acted !== undefined) carry(draft, acted.key, { 'policy.actions': acted.actions });
 }
 
-/** Templates of the newest code show the last `max_traj_length` evaluations; older ones show `max_traj_count` episodes. */
+/** New templates show the last `max_traj_length` evaluations, older ones the last `max_traj_count` episodes. */
 function importMemory(draft: Draft): void {
   const { theirs } = draft;
   const isOlder = templateOf(draft) !== '' && promptsOf(templateOf(draft)) === undefined;

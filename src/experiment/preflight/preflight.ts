@@ -79,7 +79,7 @@ function boundFindings({ config, environment: { id } }: Assembly): readonly Foun
       warning({
         field,
         value: wanted,
-        message: `exceeds the highest return of an episode of ${id}, ${best}`,
+        message: `exceeds the highest possible return of an episode of ${id}, ${best}`,
         hint: `set ${field}=${best} or lower, or remove it with ${field}=`,
       }),
   );
@@ -146,7 +146,7 @@ function notationFindings(config: Config): readonly Found[] {
   );
 }
 
-/** Reports a budget in which the last prompt can't show all the evaluations that it would select. */
+/** Warns if `memory.tokens` is too small for all the evaluations that the last prompt would show. */
 function hiddenHistory(
   { config, imported }: Assembly,
   { entry, shown: most }: PromptSize,

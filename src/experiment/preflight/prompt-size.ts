@@ -30,7 +30,7 @@ export interface PromptSize {
   readonly last: number;
   /** Mean over the iterations, without corrections. */
   readonly mean: number;
-  /** What a correction adds to a prompt. */
+  /** Tokens that a correction adds to a prompt. */
   readonly correction: number;
   /** A reply that proposes a policy. */
   readonly reply: number;
@@ -44,7 +44,7 @@ export interface PromptSize {
 
 /** A program that a model writes usually has fewer tokens. */
 const programTokens = 500;
-/** Explanation in a reply. */
+/** Tokens of the explanation in a reply. */
 const reasonTokens = 50;
 
 export function promptSize(parts: Parts, context?: ModelContext): PromptSize {

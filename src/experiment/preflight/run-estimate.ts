@@ -37,7 +37,7 @@ interface Asked {
   readonly most: number;
   /** Prompts that are processed: fewer than calls if one call gives several candidates. */
   readonly prompts: number;
-  /** Share of the calls that are expected. */
+  /** Expected share of the calls. */
   readonly share: number;
   /** Tokens in a prompt. */
   readonly tokens: number;
@@ -85,7 +85,7 @@ export function estimateRun(
   return { ...found('estimate', `${estimateText(estimate)}${limited}${end}`), estimate };
 }
 
-/** What the searches of a relay add to the calls of its model, and when its model is asked more often. */
+/** Describes the evaluations that the searches of a relay add, and the legs that may last longer. */
 function relayText({ candidates, iterations, model }: Config): string {
   if (model.provider !== 'relay') return '';
   const spans = spansOf(model.relay, { candidates, iterations });

@@ -37,7 +37,7 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
   };
 }
 
-/** Words with longer lists of names aren't recorded, which keeps the manifest small. */
+/** Longer lists of names aren't recorded, which keeps the manifest small. */
 const maxNames = 1000;
 
 /** Records an environment for readers that don't have it. */

@@ -119,13 +119,13 @@ export interface Recording {
 }
 
 /**
- * Opens the recorded run. In a directory of runs, such as a setting of a sweep, it is the one with the config's seed.
+ * Opens the recorded run. In a directory of runs, such as a setting of a sweep, opens the one with the config's seed.
  * @throws UserError naming `model.run` if there is no such run
  */
 export function openRecording(model: ReplayedConfig, { seed }: Pick<Config, 'seed'>): Recording {
   try {
     const runs = runsOf(model.run);
-    // With `onChange: warn`, a single recorded run can be replayed under any seed.
+    // With `onChange: warn`, a single recorded run can be replayed with any seed.
     const isAnySeed = model.onChange === 'warn' && runs.length === 1;
     const [own, another] = isAnySeed ? runs : runs.filter((run) => run.seed === seed);
     if (own === undefined) throw otherSeed(runs, seed);

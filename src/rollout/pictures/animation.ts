@@ -44,7 +44,7 @@ export function paceOf(steps: number, stepSeconds: number | undefined, maxFrames
   return { stride, seconds, ...(Math.abs(speed - 1) > 0.05 && { speed }) };
 }
 
-/** Shows every `stride`-th step and the last one. */
+/** True for every `stride`-th step and the last one. */
 export function isShown(step: number, steps: number, { stride }: Pace): boolean {
   return step % stride === 0 || step === steps;
 }

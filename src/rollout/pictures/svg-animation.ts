@@ -107,7 +107,7 @@ function captionFigures(
   return `<svg y="${top}" width="${layout.width}" height="${lineHeight}">${movingOrStill(moving, still)}</svg>`;
 }
 
-/** Adjacent shapes that never move and look alike are joined into one path if possible. */
+/** Renders the shapes; if possible, joins adjacent ones that never move and look alike into one path. */
 function sceneElements({ moments }: Animation, layout: Layout, clock: Clock): readonly string[] {
   const elements: string[] = [];
   let run: SvgShape[] = [];

@@ -51,8 +51,8 @@ export function lasting<Value>(values: readonly Value[], { moments }: Clock): re
 export type Track = readonly (SvgShape | undefined)[];
 
 /**
- * Matches each shape with the next one of the previous moments that looks the same, so that it is written only once,
- * with its places.
+ * Matches each shape with the next shape of earlier moments that looks the same, so that it is written only once, with
+ * all its places.
  * @returns the tracks in a valid drawing order: the order of shapes within each moment is preserved
  */
 export function tracksOf(moments: readonly (readonly SvgShape[])[]): readonly Track[] {

@@ -1,4 +1,4 @@
-/** What lists show of runs, training runs and directories of runs. Browsers use this file too. */
+/** Runs, training runs and directories of runs as items of a list. Browsers also load this file. */
 
 const singleKinds = ['run', 'play', 'training'] as const;
 const holderKinds = ['evaluation', 'sweep'] as const;
@@ -20,7 +20,7 @@ export interface Item {
   readonly status: (typeof itemStatuses)[number];
   readonly environment: string | null;
   readonly model: string | null;
-  /** Number of completed iterations, games, training steps, updates or runs; `of`: how many are planned. */
+  /** Number of completed iterations, games, training steps, updates or runs; `of`: the planned number. */
   readonly done: number;
   readonly of: number;
   /** Highest observed mean return; for a training run, the best held-out return. */

@@ -30,7 +30,7 @@ export const rootsOf = ({ cwd, runsDir }: RunPlaces): readonly Root[] => [
 export interface Line {
   readonly name: string;
   readonly path: string;
-  /** Commands accept it instead of the name. */
+  /** Number that commands accept instead of the name. */
   readonly number: number;
   /** From oldest to newest. */
   readonly places: readonly Place[];
@@ -67,7 +67,7 @@ export interface Selection {
   readonly limit: number | undefined;
 }
 
-/** The config keys that the selection needs the values of. */
+/** The config keys whose values the selection needs. */
 export const askedIn = ({ filters, sort = 'name' }: Selection): readonly string[] =>
   [...parseFilter(filters).asked, sort].filter(isAsked);
 
@@ -92,7 +92,7 @@ export function selectPlaces<T extends Place>(
   return shown.map((item) => found.get(item)!);
 }
 
-/** Numbers and times are sorted in descending order. */
+/** Returns the order for a key: ascending for text fields, descending for numbers, times and config keys. */
 function sortOf(key: string, configKeys: readonly string[]): string {
   const field = fieldOf(key);
   if (!isKnown(field, configKeys))
@@ -106,8 +106,8 @@ export const isStudy = ({ name, places }: Line): boolean => places[0]!.item.name
 export function listTable(lines: readonly Line[], width?: number): string {
   const rows = lines.map((line) => {
     const items = line.places.map(({ item }) => item);
-    const whole = { ...unknown, ...totalsOf(items), name: `${line.name}/`, status: '', failure: undefined };
-    return { ...(isStudy(line) ? whole : items[0]!), number: line.number, isStudy: isStudy(line) };
+    const study = { ...unknown, ...totalsOf(items), name: `${line.name}/`, status: '', failure: undefined };
+    return { ...(isStudy(line) ? study : items[0]!), number: line.number, isStudy: isStudy(line) };
   });
   const columns: readonly Column<(typeof rows)[number]>[] = [
     number('#', (row) => row.number),

@@ -29,7 +29,7 @@ export interface Named {
 export const findRun = (name: string, places: RunPlaces): string => findNamed(name, places, ['run']).path;
 
 /**
- * The only item of these kinds with this name; the result of a training run stands for the training run.
+ * The only item of these kinds with this name; for the result of a training run, the training run.
  * @throws UserError if none or several match; the error suggests names if there are any
  */
 export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[]): Named {
@@ -48,12 +48,12 @@ export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[
   );
 }
 
-/** Whether a training run wrote its model, adapter or policy to this directory. */
+/** True if a training run wrote its model, adapter or policy to this directory. */
 const isResult = (path: string) => existsSync(join(path, trainingFiles.about)) && isTraining(dirname(path));
 
 /**
  * Paths of the runs with these names, without duplicates, in the given order.
- * @param isWhole returns true for an item to include itself, such as a training run, instead of the runs in it
+ * @param isWhole returns true for an item, such as a training run, to return it instead of the runs in it
  * @throws UserError if a name matches no run, or is the beginning of several names
  */
 export function findRuns(
@@ -206,8 +206,8 @@ function beginningWith(start: string, all: readonly Named[], places: RunPlaces):
   const begun = all.filter(
     ({ path }) => nameOf(path, places).startsWith(start) || basename(path).startsWith(start),
   );
-  const whole = begun.filter(({ path }) => basename(path) === start);
-  const found = whole.length > 0 ? whole : begun;
+  const exact = begun.filter(({ path }) => basename(path) === start);
+  const found = exact.length > 0 ? exact : begun;
   return outermost(found);
 }
 

@@ -18,13 +18,13 @@ export function removableAt(path: string): readonly string[] {
   const runs = runsBelow(path);
   // A training run can be inside another one, and is deleted before it.
   const trainings = trainingsBelow(path).toReversed();
-  // Throw for a damaged record: it doesn't prove that policyloop created the directory.
+  // Throw for a damaged record, because policyloop may not have created the directory.
   for (const run of runs) readManifest(run);
   for (const training of trainings) readTraining(training);
   return [...runs, ...trainings];
 }
 
-/** Deletes a directory that `removableAt` returned. If that is interrupted, it can be repeated. */
+/** Deletes a directory that `removableAt` returned. Can be repeated after an interruption. */
 export function removeDirectory(path: string): void {
   // The record is deleted last, because it makes the directory a run.
   for (const name of readdirSync(path))

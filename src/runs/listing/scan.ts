@@ -122,7 +122,7 @@ function addUp(found: Map<string, Known>): void {
 /** Names of all directories that contain an item. */
 const foldersOf = ({ name }: Item) => [...name.matchAll(/\//g)].map(({ index }) => name.slice(0, index));
 
-/** Whether an item is inside the directory of another item. */
+/** True if an item is inside the directory of another item. */
 export const isBelow = ({ name }: Pick<Item, 'name'>, holder: Pick<Item, 'name'>): boolean =>
   name.startsWith(`${holder.name}/`);
 
@@ -137,7 +137,7 @@ function sumOf(holder: Item, items: readonly Item[]): Partial<Item> {
   };
 }
 
-/** The result of `read`; the reason as a string if what it reads is damaged or was removed. */
+/** The result of `read`; if the file is damaged or was removed, the reason as a string. */
 export function unlessDamaged<T>(read: () => T): T | string {
   try {
     return read();
@@ -209,7 +209,7 @@ function trainingItem(training: RecordedTraining): Recorded {
   };
 }
 
-/** The totals of a directory of runs; if its runs differ in a text, how many texts there are. */
+/** The totals of a directory of runs; if its environments or models differ, their number, such as `2 models`. */
 export function totalsOf(items: readonly Item[]) {
   const either = (of: (item: Item) => string | null, plural: string) => {
     const values = new Set(items.map(of));

@@ -68,7 +68,7 @@ export async function stopRuns(
   return Promise.all(running.map((path) => stopRun(path, now, seconds)));
 }
 
-/** @param unit what the process completes before it stops; nothing if it stops now */
+/** @param unit what the process completes before it stops; omitted if it stops now */
 export const stoppedText = ({ outcome }: Pick<Stopped, 'outcome'>, unit?: string): string =>
   outcome === 'stopped' ? 'stopped' : unit ? `will stop after this ${unit}` : 'is stopping';
 

@@ -1,4 +1,4 @@
-/** The tables for `export`, with their columns, which docs/reference/run-files.md describes, and the rows of a run. */
+/** The tables of `export`: their columns (see docs/reference/run-files.md), and the rows of a run. */
 
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { largest, smallest } from '../../statistics/descriptive.js';

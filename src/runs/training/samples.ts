@@ -58,7 +58,7 @@ export const isSampled = (evaluation: number): boolean =>
 /** Maximum size of a file to read, in bytes; training normally writes less. */
 const maxFileBytes = 2 ** 24;
 
-/** The recorded samples, in order; skips lines of another form. Empty if the file can't be read. */
+/** The recorded samples, in order; skips malformed lines. Empty if the file can't be read. */
 export function readSamples(path: string): readonly RecordedSample[] {
   let text: string;
   try {

@@ -50,7 +50,7 @@ export interface RecordedTraining {
   readonly command: string | null;
   /** Working directory of that command. */
   readonly folder: string | null;
-  /** Command-line settings that use the result, also before its last validation; null if there are none. */
+  /** Command that uses the result, which may exist before the last validation; null if there is none. */
   readonly use: string | null;
 }
 
@@ -101,7 +101,7 @@ const aboutShape = z.looseObject({
   }),
   config: z.looseObject({
     objective: z.looseObject({ kind: z.string() }).optional(),
-    /** Present for all reinforcement learning. */
+    /** Present in every reinforcement-learning config. */
     updates: z.number().optional(),
     algorithm: z.looseObject({ kind: z.string() }).optional(),
   }),
@@ -156,7 +156,7 @@ const metricShape = z.looseObject({
 
 export type TrainingMetric = z.output<typeof metricShape>;
 
-/** A line of metrics; undefined for a line of another form. */
+/** A line of metrics; undefined if it is malformed. */
 export const readMetric = (line: unknown): TrainingMetric | undefined => metricShape.safeParse(line).data;
 
 export interface TrainingFiles {

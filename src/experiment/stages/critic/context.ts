@@ -72,7 +72,7 @@ export function statisticsContext(behavior: Behavior): StatisticsContext {
       last: lastText(ending.last),
     })),
     figures: figures
-      // Omit statistics whose median and quartiles are 0: they say little.
+      // Omit statistics whose median and quartiles are 0, because they are uninformative.
       .filter(({ high, low, median }) => low !== 0 || median !== 0 || high !== 0)
       .map(({ name, ...values }) => ({ name, value: spread(values) })),
   };
