@@ -1,7 +1,7 @@
 /**
  * Trains a model from scratch on cooking: imitation of winning games, then reinforcement learning, with several
- * seeds. Evaluates all on the same games of the test fold, and the expert, random play, the first action and the
- * untrained model as well. Resumes where it stopped: existing results are reused, and training continues from its
+ * seeds. Evaluates these models, the untrained model, the expert, random play and the first action on the same games of
+ * the test fold. Resumes where it stopped: existing results are reused, and training continues from its
  * checkpoint. In a new directory, seeds with committed rows are skipped if the configs are unchanged.
  *
  * Run, after npm run build: npx tsx scripts/cooking.ts WORK-DIRECTORY [FIRST-SEED] [SEEDS] [GAMES]
@@ -38,7 +38,7 @@ function policyloop(...args: readonly string[]): Result {
   return JSON.parse(stdout.trim().split('\n').at(-1)!) as Result;
 }
 
-/** Reuses the results of earlier calls. */
+/** Returns the stored result of an earlier call, or makes and stores it. */
 function once(name: string, make: () => Result): Result {
   const file = join(work, `${name}.json`);
   if (!existsSync(file)) writeFileSync(file, JSON.stringify(make()));
@@ -49,7 +49,7 @@ interface Row extends Result {
   readonly who: string;
   readonly seed?: number;
   readonly games: number;
-  /** Hash of the configs of both trainings. */
+  /** Hash of the configs of both training runs. */
   readonly configs?: string;
 }
 
@@ -89,7 +89,7 @@ function measure(who: string, seed: number | undefined, ...settings: readonly st
 const isMeasured = (seed: number) =>
   writtenRows().some((row) => isSame(row, { who: 'reinforced', seed, configs, games: Number(games) }));
 
-/** Decode as in reinforcement learning, but greedily: scores of whole texts would include forbidden tokens. */
+/** Decodes as in reinforcement learning, but greedily: scores of whole texts would include forbidden tokens. */
 const playedBy = (path: string) => [
   ...['player=model', `model.path=${path}`, 'model.threads=1'],
   ...['policy.act=constrained', 'model.temperature=0'],

@@ -109,12 +109,12 @@ export async function breakAtBoundaries({ cwd, built, random, say }: Suite, coun
         if (fault.model === 'replayed' && ended.killed && i % 3 === 0 && isOpen(path)) {
           // Resuming writes less than the run did.
           const at = random.integers(1, Math.ceil(wholes.replayed.changes.length / 2));
-          ended = await withFault(goOn(path, name, args), path, 'torn', at);
+          ended = await withFault(commandFor(path, name, args), path, 'torn', at);
           requireKept(path, kept, ended);
           if (ended.killed) tally['killed again']++;
         }
         const recorded = new Set(isRun(path) ? answersOf(path) : []);
-        if (isOpen(path)) await watch(start(goOn(path, name, args), env));
+        if (isOpen(path)) await watch(start(commandFor(path, name, args), env));
         const seeds = server.requests.map(({ body }) => body.seed as number);
         tally['asked once more'] += requirePaidOnce(seeds.slice(before, asked), seeds.slice(asked), recorded);
         requireSame(path, wholes[fault.model].expected);
@@ -157,7 +157,7 @@ function requireTidy(path: string): void {
   if (left.length > 0 || !names.includes('report.html')) throw new Error(`contains ${names.join(', ')}`);
 }
 
-const goOn = (path: string, name: string, args: readonly string[]) =>
+const commandFor = (path: string, name: string, args: readonly string[]) =>
   isRun(path) ? ['resume', name, '--runs-dir', '.'] : ['run', ...args, '--run-dir', name];
 
 /** Requires that a disk error is explained in a few lines that name the file; a killed process prints nothing. */
@@ -169,7 +169,7 @@ function requireExplained({ kind }: Fault, { killed, code, errors }: Ended, path
   if (code === 0) return;
   const clear = errors.includes(path) && errors.includes(kind) && errors.includes('hint: ');
   if (!clear || /unexpected error|^ +at /m.test(errors) || errors.split('\n').length > 12)
-    throw new Error(`says: ${errors}`);
+    throw new Error(`unclear message: ${errors}`);
 }
 
 /** @returns the completed iterations on disk */
@@ -181,9 +181,9 @@ function requireKept(path: string, earlier: number, { reported }: Ended): number
 }
 
 /**
- * @param first seeds of the requests up to the fault; a seed stands for one call
+ * @param first seeds of the requests up to the fault; each call has its own seed
  * @param later seeds of the requests after it
- * @param recorded seeds of the calls that were on disk in between
+ * @param recorded seeds of the calls that were on disk after the fault
  * @returns the number of calls that were requested twice
  */
 function requirePaidOnce(

@@ -46,7 +46,7 @@ model: { provider: genetic, population: 4 }
 warmup: 3
 ${evaluation}`,
   },
-  // Few numbers, and short prompts.
+  // Few parameters and short prompts save time.
   'a local model': {
     iterations: 3,
     isRecorded: false,
@@ -62,8 +62,8 @@ ${evaluation}`,
 
 /**
  * Sends SIGKILL at uniformly drawn times, run after run, until `kills` is reached.
- * @param of runs with proposals of a server, replayed, alone or in a relay; with tuned programs of genetic programming; or with
- * a real model
+ * @param of kind of the runs: with a server's replayed proposals, alone or in a relay; with tuned programs of genetic
+ * programming; or with a real model
  * @throws Error if a run ends differently from an undisturbed one, or a completed iteration is lost
  */
 export async function killAtRandom(

@@ -132,7 +132,7 @@ export function resultOf(path: string): Result {
   };
 }
 
-/** Drops the durations of calls, and how much of a prompt was cached. */
+/** Drops the durations of calls and the numbers of cached tokens. */
 const timeless = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (key, part) => (/^(latencyMs|cachedTokens)$/.test(key) ? undefined : part)),
