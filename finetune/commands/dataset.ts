@@ -164,10 +164,10 @@ function described(
   ].join('\n');
 }
 
-/** The runs without examples, and why. */
+/** Lists the runs that gave no examples, with the reasons. */
 function noneLines(sources: DatasetManifest['sources']): readonly string[] {
   const empty = sources.flatMap(({ none, run }) => (none === undefined ? [] : [`  ${run}: ${none}`]));
-  const title = `no example from ${empty.length} of ${plural(sources.length, 'run')}:`;
+  const title = `no examples from ${empty.length} of ${plural(sources.length, 'run')}:`;
   return empty.length === 0 ? [] : [title, ...empty, ''];
 }
 

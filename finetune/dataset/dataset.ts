@@ -42,7 +42,7 @@ interface Source extends ReturnType<typeof describedRun> {
 
 type Split = 'train' | 'validation';
 
-/** Contains no times, so the same runs and options give identical bytes. */
+/** Contains no timestamps, so the same runs and options give identical bytes. */
 interface DatasetSummary extends RecipeOptions {
   readonly sources: readonly Source[];
   /** Number of duplicates removed. */
@@ -169,7 +169,7 @@ async function gatherGames(runs: readonly NamedRun[], options: DatasetOptions): 
   };
 }
 
-/** Keys of a run: its path, its seed on its task, `warmup.from` and prompts. Runs that share a key are dependent. */
+/** A run's keys: its path, `warmup.from`, prompts, and seed with environment. Runs that share a key are dependent. */
 function dependencies(
   { path, manifest, config }: SourceRun,
   examples: readonly Example[],
@@ -199,6 +199,6 @@ const describedRun = (
   hash,
   prompts: manifest.prompts,
   historyTokens,
-  /** Why the dataset has no example of the run. */
+  /** Reason why the dataset has no examples from the run. */
   none,
 });

@@ -19,7 +19,7 @@ export interface Conversation {
   readonly served?: { readonly model: string; readonly promptTokens: number };
 }
 
-/** The end token that templates write after a reply, or else the model's. @throws UserError if neither exists */
+/** Returns the template's end-of-reply token, or else the model's end token. @throws UserError if neither exists */
 export function endOfReply(directory: string, config: DecoderConfig, tokenizer: ChatTokenizer): number {
   const end = tokenizer.eosTokens[0] ?? readGenerationDefaults(directory).eosTokens[0] ?? config.eosTokens[0];
   if (end === undefined)
@@ -74,7 +74,7 @@ export function readPairs(dataset: string, split: Split) {
   });
 }
 
-/** Reads pairs, as `readPairs`. Each chosen reply comes right before its rejected one. */
+/** Reads pairs as single conversations: each chosen reply comes right before the rejected one. */
 export function readComparisons(dataset: string, split: Split): readonly Conversation[] {
   return readPairs(dataset, split).flatMap(({ chosen, rejected, ...row }) => [
     conversation(row, chosen),

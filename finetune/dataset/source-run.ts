@@ -19,7 +19,7 @@ import { runFiles } from '../../src/runs/reader.js';
 import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
 import { fileHash } from './lineage.js';
 
-/** In characters. Longer reasons are dropped, because prompts ask for at most three sentences. */
+/** Maximum characters of a reason. Longer ones are dropped, because prompts ask for at most three sentences. */
 const maxReasonLength = 600;
 
 /** Formats an answer that parses to these parameters. Drops the reason if it would change them. */
@@ -99,11 +99,11 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
   };
 }
 
-/** How the run's prompts and replies encode parameters. */
+/** Returns the encoding of parameters in the run's prompts and replies. */
 export const encodingIn = ({ config, family }: Pick<SourceRun, 'config' | 'family'>): Encoding =>
   encodingFor(family, config.prompts.set);
 
-/** The proposal as the model would write it. */
+/** Formats a proposal as the model would write it. */
 export const answerOf = (run: SourceRun, { entry, reply }: Proposed): string =>
   formatAnswer(entry.parameters, encodingIn(run), run.answerForm, reasonIn(reply));
 

@@ -10,7 +10,7 @@ interface Known {
   readonly constants?: readonly Value[];
   /** Values that are cheap to compute; the backward pass recomputes them, so they aren't kept. */
   readonly cheap?: ReadonlySet<Value>;
-  /** The inverse of a gather's indices, which gathers the gradients back. A repeated row gets only one gradient. */
+  /** Maps a gather's indices to their inverse, which gathers the gradients back. A repeated row gets one gradient. */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }
 

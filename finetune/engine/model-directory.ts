@@ -8,8 +8,8 @@ import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import type { Parameter } from './training-session.js';
 
 /**
- * Creates a directory that appears only when `write` ends.
- * @throws UserError while another process writes it, or if it isn't empty and no killed command completed it
+ * Creates a directory, which appears only when `write` has finished.
+ * @throws UserError if another process is writing it, or if it isn't empty, unless a killed command completed it
  */
 export async function makeModelDirectory<T>(
   directory: string,

@@ -100,7 +100,7 @@ const ownParameters = ({ objective }: PolicyObjective, decoder: DecoderConfig): 
     values: new Float32Array(elementCount(shape)),
   }));
 
-/** A proposer's task computes its candidates' rewards itself, and an evaluation of it counts runs. */
+/** A proposer's task computes the rewards itself, and its evaluations count runs instead of episodes. */
 function settingsOf(config: LearningConfig): OnlineSettings {
   if (!isProposer(config)) return config;
   const { evaluation, reward } = config;

@@ -129,7 +129,7 @@ export function loadLearningConfig(...source: ConfigSource): LearningConfig {
   return isProposerConfig(file, cwd) ? loadProposerConfig(...source) : loadRlConfig(...source);
 }
 
-/** How the model answers, whatever it is asked. */
+/** Settings of the model's replies, for agents and proposers. */
 export function answeringOf(config: LearningConfig) {
   const { maxTokens, temperature } = isProposer(config) ? config.answers : config.agent;
   const way = isProposer(config) ? config.answers.format : config.agent.act;
@@ -164,7 +164,7 @@ export function usageOf(config: LearningConfig, model: string, result: string): 
 
 const inline = (value: object) => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
 
-/** What an evaluation measures, and over what; `relative` if the reward depends on other policies. */
+/** Words for what evaluations measure and count; `relative` is true if the reward depends on other policies. */
 export function wordsOf(config: LearningConfig) {
   if (!isProposer(config)) return { measured: 'mean return', relative: false, counted: 'held-out episode' };
   const relative = !isAbsolute(config.reward);

@@ -44,7 +44,7 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
       }),
       more: ({ ended, step }) =>
         config.result === 'last' && ended !== 'interrupted'
-          ? [`weights    those of the last update, ${step} (result=last)`]
+          ? [`weights    from the last update, ${step} (result=last)`]
           : [],
       use: (result) => usageOf(config, shownModel(config.model, context.cwd), result),
     },

@@ -15,7 +15,7 @@ export interface Check {
   find(events: readonly TrainingEvent[]): Found;
 }
 
-/** Returns a function that takes each event and returns the alarms it raises: one until the problem has gone. */
+/** Returns a function that maps an event to the alarms it raises. No alarm is repeated while its problem persists. */
 export function watchFor(checks: readonly Check[]): (event: TrainingEvent) => readonly Alarm[] {
   const seen: TrainingEvent[] = [];
   const raised = new Set<Alarm['alarm']>();
@@ -38,7 +38,7 @@ const risesToAlarm = 3;
 /** A rise counts as noise unless the loss exceeds the lowest loss by more than this fraction. */
 const noise = 0.01;
 
-/** A validation loss that rises while the training loss falls. */
+/** Detects a validation loss that rises while the training loss falls. */
 export const supervisedChecks: readonly Check[] = [
   {
     alarm: 'validation-diverging',
@@ -82,7 +82,7 @@ const meanOf = (steps: readonly PolicyStep[], key: Figure) => mean(steps.map((st
 
 const percent = (share: number) => `${Math.round(100 * share)} %`;
 
-/** A check of the latest updates; it can't raise its alarm earlier. */
+/** Creates a check of the latest `updates` updates, which needs at least that many. */
 const policyCheck = (alarm: Alarm['alarm'], updates: number, find: (course: Course) => Found): Check => ({
   alarm,
   on: 'step',
@@ -138,7 +138,7 @@ export const policyChecks = (compares: boolean): readonly Check[] => [
 /** Maximum number of conversations to check: rendering takes time, and a template treats all conversations alike. */
 const checked = 100;
 
-/** Checks that prompts have the length with which they were served. */
+/** Checks that prompts have as many tokens as when they were served. */
 export function templateAlarms(
   model: string,
   tokenizer: ChatTokenizer,

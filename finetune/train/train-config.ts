@@ -43,7 +43,7 @@ interface Presets {
   readonly checkpointEvery: number;
 }
 
-/** Settings of the training of language models. */
+/** Settings for training language models. */
 export const languageModelSettings = (presets: Presets) => ({
   ...common,
   learningRate: positive.default(presets.learningRate).describe('Peak learning rate'),

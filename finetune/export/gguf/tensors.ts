@@ -31,7 +31,7 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
   });
 }
 
-/** What the tensors of a file are made of. */
+/** Inputs from which the tensors of a file are made. */
 export interface Sources {
   readonly model: string;
   readonly config: DecoderConfig;

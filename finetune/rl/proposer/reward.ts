@@ -1,4 +1,4 @@
-/** Rewards of candidates: their config, and their computation for the group of candidates that answer one prompt. */
+/** Rewards of candidates: their config, and their computation for a group of candidates from the same prompt. */
 import { z } from 'zod';
 import { UserError } from '../../../src/base/errors.js';
 import { isModulePath, loadModule } from '../../../src/base/modules/user-module.js';
