@@ -4,8 +4,8 @@
  * on that model, a directory or a GGUF file, in float32 and in int8. Without, it trains all weights of models of one
  * million and 30 million parameters with random weights, which are written to the directory. With --game, each prompt
  * is a game of `text:cooking` with this number of turns, and a reply has at most 8 tokens. TRL makes the same updates
- * if POLICYLOOP_PYTHON has it. All stay in memory and take turns; the table shows the best turn of each, by processor
- * time.
+ * if POLICYLOOP_PYTHON has it. All of them stay in memory and take turns; the table shows the best turn of each, by
+ * processor time.
  */
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';

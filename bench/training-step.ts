@@ -76,8 +76,8 @@ async function openStep(): Promise<() => Promise<unknown>> {
 }
 
 /**
- * Computes all products of a step with frozen matrices, forward and backward, repeating those of one layer for all
- * layers. The runtime chooses the layout of the matrices, so the products run at its best rate.
+ * Computes all products with frozen matrices of a step, forward and backward. Repeats the products of the first layer
+ * for every layer. The runtime chooses the layout of the matrices, so the products run at its best rate.
  */
 async function openProducts(): Promise<() => Promise<unknown>> {
   const first = 'model.layers.0.';

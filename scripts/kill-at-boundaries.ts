@@ -41,7 +41,8 @@ const injection = pathToFileURL(join(packageRoot(), 'scripts', 'fault-injection.
  * Breaks a short run at its writes, resumes it, and compares it with an undisturbed run. Every third killed run is
  * killed again while it resumes. A recorded call must not be repeated; any other call may be repeated once.
  * @param count number of faults to draw; if there are fewer, all are used
- * @throws Error if a run ends differently, loses an iteration, pays twice, or explains its failure badly
+ * @throws Error if a run ends differently, loses an iteration, repeats a recorded call, or reports its failure
+ * unclearly
  */
 export async function breakAtBoundaries({ cwd, built, random, say }: Suite, count: number): Promise<void> {
   const start = starter(cwd, built);
@@ -142,7 +143,7 @@ const isOpen = (path: string) => {
   return manifest.status !== 'completed' || !isReported(path);
 };
 
-/** Seeds of the calls whose answers are on disk, whether or not they were processed. */
+/** Seeds of the calls whose replies are on disk, whether or not they were processed. */
 function answersOf(path: string): readonly number[] {
   const { calls } = readRun(path);
   return [...calls, ...callsLeft(path, calls)].flatMap(({ outcome, seed }) =>

@@ -12,7 +12,7 @@ import { packageRoot } from '../src/base/package.js';
 import { createGenerator } from '../src/base/random/generator.js';
 import { common } from '../vitest.config.js';
 
-/** Sources of a room, and the tests of which one must fail. */
+/** Sources of a room, and its tests, at least one of which must fail. */
 const rooms: Readonly<Record<string, readonly [sources: readonly string[], tests: readonly string[]]>> = {
   statistics: [['src/statistics'], ['test/statistics/*.test.ts']],
   rollout: [
@@ -130,7 +130,7 @@ const random = createGenerator(Number(values.seed));
 const order = all.map((mutant) => ({ mutant, key: random.random() })).toSorted((a, b) => a.key - b.key);
 const chosen = order.slice(0, Number(values.count)).map(({ mutant }) => mutant);
 
-/** Most changes fail in a small file of tests, so these run first. */
+/** Most changes make a test in a small file fail, so small files run first. */
 class SmallFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const size = ({ moduleId }: TestSpecification) =>

@@ -1,9 +1,9 @@
 /**
  * Records the results of searches that continue from a model's first proposals, of the same searches from random
  * policies and of the model alone. Records of other systems and runs of `policyloop` are read as by `policyloop audit`;
- * runs of one task have different seeds. `--calls` counts a run's evaluations, the warm-up included; with `--calls ''`,
- * only the search alone is recorded. Each row is one search: the fresh mean returns of the policy with the best score
- * after each number of `--at`.
+ * runs of one task have different seeds. `--calls` counts a run's evaluations, including the warm-up; with `--calls
+ * ''`, only the search alone is recorded. Each row is one search: the fresh mean returns of the policy with the best
+ * score after each number of `--at`.
  * Run: npx tsx scripts/relay.ts ROWS.jsonl --seeds 10 --calls 5,10,20,40,80 --searches gp,cma-es,hill-climb
  *      --at 50,100,150,200 --fresh 1000 [--environment MountainCar-v0] SOURCE... (appends; keeps existing rows)
  */

@@ -72,7 +72,7 @@ export const options = (y: Argv) =>
       'from all matching runs',
     );
 
-/** The dataset's manifest. */
+/** Output of `--json`: the new directory and the dataset's manifest. */
 type Output = { readonly out: string } & DatasetManifest;
 
 /** Makes a training dataset from runs. @returns exit code 1 if there is nothing to train on */
@@ -116,7 +116,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
     const missing = all.reduce((sum, { runs }) => sum + sweep!.seeds.length - runs, 0);
     if (missing > 0)
       context.note(
-        `${shownPath(directory, context.cwd)} lacks ${plural(missing, 'run')}: repeat its command first`,
+        `${shownPath(directory, context.cwd)} lacks ${plural(missing, 'run')}: repeat its command to add them`,
       );
   }
   return dataset.train.length === 0 ? exitCodes.failure : 0;

@@ -75,7 +75,7 @@ interface GatheredRun {
   readonly sources: readonly ReturnType<typeof describedRun>[];
   isHeldOut(example: Example): boolean;
   readonly changedTemplates: readonly string[];
-  /** How to get more examples; undefined for games. */
+  /** Advice on getting more examples; undefined for games. */
   readonly more?: string;
 }
 
@@ -160,7 +160,7 @@ async function gatherGames(runs: readonly NamedRun[], options: DatasetOptions): 
   return {
     examples: plays.flatMap((play) => demonstrations(play, options)),
     sources: plays.map((play) =>
-      describedRun(play, play.played, play.games.length, 'no game was selected, or no turn named an action'),
+      describedRun(play, play.played, play.games.length, 'no game was selected, or no turn has an action'),
     ),
     changedTemplates: plays.flatMap(({ agent, manifest, name }) =>
       agent.hash === manifest.prompts ? [] : [name],

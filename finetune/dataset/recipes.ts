@@ -69,7 +69,7 @@ function pairs({ proposals }: Step, next: Step | undefined): readonly (readonly 
 }
 
 function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Preference {
-  // If only one reply had a reason, a model would learn to give (or omit) reasons, not to propose. And a reason from
+  // If only one reply had a reason, a model would learn to give (or omit) reasons, not to propose. A reason from
   // another iteration describes another history.
   const stated = [better, worse].every(
     ({ entry, reply }) => entry.iteration === step.iteration && reasonIn(reply) !== '',

@@ -67,7 +67,7 @@ export interface SourceRun extends OpenedRun {
   readonly name: string;
   readonly hash: string;
   readonly answerForm: AnswerForm;
-  /** The run's prompt set as it is now; undefined if it can't be loaded. */
+  /** The run's current prompt set; undefined if it can't be loaded. */
   readonly prompts: PromptSet | undefined;
   readonly steps: readonly Step[];
   /** The `memory.tokens` that shortened the prompts; undefined if they are as logged. */

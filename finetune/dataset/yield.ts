@@ -6,13 +6,13 @@ import { largest } from '../../src/statistics/descriptive.js';
 import { type RunRecipe, usualExamples } from './example.js';
 import type { SourceRun } from './source-run.js';
 
-/** Identifies what a run improves; scores of equal tasks are comparable. */
+/** Identifies a run's task: environment, reward and step limit. Scores in the same task are comparable. */
 export const taskOf = ({ config: { environment, evaluation } }: SourceRun): string =>
   JSON.stringify([environment, evaluation.reward, evaluation.maxSteps]);
 
 const whyUnused: Readonly<Record<RunRecipe, string>> = {
-  improvement: 'no proposal beat the best return that its prompt names',
-  weighted: 'no prompt names an earlier evaluation',
+  improvement: 'no proposal beat the best return in its prompt',
+  weighted: 'no prompt contains an earlier evaluation',
   preference: 'no two replies to a prompt differ in score',
   repair: 'no failed program was followed by an accepted correction',
 };

@@ -18,7 +18,7 @@ interface Known {
  * Appends the backward pass to the graph.
  * @param loss scalar (shape [] or [1])
  * @returns ∂loss/∂parameter in each parameter's shape; parameters that don't affect the loss are omitted
- * @throws Error naming an operator, or a use of one, that training doesn't support
+ * @throws Error for an operator, or a use of one, that training doesn't support
  */
 export function gradients(
   g: GraphBuilder,

@@ -36,7 +36,7 @@ export async function makeModelDirectory<T>(
 /** @throws UserError for a GGUF file, because the output of training and export reuses files of a model directory */
 export function requireModelDirectory(model: string, method?: string): void {
   if (!isGguf(model)) return;
-  const needing = method === undefined ? 'this' : `method.kind=${method}`;
+  const needing = method === undefined ? '--to merged' : `method.kind=${method}`;
   const gguf = method === undefined ? '--to gguf' : 'method.kind=lora';
   throw new UserError({
     field: 'model',

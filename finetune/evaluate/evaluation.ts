@@ -27,7 +27,7 @@ export type ArmSummaries = Readonly<Record<Metric, Pick<Summary, 'count' | 'mean
 
 interface Result {
   readonly arms: Readonly<Record<string, ArmSummaries>>;
-  /** Differences in confirmed return between arms, by seed; those of the tuned model come first. */
+  /** Differences in confirmed return between arms, paired by seed; the tuned model's come first. */
   readonly differences: readonly GroupDifference[];
 }
 

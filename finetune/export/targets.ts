@@ -120,7 +120,7 @@ async function writeGgufAndModelfile(job: ExportJob): Promise<Written> {
         : [
             `the context is ${contextTokens} tokens, not ${cappedFrom}: llama.cpp doesn't support sliding windows for this model`,
           ]),
-      ...roundingNotes(keptChange, dtype, 'a --dtype with more bits keeps more'),
+      ...roundingNotes(keptChange, dtype, 'a --dtype with more bits keeps more of it'),
     ],
   };
 }

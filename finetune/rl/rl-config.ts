@@ -136,7 +136,7 @@ export function answeringOf(config: LearningConfig) {
   return { maxTokens, temperature, constrained: way === 'constrained' };
 }
 
-/** Ids of the environments to learn in, and each one's share of training. */
+/** Maps the id of each environment to its share of training. */
 export function environmentsOf(config: LearningConfig): ReadonlyMap<string, number> {
   if (!isProposer(config)) return new Map([[config.environment.id, 1]]);
   const shares = new Map<string, number>();
@@ -148,7 +148,7 @@ export function environmentsOf(config: LearningConfig): ReadonlyMap<string, numb
   return shares;
 }
 
-/** The command that uses the trained model with its training settings. */
+/** Returns the command that uses the trained model with its training settings. */
 export function usageOf(config: LearningConfig, model: string, result: string): string {
   const words = servingArguments(config.method, model, result);
   if (isProposer(config)) return `policyloop run CONFIG ${words}`;

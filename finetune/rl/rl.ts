@@ -1,4 +1,4 @@
-/** `finetune rl` of a language model, as an agent or as a proposer. */
+/** `finetune rl` for a language model, as an agent or as a proposer. */
 import type { CommandContext } from '../../src/base/context.js';
 import { formatNumber, plural } from '../../src/base/text/numbers.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';

@@ -69,7 +69,7 @@ export const supervisedChecks: readonly Check[] = [
 /** Number of updates that most checks consider. */
 const window = 10;
 
-/** The latest updates, compared with the first ones. */
+/** The first updates and the latest ones, for comparison. */
 interface Course {
   readonly before: readonly PolicyStep[];
   readonly now: readonly PolicyStep[];
@@ -130,7 +130,7 @@ export const policyChecks = (compares: boolean): readonly Check[] => [
     if (last > 0.5 * first) return undefined;
     return {
       message: `${percent(last)} of the replies can be parsed, compared with ${percent(first)} at the start`,
-      hint: 'lower reward.invalid to penalise invalid replies, lower the learning rate, raise maxTokens, or start from a model that knows the format (finetune train)',
+      hint: 'lower reward.invalid to penalise invalid replies, lower the learning rate, raise maxTokens, or start from a model that follows the format (finetune train)',
     };
   }),
 ];

@@ -10,7 +10,7 @@ export interface Display {
   readonly unit: 'step' | 'update';
   /** Figures of the progress line, before speed and memory. */
   figures(step: MetricOf<'step'>, metrics: readonly Metric[]): readonly string[];
-  /** A line for another event; undefined for none. */
+  /** A line for an event; undefined for none. */
   line(metric: Metric, metrics: readonly Metric[]): string | undefined;
 }
 

@@ -72,7 +72,7 @@ export interface UpdateFigures {
   readonly backtracks?: number | null;
 }
 
-/** Total number of training episodes so far, and of the steps in them. */
+/** Total numbers of training episodes and of their steps so far. */
 interface PlayedFigures {
   readonly episodes: number;
   readonly steps: number;

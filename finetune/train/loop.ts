@@ -87,7 +87,7 @@ export async function runLoop(
     if (ends) return state.step < totalSteps ? 'early' : 'complete';
     if (stopped) return 'interrupted';
     if (await isDone(training.step)) stepped = true;
-    // A signal during the step is handled now.
+    // Handle signals that arrived during the step.
     await yieldToEventLoop();
     stopped ||= hooks.stop?.() === true;
   }

@@ -20,7 +20,7 @@ interface ModelRun {
   readonly recorded: readonly (readonly number[])[];
   /** Mean return of the policy over fresh episodes. */
   readonly means: readonly number[];
-  /** Number of the behaviour in the order of first appearance. */
+  /** Behaviours, numbered by their first appearance. */
   readonly behaviours: readonly number[];
 }
 

@@ -67,7 +67,7 @@ export interface Difference {
 /** Tasks with fewer runs are skipped, because they don't show how much their runs vary. */
 export const fewestRuns = 5;
 
-/** Undefined if no task has enough pairs. */
+/** Returns undefined if no task has enough pairs. */
 export function differenceOf(pairs: Pairs): Difference | undefined {
   const lists = [...pairs.values()].filter(({ length }) => length >= fewestRuns);
   if (lists.length === 0) return undefined;
@@ -105,7 +105,7 @@ export function bold(
   return `{${tested.push(difference) - 1}|${text}}`;
 }
 
-/** Makes the marked cells of evident differences bold, corrected for all of the page. */
+/** Makes the marked cells of evident differences bold, corrected for all differences of the page. */
 export function withBold(text: string, tested: readonly Pick<Difference, 'interval' | 'p'>[]): string {
   const isEvident = evident(tested);
   return text.replaceAll(/\{(\d+)\|(.*?)\}/g, (_, i, cell) => (isEvident[Number(i)] ? `**${cell}**` : cell));

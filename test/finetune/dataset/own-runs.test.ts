@@ -71,7 +71,7 @@ describe('a dataset of your own runs', () => {
     const none = async (recipe: DatasetOptions['recipe']) =>
       (await build({ recipe }, [flat, { ...flat, name: 'twin' }])).sources.map((source) => source.none);
     expect(await none('weighted')).toEqual([undefined, 'only duplicates']);
-    expect((await none('improvement'))[0]).toBe('no proposal beat the best return that its prompt names');
+    expect((await none('improvement'))[0]).toBe('no proposal beat the best return in its prompt');
     const calls = join(flat.path, 'calls.jsonl');
     writeFileSync(calls, readFileSync(calls, 'utf8').replace(/"shown":\{.*?\},/g, ''));
     expect((await none('weighted'))[0]).toMatch(
