@@ -101,7 +101,7 @@ export function trainingLineage(training: Training): TrainingLineage {
   };
 }
 
-/** Writes `training.json` in the output directory. @param given the command, its folder and the model's use */
+/** Writes `training.json` in the output directory. @param given command, folder, and use of the result */
 export function writeTraining(
   output: string,
   training: Training,

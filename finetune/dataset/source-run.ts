@@ -19,7 +19,7 @@ import { runFiles } from '../../src/runs/reader.js';
 import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
 import { fileHash } from './lineage.js';
 
-/** Maximum characters of a reason. Longer ones are dropped, because prompts ask for at most three sentences. */
+/** Maximum length of a reason in characters. Longer ones are dropped: prompts ask for at most three sentences. */
 const maxReasonLength = 600;
 
 /** Formats an answer that parses to these parameters. Drops the reason if it would change them. */

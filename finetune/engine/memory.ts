@@ -9,9 +9,9 @@ import type { buildTrainingGraph } from './training-graph.js';
 type Built = ReturnType<typeof buildTrainingGraph>;
 
 /**
- * Estimates the bytes of the sessions and of the activations in the largest step, without the trained parameters. The
- * factors were measured with SmolLM2 and Qwen2.5 0.5B in 4 bits, on a CPU, with parts of 100 to 1,500 tokens.
- * @param validation largest part of the validation; undefined if there is none. If given, two more sessions are open
+ * Estimates the bytes of the sessions and of the activations in their largest parts, without the trained parameters.
+ * The factors were measured with SmolLM2 and Qwen2.5 0.5B in 4 bits, on a CPU, with parts of 100 to 1,500 tokens.
+ * @param validation undefined if there is none. Otherwise, two more sessions evaluate and sample
  */
 export function sessionBytes(graph: Built, config: DecoderConfig, step: Batch, validation?: Batch): number {
   const { initializers, nodes } = graph.graph;

@@ -93,7 +93,7 @@ const ofSteps = (
 const ratiosOf = ({ referenceLogp, samplerLogp, oldLogp = samplerLogp }: ReadSequence): readonly number[] =>
   samplerLogp.map((_, token) => (referenceLogp === undefined ? 0 : oldLogp[token]! - referenceLogp[token]!));
 
-/** GAE with an episode's trained tokens as steps. A turn's reward goes to the last trained token before its end. */
+/** GAE over an episode's trained tokens. A turn's reward goes to the last trained token up to the end of the turn. */
 function withEstimates(
   episodes: readonly Episode[],
   read: (sequence: SampledSequence) => ReadSequence,

@@ -62,7 +62,7 @@ export interface OnlineOutcome {
   readonly best: Pick<Evaluated, 'step' | 'meanReward'> | undefined;
   /** The last evaluation; undefined if there was none in this session. */
   readonly last: Evaluated | undefined;
-  /** The written parameters' result in fresh episodes, which weren't used to choose them; undefined if interrupted. */
+  /** Result in fresh episodes, which weren't used to choose the parameters; undefined if interrupted. */
   readonly confirmed: { readonly meanReward: number; readonly episodes: number } | undefined;
 }
 

@@ -145,7 +145,7 @@ export interface FileForm {
 
 export const sameForm: FileForm = { rows: 1, change: (values) => values };
 
-/** Adds an adapter's change, if any, to a weight to write. @throws UserError if a number is too large for float16 */
+/** Describes a weight to write, with an adapter's change added, if any. @throws UserError if it exceeds float16 */
 export const mergeTensor = (
   weight: StoredTensor,
   change: WeightChange | undefined,
