@@ -58,7 +58,7 @@ export async function breakAtBoundaries({ cwd, built, random, say }: Suite, coun
     return ending(start(args, { ...env, ...fault }, ['--import', injection]));
   };
   /** The changes that an undisturbed run makes to its files, and its result. */
-  const whole = async (args: readonly string[], name: string) => {
+  const undisturbed = async (args: readonly string[], name: string) => {
     const path = join(cwd, name);
     const ended = await withFault(['run', ...args, '--run-dir', name], path, 'none', 0);
     if (ended.code !== 0) throw new Error(`ended with ${ended.code}: ${ended.errors}`);
@@ -70,12 +70,12 @@ export async function breakAtBoundaries({ cwd, built, random, say }: Suite, coun
       live: ['short.yaml'],
       replayed: [...grouped, 'model.provider=replayed', 'model.run=short-recorded'],
     };
-    const wholes = {
-      live: await whole(models.live, 'short-live'),
-      replayed: await whole(models.replayed, 'short-replayed'),
+    const references = {
+      live: await undisturbed(models.live, 'short-live'),
+      replayed: await undisturbed(models.replayed, 'short-replayed'),
     };
     const faults = (['live', 'replayed'] as const).flatMap((model) =>
-      wholes[model].changes.flatMap((change, i): Fault[] => {
+      references[model].changes.flatMap((change, i): Fault[] => {
         const kinds: Kind[] = ['before'];
         if (/ (write|append)/.test(change)) kinds.push('torn');
         if (model === 'replayed') kinds.push('EROFS');
@@ -98,7 +98,7 @@ export async function breakAtBoundaries({ cwd, built, random, say }: Suite, coun
       const name = `broken-${i + 1}`;
       const path = join(cwd, name);
       const args = models[fault.model];
-      const change = wholes[fault.model].changes[fault.at - 1]!;
+      const change = references[fault.model].changes[fault.at - 1]!;
       const label = `${fault.model}, ${fault.kind} ${change}`;
       try {
         const before = server.requests.length;
@@ -109,7 +109,7 @@ export async function breakAtBoundaries({ cwd, built, random, say }: Suite, coun
         const asked = server.requests.length;
         if (fault.model === 'replayed' && ended.killed && i % 3 === 0 && isOpen(path)) {
           // Resuming writes less than the run did.
-          const at = random.integers(1, Math.ceil(wholes.replayed.changes.length / 2));
+          const at = random.integers(1, Math.ceil(references.replayed.changes.length / 2));
           ended = await withFault(commandFor(path, name, args), path, 'torn', at);
           requireKept(path, kept, ended);
           if (ended.killed) tally['killed again']++;
@@ -118,7 +118,7 @@ export async function breakAtBoundaries({ cwd, built, random, say }: Suite, coun
         if (isOpen(path)) await watch(start(commandFor(path, name, args), env));
         const seeds = server.requests.map(({ body }) => body.seed as number);
         tally['asked once more'] += requirePaidOnce(seeds.slice(before, asked), seeds.slice(asked), recorded);
-        requireSame(path, wholes[fault.model].expected);
+        requireSame(path, references[fault.model].expected);
         requireTidy(path);
       } catch (error) {
         throw new Error(`${path} (${label})`, { cause: error });

@@ -88,7 +88,7 @@ export async function killAtRandom(
     }
     command.push('model.provider=replayed', `model.run=recorded-${first}`);
   }
-  const whole = await watch(start(['run', ...command, '--run-dir', `whole-${first}`]));
+  const undisturbed = await watch(start(['run', ...command, '--run-dir', `whole-${first}`]));
   const expected = resultOf(join(cwd, `whole-${first}`));
 
   let done = 0;
@@ -103,7 +103,7 @@ export async function killAtRandom(
     let completed = 0;
     let args = ['run', ...command, '--run-dir', name];
     for (;;) {
-      const delay = done < kills ? random.uniform(0, whole.milliseconds) : Number.POSITIVE_INFINITY;
+      const delay = done < kills ? random.uniform(0, undisturbed.milliseconds) : Number.POSITIVE_INFINITY;
       const { killed, reported } = await watch(start(args), delay);
       const now = readRun(path).iteration;
       if (now < Math.max(completed, reported))

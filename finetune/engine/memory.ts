@@ -32,6 +32,6 @@ function activationBytes({ cheap, forward, graph }: Built, batch: Batch) {
   const values = forward.nodes.flatMap(({ outputs }) => outputs);
   const backward = graph.nodes.slice(graph.nodes.indexOf(forward.nodes.at(-1)!) + 1);
   const read = new Set(backward.flatMap(({ inputs, op }) => (op === 'Shape' ? [] : inputs)));
-  const those = (some: ReadonlySet<Value>) => sum(values.filter((value) => some.has(value)).map(bytes));
-  return { kept: those(read), recomputed: those(cheap) };
+  const bytesIn = (some: ReadonlySet<Value>) => sum(values.filter((value) => some.has(value)).map(bytes));
+  return { kept: bytesIn(read), recomputed: bytesIn(cheap) };
 }

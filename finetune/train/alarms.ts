@@ -110,8 +110,8 @@ export const policyChecks = (compares: boolean): readonly Check[] => [
   // An update of a large model takes minutes, and its policy can collapse within two.
   policyCheck('entropy-collapse', 3, ({ before, now, solved }) => {
     const [first, last] = [before[0]!.entropy, meanOf(now, 'entropy')];
-    const teaches = compares && meanOf(now, 'flat') < 0.5;
-    if (solved || teaches || first < 0.1 || last > 0.05 * first) return undefined;
+    const varies = compares && meanOf(now, 'flat') < 0.5;
+    if (solved || varies || first < 0.1 || last > 0.05 * first) return undefined;
     return {
       message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats per token: the model no longer explores`,
       hint: 'lower the learning rate, raise objective.entropy, or stop if the task is solved',
