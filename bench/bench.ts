@@ -1,4 +1,4 @@
-/** `npm run bench`: figures of this machine, now. Ratios within one run are what counts. */
+/** `npm run bench`: benchmarks this machine. Compare only ratios within one run. */
 import process from 'node:process';
 import { number, terminalTable, text } from '../src/base/text/table.js';
 import { benchIterations } from './iterations.js';

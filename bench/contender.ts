@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface, type Interface } from 'node:readline';
 
-/** A process that trains a step when a line on its standard input asks for it, and answers with a line of JSON. */
+/** A process that runs a training step for each line on its standard input, and prints its time as a line of JSON. */
 export class Contender<Answer> {
   readonly #child: ChildProcess;
   readonly #answers: AsyncIterator<string>;
@@ -9,14 +9,14 @@ export class Contender<Answer> {
 
   constructor(command: string, args: readonly string[]) {
     this.#child = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'] });
-    // A process that ended is told by its answers, which end too.
+    // When the process ends, so do its answers, and `ask` returns undefined.
     this.#child.on('error', () => undefined);
     this.#child.stdin!.on('error', () => undefined);
     this.#lines = createInterface({ input: this.#child.stdout! });
     this.#answers = this.#lines[Symbol.asyncIterator]();
   }
 
-  /** @returns undefined when the process has ended */
+  /** @returns undefined if the process has ended */
   async ask(what: string): Promise<Answer | undefined> {
     this.#child.stdin!.write(`${what}\n`);
     const { value, done } = await this.#answers.next();

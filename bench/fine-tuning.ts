@@ -1,8 +1,8 @@
 /**
- * `node dist/bench/fine-tuning.js [directory] [turns] [tokens]`: what a training step costs on one thread, at the shape of
- * Qwen2.5-0.5B with random weights (written to the directory, 2 GB, where they are not there yet): LoRA of rank 8 on q,
- * k, v and o, one example of 256 tokens (or as many as are named), 64 of them the answer. Beside the matrix products alone, and PyTorch + PEFT
- * where POLICYLOOP_PYTHON has them, with bf16 where the processor has. All take turns; minima count, of processor time.
+ * `node dist/bench/fine-tuning.js [directory] [turns] [tokens]`: measures a training step on one thread, with a model
+ * of Qwen2.5-0.5B's shape and random weights (2 GB, written to the directory if missing). LoRA of rank 8 on q, k, v and
+ * o learns one example of 256 tokens (or the given number), 64 of them in the reply. Compares the step with its matrix
+ * products alone and, if POLICYLOOP_PYTHON has them, with PyTorch + PEFT. All take turns; each row shows the minima.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,10 +45,10 @@ interface Asked {
 }
 
 const times = new Map<string, StepTime[]>();
-// Read from the first steps: the products come with a second copy of their matrices.
+// Measured in the first turn, because the products need a second copy of their matrices.
 const peaks = new Map<string, number>();
 
-/** The first turn warms up. All that take turns are in memory at once. */
+/** Runs the contenders in turns; the first turn warms them up. All of them are in memory at once. */
 async function alternate(asked: readonly Asked[]): Promise<void> {
   for (const { name } of asked) times.set(name, []);
   for (let turn = 0; turn <= turns; turn++)
@@ -61,7 +61,7 @@ async function alternate(asked: readonly Asked[]): Promise<void> {
   for (const { contender } of asked) contender.close();
 }
 
-/** Where the processor has no unit for bf16, it is emulated and a step takes minutes. */
+/** True unless the CPU is known to lack bf16 instructions; with emulated bf16, a step takes minutes. */
 function computesBf16(): boolean {
   return (
     !existsSync('/proc/cpuinfo') ||
@@ -88,8 +88,9 @@ const least = (name: string, of: (time: StepTime) => number) => Math.min(...time
 const cost = (name: string) => least(name, ({ processorSeconds }) => processorSeconds);
 const step = cost(names.step);
 function noteOf(name: string): string {
-  if (name === names.step) return 'aim ≤ 3.5 GiB';
-  if (name === names.products) return `${((100 * cost(name)) / step).toFixed(0)} % of the step (aim ≥ 80 %)`;
+  if (name === names.step) return 'target ≤ 3.5 GiB';
+  if (name === names.products)
+    return `${((100 * cost(name)) / step).toFixed(0)} % of the step (target ≥ 80 %)`;
   return `${(cost(name) / step).toFixed(2)} × our float32 step`;
 }
 const rows = [...times].map(([name, measured]) => {

@@ -15,7 +15,7 @@ import { median } from './rollouts.js';
 const iterations = 400;
 
 /**
- * Cost of an iteration apart from the model and the environment: prompt, parsing, recording on disk. A scripted model
+ * Measures an iteration without the model and the environment: prompt, parsing, recording on disk. A scripted model
  * replies immediately and each episode ends after one step, so nearly all of the time is overhead.
  */
 export async function benchIterations(): Promise<readonly Finding[]> {
@@ -57,11 +57,11 @@ export async function benchIterations(): Promise<readonly Finding[]> {
     const window = (from: number, to: number) => median(times.slice(from, to));
     const [early, late] = [window(20, 60), window(360, 400)];
     return [
-      { name: 'overhead of an iteration, around 40', value: `${early.toFixed(2)} ms` },
+      { name: 'overhead per iteration, around iteration 40', value: `${early.toFixed(2)} ms` },
       {
-        name: `overhead of an iteration, around ${iterations - 20}`,
+        name: `overhead per iteration, around iteration ${iterations - 20}`,
         value: `${late.toFixed(2)} ms`,
-        note: `aim ≤ 3 ms, all ${iterations + 20} evaluations in the prompt; ratio to the early ones ${(late / early).toFixed(2)}`,
+        note: `target ≤ 3 ms, with ${iterations + 20} evaluations in a prompt; ${(late / early).toFixed(2)} × early`,
       },
     ];
   } finally {

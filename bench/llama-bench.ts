@@ -1,30 +1,30 @@
-/** The same shape in llama.cpp, by its own program for measuring. */
+/** Compares the speed of the local model with llama.cpp's, as measured by its `llama-bench`. */
 import { execFileSync } from 'node:child_process';
 import type { Quantization } from '../src/models/local/weights/quantization.js';
 import type { Finding } from './finding.js';
 import { openSpeeds, replyTokens } from './local-speeds.js';
 
-/** What `llama-bench -o json` says of one test. */
+/** One test in the output of `llama-bench -o json`. */
 interface LlamaTest {
   readonly n_prompt: number;
   readonly n_gen: number;
-  /** Mean tokens a second. */
+  /** Mean tokens per second. */
   readonly avg_ts: number;
 }
 
-/** Short, and many: what disturbs the machine disturbs both sides of a round alike. */
+/** Several short rounds, so that other load on the machine affects both sides of a round equally. */
 const rounds = 5;
 
-/** Tokens a second of prompts, and of replies that follow one. */
+/** Tokens per second for a prompt, and for the reply to it. */
 interface Rates {
   readonly prefill: number;
   readonly decode: number;
 }
 
 /**
- * Both sides take turns; the ratio is the median of the rounds' ratios.
+ * Measures both sides in turns; the ratio is the median of the rounds' ratios.
  * @param file GGUF that llama.cpp reads
- * @param own the same file, or a directory of the same shape, and what becomes of its weights
+ * @param own the same file, or a directory of the same shape, and the quantization of its weights
  */
 export async function besideLlama(
   program: string,
@@ -37,7 +37,7 @@ export async function besideLlama(
     for (let round = 0; round <= rounds; round++) {
       const ours = await engine.round(round);
       const theirs = llamaRates(program, file, engine.promptTokens);
-      // The first round warms files and memory.
+      // The first round warms up file caches and memory.
       if (round > 0) pairs.push({ ours, theirs });
     }
   } finally {

@@ -1,8 +1,8 @@
 /**
- * `node dist/bench/local-model.js [directory]`: speed of the local model on one thread, on a Qwen2.5-0.5B-shaped model
- * with random weights, which is written to the directory (2 GB) where it is not there yet. Takes some minutes.
- * `LLAMA_BENCH=llama-bench node dist/bench/local-model.js model.gguf [directory quantization]`: the same file here and in
- * llama.cpp, in turns; or here a directory of the same shape.
+ * `node dist/bench/local-model.js [directory]`: measures the local model on one thread, with a model of Qwen2.5-0.5B's
+ * shape and random weights (2 GB, written to the directory if missing). Takes some minutes.
+ * `LLAMA_BENCH=llama-bench node dist/bench/local-model.js model.gguf [directory quantization]`: compares the file here
+ * and in llama.cpp, in turns; with a directory of the same shape, that directory here.
  */
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import type { Finding } from './finding.js';
 import { besideLlama } from './llama-bench.js';
 import { batchRates, batchSizes, measure, type Speeds } from './local-speeds.js';
 
-/** Bytes a second that one thread reads: comparing two equal buffers reads both once. */
+/** Bytes per second that one thread reads, measured by comparing two equal buffers. */
 function memoryBandwidth(): number {
   const [a, b] = [Buffer.alloc(1 << 29, 1), Buffer.alloc(1 << 29, 1)];
   let best = 0;
@@ -56,7 +56,7 @@ async function shapeFindings(path: string): Promise<Finding[]> {
     {
       name: 'float32 decode',
       value: `${rate(exact).toFixed(1)} tokens/s`,
-      note: `aim ≥ 65 % of the bandwidth ceiling: ${((100 * rate(exact)) / ceiling).toFixed(0)} %`,
+      note: `target ≥ 65 % of the bandwidth ceiling: ${((100 * rate(exact)) / ceiling).toFixed(0)} %`,
     },
     {
       name: 'int8 decode',
@@ -71,7 +71,7 @@ async function shapeFindings(path: string): Promise<Finding[]> {
     {
       name: 'int4 decode',
       value: `${rate(four).toFixed(1)} tokens/s`,
-      note: `aim ≥ 2.5 × float32: ${(rate(four) / rate(exact)).toFixed(2)} ×`,
+      note: `target ≥ 2.5 × float32: ${(rate(four) / rate(exact)).toFixed(2)} ×`,
     },
     ...(
       [
@@ -85,7 +85,7 @@ async function shapeFindings(path: string): Promise<Finding[]> {
       {
         name: `${name}, 4 candidates over 1`,
         value: `${speeds.fourOverOne.toFixed(2)} ×`,
-        note: `aim < 1.6; prompt and answers together; one decoding step ${speeds.fourRowStep.toFixed(2)} ×`,
+        note: `target < 1.6, prompt and replies together; one decoding step ${speeds.fourRowStep.toFixed(2)} ×`,
       },
       {
         name: `${name}, load and memory`,
@@ -103,7 +103,7 @@ async function shapeFindings(path: string): Promise<Finding[]> {
       }),
     ),
     {
-      name: 'a prompt that grew by a line',
+      name: 'a prompt with one more line',
       value: `${exact.grown.computed} tokens computed`,
       note: `${exact.grown.added} tokens were added`,
     },

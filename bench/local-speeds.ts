@@ -8,7 +8,7 @@ import { median } from '../src/statistics/descriptive.js';
 const promptLines = 36;
 export const replyTokens = 24;
 
-/** @param first begins the prompt: what was said before a new one is of no use */
+/** @param first start of the prompt; a new one makes the cached prompt useless */
 function job(lines: number, seeds: readonly number[], maxTokens: number, first = ''): GenerateJob {
   const content = Array.from(
     { length: lines },
@@ -58,14 +58,14 @@ function openEngine(path: string, quantization: Quantization, batch?: number): P
   return loadEngine({ ...settings, ...(batch !== undefined && { batch }) });
 }
 
-/** Prompts that are answered in one batch. */
+/** Numbers of prompts in a batch. */
 export const batchSizes = [1, 2, 4, 8] as const;
-/** Lines of the longest of their prompts; each of the others is one shorter. */
+/** Lines of the longest prompt in a batch; each further prompt is one line shorter. */
 const batchLines = 14;
 
 /**
- * Tokens per second of processor time, in replies to several different prompts in one batch, once the prompts are read;
- * medians. Processor time, as other programs slow the clock's seconds.
+ * Measures the tokens per second in the replies to several different prompts in one batch, without the time to read the
+ * prompts; returns medians. Uses processor time, because wall time depends more on other programs.
  */
 export async function batchRates(path: string, quantization: Quantization, rounds = 3): Promise<number[]> {
   const engine = await openEngine(path, quantization, Math.max(...batchSizes));
@@ -92,17 +92,17 @@ export async function batchRates(path: string, quantization: Quantization, round
   }
 }
 
-/** One loaded model, measured again and again. */
+/** Loads a model for repeated measurements. */
 export async function openSpeeds(path: string, quantization: Quantization) {
   const engine = await openEngine(path, quantization);
   const { result } = await timed(engine, job(promptLines, [1], 1));
   return {
     promptTokens: result.promptTokens,
-    /** Tokens a second of a prompt that was never seen, and of a reply that follows it. */
+    /** Returns the tokens per second for a new prompt and for the reply to it. */
     async round(round: number) {
       const first = `Round ${round}. `;
       const prefill = await timed(engine, job(promptLines, [1], 1, first));
-      // With the prompt in the cache, one token is its last row and nothing else.
+      // With the prompt in the cache, one token costs only the prompt's last row.
       const one = await timed(engine, job(promptLines, [1], 1, first));
       const many = await timed(engine, job(promptLines, [1], replyTokens, first));
       const computed = prefill.result.promptTokens - prefill.result.cachedTokens;
@@ -122,7 +122,7 @@ export async function measure(path: string, quantization: Quantization): Promise
   try {
     const prefill = await timed(engine, job(promptLines, [1], 1));
     const { promptTokens } = prefill.result;
-    // With the prompt in the cache, one token is its last row and nothing else.
+    // With the prompt in the cache, one token costs only the prompt's last row.
     const one = await timed(engine, job(promptLines, [1], 1));
     const many = await timed(engine, job(promptLines, [1], replyTokens));
     const four = await timed(engine, job(promptLines, [1, 2, 3, 4], replyTokens));

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:long -- [iterations] [candidates] [history]`: what a long run takes on disk, and what resume, show and
- * report take to read it.
+ * `npm run bench:long -- [iterations] [candidates] [history]`: measures the disk space of a long run, and the time and
+ * memory that resume, show and report need to read it.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { writeSyntheticRun } from './synthetic-run.js';
 
 const [iterations = 10_000, candidates = 10, history = 400] = process.argv.slice(2).map(Number);
 
-/** Says on its way out how much memory the program held at most. */
+/** Prints the program's peak memory when it exits. */
 const preload = `data:text/javascript,${encodeURIComponent(
   "process.on('exit', () => console.error('\\npeak', process.resourceUsage().maxRSS));",
 )}`;
@@ -46,12 +46,12 @@ try {
     ...logs.map((name) => ({
       name,
       value: formatBytes(bytes(name)),
-      note: `${formatBytes(Math.round(bytes(name) / iterations))} an iteration`,
+      note: `${formatBytes(Math.round(bytes(name) / iterations))} per iteration`,
     })),
     measured('show', root, ['show', run]),
     measured('report', root, ['report', run]),
     { name: 'report.html', value: formatBytes(bytes('report.html')) },
-    measured('resume for an iteration more', root, [
+    measured('resume for one more iteration', root, [
       'resume',
       run,
       `iterations=${iterations + 1}`,

@@ -16,12 +16,12 @@ const ids = [
   'InvertedDoublePendulum-v5',
 ];
 const turns = 3;
-/** CPU time of a measurement: the clock on the wall would mostly tell what else the machine does. */
+/** CPU seconds per measurement. Wall time would mostly reflect other load on the machine. */
 const seconds = 0.4;
-/** Every parameter of the linear policy, so that both sides walk through the same episodes. */
+/** Value of every parameter of the linear policy, so that both sides play the same episodes. */
 const weight = 0.1;
 
-/** Steps per CPU second of the MuJoCo environments under a linear policy, beside Python's in alternating turns. */
+/** Measures steps per CPU second in MuJoCo environments with a linear policy, here and in Python, in turns. */
 export async function benchMujoco(python: string): Promise<readonly Finding[]> {
   const players = await Promise.all(ids.map(player));
   for (const play of players) measure(play, 0.2);
@@ -39,11 +39,11 @@ export async function benchMujoco(python: string): Promise<readonly Finding[]> {
     if (theirs.length === 0) return { name, value, note: `${python} has no gymnasium with mujoco` };
     const other = median(theirs.map((turn) => turn[i]!));
     const ratio = (speed / other).toFixed(2);
-    return { name, value, note: `Python ${(other / 1e3).toFixed(1)} k, ratio ${ratio} (aim ≥ 0.9)` };
+    return { name, value, note: `Python ${(other / 1e3).toFixed(1)} k, ratio ${ratio} (target ≥ 0.9)` };
   });
 }
 
-/** Plays one episode and says how many steps it took. */
+/** Plays one episode and returns its number of steps. */
 type Player = (seed: number) => number;
 
 async function player(id: string): Promise<Player> {

@@ -7,7 +7,7 @@ import { rollout } from '../src/rollout/episode.js';
 import type { Finding } from './finding.js';
 import { measurePython, median } from './rollouts.js';
 
-/** One policy in three forms; it balances to the limit. */
+/** Three forms of one policy, which balances until the step limit. */
 export const kinds = ['program', 'function', 'linear'] as const;
 export type Kind = (typeof kinds)[number];
 
@@ -20,7 +20,7 @@ const native: Policy = (observation) => {
   return 0.1 * x + 0.5 * v + angle + turn > 0 ? 1 : 0;
 };
 
-/** Steps per second of CartPole-v1 in this thread. */
+/** Measures steps per second of CartPole-v1 in this thread. */
 export async function stepsPerSecond(kind: Kind, ms: number): Promise<number> {
   const environment = await makeEnvironment('CartPole-v1');
   const config = { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 } as const;
@@ -41,7 +41,7 @@ export async function stepsPerSecond(kind: Kind, ms: number): Promise<number> {
   return measure(ms);
 }
 
-/** Sum of the steps per second of this number of threads. */
+/** Measures the total steps per second of several threads. */
 async function threaded(kind: Kind, threads: number): Promise<number> {
   const all = Array.from(
     { length: threads },
@@ -56,7 +56,7 @@ async function threaded(kind: Kind, threads: number): Promise<number> {
 
 const turns = 3;
 
-/** A program in the sandbox compared with the same policy in other forms, in alternating turns. */
+/** Compares a program in the sandbox with the same policy in other forms, in alternating turns. */
 export async function benchPrograms(python: string): Promise<readonly Finding[]> {
   const speeds = new Map<string, number[]>();
   const note = (name: string, speed: number | undefined) =>
@@ -74,7 +74,7 @@ export async function benchPrograms(python: string): Promise<readonly Finding[]>
     {
       name: 'CartPole-v1 + program in the sandbox',
       value: `${shown(own)} steps/s`,
-      note: `aim ≥ 100 k; ${(of('function 1') / own).toFixed(0)} × slower than the same as a native function, ${(of('linear 1') / own).toFixed(0)} × slower than a linear policy${
+      note: `target ≥ 100 k; ${(of('function 1') / own).toFixed(0)} × slower than the same policy as a native function, ${(of('linear 1') / own).toFixed(0)} × slower than a linear policy${
         Number.isNaN(gymnasium)
           ? `; ${python} has no gymnasium`
           : `; ${(own / gymnasium).toFixed(1)} × as fast as Python Gymnasium with NumPy (${shown(gymnasium)})`

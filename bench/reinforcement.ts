@@ -1,10 +1,11 @@
 /**
- * `node dist/bench/reinforcement.js [--model PATH] [--turns 5] [--prompts 4] [--game 8] [--directory DIRECTORY]`: the cost of
- * a GRPO update on one thread, 8 completions of each prompt. With --model, the update trains a LoRA adapter on that model, a
- * directory or a GGUF file, in float32 and in int8. Without, it trains all weights of models of one million and 30 million
- * parameters with random weights, which are written to the directory. With --game, each prompt is a game of `text:cooking`
- * with this number of turns, and a reply has at most 8 tokens. TRL makes the same updates if POLICYLOOP_PYTHON has it. All
- * stay in memory and take turns; the table shows the best turn of each, by processor time.
+ * `node dist/bench/reinforcement.js [--model PATH] [--turns 5] [--prompts 4] [--game 8] [--directory DIRECTORY]`:
+ * measures a GRPO update on one thread, with 8 completions per prompt. With --model, the update trains a LoRA adapter
+ * on that model, a directory or a GGUF file, in float32 and in int8. Without, it trains all weights of models of one
+ * million and 30 million parameters with random weights, which are written to the directory. With --game, each prompt
+ * is a game of `text:cooking` with this number of turns, and a reply has at most 8 tokens. TRL makes the same updates
+ * if POLICYLOOP_PYTHON has it. All of them stay in memory and take turns; the table shows the best turn of each, by
+ * processor time.
  */
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,7 +33,7 @@ const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
 const words = 'the car is at 0.31 and moves at 1.2; name one of left, right and none, and say why';
 const prompts = Array.from({ length: Number(given.prompts) }, (_, i) => [`Task ${i + 1}: ${words}.`]);
 
-/** What the world says in games that are won along their gold paths. */
+/** Observations of games that are won along their gold paths. */
 function cookingGames(count: number, turns: number): string[][] {
   const options = cookingOptions.parse({ rooms: 3, ingredients: 2, distractors: 2 });
   const games: string[][] = [];
@@ -40,7 +41,7 @@ function cookingGames(count: number, turns: number): string[][] {
     const game = cookingGame(options, createGenerator(seed));
     const said = [game.start(), ...game.gold!.map((command) => game.step(command).text)];
     if (said.length >= turns) games.push(said.slice(0, turns));
-    else if (seed === 1000) throw new Error(`--game ${turns}: games of cooking are shorter`);
+    else if (seed === 1000) throw new Error(`--game ${turns}: cooking games are shorter`);
   }
   return games;
 }
@@ -126,7 +127,7 @@ for (const comparison of comparisons) {
     ]);
   }
 }
-const titles = ['model', 'by', 'sampled tokens/s', '÷ TRL', 'updated tokens/s', '÷ TRL', 'an update', 'GB'];
+const titles = ['model', 'by', 'sampled tokens/s', '÷ TRL', 'updated tokens/s', '÷ TRL', 'per update', 'GB'];
 process.stdout.write(
   `${terminalTable(
     rows,

@@ -1,6 +1,6 @@
 /**
- * `node dist/bench/rl-step.js <task>`, where the task is a JSON object: for each line on standard input, makes one update of
- * GRPO, which samples groups of completions and takes one optimizer step. Prints one JSON object per update.
+ * `node dist/bench/rl-step.js <task>`, where the task is a JSON object: for each line on standard input, makes one
+ * update of GRPO, which samples groups of completions and takes one optimizer step. Prints one JSON object per update.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,13 +17,13 @@ import { deriveSeeds } from '../src/base/random/generator.js';
 import { parseSettings } from '../src/base/settings/settings.js';
 
 export interface RlStepTime {
-  /** Processor time of all threads, like the other times: other work on the machine disturbs it less. */
+  /** Processor time of all threads, like the other times, because wall time depends more on other load. */
   readonly seconds: number;
   readonly samplingSeconds: number;
-  /** Time for reading, gradients and the optimizer. */
+  /** Time for the loss and its gradients, without the optimizer step. */
   readonly updateSeconds: number;
   readonly sampledTokens: number;
-  /** Prompts included. */
+  /** Number of tokens in the trained sequences, including prompts. */
   readonly trainedTokens: number;
   /** Peak resident memory of the process so far, in GB. */
   readonly peakGB: number;
@@ -71,7 +71,7 @@ const learning = await openLearning(
   }),
 );
 
-/** The reward of a reply is its share of even tokens. */
+/** Makes an episode of one reply; the reward is the share of even token ids. */
 function episodeOf({ ids, logp, promptIds }: SampledReply): Episode {
   const sequence = { promptIds, completionIds: ids, trained: ids.map(() => true), samplerLogp: logp };
   const reward = ids.filter((id) => id % 2 === 0).length / ids.length;
@@ -130,7 +130,7 @@ await learnOnline(
     sessions: { ...learning.sessions, training },
     task: {
       ...learning.task,
-      // Evaluations are no part of an update.
+      // Evaluations aren't part of an update.
       measure: async () => ({ values: [0], samples: [] }),
       async play(sampler, _starts, _size, seed) {
         if ((await asked.next()).done === true) {

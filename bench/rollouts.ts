@@ -4,10 +4,10 @@ import { createPolicyFamily } from '../src/policies/families.js';
 import { rollout } from '../src/rollout/episode.js';
 import type { Finding } from './finding.js';
 
-/** A hand-tuned CartPole policy that balances to the limit: long episodes, so that stepping is what is measured. */
+/** A hand-tuned CartPole policy that balances to the limit, so that steps take most of the time. */
 const cartPoleWeights = [0, 0.1, 0, 0.5, 0, 1, 0, 1, 0, 0];
 
-/** Steps per second of CartPole-v1 with a linear policy, compared with Python Gymnasium in alternating turns. */
+/** Measures steps per second of CartPole-v1 with a linear policy, here and in Python Gymnasium, in turns. */
 export async function benchRollouts(python: string): Promise<readonly Finding[]> {
   const environment = await makeEnvironment('CartPole-v1');
   const family = createPolicyFamily(
@@ -40,7 +40,7 @@ export async function benchRollouts(python: string): Promise<readonly Finding[]>
     findings.push({
       name: 'the same in Python Gymnasium',
       value: `${(theirs / 1e3).toFixed(0)} k steps/s`,
-      note: `ratio ${(ours / theirs).toFixed(0)} (aim ≥ 100)`,
+      note: `ratio ${(ours / theirs).toFixed(0)} (target ≥ 100)`,
     });
   } else {
     findings.push({ name: 'the same in Python Gymnasium', value: '–', note: `${python} has no gymnasium` });

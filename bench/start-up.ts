@@ -4,7 +4,7 @@ import { packageRoot } from '../src/base/package.js';
 import type { Finding } from './finding.js';
 import { median } from './rollouts.js';
 
-/** Wall time of `policyloop --help`, compared with an empty Node process. */
+/** Measures the wall time of `policyloop --help`, compared with an empty Node process. */
 export function benchStartUp(): readonly Finding[] {
   const time = (args: readonly string[]): number => {
     const start = performance.now();
@@ -19,7 +19,7 @@ export function benchStartUp(): readonly Finding[] {
     {
       name: 'policyloop --help',
       value: `${help.toFixed(0)} ms`,
-      note: `aim ≤ 300 ms; an empty Node process takes ${empty.toFixed(0)} ms`,
+      note: `target ≤ 300 ms; an empty Node process takes ${empty.toFixed(0)} ms`,
     },
   ];
 }

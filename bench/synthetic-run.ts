@@ -1,4 +1,4 @@
-/** Runs of any length, written as the loop writes them, without playing anything. */
+/** Writes synthetic runs of any length, in the format of real runs. */
 import { basename } from 'node:path';
 import { createGenerator } from '../src/base/random/generator.js';
 import { parseConfig, resolvedYaml } from '../src/config/load.js';
@@ -18,11 +18,11 @@ import { mean } from '../src/statistics/descriptive.js';
 export interface SyntheticRun {
   readonly iterations: number;
   readonly candidates: number;
-  /** Evaluations that each prompt shows. */
+  /** Number of evaluations in each prompt. */
   readonly history: number;
 }
 
-/** Writes a run of CartPole-v1 by a control that is complete, with prompts, replies and usage as of a language model. */
+/** Writes a completed run of CartPole-v1 by random search, with a language model's prompts, replies and usage. */
 export async function writeSyntheticRun(path: string, size: SyntheticRun): Promise<void> {
   const { iterations, candidates, history } = size;
   const config = parseConfig({
@@ -34,7 +34,7 @@ export async function writeSyntheticRun(path: string, size: SyntheticRun): Promi
   });
   const assembly = await assemble(config, {});
   const { environment, family } = assembly;
-  if (!('step' in environment)) throw new Error('CartPole-v1 is built in');
+  if (!('step' in environment)) throw new Error('CartPole-v1 must be built in');
   const spec = family.parameters;
   const now = () => new Date(Date.UTC(2026, 0, 1));
   const directory = createRunDirectory(path, {

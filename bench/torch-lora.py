@@ -1,7 +1,7 @@
-"""Training steps of PyTorch + PEFT, one for each line on standard input; answers with one JSON object a line.
+"""Takes a training step of PyTorch + PEFT for each line on standard input, and prints one JSON object per step.
 
 torch-lora.py <config.json> <dtype: float32 | bfloat16> <threads> <tokens> <completion tokens>
-Exits with 3 where torch, transformers or peft are missing.
+Exits with 3 if torch, transformers or peft is missing.
 """
 import json
 import resource
@@ -34,7 +34,7 @@ targets = torch.randint(0, config.vocab_size, (completion,))
 
 def step():
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == "bfloat16"):
-        # The head is for the answer's tokens only, as it is in our step.
+        # Apply the head to the answer's tokens only, as our step does.
         hidden = decoder.model(input_ids=ids, use_cache=False).last_hidden_state[0, tokens - completion :]
         logits = decoder.lm_head(hidden)
     loss = torch.nn.functional.cross_entropy(logits.float(), targets)

@@ -1,7 +1,8 @@
 /**
- * `node dist/bench/training-step.js <directory> <none|int8|int4|compute> <threads> <tokens> <completion tokens>`: a
- * process of its own, so that its peak memory is its own. `compute` multiplies frozen weights in int8. For each line `step` on standard input it trains one step, for each
- * `products` it computes the step's matrix products alone; it replies with one JSON object per line.
+ * `node dist/bench/training-step.js <directory> <none|int8|int4|compute> <threads> <tokens> <completion tokens>`: runs
+ * in its own process, so that its peak memory can be measured. `compute` multiplies frozen weights in int8. For each
+ * line `step` on standard input, it takes a training step; for each line `products`, it computes only the step's matrix
+ * products. It prints one JSON object per line.
  */
 
 import process from 'node:process';
@@ -23,10 +24,10 @@ import type { DecoderConfig } from '../src/models/local/weights/decoder-config.j
 import { openWeights } from '../src/models/local/weights/gguf-tensors.js';
 import type { Quantization } from '../src/models/local/weights/quantization.js';
 
-/** A process's reply after each step. */
+/** Result that the process prints for each line. */
 export interface StepTime {
   readonly seconds: number;
-  /** Seconds of the processor, all threads together: other work on the machine disturbs them less. */
+  /** Processor time of all threads, which depends less on other load than wall time does. */
   readonly processorSeconds: number;
   readonly peakBytes: number;
 }
@@ -75,8 +76,8 @@ async function openStep(): Promise<() => Promise<unknown>> {
 }
 
 /**
- * All products of a step with frozen matrices, forward and backward, those of one layer as often as there are layers.
- * The runtime may lay the matrices out as it likes: the rate is the best that it has.
+ * Computes all products with frozen matrices of a step, forward and backward. Repeats the products of the first layer
+ * for every layer. The runtime chooses the layout of the matrices, so the products run at its best rate.
  */
 async function openProducts(): Promise<() => Promise<unknown>> {
   const first = 'model.layers.0.';
@@ -101,7 +102,7 @@ async function openProduct({ vocabulary }: DecoderConfig, names: readonly string
     const [out, inputs] = tensor.shape as [number, number];
     for (const [direction, x, transB] of [['y', inputs, 1] as const, ['dx', out, 0] as const]) {
       const product = g.op('Gemm', [`x${x}`, g.stored(tensor)], { transB });
-      // One row is enough to have it computed, and costs nothing to hand over.
+      // Output only one row: the runtime still computes the whole product, but copies little.
       const row = g.op('Slice', [product, g.integers([0]), g.integers([1]), g.integers([0])]);
       g.output(`${direction}.${index}`, row, 'float32', [1, transB === 1 ? out : inputs]);
     }

@@ -1,4 +1,4 @@
-"""Updates of TRL's GRPO, one for each line on standard input; prints one JSON object per update.
+"""Makes an update of TRL's GRPO for each line on standard input, and prints one JSON object per update.
 
 trl-grpo.py <task>, a JSON object as in rl-step.ts. method lora trains a PEFT adapter on all linear layers, and a GGUF file
 is read by Transformers, in float32. Exits with 3 if a package is missing.
@@ -116,7 +116,7 @@ with tempfile.TemporaryDirectory() as folder:
             disable_tqdm=True,
             seed=0,
         ),
-        # Its own fingerprint: some versions of pyarrow have classes that can't be hashed.
+        # Pass a fingerprint, because some versions of pyarrow have classes that can't be hashed.
         train_dataset=Dataset(pyarrow.table({"prompt": rows}), fingerprint="prompts"),
         callbacks=[Asked()],
     )

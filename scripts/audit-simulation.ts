@@ -1,7 +1,7 @@
 /**
- * Measures how often `policyloop audit` raises false alarms, and finds planted luck. Each simulated run has 60
- * evaluations of 20 episodes.
- * Run: npx tsx scripts/audit-simulation.ts, which summarises bench/rows/audit.jsonl.gz; --runs 200 regenerates them
+ * Measures how often `policyloop audit` raises false alarms, and how often it finds planted luck. Each simulated
+ * run has 60 evaluations of 20 episodes.
+ * Run: npx tsx scripts/audit-simulation.ts, which summarises bench/rows/audit.jsonl.gz; --runs 200 regenerates the rows
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

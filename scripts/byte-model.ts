@@ -1,7 +1,7 @@
 /**
  * Writes the directory of a model without weights, for training from random ones (method `scratch`):
  * `tsx scripts/byte-model.ts <directory> [--layers n] [--hidden n] [--heads n] [--intermediate n]`. Each byte is a
- * token, so an untrained model chooses among only 260. This script wrote `models/tiny-bytes`.
+ * token, so an untrained model chooses among only 260 tokens. This script wrote `models/tiny-bytes`.
  */
 import { type ModelShape, runAsScript, writeModelDirectory } from './model-directory.js';
 

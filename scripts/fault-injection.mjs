@@ -63,7 +63,7 @@ function meet(name, target, data, needsSpace, flag = 'w') {
     process.kill(process.pid, 'SIGKILL');
   }
   if (count < at) return;
-  // The system's errors name no path if the call had a descriptor.
+  // The system's errors contain no path if the call used a descriptor.
   const named = typeof target === 'number' ? undefined : path;
   if (kind === 'EROFS') throw refusal(kind, name, named);
   if (kind === 'ENOSPC' && (needsSpace || (now && /sync$/.test(name)))) {

@@ -52,7 +52,7 @@ type Variable = ReturnType<typeof variablesOf>[number];
 const ofProposers = variablesOf(correctionContextSchema);
 const isShared = (one: Variable) =>
   ofProposers.some((other) => JSON.stringify(other) === JSON.stringify(one));
-/** The variables of an agent's template; the parts of spaces belong to a partial. */
+/** The variables of an agent's template, except the parts of spaces, which only a partial uses. */
 const ofAgents = (schema: z.ZodType) =>
   variablesOf(schema).filter(({ path }) => !/^environment\.(observation|action)\./.test(path));
 

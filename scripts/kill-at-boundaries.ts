@@ -41,7 +41,8 @@ const injection = pathToFileURL(join(packageRoot(), 'scripts', 'fault-injection.
  * Breaks a short run at its writes, resumes it, and compares it with an undisturbed run. Every third killed run is
  * killed again while it resumes. A recorded call must not be repeated; any other call may be repeated once.
  * @param count number of faults to draw; if there are fewer, all are used
- * @throws Error if a run ends differently, loses an iteration, pays twice, or explains its failure badly
+ * @throws Error if a run ends differently, loses an iteration, repeats a recorded call, or reports its failure
+ * unclearly
  */
 export async function breakAtBoundaries({ cwd, built, random, say }: Suite, count: number): Promise<void> {
   const start = starter(cwd, built);
@@ -57,7 +58,7 @@ export async function breakAtBoundaries({ cwd, built, random, say }: Suite, coun
     return ending(start(args, { ...env, ...fault }, ['--import', injection]));
   };
   /** The changes that an undisturbed run makes to its files, and its result. */
-  const whole = async (args: readonly string[], name: string) => {
+  const undisturbed = async (args: readonly string[], name: string) => {
     const path = join(cwd, name);
     const ended = await withFault(['run', ...args, '--run-dir', name], path, 'none', 0);
     if (ended.code !== 0) throw new Error(`ended with ${ended.code}: ${ended.errors}`);
@@ -69,12 +70,12 @@ export async function breakAtBoundaries({ cwd, built, random, say }: Suite, coun
       live: ['short.yaml'],
       replayed: [...grouped, 'model.provider=replayed', 'model.run=short-recorded'],
     };
-    const wholes = {
-      live: await whole(models.live, 'short-live'),
-      replayed: await whole(models.replayed, 'short-replayed'),
+    const references = {
+      live: await undisturbed(models.live, 'short-live'),
+      replayed: await undisturbed(models.replayed, 'short-replayed'),
     };
     const faults = (['live', 'replayed'] as const).flatMap((model) =>
-      wholes[model].changes.flatMap((change, i): Fault[] => {
+      references[model].changes.flatMap((change, i): Fault[] => {
         const kinds: Kind[] = ['before'];
         if (/ (write|append)/.test(change)) kinds.push('torn');
         if (model === 'replayed') kinds.push('EROFS');
@@ -97,7 +98,7 @@ export async function breakAtBoundaries({ cwd, built, random, say }: Suite, coun
       const name = `broken-${i + 1}`;
       const path = join(cwd, name);
       const args = models[fault.model];
-      const change = wholes[fault.model].changes[fault.at - 1]!;
+      const change = references[fault.model].changes[fault.at - 1]!;
       const label = `${fault.model}, ${fault.kind} ${change}`;
       try {
         const before = server.requests.length;
@@ -108,16 +109,16 @@ export async function breakAtBoundaries({ cwd, built, random, say }: Suite, coun
         const asked = server.requests.length;
         if (fault.model === 'replayed' && ended.killed && i % 3 === 0 && isOpen(path)) {
           // Resuming writes less than the run did.
-          const at = random.integers(1, Math.ceil(wholes.replayed.changes.length / 2));
-          ended = await withFault(goOn(path, name, args), path, 'torn', at);
+          const at = random.integers(1, Math.ceil(references.replayed.changes.length / 2));
+          ended = await withFault(commandFor(path, name, args), path, 'torn', at);
           requireKept(path, kept, ended);
           if (ended.killed) tally['killed again']++;
         }
         const recorded = new Set(isRun(path) ? answersOf(path) : []);
-        if (isOpen(path)) await watch(start(goOn(path, name, args), env));
+        if (isOpen(path)) await watch(start(commandFor(path, name, args), env));
         const seeds = server.requests.map(({ body }) => body.seed as number);
         tally['asked once more'] += requirePaidOnce(seeds.slice(before, asked), seeds.slice(asked), recorded);
-        requireSame(path, wholes[fault.model].expected);
+        requireSame(path, references[fault.model].expected);
         requireTidy(path);
       } catch (error) {
         throw new Error(`${path} (${label})`, { cause: error });
@@ -142,7 +143,7 @@ const isOpen = (path: string) => {
   return manifest.status !== 'completed' || !isReported(path);
 };
 
-/** Seeds of the calls whose answers are on disk, whether or not they were processed. */
+/** Seeds of the calls whose replies are on disk, whether or not they were processed. */
 function answersOf(path: string): readonly number[] {
   const { calls } = readRun(path);
   return [...calls, ...callsLeft(path, calls)].flatMap(({ outcome, seed }) =>
@@ -157,7 +158,7 @@ function requireTidy(path: string): void {
   if (left.length > 0 || !names.includes('report.html')) throw new Error(`contains ${names.join(', ')}`);
 }
 
-const goOn = (path: string, name: string, args: readonly string[]) =>
+const commandFor = (path: string, name: string, args: readonly string[]) =>
   isRun(path) ? ['resume', name, '--runs-dir', '.'] : ['run', ...args, '--run-dir', name];
 
 /** Requires that a disk error is explained in a few lines that name the file; a killed process prints nothing. */
@@ -169,7 +170,7 @@ function requireExplained({ kind }: Fault, { killed, code, errors }: Ended, path
   if (code === 0) return;
   const clear = errors.includes(path) && errors.includes(kind) && errors.includes('hint: ');
   if (!clear || /unexpected error|^ +at /m.test(errors) || errors.split('\n').length > 12)
-    throw new Error(`says: ${errors}`);
+    throw new Error(`unclear message: ${errors}`);
 }
 
 /** @returns the completed iterations on disk */
@@ -181,9 +182,9 @@ function requireKept(path: string, earlier: number, { reported }: Ended): number
 }
 
 /**
- * @param first seeds of the requests up to the fault; a seed stands for one call
+ * @param first seeds of the requests up to the fault; each call has its own seed
  * @param later seeds of the requests after it
- * @param recorded seeds of the calls that were on disk in between
+ * @param recorded seeds of the calls that were on disk after the fault
  * @returns the number of calls that were requested twice
  */
 function requirePaidOnce(

@@ -46,7 +46,7 @@ model: { provider: genetic, population: 4 }
 warmup: 3
 ${evaluation}`,
   },
-  // Few numbers, and short prompts.
+  // Few parameters and short prompts save time.
   'a local model': {
     iterations: 3,
     isRecorded: false,
@@ -62,8 +62,8 @@ ${evaluation}`,
 
 /**
  * Sends SIGKILL at uniformly drawn times, run after run, until `kills` is reached.
- * @param of runs with proposals of a server, replayed, alone or in a relay; with tuned programs of genetic programming; or with
- * a real model
+ * @param of kind of the runs: with a server's replayed proposals, alone or in a relay; with tuned programs of genetic
+ * programming; or with a real model
  * @throws Error if a run ends differently from an undisturbed one, or a completed iteration is lost
  */
 export async function killAtRandom(
@@ -88,7 +88,7 @@ export async function killAtRandom(
     }
     command.push('model.provider=replayed', `model.run=recorded-${first}`);
   }
-  const whole = await watch(start(['run', ...command, '--run-dir', `whole-${first}`]));
+  const undisturbed = await watch(start(['run', ...command, '--run-dir', `whole-${first}`]));
   const expected = resultOf(join(cwd, `whole-${first}`));
 
   let done = 0;
@@ -103,7 +103,7 @@ export async function killAtRandom(
     let completed = 0;
     let args = ['run', ...command, '--run-dir', name];
     for (;;) {
-      const delay = done < kills ? random.uniform(0, whole.milliseconds) : Number.POSITIVE_INFINITY;
+      const delay = done < kills ? random.uniform(0, undisturbed.milliseconds) : Number.POSITIVE_INFINITY;
       const { killed, reported } = await watch(start(args), delay);
       const now = readRun(path).iteration;
       if (now < Math.max(completed, reported))

@@ -1,10 +1,10 @@
 /**
  * Kills runs without warning or makes the disk fail, resumes them, and compares the results with an undisturbed run.
- * `npm run test:kill -- --kills 200 --seed 1`: at random points, and a quarter as often in relays, in runs with programs, and
- * with the GGUF file that POLICYLOOP_REAL_MODEL names;
- * `npm run test:kill -- --kills 0 --boundaries all` (or a number, drawn at random): at every write, in the middle of
- * it, and with a disk that is full or read-only from then on. `--built` uses the commands in `dist/`. After a failure, the
- * directories remain for inspection.
+ * `npm run test:kill -- --kills 200 --seed 1`: at random points, and a quarter as often in relays, in runs with
+ * programs, and with the GGUF file that POLICYLOOP_REAL_MODEL names;
+ * `npm run test:kill -- --kills 0 --boundaries all` (or a number of faults, drawn at random): at every write, in the
+ * middle of it, and with a disk that is full or read-only from then on. `--built` uses the commands in `dist/`. After a
+ * failure, the directories remain for inspection.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Shared by the suites that kill runs and break their disk: child processes, their exits and results. */
+/** Shared code of the suites that kill runs or make their disk fail: child processes, their exits and results. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -97,7 +97,7 @@ export const startScriptedServer = () =>
 export type Result = Readonly<Record<string, unknown>>;
 
 /**
- * Everything in a run that must not depend on kills: all but times, durations, the kills themselves, and lost calls.
+ * Reads everything in a run that must not depend on kills: all but times, durations, kills and lost calls.
  */
 export function resultOf(path: string): Result {
   const {
@@ -105,7 +105,7 @@ export function resultOf(path: string): Result {
     created: _created,
     updated: _updated,
     activeMs: _active,
-    // Contains the commit, which may change meanwhile.
+    // Contains the commit, which may change during the test.
     versions: _versions,
     usage,
     ...manifest
@@ -132,7 +132,7 @@ export function resultOf(path: string): Result {
   };
 }
 
-/** Drops the durations of calls, and how much of a prompt was cached. */
+/** Drops the durations of calls and the numbers of cached tokens. */
 const timeless = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (key, part) => (/^(latencyMs|cachedTokens)$/.test(key) ? undefined : part)),

@@ -1,6 +1,6 @@
 /**
- * Records the rows of docs/results/large-model.md: the policies that a large model proposed, played on fresh episodes, and
- * what searches find with as many evaluations.
+ * Records the rows of docs/results/large-model.md: the policies that a large model proposed, played on fresh episodes,
+ * and the results of searches with as many evaluations.
  * Run: npx tsx scripts/large-model.ts MountainCar-v0 1000 FILE.csv... >> rows.jsonl (1000: fresh episodes per policy)
  */
 import process from 'node:process';
@@ -13,9 +13,9 @@ import { mean } from '../src/statistics/descriptive.js';
 import { searchAgain } from '../src/studies/audit/searches.js';
 import { readSources } from '../src/studies/audit/source.js';
 
-/** Proposals after which policies are compared. */
+/** Numbers of proposals after which policies are compared. */
 const proposals = [20, 50, 100, 200, 400];
-/** A run of the model began with this many random policies, and so does a search. */
+/** The runs of the model began with this many random policies; the searches do, too. */
 const warmup = 20;
 const searches = ['random', 'hill-climb', 'cma-es', 'gp'] as const;
 const repeats = 10;

@@ -1,6 +1,6 @@
 /**
  * Checks that everything that reads text from models, servers or other people's runs takes linear time: gives each
- * reader 300,000 of every character and of pairs, and compares the CPU time with that for half as many.
+ * reader 300,000 characters of one repeated unit, and compares the CPU time with that for half as many.
  */
 import { readAction } from '../src/agents/reading.js';
 import { redactAddresses } from '../src/base/errors.js';
@@ -64,7 +64,7 @@ const units = [
   ...words.flatMap((word) => ['', 'x', '\n', '"', ']', '('].map((sign) => word + sign)),
 ];
 
-/** CPU seconds to read a text of about `length` characters that begins with a word, and ends with what nothing expects. */
+/** CPU seconds to read about `length` characters between a word and a control character, which no reader expects. */
 function secondsFor(read: (text: string) => unknown, unit: string, length: number): number {
   const text = `x ${unit.repeat(length / unit.length)}\u0001`;
   const start = process.cpuUsage();

@@ -18,7 +18,7 @@ interface SmallModel {
   readonly shape: ModelShape;
   /** Standard deviation of initial weights. */
   readonly deviation: number;
-  /** Whether the output layer is the token embedding. */
+  /** True if the output layer shares the matrix of the token embedding. */
   readonly tied: boolean;
   /** Special tokens; the first one ends a text. */
   readonly controls: readonly string[];
@@ -29,7 +29,7 @@ interface SmallModel {
   readonly chatTemplate: string;
 }
 
-/** How byte-level tokenizers write each byte: printable bytes as they are, the others from U+0100 on (GPT-2). */
+/** Characters for bytes in byte-level tokenizers (GPT-2): printable bytes stay, the others start at U+0100. */
 function byteCharacters(): string[] {
   let next = 256;
   return Array.from({ length: 256 }, (_, byte) => {
@@ -127,8 +127,8 @@ function tokenizer({ controls, split }: SmallModel, ids: ReadonlyMap<string, num
 }
 
 /**
- * If the module at `url` is the script that was started, calls `write` with the directory on the command line and the
- * numbers given there by name, e.g. --layers 3, or else those of `usual`.
+ * If the module at `url` is the script that was started, calls `write` with the directory and the named numbers on the
+ * command line, e.g. --layers 3. `usual` contains the defaults.
  */
 export function runAsScript<Numbers extends Readonly<Record<string, number>>>(
   url: string,

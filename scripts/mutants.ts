@@ -1,5 +1,5 @@
 /**
- * Changes random expressions of the core, one at a time, and runs the tests of their room: do the tests notice?
+ * Changes random expressions of the core, one at a time, and checks that a test of their room fails.
  * Run: npm run mutants [-- --count 200 --seed 1 --room statistics --at src/statistics/tests.ts:26]
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { packageRoot } from '../src/base/package.js';
 import { createGenerator } from '../src/base/random/generator.js';
 import { common } from '../vitest.config.js';
 
-/** Sources of a room, and the tests that must notice. */
+/** Sources of a room, and its tests, at least one of which must fail. */
 const rooms: Readonly<Record<string, readonly [sources: readonly string[], tests: readonly string[]]>> = {
   statistics: [['src/statistics'], ['test/statistics/*.test.ts']],
   rollout: [
@@ -45,7 +45,7 @@ const rooms: Readonly<Record<string, readonly [sources: readonly string[], tests
   ],
 };
 
-/** Operators and what replaces them. */
+/** Operators and their replacements. */
 const swapped: Readonly<Record<string, string>> = {
   ...{ '+': '-', '-': '+', '*': '/', '/': '*', '**': '*', '%': '*' },
   ...{
@@ -70,7 +70,7 @@ interface Mutant {
   readonly text: string;
 }
 
-/** All changes of a source, without its types: operators, numbers, booleans, negations and conditions. */
+/** All possible changes to a source, except in types: operators, numbers, booleans, negations and conditions. */
 function mutantsOf(room: string, file: string): readonly Mutant[] {
   const source = readFileSync(file, 'utf8');
   const found: Mutant[] = [];
@@ -130,7 +130,7 @@ const random = createGenerator(Number(values.seed));
 const order = all.map((mutant) => ({ mutant, key: random.random() })).toSorted((a, b) => a.key - b.key);
 const chosen = order.slice(0, Number(values.count)).map(({ mutant }) => mutant);
 
-/** Most changes fail in a small file of tests, so these run first. */
+/** Most changes make a test in a small file fail, so small files run first. */
 class SmallFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const size = ({ moduleId }: TestSpecification) =>
@@ -139,7 +139,7 @@ class SmallFirst extends BaseSequencer {
   }
 }
 
-/** Prepares the tests of a room. @returns a function that runs them with a change, and one that ends */
+/** Prepares the tests of a room. @returns a function that runs them with a change, and one that closes the runner */
 async function testsOf(room: string) {
   let change: Mutant | undefined;
   const mutant = {
@@ -161,7 +161,7 @@ async function testsOf(room: string) {
     { ...common, plugins: [mutant], test },
   );
   const files = await vitest.globTestSpecifications();
-  /** A change may cause an endless loop: the limit is a multiple of the time without a change. */
+  /** A change may cause an endless loop, so the limit is derived from the time without a change. */
   let limitMs = 3_600_000;
   return {
     async run(next?: Mutant): Promise<'pass' | 'fail' | 'run too long'> {
@@ -169,7 +169,7 @@ async function testsOf(room: string) {
       change = next;
       const start = performance.now();
       let isLate = false;
-      // The second call ends a process that no longer listens.
+      // The second call ends a process that no longer responds.
       const stop = () => void vitest.cancelCurrentRun('keyboard-input');
       const timers = [limitMs, limitMs + 1000].map((ms) =>
         setTimeout(() => {
@@ -179,7 +179,7 @@ async function testsOf(room: string) {
       );
       const { testModules, unhandledErrors } = await vitest.runTestSpecifications(files);
       for (const timer of timers) clearTimeout(timer);
-      // On a busy machine, the thread of the tests may not start in time, which says nothing about the change.
+      // On a busy machine, the thread of the tests may not start in time, whatever the change.
       if (unhandledErrors.some((error) => String(error).includes('Failed to start'))) return this.run(next);
       if (next === undefined) limitMs = 60_000 + 4 * (performance.now() - start);
       if (isLate) return 'run too long';

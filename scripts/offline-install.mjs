@@ -83,7 +83,7 @@ async function check(cache) {
     const refused = await run(place, 'without', offered.registry, cli, ['run', 'quickstart'], 2);
     if (!refused.includes('onnxruntime-node, the runtime for local models, was not installed'))
       throw new Error(refused);
-    say(`without the runtime: baselines run, and local models say\n${refused.trim()}`);
+    say(`without the runtime: baselines run, and local models fail with this message:\n${refused.trim()}`);
     server.close();
   } finally {
     rmSync(place, { recursive: true, force: true });

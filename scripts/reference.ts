@@ -9,7 +9,7 @@ export function schemaJson(json: SchemaNode, name: string): string {
   return `${JSON.stringify(schema)}\n`;
 }
 
-/** What a place says about a section; the section itself is the same everywhere. */
+/** Keys of a section that may differ between the places where it occurs. */
 const ofPlace = ['description', 'default', 'like'] as const;
 
 function withDefinitions(root: SchemaNode): object {
@@ -96,7 +96,7 @@ function sections(path: string, object: SchemaNode, siblings: readonly SchemaNod
     if (variants.length === 0 || node.like !== undefined) return [];
     if (isListOf(siblings, node)) {
       const more = sharedBeside(siblings, variants);
-      const body = `Each of them is a section like this one, with these keys beside.\n\n${table(`${field}.`, more)}`;
+      const body = `Each item is a section like this one, with these additional keys.\n\n${table(`${field}.`, more)}`;
       return [section(`\`${field}\``, node.description, body)];
     }
     const discriminator = discriminatorOf(node);

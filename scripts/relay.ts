@@ -1,9 +1,9 @@
 /**
- * Records what a search finds that continues from a model's first proposals, compared with the same search from random
- * policies and with the model alone. Records of other systems and runs of `policyloop` are read as by `policyloop audit`;
- * runs of one task have different seeds. `--calls` counts a run's evaluations, the warm-up included; with `--calls ''`,
- * only the search alone is recorded.
- * Each row is one search: the fresh mean returns of the policy with the best score after each number of `--at`.
+ * Records the results of searches that continue from a model's first proposals, of the same searches from random
+ * policies and of the model alone. Records of other systems and runs of `policyloop` are read as by `policyloop audit`;
+ * runs of one task have different seeds. `--calls` counts a run's evaluations, including the warm-up; with `--calls
+ * ''`, only the search alone is recorded. Each row is one search: the fresh mean returns of the policy with the best
+ * score after each number of `--at`.
  * Run: npx tsx scripts/relay.ts ROWS.jsonl --seeds 10 --calls 5,10,20,40,80 --searches gp,cma-es,hill-climb
  *      --at 50,100,150,200 --fresh 1000 [--environment MountainCar-v0] SOURCE... (appends; keeps existing rows)
  */
@@ -83,14 +83,14 @@ async function compare(own: readonly Source[]) {
     if (!fresh.has(key)) fresh.set(key, (await evaluate(setting, parameters, measuring)).score);
     return fresh.get(key)!;
   }
-  /** How many of a run's iterations evaluated a proposal, after how many calls. */
+  /** Counts a run's iterations, its evaluated proposals and its calls. */
   function madeBy(path: string) {
     const { calls, entries } = readRun(path);
     const iterations = new Set(calls.map(({ iteration }) => iteration)).size;
     const evaluated = entries.filter(({ iteration }) => iteration > 0).length;
     return { iterations, evaluated, asked: calls.length };
   }
-  /** @param find returns all evaluations, also those of repeated vectors; not called for a row that is there */
+  /** @param find returns all evaluations, also those of repeated vectors; not called if the row exists */
   async function record(row: Record<string, unknown>, find: () => Promise<readonly Evaluated[]>) {
     const named = { environment: config.environment.id, ...row };
     if (done.has(keyOf(named))) return;
@@ -105,7 +105,7 @@ async function compare(own: readonly Source[]) {
     const full = { ...named, at: budgets, means, scores };
     appendFileSync(file, `${JSON.stringify({ ...full, evaluations: evaluations.length, solved, flat })}\n`);
   }
-  /** Continues from the first evaluations, which count, repeated or not; a search sees each vector once. */
+  /** Continues from the first evaluations. Repeated vectors count as evaluations, but the search sees each once. */
   async function continued(search: (typeof searches)[number], seed: number, first: readonly Evaluated[]) {
     const { propose } = createBaseline({ provider: search });
     const evaluations = [...first];
@@ -126,7 +126,7 @@ async function compare(own: readonly Source[]) {
     for (const parameters of proposed) evaluations.push(await scoreOf(seed, parameters));
     return evaluations;
   }
-  // A run is continued with its own seed only: its scores stay as the model saw them.
+  // Continue a run only with its own seed, so that its scores stay as the model saw them.
   const isRun = values.environment === undefined;
   const seeds = isRun
     ? [...new Set(own.map((source) => source.config.seed))]

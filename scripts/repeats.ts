@@ -1,7 +1,7 @@
 /**
- * Records what `repeats: behaviour` gains over `parameters`, from runs of sweeps that differ in this setting only. A run's
- * policy is the one with the best score after as many evaluations as all runs of its seed have, and after as many calls
- * as the run has iterations; it then plays fresh episodes.
+ * Records the gain of `repeats: behaviour` over `parameters`, from runs of sweeps that differ only in this setting.
+ * Plays fresh episodes with each run's best policy so far, at two points: after the number of evaluations that all runs
+ * of its seed reach, and after ITERATIONS calls.
  * Run: npx tsx scripts/repeats.ts MODEL ITERATIONS DIRECTORY... >> rows.jsonl
  */
 import process from 'node:process';

@@ -13,7 +13,7 @@ const run = (command, args, cwd) =>
 try {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const shown = run('npx', ['policyloop', '--version'], root).trim();
-  if (shown !== version) throw new Error(`npx policyloop --version says ${shown}, not ${version}`);
+  if (shown !== version) throw new Error(`npx policyloop --version prints ${shown}, not ${version}`);
   say(`npx policyloop in the checkout: ${shown}`);
 
   const [{ filename, size, entryCount, files }] = JSON.parse(

@@ -72,7 +72,7 @@ export const options = (y: Argv) =>
       'from all matching runs',
     );
 
-/** The dataset's manifest. */
+/** Output of `--json`: the new directory and the dataset's manifest. */
 type Output = { readonly out: string } & DatasetManifest;
 
 /** Makes a training dataset from runs. @returns exit code 1 if there is nothing to train on */
@@ -116,7 +116,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
     const missing = all.reduce((sum, { runs }) => sum + sweep!.seeds.length - runs, 0);
     if (missing > 0)
       context.note(
-        `${shownPath(directory, context.cwd)} lacks ${plural(missing, 'run')}: repeat its command first`,
+        `${shownPath(directory, context.cwd)} lacks ${plural(missing, 'run')}: repeat its command to add them`,
       );
   }
   return dataset.train.length === 0 ? exitCodes.failure : 0;
@@ -164,10 +164,10 @@ function described(
   ].join('\n');
 }
 
-/** The runs without examples, and why. */
+/** Lists the runs that gave no examples, with the reasons. */
 function noneLines(sources: DatasetManifest['sources']): readonly string[] {
   const empty = sources.flatMap(({ none, run }) => (none === undefined ? [] : [`  ${run}: ${none}`]));
-  const title = `no example from ${empty.length} of ${plural(sources.length, 'run')}:`;
+  const title = `no examples from ${empty.length} of ${plural(sources.length, 'run')}:`;
   return empty.length === 0 ? [] : [title, ...empty, ''];
 }
 

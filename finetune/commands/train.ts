@@ -18,7 +18,7 @@ export const options = (y: Argv) =>
     );
 
 export const finishing =
-  'finishing this step or validation (the last one ends now), then writing a checkpoint from which the same command resumes (Ctrl-C again drops it)';
+  'finishing this step or validation (the final validation stops now), then writing a checkpoint from which the same command resumes (Ctrl-C again drops the step)';
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { train } = await import('../train/train.js');

@@ -24,7 +24,7 @@ interface Checked {
   readonly context: number | undefined;
   /** Names of runs whose prompt templates have changed since the run or are missing. */
   readonly changedTemplates: readonly string[];
-  /** How to get more examples; undefined skips the check. */
+  /** Advice on getting more examples; undefined skips the check. */
   readonly more: string | undefined;
 }
 
@@ -104,7 +104,7 @@ const templatesChanged: Check = ({ changedTemplates }) => {
   if (changedTemplates.length === 0) return undefined;
   const [first, ...others] = changedTemplates;
   return {
-    message: `the prompt templates of ${first}${others.length > 0 ? ` and ${plural(others.length, 'other run')}` : ''} are missing or have changed, so in use the trained model would receive different prompts`,
+    message: `the prompt templates of ${first}${others.length > 0 ? ` and ${plural(others.length, 'other run')}` : ''} are missing or have changed, so the trained model would receive different prompts in use`,
     hint: 'restore the templates, or exclude these runs',
   };
 };

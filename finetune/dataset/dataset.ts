@@ -42,7 +42,7 @@ interface Source extends ReturnType<typeof describedRun> {
 
 type Split = 'train' | 'validation';
 
-/** Contains no times, so the same runs and options give identical bytes. */
+/** Contains no timestamps, so the same runs and options give identical bytes. */
 interface DatasetSummary extends RecipeOptions {
   readonly sources: readonly Source[];
   /** Number of duplicates removed. */
@@ -75,7 +75,7 @@ interface GatheredRun {
   readonly sources: readonly ReturnType<typeof describedRun>[];
   isHeldOut(example: Example): boolean;
   readonly changedTemplates: readonly string[];
-  /** How to get more examples; undefined for games. */
+  /** Advice on getting more examples; undefined for games. */
   readonly more?: string;
 }
 
@@ -160,7 +160,7 @@ async function gatherGames(runs: readonly NamedRun[], options: DatasetOptions): 
   return {
     examples: plays.flatMap((play) => demonstrations(play, options)),
     sources: plays.map((play) =>
-      describedRun(play, play.played, play.games.length, 'no game was selected, or no turn named an action'),
+      describedRun(play, play.played, play.games.length, 'no game was selected, or no turn has an action'),
     ),
     changedTemplates: plays.flatMap(({ agent, manifest, name }) =>
       agent.hash === manifest.prompts ? [] : [name],
@@ -169,7 +169,7 @@ async function gatherGames(runs: readonly NamedRun[], options: DatasetOptions): 
   };
 }
 
-/** Keys of a run: its path, its seed on its task, `warmup.from` and prompts. Runs that share a key are dependent. */
+/** A run's keys: its path, `warmup.from`, prompts, and seed with environment. Runs that share a key are dependent. */
 function dependencies(
   { path, manifest, config }: SourceRun,
   examples: readonly Example[],
@@ -199,6 +199,6 @@ const describedRun = (
   hash,
   prompts: manifest.prompts,
   historyTokens,
-  /** Why the dataset has no example of the run. */
+  /** Reason why the dataset has no examples from the run. */
   none,
 });

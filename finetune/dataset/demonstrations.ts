@@ -125,7 +125,7 @@ function stepsOf(
   });
 }
 
-/** The reply with which a model would have chosen this action. */
+/** Returns the reply that a model would have given to choose this action. */
 function replyFor({ action, words }: GameTurn, act: PlayConfig['policy']['act']): string {
   if (act === 'json') return JSON.stringify({ action: words ?? action });
   return words ?? (Array.isArray(action) ? action.join(', ') : String(action ?? ''));
@@ -134,7 +134,7 @@ function replyFor({ action, words }: GameTurn, act: PlayConfig['policy']['act'])
 export const gameName = (run: string, episode: number): string => `${run}, game ${episode}`;
 
 /**
- * Chooses held-out games. A fraction keeps games with equal starts or turns together.
+ * Chooses the games to hold out. With a fraction, games with the same start or the same turns stay together.
  * @throws UserError for an unknown name
  */
 export function heldOutGames(

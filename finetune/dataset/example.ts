@@ -13,7 +13,7 @@ interface Evaluated {
   readonly score: number;
 }
 
-/** Where an example comes from. Inherited fields describe the evaluation of the completion or the chosen reply. */
+/** Origin of an example. Inherited fields describe the evaluation of the completion or the chosen reply. */
 export interface Lineage extends Evaluated {
   readonly run: string;
   readonly environment: string;
@@ -30,7 +30,7 @@ export interface Lineage extends Evaluated {
   readonly incumbent?: number;
   /** Prompt tokens as counted by the model that received the prompt; missing if it didn't count them. */
   readonly promptTokens?: number;
-  /** What was wrong with the program that the completion repairs. */
+  /** Error of the program that the completion repairs. */
   readonly repaired?: string;
   /** Evaluation of a pair's rejected reply. */
   readonly rejected?: Evaluated;

@@ -46,7 +46,7 @@ const lineageSchema = z.looseObject({
     hash: z.string().nullable(),
     /** The adapter that the training continued. */
     adapter: z.string().optional(),
-    /** Lineage of the base (or of that adapter, which includes the base's), if it was itself trained and its weights were used. */
+    /** Lineage of the base or, if given, of `adapter`; null if there is none or the base's weights weren't used. */
     get lineage() {
       return lineageSchema.nullable();
     },
@@ -101,7 +101,7 @@ export function trainingLineage(training: Training): TrainingLineage {
   };
 }
 
-/** Writes `training.json` in the output directory. @param given how training began, and how to use its result */
+/** Writes `training.json` in the output directory. @param given command, folder, and use of the result */
 export function writeTraining(
   output: string,
   training: Training,

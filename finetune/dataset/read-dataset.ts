@@ -19,7 +19,7 @@ export interface Conversation {
   readonly served?: { readonly model: string; readonly promptTokens: number };
 }
 
-/** The end token that templates write after a reply, or else the model's. @throws UserError if neither exists */
+/** Returns the template's end-of-reply token, or else the model's end token. @throws UserError if neither exists */
 export function endOfReply(directory: string, config: DecoderConfig, tokenizer: ChatTokenizer): number {
   const end = tokenizer.eosTokens[0] ?? readGenerationDefaults(directory).eosTokens[0] ?? config.eosTokens[0];
   if (end === undefined)
@@ -32,7 +32,7 @@ export function endOfReply(directory: string, config: DecoderConfig, tokenizer: 
   return end;
 }
 
-/** Encodes the prompt as when the model is used, and the reply as the model would write it, followed by `end`. */
+/** Encodes the prompt as in generation, and the reply as the model would write it, followed by `end`. */
 export function renderExample(
   tokenizer: ChatTokenizer,
   end: number,
@@ -58,23 +58,23 @@ const pairSchema = promptedSchema.extend({ chosen: text, rejected: text });
 
 type Split = 'train' | 'validation';
 
-/** @throws UserError if the file doesn't exist, or a row isn't a single reply */
+/** @throws UserError if the file doesn't exist, or a row doesn't contain a single reply */
 export function readConversations(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, rowSchema, {
-    message: "this row isn't a single reply",
+    message: 'this row must contain a single reply',
     hint: 'make the dataset with --format jsonl and a recipe other than preference, or train with objective.kind=dpo',
   }).map(({ completion, ...row }) => conversation(row, completion));
 }
 
-/** @throws UserError if the file doesn't exist, or a row isn't a pair */
+/** @throws UserError if the file doesn't exist, or a row doesn't contain a pair of replies */
 export function readPairs(dataset: string, split: Split) {
   return readRows(dataset, split, pairSchema, {
-    message: "this row isn't a pair of replies",
+    message: 'this row must contain a pair of replies',
     hint: 'make the dataset with --format jsonl --recipe preference, or train with objective.kind=sft',
   });
 }
 
-/** Reads pairs, as `readPairs`. Each chosen reply comes right before its rejected one. */
+/** Reads pairs as single conversations: each chosen reply comes right before the rejected one. */
 export function readComparisons(dataset: string, split: Split): readonly Conversation[] {
   return readPairs(dataset, split).flatMap(({ chosen, rejected, ...row }) => [
     conversation(row, chosen),

@@ -1,4 +1,4 @@
-/** Turns the steps of a run into examples: which proposals a model learns, and with what weight. */
+/** Turns the steps of a run into examples: selects the proposals to learn and sets their weights. */
 import { groupBy } from '../../src/base/grouped.js';
 import { type CallRecord, callId, stageOf } from '../../src/runs/calls.js';
 import { programFailureText } from '../../src/runs/failure-text.js';
@@ -21,7 +21,7 @@ export const runRecipes: Readonly<
   Record<RunRecipe, (run: SourceRun, winners: number | undefined) => readonly Example[]>
 > = { improvement, weighted, preference, repair };
 
-/** Imitates the proposals that beat the best evaluation known to their prompt; with `winners`, each iteration's best. */
+/** Imitates the proposals that beat the best score in their prompt; with `winners`, only the best of each iteration. */
 export function improvement(run: SourceRun, winners?: number): readonly Imitation[] {
   return run.steps.flatMap((step) => {
     const better = step.proposals.filter(
@@ -69,7 +69,7 @@ function pairs({ proposals }: Step, next: Step | undefined): readonly (readonly 
 }
 
 function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Preference {
-  // If only one reply had a reason, a model would learn to give (or omit) reasons, not to propose. And a reason from
+  // If only one reply had a reason, a model would learn to give (or omit) reasons, not to propose. A reason from
   // another iteration describes another history.
   const stated = [better, worse].every(
     ({ entry, reply }) => entry.iteration === step.iteration && reasonIn(reply) !== '',
@@ -98,8 +98,8 @@ export function weighted(run: SourceRun): readonly Imitation[] {
 }
 
 /**
- * Sets the weights to exp(A), clipped at 20 and scaled to mean 1 (advantage-weighted regression, Peng et al. 2019). A is
- * the gain over the best that the prompt names, standardized over all runs of a task, so better proposers weigh more.
+ * Sets the weights to exp(A), clipped at 20 and scaled to mean 1 (advantage-weighted regression, Peng et al. 2019). A
+ * is the gain over the best score in the prompt, standardized over all runs of a task, so better proposers weigh more.
  */
 export function weightedByTask(examples: readonly Example[], runs: readonly SourceRun[]): readonly Example[] {
   const tasks = new Map(runs.map((run) => [run.name, taskOf(run)]));

@@ -19,7 +19,7 @@ import { runFiles } from '../../src/runs/reader.js';
 import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
 import { fileHash } from './lineage.js';
 
-/** In characters. Longer reasons are dropped, because prompts ask for at most three sentences. */
+/** Maximum length of a reason in characters. Longer ones are dropped: prompts ask for at most three sentences. */
 const maxReasonLength = 600;
 
 /** Formats an answer that parses to these parameters. Drops the reason if it would change them. */
@@ -67,7 +67,7 @@ export interface SourceRun extends OpenedRun {
   readonly name: string;
   readonly hash: string;
   readonly answerForm: AnswerForm;
-  /** The run's prompt set as it is now; undefined if it can't be loaded. */
+  /** The run's current prompt set; undefined if it can't be loaded. */
   readonly prompts: PromptSet | undefined;
   readonly steps: readonly Step[];
   /** The `memory.tokens` that shortened the prompts; undefined if they are as logged. */
@@ -99,11 +99,11 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
   };
 }
 
-/** How the run's prompts and replies encode parameters. */
+/** Returns the encoding of parameters in the run's prompts and replies. */
 export const encodingIn = ({ config, family }: Pick<SourceRun, 'config' | 'family'>): Encoding =>
   encodingFor(family, config.prompts.set);
 
-/** The proposal as the model would write it. */
+/** Formats a proposal as the model would write it. */
 export const answerOf = (run: SourceRun, { entry, reply }: Proposed): string =>
   formatAnswer(entry.parameters, encodingIn(run), run.answerForm, reasonIn(reply));
 

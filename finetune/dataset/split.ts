@@ -54,7 +54,7 @@ export function validationRuns(
 
 type Group = readonly SplitRun[];
 
-/** Draws groups while that brings their size nearer to the share. With two or more groups, each side gets at least one. */
+/** Draws groups that bring the total size nearer to the share. With two or more groups, each side gets at least one. */
 function nearest(groups: readonly Group[], share: number, seed: number): Group {
   const sizeOf = (group: Group) => sum(group.map(({ size = 1 }) => size));
   const drawn = shuffled(groups.filter(sizeOf), createGenerator(seed));

@@ -92,7 +92,7 @@ export function requireExportable(recipe: Recipe, format: RowFormat): void {
   });
 }
 
-/** @param format suits the example's recipe (`requireExportable`) */
+/** @param format must suit the example's recipe (see `requireExportable`) */
 export function exportRow(example: Example, format: RowFormat): object {
   const { kind: _, prompt, lineage, weight, ...replies } = example;
   if (isOwn(format)) return { prompt, ...replies, weight, lineage };

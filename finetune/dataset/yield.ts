@@ -1,4 +1,4 @@
-/** How many examples runs yield: how many are usual, why a run gave none, and how to get more. */
+/** Explains why a run yields no examples, and how to get the usual number. */
 import { plural } from '../../src/base/text/numbers.js';
 import { shellWord } from '../../src/base/text/one-line.js';
 import { programsOf } from '../../src/policies/policy.js';
@@ -6,18 +6,18 @@ import { largest } from '../../src/statistics/descriptive.js';
 import { type RunRecipe, usualExamples } from './example.js';
 import type { SourceRun } from './source-run.js';
 
-/** Identifies what a run improves; scores of equal tasks are comparable. */
+/** Identifies a run's task: environment, reward and step limit. Scores in the same task are comparable. */
 export const taskOf = ({ config: { environment, evaluation } }: SourceRun): string =>
   JSON.stringify([environment, evaluation.reward, evaluation.maxSteps]);
 
 const whyUnused: Readonly<Record<RunRecipe, string>> = {
-  improvement: 'no proposal beat the best return that its prompt names',
-  weighted: 'no prompt names an earlier evaluation',
+  improvement: 'no proposal beat the best return in its prompt',
+  weighted: 'no prompt contains an earlier evaluation',
   preference: 'no two replies to a prompt differ in score',
   repair: 'no failed program was followed by an accepted correction',
 };
 
-/** Why the recipe made no example of the run. */
+/** Explains why the recipe made no examples from the run. */
 export function whyNone(recipe: RunRecipe, { recorded, steps }: SourceRun): string {
   const { calls, entries, iteration } = recorded;
   if (iteration === 0) return 'no complete iteration';
@@ -25,11 +25,11 @@ export function whyNone(recipe: RunRecipe, { recorded, steps }: SourceRun): stri
   if (steps.length === 0) return 'only revisions, tuned programs or proposals without a prompt';
   const unknown = steps.every(({ best }) => best === undefined) && ![...calls].some(({ shown }) => shown);
   return unknown && (recipe === 'improvement' || recipe === 'weighted')
-    ? 'an earlier version logged it, without what its prompts showed; run it again'
+    ? "it was logged by an earlier version, which didn't record what its prompts showed; run it again"
     : whyUnused[recipe];
 }
 
-/** How to get the usual number of examples, if further runs yield as many as these did. */
+/** Suggests how to get the usual number of examples, assuming that further runs yield as many as these did. */
 export function howToGetMore(recipe: RunRecipe, runs: readonly SourceRun[], made: number): string {
   const proposals = runs.flatMap(({ steps }) => steps.flatMap((step) => step.proposals)).length;
   const others = new Set(runs.map(taskOf)).size - 1;

@@ -10,7 +10,7 @@ interface Known {
   readonly constants?: readonly Value[];
   /** Values that are cheap to compute; the backward pass recomputes them, so they aren't kept. */
   readonly cheap?: ReadonlySet<Value>;
-  /** The inverse of a gather's indices, which gathers the gradients back. A repeated row gets only one gradient. */
+  /** Maps a gather's indices to their inverse, which gathers the gradients back. A repeated row gets one gradient. */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }
 
@@ -18,7 +18,7 @@ interface Known {
  * Appends the backward pass to the graph.
  * @param loss scalar (shape [] or [1])
  * @returns ∂loss/∂parameter in each parameter's shape; parameters that don't affect the loss are omitted
- * @throws Error naming an operator, or a use of one, that training doesn't support
+ * @throws Error for an operator, or a use of one, that training doesn't support
  */
 export function gradients(
   g: GraphBuilder,

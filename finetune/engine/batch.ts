@@ -77,7 +77,7 @@ export type Batch = Readonly<Record<string, BatchInput>>;
 /** Position given to empty slots. It is later than any query, so the causal mask always hides them. */
 const beyondAnyContext = 2 ** 30;
 
-/** Packs families into one batch, in which each example sees only its own prompt and itself. */
+/** Packs families into one batch, in which each example attends only to its own prompt and itself. */
 export function makeBatch<E extends TokenSequence>(
   families: readonly Family<E>[],
   inputsOf: InputsOf<E>,

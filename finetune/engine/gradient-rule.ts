@@ -41,8 +41,8 @@ export function lateConstants(g: GraphBuilder, runtimeValue: Value): Late {
 const weightsAtOnce = 2 ** 24;
 
 /**
- * Sums what the parts of a frozen matrix's rows contribute to a gradient.
- * @param part gets the number of rows and a function that cuts them out of a value along an axis
+ * Sums the contributions of a frozen matrix's rows to a gradient, one part at a time.
+ * @param part computes the contribution of `count` rows, which `cut` cuts out of a value along an axis
  */
 export function sumOfParts(
   g: GraphBuilder,

@@ -9,9 +9,9 @@ import type { buildTrainingGraph } from './training-graph.js';
 type Built = ReturnType<typeof buildTrainingGraph>;
 
 /**
- * Bytes of the sessions and of their largest parts, without the trained parameters. The factors were measured with
- * SmolLM2 and Qwen2.5 0.5B, each in 4 bits on a CPU, and parts of 100 to 1,500 tokens.
- * @param validation undefined if there is none; else, two more sessions evaluate and sample
+ * Estimates the bytes of the sessions and of the activations in their largest parts, without the trained parameters.
+ * The factors were measured with SmolLM2 and Qwen2.5 0.5B in 4 bits, on a CPU, with parts of 100 to 1,500 tokens.
+ * @param validation undefined if there is none. Otherwise, two more sessions evaluate and sample
  */
 export function sessionBytes(graph: Built, config: DecoderConfig, step: Batch, validation?: Batch): number {
   const { initializers, nodes } = graph.graph;
@@ -32,6 +32,6 @@ function activationBytes({ cheap, forward, graph }: Built, batch: Batch) {
   const values = forward.nodes.flatMap(({ outputs }) => outputs);
   const backward = graph.nodes.slice(graph.nodes.indexOf(forward.nodes.at(-1)!) + 1);
   const read = new Set(backward.flatMap(({ inputs, op }) => (op === 'Shape' ? [] : inputs)));
-  const those = (some: ReadonlySet<Value>) => sum(values.filter((value) => some.has(value)).map(bytes));
-  return { kept: those(read), recomputed: those(cheap) };
+  const bytesIn = (some: ReadonlySet<Value>) => sum(values.filter((value) => some.has(value)).map(bytes));
+  return { kept: bytesIn(read), recomputed: bytesIn(cheap) };
 }

@@ -8,8 +8,8 @@ import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import type { Parameter } from './training-session.js';
 
 /**
- * Creates a directory that appears only when `write` ends.
- * @throws UserError while another process writes it, or if it isn't empty and no killed command completed it
+ * Creates a directory, which appears only when `write` has finished.
+ * @throws UserError if another process is writing it, or if it isn't empty, unless a killed command completed it
  */
 export async function makeModelDirectory<T>(
   directory: string,
@@ -36,7 +36,7 @@ export async function makeModelDirectory<T>(
 /** @throws UserError for a GGUF file, because the output of training and export reuses files of a model directory */
 export function requireModelDirectory(model: string, method?: string): void {
   if (!isGguf(model)) return;
-  const needing = method === undefined ? 'this' : `method.kind=${method}`;
+  const needing = method === undefined ? '--to merged' : `method.kind=${method}`;
   const gguf = method === undefined ? '--to gguf' : 'method.kind=lora';
   throw new UserError({
     field: 'model',

@@ -30,7 +30,7 @@ export interface TokenValues {
   readonly hidden: Value;
   /** Entropy in nats of the distribution that each target is drawn from: [C]. */
   entropy(): Value;
-  /** One number per target, from `Batch.inputs`: [C]. The graph has only the inputs that the objective requests. */
+  /** A batch input with one number per target: [C]. The graph has only the inputs that the objective requests. */
   input(name: string): Value;
   /** Index of the example or family that each target belongs to: int64 [C], each less than C. */
   groups(of: 'sequences' | 'families'): Value;

@@ -133,7 +133,7 @@ export async function openMuon(settings: MuonSettings, threads: number): Promise
   };
 }
 
-/** Coefficients of a·x + b·x³ + c·x⁵, which pushes singular values in (0, 1] towards 1. */
+/** Coefficients of the polynomial a·x + b·x³ + c·x⁵, which pushes singular values in (0, 1] towards 1. */
 const [a, b, c] = [3.4445, -4.775, 2.0315];
 
 /** Maps x [R, C] to y with singular values near 1, using the smaller Gram matrix. */

@@ -27,7 +27,7 @@ export function* safetensorsParts(
     header[name] = { dtype, shape, data_offsets: [offset, offset + byteLength] };
     offset += byteLength;
   }
-  // Pad the header so that the data starts at a multiple of 8 bytes, because readers map the file.
+  // Pad the header so that the data starts at a multiple of 8 bytes, because readers memory-map the file.
   const json = Buffer.from(JSON.stringify(header));
   const padded = Buffer.concat([json, Buffer.alloc((8 - (json.length % 8)) % 8, ' ')]);
   const length = Buffer.alloc(8);

@@ -36,7 +36,7 @@ export interface Sampler extends Speaker<SampledReply> {
   /** Sets the parameters to sample with, and drops cached values. Ignores an objective's own parameters. */
   refresh(parameters: readonly Parameter[]): void;
   reply(conversations: readonly Conversation<SampledReply>[]): Promise<readonly SampledReply[]>;
-  /** Gives no replies if aborted. */
+  /** Returns no replies if aborted. */
   answer(prompts: readonly Prompt[], aborted?: () => boolean): Promise<readonly SampledReply[]>;
   close(): Promise<void>;
 }
@@ -175,7 +175,7 @@ function cached(tokenizer: ChatTokenizer): Encode {
   };
 }
 
-/** Token ids of a conversation's next prompt. If it contains the whole conversation, reuses sampled ids. */
+/** Token ids of a conversation's next prompt. Reuses the sampled ids if the prompt contains the whole conversation. */
 function promptOf(
   tokenizer: ChatTokenizer,
   encode: Encode,

@@ -11,7 +11,7 @@ import type {
 /** A composite operator that multiplies by int8 weights. Inputs: x [N, in], codes int8 [out, in], scales [out]. */
 export const int8Product = 'Int8Product';
 
-/** A whole number times symbols, e.g. 2·B·S. */
+/** An integer times symbols, e.g. 2·B·S. */
 interface Dimension {
   readonly factor: number;
   /** Sorted. A repeated symbol is a power. A sum of different symbols becomes a new symbol. */

@@ -53,7 +53,7 @@ export function buildTrainingGraph(settings: TrainingGraphSettings) {
   const targets = g.input('targets', 'int32', ['C']);
   const build = { g, config, parameters, precision };
   const cache = config.layers.map(() => []);
-  const decoder = buildDecoder(build, { ids, positions, blocks, cache, ...longest(g, config) });
+  const decoder = buildDecoder(build, { ids, positions, blocks, cache, ...lengthInput(g, config) });
   for (const value of decoder.stream) kept.add(value);
   // Recompute values only on the CPU; a GPU keeps them all in its own memory.
   const cheap = g.shaders ? new Set<Value>() : droppedValues(g.describe('layers').nodes, kept);
@@ -100,8 +100,8 @@ function emitInputsOfBlocks(g: GraphBuilder): { blocks: Blocks; inverses: Readon
   return { blocks, inverses };
 }
 
-/** Length of each token's sequence; omitted unless rotary embeddings depend on it. */
-function longest(g: GraphBuilder, { layers }: DecoderConfig): { sequenceTokens?: Value } {
+/** Adds an input with the length of each token's sequence, if rotary embeddings depend on it. */
+function lengthInput(g: GraphBuilder, { layers }: DecoderConfig): { sequenceTokens?: Value } {
   if (longSequences(layers) === undefined) return {};
   return { sequenceTokens: g.input('sequence_tokens', 'int32', [1, 'N']) };
 }

@@ -152,7 +152,7 @@ export function accumulate(sum: Gradients | undefined, part: Gradients): Gradien
 }
 
 /**
- * Checks int8 products. CPUs without VNNI instructions add two products in 16 bits, which can overflow.
+ * Checks that int8 products are exact. CPUs without VNNI instructions add two products in 16 bits, which can overflow.
  * @throws UserError if the products aren't exact, or the device isn't the CPU
  */
 export async function requireInt8(device: string): Promise<void> {

@@ -113,7 +113,7 @@ function bySeed(experiments: readonly ReturnType<RunsOf>[], repeats: number): Re
   });
 }
 
-/** Null for infinity, which JSON can't represent. */
+/** Returns null for infinity, which JSON can't represent. */
 const finiteOrNull = (value: number) => (Number.isFinite(value) ? value : null);
 
 /** Rescales the confirmed return from the experiment's range to [0, 1]; 0.5 if all runs had the same return. */

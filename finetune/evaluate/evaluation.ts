@@ -20,14 +20,14 @@ export interface EvaluatedRun {
   readonly figures: RunFigures | null;
 }
 
-/** Whether the tuned model was trained in an environment; `transfer`: it wasn't. */
+/** `trained` if the tuned model was trained in the environment, `transfer` if it wasn't. */
 export type Familiarity = 'trained' | 'transfer' | 'unknown';
 
 export type ArmSummaries = Readonly<Record<Metric, Pick<Summary, 'count' | 'mean' | 'meanInterval'> | null>>;
 
 interface Result {
   readonly arms: Readonly<Record<string, ArmSummaries>>;
-  /** Differences in confirmed return between arms, by seed; those of the tuned model come first. */
+  /** Differences in confirmed return between arms, paired by seed; the tuned model's come first. */
   readonly differences: readonly GroupDifference[];
 }
 
@@ -67,7 +67,7 @@ export interface Evaluation {
   readonly runs: readonly EvaluatedRun[];
 }
 
-/** Number of tests; their verdicts are corrected together. */
+/** Number of tests whose verdicts are corrected together. */
 export const testedIn = (results: readonly Result[]) =>
   results.flatMap(({ differences }) => differences).filter(({ p }) => p !== null).length;
 
@@ -89,7 +89,7 @@ export interface RunFigures
   readonly answered: number;
   /** Number of candidates that beat all earlier evaluations. */
   readonly improvements: number;
-  /** Number of first replies that were valid, but repeated an earlier policy. */
+  /** Number of first replies that were valid but repeated an earlier policy. */
   readonly repeated: number;
 }
 

@@ -74,7 +74,7 @@ ${resultPlot(evaluation)}
 ${parts.map(
   ({ scope, text }) => html`<p><b>${capitalize(scope)}.</b> ${text}</p>
 `,
-)}${trainedOn.kind === 'unknown' ? html`<p class="note">Training environments unknown: ${trainedOn.reason}.</p>` : html`<p class="note">Training environments: ${trainedOn.environments.join(', ') || 'none'}${trainedOn.kind === 'stated' ? ' (from --trained-on)' : ' (as recorded in its training.json)'}.</p>`}
+)}${trainedOn.kind === 'unknown' ? html`<p class="note">Training environments unknown: ${trainedOn.reason}.</p>` : html`<p class="note">Training environments: ${trainedOn.environments.join(', ') || 'none'}${trainedOn.kind === 'stated' ? ' (from --trained-on)' : " (from the tuned model's training.json)"}.</p>`}
 ${warningList(cautions(evaluation).map((text) => `${text}.`))}`;
 }
 

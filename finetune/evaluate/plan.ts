@@ -1,4 +1,4 @@
-/** Plans an evaluation: each of several configs runs with several arms and several seeds, each in its own directory. */
+/** Plans an evaluation: every config runs with every arm and every seed, each run in its own directory. */
 
 import { basename, extname, join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';

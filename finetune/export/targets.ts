@@ -1,4 +1,4 @@
-/** What `policyloop finetune export` can write. */
+/** The targets of `policyloop finetune export`. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { shownPath } from '../../src/base/context.js';
@@ -47,7 +47,7 @@ interface Written {
 }
 
 interface Target {
-  /** The options that it uses, besides `--out`. */
+  /** Options that the target uses, besides `--out`. */
   readonly options: readonly ('model' | 'dtype' | 'ignoreKeys' | 'overrides')[];
   write(job: ExportJob): Promise<Written> | Written;
 }
@@ -72,7 +72,7 @@ async function writeMerged(job: ExportJob): Promise<Written> {
     notes: roundingNotes(
       merged.keptChange,
       'the stored dtype',
-      '--dtype f32 keeps all, at up to twice the size',
+      '--dtype f32 keeps all of it, at up to twice the size',
     ),
   };
 }
@@ -120,7 +120,7 @@ async function writeGgufAndModelfile(job: ExportJob): Promise<Written> {
         : [
             `the context is ${contextTokens} tokens, not ${cappedFrom}: llama.cpp doesn't support sliding windows for this model`,
           ]),
-      ...roundingNotes(keptChange, dtype, 'a --dtype with more bits keeps more'),
+      ...roundingNotes(keptChange, dtype, 'a --dtype with more bits keeps more of it'),
     ],
   };
 }
@@ -161,7 +161,7 @@ function requireDtype<T extends string>(dtype: string, possible: readonly T[]): 
   throw new UserError({
     field: '--dtype',
     value: dtype,
-    message: 'not possible here',
+    message: 'not supported by this export target',
     alternatives: possible,
   });
 }

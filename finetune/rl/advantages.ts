@@ -34,7 +34,7 @@ export function leaveOneOut(groups: readonly Group[]): readonly (readonly number
   });
 }
 
-/** True if all rewards except NaN are equal, so comparing them teaches nothing. */
+/** True if all rewards except NaN are equal, so that there is nothing to compare. */
 export function isFlat(group: Group): boolean {
   const rewards = withReward(group);
   return rewards.every((reward) => reward === rewards[0]);

@@ -75,7 +75,7 @@ export async function openTrainer(plan: PlannedLearning, hooks?: OnlineHooks): P
   const settings = settingsOf(config);
   const owner = { identity: identityOf(identityParts(config), parameters), threads };
   const prepared = { checkpoint, owner, parameters, settings, objective };
-  // Loading the model into its sessions takes much longer than what a dry run needs.
+  // Report the start first: a dry run ends there, before the model is loaded into sessions, which takes much longer.
   const state = hooks === undefined ? freshState(parameters) : startLearning(prepared, hooks);
   const sampler = await openSampler({ ...model, ...answeringOf(config) });
   const kl = readsReference(config.objective);
@@ -100,7 +100,7 @@ const ownParameters = ({ objective }: PolicyObjective, decoder: DecoderConfig): 
     values: new Float32Array(elementCount(shape)),
   }));
 
-/** A proposer's task computes its candidates' rewards itself, and an evaluation of it counts runs. */
+/** A proposer's task computes the rewards itself, and its evaluations count runs instead of episodes. */
 function settingsOf(config: LearningConfig): OnlineSettings {
   if (!isProposer(config)) return config;
   const { evaluation, reward } = config;

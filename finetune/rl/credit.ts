@@ -40,7 +40,7 @@ export interface CreditSettings {
 /**
  * Computes the advantages of all sequences. PPO uses its value head; other objectives compare the episodes of a group.
  * @param returns the return of each episode, by group
- * @param read adds to a sequence the values computed before the update
+ * @param read adds the values computed before the update to a sequence
  */
 export function assignCredit(
   groups: readonly Group[],
@@ -82,7 +82,7 @@ function rewardsToGo(group: Group, { gamma, invalid }: RewardSettings): readonly
   return Array.from({ length: longest }, (_, turn) => credits.map((own) => own[turn] ?? Number.NaN));
 }
 
-/** Numbers of the trained tokens of an episode. */
+/** Returns the numbers of an episode's trained tokens. */
 const ofSteps = (
   sequences: readonly ReadSequence[],
   numbers: (sequence: ReadSequence) => ArrayLike<number>,
@@ -93,7 +93,7 @@ const ofSteps = (
 const ratiosOf = ({ referenceLogp, samplerLogp, oldLogp = samplerLogp }: ReadSequence): readonly number[] =>
   samplerLogp.map((_, token) => (referenceLogp === undefined ? 0 : oldLogp[token]! - referenceLogp[token]!));
 
-/** GAE with an episode's trained tokens as steps. A turn's reward is given at the last one up to the end of that turn. */
+/** GAE over an episode's trained tokens. A turn's reward goes to the last trained token up to the end of the turn. */
 function withEstimates(
   episodes: readonly Episode[],
   read: (sequence: SampledSequence) => ReadSequence,
@@ -119,7 +119,7 @@ function withEstimates(
   );
 }
 
-/** Gives numbers of all trained tokens of an episode to its sequences; untrained tokens get 0. */
+/** Distributes the numbers of an episode's trained tokens to its sequences; untrained tokens get 0. */
 function spread(
   sequences: readonly ReadSequence[],
   { advantages, returns }: { readonly advantages: readonly number[]; readonly returns?: readonly number[] },

@@ -21,7 +21,7 @@ import { improve, readBefore, type Sessions } from './improvement.js';
 import type { Group, RlTask } from './learning/episode.js';
 import type { LearningSettings } from './learning/settings.js';
 
-/** The config of agents and of proposers, in common terms. */
+/** Settings for agents and proposers, in a common form. */
 export type OnlineSettings = LearningSettings & {
   /** Starting states per update; `groupSize` is the number of episodes from each. */
   readonly groups: number;
@@ -40,14 +40,14 @@ export interface OnlineLearning {
   /** Parameters of the reference for the KL penalty; undefined if there is none. */
   readonly reference: readonly Parameter[] | undefined;
   readonly settings: OnlineSettings;
-  /** State at the start or, if training resumes, that of the checkpoint. */
+  /** Initial state or, if training resumes, the checkpoint's state. */
   readonly state: TrainingState;
   readonly checkpoint: string;
   readonly owner: CheckpointOwner;
 }
 
 export interface OnlineHooks extends TrainingHooks {
-  /** What evaluations measure; recorded in the start event. Default: mean return. */
+  /** Name of the measured quantity, recorded in the start event. Default: mean return. */
   readonly measured?: string | undefined;
   /** A monotonic clock in milliseconds. */
   milliseconds?(): number;
@@ -62,7 +62,7 @@ export interface OnlineOutcome {
   readonly best: Pick<Evaluated, 'step' | 'meanReward'> | undefined;
   /** The last evaluation; undefined if there was none in this session. */
   readonly last: Evaluated | undefined;
-  /** The written parameters in fresh episodes, which no evaluation has used to choose them; undefined if interrupted. */
+  /** Result in fresh episodes, which weren't used to choose the parameters; undefined if interrupted. */
   readonly confirmed: { readonly meanReward: number; readonly episodes: number } | undefined;
 }
 
@@ -190,7 +190,7 @@ export async function learnFrom(
   return { ...statistics(groups, returns), ...improvement };
 }
 
-/** What an update is reported with. */
+/** Computes the statistics that are reported with an update. */
 export function statistics(groups: readonly Group[], returns: readonly (readonly number[])[]) {
   const episodes = groups.flat();
   const replies = episodes.reduce((sum, { rewards }) => sum + rewards.length, 0);

@@ -129,14 +129,14 @@ export function loadLearningConfig(...source: ConfigSource): LearningConfig {
   return isProposerConfig(file, cwd) ? loadProposerConfig(...source) : loadRlConfig(...source);
 }
 
-/** How the model answers, whatever it is asked. */
+/** Settings of the model's replies, for agents and proposers. */
 export function answeringOf(config: LearningConfig) {
   const { maxTokens, temperature } = isProposer(config) ? config.answers : config.agent;
   const way = isProposer(config) ? config.answers.format : config.agent.act;
   return { maxTokens, temperature, constrained: way === 'constrained' };
 }
 
-/** Ids of the environments to learn in, and each one's share of training. */
+/** Maps the id of each environment to its share of training. */
 export function environmentsOf(config: LearningConfig): ReadonlyMap<string, number> {
   if (!isProposer(config)) return new Map([[config.environment.id, 1]]);
   const shares = new Map<string, number>();
@@ -148,7 +148,7 @@ export function environmentsOf(config: LearningConfig): ReadonlyMap<string, numb
   return shares;
 }
 
-/** The command that uses the trained model with its training settings. */
+/** Returns the command that uses the trained model with its training settings. */
 export function usageOf(config: LearningConfig, model: string, result: string): string {
   const words = servingArguments(config.method, model, result);
   if (isProposer(config)) return `policyloop run CONFIG ${words}`;
@@ -164,7 +164,7 @@ export function usageOf(config: LearningConfig, model: string, result: string): 
 
 const inline = (value: object) => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
 
-/** What an evaluation measures, and over what; `relative` if the reward depends on other policies. */
+/** Words for what evaluations measure and count; `relative` is true if the reward depends on other policies. */
 export function wordsOf(config: LearningConfig) {
   if (!isProposer(config)) return { measured: 'mean return', relative: false, counted: 'held-out episode' };
   const relative = !isAbsolute(config.reward);

@@ -1,4 +1,4 @@
-/** `finetune rl` of a language model, as an agent or as a proposer. */
+/** `finetune rl` for a language model, as an agent or as a proposer. */
 import type { CommandContext } from '../../src/base/context.js';
 import { formatNumber, plural } from '../../src/base/text/numbers.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
@@ -44,7 +44,7 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
       }),
       more: ({ ended, step }) =>
         config.result === 'last' && ended !== 'interrupted'
-          ? [`weights    those of the last update, ${step} (result=last)`]
+          ? [`weights    from the last update, ${step} (result=last)`]
           : [],
       use: (result) => usageOf(config, shownModel(config.model, context.cwd), result),
     },

@@ -15,7 +15,7 @@ export interface Check {
   find(events: readonly TrainingEvent[]): Found;
 }
 
-/** Returns a function that takes each event and returns the alarms it raises: one until the problem has gone. */
+/** Returns a function that maps an event to the alarms it raises. No alarm is repeated while its problem persists. */
 export function watchFor(checks: readonly Check[]): (event: TrainingEvent) => readonly Alarm[] {
   const seen: TrainingEvent[] = [];
   const raised = new Set<Alarm['alarm']>();
@@ -38,7 +38,7 @@ const risesToAlarm = 3;
 /** A rise counts as noise unless the loss exceeds the lowest loss by more than this fraction. */
 const noise = 0.01;
 
-/** A validation loss that rises while the training loss falls. */
+/** Detects a validation loss that rises while the training loss falls. */
 export const supervisedChecks: readonly Check[] = [
   {
     alarm: 'validation-diverging',
@@ -69,7 +69,7 @@ export const supervisedChecks: readonly Check[] = [
 /** Number of updates that most checks consider. */
 const window = 10;
 
-/** The latest updates, compared with the first ones. */
+/** The first updates and the latest ones, for comparison. */
 interface Course {
   readonly before: readonly PolicyStep[];
   readonly now: readonly PolicyStep[];
@@ -82,7 +82,7 @@ const meanOf = (steps: readonly PolicyStep[], key: Figure) => mean(steps.map((st
 
 const percent = (share: number) => `${Math.round(100 * share)} %`;
 
-/** A check of the latest updates; it can't raise its alarm earlier. */
+/** Creates a check of the latest `updates` updates, which needs at least that many. */
 const policyCheck = (alarm: Alarm['alarm'], updates: number, find: (course: Course) => Found): Check => ({
   alarm,
   on: 'step',
@@ -110,8 +110,8 @@ export const policyChecks = (compares: boolean): readonly Check[] => [
   // An update of a large model takes minutes, and its policy can collapse within two.
   policyCheck('entropy-collapse', 3, ({ before, now, solved }) => {
     const [first, last] = [before[0]!.entropy, meanOf(now, 'entropy')];
-    const teaches = compares && meanOf(now, 'flat') < 0.5;
-    if (solved || teaches || first < 0.1 || last > 0.05 * first) return undefined;
+    const varies = compares && meanOf(now, 'flat') < 0.5;
+    if (solved || varies || first < 0.1 || last > 0.05 * first) return undefined;
     return {
       message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats per token: the model no longer explores`,
       hint: 'lower the learning rate, raise objective.entropy, or stop if the task is solved',
@@ -130,7 +130,7 @@ export const policyChecks = (compares: boolean): readonly Check[] => [
     if (last > 0.5 * first) return undefined;
     return {
       message: `${percent(last)} of the replies can be parsed, compared with ${percent(first)} at the start`,
-      hint: 'lower reward.invalid to penalise invalid replies, lower the learning rate, raise maxTokens, or start from a model that knows the format (finetune train)',
+      hint: 'lower reward.invalid to penalise invalid replies, lower the learning rate, raise maxTokens, or start from a model that follows the format (finetune train)',
     };
   }),
 ];
@@ -138,7 +138,7 @@ export const policyChecks = (compares: boolean): readonly Check[] => [
 /** Maximum number of conversations to check: rendering takes time, and a template treats all conversations alike. */
 const checked = 100;
 
-/** Checks that prompts have the length with which they were served. */
+/** Checks that prompts have as many tokens as when they were served. */
 export function templateAlarms(
   model: string,
   tokenizer: ChatTokenizer,

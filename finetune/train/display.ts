@@ -5,12 +5,12 @@ import type { Progress } from '../../src/base/text/progress.js';
 import { secondsLeftOf } from '../../src/runs/training/trainings.js';
 import type { Metric, MetricOf } from './events.js';
 
-/** What differs between kinds of training. */
+/** Parts of the display that differ between kinds of training. */
 export interface Display {
   readonly unit: 'step' | 'update';
   /** Figures of the progress line, before speed and memory. */
   figures(step: MetricOf<'step'>, metrics: readonly Metric[]): readonly string[];
-  /** A line for another event; undefined for none. */
+  /** A line for an event; undefined for none. */
   line(metric: Metric, metrics: readonly Metric[]): string | undefined;
 }
 

@@ -72,7 +72,7 @@ export interface UpdateFigures {
   readonly backtracks?: number | null;
 }
 
-/** Total number of training episodes so far, and of the steps in them. */
+/** Total numbers of training episodes and of their steps so far. */
 interface PlayedFigures {
   readonly episodes: number;
   readonly steps: number;
@@ -123,7 +123,7 @@ export type TrainingEvent =
       /** Number of completed steps; more than 0 if training resumes from a checkpoint. */
       readonly step: number;
       readonly totalSteps: number;
-      /** Tokens of all steps, and those of all validations divided by three, because they aren't learned. */
+      /** Tokens of all steps, plus a third of the tokens of all validations, which need no backward pass. */
       readonly work?: number;
       /** Number of trained parameters. */
       readonly parameters: number;
@@ -134,7 +134,7 @@ export type TrainingEvent =
       readonly validation?: ReadSplit;
       /** Episodes per update of a language model. */
       readonly episodes?: number;
-      /** What evaluations measure, such as `mean return`. */
+      /** Quantity that evaluations measure, such as `mean return`. */
       readonly measured?: string;
       /** The best evaluation of earlier sessions; missing if there was none. */
       readonly best?: StepLoss | Pick<Evaluated, 'step' | 'meanReward'> | undefined;
@@ -142,7 +142,7 @@ export type TrainingEvent =
   | StepEvent
   | ({ readonly kind: 'validation'; readonly best: boolean; readonly work?: number } & StepLoss)
   | ({ readonly kind: 'evaluation'; readonly episodes: number; readonly best: boolean } & Evaluated)
-  /** A baseline search with the budget of the training run; `returns` are those of the final episodes. */
+  /** A baseline search with the budget of the training run; `returns` come from the final episodes. */
   | {
       readonly kind: 'baseline';
       readonly step: number;
@@ -166,7 +166,7 @@ export type EventOf<Kind extends TrainingEvent['kind']> = Extract<TrainingEvent,
 type Timed<Event> = Event & {
   /** ISO 8601. */
   readonly time: string;
-  /** Seconds since the previous event, e.g. the duration of this step; 0 for `resume`, so that pauses don't count. */
+  /** Seconds since the session's previous event, e.g. a step's duration; pauses between sessions don't count. */
   readonly seconds: number;
   /** Resident memory of the process. */
   readonly rssBytes: number;

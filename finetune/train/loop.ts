@@ -1,4 +1,4 @@
-/** The training loop, whatever is trained and wherever its samples come from. Read this file first. */
+/** The training loop, shared by all kinds of training. Read this file first. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { FailedWork } from '../../src/base/errors.js';
 import type { Sample } from '../../src/runs/training/samples.js';
@@ -18,9 +18,9 @@ export interface TrainingLoop {
   readonly owner: CheckpointOwner;
   /** Draws the next samples and learns from them. */
   step(): Promise<TrainingEvent>;
-  /** Evaluates the weights and keeps the best ones. Undefined if there is nothing to evaluate them on. */
+  /** Evaluates the weights and keeps the best ones. Returns undefined if there is nothing to evaluate them on. */
   evaluate(isLast: boolean): Promise<TrainingEvent | undefined>;
-  /** Writes a result before the last evaluation, which can take long and be stopped. */
+  /** Writes a result before the last evaluation, which can take long and may be stopped. */
   write?(): Promise<void>;
   /** True if training ends before its last step. */
   isOver?(): boolean;
@@ -28,7 +28,7 @@ export interface TrainingLoop {
   progress?(): string | undefined;
 }
 
-/** Receives what happens during training, and can end it early. */
+/** Receives the events of training, and can end it early. */
 export interface TrainingHooks {
   onEvent?(event: TrainingEvent): void;
   /** Receives the samples of some evaluations, each time before the evaluation's event. */
@@ -41,13 +41,13 @@ export interface TrainingHooks {
   readonly abort?: AbortSignal | undefined;
   /** Called before baseline searches. */
   onBaselines?(): void;
-  /** Receives how many examples of a step, or of an evaluation, have been read. */
+  /** Receives the number of examples of a step or evaluation that have been read. */
   onRead?(read: number, of: number, purpose?: 'validation' | 'sample replies'): void;
-  /** If true after a step, or when training resumes, it ends early with a result. */
+  /** If true after a step, or when training resumes, training ends early with a result. */
   isSpent?(): boolean;
 }
 
-/** Thrown by a last evaluation that ends because of `stop`. */
+/** Thrown if `stop` ends the last evaluation. */
 export const stoppedEvaluation = new Error('the last evaluation was stopped');
 
 /** Trains from the state's step until the last step, an early end or an interruption. */
@@ -87,7 +87,7 @@ export async function runLoop(
     if (ends) return state.step < totalSteps ? 'early' : 'complete';
     if (stopped) return 'interrupted';
     if (await isDone(training.step)) stepped = true;
-    // A signal during the step is handled now.
+    // Handle signals that arrived during the step.
     await yieldToEventLoop();
     stopped ||= hooks.stop?.() === true;
   }

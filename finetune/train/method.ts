@@ -75,7 +75,7 @@ type ModelSettings = Pick<
   'device' | 'ignoreKeys' | 'model' | 'output' | 'seed' | 'template' | 'threads'
 > & { readonly method: MethodSettings };
 
-/** What can be determined before anything large is loaded. */
+/** Properties of a training run that are determined before anything large is loaded. */
 export interface PlannedModel {
   readonly decoder: DecoderConfig;
   readonly method: Method;
@@ -146,8 +146,8 @@ function requireSettings(adapter: string, lora: LoraSettings, config: DecoderCon
   const { alpha, modules, rank } = own;
   throw new UserError({
     ...problem,
-    message: 'this adapter was trained with other settings',
-    hint: `use the same ones: method.rank=${rank} method.alpha=${alpha} method.rsLora=false ${shellWord(`method.modules=[${modules.join(',')}]`)}`,
+    message: 'this adapter was trained with different settings',
+    hint: `use its settings: method.rank=${rank} method.alpha=${alpha} method.rsLora=false ${shellWord(`method.modules=[${modules.join(',')}]`)}`,
   });
 }
 
@@ -171,7 +171,7 @@ function continuedLora(
   return lora;
 }
 
-/** A function that replaces a parameter's initial values with the adapter's. */
+/** Returns a function that replaces a parameter's initial values with the adapter's. */
 const withAdapterValues =
   ({ modules }: Adapter) =>
   ({ name, shape }: Parameter): Parameter => {

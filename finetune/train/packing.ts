@@ -187,7 +187,7 @@ function cut<T>(items: readonly T[], size: number): T[][] {
   );
 }
 
-/** Examples with a weight and a reply. @throws UserError if there are none, one is too long, or a prompt is empty */
+/** Keeps examples with a weight and a reply. @throws UserError if none is left, one is too long or a prompt is empty */
 export function usableExamples(
   examples: readonly TokenExample[],
   config: DecoderConfig,
@@ -209,7 +209,7 @@ export function usableExamples(
   return weighted;
 }
 
-/** Examples in a group of the validation; a group is read in parts, like a step. */
+/** Number of examples per group in validation; each group is read in parts, like a step. */
 export const validationGroup = 64;
 
 /** The parts of all steps of the first epoch. */

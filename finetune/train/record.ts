@@ -16,7 +16,7 @@ import { page } from '../../src/web/page.js';
 import { trainingPage } from '../../src/web/report/training-page.js';
 import type { Metric, TrainingEvent } from './events.js';
 
-/** Returns a function that adds the time, its duration and the memory in use to an event. */
+/** Returns a function that adds the time, the seconds since the previous event and the memory in use to an event. */
 export function createMeter(meters: {
   now(): Date;
   milliseconds(): number;

@@ -19,7 +19,7 @@ export function chooseSamples(
 
 type Speaking = Omit<SamplerSettings, 'temperature' | 'maxTokens' | 'constrained'>;
 
-/** Answers with the most probable tokens, so resumed runs give the same replies. Loads the model at the first call. */
+/** Samples the most probable tokens, so resumed runs give the same replies. Loads the model on the first call. */
 export function openSamples(model: Speaking, conversations: readonly Conversation[]) {
   let opened: Promise<Sampler> | undefined;
   return {

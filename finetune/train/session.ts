@@ -40,7 +40,7 @@ export interface TrainingArguments {
   readonly open?: boolean | undefined;
   /** If true, takes no further steps; the result comes from the checkpoint. */
   readonly finish?: boolean | undefined;
-  /** If true, says what would be trained, and writes nothing. */
+  /** If true, reports what would be trained, and writes nothing. */
   readonly dryRun?: boolean | undefined;
   readonly json: boolean;
 }
@@ -121,7 +121,7 @@ export async function runTraining<T extends TrainingResult>(
     const lineage = writeTraining(output, { ...job.about, dataset, outcome }, { ...given, use });
     if (result !== undefined) writeLineage(result, lineage);
     await record.end({ outcome: { ended, step }, ...(use !== undefined && { use }) });
-    const unfinished = ended === 'interrupted' ? ['validation not finished; repeat the command for it'] : [];
+    const unfinished = ended === 'interrupted' ? ['validation not finished; repeat the command'] : [];
     const place = (path: string) => shownPath(path, cwd);
     const report = place(join(output, trainingFiles.page));
     const summary = { ended, step, ...job.summary(trained), result: result ? place(result) : null, report };
@@ -193,7 +193,7 @@ function isSpent(
   return sampled >= tokens || total(({ seconds }) => seconds) >= 60 * minutes;
 }
 
-/** Names the settings that differ from those of the checkpoint, if a checkpoint was rejected. */
+/** If the error rejects a checkpoint, adds the settings that differ from those of the checkpoint. */
 function withChangedKeys(error: unknown, output: string, config: object): unknown {
   const isRejection =
     error instanceof UserError && error.problems[0]?.file === join(output, trainingFiles.checkpoint);
@@ -270,7 +270,7 @@ async function recordEvents<T extends TrainingResult>(
   const onResult = (result: string) => {
     const outcome = { ended: 'running', step: record.metrics.at(-1)!.step };
     writeLineage(result, trainingLineage({ ...job.about, outcome }));
-    progress.say(`wrote ${shownPath(result, cwd)} before the last validation, which Ctrl-C ends`);
+    progress.say(`wrote ${shownPath(result, cwd)} before the last validation (press Ctrl-C to stop it)`);
   };
   const onSamples = (step: number, samples: readonly Sample[]) => record.addSamples(step, samples);
   try {

@@ -130,7 +130,7 @@ async function learn(
     const chosen = batchOf(state.step);
     const parts = layOut(chosen, order);
     const session = await trainer.get();
-    // If memory is too small for both sessions, training fails now.
+    // If memory is too small for both sessions, fail now rather than at the first validation.
     if (validation.length > 0) await evaluator.get();
     const inputs = (await objective.get()).inputs(parts);
     const { examples: _, ...figures } = await takeStep(session, state, parts, inputs, settings, hooks);
@@ -207,7 +207,7 @@ function orderOf({ batchExamples, batchTokens, objective, packing, seed }: Train
     : { seed, batchTokens, packing, batchExamples };
 }
 
-/** The examples of both splits, rendered as tokens. */
+/** Renders the examples of both splits as tokens. */
 function examplesOf(
   { model, observationWeight, packing }: TrainConfig,
   { training, validation }: Conversations,

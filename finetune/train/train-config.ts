@@ -43,7 +43,7 @@ interface Presets {
   readonly checkpointEvery: number;
 }
 
-/** Settings of the training of language models. */
+/** Settings for training language models. */
 export const languageModelSettings = (presets: Presets) => ({
   ...common,
   learningRate: positive.default(presets.learningRate).describe('Peak learning rate'),
@@ -246,7 +246,7 @@ export const trainingKind = settingsKind<z.output<typeof trainConfigSchema>>({
   example: 'epochs=1 or method.rank=16',
 });
 
-/** Settings that a resumed training may change. The contents of the model and the dataset are compared, not their paths. */
+/** Settings that may change when training resumes. The model's and dataset's contents are compared, not their paths. */
 const changeable = new Set(
   '$schema batchTokens checkpointEvery dataset device ignoreKeys limits model output result samples threads'.split(
     ' ',

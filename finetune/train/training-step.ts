@@ -102,7 +102,7 @@ export async function takeStep<E extends TokenSequence>(
 type ReadHooks = Pick<TrainingHooks, 'abort' | 'onRead'>;
 
 /**
- * Handles signals and updates displays between parts, which can take long.
+ * Reads all parts of a batch. Handles signals and updates displays between parts, which can take long.
  * @param seeds dropout seeds, one per part; not needed for an evaluation session
  * @throws the signal's reason if aborted
  */

@@ -33,7 +33,7 @@ export async function playPrograms(directory: string): Promise<OpenedRun> {
   return readWholeRun(directory);
 }
 
-/** The page and its picture. */
+/** Returns the page and its picture. */
 export async function oneIteration(
   opened: OpenedRun,
 ): Promise<{ readonly page: string; readonly picture: string }> {

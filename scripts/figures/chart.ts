@@ -1,4 +1,4 @@
-/** Line charts of pages as SVG files. */
+/** Draws line charts for pages as SVG files. */
 import type { Interval } from '../../src/statistics/bootstrap.js';
 import { largest, smallest } from '../../src/statistics/descriptive.js';
 import { ticksWithin } from '../../src/web/ticks.js';

@@ -1,5 +1,6 @@
 /**
- * Computes the figures of docs/results/ablations.md: what a critic gains over plain runs and baselines, at equal evaluations.
+ * Computes the figures of docs/results/ablations.md: what a critic gains over plain runs and baselines, at equal
+ * evaluations.
  * Run: npx tsx scripts/figures/comparisons.ts [--page]
  */
 import { publish, readRows, tableOf } from './rows.js';
@@ -71,7 +72,7 @@ const signed = (value: number) => `${value > 0 ? '+' : ''}${value.toFixed(2).rep
 const tested: Difference[] = [];
 
 /**
- * See `withBold`.
+ * Formats a difference as a cell; see `withBold`.
  * @param of number of tasks that the model plays; a cell with fewer tasks states their number
  */
 function cellOf(found: Difference | undefined, of = 1): string {

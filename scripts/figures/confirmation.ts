@@ -1,7 +1,9 @@
 /**
- * How a run chooses its best policy: the rule of `confirmBest`, compared with the three best scores, 100 episodes each.
+ * Compares two rules for choosing a run's best policy: `confirmBest`, and 100 episodes for each of the three best
+ * scores.
  * Run: npx tsx scripts/figures/confirmation.ts [--page]
- * Rows: npx tsx scripts/figures/confirmation.ts --record MOUNTAINCAR.csv... | gzip -9 > bench/rows/confirmation.jsonl.gz
+ * Rows: npx tsx scripts/figures/confirmation.ts --record MOUNTAINCAR.csv... | gzip -9 >
+ * bench/rows/confirmation.jsonl.gz
  */
 import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
@@ -28,12 +30,12 @@ import { readSources } from '../../src/studies/audit/source.js';
 import { type RunConfig, runLibrary } from '../../src/studies/library-run.js';
 import { publish, readRows, tableOf } from './rows.js';
 
-/** Episodes of a search's evaluation and of a final figure, as by default. */
+/** Default numbers of episodes of an evaluation in a search and of the final evaluation. */
 const [searched, final] = [20, 100];
 const budget = selectionBudget(final);
 const replicates = 2000;
 
-/** True means of the policies of a search, and how often each was proposed in other numbers. */
+/** Each policy's true mean in a search, and the number of its copies with other parameters. */
 const searches: Readonly<
   Record<string, (random: RandomGenerator) => readonly (readonly [number, number])[]>
 > = {
@@ -42,7 +44,7 @@ const searches: Readonly<
   'rising search': (r) => Array.from({ length: 100 }, (_, i) => [i / 25 + r.normal(), 1]),
   'one clear winner': (r) => Array.from({ length: 100 }, (_, i) => [i === 50 ? 5 : 0.5 * r.normal(), 1]),
 };
-/** Standard deviations of an episode's return: what its start adds for every policy, and the rest. */
+/** Standard deviations of an episode's return: of the part that all policies share, and of the rest. */
 const noises = { low: [4, 2], middle: [0, 4], high: [0, 8] } as const;
 /** Values of `confirmation.candidates`. */
 const compared = [2, 3, 4, 6, 8, 12, 16];
@@ -55,7 +57,7 @@ interface Simulated {
   /** Mean gain in the true mean of the chosen policy over the old rule, with its 95% interval. */
   readonly gain: number;
   readonly interval: readonly [number, number];
-  /** Mean loss against the truly best policy: of the old rule and of the new one. */
+  /** Mean loss compared with the truly best policy, by the old rule and by the new one. */
   readonly losses: readonly [number, number];
   /** Mean number of episodes of the comparison; the old rule plays 300. */
   readonly episodes: number;
@@ -76,7 +78,7 @@ interface Played {
   /** True mean over 1,000 other episodes of the policy that each rule chooses. */
   readonly old: number;
   readonly chosen: number;
-  /** Episodes of the comparison, and how many policies it compared. */
+  /** Numbers of episodes and of policies in the comparison. */
   readonly episodes: number;
   readonly finalists: number;
 }
@@ -170,7 +172,7 @@ interface Search {
 /** Runs per record; those with fresh episodes vary more. */
 const repeats = { common: 2, fresh: 6 } as const;
 
-/** The tasks, and records of a large model's proposals, which often are one policy in other numbers. */
+/** The tasks, and records of a large model's proposals, which are often the same policy with other parameters. */
 async function searchesOf(files: readonly string[]): Promise<readonly Search[]> {
   const request = { environment: 'MountainCar-v0', policy: 'linear', runsDir: '', sources: files };
   const records = files.length === 0 ? [] : await readSources(request, { ...outside, cwd: process.cwd() });
@@ -195,7 +197,7 @@ async function searchesOf(files: readonly string[]): Promise<readonly Search[]> 
   ];
 }
 
-/** Answers with the proposals of a record, in order. */
+/** Creates a model that replies with the proposals of a record, in order. */
 function repeating(script: readonly ParameterVector[]): UserModel {
   let next = 0;
   return {

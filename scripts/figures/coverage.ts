@@ -1,6 +1,6 @@
 /**
- * How often intervals cover the truth, and verdicts are false, for the returns of our tasks and for worse cases. The
- * stored runs of a task are the population; groups are drawn from it.
+ * Measures how often intervals cover the truth and verdicts are false, for returns of our tasks and for worse cases.
+ * The stored runs of a task are the population; groups are drawn from it.
  * Run: npx tsx scripts/figures/coverage.ts [--page]
  * Rows: npx tsx scripts/figures/coverage.ts --record | gzip -9 > bench/rows/coverage.jsonl.gz
  */
@@ -46,7 +46,7 @@ const compared = [
   ['hill', 'hill'],
 ] as const;
 
-/** Two methods on a task at 20 and 100 evaluations, paired by seed; of one method, two independent runs. */
+/** Two methods on a task at 20 and 100 evaluations, paired by seed; or one method against itself, unpaired. */
 function* ofTasks(): Generator<Population> {
   const rows = readRows<{ task: string; arm: string; seed: number; at: readonly number[] }>('embedded');
   for (const [task, id] of Object.entries(ids))

@@ -1,5 +1,5 @@
 /**
- * Computes the figures and charts of docs/results/large-model.md: what the proposals of a large model are worth.
+ * Computes the figures and charts of docs/results/large-model.md: how good the proposals of a large model are.
  * Run: npx tsx scripts/figures/large-model.ts [--page]
  */
 import { groupBy } from '../../src/base/grouped.js';
@@ -20,7 +20,7 @@ interface ModelRun {
   readonly recorded: readonly (readonly number[])[];
   /** Mean return of the policy over fresh episodes. */
   readonly means: readonly number[];
-  /** Number of the behaviour in the order of first appearance. */
+  /** Behaviours, numbered by their first appearance. */
   readonly behaviours: readonly number[];
 }
 
@@ -100,7 +100,7 @@ function reached(environment: string, own: readonly (ModelRun | Search)[]): stri
   return `![${environment}: best policy so far](../pictures/${picture})\n\n${tableOf(['proposals', ...budgets.map(String)], cells)}`;
 }
 
-/** The smallest difference between two means of as many episodes that is more than luck, in pooled recorded returns. */
+/** Smallest significant difference between two means of this many episodes, from the pooled recorded variance. */
 function noiseFloor({ recorded }: ModelRun): number {
   const [n] = recorded.map(({ length }) => length);
   const variance = mean(recorded.map((returns) => standardDeviation(returns) ** 2));

@@ -1,5 +1,6 @@
 /**
- * Computes the figures of docs/results/programs.md: programs by language models, compared with parameters and baselines.
+ * Computes the figures of docs/results/programs.md: programs by language models, compared with parameters and
+ * baselines.
  * Run: npx tsx scripts/figures/programs.ts [--page]
  */
 import { groupBy } from '../../src/base/grouped.js';
@@ -19,7 +20,7 @@ import {
 } from './statistics.js';
 
 const models = ['qwen0.5', 'qwen1.5'];
-/** What a language model proposes. */
+/** Kinds of proposals by language models. */
 const arms = ['programs', 'tuned', 'best of N', 'parameters'];
 /** Searches without a language model. */
 const baselines = ['random programs', 'genetic programming', 'random parameters', 'Gaussian process'];
@@ -46,7 +47,7 @@ interface Row {
 
 const rows = readRows<Row>('programs');
 
-/** The scales of the tasks. MountainCar, which random search never solves, has one of its own from these rows. */
+/** The scales of the tasks. MountainCar, which random search never solves, gets its own scale from these rows. */
 const tasks: Readonly<Record<string, Constants>> = {
   CartPole: constants.CartPole!,
   MountainCar: {
@@ -79,7 +80,7 @@ const rowsOf = (proposer: Proposer) =>
 const between = (interval: Interval | null): string =>
   interval === null ? '' : ` [${interval.map((end) => end.toFixed(2)).join(', ')}]`;
 
-/** The values of each task; those that are missing are left out. */
+/** The values of each task, without missing ones. */
 const byTask = <T extends { readonly task: string }>(
   items: readonly T[],
   of: (item: T) => number | undefined,
@@ -109,7 +110,7 @@ function returns(): string {
 
 const tested: Pick<Difference, 'interval' | 'p'>[] = [];
 
-/** Paired differences of each proposer to programs by the same model, or to genetic programming. */
+/** Paired differences between a model's programs and its other arms, and between them and the baselines. */
 function differences(): string {
   const pairs = models.flatMap((model) => {
     const own = (arm: string): Proposer => ({ arm, with: model, label: `${model}: ${arm}` });
@@ -136,7 +137,7 @@ function differences(): string {
   return tableOf(['difference', 'pairs', 'tasks', 'normalised return'], lines);
 }
 
-/** What became of the replies. */
+/** Counts of replies by model and arm, with the shares of repeats and unusable ones. */
 function replies(): string {
   const lines = proposers.flatMap((proposer) => {
     const own = rowsOf(proposer);

@@ -22,17 +22,17 @@ interface Row {
   readonly seed: number;
   readonly at: readonly number[];
   readonly means: readonly number[];
-  /** Number of the first evaluation with 99% of the highest possible return; 0 if there is none. */
+  /** Number of the first evaluation in the top 1% of the range of returns; 0 if there is none. */
   readonly solved: number;
-  /** Only of our own runs: all iterations, those that evaluated a proposal, and the calls. */
+  /** For our own runs only: numbers of iterations, of evaluated proposals and of calls. */
   readonly iterations?: number;
   readonly evaluated?: number;
   readonly asked?: number;
 }
 
 /**
- * Values of an arm. If each run of a model was continued with several seeds, its mean is one value, because what follows
- * from one run isn't independent; otherwise there is one value per seed.
+ * Values of an arm. If each run of a model was continued with several seeds, its mean is one value, because what
+ * follows from one run isn't independent; otherwise there is one value per seed.
  */
 interface Arm {
   readonly by: 'run' | 'seed';
@@ -107,7 +107,7 @@ function ofRecord(environment: string, rows: readonly Row[]): string {
     'the model alone',
   ];
   const runs = new Set(alone.map(({ run }) => run));
-  /** Nothing is shown before each run of the model was continued. */
+  /** Shows nothing until all runs of the model have been continued. */
   const armAt = (search: string, count: number, at: number): Arm => {
     const arm = armOf(of(search, count), count === 0 ? at + randomPolicies : at);
     return arm.by === 'run' && arm.values.size < runs.size ? { ...arm, values: new Map() } : arm;
@@ -181,7 +181,7 @@ export function reachedByRelay(environment: string, search: Row['search'], calls
   return mean([...armOf(rows, calls === 0 ? 100 + randomPolicies : 100).values.values()]);
 }
 
-/** In how many of their iterations the small models evaluated a proposal. */
+/** Number of iterations in which a small model evaluated a proposal, e.g. `20 of 24`. */
 export function evaluatedBy(model: string): string {
   const own = readRows<Row>('relay-small').filter(({ by, search }) => by === model && search === 'none');
   return `${sum(own.map(({ evaluated = 0 }) => evaluated))} of ${sum(own.map(({ iterations = 0 }) => iterations))}`;

@@ -20,15 +20,15 @@ export const tableOf = (header: readonly string[], lines: readonly (readonly str
     .join('');
 
 /**
- * Prints figures; with `--page`, also writes them between the markers in a page; with `--check`, only compares them with
- * the page, and the script fails if they differ.
+ * Prints figures; with `--page`, also writes them between the markers in a page; with `--check`, only compares them
+ * with the page, and the script fails if they differ.
  */
 export function publish(page: string, figures: string): void {
   if (!process.argv.includes('--check')) process.stdout.write(figures);
   update(page, (text) => withFigures(text, figures));
 }
 
-/** Writes a file of a page, with `--page`, or compares it, with `--check`. @param next its text, from the present one */
+/** With `--page`, writes a file; with `--check`, compares it. @param next makes the new text from the current one */
 export function update(path: string, next: (text: string) => string): void {
   const file = join(packageRoot(), path);
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
@@ -41,7 +41,7 @@ export function update(path: string, next: (text: string) => string): void {
   process.stderr.write(`${path}:${at + 1} differs from the rows:\n  ${lines[at]}\n  ${right[at]}\n`);
 }
 
-/** The text with the part between `<!-- figures -->` and `<!-- /figures -->` replaced. */
+/** Returns the text with the part between `<!-- figures -->` and `<!-- /figures -->` replaced. */
 export function withFigures(text: string, figures: string): string {
   const [begin, end] = ['<!-- figures -->', '<!-- /figures -->'];
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];

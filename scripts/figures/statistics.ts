@@ -20,8 +20,8 @@ interface Played {
 }
 
 /**
- * The scale of each task at a budget, from the runs of the embedded model and its baselines: `low` is the mean of random
- * search (40 runs), `high` the return that one in twenty of all runs exceeds (240 runs).
+ * The scale of each task at a budget, from the runs of the embedded model and its baselines: `low` is the mean of
+ * random search (40 runs), `high` the return that one in twenty of all runs exceeds (240 runs).
  */
 export const scalesOf = (rows: readonly Played[], budget: number): Readonly<Record<string, Constants>> =>
   Object.fromEntries(
@@ -38,7 +38,7 @@ export const constants = scalesOf(
   2,
 );
 
-/** What a normalised return means, for the pages that show one. */
+/** Explains normalised returns on the pages that show them. */
 export const scaleText = (evaluations: number) =>
   `0: the mean of random search at ${evaluations} evaluations, over 40 runs; 1: the return that one in twenty of 240 runs by all methods exceeds; clipped at −1 and 1`;
 
@@ -60,14 +60,14 @@ export interface Difference {
   readonly wins: number;
   /** Two-sided p-value of `signFlipTest` over the pairs, weighted as in the mean; applies to these tasks only. */
   readonly p: number;
-  /** The same over the tasks' means: whether the difference would hold for other tasks. */
+  /** The same over the tasks' means; shows whether the difference would hold for other tasks. */
   readonly pOverTasks: number;
 }
 
 /** Tasks with fewer runs are skipped, because they don't show how much their runs vary. */
 export const fewestRuns = 5;
 
-/** Undefined if no task has enough pairs. */
+/** Returns undefined if no task has enough pairs. */
 export function differenceOf(pairs: Pairs): Difference | undefined {
   const lists = [...pairs.values()].filter(({ length }) => length >= fewestRuns);
   if (lists.length === 0) return undefined;
@@ -88,7 +88,7 @@ export const meanOverTasks95 = (lists: readonly (readonly number[])[]): Interval
   interval95(lists.map((values) => ({ values, weight: 1 / lists.length })));
 
 /**
- * Which differences of a page are evident: those whose interval excludes 0, with p < 0.05 after Holm's correction for
+ * Finds the evident differences of a page: those whose interval excludes 0, with p < 0.05 after Holm's correction for
  * all of them.
  */
 export function evident(all: readonly Pick<Difference, 'interval' | 'p'>[]): readonly boolean[] {
@@ -105,7 +105,7 @@ export function bold(
   return `{${tested.push(difference) - 1}|${text}}`;
 }
 
-/** Makes the marked cells of evident differences bold, corrected for all of the page. */
+/** Makes the marked cells of evident differences bold, corrected for all differences of the page. */
 export function withBold(text: string, tested: readonly Pick<Difference, 'interval' | 'p'>[]): string {
   const isEvident = evident(tested);
   return text.replaceAll(/\{(\d+)\|(.*?)\}/g, (_, i, cell) => (isEvident[Number(i)] ? `**${cell}**` : cell));

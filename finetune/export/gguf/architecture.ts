@@ -137,7 +137,7 @@ function rejected(config: DecoderConfig, what: string): UserError {
   });
 }
 
-/** Reads the keys back: what they can't express, llama.cpp would compute differently. @throws UserError */
+/** Reads the keys back and compares the configs. @throws UserError if the keys can't express part of the config */
 function requireSame(
   config: DecoderConfig,
   keys: readonly (readonly [string, Typed])[],

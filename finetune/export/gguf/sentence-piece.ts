@@ -4,8 +4,8 @@ import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
 
 /**
- * The scores of SentencePiece's tokens, from `tokenizer.model`. tokenizer.json ranks pairs of tokens instead, which
- * scores can't always express.
+ * Reads the scores of SentencePiece's tokens from `tokenizer.model`. tokenizer.json ranks pairs of tokens instead, and
+ * such ranks can't always be expressed as scores.
  */
 export function sentencePieceScores(directory: string): ReadonlyMap<string, number> {
   const model = path.join(directory, 'tokenizer.model');

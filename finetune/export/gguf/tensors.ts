@@ -12,7 +12,7 @@ import { type FileForm, mergeTensor, q8Block, sameForm, type WeightChange } from
 import type { RoundingMeter } from '../merged/rounding.js';
 import type { GgufTensorType } from './format.js';
 
-/** Architectures of config.json that llama.cpp calls differently. */
+/** Architectures with different names in config.json and llama.cpp. */
 const renamed = new Map([
   ['mistral', 'llama'],
   ['gemma3_text', 'gemma3'],
@@ -31,7 +31,7 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
   });
 }
 
-/** What the tensors of a file are made of. */
+/** Inputs from which the tensors of a file are made. */
 export interface Sources {
   readonly model: string;
   readonly config: DecoderConfig;
@@ -41,7 +41,7 @@ export interface Sources {
   readonly rounding: RoundingMeter;
 }
 
-/** Only matrices use `type`; the rest, and position embeddings, are float32. @throws UserError for wrong shapes */
+/** Matrices use `type`; all other tensors, and position embeddings, are float32. @throws UserError for wrong shapes */
 export function fileTensors(sources: Sources): TensorToWrite[] {
   const { config, type, weights } = sources;
   const architecture = ggufArchitecture(config);

@@ -21,7 +21,7 @@ export function openBase(
   return { model: base, adapter: openAdapter(adapter, readDecoderConfig(base, ignoredKeys), ignoredKeys) };
 }
 
-/** Path of an adapter's base (a directory or a GGUF file), found as in `openBase` but not opened. */
+/** Finds an adapter's base (a directory or a GGUF file) as `openBase` does, without opening it. */
 export function findBase(
   adapter: string,
   model: string | undefined,

@@ -96,7 +96,7 @@ function encodeQ8(values: Float32Array): Uint8Array {
 
 const blockBytes = 1 << 22;
 
-/** Number of A's rows to add per pass, because loading and storing the sums takes longer than the products. */
+/** Number of rows of A added per pass. Loading and storing the sums takes longer than the multiplications. */
 const rowsPerPass = 4;
 
 /** The product s·B·A in factored form, with the rank zero-padded to a multiple of 4. */
@@ -135,7 +135,7 @@ function changeOf({ a, b, rank: stored, scale }: ModuleChange, weight: StoredTen
 /** Bytes per element of the types in which merged weights can be written. */
 const bytesPerElement: Readonly<Record<string, number>> = { F32: 4, F16: 2, BF16: 2, Q8_0: 34 / 32 };
 
-/** How a file stores rows of weights. */
+/** Form in which a file stores rows of weights. */
 export interface FileForm {
   /** The number of rows to convert at a time must be a multiple of this. */
   readonly rows: number;
@@ -145,7 +145,7 @@ export interface FileForm {
 
 export const sameForm: FileForm = { rows: 1, change: (values) => values };
 
-/** A weight to write with an adapter's change, if it has one. @throws UserError if a weight is too large for float16 */
+/** Describes a weight to write, with an adapter's change added, if any. @throws UserError if it exceeds float16 */
 export const mergeTensor = (
   weight: StoredTensor,
   change: WeightChange | undefined,
@@ -196,7 +196,7 @@ function* mergeRows(
   }
 }
 
-/** Returns the change that it adds. */
+/** Adds the change to `values` in place, and returns it. */
 function addRows(
   values: Float32Array,
   { a, b, rank }: WeightChange,

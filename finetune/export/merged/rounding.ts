@@ -1,7 +1,7 @@
-/** Measures what rounding to the written data type does to an adapter's change. */
+/** Measures how much of an adapter's change survives rounding to the written data type. */
 import { decodeWeights } from '../../../src/models/local/weights/rows.js';
 
-/** Adds up the rounding of blocks of weights. */
+/** Sums the effect of rounding over blocks of weights. */
 export function roundingMeter() {
   let [change, along] = [0, 0];
   return {
@@ -14,8 +14,8 @@ export function roundingMeter() {
       }
     },
     /**
-     * How much of the adapter's change is in the written weights: the written change projected on it, 1 if all. Less
-     * than 1 if the change is smaller than the steps of the data type, because then rounding returns the base's weights.
+     * Fraction of the adapter's change that is left in the written weights, computed by projection. Below 1 if the
+     * change is smaller than the steps of the data type, because then rounding returns the base's weights.
      */
     keptChange: () => (along === 0 ? 1 : 1 + along / change),
   };

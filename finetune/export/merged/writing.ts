@@ -22,7 +22,7 @@ export async function writeParts(
 
 const chunkBytes = 1 << 22;
 
-/** A tensor that is written as it is stored. */
+/** Describes a tensor to copy exactly as it is stored. */
 export const copyTensor = (tensor: StoredTensor): TensorToWrite => ({
   name: tensor.name,
   shape: tensor.shape,

@@ -65,7 +65,7 @@ function formatOf(bare: string, full: string): ChatFormat | undefined {
   const [first, answer] = between(bare, [u]) ?? [];
   const [start, systemToUser, userToAssistant, assistantToUser] = between(full, [s, u, a, v]) ?? [];
   if (first === undefined || assistantToUser === undefined) return undefined;
-  // What all user messages have in common before them.
+  // The text that all user messages have in common before their content.
   const before = commonEnd(commonEnd(systemToUser!, assistantToUser), first);
   return {
     system: { before: start!, after: without(systemToUser!, before) },

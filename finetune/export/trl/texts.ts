@@ -50,7 +50,7 @@ const keywords = (values: Readonly<Record<string, unknown>>) =>
     .map(([key, value]) => `    ${key}=${python(value)},\n`)
     .join('');
 
-/** A Python literal. JSON's strings and numbers are Python's, too. */
+/** Formats a value as a Python literal. JSON strings and numbers are valid Python. */
 function python(value: unknown): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';

@@ -14,13 +14,13 @@ import { jobScript, trainingScript } from './texts.js';
 export interface WrittenTrl {
   readonly trainer: 'sft' | 'dpo';
   readonly examples: { readonly train: number; readonly validation: number };
-  /** How training differs from `finetune train`. */
+  /** Differences from training with `finetune train`. */
   readonly warnings: readonly string[];
 }
 
 /**
  * @param model the base model on the other machine: a path there, or a name on the Hub
- * @throws UserError, before writing anything, if the directory isn't new or empty, or TRL can't train this
+ * @throws UserError, before writing anything, if the directory isn't new or empty, or TRL doesn't support the config
  */
 export function writeTrl(config: TrainConfig, model: string, out: string): WrittenTrl {
   requireNewDirectory(out);
@@ -77,7 +77,7 @@ function warningsOf(
     method.kind === 'lora' &&
       method.quantization !== 'none' &&
       `train.py doesn't quantise the base model (method.quantization=${method.quantization}), so use the adapter without model.quantization`,
-    patience !== undefined && 'train.py runs all epochs: it has no patience',
+    patience !== undefined && 'train.py runs all epochs: it ignores patience',
     limits.minutes !== undefined && 'train.py ignores limits.minutes: set the time in job.sh',
   ];
   return warnings.filter((warning) => warning !== false);

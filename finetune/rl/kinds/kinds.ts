@@ -1,4 +1,4 @@
-/** Kinds of configs other than experiments: how they are trained, and how `policyloop check` reads them. */
+/** Trains with `rl` configs of all kinds, and checks all configs except experiments. */
 import type { CommandContext } from '../../../src/base/context.js';
 import { UserError, unlessRejected } from '../../../src/base/errors.js';
 import { type ConfigKindName, configKinds, kindOfConfig } from '../../../src/config/file.js';

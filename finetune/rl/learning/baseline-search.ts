@@ -10,7 +10,7 @@ interface Search {
   /** The evaluations of the warm-up, from which the search starts. */
   readonly warmup: readonly Evaluated[];
   readonly count: number;
-  /** Source of random numbers for the proposal with this number, from 1. */
+  /** Returns the random generator for the proposal with this one-based number. */
   randomOf(number: number): RandomGenerator;
   evaluate(parameters: ParameterVector): Promise<number>;
 }

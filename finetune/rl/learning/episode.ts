@@ -1,4 +1,4 @@
-/** Represents replies as the trainer needs them: as sampled tokens. */
+/** Converts played turns to the sampled tokens that the trainer needs. */
 import type { Game, Turn } from '../../../src/agents/player.js';
 import type { Sample } from '../../../src/runs/training/samples.js';
 import type { TokenSequence } from '../../engine/batch.js';
@@ -46,7 +46,7 @@ export interface Episode {
   readonly sequences: readonly SampledSequence[];
   readonly rewards: readonly number[];
   readonly valid: readonly boolean[];
-  /** Per turn, the number of trained tokens up to its end, in all sequences together. */
+  /** Number of trained tokens up to the end of each turn, over all sequences. */
   readonly ends: readonly number[];
   /** True if a limit cut the episode off, so more reward might have followed. */
   readonly truncated: boolean;

@@ -49,7 +49,7 @@ interface OpenedTraining {
   readonly learner: Learner;
 }
 
-/** Number of training episodes, and of the steps in them. */
+/** Numbers of training episodes and of their steps. */
 interface Played {
   readonly episodes: number;
   readonly steps: number;

@@ -35,7 +35,7 @@ interface AnsweredPrompt {
   readonly rewards: readonly number[];
 }
 
-/** One iteration of some runs, each with as many candidates as it has seeds. */
+/** Plays one iteration of some runs, with one candidate per seed. */
 type Iterate = (
   sampler: Sampler,
   runs: readonly RunInFlight[],

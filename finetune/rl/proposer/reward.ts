@@ -1,4 +1,4 @@
-/** Rewards of candidates: their config, and their computation for the group of candidates that answer one prompt. */
+/** Rewards of candidates: their config, and their computation for a group of candidates from the same prompt. */
 import { z } from 'zod';
 import { UserError } from '../../../src/base/errors.js';
 import { isModulePath, loadModule } from '../../../src/base/modules/user-module.js';
@@ -78,7 +78,7 @@ export type Candidate =
   | { readonly kind: 'unreadable'; readonly text: string; readonly failure: ParseFailureKind };
 
 export interface CandidateGroup {
-  /** The evaluations that the run remembered at the time, oldest first. */
+  /** The evaluations in the run's memory at that time, oldest first. */
   readonly history: readonly Evaluated[];
   readonly candidates: readonly Candidate[];
   readonly environment: string;

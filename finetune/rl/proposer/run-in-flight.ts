@@ -39,7 +39,7 @@ export interface RunInFlight {
   evaluate(
     parameters: ParameterVector,
   ): Promise<{ readonly score: number; readonly returns: readonly number[] }>;
-  /** Ends the iteration: remembers the first new evaluation, as in a run with one candidate per iteration. */
+  /** Ends the iteration: stores the first new evaluation, as in a run with one candidate per iteration. */
   advance(group: CandidateGroup): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The tasks of the runs that a proposer answers: each run draws one, whose settings are merged into the experiment's. */
+/** Tasks for training a proposer: each run draws one, whose settings are merged into the experiment's. */
 import { z } from 'zod';
 import { UserError, withProblems } from '../../../src/base/errors.js';
 import { createGenerator, deriveSeeds } from '../../../src/base/random/generator.js';
@@ -66,7 +66,7 @@ export function configOfTask({ experiment, model, tasks }: TaskPlan, task: numbe
   const layered = merge(experiment, own);
   const field = reserved.find((key) => valueAt(key.split('.'), layered) !== undefined);
   if (field !== undefined)
-    throw new UserError({ field, message: "can't be set here", hint: 'finetune rl sets it' });
+    throw new UserError({ field, message: "can't be set here", hint: 'remove it; finetune rl sets it' });
   const config = parseConfig({ ...layered, model: { provider: 'local', path: model }, seed });
   return { ...config, evaluation: { ...config.evaluation, workers: 1 } };
 }
@@ -82,7 +82,7 @@ function merge(under: Layer, over: Layer): Layer {
   return result;
 }
 
-/** The shorthands of a path in `experiment` or in the item of a list of tasks. */
+/** Long form of a shorthand at a path in `experiment` or in an item of a list of tasks. */
 export const layerLongForm = (path: Path, value: unknown) =>
   experimentKind.longForm?.(path.slice(path[0] === 'experiment' ? 1 : 2), value);
 

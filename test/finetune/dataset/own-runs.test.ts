@@ -71,11 +71,11 @@ describe('a dataset of your own runs', () => {
     const none = async (recipe: DatasetOptions['recipe']) =>
       (await build({ recipe }, [flat, { ...flat, name: 'twin' }])).sources.map((source) => source.none);
     expect(await none('weighted')).toEqual([undefined, 'only duplicates']);
-    expect((await none('improvement'))[0]).toBe('no proposal beat the best return that its prompt names');
+    expect((await none('improvement'))[0]).toBe('no proposal beat the best return in its prompt');
     const calls = join(flat.path, 'calls.jsonl');
     writeFileSync(calls, readFileSync(calls, 'utf8').replace(/"shown":\{.*?\},/g, ''));
     expect((await none('weighted'))[0]).toMatch(
-      /^an earlier version logged it, without what its prompts showed/,
+      /^it was logged by an earlier version, which didn't record what its prompts showed/,
     );
   });
 
@@ -98,7 +98,7 @@ describe('a dataset of your own runs', () => {
       context,
     );
     const text = printed.join('\n');
-    expect(text).toContain('no example from 1 of 2 runs:\n  rejected: no reply was accepted');
+    expect(text).toContain('no examples from 1 of 2 runs:\n  rejected: no reply was accepted');
     expect(text).toMatch(/shortened {3}prompts of 1 run, as with memory\.tokens=\d+/);
     expect(text).toContain('usual       578 to 1648 examples to train on');
     expect(noted.join('\n')).toContain('12 examples to train on; 578 to 1648 are usual');

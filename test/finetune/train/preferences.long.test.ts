@@ -112,7 +112,7 @@ describe('datasets of pairs', () => {
     const [{ prompt, chosen }] = pairs as [(typeof pairs)[number]];
     expect(() => readConversations(write('pairs', pairs), 'train')).toThrow(/single reply/);
     expect(() => readComparisons(write('answers', [{ prompt, completion: chosen }]), 'train')).toThrow(
-      /train\.jsonl:1: chosen: this row isn't a pair of replies[\s\S]*--recipe preference/,
+      /train\.jsonl:1: chosen: this row must contain a pair of replies[\s\S]*--recipe preference/,
     );
   });
 

@@ -1,4 +1,4 @@
-/** Plays many episodes in parallel: each evaluation of the network chooses an action in all of them. */
+/** Plays many episodes in parallel: each evaluation of the network chooses the actions for all of them. */
 import { UserError } from '../../../../src/base/errors.js';
 import { createGenerator, type RandomGenerator } from '../../../../src/base/random/generator.js';
 import {
@@ -18,7 +18,7 @@ export interface NumericEpisode {
   readonly observations: readonly Row[];
   readonly actions: readonly Float64Array[];
   readonly rewards: readonly number[];
-  /** Observation after the last step, in the same form. */
+  /** Observation after the last step, normalized. */
   readonly last: Row;
   /** True if the episode terminated; false if a limit truncated it. */
   readonly terminated: boolean;

@@ -1,6 +1,6 @@
 /**
- * Trust region policy optimization (Schulman et al. 2015, arXiv:1502.05477). Takes a step along the natural gradient
- * with a KL divergence of up to `maxKl` to second order. Halves the step until its actual gain and divergence are
+ * Trust region policy optimization (Schulman et al. 2015, arXiv:1502.05477). Takes a step along the natural gradient,
+ * whose KL divergence is at most `maxKl` to second order. Halves the step until its actual gain and divergence are
  * acceptable.
  */
 import { dot, plus } from '../../../../src/proposers/linear-algebra.js';

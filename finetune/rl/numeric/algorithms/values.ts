@@ -87,8 +87,8 @@ export async function fitByLbfgs(
 }
 
 /**
- * Computes ½·mean squared error and its gradient. With `clip`, each step has two errors, with its value as it is and
- * with its value clipped to ± `clip` around the previous one; the larger square counts (as in OpenAI Baselines).
+ * Computes ½·mean squared error and its gradient. With `clip`, each step has two errors: with its value, and with the
+ * value clipped to ± `clip` around the previous one; the larger square counts (as in OpenAI Baselines).
  */
 export async function valueLoss(
   network: NumericNetwork,

@@ -202,7 +202,7 @@ export function layerShapes({ inputs, hidden, outputs }: Layers): ParameterShape
   ]);
 }
 
-/** Emits the layers on x [B, inputs]; the last one has no activation. */
+/** Adds the layers to the graph, applied to x [B, inputs]; the last one has no activation. */
 export function emitLayers(
   g: GraphBuilder,
   x: Value,

@@ -167,7 +167,7 @@ function logSoftmax(logits: Float64Array, width: number): Float64Array {
 
 const logRootTau = 0.5 * Math.log(2 * Math.PI);
 
-/** Independent normal distributions. The outputs are the means μ; the head's own parameters are log σ, at first 0. */
+/** Independent normal distributions. The outputs are the means μ; the head's own parameters are log σ, initially 0. */
 function gaussianHead(width: number): Head {
   const count = ({ outputs }: Distributions) => outputs.length / width;
   return {

@@ -60,7 +60,7 @@ export function transformerDefinition(
   };
 }
 
-/** The stored decoder weights and fresh layers. */
+/** Returns newly initialized layers and the stored decoder weights. */
 export function initialTransformer(
   { path, config }: Decoder,
   layers: Layers,
