@@ -31,8 +31,8 @@ export interface Effects {
 }
 
 /**
- * Effects averaged over the other keys and paired by seed, because settings with the same seed share warm-up and episodes.
- * @param measured every combination of the keys' values
+ * Computes effects, averaged over the other keys and paired by seed, because equal seeds share warm-up and episodes.
+ * @param measured settings with every combination of the keys' values
  * @param range possible range of a return
  */
 export function effectsOf(
