@@ -50,7 +50,7 @@ export function withSettings(place: Place | undefined, item: Item, keys: readonl
   return { ...item, settings: Object.fromEntries(values) };
 }
 
-/** Runs with all settings of their configs, and with the names of their groups as in `policyloop compare`. */
+/** Adds all settings of their configs to runs, and the names of their groups as in `policyloop compare`. */
 export function exportable(places: readonly RunPlace[]): readonly ExportedRun[] {
   const { keys } = configKeys(places);
   const tasks = groupRuns(
@@ -67,7 +67,7 @@ export function exportable(places: readonly RunPlace[]): readonly ExportedRun[] 
   }));
 }
 
-/** The config keys of these runs, and which of them have different values. */
+/** Returns the config keys of these runs, and those whose values differ. */
 export function configKeys(places: readonly Place[]): ConfigKeys {
   const values = new Map<string, Set<string>>();
   let runs = 0;
