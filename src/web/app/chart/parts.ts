@@ -1,11 +1,11 @@
-/** Parts that several charts have. */
+/** Parts that charts have in common. */
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ChartFile } from '../../drawing/chart-files.js';
 import { type Entry, type Picture, sampleOf } from '../../drawing/picture.js';
 import { html, shapes } from '../base/html.js';
 
-/** A reference to an element, and its width in pixels; 640 until it is known. */
+/** Returns a reference to set on an element, and the element's width in pixels (640 until it is measured). */
 export function useWidth() {
   const place = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(640);
@@ -21,13 +21,13 @@ export function useWidth() {
   return [place, width] as const;
 }
 
-/** The files of the page's charts, by their data. */
+/** The files of the page's charts, by the data of the charts. */
 export const ChartFiles = createContext<ReadonlyMap<object, ChartFile>>(new Map());
 
 interface Props {
   /** Data of the chart. */
   readonly of: object;
-  /** What the user sees of it (default: as the page first shows it). */
+  /** Draws the chart as the user sees it (default: as the page first shows it). */
   readonly picture?: () => Picture;
   readonly live?: 'polite';
   readonly children?: ComponentChildren;

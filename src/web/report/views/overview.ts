@@ -164,7 +164,7 @@ ${preformatted(commands.join('\n'))}
 ${versionFacts(manifest)}`;
 }
 
-/** What a run must share with another one for the same results. */
+/** Lists what must be equal for two runs to give the same results. */
 export const versionFacts = ({ fingerprint, prompts, seed, versions }: Manifest): Content =>
   factList([
     ['policyloop', versions.policyloop],
