@@ -38,7 +38,7 @@ export interface Plan {
   readonly notes?: readonly string[] | undefined;
 }
 
-/** The end of a run. */
+/** Outcome of a run of a plan. */
 export interface RunEnd {
   readonly kind: 'completed' | 'interrupted' | 'failed';
   /** Reason for the failure. */

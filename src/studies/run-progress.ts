@@ -34,7 +34,7 @@ export function createDisplay(
   };
 }
 
-/** An event as `--json` prints it; trajectories, messages and replies stay in the run directory. */
+/** Returns an event as `--json` prints it; trajectories, messages and replies stay in the run directory. */
 function withoutBulk(event: RunEvent): object {
   if (event.kind === 'game-finished') {
     const { last: _last, turns: _turns, ...game } = event.game;

@@ -1,4 +1,4 @@
-/** Starts a run. `policyloop run` enters here; the loop is in `experiment/experiment.ts`. */
+/** Starts a run. `policyloop run` begins here; the loop is in `experiment/experiment.ts`. */
 
 import { basename } from 'node:path';
 import { withWorkers } from '../base/command.js';
@@ -97,7 +97,7 @@ export async function withLocations<T>(
   }
 }
 
-/** The clock, events and stop requests of a run's process, for the work of the run. */
+/** A run's access to its process: the clock, events and stop requests. */
 export interface Session extends Pick<CommandContext, 'now' | 'stop'> {
   readonly activeMs: () => number;
   readonly emit: (event: RunEvent) => void;

@@ -29,7 +29,7 @@ export async function readJsonBody(request: IncomingMessage, longest: number): P
     throw new HttpError(415, 'the Content-Type must be application/json');
   // Node reads no more bytes than the request declares.
   if (length === undefined || Number(length) > longest)
-    throw new HttpError(413, `the Content-Length must be given and at most ${longest} bytes`);
+    throw new HttpError(413, `the Content-Length header is required and must be at most ${longest} bytes`);
   try {
     return JSON.parse(await text(request));
   } catch {

@@ -186,7 +186,7 @@ function unpaired(returns: readonly number[], start: Pick<RecordedEvaluation, 'r
   };
 }
 
-/** Halved, because a worse new best also counts against a record: both tests flag at most 5% of sound records. */
+/** Half of 5%, because a worse new best also counts against a record; both tests flag at most 5% of sound records. */
 const level = significance / 2;
 
 /** Tests for each recorded mean whether its episodes and the fresh ones could come from one distribution of returns. */

@@ -72,7 +72,7 @@ const table = <Row>(title: string, rows: readonly Row[], columns: readonly Colum
   page: (): Content => pageTable(rows, columns, { tall: true }),
 });
 
-/** The tables of an audit that have rows. */
+/** Returns the tables of an audit that have rows. */
 const tablesOf = ({ improvements, reproduced, searches }: AuditResult) =>
   [
     table('New bests', improvements.list, improvementColumns),

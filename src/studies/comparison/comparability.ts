@@ -178,7 +178,7 @@ export function meanBySeed<T extends ConfiguredRun>(
   );
 }
 
-/** The distinct values of a key in these runs, ignoring settings that don't affect results. */
+/** Returns the distinct values of a key in these runs, ignoring settings that don't affect results. */
 const valuesOf = (runs: readonly ComparedRun[], key: string): readonly string[] => [
   ...new Set(runs.map((run) => settingOf(materialSettings(run), key))),
 ];

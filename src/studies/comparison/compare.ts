@@ -92,7 +92,7 @@ export function selectUsable<T extends ConfiguredRun>(
   return { kept: withFailures([...kept.values()]), leftOut };
 }
 
-/** Gives failed runs without a confirmed return the lowest of their environment. */
+/** Gives failed runs without a confirmed return the lowest confirmed return of their environment. */
 function withFailures<T extends ConfiguredRun>(runs: readonly T[]): readonly T[] {
   return [...groupBy(runs, environmentOf).values()].flatMap((own) => {
     const counted = worstOf(own.map(({ confirmed }) => confirmed?.mean ?? null));

@@ -13,7 +13,7 @@ import { type SweepSetting, settingName, settingOf } from './settings.js';
 const numericSearches = ['random', 'hill-climb', 'cma-es', 'gp'] as const;
 const programSearches = ['random', 'genetic'] as const;
 
-/** Config sections that also apply to baselines; some of the others are errors there. */
+/** Config sections that also apply to baselines, which reject some of the others. */
 const shared: readonly string[] = [
   ...(['environment', 'policy', 'seed', 'iterations', 'candidates', 'target', 'limits', 'warmup'] as const),
   ...(['evaluation', 'confirmation', 'record', 'name'] as const),

@@ -44,7 +44,7 @@ export function effectsOf(
     measured.every(({ returns }) => typeof returns[i] === 'number') ? [i] : [],
   );
   if (seeds.length === 0) return null;
-  /** For each seed, the mean over all settings with this value. */
+  /** Returns, for each seed, the mean over all settings with this value. */
   const bySeed = (key: string, value: string) => {
     const fitting = measured.filter(({ values }) => values[key] === value);
     return seeds.map((seed) => mean(fitting.map(({ returns }) => returns[seed]!)));

@@ -48,7 +48,7 @@ export function bestSentence(
     }),
   );
   if (lead === undefined)
-    return { text: `${first}; no other setting is complete on this many seeds.`, mark: '' };
+    return { text: `${first}; no other setting has that many complete seeds.`, mark: '' };
   const { adjusted, difference, interval, next, verdict } = lead;
   const against = `the next setting, ${settingName(next)}`;
   const reason = failuresDiffer(...[best, next].map((one) => ({ ...one, name: settingName(one) })));

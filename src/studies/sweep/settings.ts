@@ -166,7 +166,7 @@ function draw(values: Values, random: RandomGenerator): string {
 }
 
 /**
- * Returns a setting's `key=value` overrides; `null` removes the key. Sections precede their keys, so that keys win.
+ * Returns a setting's `key=value` overrides; `null` removes the key. Sections precede their keys, which override them.
  * @param fixed overrides for all settings
  */
 export function overridesOf({ values }: Setting, fixed: readonly string[]): readonly string[] {

@@ -65,7 +65,7 @@ export function sweepReader(directory: string): ReadRun {
   };
 }
 
-/** True if a run reached its planned end. A limit of the sweep is an earlier end: the budget was smaller. */
+/** True if a run reached its planned end; false if a limit of the sweep ended it, because that shrinks its budget. */
 function isDone(run: RunSummary | undefined): run is RunSummary {
   const reason = run?.manifest.reason;
   return run?.status === 'completed' && !(reason?.kind === 'limit' && reason.limit.startsWith('sweep.'));

@@ -19,7 +19,7 @@ type Hidden = Drawn['hidden'];
 export const hiddenAtFirst = (chart: Chart): Hidden =>
   new Set(partsOf(chart).flatMap(({ isHidden, label }) => (isHidden ? [label] : [])));
 
-/** Marks to the right of the plot. */
+/** Returns the marks to the right of the plot. */
 const edgeMarks = ({ marks = [] }: Chart) =>
   marks.flatMap((own) => own.marks).filter(({ x }) => x === undefined);
 

@@ -33,7 +33,7 @@ interface Props {
   readonly children?: ComponentChildren;
 }
 
-/** The text below a chart, and a button that saves the chart. */
+/** Shows the text below a chart, and a button that saves the chart. */
 export function Readout({ children, live, of, picture }: Props) {
   const file = useContext(ChartFiles).get(of);
   const save = () => {
@@ -45,6 +45,6 @@ export function Readout({ children, live, of, picture }: Props) {
   return html`<div class="below"><p class="readout" aria-live=${live}>${children}</p>${file && html`<button type="button" class="save" title="Save as SVG" aria-label=${`Save ${file.title} as SVG`} onClick=${save}>SVG</button>`}</div>`;
 }
 
-/** A label of a legend with its sample. */
+/** Shows a label of a legend with its sample. */
 export const Sample = ({ entry }: { readonly entry: Entry }) =>
   html`<svg class="key" width="16" height="12" aria-hidden="true">${shapes(sampleOf(entry))}</svg>${entry.label}`;
