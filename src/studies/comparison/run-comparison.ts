@@ -69,7 +69,7 @@ interface ConfirmedSummary extends Summary {
 export interface TargetFigures extends TargetConfig {
   readonly reached: number;
   readonly of: number;
-  /** Kaplan–Meier median over all runs; null if the estimated share of runs that reach the target stays below half. */
+  /** Kaplan–Meier median over all runs; null if the estimated share that reaches the target stays below half. */
   readonly medianIterations: number | null;
   readonly medianEvaluations: number | null;
   /** Number of iterations of the longest run that didn't reach the target; null if every run reached it. */
