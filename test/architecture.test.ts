@@ -125,7 +125,7 @@ describe('side effects occur only in the allowed files', () => {
   });
 });
 
-/** What an issue allows. A budget falls with each deletion; it rises only by what an issue says it may add. */
+/** Budgets that issues set. A budget falls with each deletion, and rises only by the amount that an issue allows. */
 describe('budgets', () => {
   /** Lines of the files in these folders whose path matches. */
   const linesOf = (folders: readonly string[], pattern = /./) =>
@@ -143,26 +143,26 @@ describe('budgets', () => {
     return Object.values(node).reduce<number>((sum, child) => sum + propertiesIn(child), own);
   };
 
-  it('80,180 lines in src and finetune', () => {
+  it('allow 80,180 lines in src and finetune', () => {
     expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(80_180);
   });
 
-  it('50,880 lines of tests', () => {
+  it('allow 50,880 lines of tests', () => {
     expect(linesOf(['test'], /\.ts$/)).toBeLessThanOrEqual(50_880);
   });
 
-  it('7,000 lines in scripts and bench, without the recorded rows', () => {
+  it('allow 7,000 lines in scripts and bench, without the recorded rows', () => {
     expect(linesOf(['scripts', 'bench'], /^(?!.*\/rows\/)/)).toBeLessThanOrEqual(7_000);
   });
 
-  it('28 runtime dependencies', () => {
+  it('allow 28 runtime dependencies', () => {
     const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
       readonly dependencies: Readonly<Record<string, string>>;
     };
     expect(Object.keys(dependencies).length).toBeLessThanOrEqual(28);
   });
 
-  it('376 properties in configs/schema.json', () => {
+  it('allow 376 properties in configs/schema.json', () => {
     expect(propertiesIn(JSON.parse(schemaJson(experimentKind.json, 'config')))).toBeLessThanOrEqual(376);
   });
 
@@ -172,12 +172,12 @@ describe('budgets', () => {
       : load.map(([part, ...rest]) => [`${signature} ${part}`, ...rest] as const),
   );
 
-  it('27 commands', () => {
+  it('allow 27 commands', () => {
     expect(single.length).toBeLessThanOrEqual(27);
   });
 
   it.each(single)(
-    'the help of %s fits a screen of 50 lines and 80 columns',
+    'limit the help of %s to a screen of 50 lines and 80 columns',
     async (_signature, _describe, load) => {
       const { options } = await load();
       const help = await options(yargs([]).wrap(80)).getHelp();

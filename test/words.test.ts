@@ -75,7 +75,7 @@ function wordsOf(file: string, text: string) {
 const withoutCode = (text: string) => text.replaceAll(/`[^`]*`|\S*[._=<{-][\w"]\S*/g, '');
 
 it.each(['AGENTS.md', 'CONTRIBUTING.md', 'SKILL.md', 'prompts/README.md', ...pages])(
-  '%s uses our words',
+  '%s uses only our words',
   (page) => {
     const found = prose(page)
       .split('\n')
@@ -84,7 +84,7 @@ it.each(['AGENTS.md', 'CONTRIBUTING.md', 'SKILL.md', 'prompts/README.md', ...pag
   },
 );
 
-it('test titles use our words', () => {
+it('test titles use only our words', () => {
   const found = filesIn('test').flatMap((file) =>
     titlesIn(read(file)).flatMap((title) => problems(file, withoutCode(title), inText)),
   );
@@ -92,7 +92,7 @@ it('test titles use our words', () => {
   expect(titlesIn("  it.each(['a'])(\n    'b', () => {\ntest('c',\n])('d',")).toEqual(['b', 'c', 'd']);
 });
 
-it('messages, labels and names use our words', () => {
+it('messages, labels and names use only our words', () => {
   const sources = filesIn('src', 'finetune');
   expect(sources.length).toBeGreaterThan(500);
   const found = sources.flatMap((file) => {

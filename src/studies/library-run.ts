@@ -46,29 +46,29 @@ type CallerContext = Pick<CommandContext, 'cwd' | 'env' | 'note' | 'now' | 'mill
 export async function runLibrary(
   given: RunConfig | string,
   options: RunOptions,
-  outside: CallerContext,
+  context: CallerContext,
 ): Promise<RunOutcome> {
   const own = ownParts(options);
-  const config = configOf(given, own, outside.cwd);
+  const config = configOf(given, own, context.cwd);
   const { directory: runDir, runsDir = 'buffers' } = options;
   const file = typeof given === 'string' ? given : 'run';
-  const chosen = runDir === undefined ? undefined : resolve(outside.cwd, runDir);
+  const chosen = runDir === undefined ? undefined : resolve(context.cwd, runDir);
   const isThere = chosen !== undefined && existsSync(join(chosen, runFiles.manifest));
   const signal = options.signal ?? new AbortController().signal;
   const run = isThere
-    ? await reopenRun(chosen, config, outside, { own })
+    ? await reopenRun(chosen, config, context, { own })
     : await beginRun(
-        await assemble(config, outside.env, undefined, { ...own, ask: signal }),
-        () => newRunPath({ runDir, runsDir }, file, outside, config.name),
-        outside,
+        await assemble(config, context.env, undefined, { ...own, ask: signal }),
+        () => newRunPath({ runDir, runsDir }, file, context, config.name),
+        context,
       );
   // Nothing is left to do in a complete run.
   const directory = typeof run === 'string' ? chosen! : run.directory.path;
   if (typeof run !== 'string') {
     const display = { show: options.onEvent ?? (() => undefined), close: () => undefined };
-    await executeRun(run, display, { ...outside, stop: { finish: signal, abort: signal } });
+    await executeRun(run, display, { ...context, stop: { finish: signal, abort: signal } });
   }
-  return { directory, ...resultOf(summaryOf(directory), outside.cwd) };
+  return { directory, ...resultOf(summaryOf(directory), context.cwd) };
 }
 
 function ownParts({ environment, model }: RunOptions): OwnParts {

@@ -33,7 +33,7 @@ export function createPlanDisplay(
     for (const { done, of } of running.values()) value += done / (of + 1);
     progress.update(value, figures);
   };
-  /** Shows only the first of the notes with the same key, because many runs may say the same thing. */
+  /** Shows only the first of several notes with the same key, because many runs may have the same one. */
   const note = (text: string, key = text) => {
     if (!noted.has(key)) progress.alert(text);
     noted.add(key);

@@ -38,10 +38,10 @@ export interface Plan {
   readonly notes?: readonly string[] | undefined;
 }
 
-/** How a run ended. */
+/** Outcome of a run of a plan. */
 export interface RunEnd {
   readonly kind: 'completed' | 'interrupted' | 'failed';
-  /** Why it failed. */
+  /** Reason for the failure. */
   readonly message?: string;
   /** The plan-wide limit that ended it. */
   readonly limit?: LimitName;
@@ -61,7 +61,7 @@ export interface ScheduleArguments {
   readonly part?: Part | undefined;
   /** If set, submits the remaining runs to a cluster. */
   readonly cluster?: SlurmConfig | undefined;
-  /** Whether to open the page at the end. */
+  /** True to open the page at the end. */
   readonly open?: boolean | undefined;
 }
 
@@ -71,7 +71,7 @@ export interface PlanArguments extends ScheduleArguments {
   /** Directory of the runs and the result. Default: one in `runsDir`, named after the hash of the plan. */
   readonly out?: string | undefined;
   readonly runsDir: string;
-  /** Whether to submit the runs to a cluster. */
+  /** True to submit the runs to a cluster. */
   readonly slurm?: boolean | undefined;
 }
 
@@ -158,7 +158,7 @@ export function openPart({ directory, record }: PlanPlace): void {
   }
 }
 
-/** The command for a shell, without secrets in addresses; undefined if a program called. */
+/** Returns the command as typed in a shell, without secrets in addresses; undefined if a program called the library. */
 export const commandOf = ({ words }: Pick<CommandContext, 'words'>): string | undefined =>
   words && redactAddresses(['policyloop', ...words].map(shellWord).join(' '));
 

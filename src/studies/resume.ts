@@ -1,4 +1,4 @@
-/** Resumes a run. */
+/** Resumes runs, alone or as part of a sweep. */
 
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -61,7 +61,7 @@ export async function resumeRun(
  * Opens a run to resume it with the config `wanted`.
  * @param own objects passed in by a program, which replace the config's
  * @param shared limits that the run shares with the other runs of its sweep
- * @returns what would continue the run, if nothing is left to do
+ * @returns a hint on how to continue the run, if nothing is left to do
  */
 export async function reopenRun(
   path: string,

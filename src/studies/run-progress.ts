@@ -14,7 +14,7 @@ import { type RunEvent, tallyOf } from '../runs/events.js';
 import { floorText, formatCaps } from '../runs/summary.js';
 import { mean } from '../statistics/descriptive.js';
 
-/** Where the progress of a run is shown. */
+/** Shows the progress of a run. */
 export interface Display {
   show(event: RunEvent): void;
   close(): void;
@@ -34,7 +34,7 @@ export function createDisplay(
   };
 }
 
-/** An event as `--json` prints it; trajectories, messages and replies stay in the run directory. */
+/** Returns an event as `--json` prints it; trajectories, messages and replies stay in the run directory. */
 function withoutBulk(event: RunEvent): object {
   if (event.kind === 'game-finished') {
     const { last: _last, turns: _turns, ...game } = event.game;
@@ -50,12 +50,12 @@ function withoutBulk(event: RunEvent): object {
   return rest;
 }
 
-/** Where trouble is shown. Alerts with the same `key` say the same thing. */
+/** Shows pauses and alerts. Alerts with the same `key` repeat each other. */
 interface Troubled extends Pick<Progress, 'pause'> {
   alert(text: string, key?: string): void;
 }
 
-/** Shows what the model does: warnings, faults and pauses. */
+/** Shows warnings, faults and pauses of a run. */
 export function showTrouble(shown: Troubled, event: RunEvent): void {
   switch (event.kind) {
     case 'warning':
@@ -118,7 +118,7 @@ interface Best {
 function runShown(progress: Progress): (event: RunEvent) => void {
   let [total, completed, confirmations] = [0, 0, 0];
   let isWarmingUp = false;
-  /** True while a local model reads its first prompt, later ones being mostly cached: no measure of the time left. */
+  /** True while a local model reads its first prompt: it takes longer than later ones, which are mostly cached. */
   let readsFirst: boolean | undefined;
   let tally = tallyOf([]);
   let best: Best | undefined;
@@ -133,8 +133,8 @@ function runShown(progress: Progress): (event: RunEvent) => void {
   const keepBest = () => {
     if (best === undefined || best === kept) return;
     const asText = distinct([best.score, kept?.score]);
-    const than = kept === undefined ? '' : `, was ${asText(kept.score)}`;
-    progress.keep(`${placeOf(best)}  best ${asText(best.score)}${than}`);
+    const previous = kept === undefined ? '' : `, was ${asText(kept.score)}`;
+    progress.keep(`${placeOf(best)}  best ${asText(best.score)}${previous}`);
     kept = best;
   };
   const figures = (score: number | undefined) => {

@@ -1,4 +1,4 @@
-/** Starts a run. `policyloop run` comes here first; the loop is `experiment/experiment.ts`. */
+/** Starts a run. `policyloop run` begins here; the loop is in `experiment/experiment.ts`. */
 
 import { basename } from 'node:path';
 import { withWorkers } from '../base/command.js';
@@ -69,7 +69,7 @@ export async function runConfig(
 
 /**
  * Reports possible problems before anything is spent, without calling the model.
- * @param ask whether to ask the model's server for its context length
+ * @param ask true to ask the model's server for its context length
  * @throws UserError if the run can't succeed
  */
 async function rejectErrors(assembly: Assembly, ask: boolean, context: CommandContext): Promise<void> {
@@ -97,7 +97,7 @@ export async function withLocations<T>(
   }
 }
 
-/** How a run's work reaches its process: its clock, its events and its stop requests. */
+/** A run's access to its process: the clock, events and stop requests. */
 export interface Session extends Pick<CommandContext, 'now' | 'stop'> {
   readonly activeMs: () => number;
   readonly emit: (event: RunEvent) => void;
@@ -145,7 +145,7 @@ export async function workIn(
 
 /**
  * Runs an experiment in its directory until it ends, and writes its report.
- * @param shared the limits of its sweep
+ * @param shared the limits that it shares with the other runs of its sweep
  */
 export async function executeRun(
   { assembly, directory }: ReadyRun,

@@ -140,7 +140,7 @@ function outcomeOf(entries: readonly PlanEntry[], ends: ReadonlyMap<PlanEntry, R
   };
 }
 
-/** The outcome of a plan that other processes executed. */
+/** Returns the outcome of a plan that other processes executed. */
 function recordedOutcome({ entries }: Plan, directory: string): PlanOutcome {
   const ends = entries.flatMap((entry): [PlanEntry, RunEnd][] => {
     const path = join(directory, entry.path);

@@ -37,11 +37,11 @@ export class SharedLimits {
     }
   }
 
-  /** The limits as seen by the run in `directory`. */
+  /** Returns the limits for the run in `directory`. */
   of(directory: RunDirectory): SharedBudget {
     const { path } = directory;
     const { calls = unused, evaluations = 0 } = this.#runs.get(path) ?? {};
-    // The time of a run in progress is that of its last complete iteration.
+    // The time of a run in progress is counted up to its last complete iteration.
     const own: RunUsage = { calls, evaluations, activeMs: () => directory.manifest.activeMs };
     this.#runs.set(path, own);
     return {
@@ -59,7 +59,7 @@ export class SharedLimits {
 
 interface RunUsage {
   calls: CallUsage;
-  /** Made or claimed. */
+  /** Number of evaluations made or claimed. */
   evaluations: number;
   readonly activeMs: () => number;
 }
@@ -71,7 +71,7 @@ const usageOf = ({ activeMs, calls, evaluations }: RunUsage): CallUsage => ({
   inFlight: calls.inFlight,
 });
 
-/** The limits that all runs of a plan share, or a part's share of them; undefined if there are none. */
+/** Returns the limits that all runs of a plan share, or a part's share of them; undefined if there are none. */
 export function limitsOf(plan: Plan, directory: string, part?: Part): SharedLimits | undefined {
   const { entries, limits = {} } = plan;
   if (!hasLimits(plan)) return undefined;

@@ -27,7 +27,7 @@ const writeRecord = (directory: string, record: JobRecord) =>
 
 /** The last job of a directory. */
 interface JobRecord {
-  /** Absent after the result of the job was shown. */
+  /** Absent once the job's result has been shown. */
   readonly job?: string;
   /** Number of parts into which the runs are divided. */
   readonly tasks: number;
@@ -35,7 +35,7 @@ interface JobRecord {
 
 const cli = fileURLToPath(new URL('../cli.js', import.meta.url));
 
-/** Program and arguments of each task, derived from the submitting command. */
+/** Returns the program and arguments of each task, derived from the submitting command. */
 function taskCommand({ words = [] }: Pick<CommandContext, 'words'>, directory: string): readonly string[] {
   // Options for display and submission aren't passed on.
   const given = words.filter((word) => !/^--(slurm|quiet|json|open)(=|$)/.test(word));
@@ -49,10 +49,10 @@ const countsOf = (states: readonly string[]): string =>
     .map(([state, { length }]) => `${length} ${state}`)
     .join(', ');
 
-/** States of the tasks that are queued or running; empty if Slurm no longer knows the job. */
+/** Returns the states of the tasks that are queued or running; empty if Slurm no longer lists the job. */
 async function statesOf(job: string): Promise<readonly string[]> {
-  const told = await querySlurm('squeue', ['--noheader', '--array', '--format=%F|%T', '--me']);
-  return told.split('\n').flatMap((line) => {
+  const output = await querySlurm('squeue', ['--noheader', '--array', '--format=%F|%T', '--me']);
+  return output.split('\n').flatMap((line) => {
     const [own, state = ''] = line.trim().split('|');
     return own === job && !state.includes('COMPLETING') ? [state] : [];
   });
@@ -79,9 +79,9 @@ async function querySlurm(program: string, args: readonly string[]): Promise<str
 }
 
 /**
- * Leaves the remaining runs of a plan to a cluster: prints the progress of tasks that are queued or running, otherwise
- * submits runs. Once a job has ended, its result is shown; only the next command submits what it left.
- * @returns false if the result is to be shown
+ * Runs the rest of a plan on a cluster: prints the progress of tasks that are queued or running, otherwise submits the
+ * remaining runs. When a job has ended, the next command shows its result, and the one after submits what is left.
+ * @returns false if the caller should show the result
  */
 export async function runOnCluster(
   slurm: SlurmConfig,
@@ -111,7 +111,7 @@ export async function runOnCluster(
     throw new UserError({
       field: 'slurm.tasks',
       value: slurm.tasks,
-      message: `can't change in a sweep with limits, which ${before} tasks have divided`,
+      message: `can't change in a sweep with limits, which are already divided between ${before} tasks`,
     });
   const tasks = Array.from({ length: of }, (_, index) => index).filter((index) =>
     entries.filter(isInPart({ index, of })).some(isLeft),

@@ -30,7 +30,7 @@ const action =
 const names = z.array(z.string()).min(1, 'select at least one run').max(10_000);
 const tags = z.array(z.string()).max(100).default([]);
 
-/** Tags or untags runs and training runs, also those in selected directories. @throws UserError for an invalid tag */
+/** Tags or untags runs and training runs, also in selected directories. @throws UserError for an invalid tag */
 export const tagItems = action(
   z.strictObject({ of: names, add: tags, remove: tags }),
   async ({ add, of, remove }, live) => {
@@ -51,7 +51,7 @@ export const tagItems = action(
   },
 );
 
-/** Answers at once; the page shows when the run has ended. @throws UserError if no process executes the run */
+/** Requests a stop; the page later shows that the run has ended. @throws UserError if no process executes the run */
 export const stopItem = action(z.strictObject({ of: z.string() }), async ({ of }, live) => {
   const { item, path } = live.place(of);
   if (isHolder(item)) throw new HttpError(400, `${of} isn't a single run or training run`);

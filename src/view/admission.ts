@@ -12,7 +12,7 @@ function isSame(a: string, b: string): boolean {
   return timingSafeEqual(left!, right!);
 }
 
-/** Value of the Authorization header that pages send. A cookie would also be sent to other ports of the host. */
+/** Returns the Authorization header that pages send. A cookie would also be sent to other ports of the host. */
 export const authorizationOf = (token: string): string => `Bearer ${token}`;
 
 const forwarding = (target: string) => `<!doctype html>

@@ -19,7 +19,7 @@ import { maxCompared, stateOf } from '../web/table/state.js';
 import { HttpError } from './http.js';
 import { comparedRun, configKeys, configuredRun, readAhead, withSettings } from './run-data.js';
 
-/** The items that the query's `of` selects by name, directory or pattern; all items if there is no `of`. */
+/** Returns the items that the query's `of` selects by name, directory or pattern; all items if there is no `of`. */
 function namedPlaces(places: readonly Place[], query: URLSearchParams): readonly Place[] {
   const names = query.getAll('of');
   if (names.length === 0) return places;
@@ -45,7 +45,7 @@ function filteredGroups(all: readonly Place[], query: URLSearchParams): readonly
   return groupsOf(items.filter(accepts), by);
 }
 
-/** The statistics of the groups, by group id. */
+/** Computes the statistics of the groups, by group id. */
 export function groupFigures(
   places: readonly Place[],
   query: URLSearchParams,
@@ -69,8 +69,8 @@ export function groupFigures(
 }
 
 /**
- * Compares the runs that the query selects by `of`, `filter` and `group`, in the order of their groups. Without keys, up to `maxCompared` items are compared one by one (`run`), and more are
- * grouped by their configs without the seed (`config`).
+ * Compares the runs that the query selects, in the order of their groups. Without keys, up to `maxCompared` items are
+ * compared one by one (`run`), and more are grouped by their configs without the seed (`config`).
  * @throws HttpError if the query is invalid; UserError if there is nothing to compare
  */
 export async function comparisonFor(places: readonly Place[], query: URLSearchParams): Promise<Page> {
@@ -109,7 +109,7 @@ export async function comparisonFor(places: readonly Place[], query: URLSearchPa
   return comparisonPage(shown, tasks, { linkOf: itemAddress, isByRun, mostRuns: 200 });
 }
 
-/** Values of the keys that aren't part of a config, such as `run` or `status`. */
+/** Returns the values of keys that aren't part of a config, such as `run` or `status`. */
 const valuesOf = (item: Item, by: readonly string[]): readonly (readonly [string, string])[] =>
   by.flatMap((key) => {
     if (key === 'run') return [[key, item.name] as const];

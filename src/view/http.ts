@@ -29,7 +29,7 @@ export async function readJsonBody(request: IncomingMessage, longest: number): P
     throw new HttpError(415, 'the Content-Type must be application/json');
   // Node reads no more bytes than the request declares.
   if (length === undefined || Number(length) > longest)
-    throw new HttpError(413, `the body must declare its length, of at most ${longest} bytes`);
+    throw new HttpError(413, `the Content-Length header is required and must be at most ${longest} bytes`);
   try {
     return JSON.parse(await text(request));
   } catch {
@@ -40,7 +40,7 @@ export async function readJsonBody(request: IncomingMessage, longest: number): P
 /** Only programs on this machine can connect to this address. */
 const host = '127.0.0.1';
 
-/** Milliseconds that a client has to send a whole request. The answer may take as long as it needs. */
+/** Time limit for receiving a whole request, in milliseconds. Responses have no limit. */
 const requestTimeout = 30_000;
 
 /**
@@ -74,10 +74,10 @@ export async function startHttp(
 
 /**
  * Keeps a server responsive: for each connection above the limit, closes the oldest connection that isn't
- * waiting for an answer.
+ * waiting for a response.
  */
 export function guardConnections(server: Server, most = 256): void {
-  /** For each connection, oldest first: whether a complete request is still being answered. */
+  /** For each connection, oldest first: returns true while the server answers a complete request. */
   const isBusy = new Map<Duplex, () => boolean>();
   server.on('connection', (socket: Duplex) => {
     isBusy.set(socket, () => false);

@@ -22,7 +22,7 @@ const scanShare = 0.1;
 const maxWaiting = 8 * 2 ** 20;
 
 /** Milliseconds between keep-alive messages. */
-const silence = 15_000;
+const keepAliveEvery = 15_000;
 
 export const maxWatchers = 64;
 
@@ -39,7 +39,7 @@ interface Watcher {
   version: string;
 }
 
-/** The files that the page of an item shows. */
+/** Returns the files that the page of an item shows. */
 function filesOf({ item: { kind }, path }: Place): readonly string[] {
   const { calls, episodes, evaluations, events } = logsIn(path);
   const manifest = join(path, runFiles.manifest);
@@ -57,7 +57,7 @@ function filesOf({ item: { kind }, path }: Place): readonly string[] {
   }
 }
 
-/** Knows all items, and watches files while pages are connected. */
+/** Keeps a list of all items, and watches their files while pages are connected. */
 export class Live {
   readonly #roots: readonly Root[];
   readonly #watchers = new Set<Watcher>();
@@ -92,7 +92,7 @@ export class Live {
     return this.#known.get(name) ?? (name === 'latest' ? newestRun(this.#known.values())[0] : undefined);
   }
 
-  /** All items, from a recent scan. */
+  /** Returns all items, from a recent scan. */
   places(): readonly Place[] {
     if (this.#milliseconds() >= this.#nextScan) this.refresh();
     return [...this.#known.values()];
@@ -135,7 +135,7 @@ export class Live {
       if (version !== watcher.version) send(watcher, 'stale', { of: watcher.name });
       watcher.version = version;
     }
-    if (now - this.#lastSign < silence) return;
+    if (now - this.#lastSign < keepAliveEvery) return;
     this.#lastSign = now;
     for (const { response } of this.#watchers) response.write(': \n\n');
   }

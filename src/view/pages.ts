@@ -51,7 +51,7 @@ export async function pageOf(place: Place, given: GivenPages): Promise<Page> {
   }
 }
 
-/** The page of a study's result or, if it has none that can be shown, of its plan. */
+/** Returns the page of a study's result or, if there is none that can be shown, of its plan. */
 function studyPage({ item, path }: Place, recorded: () => Page | undefined): Page {
   const { done, environment, kind, model, name, of, status } = item;
   let state = 'no result yet';
@@ -77,7 +77,7 @@ function studyPage({ item, path }: Place, recorded: () => Page | undefined): Pag
 }
 
 /**
- * Writes the charts of each run, training run and study, and of the comparison of several runs; replaces files.
+ * Writes the charts of each run, training run and study, and of the comparison of several runs; overwrites files.
  * @throws UserError if a name matches nothing, or there are no charts
  */
 export async function exportCharts(

@@ -16,11 +16,11 @@ function unlessUnreadable<T extends object>(read: () => T): T | undefined {
 
 const configured = cachedByRun((run: RunSummary) => unlessUnreadable(() => withConfig(run)));
 
-/** A run or agent run with its config; undefined for other items, and if the config can't be read. */
+/** Returns a run or agent run with its config; undefined for other items, and if the config can't be read. */
 export const configuredRun = ({ item, summary }: Place): ConfiguredRun | undefined =>
   item.kind !== 'training' && summary ? configured(summary) : undefined;
 
-/** A run with its curve; undefined if it can't be read. */
+/** Returns a run with its curve; undefined if it can't be read. */
 export const comparedRun = cachedByRun((run: ConfiguredRun) => unlessUnreadable(() => readComparedRun(run)));
 
 /** Number of configs to read before yielding to other requests; reading one curve takes about as long. */
@@ -50,7 +50,7 @@ export function withSettings(place: Place | undefined, item: Item, keys: readonl
   return { ...item, settings: Object.fromEntries(values) };
 }
 
-/** Runs with all settings of their configs, and with the names of their groups as in `policyloop compare`. */
+/** Adds to each run all settings of its config, and the name of its group as in `policyloop compare`. */
 export function exportable(places: readonly RunPlace[]): readonly ExportedRun[] {
   const { keys } = configKeys(places);
   const tasks = groupRuns(
@@ -67,7 +67,7 @@ export function exportable(places: readonly RunPlace[]): readonly ExportedRun[] 
   }));
 }
 
-/** The config keys of these runs, and which of them have different values. */
+/** Returns the config keys of these runs, and those whose values differ. */
 export function configKeys(places: readonly Place[]): ConfigKeys {
   const values = new Map<string, Set<string>>();
   let runs = 0;

@@ -19,7 +19,7 @@ export interface ViewOptions {
   /** Port number; 0 for any free port. */
   readonly port: number;
   readonly roots: readonly Root[];
-  /** Name of the directory that is shown. */
+  /** Name of the directory to show. */
   readonly place: string;
   /** A monotonic clock. */
   readonly milliseconds: () => number;
@@ -116,7 +116,7 @@ async function watch(response: ServerResponse, { live, query }: Asked): Promise<
   live.watch(response, query.get('of') ?? undefined, keys);
 }
 
-/** Answers in JSON, by address. */
+/** Handlers of JSON requests, by path. */
 const handlers: Readonly<Record<string, (asked: Asked) => unknown>> = {
   '/api/place': ({ options: { place } }) => ({ place }),
   '/api/keys': async ({ live }) => configKeys(await readAhead(live.places())),
@@ -133,7 +133,7 @@ const handlers: Readonly<Record<string, (asked: Asked) => unknown>> = {
   async '/api/search'({ live, options: { milliseconds: clock }, query }) {
     const text = query.get('q') ?? '';
     if (text.trim() === '' || text.length > 200)
-      throw new HttpError(400, 'a search must have 1 to 200 characters');
+      throw new HttpError(400, 'the text to search for must have 1 to 200 characters');
     const named = query.getAll('of').map((name) => live.place(name));
     const isSearched = ({ item }: Place) => ['run', 'play'].includes(item.kind) && !item.fault;
     const searched = named.length > 0 ? named : live.places().filter(isSearched);

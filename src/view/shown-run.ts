@@ -30,7 +30,7 @@ type RunFrame = Omit<OpenedRun, 'recorded'>;
 const episodeAddress = (name: string, { iteration, candidate }: BufferEntry): string =>
   `/api/episode${queryOf({ of: name, iteration, candidate: candidate + 1 })}`;
 
-/** The report of a run in its current state. */
+/** Builds the report of a run in its current state. */
 export async function shownRunPage(name: string, path: string): Promise<Page> {
   const run = await readShownRun(path);
   const { config, manifest, recorded } = run;
@@ -50,7 +50,7 @@ interface AnimationRequest {
   readonly title: Content;
 }
 
-/** Animations, which the browser requests when they come into view; undefined if none can be drawn. */
+/** Shows animations, which the browser requests when they come into view; undefined if none can be drawn. */
 function animations(name: string, shown: readonly AnimationRequest[], config: RunFrame['config']): Content {
   if (!isDrawnFromConfig(config)) return undefined;
   const asText = distinct(shown.flatMap(({ entry: { returns, score } }) => [score, ...returns]));
@@ -63,7 +63,7 @@ function animations(name: string, shown: readonly AnimationRequest[], config: Ru
   );
 }
 
-/** The evaluations up to and including an iteration, oldest first, and the calls of this iteration only. */
+/** Reads the evaluations up to and including an iteration, oldest first, and the calls of only this iteration. */
 function readIteration(path: string, iteration: number) {
   const files = logsIn(path);
   const entries: BufferEntry[] = [];
@@ -83,7 +83,7 @@ function readIteration(path: string, iteration: number) {
 const ignore = () => undefined;
 
 /**
- * The page of an iteration: episodes, prompts, replies and policies.
+ * Builds the page of an iteration: episodes, prompts, replies and policies.
  * @throws UserError if the run doesn't have this iteration
  */
 export async function iterationPage(name: string, path: string, iteration: number): Promise<Page> {
@@ -156,7 +156,7 @@ ${tile('Calls', formatNumber(calls), 'to models')}
 const width = 480; // pixels
 
 /**
- * The animation of an episode, as an SVG document.
+ * Draws the animation of an episode as an SVG document.
  * @param candidate 1-based
  * @param episode 1-based, within its evaluation
  * @throws UserError if the policy or episode doesn't exist, or if drawing would execute the run's own code

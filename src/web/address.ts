@@ -2,7 +2,7 @@
 
 type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
-/** A query string such as `?q=pole&of=run-1&of=run-2`, without empty values. */
+/** Returns a query string such as `?q=pole&of=run-1&of=run-2`, without empty values. */
 export function queryOf(query: Query): string {
   const pairs = Object.entries(query).flatMap(([key, value = '']) =>
     [value].flat().map((one) => [key, String(one)]),

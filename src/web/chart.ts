@@ -1,7 +1,7 @@
 /** Charts as data; the app draws them. */
 import { type Content, Part } from '../base/text/content.js';
 
-/** A colour of the style sheet: the name of a property such as `--point`, or `--arm-3` for the fourth of several arms. */
+/** A colour of the style sheet: a property such as `--point`, or `--arm-3` for the fourth of several arms. */
 export type Color = `--${string}`;
 
 export interface Axis {
@@ -76,7 +76,7 @@ export interface Chart {
 export const chartFigure = (chart: Chart, caption?: Content): Content =>
   new Part('chart-figure', { chart }, caption);
 
-/** Joins the items of each stretch, so that at most `most` stretches remain. */
+/** Divides the items into at most `most` stretches of equal length, and joins the items of each. */
 export function thinOut<T>(
   all: readonly T[],
   most: number,

@@ -2,7 +2,7 @@
 export interface HeatMap {
   /** Describes the map, for screen readers. */
   readonly label: string;
-  /** Short names of the rows, and their names in full. */
+  /** Short names of the rows; `titles`: their full names. */
   readonly names: readonly string[];
   readonly titles: readonly string[];
   /** The parameters of each shown evaluation. */
@@ -15,7 +15,7 @@ export interface HeatMap {
   readonly choices?: readonly { readonly value: number; readonly name: string }[] | undefined;
   /** Magnitude with the strongest colour. */
   readonly scale: number;
-  /** Where the highest score is: the index of the column, and the number of the evaluation. */
+  /** The highest score: index of its column, and number of its evaluation. */
   readonly best: { readonly column: number; readonly number: number };
   /** Number of columns of the warm-up. */
   readonly warmup: number;

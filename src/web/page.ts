@@ -1,4 +1,4 @@
-/** Pages as data, and the one document that shows them: a shell with the app, which draws the data. */
+/** Pages as data, and the document that shows them: a shell with the app, which draws the data. */
 import { createHash } from 'node:crypto';
 import { packageText } from '../base/package.js';
 import { type Content, childrenOf, jsonForScript } from '../base/text/content.js';
@@ -15,7 +15,7 @@ export const sectionsOf = (
     content === undefined || content === null || content === false ? [] : { id, title, content },
   );
 
-/** The page as the app reads it, in JSON. */
+/** Converts a page to the data that the app reads, as JSON. */
 export const pageData = ({ footer, header, sections, ...rest }: Page) => ({
   ...rest,
   header: childrenOf(header),
@@ -74,7 +74,7 @@ export function page(options: Page): string {
   );
 }
 
-/** The source expression of a Content-Security-Policy that allows exactly this text. */
+/** Returns the source expression for a Content-Security-Policy that allows exactly this text. */
 function hashSource(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }

@@ -35,7 +35,7 @@ const colors: Readonly<Record<string, readonly [light: string, dark?: string]>> 
   sequential: ['#16946e'],
 };
 
-/** The colours as CSS properties (`--accent`, `--choice-0`, …), and classes of cells, light enough for text. */
+/** Returns the colours as CSS properties (`--accent`, `--choice-0`, …), and cell classes light enough for text. */
 export const paletteStyle = (): string =>
   [
     `:root{${Object.entries(colors)

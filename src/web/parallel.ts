@@ -80,7 +80,7 @@ export function parallelPlot(
   };
 }
 
-/** A range with round ends that contains the values. */
+/** Returns a range with round ends that contains the values. */
 function roundRange(values: readonly number[], count: number): readonly [low: number, high: number] {
   const finite = values.filter(Number.isFinite);
   const [least, most] = finite.length === 0 ? [0, 1] : [smallest(finite), largest(finite)];
@@ -117,7 +117,7 @@ function keyAxis({ kind }: ParallelKey, values: readonly string[]) {
   };
 }
 
-/** Leaves room for the spread of the lines with the first and the last value. */
+/** Leaves room at both ends for the spread of lines with the same value. */
 const inside = (place: number, room: number) => room / 2 + place * (1 - room);
 
 /** Sorts the items if all are numbers; otherwise keeps their order. */

@@ -18,7 +18,7 @@ export const inFile: PageContext = {
   linkOf: (run) => `./${run.split('/').map(encodeURIComponent).join('/')}/${runFiles.report}`,
 };
 
-/** The header of a page. Facts without a value are omitted. */
+/** Builds the header of a page. Facts without a value are omitted. */
 export function pageHeader({
   facts = [],
   kicker,
@@ -53,7 +53,7 @@ const isShown = (value: Content) => value !== undefined && value !== null && val
 export const tile = (name: string, value: Content, note: Content, className = ''): Content =>
   html`<div class="tile ${className}"><dt>${name}</dt><dd class="value">${value}</dd><dd class="note">${note}</dd></div>`;
 
-/** The main result of a page. @param over the sample, such as `over 5 games`, or why there is no interval */
+/** Shows the main result of a page. @param over the sample, such as `over 5 games`, or why there is no interval */
 export const resultTile = (
   name: string,
   value: number | null | undefined,
@@ -67,13 +67,13 @@ export const resultTile = (
     typeof value === 'number' ? 'confirmed' : '',
   );
 
-/** A list of warnings; undefined if there are none. */
+/** Lists warnings; undefined if there are none. */
 export const warningList = (lines: readonly Content[]): Content | undefined =>
   lines.length === 0
     ? undefined
     : html`<ul class="warnings">${lines.map((line) => html`<li>${line}</li>`)}</ul>`;
 
-/** A list of failed runs; undefined if none failed. */
+/** Lists failed runs; undefined if none failed. */
 export const failureList = (failures: readonly { readonly run: string; readonly message: string }[]) =>
   warningList(failures.map(({ message, run }) => `${run}: ${message}`));
 
@@ -88,5 +88,5 @@ export const explanations = (lines: readonly Content[]): Content =>
 export const writtenBy = (policyloop: string, time?: string): Content =>
   html`<p>${time !== undefined && `State as of ${formatTime(time)}. `}Written by policyloop ${policyloop}.</p>`;
 
-/** A verdict in a box at the start of a page. @param mark determines its colour: `higher`, `lower` or `too-few` */
+/** Shows a verdict in a box at the start of a page. @param mark sets its colour: `higher`, `lower` or `too-few` */
 export const verdictBox = (text: Content, mark = ''): Content => html`<p class="verdict ${mark}">${text}</p>`;

@@ -1,13 +1,13 @@
 /** Round values on axes. */
 
-/** The smallest 1, 2 or 5 × 10ⁿ that is at least `rough`. */
+/** Returns the smallest 1, 2 or 5 × 10ⁿ that is at least `rough`. */
 export function tickStep(rough: number): number {
   const power = 10 ** Math.floor(Math.log10(rough));
   const fraction = rough / power;
   return (fraction <= 1.0001 ? 1 : fraction <= 2.0001 ? 2 : fraction <= 5.0001 ? 5 : 10) * power;
 }
 
-/** About `count` round values from `low` to `high`. */
+/** Returns about `count` round values from `low` to `high`. */
 export function ticksWithin(low: number, high: number, count: number): readonly number[] {
   const step = tickStep((high - low) / count);
   const first = Math.ceil(low / step - 1e-9);
@@ -15,10 +15,10 @@ export function ticksWithin(low: number, high: number, count: number): readonly 
   return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
-/** A position as a percentage, for attributes of SVG elements. */
+/** Formats a position as a percentage, for attributes of SVG elements. */
 export const percent = (share: number): string => `${Math.round(share * 100_000) / 1000}%`;
 
-/** Powers of ten between two positive numbers; with fewer than three, also 2 and 5 times each power. */
+/** Returns the powers of ten between two positive numbers; if fewer than three, also 2 and 5 times each power. */
 export function logTicks(low: number, high: number): readonly number[] {
   const [from, to] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
   const powers = Array.from({ length: to - from + 1 }, (_, i) => from + i);

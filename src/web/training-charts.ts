@@ -17,7 +17,7 @@ export interface TrainingWords {
   readonly maxGradientNorm?: number | undefined;
 }
 
-/** Smoothed loss after `count` steps: the mean over the latest 5 %, but at least 10 and at most 100 of them. */
+/** Smooths the loss after `count` steps: the mean over the latest 5 %, but at least 10 and at most 100 of them. */
 export function trainingLoss(losses: readonly number[], count = losses.length): number {
   const reach = Math.max(10, Math.min(100, Math.round(count / 20)));
   const latest = losses.slice(Math.max(0, count - reach), count);
@@ -100,7 +100,7 @@ const numbersIn = (metric: Readonly<Record<string, unknown>>): Row =>
     Object.entries(metric).filter((entry): entry is [string, number] => Number.isFinite(entry[1])),
   );
 
-/** The mean of each metric, except `step`, which keeps its last value. */
+/** Averages each metric, except `step`, which keeps its last value. */
 function meanRow(stretch: readonly Row[]): Row {
   const names = [...new Set(stretch.flatMap(Object.keys))];
   const valuesOf = (name: string) => stretch.flatMap((row) => row[name] ?? []);
@@ -181,7 +181,7 @@ function mainChart(main: Main, words: TrainingWords): Chart {
 
 const xAxis = ({ unit }: TrainingWords): Axis => ({ title: capitalize(unit), kind: 'whole' });
 
-/** The steps of the rows, ascending, and a function that returns a value of some rows at each of them. */
+/** Returns the steps of the rows, ascending, and a function that returns a value of some rows at each step. */
 function stepsOf(rows: readonly Row[]) {
   const at = [...new Set(rows.map(stepOf))].sort((a, b) => a - b);
   const valuesOf = (own: readonly Row[], value: (row: Row) => number): Series['values'] => {

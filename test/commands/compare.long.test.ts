@@ -99,7 +99,7 @@ describe('compare', () => {
     expect(text).toContain('at least 6 pairs are needed');
   });
 
-  it('corrects for the number of differences, fewer if all are with one group', async () => {
+  it('corrects for the number of differences, which --against reduces', async () => {
     const { at, group } = folder();
     // By itself p = 0.025.
     const shifted = low.map((value, i) => value + [1, 2, 0.2, 1.5, -1, 1.4, 2, 0.9][i]!);
@@ -124,7 +124,7 @@ describe('compare', () => {
     );
   });
 
-  it('never pools different environments or different options of one', async () => {
+  it('never pools different environments, or one environment with different options', async () => {
     const { at, group } = folder();
     group('a', low);
     group('b', low, { config: { environment: 'FrozenLake-v1' } });

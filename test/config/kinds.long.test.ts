@@ -80,7 +80,7 @@ describe('a config of the wrong kind', () => {
     });
   });
 
-  it('that is a bundled one may be meant as a file in the working directory', () => {
+  it('gets a hint if the working directory has a file with the name of the bundled config', () => {
     const { folder } = written(samples.experiment, 'cartpole.yaml');
     expect(() => loaders.experiment('cartpole', [], folder)).toThrow(
       'hint: did you mean `cartpole.yaml`? Otherwise, use policyloop play cartpole',

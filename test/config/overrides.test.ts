@@ -62,7 +62,7 @@ describe('an override', () => {
     expect(warmup).toEqual({ policies: 20 });
   });
 
-  it('applies after the overrides before it', () => {
+  it('applies after earlier overrides', () => {
     expect(config('seed=1', 'seed=2').seed).toBe(2);
     expect(config('environment.options.x=1', 'environment=CartPole-v1').environment.options).toEqual({});
     expect(config('environment=CartPole-v1', 'environment.options.x=1').environment).toEqual({

@@ -63,7 +63,7 @@ export function describeEnvironment({ name, make: create, limitable = true }: En
       },
     );
 
-    test('nothing that was returned changes later', async () => {
+    test('returned values never change later', async () => {
       const environment = await make();
       const played = play(environment, 5, 200);
       const before = JSON.stringify(played);
@@ -71,7 +71,7 @@ export function describeEnvironment({ name, make: create, limitable = true }: En
       expect(JSON.stringify(played)).toBe(before);
     });
 
-    test('an action stays as the caller made it', async () => {
+    test("a step does not modify the caller's action", async () => {
       const environment = await make();
       environment.reset(1);
       const action = Object.freeze(sample(environment.actionSpace, createGenerator(1)));
@@ -85,7 +85,7 @@ export function describeEnvironment({ name, make: create, limitable = true }: En
       expect(() => environment.step(action)).toThrow(/reset/);
     });
 
-    test('an episode may be left in the middle', async () => {
+    test('an episode can be abandoned midway', async () => {
       const [left, fresh] = [await make(), await make()];
       left.reset(1);
       left.step(sample(left.actionSpace, createGenerator(0)));
@@ -137,7 +137,7 @@ export function describeEnvironment({ name, make: create, limitable = true }: En
       expect(() => environment.step(action)).not.toThrow();
     });
 
-    test('what can be drawn is drawn after every step, in a view of one size', async () => {
+    test('an environment that can be drawn is drawn after every step, always at the same size', async () => {
       const environment = await make();
       if (environment.frame === undefined) return;
       expect(() => environment.frame!()).toThrow(/reset/);
@@ -174,7 +174,7 @@ export function describeEnvironment({ name, make: create, limitable = true }: En
       expect(drawn.step(action)).toEqual(plain.step(action));
     });
 
-    test('closing is final, may be repeated, and leaves others alone', async () => {
+    test('closing is final, can be repeated, and does not affect other environments', async () => {
       const [closed, open] = [await make(), await make()];
       if (closed.close === undefined) return;
       closed.reset(1);

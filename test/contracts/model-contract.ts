@@ -35,7 +35,7 @@ export function testModelContract(id: string, open: () => Promise<OpenModel>): v
       expect(opened.model.id).toBe(id);
     });
 
-    it('answers with valid parameters and says what the call took', async () => {
+    it('replies with valid parameters and reports the usage of the call', async () => {
       const completion = await ask(opened.model, messages, { grammar, seeds: [3] });
       const parsed = parseParameters(completion.text, contractSpec, {
         finishReason: completion.finishReason,
@@ -48,14 +48,14 @@ export function testModelContract(id: string, open: () => Promise<OpenModel>): v
       expect(completion.warnings).toBeUndefined();
     });
 
-    it('gives the same seed the same answer, and other seeds others', async () => {
+    it('gives the same answer for the same seed, and other answers for other seeds', async () => {
       const textOf = async (seed: number) =>
         (await ask(opened.model, messages, { grammar, seeds: [seed] })).text;
       expect(await textOf(7)).toBe(await textOf(7));
       expect(new Set(await Promise.all([1, 2, 3, 4, 5].map(textOf))).size).toBeGreaterThan(1);
     });
 
-    it('answers one prompt several times where it can do that in one call', async () => {
+    it('answers a prompt several times in one call if it supports that', async () => {
       if (!opened.model.givesSeveral) return;
       const group = await opened.model.generate(messages, { grammar, seeds: [1, 2, 3] });
       expect(group.length).toBeGreaterThanOrEqual(1);
@@ -65,7 +65,7 @@ export function testModelContract(id: string, open: () => Promise<OpenModel>): v
       }
     });
 
-    it('ends at once when it is aborted already', async () => {
+    it('ends at once if the signal is already aborted', async () => {
       const call = ask(opened.model, messages, { grammar, seeds: [1], signal: AbortSignal.abort() });
       await expect(call).rejects.toThrow(ModelError);
       await expect(call).rejects.toMatchObject({ kind: 'aborted', fatal: false, retries: 0 });

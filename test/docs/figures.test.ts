@@ -26,7 +26,7 @@ const unexplained = (text: string) =>
     .filter((section) => measured.test(section) && !explained.test(section))
     .map((section) => section.split('\n', 1)[0]!);
 
-it('tables of figures name their rows or their day', () => {
+it('every table of figures names the file of its rows or the day of its observation', () => {
   const found = pages.flatMap((page) =>
     unexplained(readFileSync(join(packageRoot(), page), 'utf8')).map((section) => `${page}: ${section}`),
   );
@@ -36,7 +36,7 @@ it('tables of figures name their rows or their day', () => {
   ).toBeGreaterThan(8);
 });
 
-it('finds a table without either', () => {
+it('the check finds a table that names neither', () => {
   const table = '## Speed\n\n| a | b |\n| --- | --- |\n| x | 0.5 [0.1, 0.9] |\n';
   expect(unexplained(`# Page\n\n${table}`)).toEqual(['## Speed']);
   expect(unexplained(`${table}\nA single observation of 2026-11-30.`)).toEqual([]);

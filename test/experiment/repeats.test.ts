@@ -23,7 +23,7 @@ const base = [1, 2, 1, 0, 1, 0, 2, 0, 2, 1, 1, 0, 0, 2, 2, 0];
 /** The same, but for the action of one state. */
 const variants = base.map((_, state) => base.map((action, s) => (s === state ? (action + 1) % 4 : action)));
 
-it('rejects a table only if no visited state distinguishes it from an earlier one', async () => {
+it('a table is rejected only if no visited state distinguishes it from an earlier one', async () => {
   const config = { ...lake, iterations: 17, warmup: 1 };
   const { path } = await runExperimentFrom(config, {
     model: createScriptedModel([base, ...variants].map(answer)),
@@ -52,7 +52,7 @@ it('rejects a table only if no visited state distinguishes it from an earlier on
 const gains = [0, 0, 0, 0, 0, 0, 0, 0, 1, 2];
 const scaled = [1, 2, -1, -2].map((factor) => gains.map((gain) => gain && factor * gain));
 
-it('rejects the double of a vector, and the correction explains why', async () => {
+it('a doubled vector is rejected, and the correction explains why', async () => {
   const scripted = createScriptedModel(scaled.map(answer));
   const config = { ...alike, model, iterations: 2, corrections: 1 };
   const { path } = await runExperimentFrom(config, { model: scripted });
@@ -69,7 +69,7 @@ it('rejects the double of a vector, and the correction explains why', async () =
   expect(readRun(path).entries.at(-1)).toMatchObject({ iteration: 2, parameters: scaled[2] });
 });
 
-it('accepts it with repeats: parameters, but the confirmation compares only policies that act differently', async () => {
+it('a doubled vector is accepted with repeats: parameters, but the confirmation compares only policies that act differently', async () => {
   const evaluation = { episodes: 3, maxSteps: 9 };
   const more = { evaluation, confirmation: { candidates: 9, episodes: 50 }, repeats: 'parameters' } as const;
   const config = { ...alike, ...more, model, iterations: 4, warmup: 1, corrections: 0 };
@@ -83,7 +83,7 @@ it('accepts it with repeats: parameters, but the confirmation compares only poli
 });
 
 it.each(['common', 'fresh'] as const)(
-  'decides the same when a run resumes, with %s episodes',
+  'a resumed run rejects the same repeats, with %s episodes',
   async (seeds) => {
     const more = { candidates: 2, corrections: 2, iterations: 8 };
     const config = { ...lake, ...more, evaluation: { ...lake.evaluation, seeds } };
@@ -107,7 +107,7 @@ it.each(['common', 'fresh'] as const)(
   },
 );
 
-it.each([{ record: 'none' }, { warmup: 0 }] as const)('finds a repeat even with %j', async (setting) => {
+it.each([{ record: 'none' }, { warmup: 0 }] as const)('a repeat is found even with %j', async (setting) => {
   const config = { ...alike, ...setting, model, iterations: 2, corrections: 0 };
   const { path } = await runExperimentFrom(config, { model: createScriptedModel(scaled.map(answer)) });
   expect(readRun(path).calls.map(({ outcome }) => failureKind(outcome, []))).toEqual([
@@ -116,7 +116,7 @@ it.each([{ record: 'none' }, { warmup: 0 }] as const)('finds a repeat even with 
   ]);
 });
 
-it('ignores the proposals of a search', async () => {
+it('proposals of a search are never rejected as repeats', async () => {
   const config = { ...lake, model: { provider: 'hill-climb' }, iterations: 30 } as const;
   const { path } = await runExperimentFrom({ ...config, repeats: 'behaviour' });
   const other = await runExperimentFrom({ ...config, repeats: 'parameters' });

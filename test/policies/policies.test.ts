@@ -89,7 +89,7 @@ it('the default is a table for discrete observations, otherwise a linear policy'
   expect(defaultPolicy(withSpaces(box(4), discrete(2)))).toEqual(linear);
 });
 
-it('policies of a module are checked', async () => {
+it('the parameters and the build function of a module policy are checked', async () => {
   const path = join(temporaryDirectory(), 'own.mjs');
   writeFileSync(path, 'export default { create: ({ made }) => ({ build: () => () => 0, ...made }) };');
   const open = (given: object, more: object = {}) => {

@@ -33,7 +33,7 @@ const values = (directory: string) =>
   ]);
 
 describe('the stored model', () => {
-  it('has the same values, no training record, and keeps other files', () => {
+  it('has the values of its source but no training record; other files in its directory stay', () => {
     const [from, to] = [source(), temporaryDirectory()];
     writeFileSync(join(to, 'README.md'), 'card');
     const { parameters } = storeModel(from, to);

@@ -10,11 +10,11 @@ afterEach(() => {
   process.exitCode = undefined;
 });
 
-it('holds in every page', () => {
+it('the figures in every page equal those computed from the rows', () => {
   execFileSync('npm', ['run', '--silent', 'figures', '--', '--check'], { stdio: 'pipe' });
 });
 
-it('is checked: another figure fails and is named', () => {
+it('the check fails for a different figure, and names its page and line', () => {
   vi.spyOn(process, 'argv', 'get').mockReturnValue(['node', 'figures.ts', '--check']);
   const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   publish('docs/results/ablations.md', 'another figure');

@@ -98,7 +98,7 @@ const piled: Readonly<Record<string, readonly [draw: DrawPair, truth: number]>> 
   ],
 };
 
-it.each(Object.entries(piled))('%s: six pairs cover, and have no false verdict', (_, [draw, truth]) => {
+it.each(Object.entries(piled))('%s: six pairs give sound intervals and verdicts', (_, [draw, truth]) => {
   const random = createGenerator(29);
   let [covered, wrong] = [0, 0];
   for (let trial = 0; trial < 120; trial++) {
@@ -137,7 +137,7 @@ describe('the interval over several strata', () => {
 describe('bootstrap intervals', () => {
   const values = [3, 9, 4, 7, 5, 8, 1, 6];
 
-  it('shift and scale with the values and the hidden ones, none or at two bounds', () => {
+  it('shift and scale with the values, with or without hidden values at the bounds', () => {
     const moved = (value: number) => 100 - 2 * value;
     for (const [least, most] of [unbounded.toReversed(), [-5, 20]] as [number, number][]) {
       const [low, high] = interval95([{ values, hidden: [least, most] }])!;

@@ -43,7 +43,7 @@ describe('unpairedTest', () => {
 });
 
 describe('signFlipTest', () => {
-  it('agrees with counted signs, exactly or closely', () => {
+  it('agrees with a count of all signs, exactly if there are few differences', () => {
     // Student's sleep data with one difference made negative, counted in integers by another program.
     expect(signFlipTest([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2])).toBe(244 / 1024);
     expect(signFlipTest([1, 2, 4, 8, 16, -1])).toBe(6 / 64);
@@ -59,7 +59,7 @@ describe('signFlipTest', () => {
   });
 });
 
-it('permutationTest agrees with the share of permutations, and counts at most as many as given', () => {
+it('permutationTest agrees with the share of all permutations, and draws at most the given number', () => {
   const p = (a: readonly number[], b: readonly number[], most: number, enough?: number) =>
     permutationTest(a, b, createGenerator(1), most, enough);
   // 2 of the 20 ways to choose three of six are as extreme.

@@ -23,14 +23,14 @@ import {
 } from '../../statistics/tests.js';
 import type { Recorded, RecordedEvaluation } from './record.js';
 
-/** A new best of the record, compared with the best of the new bests before it. */
+/** A new best in the record, compared with the best of the earlier new bests. */
 export interface Improvement extends Pick<PairedDifference, 'difference' | 'interval' | 'p'>, Judged {
   readonly at: string;
   /** Recorded mean return. */
   readonly recorded: number;
   /** Mean return in fresh episodes. */
   readonly fresh: number;
-  /** The new best before it that is best in fresh episodes; null for recorded returns without a policy. */
+  /** The earlier new best with the highest fresh mean; null if compared with recorded returns without a policy. */
   readonly before: string | null;
 }
 
@@ -52,16 +52,16 @@ interface AuditOptions {
   readonly onPlayed?: (policies: number) => void;
 }
 
-/** Number of episodes that measure the best policies, per episode that chooses them. */
+/** Ratio of the episodes that measure the best policies to those that choose them. */
 const measuringShare = 10;
 
-/** Seeds of fresh episodes: some to choose by, others to measure with. */
+/** Returns seeds of fresh episodes: some to choose the best policies, others to measure them. */
 export function freshSeeds(seed: number, episodes: number) {
   const seeds = confirmationSeeds(seed, 'inspection', (1 + measuringShare) * episodes);
   return { choosing: seeds.slice(0, episodes), measuring: seeds.slice(episodes) };
 }
 
-/** A policy with its returns in fresh episodes, and the evaluation that first had it. */
+/** A policy with its returns in fresh episodes, and the evaluation in which it first appeared. */
 interface Scored extends PlayedReturns {
   readonly parameters: ParameterVector;
   readonly at: string;
@@ -77,7 +77,7 @@ export async function audit(
   const { choosing, measuring } = freshSeeds(seed, episodes);
   const worst = Number.isFinite(range[0]) ? range[0] : smallest(evaluations.map(({ score }) => score));
   const failed = new Set<string>();
-  /** A program that fails in fresh episodes gets the worst return in all of them. */
+  /** Plays a policy in fresh episodes; a program that fails gets the worst return in all of them. */
   const orWorst = async (
     at: string,
     parameters: ParameterVector,
@@ -154,7 +154,7 @@ export async function audit(
     failed: [...failed],
     /** Number of policies that differ in at least one action of the fresh episodes. */
     behaviors: new Set([...scored.values()].map(({ actions }) => actions)).size,
-    /** Number of fresh episodes per policy to choose by; `measuring` further ones give the figures and verdicts. */
+    /** Number of fresh episodes per policy to choose the best; `measuring` more give the figures and verdicts. */
     episodes,
     measuring: measuring.length,
     recorded: { best: record.score, at: record.name },
@@ -165,7 +165,7 @@ export async function audit(
     improvements: {
       /** Number of new bests; the first evaluation counts only if something is recorded before it. */
       recorded: list.length,
-      /** How many of them are better than every new best before, after Holm's correction. */
+      /** Number of new bests that are better than every earlier one, after Holm's correction. */
       confirmed: list.filter(({ verdict }) => verdict === 'higher').length,
       list,
     },
@@ -175,7 +175,7 @@ export async function audit(
   };
 }
 
-/** The difference from recorded returns, whose policy is unknown; without a test if only their mean is recorded. */
+/** Compares with recorded returns, whose policy is unknown; without a test if there are too few, e.g. only a mean. */
 function unpaired(returns: readonly number[], start: Pick<RecordedEvaluation, 'returns' | 'score'>) {
   const enough = start.returns.length >= fewestForVerdict && returns.length >= fewestForVerdict;
   const test = enough ? unpairedTest(returns, start.returns) : undefined;
@@ -186,7 +186,7 @@ function unpaired(returns: readonly number[], start: Pick<RecordedEvaluation, 'r
   };
 }
 
-/** A new best that is worse also counts against a record; together, the two tests flag at most 5% of sound records. */
+/** Half of 5%, because a worse new best also counts against a record; both tests flag at most 5% of sound records. */
 const level = significance / 2;
 
 /** Tests for each recorded mean whether its episodes and the fresh ones could come from one distribution of returns. */

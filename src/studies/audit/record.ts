@@ -10,7 +10,7 @@ import { mean } from '../../statistics/descriptive.js';
 
 /** An evaluation as its system recorded it. */
 export interface RecordedEvaluation {
-  /** Where it is in the record, e.g. `episode 12`. */
+  /** Position in the record, e.g. `episode 12`. */
   readonly name: string;
   readonly parameters: ParameterVector;
   /** Return of each episode; empty if only their mean is recorded. */
@@ -25,18 +25,18 @@ export interface Recorded {
   readonly evaluations: readonly RecordedEvaluation[];
   /** Number of rows with returns but without parameters, which can't be played again. */
   readonly unknown: number;
-  /** The best of these rows before the first evaluation, such as a warm-up: what the first new best has to beat. */
+  /** The best of these rows before the first evaluation, e.g. of a warm-up; the first new best must beat it. */
   readonly start?: Pick<RecordedEvaluation, 'returns' | 'score'> | undefined;
 }
 
 interface Row {
   readonly line: number;
-  /** The line that names the values. */
+  /** The line that contains the names of the values. */
   readonly header: number;
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-const maxRecordBytes = 128 * 2 ** 20; // bytes
+const maxRecordBytes = 128 * 2 ** 20;
 
 /**
  * @param file name for error messages
@@ -65,7 +65,7 @@ export function readRecord(path: string, file: string): Recorded {
   return { evaluations, unknown: read.length - evaluations.length, start };
 }
 
-const repair = 'repair this line, or write the file again';
+const repair = 'fix this line, or export the file again';
 
 function csvRows(file: string, text: string): readonly Row[] {
   try {
@@ -101,7 +101,7 @@ const jsonRows = (file: string, text: string): readonly Row[] =>
     throw problem('must be an object with parameters and returns');
   });
 
-/** A row without parameters has an empty vector. */
+/** Reads a row as an evaluation; its vector is empty if the row has no parameters. */
 function evaluationIn(file: string, { header, line, values }: Row): RecordedEvaluation {
   const field = 'return' in values && !('returns' in values) ? 'return' : 'returns';
   for (const needed of ['parameters', field])
@@ -137,7 +137,7 @@ const maxNumbers = 100_000;
 /** Squares of larger numbers overflow. */
 const maxNumber = 1e150;
 
-/** Numbers in a list, or in text: separated by spaces, commas or semicolons, and `-200*20` for twenty times −200. */
+/** Reads numbers from a list, or from text with spaces, commas or semicolons; `-200*20` means twenty times −200. */
 function numbersIn(value: unknown, place: Pick<Problem, 'file' | 'line' | 'field'>): readonly number[] {
   const items =
     typeof value === 'string' ? value.split(/[\s,;[\]()]+/).filter((item) => item !== '') : [value].flat();

@@ -72,7 +72,7 @@ const table = <Row>(title: string, rows: readonly Row[], columns: readonly Colum
   page: (): Content => pageTable(rows, columns, { tall: true }),
 });
 
-/** The tables of an audit that have rows. */
+/** Returns the tables of an audit that have rows. */
 const tablesOf = ({ improvements, reproduced, searches }: AuditResult) =>
   [
     table('New bests', improvements.list, improvementColumns),
@@ -80,7 +80,7 @@ const tablesOf = ({ improvements, reproduced, searches }: AuditResult) =>
     table('Searches with as many evaluations', searches, searchColumns),
   ].filter(({ count }) => count > 0);
 
-/** What an audit found, in a few sentences. */
+/** Summarises an audit in a few sentences. */
 function conclusionOf({
   failed,
   fresh,
@@ -100,10 +100,10 @@ function conclusionOf({
     `The best recorded mean (${formatReturn(recorded.best)}, ${recorded.at}) ${optimism === 0 ? 'equals' : `is ${formatReturn(Math.abs(optimism))} ${optimism < 0 ? 'lower' : 'higher'} than`} the policy's mean in fresh episodes (${formatReturn(fresh.ofRecordedBest)}).`,
     bests === 0
       ? 'There is no new best after the first evaluation.'
-      : `Of ${plural(bests, 'new best')}, ${confirmed} ${confirmed === 1 ? 'is' : 'are'} better than every new best before.`,
+      : `Of ${plural(bests, 'new best')}, ${confirmed} ${confirmed === 1 ? 'is' : 'are'} better than every earlier one.`,
     `The best policy (${formatReturn(fresh.best)}) was first evaluated at ${fresh.bestAt}.`,
     reproduced.not.length > 0 &&
-      `Chance doesn't explain ${plural(reproduced.not.length, 'recorded mean')}: these policies don't reach them in this environment.`,
+      `Chance doesn't explain ${plural(reproduced.not.length, 'recorded mean')}: these policies score differently in this environment.`,
     unknown > 0 &&
       `${plural(unknown, 'evaluation')} without parameters ${unknown === 1 ? 'is' : 'are'} left out.`,
   ]
@@ -125,7 +125,7 @@ export function auditText(results: readonly AuditResult[], width?: number): stri
   ]);
   return fitText(
     [
-      `${styleText('bold', environments)}  ${styleText('dim', `${plural(episodes, 'fresh episode')} per policy, ${measuring} others for the figures`)}`,
+      `${styleText('bold', environments)}  ${styleText('dim', `${plural(episodes, 'fresh episode')} per policy, ${measuring} more for the figures`)}`,
       terminalTable(results, sourceColumns, width),
       ...blocks,
       styleText('dim', reading.join('\n')),
@@ -137,8 +137,8 @@ export function auditText(results: readonly AuditResult[], width?: number): stri
 /** Explanations of the columns. */
 const reading: readonly string[] = [
   'behaviours: policies that differ in at least one action of the fresh episodes; policies with equal actions are one behaviour',
-  "true mean: mean return in fresh episodes, which all policies share; some choose the best policies, others give the figures, so that choosing can't flatter them",
-  `new bests: evaluations that the record has as its best so far; one is confirmed if its policy is higher than every new best before it, by paired differences and after Holm's correction for all of them (at least ${fewestForVerdict} episodes)`,
+  "true mean: mean return in fresh episodes, which all policies share; some choose the best policies, others give the figures, so that selection can't inflate them",
+  `new bests: evaluations with the highest recorded mean so far; one is confirmed if its policy is better than every earlier one, by paired differences and after Holm's correction for all new bests (at least ${fewestForVerdict} episodes)`,
   "not reproduced: recorded means that differ from the fresh episodes by more than chance allows (permutation test, Holm's correction for all evaluations)",
 ];
 
@@ -150,7 +150,7 @@ export function auditPage(results: readonly AuditResult[]): Page {
     header: pageHeader({
       kicker: 'audit',
       title: [...new Set(results.map(({ environment }) => environment))].join(', '),
-      state: `${results.length === 1 ? names : plural(results.length, 'record')}, ${plural(only!.episodes, 'fresh episode')} per policy, ${only!.measuring} others for the figures`,
+      state: `${results.length === 1 ? names : plural(results.length, 'record')}, ${plural(only!.episodes, 'fresh episode')} per policy, ${only!.measuring} more for the figures`,
       verdict: results.length === 1 && verdictBox(conclusionOf(only!)),
     }),
     sections: sectionsOf(

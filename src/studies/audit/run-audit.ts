@@ -1,4 +1,4 @@
-/** `policyloop audit`: plays the policies of runs and records again, and prints what is left of their results. */
+/** `policyloop audit`: plays the policies of runs and records again, and prints how well their results hold up. */
 import { resolve } from 'node:path';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { replaceFile } from '../../base/files/files.js';
@@ -28,7 +28,7 @@ interface AuditRequest extends SourceRequest {
   readonly quiet: boolean;
 }
 
-/** Returns the text to print. @throws UserError for bad input; nothing is written then */
+/** Returns the text to print. @throws UserError for bad input, before anything is written */
 export async function runAudit(request: AuditRequest, context: CommandContext): Promise<string> {
   const { html, json, quiet } = request;
   const sources = await readSources(request, context);

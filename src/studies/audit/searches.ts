@@ -1,4 +1,4 @@
-/** What searches without a model reach with as many evaluations as a record. */
+/** Measures what searches without a model achieve with the same number of evaluations as a record. */
 import { createGenerator } from '../../base/random/generator.js';
 import { callSeed, evaluationSeeds, warmupGenerator } from '../../base/random/seeds.js';
 import type { Progress } from '../../base/text/progress.js';
@@ -12,7 +12,7 @@ import type { Audit } from './audit.js';
 
 type Search = Exclude<BaselineName, 'genetic'>;
 
-/** The means of the policies that repeats of a search chose, in fresh episodes. */
+/** Mean returns, in fresh episodes, of the policies that the repeats of a search chose. */
 export interface Searched {
   readonly search: Search;
   /** Number of evaluations of each repeat. */
@@ -23,12 +23,12 @@ export interface Searched {
   readonly interval: Interval | null;
 }
 
-/** An audit with the searches that had as many evaluations; a line of `audit --json`. */
+/** An audit with the searches that had the same number of evaluations; a line of `audit --json`. */
 export interface AuditResult extends Audit {
   readonly searches: readonly Searched[];
 }
 
-/** Number of random policies with which a search begins, as in a run. */
+/** Number of random policies at the start of a search, like the warm-up of a run. */
 const warmup = 20;
 
 interface SearchOptions {
@@ -38,15 +38,15 @@ interface SearchOptions {
   readonly seed: number;
   /** Episodes per evaluation. */
   readonly episodes: number;
-  /** Range of possible returns; a search ends within 1% of its upper end. */
+  /** Range of possible returns; a search stops when it is within 1% of the upper end. */
   readonly range: Interval;
-  /** Seeds of the episodes that measure what was found. */
+  /** Seeds of the episodes that measure the policies found. */
   readonly measuring: readonly number[];
   readonly signal: AbortSignal;
   readonly progress: Pick<Progress, 'begin' | 'update'>;
 }
 
-/** Repeats each search, and measures the best policies after each of these numbers of evaluations. */
+/** Repeats each search, and measures its best policies after each number of evaluations in `budgets`. */
 export async function searchAgain(
   setting: EvaluationSetting,
   budgets: ReadonlySet<number>,

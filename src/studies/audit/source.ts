@@ -1,4 +1,4 @@
-/** Reads what an audit plays: runs, and records of other systems. */
+/** Reads the sources of an audit: runs, and records of other systems. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
@@ -28,7 +28,7 @@ export interface SourceRequest {
 export interface Source extends Recorded, Pick<OpenedRun, 'config' | 'family'> {
   /** Path of the run or file, for display. */
   readonly name: string;
-  /** Equal for sources with the same episodes and policies; they share searches. */
+  /** Equal for sources with the same environment and policies, which share searches. */
   readonly task: string;
 }
 
@@ -82,11 +82,11 @@ function rejectOptions({ environment, policy }: SourceRequest): undefined {
   throw new UserError({
     field: environment === undefined ? '--policy' : '--environment',
     value: environment ?? policy,
-    message: 'can only be used with a record in a file; a run knows its own',
+    message: 'applies only to records in files; a run uses its config',
   });
 }
 
-/** The policies that the options name, for all records. */
+/** Opens the policies that the options describe, for all records. */
 async function policiesOf(
   { environment, policy }: SourceRequest,
   cwd: string,

@@ -17,7 +17,7 @@ export interface GroupDifference {
   readonly against: string;
   /** `paired`: by seed. `none`: not tested. */
   readonly test: 'paired' | 'unpaired' | 'none';
-  /** Why there is no verdict, although there may be a difference. */
+  /** Reason for withholding the verdict. */
   readonly reason?: string;
   /** Number of pairs, or of seeds with a confirmed return in each group. */
   readonly counts: readonly number[];
@@ -60,19 +60,19 @@ export function differencesOf(
 type Untested = Omit<GroupDifference, 'adjusted' | 'verdict'> & Tested;
 type Excusable = Tested & Pick<GroupDifference, 'reason'>;
 
-/** Adds verdicts, corrected together. Differences with a reason have none. */
+/** Adds verdicts, with one correction for all differences. Differences with a `reason` get none. */
 export const judgeDifferences = <T extends Excusable>(found: readonly (readonly T[])[]) =>
   judge(found).map((own) =>
     own.map((one) => (one.reason === undefined ? one : { ...one, verdict: 'not-comparable' as const })),
   );
 
-/** Without a p-value, and so without a verdict, if there is a reason. */
+/** Removes the p-value, and so the verdict, if there is a reason. */
 export const withholdVerdict = <T extends Excusable>(one: T, reason: string | undefined): T =>
   reason === undefined ? one : { ...one, p: null, reason: one.reason ?? reason };
 
 /**
- * The difference between two groups whose values form pairs, see `comparePairs`; empty if there are no pairs.
- * @param reason if there is one, the difference has no verdict
+ * Returns the difference between two groups whose values form pairs (see `comparePairs`); empty if there are no pairs.
+ * @param reason for withholding the verdict, if any
  */
 export function pairedDifference(
   { of, against, reason }: Pick<GroupDifference, 'of' | 'against'> & { readonly reason?: string | undefined },
@@ -84,7 +84,7 @@ export function pairedDifference(
   return [withholdVerdict({ of, against, test: 'paired' as const, counts: [pairs], ...measured }, reason)];
 }
 
-/** What a comparison needs to know about each group. */
+/** Collects the data of a group that a comparison needs. */
 const sideOf = ({ name, runs }: RunGroup) => ({
   name,
   over: runs.length,
@@ -130,7 +130,7 @@ function measuredDifference(of: Side, against: Side): Untested {
   return { ...untested, test: 'unpaired', difference, interval, p: isEnough ? p : null };
 }
 
-/** Says which seeds pair and, for groups whose runs don't pair, how to get pairs. */
+/** Says which seeds are paired and, for unpaired groups, how to get pairs. */
 export function pairings(
   groups: readonly RunGroup[],
   differences: readonly GroupDifference[],
@@ -178,7 +178,7 @@ export function meanBySeed<T extends ConfiguredRun>(
   );
 }
 
-/** The distinct values of a key in these runs, ignoring settings that don't affect results. */
+/** Returns the distinct values of a key in these runs, ignoring settings that don't affect results. */
 const valuesOf = (runs: readonly ComparedRun[], key: string): readonly string[] => [
   ...new Set(runs.map((run) => settingOf(materialSettings(run), key))),
 ];
@@ -195,7 +195,7 @@ export function cautions(
       .toSorted()
       .filter((key) => !isNamed(key, named))
       .flatMap((key) => {
-        // Prompts and settings of language models say nothing about baselines.
+        // Baselines ignore prompts and settings of language models.
         const own = /^(prompts|model)\./.test(key) ? groups.filter((group) => !isOfBaselines(group)) : groups;
         return differing(key, own, ({ runs }) => valuesOf(runs, key));
       }),
@@ -209,7 +209,7 @@ const isNamed = (key: string, named: readonly string[]): boolean =>
   (named.includes('model') && /^model\.(provider|name|path|adapter|baseUrl|host)$/.test(key)) ||
   (key === 'prompts.templates' && named.includes('prompts.set'));
 
-/** Names the groups with each value, if they differ; without the values if these are long. */
+/** Lists the groups with each value if values differ; omits the list if it is long. */
 function differing(
   key: string,
   groups: readonly RunGroup[],
@@ -248,7 +248,7 @@ function ofRuns({ name, runs }: RunGroup): readonly string[] {
   const versions = [...new Set(runs.map(({ manifest }) => manifest.versions.policyloop))];
   return [
     ...counted(
-      'failed; without a confirmed return, a run gets the lowest of this environment',
+      'failed; a run without a confirmed return gets the lowest of this environment',
       runs.filter(({ counted }) => typeof counted === 'number'),
     ),
     ...counted(

@@ -50,7 +50,7 @@ export function compareRuns(
   );
 }
 
-/** The runs in their groups, and the comparison of these. @throws UserError if no run can be compared */
+/** Groups runs and compares the groups. @throws UserError if no run can be compared */
 export function comparisonOf(
   paths: readonly string[],
   { against, by, target, unfinished }: Pick<CompareRequest, 'against' | 'by' | 'target' | 'unfinished'>,
@@ -68,7 +68,7 @@ export function comparisonOf(
   return { tasks, comparison: compareGroups(tasks, { against, by, target, leftOut, named }) };
 }
 
-/** Keeps one run per config and seed, because a second one isn't independent; by default, only runs that are complete or failed. */
+/** Keeps one run per config and seed, because others aren't independent, and unfinished runs only if `unfinished`. */
 export function selectUsable<T extends ConfiguredRun>(
   runs: readonly T[],
   unfinished: boolean,
@@ -92,7 +92,7 @@ export function selectUsable<T extends ConfiguredRun>(
   return { kept: withFailures([...kept.values()]), leftOut };
 }
 
-/** Gives failed runs without a return of their own the lowest of their environment. */
+/** Gives failed runs without a confirmed return the lowest confirmed return of their environment. */
 function withFailures<T extends ConfiguredRun>(runs: readonly T[]): readonly T[] {
   return [...groupBy(runs, environmentOf).values()].flatMap((own) => {
     const counted = worstOf(own.map(({ confirmed }) => confirmed?.mean ?? null));
@@ -100,7 +100,7 @@ function withFailures<T extends ConfiguredRun>(runs: readonly T[]): readonly T[]
   });
 }
 
-/** The error to throw if no run is left to compare. @param areUnreadable true if none of the runs could be read */
+/** Returns the error for a comparison without runs. @param areUnreadable true if none of the runs could be read */
 export function nothingLeft(leftOut: readonly LeftOut[], areUnreadable: boolean): UserError {
   if (leftOut.length === 0) return new UserError({ field: 'runs', message: 'there are no runs to compare' });
   const first = leftOut.slice(0, 5).map(({ run, reason }) => `${run}: ${reason}`);

@@ -22,11 +22,11 @@ export interface ConfiguredRun extends RunSummary {
   readonly range: Interval;
   /** True if the run, or its policy in fresh episodes, failed. */
   readonly failed: boolean;
-  /** The return of a failed run without a confirmed one, see `worstOf`; only in a comparison. */
+  /** The return that a failed run without a confirmed return gets in a comparison (see `worstOf`). */
   readonly counted?: number | null;
 }
 
-/** The results of a run, and how they developed over its evaluations. */
+/** The results of a run, with its learning curve. */
 export interface ComparedRun extends ConfiguredRun {
   /** Number of evaluated policies, including the warm-up. */
   readonly evaluations: number;
@@ -41,7 +41,7 @@ export interface ComparedRun extends ConfiguredRun {
    * value; the curve of an unfinished run ends with its last complete iteration.
    */
   readonly curve: readonly number[];
-  /** Highest score of each iteration from 1 on; null if all its candidates were rejected. */
+  /** Highest score of each iteration, starting with 1; null if all its candidates were rejected. */
   readonly scores: readonly (number | null)[];
   /** Number of evaluations spent by the end of each iteration; index 0 is the warm-up. */
   readonly spent: readonly number[];
@@ -100,7 +100,7 @@ export function readComparedRun(run: ConfiguredRun): ComparedRun {
   };
 }
 
-/** Evaluations spent after each iteration. Rejected candidates count, unless the budget is a limit on evaluations. */
+/** Counts evaluations up to each iteration, with rejected candidates unless `limits.evaluations` sets the budget. */
 function spentAfter(
   entries: readonly BufferEntry[],
   warmup: number,
@@ -115,7 +115,7 @@ function spentAfter(
   });
 }
 
-/** The best score so far after each evaluation of the budget; before the first score, equal to the first score. */
+/** Returns the best score so far after each evaluation of the budget; before the first score, the first score. */
 function bestSoFar(
   entries: readonly BufferEntry[],
   spent: readonly number[],
@@ -137,7 +137,7 @@ function bestSoFar(
   });
 }
 
-/** The best score of each iteration from 1 on. */
+/** Returns the best score of each iteration, starting with 1. */
 function bestScores(entries: readonly BufferEntry[], iterations: number): readonly (number | null)[] {
   const best = new Array<number | null>(iterations).fill(null);
   for (const { iteration, score } of entries)
@@ -150,7 +150,7 @@ export const commonRange = (runs: readonly Pick<ComparedRun, 'range'>[]): Interv
   largest(runs.map(({ range }) => range[1])),
 ];
 
-/** The model's name without the `baseline/` prefix. */
+/** Returns the model's name without the `baseline/` prefix. */
 export const shortModel = (id: string): string => id.replace(/^baseline\//, '');
 
 /** Shortens an absolute path to its last part; returns other values unchanged. */

@@ -2,20 +2,20 @@
 import type { RunSummary } from '../../runs/summary.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
 
-/** True if a run failed, unless its environment did, or is complete but its policy failed in fresh episodes. */
+/** True if a run failed (its environment's errors don't count), or its chosen policy failed in fresh episodes. */
 export const hasFailed = ({ confirmed, manifest, status }: RunSummary, candidates: number): boolean =>
   (status === 'failed' && manifest.reason?.kind !== 'environment-error') ||
   (status === 'completed' && confirmed === null && candidates > 0);
 
-/** The return that failed runs without one of their own get: the lowest of all runs of the environment. */
+/** Returns the value for failed runs without a confirmed return: the lowest of all runs of the environment. */
 export function worstOf(confirmed: readonly (number | null)[]): number | null {
   const known = confirmed.filter((value) => value !== null);
   return known.length === 0 ? null : smallest(known);
 }
 
 /**
- * Why there is no verdict if methods fail in different shares of their runs; undefined if they don't.
- * @param sides number of runs that are over, and of those that failed
+ * Returns the reason for withholding a verdict if methods fail in different shares of their runs; otherwise undefined.
+ * @param sides methods with their numbers of failed runs and of runs that are over
  */
 export function failuresDiffer(
   ...sides: readonly { readonly name: string; readonly failed: number; readonly over: number }[]

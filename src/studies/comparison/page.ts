@@ -106,7 +106,7 @@ function learningCurves(task: TaskComparison, groups: readonly RunGroup[], { isB
 const maxValues = 4;
 
 /**
- * The config keys whose values differ between groups; undefined if there are none.
+ * Lists the config keys whose values differ between groups; undefined if there are none.
  * @param ignored pattern of keys to leave out, such as the seed
  */
 function settingsTable(tasks: readonly TaskGroups[], ignored: RegExp): Content | undefined {

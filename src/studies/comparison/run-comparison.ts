@@ -16,7 +16,7 @@ import {
 import { type ComparedRun, commonRange } from './compared-runs.js';
 import type { RunGroup, TaskEnvironment, TaskGroups } from './run-groups.js';
 
-/** When a run reached the target; a run that didn't reach it is right-censored at its end. */
+/** The time at which a run reached the target; a run that didn't reach it is right-censored at its end. */
 export interface TimeToTarget {
   readonly reached: boolean;
   /** Iteration (1-based) in which it reached the target, otherwise its last iteration. */
@@ -65,11 +65,11 @@ interface ConfirmedSummary extends Summary {
   readonly medianInterval: Interval | null;
 }
 
-/** How many runs reached the target, and when; the other runs are right-censored where they ended. */
+/** Number of runs that reached the target, and their times; the other runs are right-censored where they ended. */
 export interface TargetFigures extends TargetConfig {
   readonly reached: number;
   readonly of: number;
-  /** Kaplan–Meier median over all runs; null if the estimated share of runs that reach the target stays below half. */
+  /** Kaplan–Meier median over all runs; null if the estimated share that reaches the target stays below half. */
   readonly medianIterations: number | null;
   readonly medianEvaluations: number | null;
   /** Number of iterations of the longest run that didn't reach the target; null if every run reached it. */
@@ -115,7 +115,7 @@ export interface TaskComparison {
   readonly horizon: number;
   readonly groups: readonly GroupFigures[];
   readonly differences: readonly GroupDifference[];
-  /** Which seeds pair and, for groups whose runs don't pair, how to get pairs. */
+  /** Sentences on which seeds are paired and, for unpaired groups, on how to get pairs. */
   readonly pairings: readonly string[];
   readonly cautions: readonly string[];
 }
@@ -223,7 +223,7 @@ function confirmedSummary(values: readonly number[], range: Interval): Confirmed
   };
 }
 
-/** Mean of the curve up to `horizon`; null for a run without evaluations. */
+/** Averages the curve up to `horizon`; null for a run without evaluations. */
 function areaOf({ curve }: ComparedRun, horizon: number): number | null {
   const counted = curve.slice(0, horizon);
   return counted.length === 0 ? null : mean(counted);
@@ -244,7 +244,7 @@ function targetFigures(runs: readonly ComparedRun[], given: number | undefined):
   };
 }
 
-/** The target that all configs share; undefined if they have none or differ. */
+/** Returns the target that all configs share; undefined if they have none or differ. */
 function commonTarget(runs: readonly ComparedRun[]): TargetConfig | undefined {
   const target = runs[0]?.config.target;
   return runs.every(({ config }) => isDeepStrictEqual(config.target, target)) ? target : undefined;

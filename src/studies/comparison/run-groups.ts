@@ -7,7 +7,7 @@ import { isBaselineName } from '../../config/baselines.js';
 import type { Config } from '../../config/config.js';
 import { type ComparedRun, type ConfiguredRun, shortModel, shortPath } from './compared-runs.js';
 
-/** Runs whose settings that affect results are equal, except for the seed; with `by`, runs that agree in its keys. */
+/** Runs that differ only in the seed and in settings that don't affect results; with `by`, runs with equal values. */
 export interface RunGroup<T = ComparedRun> {
   readonly name: string;
   /** From oldest to newest. */
@@ -31,7 +31,7 @@ export interface TaskGroups<T = ComparedRun> {
 /** Values of a run's config by dotted key, as text; `model` is the model's name. */
 export type Settings = ReadonlyMap<string, string>;
 
-/** Keys that don't affect results or only identify the run, and its seed; the environment is compared separately. */
+/** Keys that don't affect results or only identify the run, plus the seed; the environment is compared separately. */
 const immaterial =
   /^(name|seed|record|environment)($|\.)|^evaluation\.workers$|^limits\.rejections$|^model\.((members|relay)\.\d+\.)?(concurrency|timeoutSeconds|maxRetries|maxRetryAfterSeconds|price(\..*)?|apiKeyEnv|keepAlive|device|threads)$/;
 
@@ -48,12 +48,12 @@ const order = [
   'corrections',
 ];
 
-/** Keys whose values are clear without the key in a group's name. */
+/** Keys that group names omit, because their values are clear without them. */
 const bare: ReadonlySet<string> = new Set(['model', 'prompts.set', 'name']);
 
 type Configured = Pick<ConfiguredRun, 'config' | 'manifest'>;
 
-/** Caches what is derived from each run. */
+/** Caches the value derived from each run. */
 export function cachedByRun<T extends object, V>(derive: (run: T) => V): (run: T) => V {
   const known = new WeakMap<T, { readonly value: V }>();
   return (run) => {
@@ -96,7 +96,7 @@ export const materialSettings = cachedByRun(
 
 const unset = '–';
 
-/** The value of a key or of a whole section; `–` if it isn't set. */
+/** Returns the value of a key or of a whole section; `–` if it isn't set. */
 export function settingOf(settings: Settings, key: string): string {
   const own = settings.get(key);
   if (own !== undefined) return own;
@@ -148,10 +148,10 @@ export function groupRuns<T extends ConfiguredRun>(
   });
 }
 
-/** A string that is equal for runs of the same environment with the same options. */
+/** Returns a string that is equal for runs of the same environment with the same options. */
 export const environmentOf = ({ config }: Configured): string => environmentKey(config);
 
-/** A string that is equal for runs of the same experiment and seed, which count as one observation. */
+/** Returns a string that is equal for runs of the same experiment and seed, which count as one observation. */
 export const identityOf = (run: Configured): string =>
   `${environmentKey(run.config)} ${materialKey(run)} ${run.manifest.seed}`;
 
@@ -159,7 +159,7 @@ const materialKey = (run: Configured) => canonical(Object.fromEntries(materialSe
 
 const environmentKey = ({ environment: { id, options } }: Config) => `${id} ${canonical(options)}`;
 
-/** A small set of keys that distinguishes all groups, chosen greedily by priority (so not necessarily the smallest). */
+/** Greedily chooses keys that distinguish all groups, by priority; not necessarily the smallest set. */
 function namingKeys(groups: readonly Settings[]): readonly string[] {
   const keys = [...new Set(groups.flatMap((settings) => [...settings.keys()]))].toSorted(
     (a, b) => rank(a) - rank(b) || (a < b ? -1 : 1),
@@ -181,16 +181,16 @@ const labelOf = (key: string, value: string, alone: boolean) =>
 
 function requireKeys(by: readonly string[], settings: readonly Settings[]): void {
   const known = [...new Set(settings.flatMap((own) => [...own.keys()]))].filter((key) => key !== 'seed');
-  const strange = by.find((key) => !known.some((one) => one === key || one.startsWith(`${key}.`)));
-  if (strange === undefined) return;
+  const missing = by.find((key) => !known.some((one) => one === key || one.startsWith(`${key}.`)));
+  if (missing === undefined) return;
   throw new UserError({
     field: '--by',
     message:
-      strange === 'seed'
+      missing === 'seed'
         ? "runs can't be grouped by this key, because figures are averages over seeds"
         : "none of these runs' configs has this key",
-    value: strange,
-    near: nearest(strange, known),
+    value: missing,
+    near: nearest(missing, known),
     alternatives: known.toSorted(),
   });
 }

@@ -54,7 +54,7 @@ export const confirmedColumns: readonly Column<TaskGroup>[] = [
   }),
 ];
 
-/** Columns for effort. CSV has the same columns for all tasks; other tables omit those without values in a task. */
+/** Returns the columns for effort. In CSV, all tasks have the same columns; other tables omit those without values. */
 export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): readonly Column<TaskGroup>[] {
   const timed = groups.some(({ target }) => target !== null);
   const hasTokens = groups.some(({ tokens }) => tokens > 0);
@@ -132,7 +132,7 @@ export function leftOutText(leftOut: RunComparison['leftOut']): readonly string[
   return [[...lines, ...(more > 0 ? [`  … and ${more} more`] : [])].join('\n')];
 }
 
-/** The groups of each task, and (except in CSV) their differences, as text for a paper or a spreadsheet. */
+/** Formats the groups of each task, and (except in CSV) their differences, for a paper or a spreadsheet. */
 export function comparisonIn(format: keyof typeof tableFormats, comparison: RunComparison): string {
   if (format === 'csv')
     return csvTable(comparison.tasks.flatMap(groupsOf), [

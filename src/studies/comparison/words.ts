@@ -18,7 +18,7 @@ export const fewBelow = 10;
 
 type Counted = Pick<GroupDifference, 'counts' | 'test'>;
 
-/** The verdict as a cell of a table. @param found has no `test` if it counts neither pairs nor runs */
+/** Formats a verdict as a cell of a table. @param found has no `test` if it counts neither pairs nor runs */
 export const verdictCell = (
   found: Pick<GroupDifference, 'verdict'> & Partial<Pick<GroupDifference, 'test' | 'reason'>>,
 ) => ({ text: verdictText(found), mark: `chip ${verdictChips[found.verdict]}` });
@@ -115,11 +115,11 @@ export function pText(p: number): string {
   return p < 0.001 ? '< 0.001' : formatNumber(p, p < 0.1 ? 2 : 3);
 }
 
-/** The median iteration; `> 40` if it is unknown and the longest run without the target ended after 40 iterations. */
+/** Formats the median iteration; `> 40` if it is unknown and the longest run without the target took 40 iterations. */
 export const iterationsText = ({ medianIterations, censoredAfter }: TargetFigures): string =>
   medianIterations === null ? `> ${censoredAfter ?? 0}` : String(medianIterations);
 
-/** The rule for verdicts, shown below a table; empty if nothing was tested. */
+/** Returns the rule for verdicts, shown below a table; empty if nothing was tested. */
 export const verdictRule = (tested: number): readonly string[] =>
   tested === 0
     ? []
@@ -130,7 +130,7 @@ export const verdictRule = (tested: number): readonly string[] =>
 /** Explanations of the columns of comparison tables. */
 export const reading = {
   confirmed:
-    "confirmed: mean return of each run's chosen policy on fresh episodes; 95 % intervals over runs, from three runs on. If a fifth of the runs reach a bound of the return, the interval allows for unseen runs at the other bound",
+    "confirmed: mean return of each run's chosen policy on fresh episodes; 95 % intervals over runs, if there are at least three. If a fifth of the runs reach a bound of the return, the interval allows for unseen runs at the other bound",
   area: 'best so far: the best observed return up to each evaluation, averaged over the evaluations of a run (a rejected candidate counts as one, unless limits.evaluations sets the budget). The best of many noisy means is optimistic',
   target:
     'to target: median over all runs; runs that did not reach the target count as censored where they ended (Kaplan-Meier)',

@@ -13,13 +13,13 @@ import { type SweepSetting, settingName, settingOf } from './settings.js';
 const numericSearches = ['random', 'hill-climb', 'cma-es', 'gp'] as const;
 const programSearches = ['random', 'genetic'] as const;
 
-/** Sections that mean the same without a language model. Some others are errors without one. */
+/** Config sections that also apply to baselines, which reject some of the others. */
 const shared: readonly string[] = [
   ...(['environment', 'policy', 'seed', 'iterations', 'candidates', 'target', 'limits', 'warmup'] as const),
   ...(['evaluation', 'confirmation', 'record', 'name'] as const),
 ] satisfies readonly (keyof ConfigInput)[];
 
-/** The baselines to compare a setting with: they share its budget, and its values in the sections that they read. */
+/** Returns the baselines of a setting, with the same budget and the same values in the sections that they read. */
 export function baselinesFor({ config, values }: SweepSetting): readonly SweepSetting[] {
   const names: readonly BaselineName[] =
     config.policy?.kind === 'program' ? programSearches : numericSearches;

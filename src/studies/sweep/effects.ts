@@ -31,8 +31,8 @@ export interface Effects {
 }
 
 /**
- * Effects averaged over the other keys and paired by seed, because settings with the same seed share warm-up and episodes.
- * @param measured every combination of the keys' values
+ * Computes effects, averaged over the other keys and paired by seed, because equal seeds share warm-up and episodes.
+ * @param measured settings with every combination of the keys' values
  * @param range possible range of a return
  */
 export function effectsOf(
@@ -44,7 +44,7 @@ export function effectsOf(
     measured.every(({ returns }) => typeof returns[i] === 'number') ? [i] : [],
   );
   if (seeds.length === 0) return null;
-  /** For each seed, the mean over all settings with this value. */
+  /** Returns, for each seed, the mean over all settings with this value. */
   const bySeed = (key: string, value: string) => {
     const fitting = measured.filter(({ values }) => values[key] === value);
     return seeds.map((seed) => mean(fitting.map(({ returns }) => returns[seed]!)));

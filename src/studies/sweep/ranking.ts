@@ -12,10 +12,10 @@ import { type SweepSetting, settingName } from './settings.js';
 export interface SettingFigures extends Omit<SweepSetting, 'config'> {
   /** Number of complete runs. */
   readonly runs: number;
-  /** Number of runs that are complete or failed, and of those that failed (see `hasFailed`). */
+  /** Number of runs that are complete or failed; `failed` of them failed (see `hasFailed`). */
   readonly over: number;
   readonly failed: number;
-  /** Confirmed returns in the order of the seeds; of a failed run, the environment's lowest; null if a seed has none. */
+  /** Confirmed returns in the order of the seeds; a failed run gets the environment's lowest; null if unknown. */
   readonly returns: readonly (number | null)[];
   readonly confirmed: Summary | null;
   /** Mean of the runs' highest observed returns; biased upwards, because each is the maximum of noisy means. */
@@ -23,7 +23,7 @@ export interface SettingFigures extends Omit<SweepSetting, 'config'> {
   readonly usage: UsageTotals;
 }
 
-/** Sorts settings, best first; those with more complete seeds come first. */
+/** Sorts settings by their number of complete seeds, then by their mean confirmed return, both descending. */
 export function rank(settings: readonly SettingFigures[]): readonly SettingFigures[] {
   const count = ({ confirmed }: SettingFigures) => confirmed?.count ?? 0;
   const height = ({ confirmed }: SettingFigures) => confirmed?.mean ?? Number.NEGATIVE_INFINITY;
@@ -40,7 +40,7 @@ export function bestSentence(
   if (settings.length === 1)
     return { text: `The mean return is ${formatReturn(mean)} over ${plural(count, 'seed')}.`, mark: '' };
   const first = `${settingName(best)} has the highest mean return, ${formatReturn(mean)} over ${plural(count, 'seed')}`;
-  // The verdict is corrected for comparing the best setting with all others that have as many seeds.
+  // The verdict is corrected for comparing the best setting with all others that have the same number of seeds.
   const [lead] = verdicts(
     others.flatMap((next) => {
       const found = next.confirmed!.count === count && comparePairs(best.returns, next.returns);
@@ -48,7 +48,7 @@ export function bestSentence(
     }),
   );
   if (lead === undefined)
-    return { text: `${first}; no other setting is complete on as many seeds.`, mark: '' };
+    return { text: `${first}; no other setting has that many complete seeds.`, mark: '' };
   const { adjusted, difference, interval, next, verdict } = lead;
   const against = `the next setting, ${settingName(next)}`;
   const reason = failuresDiffer(...[best, next].map((one) => ({ ...one, name: settingName(one) })));

@@ -63,7 +63,7 @@ export function parseSweep(section: SweepConfig | undefined, texts: readonly str
   return { keys, seeds, fixed };
 }
 
-/** The sections that can't vary, with what to do instead. */
+/** Sections that can't vary, with hints. */
 const unvaried: Readonly<Record<string, string>> = {
   name: 'remove it: settings are named after their values',
   sweep: 'set sweep.method, sweep.keys and similar keys once: they apply to all settings',
@@ -72,7 +72,7 @@ const unvaried: Readonly<Record<string, string>> = {
 
 const keyOf = (text: string): string => text.split('=', 1)[0]!.trim();
 
-/** A value of the `sweep` section as on the command line. */
+/** Formats a value of the `sweep` section as it is written on the command line. */
 function sourceOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value)) return JSON.stringify(value);
@@ -93,7 +93,7 @@ function seedsOf(values: Values): readonly number[] {
 const maxSettings = 100_000;
 
 /**
- * The different settings of a sweep, in the order in which they run.
+ * Returns the distinct settings of a sweep, in the order in which they run.
  * @throws UserError if the method doesn't support the values, or there are too many settings
  */
 export function settingsOf(
@@ -166,7 +166,7 @@ function draw(values: Values, random: RandomGenerator): string {
 }
 
 /**
- * The `key=value` overrides of a setting; `null` removes the key. Sections come before their keys, which win.
+ * Returns a setting's `key=value` overrides; `null` removes the key. Sections precede their keys, which override them.
  * @param fixed overrides for all settings
  */
 export function overridesOf({ values }: Setting, fixed: readonly string[]): readonly string[] {

@@ -1,4 +1,4 @@
-/** Lists the settings and seeds of a sweep and estimates its calls, tokens and cost. Writes and asks nothing. */
+/** Lists the settings and seeds of a sweep and estimates its calls, tokens and cost. Calls no model. */
 import { type CommandContext, exitCodes } from '../../base/context.js';
 import { plural } from '../../base/text/numbers.js';
 import { describeFindings, errorsIn, found } from '../../experiment/preflight/findings.js';

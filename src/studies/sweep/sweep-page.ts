@@ -75,7 +75,7 @@ ${perTask(result, ({ baselines }) => pageTable(baselines, differenceColumns, { t
   };
 }
 
-/** The views of all tasks, each under its name if there are several; undefined if no task has one. */
+/** Returns the views of all tasks, each under its name if there are several; undefined if no task has one. */
 function perTask(
   { tasks }: SweepResult,
   view: (task: SweptTask) => Content | undefined,

@@ -82,7 +82,7 @@ function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
   }
 }
 
-/** Notes on settings that are the same experiment, e.g. because a value is the default, or a baseline reads no prompts. */
+/** Reports settings that are the same experiment, e.g. because a value is the default or is ignored by a baseline. */
 function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
   const first = new Map<string, SweepSetting>();
   return settings.flatMap((setting) => {
@@ -120,7 +120,7 @@ export function sweepPlan({ how: { limits }, notes, seeds, settings }: Sweep): P
 
 type SettingHashes = Readonly<Record<string, string>>;
 
-/** For each setting, a hash of everything that affects its results, except limits and the seed. */
+/** Hashes everything that affects the results of each setting, except limits and the seed. */
 const hashesOf = (settings: readonly SweepSetting[]): SettingHashes =>
   Object.fromEntries(
     settings.map(({ name, config }) => {
@@ -130,7 +130,7 @@ const hashesOf = (settings: readonly SweepSetting[]): SettingHashes =>
     }),
   );
 
-/** The directory of a sweep. The same command finds it again, and later commands can add settings to it. */
+/** Returns the directory of a sweep. The same command finds it again, and later commands can add settings to it. */
 export function sweepPlace(
   { how: { limits }, name, settings }: Sweep,
   { out, runsDir }: Pick<PlanArguments, 'out' | 'runsDir'>,

@@ -42,7 +42,7 @@ export interface SweepResult {
   readonly status: 'completed' | 'incomplete';
   readonly name: string;
   readonly method: string;
-  /** How the values of each key were chosen. */
+  /** The keys that vary, with how their values were chosen. */
   readonly keys: readonly ParallelKey[];
   readonly seeds: readonly number[];
   readonly tasks: readonly SweptTask[];
@@ -65,7 +65,7 @@ export function sweepReader(directory: string): ReadRun {
   };
 }
 
-/** Whether a run reached its planned end. With a limit of the sweep, it had a smaller budget than earlier runs. */
+/** True if a run reached its planned end; false if a limit of the sweep ended it, because that shrinks its budget. */
 function isDone(run: RunSummary | undefined): run is RunSummary {
   const reason = run?.manifest.reason;
   return run?.status === 'completed' && !(reason?.kind === 'limit' && reason.limit.startsWith('sweep.'));

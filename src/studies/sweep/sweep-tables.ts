@@ -23,7 +23,7 @@ export const effectColumns: readonly Column<Effect>[] = [
   text('verdict', ({ verdict }) => verdictCell({ verdict })),
 ];
 
-/** A column for each key that varies or names a baseline, or for the setting's name if there is none. */
+/** Returns a column for each key that varies or names a baseline, or for the setting's name if there is none. */
 export function keyColumns<Row extends Pick<SettingFigures, 'name' | 'values'>>(
   settings: readonly SettingFigures[],
 ): readonly Column<Row>[] {
@@ -46,7 +46,7 @@ export function settingColumns(settings: readonly SettingFigures[]): readonly Co
   ];
 }
 
-/** The rule for the verdicts on these differences; empty if none was tested. */
+/** Returns the rule for the verdicts on these differences; empty if none was tested. */
 export const ruleOf = (differences: readonly { readonly p: number | null }[]): readonly string[] =>
   verdictRule(differences.filter(({ p }) => p !== null).length);
 
@@ -55,7 +55,7 @@ export const allBaselines = ({ tasks }: SweepResult) => tasks.flatMap(({ baselin
 export const overText = ({ count }: Effects): string =>
   `Over ${plural(count, 'seed')} for which all settings are complete.`;
 
-/** What the comparison with the baselines shows, in words; undefined if there are no differences yet. */
+/** Describes the comparison with the baselines; undefined if there are no differences yet. */
 export function baselinesText(result: SweepResult): string | undefined {
   const conclusion = conclusionOf(
     result.tasks.map(({ baselines, environment }) => ({ name: environment, differences: baselines })),

@@ -21,15 +21,15 @@ import { sweepOnTerminal } from './sweep-tables.js';
 
 interface SweepArguments extends PlanArguments {
   readonly config: string;
-  /** Adds baselines with the budget of each setting. */
+  /** True to add baselines with the budget of each setting. */
   readonly baselines: boolean;
-  /** Prints the settings and an estimate, and runs nothing. */
+  /** True to print the settings and an estimate, and run nothing. */
   readonly dryRun?: boolean | undefined;
 }
 
 /**
  * Executes the remaining runs of a sweep and prints the effects of its keys. Returns the exit code.
- * @throws UserError if a setting can't run; no run has started by then
+ * @throws UserError if a setting can't run, before any run starts
  */
 export async function runSweep(args: SweepArguments, context: CommandContext): Promise<number> {
   const { baselines, config: file, overrides } = args;
@@ -72,7 +72,7 @@ function printSweep(
   const { words = ['sweep', '…'] } = context;
   const more = commandOf({ words: [...words.filter((word) => !word.startsWith('seed=')), 'seed=1..10'] });
   if (json) {
-    // `status` is this command's; `result` is the whole sweep's.
+    // `status` describes this command; `result`, the whole sweep.
     context.print(JSON.stringify({ ...result, status: outcome.status, result: result.status, out }));
     return;
   }

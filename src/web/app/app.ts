@@ -35,7 +35,7 @@ ${page === 'search' && html`<${SearchPage} query=${query} />`}
 </div><//>`;
 }
 
-/** The shortcut `/` leads to the filter or the search field. */
+/** Focuses the filter or the search field when `/` is pressed. */
 function onKey(event: KeyboardEvent) {
   const { key, target } = event;
   if (key !== '/' || target instanceof HTMLInputElement || event.altKey || event.ctrlKey || event.metaKey)

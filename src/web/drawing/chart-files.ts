@@ -12,7 +12,7 @@ import { chartPicture } from './plot.js';
 export interface ChartFile {
   readonly name: string;
   readonly title: string;
-  /** The content of the file. @param picture default: as the page first shows the chart */
+  /** Returns the content of the file. @param picture default: as the page first shows the chart */
   readonly svg: (picture?: Picture) => string;
 }
 
@@ -21,13 +21,13 @@ type Given = Partial<Readonly<{ chart: Chart; map: HeatMap; parallel: Parallel }
 const pictureOf = ({ chart, map, parallel }: Given): Picture =>
   chart ? chartPicture(chart) : map ? heatMapPicture(map) : parallelPicture(parallel!);
 
-/** The charts in the sections of a page, by their data. @param taken names of files of other charts */
+/** Returns the charts in the sections of a page, by their data. @param taken names of files of other charts */
 export function chartFiles(
   { sections, title: page }: Pick<PageOf<readonly Shown[]>, 'sections' | 'title'>,
   taken = new Set<string>(),
 ): ReadonlyMap<object, ChartFile> {
   const files = new Map<object, ChartFile>();
-  // LaTeX reads names of lower-case letters, digits and hyphens.
+  // LaTeX can read file names of lower-case letters, digits and hyphens.
   const named = (...texts: readonly string[]) =>
     [page.replace(/^\d+ % /, '').split(': ', 1), ...texts]
       .join(' ')

@@ -11,7 +11,7 @@ const [strip, top] = [12, 18];
 /** A colour and its opacity, so that 0 has the colour of the page, light or dark. */
 type Cell = readonly [Color, opacity: number];
 
-/** Cells of width and height 1, with one path for each colour. */
+/** Draws cells of width and height 1, with one path for each colour. */
 function pathsOf(rows: readonly (readonly Cell[])[]) {
   const paths = new Map<string, string>();
   for (const [y, row] of rows.entries())

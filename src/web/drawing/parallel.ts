@@ -8,7 +8,7 @@ const [height, top, bottom] = [320, 34, 308];
 const [left, right] = [36, 64];
 const minGap = 96;
 
-/** The better the result, the stronger the colour of a line. @param least pixels; many axes need more @param chosen index of the line to highlight, with the others of its group */
+/** Draws better results in stronger colours. @param least width in px @param chosen index of the highlighted line */
 export function parallelPicture({ axes, label, lines }: Parallel, least = savedWidth, chosen = -1) {
   const width = Math.max(least, left + right + minGap * (axes.length - 1));
   const x = (axis: number) => left + (axis * (width - left - right)) / Math.max(1, axes.length - 1);

@@ -1,10 +1,10 @@
-/** Pictures of charts: what a page shows of them, and as files of their own. */
+/** Pictures of charts, on pages and as separate files. */
 import { type Content, childrenOf, escapeXml, Part } from '../../base/text/content.js';
 import { html } from '../../base/text/html.js';
 import type { Color } from '../chart.js';
 import { inLight } from '../palette.js';
 
-/** Shapes of samples, 16 pixels wide and 12 high, with the widths of their lines; 0: filled. */
+/** Shapes of samples in legends, 16 pixels wide and 12 high, with the widths of their lines; 0: filled. */
 const samples = {
   line: ['M0 6h16', 2],
   steps: ['M0 6h16', 2],
@@ -25,7 +25,7 @@ export interface Entry {
   readonly isDashed?: boolean;
 }
 
-/** The sample of an entry. */
+/** Draws the sample of an entry. */
 export function sampleOf({ color, draw, isDashed = false }: Entry): Content {
   const [d, width] = samples[draw];
   const ink = `var(${color})`;
@@ -46,7 +46,7 @@ export interface Picture {
 /** Width of saved charts in pixels, at which their text is legible in a column of a paper. */
 export const savedWidth = 480;
 
-/** Approximate width of a text of 12 pixels; characters beyond U+2E7F are wide. */
+/** Estimates the width in pixels of a text in 12-pixel type; characters from U+2E80 on have double width. */
 const widthOf = (text: string) => 6.6 * text.replaceAll(/[\u2e80-\uffff]/g, '__').length;
 
 /** Keeps the end of a long text, such as `…temperature`, because the end of a key is the most specific part. */
@@ -57,7 +57,7 @@ export function shortened(text: string, room: number): string {
 
 const margin = 10;
 
-/** An SVG file: the picture with its title and legend on white, without a style sheet. */
+/** Writes an SVG file: the picture with its title and legend on white, without a style sheet. */
 export function svgFile(title: string, { content, height, label, legend, width }: Picture): string {
   let [x, y] = [0, 0];
   const entries = legend.map((entry) => {

@@ -5,7 +5,7 @@ import type { Chart, Series } from '../chart.js';
 import { type Entry, savedWidth } from './picture.js';
 import { type Drawn, type Ends, textOf, ticksOf, xRange, yRange } from './scales.js';
 
-/** Parts that the legend can hide: one per label of series and marks, and one for all bands. */
+/** Returns the parts that the legend can hide: one per label of series and marks, and one for all bands. */
 export function partsOf({ bands, marks = [], series }: Chart): readonly (Entry & { isHidden?: boolean })[] {
   const parts = [...series, ...marks];
   return [
@@ -19,11 +19,11 @@ type Hidden = Drawn['hidden'];
 export const hiddenAtFirst = (chart: Chart): Hidden =>
   new Set(partsOf(chart).flatMap(({ isHidden, label }) => (isHidden ? [label] : [])));
 
-/** Marks to the right of the plot. */
+/** Returns the marks to the right of the plot. */
 const edgeMarks = ({ marks = [] }: Chart) =>
   marks.flatMap((own) => own.marks).filter(({ x }) => x === undefined);
 
-/** Where the parts of a chart are, in pixels. */
+/** Computes the positions of a chart's parts, in pixels. */
 function plotOf(chart: Chart, hidden: Hidden, width: number, view: Ends | undefined) {
   const height = 16 + (chart.height ?? 320);
   const [top, bottom] = [24, height - 46];
@@ -39,7 +39,7 @@ function plotOf(chart: Chart, hidden: Hidden, width: number, view: Ends | undefi
     xTicks: ticksOf(chart.x, xEnds, right - left, 60 + 4 * lastTick),
     x: scale(xEnds, left, right),
     y: scale(yEnds, bottom, top),
-    /** The value of x at a place. */
+    /** Returns the value of x at a horizontal position. */
     xAt: (place: number) => xEnds[0] + ((xEnds[1] - xEnds[0]) * (place - left)) / (right - left),
   };
 }
@@ -61,7 +61,7 @@ export function chartPicture(chart: Chart, hidden = hiddenAtFirst(chart), width 
   return { ...plot, label: chart.label, content: plotDrawing(plot), legend };
 }
 
-/** Maps values to coordinates. Limits them, because browsers don't draw lines to points that are too far away. */
+/** Maps values to coordinates. Clamps them, because browsers don't draw lines to points that are too far away. */
 const scale =
   ([low, high]: Ends, from: number, to: number) =>
   (value: number) =>
@@ -94,7 +94,7 @@ ${markPaths(plot)}
 ${shown.map(({ color, draw, outliers, values }) => draw === 'points' && outliers && html`<path fill=${`var(${color})`} d=${values.map((value, i) => beyond(plot, at[i]!, value)).join('')} />`)}`;
 }
 
-/** Indices of the x that have all of these values. */
+/** Returns the indices at which all of these lists have a number. */
 const indicesWith = (...all: readonly (Series['values'] | undefined)[]): readonly number[] =>
   [...(all[0]?.keys() ?? [])].filter((i) => all.every((values) => typeof values?.[i] === 'number'));
 
@@ -121,7 +121,7 @@ function whiskers({ chart: { at }, x, y }: Plot, { high, inner, low }: Series): 
   );
 }
 
-/** The sum of the bars below a series at an index. */
+/** Returns a function that sums the bars below a series at an index. */
 const stackedBelow = (shown: readonly Series[], series: Series) => {
   const below = shown.slice(shown.indexOf(series) + 1).filter(({ draw }) => draw === 'bars');
   return (i: number) => below.reduce((sum, { values }) => sum + (values[i] ?? 0), 0);
@@ -164,7 +164,7 @@ function markPaths({ bottom, chart, hidden, left, right, width, x, y }: Plot): C
   });
 }
 
-/** A triangle at the upper or lower edge for an outlier beyond it. */
+/** Draws a triangle at the upper or lower edge for an outlier beyond it. */
 function beyond(
   { bottom, left, right, top, x, y }: Plot,
   at: number,
@@ -175,7 +175,7 @@ function beyond(
   return y(value) > bottom + 1 ? `M${x(at)} ${bottom}l5-8h-10z` : '';
 }
 
-/** The index of the point nearest to a place; of points with the same x, the one vertically closest. */
+/** Returns the index of the point nearest to a position; of points with the same x, the one vertically closest. */
 export function nearestPoint({ chart: { at, series }, hidden, x, y }: Plot, px: number, py: number): number {
   const values = series.find(({ label }) => !hidden.has(label))?.values ?? [];
   const across = (i: number) => Math.abs(x(at[i]!) - px);

@@ -39,7 +39,7 @@ const texts: Readonly<Record<NonNullable<Axis['kind']>, (value: number) => strin
 export const textOf = ({ kind = 'number' }: Axis, value: number): string => texts[kind](value);
 
 /**
- * Ticks at round values with their labels. If the axis has no `kind`, labels have enough digits to tell them apart.
+ * Returns round ticks with their labels. If the axis has no `kind`, labels have enough digits to tell them apart.
  * @param size length of the axis, in pixels @param room minimum distance between ticks, in pixels
  */
 export function ticksOf(axis: Axis, [low, high]: Ends, size: number, room: number) {
@@ -75,7 +75,7 @@ const endsOf = (values: readonly number[]): Ends =>
     [Infinity, -Infinity],
   );
 
-/** The range of y that contains all values, intervals, levels and marks between two values of x, except outliers. */
+/** Returns the range of y that contains all values, intervals, levels and marks in a range of x, except outliers. */
 export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
   const { at, bands, levels = [], marks = [], series, y } = chart;
   const isShown = ({ label }: { readonly label: string }) => !hidden.has(label);
@@ -114,7 +114,7 @@ export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
   return [bottom, Math.max(y.to ?? largest, bottom + 1e-9 * (Math.abs(bottom) || 1))];
 }
 
-/** Limits one side of a range to Tukey's outer fence (3 interquartile ranges): outliers would flatten the rest. */
+/** Limits one side of a range to Tukey's outer fence (3 interquartile ranges), so outliers don't flatten the rest. */
 function fenced(values: readonly number[], [low, high]: Ends, side: 'low' | 'high' | undefined): Ends {
   if (side === undefined || values.length < 20) return [low, high];
   const ascending = values.toSorted((a, b) => a - b);

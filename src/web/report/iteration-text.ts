@@ -73,7 +73,7 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
     .join('\n\n');
 }
 
-/** The evaluated program, unless the last reply already shows it. */
+/** Shows the evaluated program, unless the last reply already does. */
 function programText(entry: BufferEntry | undefined, calls: readonly CallRecord[]): readonly string[] {
   const source = entry?.program?.trim();
   if (source === undefined || calls.at(-1)?.completion?.text.includes(source)) return [];

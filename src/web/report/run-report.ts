@@ -34,7 +34,7 @@ export const renderReport = (data: RunData, episodes?: Content): string => page(
 
 /**
  * @param episodes animations of some policies
- * @param linkOf where a click on an evaluation leads (default: to its entry in the log)
+ * @param linkOf returns the link of an evaluation (default: to its entry in the log)
  */
 export function runPage(data: RunData, episodes: Content, linkOf?: ShownCalls['link']): Page {
   const { config, configYaml, events, manifest } = data;

@@ -46,11 +46,11 @@ export interface RunFigures extends RunResult, Labels, Pick<Manifest, 'environme
     /** The weights that the parameters define; present only if the parameters are coordinates in a random subspace. */
     readonly weights?: ParameterVector;
   })[];
-  /** Who proposed the best policy (the confirmed one, if there is one), as in `top`. */
+  /** The proposer of the best policy (the confirmed one, if there is one), as in `top`. */
   readonly foundBy?: string;
   /** Contributions of the members of a portfolio, the legs of a relay or the search that tunes constants. */
   readonly members?: readonly MemberFigures[];
-  /** What revisions contributed; absent if none was requested. */
+  /** Contribution of revisions; absent if none was requested. */
   readonly revisions?: RevisionFigures;
   /** Number of rejected and failed calls, by kind. */
   readonly failures: Readonly<Record<string, number>>;
@@ -101,7 +101,7 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
   };
 }
 
-/** Output of `show` for a run: learning curve, best evaluations, best policy, usage. */
+/** Formats the output of `show` for a run: learning curve, best evaluations, best policy, usage. */
 export function runText(run: OpenedRun, shown: Shown): string {
   const { path, config, manifest, recorded } = run;
   const { columns, top } = shown;

@@ -35,13 +35,13 @@ export interface ShownTraining extends TrainingFiles {
   readonly secondsLeft?: number | undefined;
 }
 
-/** The current page, from the files of a training run. @throws UserError if its files are damaged */
+/** Builds the current page from the files of a training run. @throws UserError if the files are damaged */
 export function trainingPageOf(path: string): Page {
   const files = readTrainingFiles(path);
   return trainingPage({ ...files, samples: readSamples(path), secondsLeft: secondsLeftOf(files.metrics) });
 }
 
-/** Builds the page. Nothing in the files is trusted: all text is escaped, and values were checked. */
+/** Builds the page. The files aren't trusted: all text is escaped, and values have been checked. */
 export function trainingPage(training: ShownTraining): Page {
   const { about, facts, metrics, samples } = training;
   const { $schema: _, ...config } = { $schema: '', ...about?.config };
@@ -161,7 +161,7 @@ function chartsOf(training: ShownTraining): Content {
   return html`<div class="training-charts">${drawn(charts.filter(isLarge))}<div class="charts">${drawn(charts.filter((chart) => !isLarge(chart)))}</div></div>`;
 }
 
-/** The failure, a changed dataset, and each distinct alarm once, even if several sessions raised it. */
+/** Lists the failure, a changed dataset, and each distinct alarm once, even if several sessions raised it. */
 function alarms({ about, facts }: ShownTraining): readonly Content[] {
   const raised = [
     ...facts.alarms.map(({ hint, message, step }) => ({

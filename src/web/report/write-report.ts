@@ -43,7 +43,7 @@ export function runData(run: OpenedRun): RunData {
 
 const animationWidth = 360; // in pixels; three fit side by side
 
-/** The best, worst and first policies with their names, such as `Best and first` for a policy that is both. */
+/** Returns the best, worst and first policies with their names, such as `Best and first` for a policy that is both. */
 export function namedPolicies(
   entries: readonly BufferEntry[],
   manifest: OpenedRun['manifest'],

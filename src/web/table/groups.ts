@@ -29,11 +29,11 @@ export function groupsOf(items: readonly Item[], by: readonly string[]): readonl
   return [...groups.values()];
 }
 
-/** A title such as `0.7`, or `model.temperature 0.7, policy.kind linear` for several keys. */
+/** Returns a title such as `0.7`, or `model.temperature 0.7, policy.kind linear` for several keys. */
 export const groupTitle = ({ values }: Pick<Group, 'values'>, by: readonly string[]): string =>
   values.map((value, i) => `${by.length > 1 ? `${by[i]} ` : ''}${value ?? '–'}`).join(', ');
 
-/** A field's value for a group: a mean, the earliest start, the shared value, or the number of different values. */
+/** Returns a field's value for a group: mean, earliest start, shared value, or the number of different values. */
 export function groupValue(items: readonly Item[], { key, kind, of }: Field): Value {
   const values = items.map(of).filter((value) => value !== null);
   const [first = null] = values;
@@ -46,7 +46,7 @@ export function groupValue(items: readonly Item[], { key, kind, of }: Field): Va
   return different === 1 ? first : `${different} values`;
 }
 
-/** The mean return that the server computed; until it arrives, and for other fields, `groupValue`. */
+/** Returns the mean return that the server computed; for other fields, and until it arrives, `groupValue`. */
 export const groupMean = (group: Group, key: string, figures: GroupFigures | undefined): Value =>
   (key === 'observed' || key === 'confirmed' ? figures?.[key]?.mean : undefined) ??
   groupValue(group.items, fieldOf(key));

@@ -35,7 +35,7 @@ export function stateOf(query: URLSearchParams, usual = initialColumns): TableSt
   };
 }
 
-/** The parts of the state that differ from the defaults, as a query. */
+/** Returns the parts of the state that differ from the defaults, as a query. */
 export function queryOfState({ by, columns, filter, sort }: TableState): Readonly<Record<string, string>> {
   return {
     ...(filter !== initial.filter && { filter }),
@@ -45,11 +45,11 @@ export function queryOfState({ by, columns, filter, sort }: TableState): Readonl
   };
 }
 
-/** Keys whose values the server must send with the items. */
+/** Returns the keys whose values the server must send with the items. */
 export const askedBy = ({ by, columns, sort }: TableState, filtered: readonly string[]): readonly string[] =>
   [...new Set([...by, ...columns, ...filtered, sort.replace(/^-/, '')])].filter(isAsked).toSorted();
 
-/** Error messages for unknown keys. */
+/** Returns error messages for unknown keys. */
 export const unknownKeys = (
   keys: readonly string[],
   configKeys: readonly string[] | undefined,

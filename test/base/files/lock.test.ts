@@ -47,7 +47,7 @@ describe('lockRun', () => {
     lockRun(path)();
   });
 
-  it("takes over a stale lock that carries this process's own, reused id", () => {
+  it("takes over a stale lock that contains this process's own, reused id", () => {
     writeFileSync(path, `${process.pid} ${hostname()}\n`);
     lockRun(path)();
   });

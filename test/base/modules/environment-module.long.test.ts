@@ -66,7 +66,7 @@ beforeAll(async () => {
 });
 
 describe('a run in an environment module', () => {
-  it('records the same in worker threads', async () => {
+  it('records the same data in worker threads', async () => {
     const { result } = await play('threads', ['evaluation.workers=2']);
     expect(result).toMatchObject({ status: 'completed' });
     expect(logs('threads')).toEqual(logs('rail'));

@@ -61,7 +61,7 @@ const bang = `return {
 };`;
 
 describe('a policy module', () => {
-  it('plays the same in worker threads, describes itself in the prompt, and works with every command', async () => {
+  it('plays the same episodes in worker threads, describes itself in the prompt, and works with every command', async () => {
     const policy = { kind: moduleOf(bang) };
     const model = { provider: moduleOf("return { generate: () => 'params[0]: 0.5, params[1]: 0.5' };") };
     const run = await play({ policy, model });
@@ -86,7 +86,7 @@ describe('a policy module', () => {
       'return { build() { throw new Error("singular"); }, parameters: { count: 1, low: 0, high: 1 } };',
       'build threw: singular',
     ],
-  ])('is rejected with the create body: %s', async (body, message) => {
+  ])('is rejected if the body of create is: %s', async (body, message) => {
     await expect(play({ policy: { kind: moduleOf(body) } })).rejects.toThrow(message);
   });
 });

@@ -134,7 +134,7 @@ describe('draws', () => {
     expect(() => createGenerator(0).choice([])).toThrow(UserError);
   });
 
-  test('a certain outcome still uses up one random number', () => {
+  test('a choice with a certain outcome still uses up one random number', () => {
     const [spent, fresh] = [createGenerator(9), createGenerator(9)];
     expect(spent.categorical([0, 1, 0])).toBe(1);
     fresh.random();

@@ -36,7 +36,7 @@ describe('progress without a terminal', () => {
     expect(noted).toEqual(['step 4/8  loss 1.2  24 s left', 'step 8/8  loss 1.2']);
   });
 
-  it('prints the figures of slow steps, although lines within a step come between', () => {
+  it('prints the figures of slow steps, even if other lines are printed within a step', () => {
     const { context, noted, clock } = recorded();
     const progress = createProgress({}, context);
     progress.begin({ label: 'step', total: 3 });

@@ -34,14 +34,14 @@ async function into(
   return { code, said };
 }
 
-describe.runIf(existsSync('/dev/full'))('a full device', () => {
+describe.runIf(existsSync('/dev/full'))('on a full device', () => {
   it.each(['environments --json', '--help'])('%s fails with a clear error', async (words) => {
     const { code, said } = await into('/dev/full', words.split(' '));
     expect(code).toBe(1);
     expect(said).toMatch(/^error can't write the output: ENOSPC/m);
   });
 
-  it('fails a run that writes its output or its progress there', async () => {
+  it('a run that writes its output or its progress there fails', async () => {
     const run = ['run', 'quickstart', 'model={provider: random}', 'iterations=3', '--run-dir', 'r', '--json'];
     expect(await into('/dev/full', run)).toMatchObject({ code: 1 });
     // What it tells of its progress.

@@ -118,7 +118,7 @@ describe('policyloop tag', () => {
     expect(printed[0]).toMatch(/tags +good old/);
   });
 
-  it('can sort a list: runs without tags come last', async () => {
+  it('adds tags by which list can sort, with untagged runs last', async () => {
     const { cwd } = workplace();
     await printedBy(cwd, (context) => tag({ ...common, run: 'c', tags: ['good'], off: false }, context));
     const sorted = await printedBy(cwd, (context) => list({ ...common, sort: 'tag' }, context));
@@ -153,7 +153,7 @@ describe('policyloop remove', () => {
     expect(readdirSync(at())).toEqual(['c']);
   });
 
-  it('deletes only runs and what plans contain: other files and damaged runs stay', async () => {
+  it('deletes only runs and directories of plans, not other files or damaged runs', async () => {
     const { cwd, at } = workplace();
     const { context } = recordingContext(cwd);
     writeRun(at('mine', 'd'), { seed: 1 });
@@ -168,7 +168,7 @@ describe('policyloop remove', () => {
     expect(existsSync(at('a'))).toBe(true);
   });
 
-  it('rejects runs in use, unknown runs and no runs, and does not continue without a confirmation', async () => {
+  it('rejects runs in use and unknown runs, and does not continue without a confirmation', async () => {
     const { cwd, at } = workplace();
     const { context } = recordingContext(cwd);
     const release = lockRun(at('a', 'run.lock'));

@@ -46,7 +46,7 @@ export function describeSignal(
       expect(evaluations('r')).toBe(await undisturbed());
     });
 
-    it('does so for runs of a sweep that are played at once', async () => {
+    it('also ends the runs of a sweep that are executed in parallel', async () => {
       server.decide = () => 'hold';
       const confirmed = ['confirmation.candidates=1', 'confirmation.episodes=2'];
       const command = sweep('g', 'seed=1..2', ...confirmed, '--jobs', '2');
@@ -60,7 +60,7 @@ export function describeSignal(
       expect(existsSync(at('g', 'plan.lock'))).toBe(false);
     });
 
-    it('ends a model of the user that hears no signal', async () => {
+    it("ends a run even if the user's model ignores the signal", async () => {
       writeFileSync(
         at('deaf.js'),
         'export default { name: "deaf", create: () => ({ generate: () => new Promise((r) => { console.error("asked"); setTimeout(r, 3e5); }) }) };\n',

@@ -131,7 +131,7 @@ describe('folds', () => {
 });
 
 describe('a meal', () => {
-  it.each([1, 2])('is lost by eating one of %i ingredients, which is not a meal', (ingredients) => {
+  it.each([1, 2])('is lost by eating one of its ingredients (%i in all)', (ingredients) => {
     const one = game(11, { rooms: 1, distractors: 0, ingredients });
     one.start();
     const [food] = /Ingredients: (\w+)/.exec(one.step('read cookbook').text)!.slice(1);

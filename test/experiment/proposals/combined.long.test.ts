@@ -230,7 +230,7 @@ it.each([
   expect(caps![0]!.used).toBeLessThanOrEqual(cap);
 });
 
-it('check counts the calls of the model, and what the searches add', async () => {
+it('check counts the calls of the model, and the evaluations that a search adds', async () => {
   const messageOf = async (changes: Partial<ConfigInput>) => {
     const findings = preflight(await assemble(parseConfig({ ...relay, ...changes }), {}));
     return findings.find(({ field }) => field === 'estimate')?.message;
@@ -242,7 +242,7 @@ it('check counts the calls of the model, and what the searches add', async () =>
   expect(await messageOf({ iterations: 2 })).toMatch(/^about 4 calls.*\(gp\) adds at most 0 evaluations/);
 });
 
-it('show, its JSON, the report and the learning curve say which leg found what', async () => {
+it('show, its JSON, the report and the learning curve show which leg proposed which policies', async () => {
   const { path } = await runExperimentFrom(relay, await scripted(relay));
   const run = await readWholeRun(path);
   const { foundBy, members } = runFigures(run, { top: 3, cwd: '/' });

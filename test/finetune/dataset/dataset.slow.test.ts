@@ -75,7 +75,7 @@ describe('the split', () => {
     }
   });
 
-  it('lets runs of one seed apart whose tasks have other options', async () => {
+  it('may separate runs of one seed if their environments have different options', async () => {
     const on = async (slippery: boolean, name: string) => {
       const environment = { id: 'FrozenLake-v1', options: { is_slippery: slippery } };
       return named(await played({ environment, seed: 1 }, { model: seededModel(0.2) }), name);
@@ -130,7 +130,7 @@ describe('alarms', () => {
     expect(alarms(await build({ context: shortest }))).toEqual([]);
   });
 
-  it('report an empty split, or one of another size', async () => {
+  it('report an empty split, or one of a different size than requested', async () => {
     const lone = await build({}, runs.slice(0, 1));
     expect(alarms(lone)).toEqual(['empty-split']);
     const all = await build({ validation: { kind: 'named', names: ['*'] } });

@@ -42,7 +42,7 @@ const promptTokens = (prompt: readonly { readonly content: string }[]) =>
   prompt.reduce((sum, { content }) => sum + estimateTokens(content), 0);
 
 describe('a dataset of your own runs', () => {
-  it('has every proposal of models and baselines, written as text', async () => {
+  it('contains every proposal of models and baselines, written as text', async () => {
     const { train } = await build();
     const models = new Set(train.map(({ lineage }) => lineage.model));
     expect(models.size).toBe(3);
@@ -63,7 +63,7 @@ describe('a dataset of your own runs', () => {
     expect(mean(weights)).toBeCloseTo(1, 4);
   });
 
-  it('says why a run gave no example', async () => {
+  it('gives the reason if a run yields no example', async () => {
     const reasons = async (recipe: DatasetOptions['recipe']) =>
       (await build({ recipe })).sources.flatMap(({ none, run }) => (none === undefined ? [] : [[run, none]]));
     expect(await reasons('weighted')).toEqual([['rejected', 'no reply was accepted']]);
@@ -79,7 +79,7 @@ describe('a dataset of your own runs', () => {
     );
   });
 
-  it('says how many examples are usual, and how to get them', async () => {
+  it('warns of few examples, with the usual number and how to get more', async () => {
     const { alarms, train } = await build({ recipe: 'improvement' });
     expect(alarms[0]).toMatchObject({
       kind: 'few',
@@ -90,7 +90,7 @@ describe('a dataset of your own runs', () => {
     );
   });
 
-  it('prints all of it', async () => {
+  it('prints these reasons and warnings', async () => {
     const { context, noted, printed } = recordingContext(root);
     const args = { runsDir: '.', validation: 'none', format: 'jsonl', seed: 0, json: false } as const;
     await execute(
@@ -148,7 +148,7 @@ describe('prompts that are longer than the context', () => {
     ['a description of several lines', 'programs', program],
     ['names only', 'numbers', { prompts: { set: 'semantic' } }],
     ['neither description nor names', 'numbers', {}],
-  ] as const)('show a module environment with %s as in the run: %s', async (kind, policy, config) => {
+  ] as const)('describe a module environment with %s as in the run: %s', async (kind, policy, config) => {
     const environment = join(root, `${kind}-${policy}.mjs`.replaceAll(' ', '-'));
     writeFileSync(environment, edited[kind]);
     const path = await played({ environment, iterations: 8, ...config });

@@ -62,7 +62,7 @@ describe('dependent runs', () => {
     );
   });
 
-  it('of unequal sizes are held out so that the share comes nearest', () => {
+  it('of unequal sizes are held out so that the share is as close as possible', () => {
     const run = (name: string, size: number) => ({ name, environment: 'E', keys: [name], size });
     const runs = [run('a', 27), run('b', 14), run('c', 6), run('none', 0)];
     for (const seed of [0, 1, 2, 3])

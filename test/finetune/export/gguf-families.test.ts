@@ -76,6 +76,6 @@ describe('a model that llama.cpp would compute differently', () => {
   });
 });
 
-it('contextOf is one window for a model whose windows llama.cpp lacks', () => {
+it('contextOf is a single window if llama.cpp does not support the sliding windows of the model', () => {
   expect(contextOf(readDecoderConfig(familyDirectory('phi3-window')))).toBe(8);
 });

@@ -84,7 +84,7 @@ describe('the request', () => {
     });
   });
 
-  it('carries the API key, but none to a local server if none is set', async () => {
+  it('contains the API key, which is optional for a local server', async () => {
     const { server, model } = await start({ reply: () => 'ok' }, { apiKeyEnv: 'MY_KEY' }, { MY_KEY: key });
     await ask(model, messages, options);
     expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${key}`);

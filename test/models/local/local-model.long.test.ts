@@ -58,7 +58,7 @@ test('greedy text from the model process equals the reference', async () => {
   });
 });
 
-test('reports how much of a prompt it has read', async () => {
+test('the model reports how much of a prompt it has read', async () => {
   const model = localModel({ maxTokens: 2 });
   const read: (readonly number[])[] = [];
   const options = { seeds: [1], onRead: (...progress: readonly number[]) => read.push(progress) };

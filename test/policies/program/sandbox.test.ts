@@ -241,7 +241,7 @@ it.each([
   'const o = { ...new Array(9000).fill(0) }; for (let i = 0; i < 90_000; i++) ({ ...o })',
   'for (;;) try { act() } catch {}',
   'function f() { try { f() } finally { f() } } f()',
-])('all work counts: %s', (work) => {
+])('the work limit stops %s', (work) => {
   expect(faultIn(`function act() { ${work}; return 0; }`).reason).toMatch(/^too much work/);
 });
 
@@ -263,7 +263,7 @@ it('the work of an episode has a limit, which is reached at the same step on eve
 });
 
 const ordinary = readFileSync(new URL('../../fixtures/ordinary-programs.txt', import.meta.url), 'utf8');
-it.each(ordinary.trim().split('\n'))('acts as in Node, or names what is missing: %s', (body) => {
+it.each(ordinary.trim().split('\n'))('a program acts as in Node, or names what is missing: %s', (body) => {
   const source = `const act = (o, m) => { ${body} };`;
   try {
     expect([0, 1]).toContain(sandbox.build(source)(state));

@@ -369,7 +369,7 @@ describe('statedReason', () => {
     ['<think>secret</think>params[0]: 1', ''],
     ['I refuse.', 'I refuse.'],
     ['', ''],
-  ])('%j -> %j', (reply, reason) => {
+  ])('of %j is %j', (reply, reason) => {
     expect(statedReason(reply)).toBe(reason);
   });
 

@@ -78,7 +78,7 @@ const recorded = readFileSync(new URL('../../fixtures/recorded-replies.jsonl', i
   .map((line) => JSON.parse(line) as RecordedReply);
 
 it.each(recorded)(
-  '$environment: reads $meant $why from $reply',
+  '$environment: $meant $why is read from $reply',
   ({ high, low, meant, parameters, reply, why }) => {
     const result = parseParameters(reply, { count: parameters, kind: 'float', low, high, decimals: 1 });
     if (meant !== null) expect(result).toMatchObject({ ok: true, value: meant });

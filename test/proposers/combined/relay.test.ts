@@ -88,7 +88,7 @@ it('until: signal ends a leg once the best return exceeds the median by more tha
   expect(await lengthOf('model', legs, 12, (iteration) => [iteration])).toBe(12);
 });
 
-it('until: stalled ends a leg after as many evaluations without a real improvement as its patience', async () => {
+it('until: stalled ends a leg after `patience` evaluations without a real improvement', async () => {
   const lengthWith = (gain: (iteration: number) => number) => {
     const random = createGenerator(2);
     const returns = (iteration: number) => [0, 1].map(() => gain(iteration) + 0.01 * random.normal());

@@ -4,7 +4,7 @@ import { compareRuns } from '../../../src/studies/comparison/compare.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { writeRun } from '../../support/written-runs.js';
 
-it('compare says which seeds pair, and how to get pairs', () => {
+it('compare says which seeds are paired, and how to get pairs', () => {
   const cwd = temporaryDirectory();
   const write = (provider: 'random' | 'hill-climb' | 'cma-es', seeds: readonly number[]) => {
     for (const seed of seeds) {

@@ -220,7 +220,7 @@ describe('a table', () => {
 });
 
 describe('a program', () => {
-  it('has its comments, strings, keywords and numbers marked', () => {
+  it('is shown with marked comments, strings, keywords and numbers', () => {
     const source = `const a = "</code><b>" + 1.5e-3; // if <i>\n/* return\n2 */ x1 = a.return ?? .5`;
     const body = shown(new Part('source-code', { source }));
     expect(body.textContent).toBe(source);
@@ -236,7 +236,7 @@ describe('a program', () => {
     ]);
   });
 
-  it('has the lines marked that it changed in another one, and equal lines far away are left out', () => {
+  it('is compared with another one by marking changed lines and omitting equal lines far from them', () => {
     const lines = Array.from({ length: 20 }, (_, i) => `line ${i}\n`);
     const body = shown(
       new Part('text-difference', { left: lines.join(''), right: lines.with(2, 'new\n').join('') }),

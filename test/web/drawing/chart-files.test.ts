@@ -37,7 +37,7 @@ describe('the learning curve of a run with failures', () => {
     expect(textsIn(file, 'desc')[0]).toMatch(/^Learning curve of \d+ evaluations/);
   });
 
-  it('has every value where the ticks say', () => {
+  it('draws every value at its position on the scale of the ticks', () => {
     const lines = [...file.querySelectorAll('.line')];
     expect(lines).toHaveLength(series.length);
     const places = lines[0]!.getAttribute('d')!.match(/[\d.]+ [\d.]+/g)!;
@@ -59,7 +59,7 @@ describe('the learning curve of a run with failures', () => {
   });
 });
 
-it('a run with one iteration and a sweep of two tasks have files with names of their own', () => {
+it('the charts of a short run, and of two tasks of a sweep, have distinct file names', () => {
   const short = filesOf(runPage(runFixture({ iterations: 1 }), undefined));
   expect([...short.keys()].slice(0, 2)).toEqual(['run-1-learning-curve.svg', 'run-1-parameters.svg']);
   const result = gridResult((rate, size) => rate * size);

@@ -4,7 +4,7 @@ import { type Content, childrenOf, Part } from '../../../base/text/content.js';
 
 export const html = htm.bind(h);
 
-/** Draws shapes, which saved charts contain too. */
+/** Draws shapes on a page; saved charts contain the same shapes. */
 export const shapes = (content: Content): ComponentChildren =>
   childrenOf(content).map((child) =>
     child instanceof Part ? h(child.tag, child.props, shapes(child.children)) : child,

@@ -94,11 +94,11 @@ export async function request(address: string, body?: object): Promise<Response>
   throw new Error(error?.message ?? `the server replied with status ${response.status}`);
 }
 
-/** Minimum pause after a request for an answer, in milliseconds. After slow requests, the pause is longer. */
+/** Minimum pause between requests, in milliseconds. After slow requests, the pause is longer. */
 const minPause = 1500;
 
 /**
- * Requests an answer from the server, and another one when an argument changes or `refresh` is called.
+ * Requests data from the server, and again when an argument changes or `refresh` is called.
  * @param address if undefined, nothing is requested yet
  * @param basis if given, the last answer stays visible until the next one arrives, even if the address changes
  */
@@ -142,11 +142,11 @@ export function useAnswer<T>(address: string | undefined, basis?: string) {
   return { answer, problem, refresh: () => void refresh() };
 }
 
-/** Sends POST requests. `said` is the answer to the last one or its error message. */
+/** Sends POST requests. `said` is the reply to the last one, or its error message. */
 export function usePost() {
   const [said, setSaid] = useState('');
   const [isSending, setSending] = useState(false);
-  /** @returns whether the request succeeded */
+  /** @returns true if the request succeeded */
   const send = async (address: string, body: object): Promise<boolean> => {
     setSending(true);
     setSaid('sending …');

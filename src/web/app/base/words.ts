@@ -29,7 +29,7 @@ export function currentAddress(): Address {
   return { page: (pathname.slice(1) || 'index') as Address['page'], name: '', query };
 }
 
-/** Shows a page of the view without reloading. @param replace whether to replace the history entry */
+/** Shows a page of the view without reloading. @param replace true to replace the history entry */
 export function go(address: string, replace = false): void {
   history[replace ? 'replaceState' : 'pushState'](null, '', address);
   dispatchEvent(new PopStateEvent('popstate'));

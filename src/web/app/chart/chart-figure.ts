@@ -18,7 +18,7 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
   const [place, width] = useWidth();
   const [hidden, setHidden] = useState<Hidden>(() => hiddenAtFirst(chart));
   const [view, setView] = useState<Ends | undefined>(undefined);
-  /** Where the pointer was pressed and where it is, in pixels. */
+  /** Horizontal positions at which the pointer was pressed and is now, in pixels. */
   const [drag, setDrag] = useState<Ends | undefined>(undefined);
   /** Index of the last point selected with the pointer or keyboard; -1 before the first. */
   const [last, setLast] = useState(-1);
@@ -91,7 +91,7 @@ ${levels.map((entry) => html`<li><${Sample} entry=${entry} /></li>`)}
 }`;
 }
 
-/** The index that a key moves to; undefined for other keys. */
+/** Returns the index that a navigation key moves to; undefined for other keys. */
 function nextOf(key: string, from: number, count: number): number | undefined {
   const arrows = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
   const by = { ...arrows, PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity }[key];
@@ -114,7 +114,7 @@ interface ToggleProps {
 const Toggle = ({ label, entry, isOn, onChange }: ToggleProps) =>
   html`<li><label><input type="checkbox" checked=${isOn} onChange=${({ currentTarget }: InputEvent) => onChange(currentTarget.checked)} /> ${entry ? html`<${Sample} entry=${entry} />` : label}</label></li>`;
 
-/** The values at an index, such as `Iteration 7: cost 3, tokens 12`. */
+/** Formats the values at an index, such as `Iteration 7: cost 3, tokens 12`. */
 function valuesAt({ at, bands, series, x, y }: Chart, hidden: Hidden, index: number): string {
   const own = series.flatMap(({ draw, high, label, low, values }) => {
     const value = hidden.has(label) ? null : values[index];

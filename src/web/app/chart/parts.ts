@@ -1,11 +1,11 @@
-/** Parts that several charts have. */
+/** Parts that charts have in common. */
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ChartFile } from '../../drawing/chart-files.js';
 import { type Entry, type Picture, sampleOf } from '../../drawing/picture.js';
 import { html, shapes } from '../base/html.js';
 
-/** A reference to an element, and its width in pixels; 640 until it is known. */
+/** Returns a reference to set on an element, and the element's width in pixels (640 until it is measured). */
 export function useWidth() {
   const place = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(640);
@@ -21,19 +21,19 @@ export function useWidth() {
   return [place, width] as const;
 }
 
-/** The files of the page's charts, by their data. */
+/** The files of the page's charts, by the data of the charts. */
 export const ChartFiles = createContext<ReadonlyMap<object, ChartFile>>(new Map());
 
 interface Props {
   /** Data of the chart. */
   readonly of: object;
-  /** What the user sees of it (default: as the page first shows it). */
+  /** Draws the chart as the user sees it (default: as the page first shows it). */
   readonly picture?: () => Picture;
   readonly live?: 'polite';
   readonly children?: ComponentChildren;
 }
 
-/** The text below a chart, and a button that saves the chart. */
+/** Shows the text below a chart, and a button that saves the chart. */
 export function Readout({ children, live, of, picture }: Props) {
   const file = useContext(ChartFiles).get(of);
   const save = () => {
@@ -45,6 +45,6 @@ export function Readout({ children, live, of, picture }: Props) {
   return html`<div class="below"><p class="readout" aria-live=${live}>${children}</p>${file && html`<button type="button" class="save" title="Save as SVG" aria-label=${`Save ${file.title} as SVG`} onClick=${save}>SVG</button>`}</div>`;
 }
 
-/** A label of a legend with its sample. */
+/** Shows a label of a legend with its sample. */
 export const Sample = ({ entry }: { readonly entry: Entry }) =>
   html`<svg class="key" width="16" height="12" aria-hidden="true">${shapes(sampleOf(entry))}</svg>${entry.label}`;

@@ -56,7 +56,7 @@ export function DataTable({ columns, isTall, rows }: TableData) {
   )}</tbody></table></div>`;
 }
 
-/** The value by which a cell is sorted: its number or its text; null for a missing value. */
+/** Returns the value by which a cell is sorted: its number or its text; null for a missing value. */
 function sortedBy({ share, text, value }: TableCell): Value {
   if (value !== undefined || share !== undefined) return value ?? share!;
   const number = text.replaceAll(/[\s,]/g, '').replace('−', '-');
@@ -79,7 +79,7 @@ function contentOf({ code, detail, href, mark, strong, text, tint }: TableCell) 
 const barOf = ({ share = 0, text }: TableCell) =>
   html`<svg width="100%" height="12" role="img" aria-label=${text}><rect class="room" width="100%" height="12" rx="2" /><rect class="bar" width=${`${100 * Math.min(1, share)}%`} height="12" rx="2" /></svg>`;
 
-/** Draws estimates with their intervals on a common axis. @returns the axis, and a function that draws the estimate of a cell */
+/** Draws estimates with intervals on a common axis. @returns the axis, and a function that draws a cell's estimate */
 function intervalAxis({ include = [], line }: IntervalAxis, cells: readonly TableCell[]) {
   const ends = [
     line ?? [],

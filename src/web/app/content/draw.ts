@@ -1,4 +1,4 @@
-/** Draws content that the server or a file has as data (base/text/content.ts). Strings are only ever text. */
+/** Draws content that comes as data from the server or a file (base/text/content.ts). Strings are never markup. */
 import { type ComponentChildren, type ComponentType, h, type VNode } from 'preact';
 import type { Shown } from '../../../base/text/content.js';
 import type { Chart } from '../../chart.js';

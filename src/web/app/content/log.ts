@@ -56,7 +56,7 @@ interface PromptProps {
   readonly length: string;
 }
 
-/** A prompt, in which the lines that the previous prompt on the page doesn't contain are highlighted. */
+/** Shows a prompt, and highlights the lines that the previous prompt on the page doesn't contain. */
 export function Prompt({ index, length }: PromptProps) {
   const [isOpen, setOpen] = useState(false);
   const prompts = useContext(PromptsOfPage);

@@ -1,4 +1,4 @@
-/** Programs, and the lines that one changed in another. */
+/** Source code of programs, and the differences between two programs. */
 import { diffLines } from 'diff';
 import { html } from '../base/html.js';
 
@@ -14,7 +14,7 @@ const token = new RegExp(
   'g',
 );
 
-/** A source with its comments, strings, keywords and numbers marked. */
+/** Shows source code with highlighted comments, strings, keywords and numbers. */
 export function SourceCode({ source }: { readonly source: string }) {
   const parts: unknown[] = [];
   let end = 0;
@@ -34,7 +34,7 @@ interface Difference {
   readonly right: string;
 }
 
-/** Marks the lines that differ. */
+/** Shows two texts as one, with the lines that differ marked. */
 export function TextDifference({ left, right }: Difference) {
   if (left === right) return html`<p class="empty">No differences.</p>`;
   const parts = diffLines(left, right);

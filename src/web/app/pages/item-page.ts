@@ -47,7 +47,7 @@ ${page && item?.status === 'running' && !isStudy && html`<${Stopping} item=${ite
 <//>`;
 }
 
-/** Columns of a study's table, including the keys that differ between its runs. */
+/** Returns the columns of a study's table, including the keys that differ between its runs. */
 const columnsOf = (keys: readonly string[] = []): readonly string[] => [
   ...['status', ...keys, 'seed', 'progress', 'observed', 'confirmed', 'started'],
 ];
@@ -91,7 +91,7 @@ function IterationForm({ name, iteration }: { readonly name: string; readonly it
   return html`<form onSubmit=${open}><label>Iteration <input name="iteration" type="number" min="0" inputmode="numeric" value=${iteration ?? ''} key=${iteration} /></label> <button type="submit">Open</button></form>`;
 }
 
-/** The page of an iteration: episodes, prompts, replies and policies. */
+/** Shows the page of an iteration: episodes, prompts, replies and policies. */
 function IterationPage({ iteration, name }: { readonly name: string; readonly iteration: number }) {
   const [item, setItem] = useState<Item | undefined>(undefined);
   const { page, problem, refresh } = usePage(`/api/page${queryOf({ of: name, iteration })}`);

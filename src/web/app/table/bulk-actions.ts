@@ -20,7 +20,7 @@ interface Props {
   readonly clear: () => void;
 }
 
-/** Always the same function, so it runs only when the field appears. */
+/** A constant, because a new function would run at every rendering and not only when the field appears. */
 const focus = (field: HTMLInputElement | null) => field?.focus();
 
 /** Maximum number of runs to name in the URL of a comparison. */

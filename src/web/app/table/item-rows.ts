@@ -56,7 +56,7 @@ function cellOf(item: Item, key: string) {
   }
 }
 
-/** A target or a limit may complete a run before its last iteration. */
+/** Returns the planned number of units; for a completed run, those done, because a target or limit may end it early. */
 const plannedIn = ({ done, of, status }: Item) => (status === 'completed' ? done : of);
 
 const progressBar = (label: string, done: number, of: number, unit: string) =>
@@ -119,7 +119,7 @@ ${columns.map((key) => html`<td key=${key} class=${classOf(key)} data-label=${fi
 </tr>`;
 }
 
-/** Number of items per status, such as `5 completed, 1 failed`. */
+/** Counts items per status, such as `5 completed, 1 failed`. */
 function statusCounts(items: readonly Item[]): string {
   const counts = new Map<string, number>();
   for (const { status } of items) counts.set(status, (counts.get(status) ?? 0) + 1);

@@ -8,7 +8,7 @@ import { type TableState, unknownKeys } from '../../table/state.js';
 import { html, type InputEvent } from '../base/html.js';
 import { KeysField } from './keys-field.js';
 
-/** The items of a table, and how it shows them. */
+/** The items and the state of a table. */
 export interface Listed {
   readonly items: readonly Item[];
   readonly state: TableState;
@@ -53,7 +53,7 @@ export function TableControls({ change, groups, items, known, loadKeys, problems
 <${ColumnChoice} columns=${columns} known=${known} loadKeys=${loadKeys} change=${change} />`;
 }
 
-/** How many of the items are running or failed, and what they used. */
+/** Summarises how many items are running or failed, and their calls and cost. */
 function totals(items: readonly Item[]): readonly string[] {
   const count = (status: Item['status']) => items.filter((item) => item.status === status).length;
   const sum = (key: 'calls' | 'cost') => items.reduce((total, item) => total + (item[key] ?? 0), 0);

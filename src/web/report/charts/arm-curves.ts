@@ -9,7 +9,7 @@ import { type Chart, chartFigure, type Series } from '../../chart.js';
 export interface CurveArm {
   readonly name: string;
   /**
-   * Best return so far of each run: a value per iteration, from 0, or per `step` evaluations if `step` is set.
+   * Best return so far of each run: one value per iteration, starting with 0, or one per `step` evaluations.
    * Unfinished runs have fewer values.
    */
   readonly curves: readonly (readonly number[])[];
@@ -33,8 +33,8 @@ interface CurveOptions {
 const maxBands = 4;
 
 /**
- * Mean best return so far of each arm with its 95% interval, and confirmed returns at the right edge. A single arm
- * also shows its runs.
+ * Plots the mean best return so far of each arm with its 95% interval, and confirmed returns at the right edge. For a
+ * single arm, also plots its runs.
  */
 export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: CurveOptions = {}): Content {
   const summaries = arms.map(({ curves, range }) => meanCurve(curves, range));
@@ -122,7 +122,7 @@ interface CurvePoint {
 }
 
 /**
- * Mean of the curves at each index, with its 95% interval (Student's t, clipped to `range`; null for fewer than three
+ * Averages the curves at each index, with a 95% interval (Student's t, clipped to `range`; null for fewer than three
  * curves), up to the length of the longest curve.
  */
 function meanCurve(curves: readonly (readonly number[])[], range: Interval): readonly CurvePoint[] {

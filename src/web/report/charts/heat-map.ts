@@ -55,7 +55,7 @@ function choiceName(choice: number, label: string | undefined): string {
   return label === undefined || label === number ? number : `${number} ${label}`;
 }
 
-/** Scores from 0 to 1. Clips low outliers, because they would make all other scores look the same. */
+/** Scales scores to [0, 1]. Clips low outliers, because they would make all other scores look the same. */
 function scoreShares(entries: readonly BufferEntry[]): readonly number[] {
   const sorted = entries.map(({ score }) => score).toSorted((a, b) => a - b);
   const [least, high, lower] = [sorted[0]!, sorted.at(-1)!, quantile(sorted, 0.25)];
@@ -65,7 +65,7 @@ function scoreShares(entries: readonly BufferEntry[]): readonly number[] {
   return entries.map(({ score }) => Number(share(score).toFixed(3)));
 }
 
-/** Names by input and output, or by state, where possible; otherwise the names of the parameters. */
+/** Names the rows by input and output, or by state, where possible; otherwise by the names of the parameters. */
 function rowNames(spec: ParameterSpec, policy: PolicyDescription, labels: TaskLabels): readonly string[] {
   if ((policy.kind === 'linear' || policy.kind === 'mlp') && policy.projection === undefined) {
     const unitName = (layer: number, unit: number) => `${layer}.${unit}`;

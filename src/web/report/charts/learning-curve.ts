@@ -30,7 +30,7 @@ interface Spread {
   readonly inner?: readonly [number, number];
 }
 
-/** The spread to draw for an evaluation: range and quartiles or, if returns are binary, the standard error. */
+/** Returns the spread to draw for an evaluation: range and quartiles or, if returns are binary, the standard error. */
 export function spreadOf({ returns, score }: BufferEntry, isBinary: boolean): Spread {
   if (isBinary) {
     const error = returns.length < 2 ? 0 : standardDeviation(returns) / Math.sqrt(returns.length);
@@ -45,7 +45,7 @@ export function spreadOf({ returns, score }: BufferEntry, isBinary: boolean): Sp
 /** Maximum number of failed proposals to mark; if there are more, only the latest are marked. */
 const maxLostMarks = 500;
 
-/** Maximum number of stretches of a long run, of which only the lowest and highest evaluations are drawn. */
+/** A long run is divided into at most this many stretches; only the lowest and highest evaluation of each are drawn. */
 const maxStretches = 2048;
 
 /** An evaluation to draw. `best`: the highest score so far. */
@@ -137,7 +137,7 @@ export function learningCurve(
   return chartFigure(chart, episodes > 1 ? caption : undefined);
 }
 
-/** The evaluations, in a colour for each member, leg or tuning search that proposed some. */
+/** Returns the evaluations as series, with a colour for each member, leg or tuning search that proposed some. */
 function evaluationSeries(points: readonly Point[], areExtremes: boolean): readonly Series[] {
   const members = [...new Set(points.flatMap(({ member }) => member ?? []))];
   const makers = points.some(({ member }) => member === undefined) ? [undefined, ...members] : members;
@@ -167,7 +167,7 @@ function placeIn(all: readonly Place[]): (place: Place) => number {
   return ({ candidate, iteration }) => iteration + candidate / (iteration === 0 ? warmup : proposals);
 }
 
-/** The lowest and the highest evaluation of a stretch, in their order. */
+/** Returns the lowest and the highest evaluation of a stretch, in chronological order. */
 function extremes(stretch: readonly Point[]): readonly Point[] {
   const scores = stretch.map(({ score }) => score);
   const ends = [scores.indexOf(smallest(scores)), scores.indexOf(largest(scores))];

@@ -5,16 +5,16 @@ import { addUsage, usageOfCall } from '../../../runs/usage.js';
 import { largest, mean } from '../../../statistics/descriptive.js';
 import type { LoggedProposal } from './proposals.js';
 
-/** What revisions contributed to a run. */
+/** The contribution of revisions to a run. */
 export interface RevisionFigures {
-  /** Requests for revisions. */
+  /** Number of requests for revisions. */
   readonly asked: number;
-  /** Revisions that scored higher than the original. */
+  /** Number of revisions that scored higher than the original. */
   readonly better: number;
   readonly noBetter: number;
-  /** Revisions that left the parameters unchanged. */
+  /** Number of revisions that left the parameters unchanged. */
   readonly kept: number;
-  /** Requests that got no usable reply. */
+  /** Number of requests without a usable reply. */
   readonly rejected: number;
   /** Mean change in the score over all evaluated revisions; null if there are none. */
   readonly change: number | null;
@@ -96,7 +96,7 @@ export interface MemberFigures {
   readonly best: number | null;
 }
 
-/** Whether a member is a leg of a relay. */
+/** True if a member is a leg of a relay. */
 export const isLeg = ({ member }: Pick<MemberFigures, 'member'>): boolean => member.startsWith('leg ');
 
 /** Summarises the members, most new bests first, or the legs in order; empty if the run has none. */

@@ -10,7 +10,7 @@ import type { ShownCalls } from './shown-calls.js';
 export interface Descent {
   readonly entry: BufferEntry;
   readonly parent: BufferEntry | undefined;
-  /** True if a model wrote it in answer to a prompt. */
+  /** True if a model wrote it in reply to a prompt. */
   readonly isWritten: boolean;
 }
 
@@ -18,8 +18,8 @@ type Proposed = Pick<BufferEntry, 'iteration'> &
   Partial<Pick<BufferEntry, 'parameters' | 'revises' | 'tuned'>>;
 
 /**
- * The evaluation that a program was made from: the one that it revises or tunes, the best so far if
- * replies edit it (`policy.edits`), or else the best evaluation in the prompt. Prompts don't show programs of the warm-up.
+ * Returns the evaluation that a program was made from: the one that it revises or tunes, the best so far if replies
+ * edit it (`policy.edits`), or else the best evaluation in the prompt. Prompts don't show programs of the warm-up.
  */
 export function parentOf(
   { iteration, parameters, revises, tuned }: Proposed,
@@ -37,7 +37,7 @@ export function parentOf(
   return bestEntry(best === 0 ? (recent ? proposed.slice(-recent) : []) : proposed);
 }
 
-/** New bests and their ancestors, oldest first. */
+/** Returns new bests and their ancestors, oldest first. */
 export function lineage(
   data: Pick<RunData, 'config' | 'entries'>,
   proposals: readonly LoggedProposal[],

@@ -13,14 +13,14 @@ import type { TaskLabels } from './task-labels.js';
 /** Number of decimals for weights derived from parameters. */
 const weightDecimals = 3;
 
-/** The weights of a policy whose parameters are coordinates in a random subspace; undefined for another. */
+/** Returns the weights of a policy whose parameters are coordinates in a random subspace; undefined for others. */
 export const projectedWeights = (policy: PolicyDescription, parameters: ParameterVector) =>
   'projection' in policy && policy.projection !== undefined ? weightsFrom(policy, parameters) : undefined;
 
 /** A policy whose parameters are weights, or coordinates in a subspace of weights. */
 export type WeightedPolicy = PolicyDescription & { kind: 'linear' | 'mlp' };
 
-/** The policy as text: a table of weights for each layer, the parameters in the answer format, or both. */
+/** Formats the policy as text: a table of weights for each layer, the parameters in the answer format, or both. */
 export function policyLines(
   policy: PolicyDescription,
   spec: ParameterSpec,
@@ -58,7 +58,7 @@ export interface Matrix {
   readonly rows: readonly { readonly name: string; readonly weights: readonly number[] }[];
 }
 
-/** The weights as a matrix for each layer. @param unitName names a hidden unit; layers count from 1 */
+/** Arranges the weights in a matrix for each layer. @param unitName names a hidden unit; layers count from 1 */
 export function matricesOf(
   policy: WeightedPolicy,
   weights: ParameterVector,

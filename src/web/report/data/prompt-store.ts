@@ -3,13 +3,13 @@ import type { ChatMessage } from '../../../models/language-model.js';
 
 type Prompt = readonly ChatMessage[];
 
-/** Prompts of a page as JSON, the last first, each encoded relative to the one before it: they share most of their text. */
+/** Prompts of a page as JSON, last first, each encoded relative to the one before it, which shares most of its text. */
 export type PackedPrompts = readonly (readonly TextPart[])[];
 
 /** Approximate maximum of the total length of the packed prompts on a page, in characters. */
 const maxCharacters = 1_500_000;
 
-/** Packs the latest prompts, as many as fit on a page. */
+/** Packs the latest prompts that fit on a page. */
 export function packPrompts(prompts: readonly Prompt[]): PackedPrompts {
   const packed: (readonly TextPart[])[] = [];
   let [before, left] = ['', maxCharacters];

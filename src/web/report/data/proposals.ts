@@ -33,7 +33,7 @@ const accepted = { kind: 'accepted' } as const;
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
- * The run's proposals in order, along with revisions and evaluations without calls.
+ * Returns the run's proposals in order, along with revisions and evaluations without calls.
  * @param onCall receives each call as it is read
  */
 export function loggedProposals(
@@ -72,7 +72,7 @@ export function loggedProposals(
   return [...proposals.values()].toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
 }
 
-/** Who proposed the policy at a place: a member, leg or tuning search; undefined in a run without any. */
+/** Returns the member, leg or tuning search that proposed the policy at a place; undefined in a run without any. */
 export const memberAt = (proposals: readonly LoggedProposal[], place: Place): string | undefined =>
   proposals.find((one) => one.iteration === place.iteration && one.candidate === place.candidate)?.member;
 
@@ -94,7 +94,7 @@ export function hasFailure({ attempts }: LoggedProposal): boolean {
 
 export const proposalId = ({ iteration, candidate }: Place): string => `iteration-${iteration}-${candidate}`;
 
-/** What a report shows about a run, except animations, read from its directory. */
+/** The data that a report shows about a run, except animations; read from the run's directory. */
 export interface RunData extends RunSummary, Pick<RecordedRun, 'entries' | 'calls' | 'events'> {
   readonly config: Config;
   /** Content of `config.yaml` in the run directory. */

@@ -5,7 +5,7 @@ import { hasFailure, type LoggedProposal, type Place, proposalId, type RunData }
 
 const maxShown = 500;
 
-/** If there are more than `maxShown`, this many each of new bests, failures and all proposals are shown, evenly spaced. */
+/** Number of new bests, of failures and of all proposals to show, evenly spaced, if there are more than `maxShown`. */
 const maxPerKind = 120;
 
 /** The proposals that a page shows in full. */
@@ -13,7 +13,7 @@ export interface ShownCalls {
   readonly proposals: readonly LoggedProposal[];
   /** The calls of these proposals, by position among the run's calls. */
   readonly calls: ReadonlyMap<number, CallRecord>;
-  /** Link to a proposal, if the page shows it. */
+  /** Returns a link to a proposal; undefined if the page doesn't show it. */
   link(place: Place): string | undefined;
 }
 
@@ -61,8 +61,8 @@ function chosen(
 }
 
 /**
- * `count` evenly spaced items including the first and the last; all items if there are at most `count`.
- * @param kept an item that is always included, in place of its nearest neighbour
+ * Returns `count` evenly spaced items including the first and the last; all items if there are at most `count`.
+ * @param kept an item to include in any case; it replaces the nearest chosen item
  */
 export function sampleEvenly<T>(items: readonly T[], count: number, kept?: T): readonly T[] {
   if (items.length <= count) return items;

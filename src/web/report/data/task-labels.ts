@@ -29,8 +29,8 @@ const actionNames: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Labels for a task's policy; plain indices if the task or a dimension is unknown.
- * @param own names that the environment itself gives
+ * Returns labels for a task's policy; plain indices if the task or a dimension is unknown.
+ * @param own names that the environment provides
  */
 export function taskLabels(
   environmentId: string,
@@ -68,8 +68,8 @@ function actionLabels(
 const cliff = ['............', '............', '............', 'SCCCCCCCCCCG'];
 
 /**
- * The rows of a grid world with this many states, one character per cell: state = row × columns + column.
- * Undefined if the map is unknown.
+ * Returns the rows of a grid world with this many states, one character per cell: state = row × columns + column;
+ * undefined if the map is unknown.
  */
 export function gridMap({ id, options }: EnvironmentConfig, states: number): readonly string[] | undefined {
   const rows = id.startsWith('FrozenLake') ? lakeRows(options) : id.startsWith('CliffWalking') ? cliff : [];

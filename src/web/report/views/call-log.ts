@@ -88,7 +88,7 @@ interface Log {
   readonly asText: (value: number) => string;
 }
 
-/** The length at which to truncate replies so that all fit on the page; at least 390 characters. */
+/** Returns the length at which to truncate replies so that all fit on the page; at least 390 characters. */
 function longestOf(calls: readonly CallRecord[]): number {
   const lengths = calls.flatMap(({ completion }) => [
     completion?.text.length ?? 0,
@@ -159,7 +159,7 @@ function outcomeText({ completion, outcome }: CallRecord): Content | undefined {
   }
 }
 
-/** The program, unless the reply shows it anyway. */
+/** Shows the program, unless the reply already does. */
 const programOf = (source: string, reply = '') =>
   html`${!reply.includes(source.trim()) && html`<details><summary>Program</summary>${new Part('source-code', { source })}</details>`}`;
 

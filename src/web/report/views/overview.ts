@@ -130,7 +130,7 @@ export function confirmationTable(
     estimate('fresh', ({ mean, ci95 }) => ({ value: mean, interval: ci95 })),
     number('episodes', ({ episodes }) => episodes),
   ])}
-<p class="note">${confirmations.some(({ stage }) => stage === 'selection') ? 'The candidates within the noise floor of the best were compared on fresh episodes, the better half of each round on more; the winner was then evaluated on further fresh episodes.' : 'The best candidate was evaluated on fresh episodes.'}</p></div>`;
+<p class="note">${confirmations.some(({ stage }) => stage === 'selection') ? 'The candidates within the noise floor of the best were compared on fresh episodes. Each round kept the better half for more episodes; the winner was then evaluated on further fresh episodes.' : 'The best candidate was evaluated on fresh episodes.'}</p></div>`;
 }
 
 /** Lists the run's distinct warnings with their counts, commands from other processes, and unreadable parts. */
@@ -164,7 +164,7 @@ ${preformatted(commands.join('\n'))}
 ${versionFacts(manifest)}`;
 }
 
-/** What a run must share with another one for the same results. */
+/** Lists what must be equal for two runs to give the same results. */
 export const versionFacts = ({ fingerprint, prompts, seed, versions }: Manifest): Content =>
   factList([
     ['policyloop', versions.policyloop],

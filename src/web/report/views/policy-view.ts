@@ -109,7 +109,7 @@ const places: Readonly<Record<string, { name: string; final: boolean }>> = {
 /** Maximum number of states per row. */
 const statesPerRow = 20;
 
-/** The action in each state: on the task's map, by two binned observations, or by the number of the state. */
+/** Shows the action in each state: on the task's map, by two binned observations, or by the number of the state. */
 function actionTable(
   parameters: ParameterVector,
   policy: PolicyDescription & { kind: 'q-table' },
@@ -162,7 +162,7 @@ ${columns && html`<thead><tr><td></td>${columns.map((name) => html`<th scope="co
 <p class="note">${note}</p></div>`;
 }
 
-/** Index of the action taken in each state; the first wins ties. */
+/** Returns the index of the action taken in each state; the first wins ties. */
 function greedyActions(
   parameters: ParameterVector,
   policy: PolicyDescription & { kind: 'q-table' },

@@ -48,7 +48,7 @@ ${score !== undefined && html`<p class="note">${score === null ? 'no usable repl
 </article>`;
 }
 
-/** Compares the model or policy with searches that used about as many episodes. */
+/** Compares the model or policy with searches that used about the same number of episodes. */
 export function baselines({ facts, metrics }: TrainingFiles): Content | undefined {
   const evaluations = metrics.filter(
     ({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined,

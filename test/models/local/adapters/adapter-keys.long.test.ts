@@ -220,7 +220,7 @@ describe('alpha_pattern', () => {
     expect(modules.has('model.layers.0.mlp.gate_proj')).toBe(false);
   });
 
-  it('fits the ends of paths, after a dot', () => {
+  it('matches the ends of paths, after a dot', () => {
     const { modules } = open(adapterWith({ config: { alpha_pattern: { q_proj: 5, proj: 7 } } }));
     const [q, k] = ['q', 'k'].map((name) => modules.get(`model.layers.0.self_attn.${name}_proj`)!);
     expect(q!.scale * q!.rank).toBe(5);
@@ -228,10 +228,10 @@ describe('alpha_pattern', () => {
   });
 
   it.each([
-    ['takes for ever', '(((\\w+)+)+\\.?)*X', /takes longer/],
-    ['is for Python alone', '(?>.*)proj', /starts with/],
-    ['has an escape of Python alone', '\\Aq_proj', /Invalid regular expression/],
-    ['is none', '(', /Invalid regular expression/],
+    ['takes too long', '(((\\w+)+)+\\.?)*X', /takes longer/],
+    ['works only in Python', '(?>.*)proj', /starts with/],
+    ['has an escape that only Python supports', '\\Aq_proj', /Invalid regular expression/],
+    ['is malformed', '(', /Invalid regular expression/],
   ])('a pattern that %s is rejected', (_, pattern, message) => {
     expect(() => open(adapterWith({ config: { alpha_pattern: { [pattern]: 4 } } }))).toThrow(message);
   });

@@ -37,7 +37,7 @@ describe('the grammar of one value', () => {
     );
   });
 
-  test('completes only allowed values, and knows the fewest characters left to a value', () => {
+  test('completes only allowed values, and gives the minimum number of characters still needed', () => {
     fc.assert(
       fc.property(spec, fc.integer(), (given, seed) => {
         const grammar = numberGrammar(answerGrammar(given).number);

@@ -106,7 +106,7 @@ const forms: readonly AnswerForm[] = [
 /** @param numRuns replies of each kind of vocabulary */
 export const testSampledAnswers = (numRuns: number) =>
   test.each(['byte-level', 'byte-fallback'] as const)(
-    '%s: whatever is sampled within the masks is one valid answer, whatever the spec and the budget',
+    '%s: sampling within the masks always gives one valid answer, for any spec and budget',
     (kind) => {
       fc.assert(
         fc.property(

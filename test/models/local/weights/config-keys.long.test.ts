@@ -74,7 +74,7 @@ describe('keys of config.json', () => {
     expect(parse({ ...llama, [key]: value })).toEqual(parse(llama));
   });
 
-  it('a key may confirm what an architecture always does, but not deny it', () => {
+  it('a key may confirm what an architecture always does, but not contradict it', () => {
     expect(parse({ ...qwen3, use_qk_norm: true }).qkNorm).toBe(true);
     expect(() => parse({ ...qwen3, use_qk_norm: false })).toThrow(/use_qk_norm: unknown key that may change/);
     expect(() => parse({ ...llama, use_qk_norm: true })).toThrow(/use_qk_norm/);
