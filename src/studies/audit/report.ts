@@ -77,7 +77,7 @@ const tablesOf = ({ improvements, reproduced, searches }: AuditResult) =>
   [
     table('New bests', improvements.list, improvementColumns),
     table('Not reproduced', reproduced.not, unreproducedColumns),
-    table('Searches with as many evaluations', searches, searchColumns),
+    table('Searches with the same budget', searches, searchColumns),
   ].filter(({ count }) => count > 0);
 
 /** Summarises an audit in a few sentences. */
