@@ -1,13 +1,13 @@
 /**
- * `node dist/bench/reinforcement.js [--model PATH] [--turns 5] [--prompts 4] [--game 8] [--directory DIRECTORY]`:
- * measures a GRPO update on one thread, with 8 completions per prompt. With --model, the update trains a LoRA adapter
+ * `node dist/bench/reinforcement.js [--model PATH] [--turns 5] [--prompts 4] [--game 8] [--directory DIRECTORY]
+ * [--rows FILE]`: measures a GRPO update on one thread, with 8 completions per prompt. With --model, the update trains a LoRA adapter
  * on that model, a directory or a GGUF file, in float32 and in int8. Without, it trains all weights of models of one
  * million and 30 million parameters with random weights, which are written to the directory. With --game, each prompt
  * is a game of `text:cooking` with this number of turns, and a reply has at most 8 tokens. TRL makes the same updates
  * if POLICYLOOP_PYTHON has it. All of them stay in memory and take turns; the table shows the best turn of each, by
- * processor time.
+ * processor time. With --rows, every turn after the first is appended to the file as a line of JSON.
  */
-import { existsSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import process from 'node:process';
@@ -26,6 +26,7 @@ const { values: given } = parseArgs({
     turns: { type: 'string', default: '5' },
     prompts: { type: 'string', default: '4' },
     game: { type: 'string' },
+    rows: { type: 'string' },
     directory: { type: 'string', default: join(tmpdir(), 'policyloop-bench-rl-models') },
   },
 });
@@ -47,6 +48,16 @@ function cookingGames(count: number, turns: number): string[][] {
 }
 
 const games = given.game === undefined ? prompts : cookingGames(prompts.length, Number(given.game));
+
+/** A measured update, in `bench/rows/rl-speed.jsonl.gz`. */
+export interface SpeedRow extends RlStepTime {
+  readonly model: string;
+  readonly prompts: number;
+  /** Messages per prompt; more than one in games. */
+  readonly turns: number;
+  readonly by: string;
+  readonly turn: number;
+}
 
 type Method = RlTask['method'];
 
@@ -94,7 +105,17 @@ async function measure({
   for (let turn = 0; turn <= Number(given.turns); turn++)
     for (const [name, contender] of contenders) {
       const time = await contender.ask('step');
-      if (time !== undefined && turn > 0) times.set(name, [...(times.get(name) ?? []), time]);
+      if (time === undefined || turn === 0) continue;
+      times.set(name, [...(times.get(name) ?? []), time]);
+      const row: SpeedRow = {
+        model: basename(model),
+        prompts: games.length,
+        turns: games[0]!.length,
+        by: name,
+        turn,
+        ...time,
+      };
+      if (given.rows !== undefined) appendFileSync(given.rows, `${JSON.stringify(row)}\n`);
     }
   for (const [, contender] of contenders) contender.close();
   return times;
