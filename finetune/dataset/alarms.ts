@@ -39,7 +39,7 @@ type Check = (checked: Checked) => Problem | undefined;
 const few: Check = ({ more, train: { length } }) => {
   if (more === undefined || length >= usualExamples.least) return undefined;
   const usual = `${usualExamples.least} to ${usualExamples.most} are usual`;
-  return { message: `${plural(length, 'example')} to train on; ${usual}`, hint: more };
+  return { message: `only ${plural(length, 'example')} to train on; ${usual}`, hint: more };
 };
 
 const noPositiveSignal: Check = ({ recipe, train, validation }) => {

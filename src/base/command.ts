@@ -76,14 +76,14 @@ export const common = {
   out: { ...text, describe: 'Directory for the runs (default: in --runs-dir, named after the settings)' },
   workers: {
     ...number,
-    describe: "Threads that play episodes, or processes for gymnasium: environments (default: the config's)",
+    describe: "Threads that play episodes, or processes of gymnasium environments (default: the config's)",
   },
   jobs: { ...number, describe: 'Number of parallel runs (default: 1)' },
   slurm: {
     type: 'boolean',
     describe: 'Submit the runs to Slurm; repeat the command to see their progress and results',
   },
-  part: { ...text, describe: 'Start only this part of the runs, e.g. 0/4 to 3/4 for four parts' },
+  part: { ...text, describe: 'Start only this part of the runs: 0/4 is the first of four, 3/4 the last' },
   wait: { ...number, default: 10, describe: 'Seconds to wait for the command to take effect' },
   open: { type: 'boolean', describe: 'Open the page in the browser' },
   quiet: { ...flag, describe: 'Hide progress' },

@@ -93,7 +93,7 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   const places = same === undefined ? placesOf(key, root).slice(0, 4) : [];
   const own = places.find((place) => place.startsWith(`\`${field}\` (`));
   const candidates = [...(near === undefined ? [] : [`\`${near}\`${meaning}`]), ...places];
-  const hint = own && { hint: `this key belongs to ${own.slice(field.length + 4, -1)}` };
+  const hint = own && { hint: `use this key only with ${own.slice(field.length + 4, -1)}` };
   const meant = own === undefined && candidates.length > 0 && { near: orList(candidates) };
   const more = { ...(listKeys && { alternatives: keys }), ...meant, ...hint };
   return { path, aim: 'key', problem: { field, message: 'unknown key', ...more } };
