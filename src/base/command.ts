@@ -71,7 +71,7 @@ export const common = {
     default: [],
     describe: 'Changes to the config: key=value, e.g. model.name=qwen3:8b',
   },
-  runDir: { ...text, describe: 'Directory of this run (default: a new one in --runs-dir, shown by list)' },
+  runDir: { ...text, describe: 'Directory of this run (default: a new one in --runs-dir)' },
   runsDir: { ...text, default: 'buffers', describe: 'Directory for runs' },
   out: { ...text, describe: 'Directory for the runs (default: in --runs-dir, named after the settings)' },
   workers: {

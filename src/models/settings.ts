@@ -136,7 +136,7 @@ export const moduleModelSchema = z.strictObject({
     .literal('module')
     .describe('A model that your own module creates (short form: `{provider: ./my-model.js}`)'),
   path: text.describe('Path of the JavaScript or TypeScript file').meta({ format: 'path' }),
-  options: z.record(z.string(), z.unknown()).default({}).describe('Options passed to its `create` function'),
+  options: z.record(z.string(), z.unknown()).default({}).describe('Options for the `create` function'),
 });
 
 export const customModelSchema = z.strictObject({

@@ -29,7 +29,7 @@ export const linearSchema = z.strictObject({
   kind: z
     .literal('linear')
     .describe(
-      'Linear policy with outputs = observation · W + b. A discrete action is the index of the largest output; a continuous action is the outputs themselves',
+      'Linear policy with outputs = observation · W + b. A discrete action is the index of the largest output; a continuous action consists of the outputs',
     ),
   bias: z.boolean().default(true).describe('True to give each output a bias'),
   projection: projectionSchema
@@ -70,7 +70,7 @@ export const qTableSchema = z.strictObject({
     .enum(['actions', 'values'])
     .default('actions')
     .describe(
-      '`actions`: one action per state. `values`: one value per state and action; the policy chooses the action with the highest value',
+      'Content of the table. `actions`: one action per state. `values`: one value per state and action; the policy chooses the action with the highest value',
     ),
   discretize: z
     .array(binsSchema)

@@ -22,7 +22,7 @@ const entropy = z
   .describe('Weight of the entropy bonus; `{from, to}` interpolates linearly over the training run');
 
 const maxImportance = share(3).describe(
-  'Completions with a larger ratio of trainer to sampler probability (e.g. because of 4-bit weights) are left out; 0: no limit',
+  'Maximum ratio of trainer to sampler probability; completions above it (e.g. because of 4-bit weights) are left out; 0: no limit',
 );
 
 export const advantageScales = ['group', 'batch', 'none'] as const;

@@ -39,7 +39,8 @@ export function oneScreen(problems: readonly Problem[]): readonly Problem[] {
     (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
   );
   const more = ordered.length - problemsOnScreen;
-  return more <= 0 ? ordered : [...ordered.slice(0, problemsOnScreen), { message: `${more} more problems` }];
+  if (more <= 0) return ordered;
+  return [...ordered.slice(0, problemsOnScreen), { message: `further problems: ${more}` }];
 }
 
 /** The problems found by the schema, described in terms of the settings as written. */
