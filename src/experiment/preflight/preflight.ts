@@ -163,7 +163,7 @@ function hiddenHistory(
       field: 'memory.tokens',
       value: memory.tokens,
       message: `has room for about ${room} of the ${shown} evaluations that the last prompt would show; the oldest are hidden`,
-      hint: `${enough < context ? `set memory.tokens=${enough}, or ` : ''}show fewer (see the section memory)`,
+      hint: `${enough < context ? `set memory.tokens=${enough}, or ` : ''}show fewer evaluations (memory.best, memory.recent)`,
     })
   );
 }
