@@ -25,14 +25,14 @@ export const options = (y: Argv) =>
       choices: recipes,
       demandOption: true,
       requiresArg: true,
-      describe: 'How to make examples from a run',
+      describe: 'Kind of examples made from a run',
     })
     .option('out', { ...kinds.text, demandOption: true, describe: 'New directory for the dataset' })
     .option('validation', {
       ...kinds.text,
       default: '0.1',
       describe:
-        'Held out for validation: about this share of the examples (whole runs or games), names of environments or runs such as *seed-3, or none',
+        'Validation data: about this share of the examples (whole runs or games), environments or runs by name (such as *seed-3), or none',
     })
     .option('format', {
       choices: rowFormats,
@@ -51,15 +51,16 @@ export const options = (y: Argv) =>
     })
     .option('history', {
       ...kinds.number,
-      describe: 'Previous turns to show in a prompt (demonstrations; default: as in the agent run)',
+      describe: 'Number of previous turns in a prompt (demonstrations; default: as in the agent run)',
     })
     .option('winners', {
       ...kinds.number,
-      describe: 'Improvements per iteration to imitate, best first (improvement; default: all)',
+      describe:
+        'Maximum number of improvements to imitate per iteration, best first (recipe improvement; default: all)',
     })
     .option('context', {
       ...kinds.number,
-      describe: 'Maximum tokens of an example; longer prompts are shortened, as with a smaller memory.tokens',
+      describe: 'Maximum tokens per example; longer prompts are shortened, as with a smaller memory.tokens',
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)

@@ -10,7 +10,7 @@ export const options = (y: Argv) =>
         type: 'string',
         array: true,
         default: [],
-        describe: 'key=value for all configs, e.g. iterations=50 model.temperature=1',
+        describe: 'Changes to all configs: key=value, e.g. iterations=50 model.temperature=1',
       })
       .option('tuned', {
         ...kinds.text,

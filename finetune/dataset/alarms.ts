@@ -39,7 +39,7 @@ type Check = (checked: Checked) => Problem | undefined;
 const few: Check = ({ more, train: { length } }) => {
   if (more === undefined || length >= usualExamples.least) return undefined;
   const usual = `${usualExamples.least} to ${usualExamples.most} are usual`;
-  return { message: `${plural(length, 'example')} to train on; ${usual}`, hint: more };
+  return { message: `only ${plural(length, 'example')} to train on; ${usual}`, hint: more };
 };
 
 const noPositiveSignal: Check = ({ recipe, train, validation }) => {
@@ -104,7 +104,7 @@ const templatesChanged: Check = ({ changedTemplates }) => {
   if (changedTemplates.length === 0) return undefined;
   const [first, ...others] = changedTemplates;
   return {
-    message: `the prompt templates of ${first}${others.length > 0 ? ` and ${plural(others.length, 'other run')}` : ''} are missing or have changed, so the trained model would receive different prompts in use`,
+    message: `the prompt templates of ${first}${others.length > 0 ? ` and ${plural(others.length, 'other run')}` : ''} are missing or have changed, so the trained model would be used with other prompts`,
     hint: 'restore the templates, or exclude these runs',
   };
 };

@@ -149,7 +149,7 @@ function requireRecipe(recipe: RunRecipe, { family, name }: SourceRun): void {
   throw new UserError({
     field: '--recipe',
     value: recipe,
-    message: `doesn't support the policies of ${name}, which are ${isProgram ? 'programs' : 'numbers'}`,
+    message: `doesn't support the policies of ${name}, which are ${isProgram ? 'programs' : 'vectors of numbers'}`,
     alternatives: suitable,
   });
 }

@@ -101,7 +101,7 @@ export function trainingLineage(training: Training): TrainingLineage {
   };
 }
 
-/** Writes `training.json` in the output directory. @param given command, folder, and use of the result */
+/** Writes `training.json` to the output directory. `use`: command that uses the result. */
 export function writeTraining(
   output: string,
   training: Training,

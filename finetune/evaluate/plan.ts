@@ -105,6 +105,6 @@ function rejectOverrides(overrides: readonly string[]): void {
   throw new UserError({
     field: key,
     message: "can't be overridden here",
-    hint: 'use --base, --tuned, --configs and --seed',
+    hint: 'use --base, --tuned, --configs or --seed',
   });
 }

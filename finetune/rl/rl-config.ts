@@ -27,22 +27,22 @@ const agentSchema = z
       .enum(answerFormats)
       .default('text')
       .describe(
-        '`text` reads the last action mentioned, `json` reads `{"action": …}`, `constrained` allows only valid actions',
+        'Form of the action in a reply: `text` reads the last action mentioned, `json` reads `{"action": …}`, `constrained` allows only valid actions',
       ),
     fallback: z
       .enum(fallbacks)
       .default('end')
       .describe(
-        'After a reply without an action: ask again, act randomly, take the first action, or end the episode',
+        'Handling of a reply without an action: ask again, act randomly, take the first action, or end the episode',
       ),
     maxTurns: count(1)
       .default(200)
-      .describe("Maximum turns per episode, in addition to the environment's own limit"),
+      .describe("Maximum number of turns per episode; the environment's own limit also applies"),
     maxTokens: count(1).default(64).describe('Maximum tokens per reply'),
     temperature: positive.default(1).describe('Sampling temperature, which is part of the trained policy'),
   })
   .prefault({})
-  .describe('How the model acts');
+  .describe('Settings of the agent');
 
 const rewardSchema = z
   .strictObject({
@@ -57,10 +57,10 @@ const rewardSchema = z
     shuffle: z
       .boolean()
       .default(false)
-      .describe('Shuffle the returns within each group, as a check: the model should then learn nothing'),
+      .describe('True to shuffle the returns of each group, as a check: the model should then learn nothing'),
   })
   .prefault({})
-  .describe('How episodes are rewarded');
+  .describe('Rewards of episodes');
 
 const evaluationSchema = z
   .strictObject({

@@ -100,6 +100,6 @@ export function rejectNonFinite(step: number, found: Readonly<Record<string, num
   throw new FailedWork({
     field: 'learningRate',
     message: `training has diverged: in step ${step}, ${values.join(' and ')}`,
-    hint: 'lower the learning rate or maxGradientNorm, or warm up longer; then choose another output, because the checkpoint requires its old settings',
+    hint: 'lower the learning rate or maxGradientNorm, or warm up longer; then choose another output, because the checkpoint only fits the old settings',
   });
 }

@@ -270,14 +270,16 @@ async function recordEvents<T extends TrainingResult>(
   const onResult = (result: string) => {
     const outcome = { ended: 'running', step: record.metrics.at(-1)!.step };
     writeLineage(result, trainingLineage({ ...job.about, outcome }));
-    progress.say(`wrote ${shownPath(result, cwd)} before the last validation (press Ctrl-C to stop it)`);
+    progress.say(
+      `wrote ${shownPath(result, cwd)} before the last validation (press Ctrl-C to skip the validation)`,
+    );
   };
   const onSamples = (step: number, samples: readonly Sample[]) => record.addSamples(step, samples);
   try {
     return await job.train({
       onEvent,
       onSamples,
-      onBaselines: () => progress.say('playing the baselines, which takes a while'),
+      onBaselines: () => progress.say('running the baselines, which takes a while'),
       onRead,
       onResult,
       stop: () => requests.stop.finish.aborted,

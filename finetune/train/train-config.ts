@@ -50,7 +50,7 @@ export const languageModelSettings = (presets: Presets) => ({
   schedule: z
     .enum(schedules)
     .default(presets.schedule)
-    .describe('How the learning rate falls after the warm-up'),
+    .describe('Schedule of the learning rate after the warm-up'),
   warmupSteps: count(0)
     .default(presets.warmupSteps)
     .describe('Steps over which the learning rate rises to its peak'),
@@ -75,7 +75,7 @@ export const languageModelSettings = (presets: Presets) => ({
     .default({})
     .describe('Chat template variables; use the same ones when serving'),
   ignoreKeys: ignoreKeysSchema,
-  device: deviceSchema.default('cpu').describe('Where to train; `auto` uses a GPU if one is available'),
+  device: deviceSchema.default('cpu').describe('Device for training; `auto` uses a GPU if one is available'),
   threads: count(1)
     .optional()
     .describe(
@@ -84,16 +84,16 @@ export const languageModelSettings = (presets: Presets) => ({
 });
 
 export const trainingLimits = z.strictObject({
-  minutes: positive.optional().describe('Maximum minutes, over all sessions'),
+  minutes: positive.optional().describe('Maximum time in minutes, over all sessions'),
 });
 export const limitsText = 'Limits that end training early; the result is still written';
 
 const loraSettings = (rank: number, alpha: number, modules: AdaptableModule[]) =>
   z.strictObject({
-    kind: z.literal('lora').describe('Train a low-rank adapter'),
+    kind: z.literal('lora').describe('Training of a low-rank adapter'),
     rank: count(1).default(rank).describe('LoRA rank'),
-    alpha: z.number().positive().default(alpha).describe('The adapter is scaled by alpha / rank'),
-    rsLora: z.boolean().default(false).describe('Scale by alpha / √rank instead'),
+    alpha: z.number().positive().default(alpha).describe('Strength: the adapter is scaled by alpha / rank'),
+    rsLora: z.boolean().default(false).describe('True to scale by alpha / √rank instead'),
     modules: z
       .array(z.enum(adaptableModules))
       .min(1)
@@ -121,8 +121,8 @@ const loraSettings = (rank: number, alpha: number, modules: AdaptableModule[]) =
   });
 
 const wholeModel = [
-  z.strictObject({ kind: z.literal('full').describe('Train all weights') }),
-  z.strictObject({ kind: z.literal('scratch').describe('Train all weights, starting from random values') }),
+  z.strictObject({ kind: z.literal('full').describe('Training of all weights') }),
+  z.strictObject({ kind: z.literal('scratch').describe('Training of all weights from random values') }),
 ] as const;
 
 const trainingMethod = z.discriminatedUnion('kind', [
@@ -186,7 +186,7 @@ const settings = z.strictObject({
   objective: objectiveSchema
     .prefault({ kind: 'sft' })
     .describe(
-      'Learn the replies (sft), or prefer the better reply of a pair (dpo; needs a dataset made with `--recipe preference`)',
+      'Aim of training: to learn the replies (sft), or to prefer the better reply of a pair (dpo; needs a dataset made with `--recipe preference`)',
     ),
   method: trainingMethod.prefault({ kind: 'lora' }).describe('Weights to train'),
   seed: count(0).default(0).describe('Seed for the order of examples, initial values and dropout'),
@@ -202,7 +202,7 @@ const settings = z.strictObject({
     .enum(packings)
     .default('rows')
     .describe(
-      '`none` reads a prompt per example, `rows` shares prompts within a step, `prompts` also puts equal prompts into the same step, `conversations` is like `rows` but first joins examples that continue one another',
+      'Sharing of prompts: `none` reads a prompt per example, `rows` shares prompts within a step, `prompts` also puts equal prompts into the same step, `conversations` is like `rows` but first joins examples that continue one another',
     ),
   observationWeight: z
     .number()

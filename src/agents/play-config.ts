@@ -19,23 +19,23 @@ const players = ['model', 'expert', 'random', 'first'] as const;
 
 const policySchema = z
   .strictObject({
-    kind: z.literal('agent').default('agent').describe('A language model that acts'),
+    kind: z.literal('agent').default('agent').describe('A language model that plays'),
     ...agentShape,
     act: z
       .enum(answerFormats)
       .default('text')
       .describe(
-        'How a reply selects an action. `text`: the last action that a free reply names. `json`: the action in a JSON object. `constrained`, only for local models: tokens that lead to no possible action are masked',
+        'Form of the action in a reply. `text`: the last action that the reply names. `json`: the action in a JSON object. `constrained` (only local models): tokens that lead to no possible action are masked',
       ),
     fallback: z
       .enum(fallbacks)
       .default('ask-again')
       .describe(
-        'After a reply that names no action: ask again, take a random action or the first one, or end the game',
+        'Handling of a reply that names no action: ask again, take a random action or the first one, or end the game',
       ),
   })
   .prefault({})
-  .describe('How the model acts');
+  .describe('Settings of the agent');
 
 const modelSchema = z.discriminatedUnion(
   'provider',
@@ -55,7 +55,7 @@ const settings = z.strictObject({
     .enum(players)
     .default('model')
     .describe(
-      '`model`; `expert`: plays the winning commands; `random` or `first`: takes a random possible action or the first one',
+      'Player: `model`, `expert` (plays the winning commands), `random` (takes random possible actions) or `first` (always takes the first one)',
     ),
   episodes: count(1)
     .describe('Number of episodes')
@@ -63,7 +63,7 @@ const settings = z.strictObject({
   parallel: count(1).default(8).describe('Maximum number of concurrent games'),
   maxSteps: count(1)
     .default(1000)
-    .describe("Maximum number of turns per game, in addition to the environment's own limit"),
+    .describe("Maximum number of turns per game; the environment's own limit also applies"),
   seed: count(0)
     .default(0)
     .describe('Seed of the games and of sampling; players with the same seed play the same games'),

@@ -43,7 +43,7 @@ export function requireListed(
   throw new UserError({
     field: `${field}.${key}`,
     value,
-    message: `the actions of ${id} can't be listed, as ${value} requires`,
+    message: `needs a list of the possible actions, which ${id} doesn't have`,
     alternatives: key === 'act' ? ['text', 'json'] : ['ask-again', 'end'],
   });
 }

@@ -17,19 +17,19 @@ export const options = (y: Argv) =>
     .option('policy', {
       ...kinds.text,
       describe:
-        "Policies of a file, as in a config: linear (a weight per action for each observation, then the biases), '{kind: linear, bias: false}', …",
+        "Kind of the policies in a file, as in a config: linear (a weight per action for each observation component, then the biases), '{kind: linear, bias: false}', …",
     })
     .option('runs-dir', common.runsDir)
     .option('episodes', {
       ...kinds.number,
       default: 20,
-      describe: 'Fresh episodes per policy; figures and verdicts use ten times as many others',
+      describe: 'Fresh episodes per policy to choose the best; figures and verdicts use ten times as many',
     })
     .option('seed', { ...kinds.number, default: 0, describe: 'Seed of the fresh episodes and the searches' })
     .option('searches', {
       ...kinds.number,
       default: 3,
-      describe: 'Repeats of random search and the Gaussian process, each with the same budget; 0 for none',
+      describe: 'Repeats of random search and of a Gaussian process, each with the same budget; 0: none',
     })
     .option('html', { ...kinds.text, describe: 'Write a page with curves to this file' })
     .option('open', common.open)

@@ -37,7 +37,7 @@ export const options = (y: Argv) =>
     .positional('kind', {
       choices: Object.keys(keys) as (keyof typeof keys)[],
       demandOption: true,
-      describe: 'Kind of module, or a prompt set',
+      describe: 'Kind of file to create',
     })
     .positional('file', {
       type: 'string',

@@ -12,7 +12,7 @@ export const options = (y: Argv) =>
       type: 'string',
       array: true,
       describe:
-        'Words, or filters as key=value; keys: environment, model, status, tag, name, best, confirmed, iterations, started, … and config keys',
+        'Words to find, or filters as key=value; keys: environment, model, status, tag, name, best, confirmed, iterations, started, … and config keys',
     })
     .option('sort', {
       ...kinds.text,

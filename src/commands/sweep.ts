@@ -12,7 +12,7 @@ export const options = (y: Argv) =>
     .positional('overrides', {
       ...common.overrides,
       describe:
-        'key=value, or several values: key=a,b,c, seed=1..10 or key=choice(a,b); sweep.method=random sweep.samples=20',
+        'Changes to the config: key=value, or several values: key=a,b,c, seed=1..10 or key=choice(a,b); to draw settings at random, sweep.method=random sweep.samples=20',
     })
     .options(manyRuns)
     .option('baselines', {

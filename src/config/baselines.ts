@@ -9,7 +9,7 @@ const randomSchema = z.strictObject({
   provider: z.literal('random').describe('Baseline: uniform random search'),
 });
 const hillClimbSchema = z.strictObject({
-  provider: z.literal('hill-climb').describe('Baseline: Gaussian steps from the best so far'),
+  provider: z.literal('hill-climb').describe('Baseline: Gaussian steps from the best policy so far'),
   sigma: positive
     .optional()
     .describe('Standard deviation of a step, in parameter units (default: a sixth of the range)'),
@@ -25,16 +25,14 @@ const cmaEsSchema = z.strictObject({
   start: z
     .enum(['best', 'centre'])
     .optional()
-    .describe(
-      'Where the search starts: at the `best` policy of the warm-up (default) or the `centre` of the range',
-    ),
+    .describe('Start of the search: the `best` policy of the warm-up (default) or the `centre` of the range'),
 });
 
 const mixSchema = z.strictObject({
   provider: z
     .literal('mix')
     .describe(
-      'Baseline: moves some parameters of the best point so far to an end of their range, or takes Gaussian steps of widely varying size',
+      'Baseline: moves some parameters of the best policy so far to an end of their range, or takes Gaussian steps of widely varying size',
     ),
 });
 const gpSchema = z.strictObject({

@@ -61,7 +61,7 @@ function programProblems(config: Config): readonly FoundModel[] {
         !fitting.includes(provider) && {
           field: `${field}.provider`,
           value: provider,
-          message: `searches ${other}, but the policies are ${are}`,
+          message: `searches for ${other}, but policy.kind requires ${are}`,
           alternatives: fitting,
           hint: 'choose another baseline or a language model, or change policy.kind',
         },
@@ -71,7 +71,7 @@ function programProblems(config: Config): readonly FoundModel[] {
         wrongSets.test(value) && {
           field,
           value,
-          message: `asks for ${other}, but the policies are ${are}`,
+          message: `asks for ${other}, but policy.kind requires ${are}`,
           hint: `set ${field}=${fit}, or change policy.kind`,
         },
     ),

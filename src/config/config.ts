@@ -27,7 +27,7 @@ const warmupSchema = z
       ),
     from: text
       .optional()
-      .describe("Run directory; its policies are evaluated first, on this run's episodes")
+      .describe("Directory of an earlier run, whose policies are evaluated first, on this run's episodes")
       .meta({ format: 'path' }),
   })
   .transform(({ policies, ...warmup }) => ({
@@ -39,12 +39,12 @@ const confirmationSchema = z.strictObject({
   candidates: count(0)
     .default(6)
     .describe(
-      'Maximum number of policies that are compared on fresh seeds at the end: those that act differently and are within the noise floor of the best; 1: only the best is confirmed; 0: none',
+      'Maximum number of policies that are compared on fresh seeds at the end: those that act differently and are within the noise floor of the best; 1: only the best is confirmed; 0: no confirmation',
     ),
   episodes: count(2)
     .default(100)
     .describe(
-      'Episodes of the final figure, on other fresh seeds; the comparison plays at most 3 times as many in all',
+      'Episodes for the confirmed return, on other fresh seeds; the comparison plays at most 3 times as many in total',
     ),
 });
 
@@ -98,7 +98,7 @@ export const configSchema = z.strictObject({
     .describe(
       'Seed for everything: environment, warm-up, baselines, and sampling if the provider supports it',
     ),
-  iterations: count(1).default(100).describe('Improvement iterations'),
+  iterations: count(1).default(100).describe('Number of iterations after the warm-up'),
   candidates: count(1).default(1).describe('Proposals per iteration, all from the same prompt'),
   corrections: count(0)
     .default(3)
@@ -109,28 +109,28 @@ export const configSchema = z.strictObject({
     .enum(['parameters', 'behaviour'])
     .optional()
     .describe(
-      'Which proposals of a model are rejected as repeats: `parameters`: those equal to an earlier policy; `behaviour`: also those that choose the same actions on observations of the warm-up, and in the episodes of the evaluation (default: `parameters`; for programs always `behaviour`)',
+      'Proposals of a model that are rejected as repeats. `parameters`: those equal to an earlier policy; `behaviour`: also those that choose the same actions on observations of the warm-up, and in the episodes of the evaluation (default: `parameters`; for programs always `behaviour`)',
     ),
   ...stageSections,
   target: abbreviated(z.number(), shorthands.target, targetSchema)
     .optional()
-    .describe('Stop early at this mean return, or `{return, hold}`'),
+    .describe('Mean return at which the run stops early, or `{return, hold}`'),
   limits: limitsSchema.prefault({}).describe('Limits; the run ends cleanly before exceeding any of them'),
   warmup: abbreviated(count(0), shorthands.warmup, warmupSchema)
     .prefault({})
     .describe('Initial policies: a number of random ones, or `{policies, from}`'),
-  evaluation: evaluationSchema.prefault({}).describe('How a candidate is scored'),
+  evaluation: evaluationSchema.prefault({}).describe('Episodes that score a candidate'),
   confirmation: confirmationSchema
     .prefault({})
-    .describe('Evaluate the best policies again at the end, on fresh seeds'),
+    .describe('Evaluation of the best policies on fresh seeds, at the end'),
   memory: abbreviated(z.enum(['all', 'none']), shorthands.memory, memorySchema)
     .prefault('all')
-    .describe('Which evaluations a prompt shows: `all`, `none`, or `{best, recent, …}`'),
+    .describe('Evaluations shown in a prompt: `all`, `none`, or `{best, recent, …}`'),
   prompts: promptsSchema.prefault({}).describe('Content of the prompts'),
   record: z
     .enum(['none', 'first', 'all'])
     .default('first')
-    .describe('Which episodes of an evaluation to record with their trajectories'),
+    .describe('Episodes of an evaluation that are recorded with their trajectories'),
   sweep: sweepSchema.optional().describe('Variants of this config to run with `policyloop sweep`'),
   slurm: slurmSchema.optional().describe('Resources to request from a cluster with `--slurm`'),
 });
@@ -189,7 +189,7 @@ export const experimentKind = settingsKind<ParsedConfig>({
   },
 });
 
-/** Replaces defaults that apply only to parameters and, if no model reads prompts, any prompt set for parameters. */
+/** For programs: replaces the default prompt set or, if no model reads prompts, any built-in set for parameters. */
 function withProgramPrompts({ prompts, ...config }: ParsedConfig) {
   const isUnread = membersOf(config.model).every((member) => isBaseline(member.config));
   const isReplaced = (isUnread ? /^(semantic|numeric|compact)$/ : /^semantic$/).test(prompts.set);

@@ -23,11 +23,11 @@ export const criticSchema = z.strictObject({
       "Model that revises: a language model, or a baseline for comparison; same keys as `model` (default: the run's model)",
     )
     .meta({ like: 'model' }),
-  every: count(1).default(1).describe('Revise every Nth iteration'),
+  every: count(1).default(1).describe('Interval between revisions, in iterations'),
   show: z
     .enum(['statistics', 'median-episode', 'both'])
     .default('both')
-    .describe('What the critic sees: `statistics` over all episodes, the `median-episode`, or `both`'),
+    .describe('Content of the prompts: `statistics` over all episodes, the `median-episode`, or `both`'),
   rows: count(2).default(20).describe('Maximum number of steps sampled from the median episode'),
   distance: z
     .number()

@@ -5,13 +5,13 @@ const count = z.int().min(1).optional();
 const positive = z.number().positive().optional();
 
 export const limitsSchema = z.strictObject({
-  calls: count.describe('Model calls'),
-  tokens: count.describe('Prompt and completion tokens'),
-  cost: positive.describe('Cost, in the currency of `model.price`'),
+  calls: count.describe('Maximum number of model calls'),
+  tokens: count.describe('Maximum number of prompt and completion tokens'),
+  cost: positive.describe('Maximum cost, in the currency of `model.price`'),
   evaluations: count.describe(
-    'Evaluations of warm-up policies, proposals and revisions; the confirmation is not counted',
+    'Maximum number of evaluations (warm-up policies, proposals, revisions), without the confirmation',
   ),
-  minutes: positive.describe('Running time; a call that is still pending at the limit is aborted'),
+  minutes: positive.describe('Maximum running time in minutes; a call that is still pending then is aborted'),
 });
 
 export type LimitsConfig = z.output<typeof limitsSchema>;

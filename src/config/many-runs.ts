@@ -11,7 +11,7 @@ export const sweepSchema = z
       .enum(['grid', 'random'])
       .default('grid')
       .describe('`grid`: every combination of the values; `random`: random settings without duplicates'),
-    samples: count(1).optional().describe('Number of settings of `random`; can be raised later'),
+    samples: count(1).optional().describe('Number of settings that `random` draws; can be raised later'),
     seed: count(0).default(0).describe('Seed of the random settings'),
     keys: z
       .record(z.string().min(1), z.unknown())
@@ -19,7 +19,7 @@ export const sweepSchema = z
       .describe(
         "Values per key: a list, or a string as on the command line (`1..10`, `choice(4,8)`, `uniform(0,1)`); null omits the key. `seed` sets the seeds of every setting (default: the config's `seed`)",
       ),
-    limits: limitsSchema.prefault({}).describe('Limits of all runs together; Slurm tasks divide them'),
+    limits: limitsSchema.prefault({}).describe('Limits for all runs together, divided between Slurm tasks'),
   })
   .superRefine(({ method, samples }, context) => {
     if ((method === 'random') === (samples !== undefined)) return;
@@ -54,7 +54,7 @@ export const slurmSchema = z.strictObject({
     .optional()
     .describe('Shell file to source first, e.g. to load modules or set keys or a proxy')
     .meta({ format: 'path' }),
-  notice: count(10).default(60).describe('A task stops its runs this many seconds before its time limit'),
+  notice: count(10).default(60).describe('Seconds before its time limit at which a task stops its runs'),
 });
 
 export type SlurmConfig = z.output<typeof slurmSchema>;

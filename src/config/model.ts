@@ -15,7 +15,7 @@ import { type LegEnd, legShape, spansOf } from './relay.js';
 export const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(records: T) =>
   records.map(({ schema }) => schema) as { [K in keyof T]: T[K]['schema'] };
 
-const weightShape = { weight: z.number().positive().default(1).describe('Relative frequency') };
+const weightShape = { weight: z.number().positive().default(1).describe('Relative share of candidates') };
 
 type Extended<Schema, More> =
   Schema extends z.ZodObject<infer Shape, infer Strict> ? z.ZodObject<Shape & More, Strict> : never;
@@ -53,7 +53,7 @@ const relayFields = z.strictObject({
   relay: z
     .array(sectionsWith(legShape))
     .min(2)
-    .describe('The legs: sections like `model`, each but the last with the end of its leg'),
+    .describe('Sections like `model`; all but the last need an end: `calls`, `evaluations` or `until`'),
 });
 /** In a file, the short form lacks the provider. */
 const relaySchema = relayFields.meta({ required: ['relay'] });

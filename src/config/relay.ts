@@ -7,13 +7,13 @@ const share = z.int().min(1).optional();
 
 /** Keys of a leg in addition to those of its model or baseline. The leg ends at whichever condition is met first. */
 export const legShape = {
-  calls: share.describe('The leg ends after this many proposals; corrections are not counted'),
-  evaluations: share.describe('The leg ends after this many evaluations'),
+  calls: share.describe('Number of proposals after which the leg ends; corrections are not counted'),
+  evaluations: share.describe('Number of evaluations after which the leg ends'),
   until: z
     .enum(['signal', 'stalled'])
     .optional()
     .describe(
-      '`signal`: the leg ends when the best return exceeds the median by more than the noise floor; `stalled`: it ends after `patience` evaluations without an improvement by more than the noise floor',
+      'Condition that ends the leg. `signal`: the best return exceeds the median by more than the noise floor; `stalled`: no improvement by more than the noise floor in `patience` evaluations',
     ),
   patience: share.describe('With `until: stalled`: evaluations without an improvement (default: 10)'),
 };
@@ -47,7 +47,7 @@ export const relayProblems = (
       !isLast &&
         end === undefined && {
           field: `${field}.calls`,
-          message: `is missing: the leg would never end, and leg ${i + 2} never begin`,
+          message: `is missing: the leg would never end, so leg ${i + 2} would never begin`,
           hint: `set ${field}.calls, ${field}.evaluations or ${field}.until`,
         },
       patience !== undefined &&

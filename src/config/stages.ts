@@ -7,7 +7,7 @@ import { languageModelOf, type ModelConfig, type SingleModelConfig } from './mod
 export const stageSections = {
   critic: criticSchema
     .optional()
-    .describe('A second call revises the best proposal of an iteration after its evaluation (default: off)'),
+    .describe('Revision of the best evaluated proposal of an iteration by a second call (default: off)'),
 };
 
 type StageName = keyof typeof stageSections;

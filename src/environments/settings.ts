@@ -21,7 +21,7 @@ export const environmentSchema = z.strictObject({
     .meta({ format: 'name-or-path' }),
   timeoutSeconds: positive
     .optional()
-    .describe('Time limit in seconds for a reset or step of another program (default: 60)'),
+    .describe('Time limit for a reset or step in another program, in seconds (default: 60)'),
   parallel: count(1)
     .optional()
     .describe('Concurrent episodes per Python process (default: 32) or on an `openenv:` server (default: 1)'),

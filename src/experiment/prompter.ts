@@ -38,7 +38,7 @@ export class Prompter {
   readonly #arePrograms: boolean;
   #context: PromptContext | undefined;
 
-  /** @param recorded data of the run, used to restore trajectories */
+  /** @param parts.recorded data of the run, used to restore trajectories */
   constructor(parts: {
     readonly config: ResolvedConfig;
     /** In a replay, the model of the recorded run (default: the config's model). */

@@ -25,7 +25,7 @@ const overrides = z
   .max(50)
   .default([])
   .describe(
-    'key=value for budgets and search, e.g. iterations=50, limits.calls=200, model.provider=cma-es (a baseline)',
+    'Changes to budgets and search: key=value, e.g. iterations=50, limits.calls=200, model.provider=cma-es (a baseline)',
   );
 
 type Environments = readonly {
@@ -47,13 +47,15 @@ export const tools: readonly Tool[] = [
     name: 'list_runs',
     command: 'list',
     reads: true,
-    description: 'Lists runs and training runs: status, best observed and confirmed returns',
+    description: 'Lists runs and training runs: status, best observed return, confirmed return',
     input: z.strictObject({
       filters: z
         .array(z.string().max(200))
         .max(20)
         .optional()
-        .describe('key=value: environment, model, status, tag, name, best, confirmed; best=400.. is a range'),
+        .describe(
+          'Filters such as status=failed or best=400.. (a range); keys: environment, model, status, tag, name, best, confirmed',
+        ),
       sort: z.string().max(50).optional().describe('Sort key (highest, newest or A to Z first)'),
       limit: count.default(20).describe('Maximum number of runs; the newest, unless sort is set'),
     }),
@@ -74,7 +76,7 @@ export const tools: readonly Tool[] = [
     input: z.strictObject({
       run,
       iteration: z.int().min(0).describe('Iteration number; 0 is the warm-up'),
-      candidate: count.optional().describe('Only this candidate of the iteration, numbered from 1'),
+      candidate: count.optional().describe('Candidate, numbered from 1 (default: all)'),
     }),
   },
   {
@@ -86,7 +88,7 @@ export const tools: readonly Tool[] = [
       runs,
       by: z.string().max(200).optional().describe('Config keys that define the groups, e.g. model'),
       target: z.number().optional().describe('Target return for comparing learning speed'),
-      unfinished: z.boolean().optional().describe('Include unfinished runs'),
+      unfinished: z.boolean().optional().describe('True to include unfinished runs'),
     }),
   },
   {
@@ -94,7 +96,7 @@ export const tools: readonly Tool[] = [
     command: 'environments',
     reads: true,
     description: 'Lists built-in environments; with an id: its options, observations, actions and rewards',
-    input: z.strictObject({ id: confinedId.optional().describe('Only this environment, with all details') }),
+    input: z.strictObject({ id: confinedId.optional().describe('Environment to show in full detail') }),
     shorten: (result, { id }) => (id === undefined ? (result as Environments).map(inOneLine) : result),
   },
   {
@@ -123,7 +125,7 @@ export const tools: readonly Tool[] = [
     command: 'resume',
     reads: false,
     launches: true,
-    description: 'Resumes a stopped or crashed run, or extends it (iterations=200)',
+    description: 'Resumes a stopped or crashed run, or extends it (e.g. iterations=200)',
     input: z.strictObject({ run, overrides }),
   },
   {
@@ -131,7 +133,7 @@ export const tools: readonly Tool[] = [
     command: 'stop',
     reads: false,
     description: 'Stops runs after their current iteration; resume_run can continue them',
-    input: z.strictObject({ runs, now: z.boolean().optional().describe('Abort pending calls') }),
+    input: z.strictObject({ runs, now: z.boolean().optional().describe('True to abort pending calls') }),
   },
   {
     name: 'evaluate_run',
@@ -141,7 +143,7 @@ export const tools: readonly Tool[] = [
     input: z.strictObject({
       run,
       episodes: count.max(100_000).optional().describe('Number of episodes (default: 100)'),
-      iteration: z.int().min(0).optional().describe('Evaluate the best candidate of this iteration'),
+      iteration: z.int().min(0).optional().describe('Iteration whose best candidate is evaluated'),
       seed: z.int().min(0).optional(),
     }),
   },

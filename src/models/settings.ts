@@ -44,7 +44,7 @@ const sampling = {
     z.enum(['auto', 'text', 'json']).default('auto'),
   ),
   concurrency: count(1).default(4).describe('Maximum number of concurrent calls'),
-  timeoutSeconds: positive.default(600).describe('Maximum duration of a call, including retries'),
+  timeoutSeconds: positive.default(600).describe('Maximum duration of a call, including retries, in seconds'),
   maxRetries: count(0)
     .default(4)
     .describe('Maximum number of retries after a rate limit, server error or network error'),
@@ -74,7 +74,7 @@ export const openaiSchema = z.strictObject({
   ),
   maxTokens: count(1).optional().describe("Maximum tokens per completion (default: the provider's)"),
   reasoningEffort: about(
-    'How much a reasoning model thinks',
+    'Reasoning effort, for reasoning models',
     z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']).optional(),
   ),
   extra: about(
@@ -94,15 +94,15 @@ export const ollamaSchema = z.strictObject({
   maxTokens: count(1).default(4096).describe('Maximum tokens per completion (num_predict)'),
   contextTokens: count(512)
     .optional()
-    .describe('Context window (num_ctx; default: enough for the longest prompt and its reply)'),
+    .describe('Context window in tokens (num_ctx; default: enough for the longest prompt and its reply)'),
   think: about(
-    'Whether, or how much, a reasoning model thinks before it answers',
+    'Reasoning before the answer: true, false or an effort',
     z.union([z.boolean(), z.enum(['low', 'medium', 'high'])]).optional(),
   ),
   keepAlive: text
     .optional()
     .describe(
-      "How long the model stays loaded, e.g. '10m' or '600' (seconds); '-1': forever (default: the server's)",
+      "Time for which the model stays loaded, e.g. '10m' or '600' (seconds); '-1': forever (default: the server's)",
     ),
   ...sampling,
   topK: count(0)
@@ -113,7 +113,7 @@ export const ollamaSchema = z.strictObject({
     z.number().min(0).max(1).optional(),
   ),
   repetitionPenalty: about(
-    'Values above 1 penalise tokens that have already occurred, which is bad for numbers (repeat_penalty; default: 1, off)',
+    'Penalty factor for tokens that have already occurred; values above 1 distort numbers (repeat_penalty; default: 1, off)',
     positive.optional(),
   ),
 });
@@ -121,12 +121,12 @@ export const ollamaSchema = z.strictObject({
 export const replayedSchema = z.strictObject({
   provider: z
     .literal('replayed')
-    .describe('Replays the replies of an earlier run offline, byte for byte, at no cost'),
+    .describe('The replies of an earlier run, replayed offline, byte for byte, at no cost'),
   run: about('Directory of the run; if it has repeats, the one with the same seed is replayed', text, {
     format: 'path',
   }),
   onChange: about(
-    'If a prompt differs from the recorded one: `fail` ends the run and shows the first difference, `warn` uses the recorded replies',
+    'Handling of a prompt that differs from the recorded one: `fail` ends the run and shows the first difference, `warn` uses the recorded replies',
     z.enum(['fail', 'warn']).default('fail'),
   ),
 });
@@ -136,7 +136,7 @@ export const moduleModelSchema = z.strictObject({
     .literal('module')
     .describe('A model that your own module creates (short form: `{provider: ./my-model.js}`)'),
   path: text.describe('Path of the JavaScript or TypeScript file').meta({ format: 'path' }),
-  options: z.record(z.string(), z.unknown()).default({}).describe('Options passed to its `create` function'),
+  options: z.record(z.string(), z.unknown()).default({}).describe('Options for the `create` function'),
 });
 
 export const customModelSchema = z.strictObject({

@@ -29,13 +29,13 @@ export const linearSchema = z.strictObject({
   kind: z
     .literal('linear')
     .describe(
-      'Linear policy with outputs = observation · W + b. A discrete action is the index of the largest output; a continuous action is the outputs themselves',
+      'Linear policy with outputs = observation · W + b. A discrete action is the index of the largest output; a continuous action consists of the outputs',
     ),
-  bias: z.boolean().default(true).describe('Give each output a bias'),
+  bias: z.boolean().default(true).describe('True to give each output a bias'),
   projection: projectionSchema
     .optional()
     .describe(
-      'Propose coordinates in a random subspace instead of all weights, e.g. if there are too many of them',
+      'Random subspace whose coordinates are proposed instead of all weights, e.g. if there are too many weights',
     ),
   ...range(6, ''),
 });
@@ -60,7 +60,7 @@ export const mlpSchema = z.strictObject({
     .describe('Activation function of hidden units; `leaky-relu` has slope 0.2 for negative inputs'),
   projection: projectionSchema
     .optional()
-    .describe('Propose coordinates in a random subspace instead of all weights'),
+    .describe('Random subspace whose coordinates are proposed instead of all weights'),
   ...range(6, ''),
 });
 
@@ -70,7 +70,7 @@ export const qTableSchema = z.strictObject({
     .enum(['actions', 'values'])
     .default('actions')
     .describe(
-      '`actions`: one action per state. `values`: one value per state and action; the policy chooses the action with the highest value',
+      'Content of the table. `actions`: one action per state. `values`: one value per state and action; the policy chooses the action with the highest value',
     ),
   discretize: z
     .array(binsSchema)
@@ -103,7 +103,7 @@ export const programSchema = z.strictObject({
   edits: z
     .boolean()
     .optional()
-    .describe('Proposals change the best program so far, in search-and-replace blocks (default: off)'),
+    .describe('True to edit the best program so far with search-and-replace blocks (default: false)'),
   tune: z
     .strictObject({
       by: z.enum(['gp', 'cma-es', 'hill-climb']).default('gp').describe('Search method for the constants'),
@@ -114,11 +114,11 @@ export const programSchema = z.strictObject({
       of: z
         .union([z.literal('best'), count(1)])
         .default('best')
-        .describe('Tune the constants of the `best` program, or of the K best in turn'),
+        .describe('Programs whose constants are tuned: the `best`, or the K best in turn'),
     })
     .optional()
     .describe(
-      'Tune the constants of the best programs with a numeric search, within the same budget (default: off)',
+      'Tuning of the constants of the best programs by a numeric search, within the same budget (default: off)',
     ),
 });
 

@@ -33,18 +33,18 @@ export const memorySchema = z.strictObject({
   best: count(0)
     .optional()
     .describe(
-      'Show the K best evaluations. Without `best` and `recent`, prompts show all; for programs, the 4 best and the 2 most recent (unless `tokens` is set)',
+      'Number of best evaluations shown. Without `best` and `recent`, prompts show all; for programs, the 4 best and the 2 most recent (unless `tokens` is set)',
     ),
-  recent: count(0).optional().describe('Show the J most recent evaluations'),
+  recent: count(0).optional().describe('Number of most recent evaluations shown'),
   tokens: about(
     "Budget of the history in estimated tokens; the oldest evaluations are dropped first, which `check` and `run` report (default: 24,000; without `best` and `recent`, at most half of the model's context, if known)",
     count(1).optional(),
   ),
   trajectories: about(
-    'Show the first episode of each evaluation as sampled steps (`rows`) or as a `summary`',
+    'Form of the first episode of each evaluation in prompts: sampled steps (`rows`) or a `summary`',
     z.enum(['none', 'rows', 'summary']).default('none'),
   ),
-  rows: count(1).default(10).describe('Sampled steps per trajectory (`trajectories: rows`)'),
+  rows: count(1).default(10).describe('Number of steps sampled per trajectory (`trajectories: rows`)'),
 });
 
 export type PromptsConfig = z.output<typeof promptsSchema>;

@@ -11,7 +11,7 @@ export const evaluationSchema = z.strictObject({
     .describe('`common`: all candidates play the same episodes. `fresh`: new episodes in each iteration'),
   maxSteps: count(1)
     .default(1000)
-    .describe("Maximum steps per episode, in addition to the environment's own limit"),
+    .describe("Maximum number of steps per episode; the environment's own limit also applies"),
   reward: z
     .string()
     .min(1)

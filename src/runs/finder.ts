@@ -60,7 +60,7 @@ const pathsBelow = (folder: string, wanted: FoundItem['kind']) =>
 /** Paths of the runs in a folder and its subfolders, sorted by name; only the folder itself if it is a run. */
 export const runsBelow = (folder: string): readonly string[] => pathsBelow(folder, 'run');
 
-/** Paths of the training runs in a folder and its subfolders, like `runsBelow`. */
+/** Paths of the training runs in a folder and its subfolders, sorted by name; one can contain others. */
 export const trainingsBelow = (folder: string): readonly string[] => pathsBelow(folder, 'training');
 
 /** Name of the lock of a plan (a directory of runs that belong together), held by the process that executes it. */

@@ -136,7 +136,7 @@ export function requireSame(
     const message = 'this module has changed since the run started';
     throw new UserError(changed.map((module) => ({ file: module, message, hint })));
   }
-  const message = 'this file has been edited since the run started';
+  const message = 'this setting has changed since the run started';
   requireEqual(manifest.settings, assembly.config, message, hint, file);
   const what = assembly.prompts.hash === manifest.prompts ? 'the config' : 'the prompt templates';
   throw new UserError({ file, message: `${what} of this run changed after it started`, hint });

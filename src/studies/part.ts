@@ -35,7 +35,7 @@ export function shareOf(limits: LimitsConfig, { of }: Pick<Part, 'of'>): LimitsC
     throw new UserError({
       field: `sweep.limits.${key}`,
       value: limit,
-      message: `is divided between ${of} tasks, which leaves nothing for each`,
+      message: `is divided between ${of} tasks, so each would get less than 1`,
       hint: `raise it to ${of} or more, or use fewer tasks`,
     });
   };

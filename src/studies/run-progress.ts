@@ -203,7 +203,7 @@ function runShown(progress: Progress): (event: RunEvent) => void {
         progress.say(
           candidates === 1
             ? `confirming the best policy ${on}`
-            : `comparing the ${candidates} policies that may be the best in at most ${plural(budget, 'fresh episode')}, then confirming the chosen one ${on}`,
+            : `comparing the ${candidates} policies that may be the best, in at most ${plural(budget, 'fresh episode')}, then confirming the chosen one ${on}`,
         );
         progress.begin({ label: 'confirmation', total: event.of, lineEvery: 0 });
         break;

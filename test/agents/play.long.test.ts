@@ -229,7 +229,7 @@ describe('constrained actions', () => {
     const pendulum = ['environment=Pendulum-v1', 'policy.prompts=generic'];
     const held = { ...createScriptedModel(['0']), choosesTexts: true };
     await expect(played('agents/cartpole', [...constrained, ...pendulum], held)).rejects.toThrow(
-      "the actions of Pendulum-v1 can't be listed",
+      "needs a list of the possible actions, which Pendulum-v1 doesn't have",
     );
   });
 });

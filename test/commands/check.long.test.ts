@@ -174,7 +174,7 @@ describe('a memory budget that hides evaluations', () => {
 
   it('gives a warning with the number shown and the budget that shows them all', async () => {
     const finding = await hidden(config('tokens: 16000'));
-    expect(finding?.message).toMatch(/fits about 1\d\d of the 419 evaluations/);
+    expect(finding?.message).toMatch(/has room for about 1\d\d of the 419 evaluations/);
     const enough = /memory\.tokens=(\d+)/.exec(finding!.hint!)![1]!;
     expect(await hidden(config('tokens: 16000'), [`memory.tokens=${enough}`])).toBeUndefined();
   });
@@ -318,7 +318,7 @@ describe('the model', () => {
   it('shows how much of the prompt it has read, if it is local', async () => {
     const { context, noted } = recordingContext(temporaryDirectory());
     await checkCommand({ configs: ['quickstart'], offline: false, strict: false, json: false }, context);
-    expect(noted.join('\n')).toMatch(/^testing the model: token of the prompt (\d+)\/\1$/m);
+    expect(noted.join('\n')).toMatch(/^testing the model: prompt token (\d+)\/\1$/m);
   });
 
   it('gives an error with a hint if the server does not have it', async () => {

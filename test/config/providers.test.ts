@@ -43,7 +43,7 @@ test.each([
     /hint: for a server that implements OpenAI's API, write `\{provider: openai, baseUrl/,
   ],
   ['{provider: opanai}', /hint: did you mean `openai`\?/],
-  ['{relay: [{provider: gp}, {provider: gp}]}', /leg 2 never begin\s+hint: set model\.relay\.0\.calls/],
+  ['{relay: [{provider: gp}, {provider: gp}]}', /leg 2 would never begin\s+hint: set model\.relay\.0\.calls/],
   ['{relay: [{provider: gp, calls: 2}, {provider: gp, calls: 3}]}', /hint: remove it, or add another leg/],
   ['{relay: [{provider: gp, calls: 2, patience: 3}, {provider: gp}]}', /hint: .*relay\.0\.until=stalled/],
   ['{relay: [{provider: ollama, name: m, calls: 1}, {provider: local}]}', /hint: keep one language model/],

@@ -72,7 +72,7 @@ describe('environment ids', () => {
     ['CartPole', /did you mean `CartPole-v1`\?/],
     ['MountainCarContinous-v0', /did you mean `MountainCarContinuous-v0`\?/],
     ['NoSuchThing-v1', /unknown environment[\s\S]*one of: CartPole-v0/],
-    ['gymnasium:Ant-v5', /runs in another program: use openEnvironment/],
+    ['gymnasium:Ant-v5', /use openEnvironment and evaluate/],
     ['gym:CartPole-v1', /did you mean `CartPole-v1`\?/],
     ['text:cookin', /did you mean `text:cooking`\?/],
     ['LunarLander-v3', /hint: use gymnasium:LunarLander-v3 if/],

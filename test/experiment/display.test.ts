@@ -200,7 +200,7 @@ describe('a run in a pipe', () => {
     const noted = shown(undefined);
     expect(noted.slice(-5)).toEqual([
       'noise floor 12.50: means of 20 episodes that differ by less may differ by luck',
-      'comparing the 2 policies that may be the best in at most 300 fresh episodes, then confirming the chosen one on 100 fresh episodes',
+      'comparing the 2 policies that may be the best, in at most 300 fresh episodes, then confirming the chosen one on 100 fresh episodes',
       'confirmation 1/3  mean 454.0  95 % interval 440.0 … 460.0  iteration 4  2 min 20 s left',
       'confirmation 2/3  mean 452.0  95 % interval 440.0 … 460.0  iteration 2  1 min 10 s left',
       'confirmation 3/3  confirmed 454.0  95 % interval 440.0 … 460.0  iteration 4',

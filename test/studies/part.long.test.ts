@@ -68,7 +68,7 @@ it('a part gets its share of the limits, rounded down, and never none', () => {
   expect(shareOf(limits, { of: 2 })).toEqual(shares);
   expect(shareOf({ cost: 1 }, { of: 4 })).toMatchObject({ cost: 0.25 });
   expect(() => shareOf(limits, { of: 8 })).toThrow(
-    /sweep\.limits\.calls: is divided between 8 tasks, which leaves nothing for each/,
+    /sweep\.limits\.calls: is divided between 8 tasks, so each would get less than 1/,
   );
 });
 

@@ -53,9 +53,9 @@ describe('an edited config.yaml', () => {
     edit('r/config.yaml', 'CartPole-v1', 'Acrobot-v1');
     const refused = resume('r', ['iterations=4']);
     await expect(refused).rejects.toThrow(
-      /evaluation\.maxSteps: this file has been edited.* 30\n *hint: .*\n *got: 40/,
+      /evaluation\.maxSteps: this setting has changed.* 30\n *hint: .*\n *got: 40/,
     );
-    await expect(refused).rejects.toThrow(/environment\.id: this file has been edited[\s\S]*CartPole-v1/);
+    await expect(refused).rejects.toThrow(/environment\.id: this setting has changed[\s\S]*CartPole-v1/);
     expect(readRun(at('r')).entries).toHaveLength(4);
     edit('r/config.yaml', 'maxSteps: 40', 'maxSteps: 30');
     edit('r/config.yaml', 'Acrobot-v1', 'CartPole-v1');

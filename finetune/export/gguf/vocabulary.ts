@@ -109,7 +109,7 @@ function byteLevelModel({ file, model, normalizers, steps }: Tokenizer, tokens: 
       file,
       field,
       value,
-      message: 'no equivalent rules of llama.cpp are known',
+      message: 'llama.cpp has no known equivalent of these rules',
       alternatives,
       hint: "convert the model directory with llama.cpp's convert_hf_to_gguf.py; merge an adapter first (`policyloop finetune export --to merged`)",
     });

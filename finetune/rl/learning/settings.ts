@@ -60,8 +60,8 @@ export const learningSettings = z.strictObject({
       'Model directory, or GGUF file with method lora; `package:models/tiny-bytes` is for training from scratch',
     )
     .meta({ format: 'path' }),
-  objective: objectiveSchema.describe('What an update maximises'),
-  method: rlMethod.prefault({ kind: 'lora' }).describe('What to train'),
+  objective: objectiveSchema.describe('Objective that updates maximise'),
+  method: rlMethod.prefault({ kind: 'lora' }).describe('Weights to train'),
   seed: count(0).default(0).describe('Seed for starting states, sampling and initial weights'),
   updates: count(1)
     .default(100)
@@ -72,7 +72,7 @@ export const learningSettings = z.strictObject({
     .enum(advantageScales)
     .default('group')
     .describe(
-      'For grpo and reinforce: divide advantages by the standard deviation of the `group` or the `batch`, or by nothing (`none`)',
+      'Scale by which grpo and reinforce divide advantages: the standard deviation of the `group` or the `batch`, or `none`',
     ),
   limits: limitsSchema,
   result: z

@@ -43,10 +43,10 @@ const policySchema = z.discriminatedUnion('kind', [
 
 const ppoSchema = z.strictObject({
   kind: z.literal('ppo').describe('Proximal policy optimisation'),
-  clip: positive.default(0.2).describe('Clip probability ratios to 1 ± this value'),
+  clip: positive.default(0.2).describe('Clipping range of probability ratios: 1 ± this value'),
   valueClip: positive
     .optional()
-    .describe('Clip value estimates to ± this value around the previous ones (default: no clipping)'),
+    .describe('Clipping range of value estimates: the previous ones ± this value (default: no clipping)'),
   epochs: count(1).default(10).describe('Passes over a batch'),
   minibatchSteps: count(1).default(64).describe('Environment steps per optimiser step'),
   entropy: z.number().min(0).default(0).describe('Weight of the entropy bonus'),

@@ -23,7 +23,7 @@ const proposerSettings = learningSettings.extend({
   experiment: layerSchema
     .default({})
     .describe('Settings of an experiment, shared by all runs; after `iterations`, the next run begins'),
-  tasks: tasksSchema.describe('One task is drawn for each run and merged into `experiment`'),
+  tasks: tasksSchema.describe('Tasks, of which one is drawn for each run and merged into `experiment`'),
   heldOut: tasksSchema
     .optional()
     .describe('Tasks for evaluation (default: `tasks`, with seeds that training never uses)'),
@@ -41,7 +41,7 @@ const proposerSettings = learningSettings.extend({
         ),
     })
     .prefault({})
-    .describe('How the model answers'),
+    .describe('Length, sampling and format of replies'),
   reward: rewardSchema.prefault({ kind: 'rank' }).describe('Reward of a candidate'),
   evaluation: z
     .strictObject({

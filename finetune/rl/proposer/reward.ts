@@ -12,11 +12,11 @@ const shared = (invalid: number, of = 'an invalid reply') => ({
   invalid: z
     .number()
     .default(invalid)
-    .describe(`Reward of ${of}, capped at the lowest reward of the others in its group`),
+    .describe(`Reward for ${of}, but at most the lowest reward of the other replies in its group`),
   shuffle: z
     .boolean()
     .default(false)
-    .describe('Permute the rewards within each group: a control experiment in which nothing can be learned'),
+    .describe('True to permute the rewards of each group, as a check: the model should then learn nothing'),
 });
 /** For rewards that compare with other policies. */
 const repeating = 'a reply that is invalid or repeats a policy of the history';

@@ -16,11 +16,7 @@ export const layerSchema = z.record(z.string(), z.unknown());
 export const tasksSchema = z
   .array(
     z.looseObject({
-      weight: z
-        .number()
-        .positive()
-        .default(1)
-        .describe('How often this task is drawn, relative to the others'),
+      weight: z.number().positive().default(1).describe('Frequency of this task, relative to the others'),
     }),
   )
   .min(1);

@@ -4,8 +4,8 @@ const share = (preset: number) => z.number().min(0).default(preset);
 
 const clipSchema = z
   .strictObject({
-    low: z.number().min(0).max(1).default(0.2).describe('Ratios below 1 − low are clipped'),
-    high: share(0.28).describe('Ratios above 1 + high are clipped'),
+    low: z.number().min(0).max(1).default(0.2).describe('Lower limit: ratios below 1 − low are clipped'),
+    high: share(0.28).describe('Upper limit: ratios above 1 + high are clipped'),
   })
   .prefault({})
   .describe('Clipping of probability ratios');
@@ -22,7 +22,7 @@ const entropy = z
   .describe('Weight of the entropy bonus; `{from, to}` interpolates linearly over the training run');
 
 const maxImportance = share(3).describe(
-  'Completions with a larger ratio of trainer to sampler probability (e.g. because of 4-bit weights) are left out; 0: no limit',
+  'Maximum ratio of trainer to sampler probability; completions above it (e.g. because of 4-bit weights) are left out; 0: no limit',
 );
 
 export const advantageScales = ['group', 'batch', 'none'] as const;
@@ -39,7 +39,7 @@ const grpoSchema = z.strictObject({
     ),
   clip: clipSchema,
   kl: share(0).describe(
-    'Weight of the KL divergence from the initial model, subtracted from the gain; 0: no reference is loaded',
+    'Weight of the KL divergence from the initial model, subtracted from the objective; 0: no reference is loaded',
   ),
   entropy,
   maxImportance,

@@ -101,7 +101,7 @@ export function requireFileName(name: string, place: Omit<Problem, 'message' | '
 }
 
 const homeHint =
-  'only `~/` and `$HOME/` at the beginning of a path mean your home directory; write the path out';
+  'write the path out; only `~/` and `$HOME/` at the beginning of a path mean your home directory';
 
 /**
  * Replaces `~` or `$HOME` at the beginning of a path by the home directory.

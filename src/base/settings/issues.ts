@@ -39,7 +39,8 @@ export function oneScreen(problems: readonly Problem[]): readonly Problem[] {
     (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
   );
   const more = ordered.length - problemsOnScreen;
-  return more <= 0 ? ordered : [...ordered.slice(0, problemsOnScreen), { message: `${more} more problems` }];
+  if (more <= 0) return ordered;
+  return [...ordered.slice(0, problemsOnScreen), { message: `further problems: ${more}` }];
 }
 
 /** The problems found by the schema, described in terms of the settings as written. */
@@ -93,7 +94,7 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   const places = same === undefined ? placesOf(key, root).slice(0, 4) : [];
   const own = places.find((place) => place.startsWith(`\`${field}\` (`));
   const candidates = [...(near === undefined ? [] : [`\`${near}\`${meaning}`]), ...places];
-  const hint = own && { hint: `this key belongs to ${own.slice(field.length + 4, -1)}` };
+  const hint = own && { hint: `use this key only with ${own.slice(field.length + 4, -1)}` };
   const meant = own === undefined && candidates.length > 0 && { near: orList(candidates) };
   const more = { ...(listKeys && { alternatives: keys }), ...meant, ...hint };
   return { path, aim: 'key', problem: { field, message: 'unknown key', ...more } };

@@ -9,7 +9,7 @@ export const options = (y: Argv) =>
     .positional('directory', {
       type: 'string',
       describe:
-        'Directory of a Hugging Face model or LoRA adapter, or a GGUF file, or `hf:…` (default: the embedded model)',
+        'Directory of a Hugging Face model or LoRA adapter, a GGUF file, or `hf:…` (default: the embedded model)',
     })
     .option('base', {
       ...kinds.text,

@@ -75,7 +75,7 @@ export function binsOf(theirs: TheirConfig, id: string) {
   if (bins.every(({ bins: count }) => count === 1))
     throw new UserError({
       field: 'states',
-      message: 'a Q-table needs discrete states, but neither states nor num_…_bins divides an observation',
+      message: 'a Q-table needs discrete states, but neither states nor num_…_bins defines any bins',
       value: states,
       hint: 'list values for all dimensions in states, or remove states and continuous for a linear policy',
     });

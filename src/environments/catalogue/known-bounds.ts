@@ -27,7 +27,7 @@ const infinity = Number.POSITIVE_INFINITY;
 const ranges: Readonly<Record<string, (options: Options, steps: number, id: string) => Interval>> = {
   CartPole: (options, steps) => (option(options, 'sutton_barto_reward', false) ? [-1, 0] : [1, steps]),
   MountainCar: (_options, steps) => [-steps, -1],
-  // The cost of an action isn't clipped; the same is true of all environments without a lower bound.
+  // Unbounded costs: here and in Reacher, of actions, which aren't clipped; in InvertedDoublePendulum, of speeds.
   MountainCarContinuous: () => [-infinity, 100],
   // θ² + 0.1 θ̇² + 0.001 u², with |θ| ≤ π, |θ̇| ≤ 8 and the torque clipped at 2.
   Pendulum: (_options, steps) => [-(Math.PI ** 2 + 6.4 + 0.004) * steps, 0],

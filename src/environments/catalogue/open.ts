@@ -110,10 +110,10 @@ function find(id: string): CatalogueEntry {
 }
 
 function hintFor(id: string, ids: readonly string[]): Partial<Problem> {
-  if (isRemoteId(id)) return { hint: 'it runs in another program: use openEnvironment and evaluate' };
+  if (isRemoteId(id)) return { hint: 'use openEnvironment and evaluate for environments in another program' };
   if (id.startsWith(customPrefix))
     return {
-      hint: 'it was an object in the program that started the run: call run(config, {environment, directory}) there, or move it to a module (environment: ./my-env.js)',
+      hint: 'call run(config, {environment, directory}) in the program that started the run with this object, or move the environment to a module (environment: ./my-env.js)',
     };
   if (isModulePath(`./${id}`)) return { hint: `for a module, write a path with a slash: ./${id}` };
   const bare = id.replace(/^[^:/]*[:/](?=[A-Z])/, '');

@@ -36,7 +36,7 @@ export async function checkConfig(
       const findings = preflight(assembly, context);
       let begun = false;
       const onRead: OnRead = (value, total) => {
-        if (!begun) progress?.begin({ label: 'testing the model: token of the prompt', total, value });
+        if (!begun) progress?.begin({ label: 'testing the model: prompt token', total, value });
         begun = true;
         progress?.update(value);
       };

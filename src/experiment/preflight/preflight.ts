@@ -140,7 +140,7 @@ function notationFindings(config: Config): readonly Found[] {
       warning({
         field,
         value,
-        message: "can't be read by the embedded model, which only understands the prompt set compact",
+        message: "can't be read by the embedded model, which only understands the prompt set `compact`",
         hint: 'set prompts.set=compact, or choose another model',
       }),
   );
@@ -162,8 +162,8 @@ function hiddenHistory(
     warning({
       field: 'memory.tokens',
       value: memory.tokens,
-      message: `fits about ${room} of the ${shown} evaluations that the last prompt would show; the oldest are hidden`,
-      hint: `${enough < context ? `set memory.tokens=${enough}, or ` : ''}show fewer (see the section memory)`,
+      message: `has room for about ${room} of the ${shown} evaluations that the last prompt would show; the oldest are hidden`,
+      hint: `${enough < context ? `set memory.tokens=${enough}, or ` : ''}show fewer evaluations (memory.best, memory.recent)`,
     })
   );
 }

@@ -76,7 +76,7 @@ export const localSchema = z.strictObject({
     .default('auto')
     .describe('`auto` uses a GPU if one works (on Linux, only with CUDA), otherwise the processor'),
   quantization: about(
-    'Weights in 8 or 4 bits are smaller, faster and a little less exact; `int4-block128` is the smallest and least exact. `float32` unpacks a quantised GGUF file: larger, slower, exact.',
+    'Precision of the weights: 8 or 4 bits are smaller, faster and a little less exact; `int4-block128` is the smallest and least exact. `float32` unpacks a quantised GGUF file: larger, slower, exact.',
     z.enum(quantizations).default('none'),
   ),
   threads: count(1).optional().describe('Processor threads (default: the number of idle physical cores)'),
@@ -110,7 +110,7 @@ export const localSchema = z.strictObject({
     z.number().min(0).lt(1).optional(),
   ),
   repetitionPenalty: about(
-    "Values above 1 penalise tokens that have already occurred (default: 1; for `format: text`, the model's)",
+    "Penalty factor for tokens that have already occurred (default: 1, none; for `format: text`, the model's)",
     z.number().positive().optional(),
   ),
   format: about(

@@ -46,7 +46,7 @@ export function answerGrammar(
     labels: Array.from({ length: count }, (_, i) => label(i)),
     number: { low, high, decimals: kind === 'integer' ? 0 : decimals, ...(choices && { choices }) },
     ...((isJson || whole) && { closing: isJson ? ']}' : '' }),
-    // The parser accepts `param`, `params` and `parameters` in any case.
+    // The parser accepts `param`, `params` and `parameters`, in upper or lower case.
     mention: 'param',
     key: 'params',
   };

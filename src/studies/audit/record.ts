@@ -111,7 +111,7 @@ function evaluationIn(file: string, { header, line, values }: Row): RecordedEval
         line: header,
         message: `there is no column ${needed}${needed === 'returns' ? ' (or return, for their mean)' : ''}`,
         value: Object.keys(values).join(', '),
-        hint: `rename a column to ${needed}, or add it`,
+        hint: `rename a column to ${needed}, or add one with this name`,
       });
   const parameters = numbersIn(values.parameters, { file, line, field: 'parameters' });
   const returns = numbersIn(values[field], { file, line, field });
@@ -120,8 +120,8 @@ function evaluationIn(file: string, { header, line, values }: Row): RecordedEval
       file,
       line,
       field,
-      message: 'there is no number',
-      hint: 'add it, or delete the row',
+      message: 'must contain a number',
+      hint: 'add one, or delete the row',
     });
   const [label] = Object.entries(values).filter(([name]) => /^(episode|iteration|step|trial)$/.test(name));
   return {

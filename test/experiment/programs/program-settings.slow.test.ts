@@ -218,7 +218,7 @@ describe('a critic of programs', () => {
 const critic = { prompts: 'programs-critic' };
 it.each<readonly [Settings, RegExp]>([
   [{ critic: { distance: 0.1 } }, /^critic\.distance: can't be combined with policy\.kind/],
-  [{ critic: { model: { provider: 'gp' } } }, /^critic\.model\.provider: searches numbers/],
+  [{ critic: { model: { provider: 'gp' } } }, /^critic\.model\.provider: searches for numbers/],
   [{ policy: { kind: 'linear' }, critic }, /^critic\.prompts: asks for programs/],
   [{ model: { provider: 'local' } }, /^model\.path: is the embedded model/],
   [{ environment: 'text:cooking' }, /^environment: has text.*[\s\S]*warmup=0/],

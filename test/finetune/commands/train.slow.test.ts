@@ -201,7 +201,7 @@ describe('finetune train', () => {
     expect(noted).toMatch(/step 2 {2}validation loss \d\.\d{4}, the lowest so far/);
     expect(noted).toMatch(/^step 2: (\d+) of \1 examples$/m);
     expect(noted).toMatch(/^validation: \d+ of \d+ examples, 16\.5 s left$/m);
-    expect(noted).toMatch(/^wrote told.adapter before the last validation \(press Ctrl-C to stop it\)$/m);
+    expect(noted).toMatch(/^wrote told.adapter before the last validation \(press Ctrl-C to skip/m);
     const printed = recorded.printed.join('\n');
     expect(printed).toMatch(/policyloop run buffers.run-0.config\.yaml model\.provider=local /);
     expect(printed).toContain(join('told', 'index.html'));

@@ -83,7 +83,7 @@ describe('a dataset of your own runs', () => {
     const { alarms, train } = await build({ recipe: 'improvement' });
     expect(alarms[0]).toMatchObject({
       kind: 'few',
-      message: `${train.length} examples to train on; 578 to 1648 are usual`,
+      message: `only ${train.length} examples to train on; 578 to 1648 are usual`,
     });
     expect(alarms[0]!.hint).toMatch(
       /^--recipe weighted uses all 3\d proposals; for more runs: policyloop sweep own\/config\.yaml model\.provider=hill-climb,cma-es,gp seed=10\.\.\d+ --out buffers\/more$/,

@@ -77,7 +77,7 @@ describe('datasets of programs', () => {
     );
     expect(await build('weighted')).not.toEqual([]);
     const numbers = await played({}, { root, name: 'numbers' });
-    await expect(build('repair', numbers)).rejects.toThrow('which are numbers');
+    await expect(build('repair', numbers)).rejects.toThrow('which are vectors of numbers');
     expect(await build('improvement', numbers)).not.toEqual([]);
   });
 

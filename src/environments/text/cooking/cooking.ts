@@ -24,11 +24,11 @@ export const cookingOptions = z.strictObject({
   rooms: z.int().min(1).max(12).default(6).describe('Number of rooms'),
   ingredients: z.int().min(1).max(5).default(3).describe('Number of ingredients in the recipe'),
   distractors: z.int().min(0).max(10).default(5).describe('Number of foods that are not in the recipe'),
-  doors: z.boolean().default(true).describe('Put doors between some of the rooms'),
+  doors: z.boolean().default(true).describe('True to put doors between some of the rooms'),
   fold: z
     .enum(folds)
     .default('train')
-    .describe('Set of games to draw from; no two sets share a recipe, or a house with its food'),
+    .describe('Set of games to draw from; no recipe, and no house with its food, is in two sets'),
 });
 
 type CookingOptions = z.output<typeof cookingOptions>;

@@ -91,7 +91,7 @@ function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[
           file: tensor.file,
           field: name,
           value: tensor.shape,
-          message: 'this tensor has a different shape than the config requires',
+          message: "this tensor doesn't have the shape that the config requires",
           alternatives: [`[${shape.join(', ')}]`],
         });
     } catch (error) {

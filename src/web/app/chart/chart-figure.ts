@@ -110,7 +110,7 @@ interface ToggleProps {
   readonly onChange: (isOn: boolean) => void;
 }
 
-/** A checkbox that shows or hides parts of a chart. `entry`: the part to show next to it. */
+/** A checkbox that shows or hides parts of a chart. `entry`: legend entry to show instead of the plain `label`. */
 const Toggle = ({ label, entry, isOn, onChange }: ToggleProps) =>
   html`<li><label><input type="checkbox" checked=${isOn} onChange=${({ currentTarget }: InputEvent) => onChange(currentTarget.checked)} /> ${entry ? html`<${Sample} entry=${entry} />` : label}</label></li>`;
 
