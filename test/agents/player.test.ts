@@ -43,7 +43,7 @@ const count = (messages: readonly { readonly content: string }[], text: string) 
 const shown = ({ messages }: ScriptedCall) => messages.map(({ role, content }) => `${role}: ${content}`);
 
 describe('episodes with a model', () => {
-  it('show it the conversation so far, and run in parallel', async () => {
+  it('show the model the conversation so far, and run in parallel', async () => {
     const { model, setting } = await playing('probe-discount', () => 'A');
     const games = await playGames(setting, [
       { start: 1, sampling: 1 },

@@ -1,4 +1,4 @@
-/** A table of figures names the rows and script behind it, or says that it is a single observation, and of which day. */
+/** A table of figures names its rows and script, or states that it is a single observation, with the date. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** `prompts.layout: conversation`: what was evaluated is shown as turns. */
+/** `prompts.layout: conversation` shows evaluated policies as turns. */
 import { expect, it } from 'vitest';
 import { parseConfig } from '../../src/config/load.js';
 import { readRun } from '../../src/runs/reader.js';

@@ -40,13 +40,13 @@ const isCritic = ({ messages }: Pick<ScriptedCall, 'messages'>) =>
 const shown = ({ messages }: Pick<ScriptedCall, 'messages'>) =>
   [...messages[1]!.content.split('\n')[1]!.matchAll(/: (-?[\d.]+)/g)].map(([, value]) => Number(value));
 
-/** Ten numbers by the seed of the call. */
+/** Ten numbers that depend on the seed of the call. */
 function drawn({ options }: Pick<ScriptedCall, 'options'>, scale: number): readonly number[] {
   const random = createGenerator(options.seeds[0]!);
   return Array.from({ length: 10 }, () => Number(random.uniform(-scale, scale).toFixed(1)));
 }
 
-/** Proposes by the seed of the call, and revises each parameter by as much as `size` says. */
+/** Proposes according to the seed of the call, and changes each parameter by `size` in a revision. */
 const reviser = (size: (call: ScriptedCall) => number) =>
   createScriptedModel((call) => {
     if (!isCritic(call)) return `${formatParameters(drawn(call, 6), spec)}\nA guess.`;
@@ -297,7 +297,7 @@ it('revisions appear in show, the report and iteration details, and in the estim
   expect(estimate).toMatchObject({ estimate: { calls: { expected: 12, most: 48 } } });
 });
 
-it('remembered() keeps the better of a proposal and its revision, in random iterations', () => {
+it('remembered keeps the better of a proposal and its revision, for random scores', () => {
   const random = createGenerator(3);
   for (let round = 0; round < 200; round++) {
     const entries = Array.from({ length: 4 }, (_, i) => i + 1).flatMap((iteration) => {

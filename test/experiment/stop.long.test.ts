@@ -27,7 +27,7 @@ const config = {
   model: { provider: 'openai', name: 'slow', baseUrl: 'http://127.0.0.1:9' },
 } as const satisfies ConfigInput;
 
-/** Answers by the seed alone, after a moment. */
+/** Gives answers that depend only on the seed, after a moment. */
 function slowModel(ms = 20) {
   const model = seededModel();
   return {

@@ -1,4 +1,4 @@
-/** The MCP server as a client meets it: by the protocol's own library, over the input and output of a process. */
+/** Tests the MCP server with the protocol's own client library, over the input and output of a process. */
 import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';

@@ -1,4 +1,4 @@
-/** How a run is kept on disk: what its logs repeat stands there once, and reading them holds no more than it must. */
+/** How a run is stored: text that its logs repeat is stored once, and reading them uses little memory. */
 import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

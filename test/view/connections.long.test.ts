@@ -1,4 +1,4 @@
-/** The view answers however many connections ask nothing, ask half, or leave their answers unread. */
+/** The view answers even if many connections send nothing or half a request, or leave its answers unread. */
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { guardConnections } from '../../src/view/http.js';

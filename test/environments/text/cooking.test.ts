@@ -20,7 +20,7 @@ describe('every game', () => {
       expect({ seed, failure: checkGold(world, seed) }).toEqual({ seed });
   });
 
-  it('is the same game for the same seed', () => {
+  it('is the same for the same seed', () => {
     const [one, other] = [game(7), game(7)];
     expect(one.start()).toBe(other.start());
     for (const command of one.gold!) expect(one.step(command)).toEqual(other.step(command));
@@ -43,7 +43,7 @@ describe('every game', () => {
     }
   });
 
-  it('never throws at made-up commands, and changes nothing when it rejects them', () => {
+  it('never throws on made-up commands, and changes nothing when it rejects them', () => {
     const { refused, failures } = fuzzCommands(world, 1500);
     expect(failures).toEqual([]);
     expect(refused).toBeGreaterThan(800);
@@ -72,7 +72,7 @@ describe('the checks report', () => {
     expect(checkGold(bell(change), 1)).toBe(failure);
   });
 
-  it('a rejected command that changes something, and one that throws', () => {
+  it('a rejected command that changes something, and a command that throws', () => {
     expect(fuzzCommands(bell({}), 200).failures).toEqual([]);
     expect(fuzzCommands(bell({ whenRefused: 'counts' }), 200).failures[0]).toContain('changes something');
     expect(fuzzCommands(bell({ whenRefused: 'throws' }), 200).failures[0]).toContain('throws');
@@ -130,8 +130,8 @@ describe('folds', () => {
   });
 });
 
-describe('a meal', () => {
-  it.each([1, 2])('is lost by eating one of its ingredients (%i in all)', (ingredients) => {
+describe('a cooking game', () => {
+  it.each([1, 2])('is lost by eating an ingredient (of %i)', (ingredients) => {
     const one = game(11, { rooms: 1, distractors: 0, ingredients });
     one.start();
     const [food] = /Ingredients: (\w+)/.exec(one.step('read cookbook').text)!.slice(1);

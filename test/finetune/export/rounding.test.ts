@@ -35,7 +35,7 @@ it('float32 keeps every change, and f16 keeps changes that Q8_0 loses', () => {
   expect(rounded('F16', 2e-3)).toBeGreaterThan(0.95);
 });
 
-it('the rounding note states the kept share, and only appears if that is low', () => {
+it('the rounding note states the kept share, and appears only if the share is low', () => {
   expect(roundingNotes(0.9, 'q8_0', '')).toEqual([]);
   expect(roundingNotes(0.123, 'q8_0', '--dtype f16 keeps more')).toEqual([
     expect.stringContaining('rounding to q8_0 kept only 12 %'),

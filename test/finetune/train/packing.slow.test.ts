@@ -19,7 +19,7 @@ const someIds = (length: number) => Array.from({ length }, () => random.integers
 
 const system = someIds(30);
 
-/** Strangers of different lengths, prompts with several replies (one the end token alone), and prompts with a common prefix. */
+/** Unrelated examples of different lengths, prompts with several replies (one of them empty), and prompts with a common prefix. */
 const examples: readonly TokenExample[] = [
   { promptIds: someIds(23), completionIds: someIds(9), weight: 1 },
   { promptIds: someIds(4), completionIds: someIds(3), weight: -0.5 },

@@ -32,7 +32,7 @@ describe('format: auto', () => {
     });
   });
 
-  it('leaves replies free if the model thinks: by config, capability or first reply', async () => {
+  it('leaves replies free if the config, the capabilities or the first reply show that the model thinks', async () => {
     const thinking = { text: 'params[0]: 1, params[1]: 2', thinking: 'hm' };
     for (const format of ['auto', 'json'] as const) {
       const { model, server } = await start({ reply }, { format, think: true });
@@ -157,7 +157,7 @@ describe('the request', () => {
     ['""', 'http://127.0.0.1:11434'],
     ['me:word@::1', 'http://[::1]:11434'],
     ['me:word@gpu', 'http://gpu:11434'],
-  ])('interprets OLLAMA_HOST=%s as Ollama does', (OLLAMA_HOST, origin) => {
+  ])('goes to the address that Ollama derives from OLLAMA_HOST=%s', (OLLAMA_HOST, origin) => {
     expect(readHost({ host: undefined }, { OLLAMA_HOST }).origin).toBe(origin);
   });
 

@@ -169,7 +169,7 @@ describe('a server that refuses a seed', () => {
 });
 
 describe('a server that accepts only max_completion_tokens', () => {
-  it('gets that name after the first refusal', async () => {
+  it('gets that field after its first refusal', async () => {
     const { server, model } = await start(
       { reply: () => 'ok', refuses: ['max_tokens'], hint: "use 'max_completion_tokens' instead" },
       { maxTokens: 50 },
@@ -232,7 +232,7 @@ describe('format: auto', () => {
     expect(all.map(({ format }) => format)).toEqual(Array(4).fill('json_object'));
   });
 
-  it('is the suggested hint if the server refuses format: json', async () => {
+  it('is suggested if the server refuses format: json', async () => {
     const { model } = await start({ reply, refuses: ['response_format'] }, { format: 'json' });
     await expect(ask(model, messages, options)).rejects.toThrow('set model.format=auto');
   });

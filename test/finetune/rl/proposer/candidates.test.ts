@@ -90,7 +90,7 @@ describe('an unreadable reply', () => {
     expect(found).toEqual([-60 / spread, 1 / spread, -60 / spread]);
   });
 
-  it('earns the same as all others when none are readable', async () => {
+  it('earns the same as all others if no reply is readable', async () => {
     expect(await rewarded({ kind: 'improvement' }, group([unreadable, unreadable]))).toEqual([-1, -1]);
   });
 });
