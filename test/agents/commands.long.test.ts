@@ -128,7 +128,7 @@ describe('agent runs', () => {
     expect(printed.pop()).toMatch(/^player,games,score,score_low,score_high,return/);
   });
 
-  it('are left out of a comparison, with the reason, if they failed or are damaged', async () => {
+  it('are left out of a comparison, which states the reason, if they failed or are damaged', async () => {
     const { cwd, named } = await several();
     const [failed, damaged] = [join(cwd, 'buffers', 'failed'), join(cwd, 'buffers', 'damaged')];
     for (const copy of [failed, damaged])
@@ -155,7 +155,7 @@ describe('agent runs', () => {
     await expect(compare.execute(none, context)).rejects.toThrow('none of these runs is complete');
   });
 
-  it("can't be compared over different games or as policies, and can't be evaluated", async () => {
+  it("can't be compared over different games, grouped by a key, or evaluated as policies", async () => {
     const { cwd, named } = await several();
     await playing(cwd, ['player=random', 'name=other', 'environment.options.rooms=2', 'episodes=8']);
     const { context } = recordingContext(cwd);

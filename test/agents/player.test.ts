@@ -241,7 +241,7 @@ describe('episodes with a model', () => {
     expect(contents).toEqual(['first', 'A', 'last', '(no text)']);
   });
 
-  it('in another program take one message per step, and show the objective in the first prompt', async () => {
+  it('that run in another program take one message per step, and show the objective in the first prompt', async () => {
     const messages: string[] = [];
     const state = [0, 0];
     const batch: EpisodeBatch = {

@@ -268,7 +268,7 @@ describe('the length of prompts', () => {
 });
 
 describe('the model', () => {
-  it('is asked for the first proposal of a run, once per check', async () => {
+  it('is asked for the first proposal of a run unless the check is offline', async () => {
     const server = await startFakeOpenAI({ reply: () => proposal });
     const text = `environment: CartPole-v1\nmodel: { provider: openai, name: tiny, baseUrl: "${server.url}" }\n`;
     await check(text);
@@ -406,7 +406,7 @@ describe('a run', () => {
     expect(readManifest(out).usage.faults).toBeUndefined();
   });
 
-  it('uses one context window for all its calls, which check uses, too', async () => {
+  it('uses one context window for all its calls, and check uses the same one', async () => {
     const server = await startFakeOllama({ reply: () => answer, strict: true });
     const { played, text } = await play(server, 'iterations: 40\ncorrections: 0\n');
     expect(await played).toBe(0);

@@ -140,7 +140,7 @@ describe('policyloop', () => {
     expect(lastJson(resumed.stdout)).toMatchObject({ iterations: lines });
   });
 
-  it('ends a dry run at the first Ctrl-C, even in work that never returns', async () => {
+  it('ends a dry run at the first Ctrl-C, even during work that never returns', async () => {
     const cwd = workplace();
     writeFileSync(join(cwd, 'endless.mjs'), 'process.stderr.write("reading"); for (;;);\n');
     const args = ['run', 'config.yaml', 'environment=./endless.mjs', '--dry-run'];

@@ -99,13 +99,13 @@ describe('an RL config counts as numeric', () => {
   it.each([
     ['by its algorithm', numbers, true],
     ['by its policy', 'environment: CartPole-v1\npolicy: { kind: mlp }\n', true],
-    ['not where it has a model, too', `${language}policy: { kind: mlp }\n`, false],
+    ['not if it also has a model', `${language}policy: { kind: mlp }\n`, false],
   ])('%s', (_, text, expected) => {
     expect(isNumericConfig(written(text).file, '')).toBe(expected);
   });
 });
 
-describe('every kind of config', () => {
+describe('loading a config of any kind', () => {
   it.each(configKindNames)('%s: reports a file that is missing, empty or not a mapping', (kind) => {
     expect(refusal(() => loaders[kind](written('').file)).message).toMatch(/is empty[\s\S]*hint/);
     expect(refusal(() => loaders[kind](written('- 1').file)).message).toContain('is not a config');

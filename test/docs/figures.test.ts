@@ -36,7 +36,7 @@ it('every table of figures names the file of its rows or the day of its observat
   ).toBeGreaterThan(8);
 });
 
-it('the check finds a table that names neither', () => {
+it('the check finds a table that names neither a file nor a day', () => {
   const table = '## Speed\n\n| a | b |\n| --- | --- |\n| x | 0.5 [0.1, 0.9] |\n';
   expect(unexplained(`# Page\n\n${table}`)).toEqual(['## Speed']);
   expect(unexplained(`${table}\nA single observation of 2026-11-30.`)).toEqual([]);

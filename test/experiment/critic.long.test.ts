@@ -91,7 +91,7 @@ it('the critic revises the best proposal of each iteration, and prompts show the
   expect(new Set(told.map(({ result }) => result)).size).toBe(2);
 });
 
-it('the critic sees statistics over all episodes and the median episode, or only one of them', async () => {
+it('the critic sees statistics over all episodes and the median episode, or only one of the two', async () => {
   const promptOf = async (show: 'statistics' | 'median-episode' | 'both') => {
     const model = careful();
     await runExperimentFrom({ ...config, iterations: 1, critic: { show, rows: 4 } }, { model });
@@ -109,7 +109,7 @@ it('the critic sees statistics over all episodes and the median episode, or only
   expect(await promptOf('median-episode')).not.toContain('share of steps');
 });
 
-it('a critic records no extra trajectories: one per evaluation', async () => {
+it('a run with a critic records no extra trajectories, only one per evaluation', async () => {
   const { path } = await runExperimentFrom(config, { model: careful() });
   const { entries, episodes } = readRun(path);
   expect(episodes.map(({ episode }) => episode)).toEqual(entries.map(() => 0));

@@ -178,7 +178,7 @@ describe('a changed prompt', () => {
     expect(warnings).toEqual([expect.stringContaining('added “Take your time.”')]);
   });
 
-  it('is reported if an evaluation has a different result', async () => {
+  it('is reported if it comes from a different evaluation result', async () => {
     const { path } = await runExperimentFrom(original, { model: seededModel() });
     const changed = { evaluation: { ...quick.evaluation, maxSteps: 20 } };
     const replayed = await runExperimentFrom(replayOf(path, changed));

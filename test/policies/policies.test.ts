@@ -75,7 +75,7 @@ it.each([0.025, 0.02])('initial parameters up to %s lie on the grid of allowed v
   expect(new Set(drawn)).toEqual(new Set([-0.02, -0.01, 0, 0.01, 0.02]));
 });
 
-it('initial weights are centred in their range: normal with a bias, otherwise uniform', () => {
+it('initial weights have a normal distribution if the policy has a bias, otherwise a uniform one', () => {
   for (const [bias, deviation] of [[true, 3] as const, [false, Math.sqrt(3)] as const]) {
     const config = { ...linear, bias, low: 0, high: 12 };
     const drawn = createPolicyFamily(config, withSpaces(box(999), discrete(2))).initial(createGenerator(1));

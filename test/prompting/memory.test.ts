@@ -14,7 +14,7 @@ const one = () => 1;
 describe('selectHistory', () => {
   const entries = entriesOf(5, 1, 9, 3, 7, 2);
 
-  it('shows everything without best and recent', () => {
+  it('shows everything if neither best nor recent is set', () => {
     expect(selectHistory(entries, unlimited, one)).toEqual(entries);
   });
 

@@ -49,7 +49,7 @@ describe('the logs of a long run', () => {
     expect(written).toContain(last);
   });
 
-  it('can be read from a whole prompt onwards, but not from a line that refers to a lost one', async () => {
+  it('can be read from a whole prompt onwards, but not from a line that refers to a lost prompt', async () => {
     const path = await syntheticRun();
     const whole = readRun(path).calls;
     const lines = readRunFile(path, 'calls').trimEnd().split('\n');

@@ -92,7 +92,7 @@ async function play(
 }
 
 describe('an OpenEnv server', () => {
-  test('plays episodes, with observation fields in the order of their names', async () => {
+  test('plays episodes whose observations have their fields in the order of their names', async () => {
     const { id, requests } = await serve();
     const environment = await open(id);
     expect(environment).toMatchObject({ id, actionSpace: { kind: 'discrete', n: 3, start: 1 } });

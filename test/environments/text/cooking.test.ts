@@ -27,7 +27,7 @@ describe('every game', () => {
     expect(new Set(Array.from({ length: 20 }, (_, seed) => game(seed).gold!.join())).size).toBeGreaterThan(5);
   });
 
-  it('sorts admissible commands without duplicates, and understands them', () => {
+  it('lists admissible commands in order and without duplicates, and understands them', () => {
     const random = createGenerator(1);
     for (let seed = 0; seed < 10; seed++) {
       const one = game(seed);

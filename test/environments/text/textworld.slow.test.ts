@@ -122,7 +122,7 @@ describe('makeEnvironment', () => {
   const file = join(directory, 'game.json');
   writeFileSync(file, JSON.stringify(goldenGame('coin-level5-s2')));
 
-  it('gives texts as observations, the infos of TextWorld, and score gains as rewards', async () => {
+  it('returns an environment with texts as observations, the infos of TextWorld, and score gains as rewards', async () => {
     const environment = await makeEnvironment(`textworld:${file}`);
     expect(environment.reset(0)).toContain('-= Workshop =-');
     expect(environment.info!()).toEqual({

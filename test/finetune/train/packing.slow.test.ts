@@ -207,7 +207,7 @@ describe('examples of one conversation', () => {
   ];
   const stranger = { promptIds: someIds(9), completionIds: someIds(4), weight: 1 };
 
-  it('are joined into one that trains only the replies', () => {
+  it('are joined into one example that trains only the replies', () => {
     const joined = joinExamples([...conversation, stranger]);
     expect(joined).toHaveLength(2);
     expect(joined[0]).toEqual({

@@ -240,7 +240,7 @@ describe('a limited context window', () => {
     { promptTokens: 560, completionTokens: 40 },
     // The last token of a reply takes no room.
     { promptTokens: 560, completionTokens: 41 },
-  ])('leads to no fault if the token counts stay within it (%j)', async (counts) => {
+  ])('leads to no fault if the token counts fit (%j)', async (counts) => {
     const { model } = await start({ reply: () => ({ text: 'x', ...counts }) }, { contextTokens: 600 });
     expect((await ask(model, history(20), options)).faults).toBeUndefined();
   });

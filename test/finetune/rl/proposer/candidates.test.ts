@@ -43,7 +43,7 @@ describe('the improvement reward', () => {
 });
 
 describe('the return reward', () => {
-  it("is scaled and clipped, as in A1's clip((R + 200) / 300)", async () => {
+  it('is scaled and clipped, as in clip((R + 200) / 300)', async () => {
     const given = group([-500, -200, -50, 85, 100, 120].map(scored));
     expect(await rewarded({ kind: 'return', low: -200, high: 100 }, given)).toEqual([0, 0, 0.5, 0.95, 1, 1]);
   });

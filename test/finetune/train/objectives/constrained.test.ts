@@ -34,7 +34,7 @@ async function read(objective: Objective, examples: readonly Sampled[]) {
 }
 
 describe('tokens sampled from an allowed set', () => {
-  it('have log-probabilities and entropies within that set; free tokens, over the whole vocabulary', async () => {
+  it('have log-probabilities and entropies within that set, but free tokens have them over the whole vocabulary', async () => {
     const [constrained, free] = [
       await read({ ...likelihood(1), constrained: true }, update),
       await read(likelihood(1), update),
