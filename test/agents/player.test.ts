@@ -231,7 +231,7 @@ describe('episodes with a model', () => {
     }
   });
 
-  it('show earlier replies without their thinking, and a placeholder for an empty one', async () => {
+  it('show earlier replies without their thinking, and a placeholder for an empty reply', async () => {
     const replies = ['<think>B?</think>A', ''];
     const { model, setting } = await playing('probe-discount', (_, index) => replies[index] ?? 'A', {
       fallback: 'ask-again',

@@ -220,7 +220,7 @@ describe('compare', () => {
     expect(task!.horizon).toBe(4);
   });
 
-  it('names groups by the keys that differ, and groups by other keys on request', async () => {
+  it('names groups by the keys that differ, and groups runs by other keys on request', async () => {
     const { at, group } = folder();
     const model = { provider: 'openai', name: 'large', apiKeyEnv: 'KEY' } as const;
     const served = { model: 'openai/large', prompts: 'x' };

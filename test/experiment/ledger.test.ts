@@ -43,7 +43,7 @@ describe('a ledger', () => {
     expect(ledger.spent).toEqual({ evaluations: 0, calls: 3, tokens: 1050, cost, minutes: 0 });
   });
 
-  it('counts the maximum of tokens for failed attempts that may have been billed, but no further calls', () => {
+  it('counts the most tokens possible for failed attempts that may have been billed, but no further calls', () => {
     const ledger = create({});
     ledger.record({ ...failedWith('cut', 'server'), choices: 3 }, 100);
     expect(ledger.spent).toMatchObject({ calls: 1, tokens: most + 300 });

@@ -23,7 +23,7 @@ const base = [1, 2, 1, 0, 1, 0, 2, 0, 2, 1, 1, 0, 0, 2, 2, 0];
 /** The same table except for the action in one state. */
 const variants = base.map((_, state) => base.map((action, s) => (s === state ? (action + 1) % 4 : action)));
 
-it('a table is rejected only if no visited state distinguishes it from an earlier one', async () => {
+it('a table is rejected only if no visited state distinguishes it from an earlier table', async () => {
   const config = { ...lake, iterations: 17, warmup: 1 };
   const { path } = await runExperimentFrom(config, {
     model: createScriptedModel([base, ...variants].map(answer)),

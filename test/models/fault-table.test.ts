@@ -259,7 +259,7 @@ describe('retries', () => {
     expect(runs[2]).not.toEqual(runs[0]);
   });
 
-  it('end at once when the next one would come after the deadline', async () => {
+  it('end at once when the next retry would come after the deadline', async () => {
     const server = await serve([limited('50')]);
     const error = await attempt(model(server.url, { timeoutSeconds: 40 }));
     expect(error).toMatchObject({ kind: 'rate-limit', retries: 0 });

@@ -38,7 +38,7 @@ describe('selectHistory', () => {
     expect(selectHistory(equal, { ...unlimited, best: 1 }, one)).toEqual([equal[0]]);
   });
 
-  it('drops the oldest entries down to three quarters of the budget, so the next ones fit', () => {
+  it('drops the oldest entries down to three quarters of the budget, so that the next entries fit', () => {
     const shown = (n: number) =>
       scoresOf(
         selectHistory(entriesOf(...Array.from({ length: n }, (_, i) => i)), { ...unlimited, tokens: 8 }, one),

@@ -44,8 +44,8 @@ describe('the view', () => {
     ['nothing', () => ''],
     ['half a request', () => half],
     ['half a body', halfBody],
-    ['much that it does not read', unread],
-  ] as const)('answers while 600 connections ask for %s', async (_, text) => {
+    ['requests without reading the replies', unread],
+  ] as const)('answers while 600 connections send %s', async (_, text) => {
     const { port } = await started();
     await flood(port, 300, text(port));
     const ask = () => fetch(`http://127.0.0.1:${port}/api/place`, { headers });

@@ -28,13 +28,16 @@ const writeSecond = (output: string) =>
 
 describe('writeWhole', () => {
   it.each([
-    ['killed', "writeWhole(output, (draft) => { write(draft); process.kill(process.pid, 'SIGKILL'); });"],
-    ['ended by itself', 'writeWhole(output, (draft) => { write(draft); process.exit(3); });'],
     [
-      'killed while it waited',
+      'it is killed midway',
+      "writeWhole(output, (draft) => { write(draft); process.kill(process.pid, 'SIGKILL'); });",
+    ],
+    ['its process exits midway', 'writeWhole(output, (draft) => { write(draft); process.exit(3); });'],
+    [
+      'it is killed while it waits',
       "await writeWhole(output, async (draft) => { write(draft); process.kill(process.pid, 'SIGKILL'); });",
     ],
-  ])('%s midway leaves no output under the final name, and can be repeated', (_, lines) => {
+  ])('leaves no output under the final name if %s, and can be repeated', (_, lines) => {
     const output = join(temporaryDirectory(), 'out');
     cutOff(output, lines);
     expect(existsSync(output)).toBe(false);

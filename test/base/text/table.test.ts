@@ -70,7 +70,7 @@ describe('a table', () => {
     );
   });
 
-  it('becomes data for a page: texts, numbers to sort by, and cells that repeat the one above', () => {
+  it('becomes data for a page: texts, numbers to sort by, and cells that repeat the cell above', () => {
     expect(JSON.parse(JSON.stringify(pageTable(rows, columns)))).toEqual([
       'data-table',
       {

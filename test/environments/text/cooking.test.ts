@@ -63,10 +63,10 @@ describe('the checks report', () => {
   const bell = (change: Partial<Bell>) => ({ maxSteps: 5, game: () => Object.assign(new Bell(), change) });
 
   it.each([
-    ['nothing where nothing is wrong', {}, undefined],
+    ['nothing if nothing is wrong', {}, undefined],
     ['a path that does not win', { gold: ['ring'] }, 'it ends with the score 0.5'],
-    ['a path of other commands', { gold: ['sing'] }, 'sing is not admissible in step 0'],
-    ['a path that goes on', { gold: ['ring', 'ring', 'ring'] }, 'it ends before step 2'],
+    ['a path of inadmissible commands', { gold: ['sing'] }, 'sing is not admissible in step 0'],
+    ['a path that continues after the end', { gold: ['ring', 'ring', 'ring'] }, 'it ends before step 2'],
     ['a path above the limit', { gold: Array<string>(6).fill('ring') }, 'the gold path has 6 steps of 5'],
   ])('%s', (_, change, failure) => {
     expect(checkGold(bell(change), 1)).toBe(failure);

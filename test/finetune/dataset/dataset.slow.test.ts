@@ -130,7 +130,7 @@ describe('alarms', () => {
     expect(alarms(await build({ context: shortest }))).toEqual([]);
   });
 
-  it('report an empty split, or one of a different size than requested', async () => {
+  it('report an empty split, or a split of a different size than requested', async () => {
     const lone = await build({}, runs.slice(0, 1));
     expect(alarms(lone)).toEqual(['empty-split']);
     const all = await build({ validation: { kind: 'named', names: ['*'] } });

@@ -205,7 +205,7 @@ describe('finetune evaluate', () => {
     expect(readManifest(path('transfer', 'car', 'base-01')).iterations).toEqual({ done: 4, of: 4 });
   });
 
-  it('completes the other models when one fails', async () => {
+  it('completes the runs of the other models when one model fails', async () => {
     const { code, result, noted } = await run({
       out: 'failing',
       tuned: 'openai:absent',

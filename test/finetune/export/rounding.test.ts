@@ -23,7 +23,7 @@ function rounded(dtype: string, scale: number) {
   return meter.keptChange();
 }
 
-it.each(['Q8_0', 'BF16'])('%s loses changes smaller than its steps, and keeps larger ones', (dtype) => {
+it.each(['Q8_0', 'BF16'])('%s loses changes smaller than its steps, and keeps larger changes', (dtype) => {
   const [tiny, small, large] = [1e-5, 2e-3, 0.1].map((scale) => rounded(dtype, scale));
   expect(tiny).toBeLessThan(0.2);
   expect(small).toBeLessThan(0.9);

@@ -114,7 +114,7 @@ describe('the request', () => {
     });
   });
 
-  it('lists the numbers of a small grid, but gives bounds for a large one', async () => {
+  it('lists the numbers of a small grid, but gives bounds for a large grid', async () => {
     const { server, model } = await start({ reply: () => 'ok' }, { format: 'json' });
     const wide = { ...grammar, number: { low: -60, high: 60, decimals: 3 } };
     await ask(model, messages, options);

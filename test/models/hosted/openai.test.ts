@@ -27,7 +27,7 @@ describe('the request', () => {
     expect(server.requests[0]?.body).toEqual({ model: 'test-model', messages, seed: 11 });
   });
 
-  it('prefers the options of the call to the configured ones', async () => {
+  it('prefers the options of the call to the configured options', async () => {
     const { server, model } = await start({ reply: () => 'ok' }, { temperature: 0.7, topP: 0.9 });
     const sampling = { temperature: 0, topK: 5, minP: 0.1, repetitionPenalty: 1.2 };
     await ask(model, messages, { ...options, sampling, maxTokens: 9 });

@@ -229,7 +229,7 @@ describe('a batch', () => {
     expect(idsOf(next)).toEqual(idsOf(apart));
   });
 
-  it('rejects its requests when a model run fails, and answers later ones', async () => {
+  it('rejects its requests when a model run fails, and answers later requests', async () => {
     const model = await open(path);
     const broken = { ...model.session };
     const config = readDecoderConfig(path);

@@ -165,7 +165,7 @@ slurm: { tasks: 2 }
     expect(await given(...words, 'failing', '--slurm')).toMatchObject(handedOver);
   });
 
-  it('ends when a limit of the sweep is reached, and resumes under a higher one', async () => {
+  it('ends when a limit of the sweep is reached, and resumes under a higher limit', async () => {
     const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
     const server = await startFakeOpenAI({ reply: () => values });
     const model = `model={provider: openai, name: scripted, baseUrl: "${server.url}"}`;
