@@ -94,7 +94,7 @@ function endless(words: readonly string[], place: string): Promise<void> {
   );
 }
 
-/** A command with the words that its block has for it, by its name: `train` for `policyloop finetune train`. */
+/** A command with the words that its block adds to it, by name: `train` for `policyloop finetune train`. */
 function smaller(command: string, { words }: Block): string {
   const given = policyloopWords(command)?.slice(0, 2);
   const added = [...words].find(([name]) => given?.includes(name))?.[1] ?? '';

@@ -18,7 +18,7 @@ interface Answer {
   readonly result: unknown;
 }
 
-/** A client of a server that was started in the directory of the runs. */
+/** A client of a server that runs in the directory with the runs. */
 const connected = (...options: readonly string[]) => connectedFrom(cwd, ...options);
 
 async function connectedFrom(cwd: string, ...options: readonly string[]) {

@@ -23,12 +23,12 @@ import { writeRun } from '../../support/written-runs.js';
 import { visibleText } from '../../web/shown.js';
 
 const base = [10, 14, 9, 12, 11, 13, 8, 12];
-/** By itself p = 10/256. */
+/** Compared with `base` alone, p = 10/256. */
 const tuned = base.map((value, i) => value + [1, 2, 0.2, 1.5, -1, 1.4, 2, 0.9][i]!);
 const third = base.map((value, i) => value + (i % 2 === 0 ? 0.1 : -0.1));
 const seeds = base.map((_, i) => i);
 
-/** The baseline that takes the place of each arm. */
+/** The baseline that replaces each arm. */
 const baselines = { base: 'random', tuned: 'hill-climb', 'cma-es': 'cma-es' } as const;
 type ArmName = keyof typeof baselines;
 

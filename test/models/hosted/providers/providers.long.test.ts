@@ -16,7 +16,7 @@ import { messages, recordWaits } from '../../model-configs.js';
 import type { Failure, FakeProvider, Json } from './provider.js';
 import * as providers from './providers.js';
 
-/** By the provider's name. */
+/** Failures, by provider name. */
 const failures = JSON.parse(
   readFileSync(join(packageRoot(), 'test/fixtures/provider-failures.json'), 'utf8'),
 ) as Readonly<Record<string, Readonly<Record<string, Failure>>>>;
