@@ -16,13 +16,13 @@ const layers = [
   ...'experiment web studies agents view mcp commands'.split(' '),
 ];
 
-/** The layers of `finetune`, which stand on all of `src` but its commands. */
+/** The layers of `finetune`, which may import all of `src` except its commands. */
 const fineTuningLayers = ['engine', 'dataset', 'train', 'export', 'rl', 'evaluate', 'commands'];
 
-/** Where everything is put together: these import what they like, and nothing imports them. */
+/** Entry points: they may import anything, and nothing imports them. */
 const entries = ['src/index.ts', 'src/commands.ts', 'src/cli.ts', 'finetune/index.ts', 'finetune/cli.ts'];
 
-/** `src/models/local/settings.ts` is of the layer `models`. */
+/** `src/models/local/settings.ts` belongs to the layer `models`. */
 const layerOf = (path: string) => path.split('/')[1]!;
 
 function mayImport(from: string, to: string): boolean {
@@ -69,7 +69,7 @@ describe('import cycles', () => {
     expect(circles(folderGraph(modules))).toEqual([]);
   });
 
-  it('are found in a graph that has one', () => {
+  it('are found in a graph that contains a cycle', () => {
     const graph = new Map([
       ['a', new Set(['b'])],
       ['b', new Set(['c'])],

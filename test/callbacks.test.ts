@@ -12,7 +12,7 @@ import { expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
 
-/** Methods that call back with one argument for the value (or two, to reduce), and more for its place. */
+/** Methods whose callbacks get one argument for the value (two in `reduce`), and more for its position. */
 const methods = /^(map|flatMap|filter|forEach|some|every|find(Last)?(Index)?|from(Async)?|reduce(Right)?)$/;
 
 function nameOf(callee: Node): string {
@@ -52,7 +52,7 @@ function parametersOf(declaration: Node | undefined): readonly ParameterDeclarat
   return parameters;
 }
 
-/** The types of which a union consists; any other type itself. */
+/** The member types of a union; for any other type, the type itself. */
 function membersOf(type: Type | undefined): readonly Type[] {
   if (type === undefined) return [];
   return type.isUnionType() ? type.getTypes().flatMap((member) => membersOf(member)) : [type];
@@ -96,7 +96,7 @@ it.each(['tsconfig.json', 'src/web/app/tsconfig.json'])(
   300_000,
 );
 
-it('finds callbacks with optional parameters, wherever they are declared', () => {
+it('the check finds callbacks with optional parameters, wherever they are declared', () => {
   const wrong =
     "list.map(f) list.filter(g) list['flatMap'](tools.g) Array.from(list,h) ['1'].map(parseInt) list.reduce(sum) " +
     'list.map(list[0]?f:g) Float64Array.from(list,f) list.map(Math.max)';

@@ -8,7 +8,7 @@ import { largest, smallest } from '../src/statistics/descriptive.js';
 
 const root = join(import.meta.dirname, '..');
 
-/** Functions that take any number of arguments, which therefore tempt. */
+/** Functions that take any number of arguments. */
 const variadic = new Set('max min push unshift splice of fromCharCode fromCodePoint concat'.split(' '));
 
 /** The calls of these functions in a program that have spread arguments. */

@@ -89,8 +89,8 @@ describe('policyloop play', () => {
   });
 });
 
-describe('agent runs among other runs', () => {
-  it('work with list, show, report and compare, over the same games', async () => {
+describe('agent runs', () => {
+  it('work with list, show and report, and with compare over the same games', async () => {
     const { cwd, named } = await several();
     const { context, printed } = recordingContext(cwd);
     await show.execute({ ...common, run: named.expert!, top: 10 }, context);
@@ -128,7 +128,7 @@ describe('agent runs among other runs', () => {
     expect(printed.pop()).toMatch(/^player,games,score,score_low,score_high,return/);
   });
 
-  it('are left out of a comparison, with the reason, if they failed or are damaged', async () => {
+  it('are left out of a comparison, which states the reason, if they failed or are damaged', async () => {
     const { cwd, named } = await several();
     const [failed, damaged] = [join(cwd, 'buffers', 'failed'), join(cwd, 'buffers', 'damaged')];
     for (const copy of [failed, damaged])
@@ -155,7 +155,7 @@ describe('agent runs among other runs', () => {
     await expect(compare.execute(none, context)).rejects.toThrow('none of these runs is complete');
   });
 
-  it('are rejected for comparisons with other games, and for comparing or evaluating policies', async () => {
+  it("can't be compared over different games, grouped by a key, or evaluated as policies", async () => {
     const { cwd, named } = await several();
     await playing(cwd, ['player=random', 'name=other', 'environment.options.rooms=2', 'episodes=8']);
     const { context } = recordingContext(cwd);
@@ -169,7 +169,7 @@ describe('agent runs among other runs', () => {
     await expect(evaluate.execute(best, context)).rejects.toThrow('no numeric policy');
   });
 
-  it('get the advice to use the same seed if they share no games', async () => {
+  it('cause compare to suggest the same seed if they share no games', async () => {
     const { cwd, named } = await several();
     await playing(cwd, ['player=random', 'name=other', 'seed=5', 'episodes=8']);
     const { context, printed } = recordingContext(cwd);
@@ -180,7 +180,7 @@ describe('agent runs among other runs', () => {
     expect(printed.pop()).toContain('play with the same seed');
   });
 
-  it('can be extended with resume, and get the same games as a longer run', async () => {
+  it('can be extended with resume, and then have the same games as a longer run', async () => {
     const cwd = temporaryDirectory();
     const { context } = recordingContext(cwd);
     const args = { ...common, json: true, config: 'agents/cooking', runDir: 'short' };

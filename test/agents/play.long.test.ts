@@ -9,7 +9,7 @@ import { played, readPlay } from './playing.js';
 
 const cartPole = ['episodes=5', 'parallel=2', 'maxSteps=12', 'policy.fallback=ask-again'];
 
-/** Pushes against the lean, and now and then says nothing of use; depends on the messages alone. */
+/** Pushes against the lean, and sometimes gives an unusable reply; depends only on the messages. */
 function balance({ messages }: ScriptedCall): string {
   const text = messages.at(-1)!.content;
   if (text.includes('names no action')) return 'RIGHT';
@@ -51,7 +51,7 @@ describe('players without a model', () => {
     },
   );
 
-  it("are rejected if they can't play, with a list of players that can", async () => {
+  it("are rejected if they can't play; the error lists players that can", async () => {
     await expect(played('agents/cartpole', ['player=expert'])).rejects.toThrow(
       /the winning commands of CartPole-v1 are unknown[\s\S]*model, random, first/,
     );
@@ -68,7 +68,7 @@ describe('players without a model', () => {
 });
 
 describe('a model', () => {
-  it('plays games in parallel, with every call and turn recorded', async () => {
+  it('plays games in parallel, and every call and turn is recorded', async () => {
     const model = createScriptedModel(balance);
     const { calls, games, manifest } = await played('agents/cartpole', cartPole, model);
     const places = games.map(({ iteration, candidate, episode }) => [iteration, candidate, episode]);
@@ -108,7 +108,7 @@ describe('a model', () => {
     expect(alone.games.map(({ seed }) => seed)).toEqual(one.games.map(({ seed }) => seed));
   });
 
-  it('may miss a reply, and the game continues; the agent run fails if no reply comes at all', async () => {
+  it('can fail to reply once without ending the game; the agent run fails if no reply comes at all', async () => {
     const failure = new ModelError('server', 'overloaded', { retries: 2, latencyMs: 5 });
     let index = 0;
     const shaky = createScriptedModel((call) => (index++ === 2 ? failure : balance(call)));
@@ -155,7 +155,7 @@ describe('a model', () => {
   });
 
   it.each([1, 3, 4, 11])(
-    "resumes games interrupted after %i calls as if they hadn't been interrupted",
+    'resumes games after an interruption at %i calls, with the same results as without it',
     async (after) => {
       const straight = await played('agents/cartpole', cartPole, createScriptedModel(balance));
       const stop = new AbortController();

@@ -43,7 +43,7 @@ const count = (messages: readonly { readonly content: string }[], text: string) 
 const shown = ({ messages }: ScriptedCall) => messages.map(({ role, content }) => `${role}: ${content}`);
 
 describe('episodes with a model', () => {
-  it('show it the conversation so far, and run in parallel', async () => {
+  it('show the model the conversation so far, and run in parallel', async () => {
     const { model, setting } = await playing('probe-discount', () => 'A');
     const games = await playGames(setting, [
       { start: 1, sampling: 1 },
@@ -231,7 +231,7 @@ describe('episodes with a model', () => {
     }
   });
 
-  it('show earlier replies without their thinking, and a placeholder for an empty one', async () => {
+  it('show earlier replies without their thinking, and a placeholder for an empty reply', async () => {
     const replies = ['<think>B?</think>A', ''];
     const { model, setting } = await playing('probe-discount', (_, index) => replies[index] ?? 'A', {
       fallback: 'ask-again',
@@ -241,7 +241,7 @@ describe('episodes with a model', () => {
     expect(contents).toEqual(['first', 'A', 'last', '(no text)']);
   });
 
-  it('in another program take one message per step, and show the objective in the first prompt', async () => {
+  it('that run in another program take one message per step, and show the objective in the first prompt', async () => {
     const messages: string[] = [];
     const state = [0, 0];
     const batch: EpisodeBatch = {

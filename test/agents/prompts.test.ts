@@ -33,7 +33,7 @@ async function opened(
   return { agent, environment };
 }
 
-/** All that a model is told at the first step, after one, and where its reply names nothing. */
+/** All messages to a model: at the first step, after a step, and after a reply that names no action. */
 async function told(id: string, given: Partial<AgentOptions> = {}, options = {}) {
   const { agent, environment } = await opened(id, given, options);
   const see = (

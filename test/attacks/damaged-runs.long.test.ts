@@ -1,4 +1,4 @@
-/** Somebody else's run, with each of its files damaged in turn: everything that shows it answers with a clear error. */
+/** A run from someone else, with each of its files damaged in turn: all that display it report a clear error. */
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,
@@ -76,7 +76,7 @@ async function writeRuns(buffers: string): Promise<readonly string[]> {
   );
 }
 
-it('damaged run files are handled in time, within the memory limit and with a clear error', async () => {
+it('damaged run files cause a clear error, within the limits on time and memory', async () => {
   const [whole, cwd] = [temporaryDirectory(), temporaryDirectory()];
   const files = await writeRuns(whole);
   const damages = Object.entries(damagesIn(temporaryDirectory()));

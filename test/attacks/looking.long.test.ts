@@ -1,4 +1,4 @@
-/** Looking never executes: nothing that a run names is imported, and no link out of the directory of runs is followed. */
+/** Inspecting a run executes nothing: its modules aren't imported, and links out of the runs directory aren't followed. */
 import {
   cpSync,
   existsSync,
@@ -30,7 +30,7 @@ interface Planted extends Record<string, unknown> {
   prompts?: Record<string, unknown>;
 }
 
-/** A module that leaves a mark where it is imported, and works. */
+/** A working module that leaves a mark when it is imported. */
 function plant(name: string, body: string): string {
   const file = join(modules, `${name}.mjs`);
   const mark = `import { appendFileSync } from 'node:fs';\nappendFileSync(${JSON.stringify(marker())}, '${name} ');\n`;
@@ -177,7 +177,7 @@ describe('inspecting untrusted runs', { timeout: 300_000 }, () => {
     expect(existsSync(marker())).toBe(false);
   });
 
-  it('is unlike `evaluate`, which does import the modules of a run', async () => {
+  it('differs from `evaluate`, which imports the modules of a run', async () => {
     const { context } = recordingContext(cwd);
     await evaluateRun({ run: 'own', runsDir: 'buffers', episodes: 1, workers: 1 }, context);
     expect(readFileSync(marker(), 'utf8')).toContain('policy');

@@ -12,7 +12,7 @@ const deep = (depth: number) => `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`
 const tensor = (offsets: unknown, shape: unknown = [4]) =>
   `{"model.norm.weight":{"dtype":"F32","shape":${JSON.stringify(shape)},"data_offsets":${JSON.stringify(offsets)}}}`;
 
-/** What is said of a model directory, one screen in all. */
+/** What the commands report about a model directory: at most one screen. */
 function problemsOf(files: Record<string, Hostile>): string {
   const { problems } = inspectModel(hostileModel(files));
   return problems.map(formatProblem).join('\n');

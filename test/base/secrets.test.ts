@@ -3,11 +3,11 @@ import { hideSecrets, redact, UserError } from '../../src/base/errors.js';
 
 const key = 'sk-proj-Ab3dE6gH1jKlMn0pQrS7uVwXyZ42abcd98';
 
-describe('a secret repeated by a server', () => {
+describe('redaction', () => {
   it.each([
     ['verbatim', key],
     ['URL-encoded', encodeURIComponent('pass word/with+signs'), 'pass word/with+signs'],
-  ])('is hidden: %s', (_, written, secret = key) => {
+  ])('hides a secret that a server repeats: %s', (_, written, secret = key) => {
     expect(redact(`HTTP 401: no such key ${written}, says the server`, [secret])).toBe(
       'HTTP 401: no such key [redacted], says the server',
     );
@@ -17,11 +17,11 @@ describe('a secret repeated by a server', () => {
     'HTTP 429: Rate limit reached for gpt-4o-mini in organization org-abc123 on tokens per min: Limit 200000, Used 199987.',
     'model "qwen3:0.6b" not found; request id 4f1c2d9e-8a77-4b0e-9d1f-2f6f0c3b7e55',
     'params[0]: -0.0123456789, params[1]: 6.02214076e23 at 2026-11-26T17:00:00.000Z, project sk-learn',
-  ])('redaction leaves ordinary text unchanged: %s', (text) => {
+  ])('leaves ordinary text unchanged: %s', (text) => {
     expect(redact(text, [key, 'ollama', 'my-secret-api-key'])).toBe(text);
   });
 
-  it('hideSecrets keeps an ordinary word that also occurs in a key', () => {
+  it('keeps an ordinary word that also occurs in a key', () => {
     expect(hideSecrets('the embedding of embeds', ['embedding-key'])).toBe('the embedding of embeds');
   });
 });

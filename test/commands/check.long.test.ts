@@ -152,7 +152,7 @@ describe('policyloop check explains', () => {
     expect((await check(text, { cwd })).text).toContain('never shows how to write parameters');
   });
 
-  it('maxTokens below an answer, too small a memory budget, and a limit below the first call', async () => {
+  it('a maxTokens that is too small for an answer, too small a memory budget, and a limit that the first call exceeds', async () => {
     const of = (more: string) => `environment: HalfCheetah-v5\n${more}`;
     const cut = await check(of('model: { provider: ollama, name: tiny, maxTokens: 64 }\n'));
     expect(cut.code).toBe(2);
@@ -172,7 +172,7 @@ describe('a memory budget that hides evaluations', () => {
     return findings.find(({ field, level }) => field === 'memory.tokens' && level === 'warning');
   };
 
-  it('gives a warning with the number shown and the budget that shows them all', async () => {
+  it('causes a warning with the number of evaluations shown and a budget that shows all', async () => {
     const finding = await hidden(config('tokens: 16000'));
     expect(finding?.message).toMatch(/has room for about 1\d\d of the 419 evaluations/);
     const enough = /memory\.tokens=(\d+)/.exec(finding!.hint!)![1]!;
@@ -191,7 +191,7 @@ describe('a memory budget that hides evaluations', () => {
 describe('the length of prompts', () => {
   const long = 'environment: CartPole-v1\niterations: 150\nmemory: { tokens: 24000 }\n';
 
-  it('is compared with the context if that is known', async () => {
+  it('is compared with the context length if that is known', async () => {
     const context = (tokens: number) =>
       check(`${long}model: { provider: ollama, name: tiny, maxTokens: 300, contextTokens: ${tokens} }\n`);
     expect((await context(32_000)).findings).toContainEqual(
@@ -212,7 +212,7 @@ describe('the length of prompts', () => {
     ]);
   });
 
-  it('gives only a warning if a target or a limit can end the run earlier', async () => {
+  it('causes only a warning if a target or a limit can end the run earlier', async () => {
     const config = `${long}model: { provider: ollama, name: tiny, maxTokens: 300, contextTokens: 3072 }\n`;
     expect((await check(config)).code).toBe(2);
     for (const override of ['target=400', 'limits.calls=30']) {
@@ -241,7 +241,7 @@ describe('the length of prompts', () => {
     expect(await length(['iterations=50', 'memory.trajectories=rows'])).toBeGreaterThan(more);
   });
 
-  it('goes into an estimate of calls, tokens and cost', async () => {
+  it('is used to estimate calls, tokens and cost', async () => {
     const { findings } = await check(
       `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, maxTokens: 500, price: { input: 1, output: 10 } }\niterations: 20\ncorrections: 1\nlimits: { cost: 0.0201 }\n`,
     );
@@ -268,7 +268,7 @@ describe('the length of prompts', () => {
 });
 
 describe('the model', () => {
-  it('is asked for the first proposal of a run, once per check', async () => {
+  it('is asked for the first proposal of a run unless the check is offline', async () => {
     const server = await startFakeOpenAI({ reply: () => proposal });
     const text = `environment: CartPole-v1\nmodel: { provider: openai, name: tiny, baseUrl: "${server.url}" }\n`;
     await check(text);
@@ -299,7 +299,7 @@ describe('the model', () => {
       /: Not within −6 to 6/,
       /a model\.format that enforces the answer/,
     ],
-  ])('a reply that a run would reject is a warning: %s', async (reply, message, hint) => {
+  ])('causes a warning with a reply that a run would reject: %s', async (reply, message, hint) => {
     const server = await startFakeOpenAI({ reply: () => reply });
     const text = `environment: CartPole-v1\nmodel: { provider: openai, name: tiny, baseUrl: "${server.url}", maxRetries: 0 }\n`;
     const checked = await check(text, { online: true });
@@ -321,7 +321,7 @@ describe('the model', () => {
     expect(noted.join('\n')).toMatch(/^testing the model: prompt token (\d+)\/\1$/m);
   });
 
-  it('gives an error with a hint if the server does not have it', async () => {
+  it('causes an error with a hint if the server does not have it', async () => {
     const server = await startFakeOllama({ reply: () => proposal, models: ['other'] });
     const { code, text } = await check(
       `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, host: "${server.url}" }\n`,
@@ -331,7 +331,7 @@ describe('the model', () => {
     expect(text).toMatch(/^error {4}model +.*did not answer: .*ollama pull tiny/m);
   });
 
-  it('has its context read from a server that reports it', async () => {
+  it('takes its context length from a server that reports it', async () => {
     const server = await startFakeOllama({ reply: () => proposal, contextTokens: 2048 });
     const { findings } = await check(
       `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, host: "${server.url}", maxTokens: 300 }\nmemory: { tokens: 24000 }\n`,
@@ -406,7 +406,7 @@ describe('a run', () => {
     expect(readManifest(out).usage.faults).toBeUndefined();
   });
 
-  it('uses one context window for all calls, and check uses the same', async () => {
+  it('uses one context window for all its calls, and check uses the same one', async () => {
     const server = await startFakeOllama({ reply: () => answer, strict: true });
     const { played, text } = await play(server, 'iterations: 40\ncorrections: 0\n');
     expect(await played).toBe(0);

@@ -68,7 +68,7 @@ describe('policyloop', () => {
     expect(readdirSync(cwd).toSorted()).toEqual(['config.yaml', 'home']);
   });
 
-  it('runs, shows, lists, evaluates and resumes', async () => {
+  it('runs, shows, lists, evaluates and resumes an experiment', async () => {
     const cwd = workplace();
     const run = await cli(cwd, ['run', 'config.yaml', 'seed=3', '--run-dir', 'buffers/a', '--json']);
     expect(run.code).toBe(0);
@@ -140,14 +140,14 @@ describe('policyloop', () => {
     expect(lastJson(resumed.stdout)).toMatchObject({ iterations: lines });
   });
 
-  it('ends a dry run at the first Ctrl-C, even in work that never returns', async () => {
+  it('ends a dry run at the first Ctrl-C, even during work that never returns', async () => {
     const cwd = workplace();
     writeFileSync(join(cwd, 'endless.mjs'), 'process.stderr.write("reading"); for (;;);\n');
     const args = ['run', 'config.yaml', 'environment=./endless.mjs', '--dry-run'];
     expect(await cli(cwd, args, (_, kill) => kill())).toMatchObject({ code: null, stderr: 'reading' });
   });
 
-  it('does not resume with a changed experiment, and names the key', async () => {
+  it('does not resume a run with a changed setting, and names the key', async () => {
     const cwd = workplace();
     await cli(cwd, ['run', 'config.yaml', '--run-dir', 'r', '--quiet']);
     const resumed = await cli(cwd, ['resume', 'r', 'evaluation.episodes=5', 'iterations=20']);

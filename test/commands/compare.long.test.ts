@@ -14,7 +14,7 @@ type CompareArguments = Parameters<typeof compareCommand>[0];
 
 const place = temporaryDirectory();
 
-/** A directory of its own for each test. */
+/** Each test has its own directory. */
 let made = 0;
 function folder() {
   const name = `case-${++made}`;
@@ -73,7 +73,7 @@ describe('compare', () => {
     expect(text).toContain('Higher: hill-climb − random is +5.875 in confirmed return');
   });
 
-  it('tests unpaired groups where seeds differ, and gives no verdict on few runs', async () => {
+  it('uses an unpaired test if seeds differ, and gives no verdict on few runs', async () => {
     const { at, group } = folder();
     group('a', low);
     group('b', high, climbing, 100);
@@ -165,7 +165,7 @@ describe('compare', () => {
     await expect(compare([at('nowhere')])).rejects.toThrow(/^no such run: /);
   });
 
-  it('counts failed runs with the lowest return, and gives no verdict if groups fail in different shares', async () => {
+  it('counts failed runs with the lowest return, and gives no verdict if the shares of failed runs differ', async () => {
     const { at, group } = folder();
     group('a', low);
     group('b', high.slice(0, 6), climbing);
@@ -188,7 +188,7 @@ describe('compare', () => {
     expect(even!.differences[0]!.verdict).toMatch(/higher|no-evidence/);
   });
 
-  it('does not test returns that are not comparable, and warns of other differences', async () => {
+  it('does not test returns that are not comparable, and warns of different settings', async () => {
     const { at, group } = folder();
     group('a', low);
     group('b', high, { config: { ...climbing.config, evaluation: { maxSteps: 50 } } });
@@ -220,7 +220,7 @@ describe('compare', () => {
     expect(task!.horizon).toBe(4);
   });
 
-  it('names groups by the keys that differ, and groups by other keys on request', async () => {
+  it('names groups by the keys that differ, and groups runs by other keys on request', async () => {
     const { at, group } = folder();
     const model = { provider: 'openai', name: 'large', apiKeyEnv: 'KEY' } as const;
     const served = { model: 'openai/large', prompts: 'x' };

@@ -119,19 +119,19 @@ describe('policyloop init', () => {
     expect(calls[0]).not.toContain('There is no description');
   });
 
-  it('an error suggests the extension .mjs for an ES module in a CommonJS project', async () => {
-    const cwd = project('commonjs');
-    writeFileSync(join(cwd, 'old.js'), 'export default { create: () => ({}) };\n');
-    const config = { ...quick, environment: './old.js', model: { provider: 'random' } };
-    writeFileSync(join(cwd, 'old.yaml'), JSON.stringify(config));
-    const { code, stderr } = await startCommand(cwd, ['run', 'old.yaml']).ended;
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/old\.js.*can't be imported/);
-  });
-
   it('overwrites nothing, and rejects names that are not module names', async () => {
     await init(cwd, 'environment', 'twice.js');
     await expect(init(cwd, 'environment', 'twice.js')).rejects.toThrow('already exists');
     await expect(init(cwd, 'environment', 'my-env.py')).rejects.toThrow("isn't a module name");
   });
+});
+
+it('policyloop run rejects an ES module named .js in a CommonJS project', async () => {
+  const cwd = project('commonjs');
+  writeFileSync(join(cwd, 'old.js'), 'export default { create: () => ({}) };\n');
+  const config = { ...quick, environment: './old.js', model: { provider: 'random' } };
+  writeFileSync(join(cwd, 'old.yaml'), JSON.stringify(config));
+  const { code, stderr } = await startCommand(cwd, ['run', 'old.yaml']).ended;
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/old\.js.*can't be imported/);
 });

@@ -1,4 +1,4 @@
-/** `key=value` is an override wherever it stands, in every command that takes overrides. */
+/** `key=value` is an override at any position, in every command that takes overrides. */
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';

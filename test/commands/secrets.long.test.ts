@@ -1,4 +1,4 @@
-/** No secret that reaches a server is ever written or printed, whatever the server makes of it. */
+/** No secret that reaches a server is ever written or printed, whatever the server returns. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { readManifest, readRun } from '../../src/runs/reader.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { listening } from '../support/fake-server.js';
 
-/** No part of it may be left: `canary` alone is looked for, and the login in base64. */
+/** No part may remain: the tests search for `canary` alone, and for the login in base64. */
 const key = 'canary.0123456789-key';
 const login = { name: 'me', password: 'canary pass/word' };
 const token = Buffer.from(`${login.name}:${login.password}`).toString('base64');
@@ -25,7 +25,7 @@ interface Echo {
   readonly body: string;
 }
 
-/** Answers that give back all that was sent, in every place where a client may quote from. */
+/** Answers that echo the request in every place that a client may quote. */
 function echoes(sent: string): readonly Echo[] {
   const error = (message: string) => JSON.stringify({ error: { message, code: null } });
   return [
@@ -51,7 +51,7 @@ function echoes(sent: string): readonly Echo[] {
   ];
 }
 
-/** What carries a secret among the headers, and the path. */
+/** The headers that can carry a secret, and the path. */
 function sentBy({ headers, url }: IncomingMessage): string {
   const { authorization = '', 'x-team': team = '' } = headers;
   const plain = authorization.startsWith('Basic ')
@@ -60,7 +60,7 @@ function sentBy({ headers, url }: IncomingMessage): string {
   return [plain || authorization, String(team), authorization, url].join(' ');
 }
 
-/** Every second request is answered well, the others with an echo; both in the words of either API. */
+/** Answers every second request properly and the others with an echo, in the format of either API. */
 async function startEcho() {
   const received: IncomingMessage['headers'][] = [];
   const { port } = await listening((request, response) => {

@@ -154,7 +154,7 @@ it('policyloop sweep resumes with more values and seeds, but rejects a changed c
   );
 });
 
-it('policyloop sweep varies the environment, and reports each one separately', async () => {
+it('policyloop sweep varies the environment, and reports each environment separately', async () => {
   const given = ['environment=CartPole-v1,Acrobot-v1', 'model.provider=random,hill-climb', 'seed=1..3'];
   const { code, last, printed } = await sweep(given, { out: 'tasks' });
   expect(code).toBe(0);

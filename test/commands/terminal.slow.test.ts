@@ -1,4 +1,4 @@
-/** Nothing that comes from outside controls the terminal: providers and the files of a run. */
+/** Nothing from outside controls the terminal: neither providers nor the files of a run. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ const attack =
 const stripStyles = (text: string) =>
   [1, 2, 22, 31, 33, 39].reduce((left, style) => left.replaceAll(`\u001b[${style}m`, ''), text);
 
-/** What is left of the escapes once the styles of the program are gone. */
+/** The escape sequences that remain without the styles of the program. */
 function requireHarmless(text: string): void {
   const own = stripStyles(text).replaceAll(/[\n\t]/g, '');
   expect(own).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u);

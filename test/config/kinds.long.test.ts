@@ -72,7 +72,7 @@ describe('a config of the wrong kind', () => {
     ]);
   });
 
-  it.each(pairs)('%s: a bundled one is recognised where another kind is expected (%s)', (is, asked) => {
+  it.each(pairs)('%s: a bundled config is recognised where another kind is expected (%s)', (is, asked) => {
     const name = bundledConfigs(is).find((ready) => !bundledConfigs(asked).includes(ready))!;
     expect(refusal(() => loaders[asked](name)).problems[0]).toMatchObject({
       message: `this is ${configKinds[is].title}, not ${configKinds[asked].title}`,
@@ -80,7 +80,7 @@ describe('a config of the wrong kind', () => {
     });
   });
 
-  it('gets a hint if the working directory has a file with the name of the bundled config', () => {
+  it('is rejected with a hint if the working directory has a file with the name of the bundled config', () => {
     const { folder } = written(samples.experiment, 'cartpole.yaml');
     expect(() => loaders.experiment('cartpole', [], folder)).toThrow(
       'hint: did you mean `cartpole.yaml`? Otherwise, use policyloop play cartpole',
@@ -99,13 +99,13 @@ describe('an RL config counts as numeric', () => {
   it.each([
     ['by its algorithm', numbers, true],
     ['by its policy', 'environment: CartPole-v1\npolicy: { kind: mlp }\n', true],
-    ['not where it has a model, too', `${language}policy: { kind: mlp }\n`, false],
+    ['not if it also has a model', `${language}policy: { kind: mlp }\n`, false],
   ])('%s', (_, text, expected) => {
     expect(isNumericConfig(written(text).file, '')).toBe(expected);
   });
 });
 
-describe('every kind of config', () => {
+describe('loading a config of any kind', () => {
   it.each(configKindNames)('%s: reports a file that is missing, empty or not a mapping', (kind) => {
     expect(refusal(() => loaders[kind](written('').file)).message).toMatch(/is empty[\s\S]*hint/);
     expect(refusal(() => loaders[kind](written('- 1').file)).message).toContain('is not a config');
@@ -148,7 +148,7 @@ describe('every kind of config', () => {
     ]);
   });
 
-  it('reports a failed check across several settings at its position', () => {
+  it('reports a conflict between settings at the position of one of them', () => {
     const { file } = written(`${samples.training}optimizer: { kind: muon }\n`);
     expect(refusal(() => loadTrainConfig(file)).message).toMatch(
       /my\.yaml:3:12: optimizer: muon trains whole/,
@@ -211,7 +211,7 @@ prompts: { set: own/set, description: d.hbs }
     expect(idOf('environment=ALE/Pong-v5')).toBe('ALE/Pong-v5');
   });
 
-  it('of a module used as a provider are resolved', () => {
+  it('of modules used as providers are resolved', () => {
     const { file, folder } = written('environment: CartPole-v1\nmodel: { provider: ./my-model.js }\n');
     expect(loadConfig({ file, cwd }).config.model).toMatchObject({ path: join(folder, 'my-model.js') });
     const local = written('environment: CartPole-v1\nmodel: { provider: local, path: a }\n').file;

@@ -197,7 +197,7 @@ describe('the config file', () => {
     expect(loadConfig({ file: 'providers/ollama' }).config.model.provider).toBe('ollama');
   });
 
-  it('if missing, is reported with the bundled config of a similar name', () => {
+  it('is reported with the bundled config of a similar name if it is missing', () => {
     expect(messageOf('quickstrat')).toMatch(
       /^quickstrat: no such file.*\n {2}hint: did you mean `quickstart`\?/,
     );

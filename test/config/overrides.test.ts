@@ -77,7 +77,7 @@ describe('an override', () => {
 });
 
 describe('a change of provider or kind', () => {
-  it('drops settings that the new one lacks, with a note', () => {
+  it('drops settings that the new provider lacks, with a note', () => {
     const { config, notes } = load('model.provider=random');
     expect(config.model).toEqual({ provider: 'random' });
     expect(notes).toEqual([
@@ -98,7 +98,7 @@ describe('a change of provider or kind', () => {
     ]);
   });
 
-  it('drops values that the new one rejects, in any section', () => {
+  it('drops values that the new provider rejects, in any section', () => {
     const text = `{environment: CartPole-v1, model: {provider: random}, critic: {model: {provider: local, temperature: 4, format: constrained}}}`;
     const overrides = ['critic.model.provider=ollama', 'critic.model.name=m'];
     const { config, notes } = loadConfig({ file: 'my.yaml', overrides, readFile: () => text });
@@ -108,7 +108,7 @@ describe('a change of provider or kind', () => {
     ]);
   });
 
-  it('works for policies too', () => {
+  it('drops settings that the new kind of policy lacks, with a note', () => {
     const { config, notes } = load('policy.kind=linear');
     expect(config.policy).toEqual({ kind: 'linear', bias: true, low: -3, high: 6, decimals: 1 });
     expect(notes).toEqual([
@@ -116,13 +116,13 @@ describe('a change of provider or kind', () => {
     ]);
   });
 
-  it('does not drop a setting from the command line but rejects it', () => {
+  it('rejects a setting from the command line instead of dropping it', () => {
     expect(() => load('model.provider=random', 'model.sigma=2')).toThrow(
       /^override model.sigma=2: unknown key/,
     );
   });
 
-  it('to the same one changes nothing', () => {
+  it('to the same value changes nothing', () => {
     expect(load('model.provider=ollama')).toMatchObject({ notes: [], config: load().config });
   });
 });

@@ -13,9 +13,9 @@ import { loadConfig, parseConfig } from '../../src/config/load.js';
 const file = (path: string) => join(packageRoot(), path);
 const read = (path: string) => readFileSync(file(path), 'utf8');
 
-describe('documentation generated from the schema is up to date (npm run generate)', () => {
+describe('documentation generated from the schema (npm run generate)', () => {
   it.each([['training', 'training', configReference(trainingKind.json)]])(
-    'docs/reference/%s.md',
+    'is up to date in docs/reference/%s.md',
     (page, marker, reference) => {
       const text = read(`docs/reference/${page}.md`);
       expect(text).toContain(reference);
@@ -23,13 +23,13 @@ describe('documentation generated from the schema is up to date (npm run generat
     },
   );
 
-  it('the experiment pages have every section', () => {
+  it('has every section on the experiment pages', () => {
     const text = ['experiment', 'model'].map((page) => read(`docs/reference/${page}.md`)).join('');
     for (const section of configReference(experimentKind.json).split(/\n\n(?=### )/))
       expect(text).toContain(section);
   });
 
-  it('README.md, if it has the markers', () => {
+  it('is up to date in README.md if that has the markers', () => {
     const text = existsSync(file('README.md')) ? read('README.md') : '';
     expect(text).toBe(withReference(text, configSummary(experimentKind.json)));
   });

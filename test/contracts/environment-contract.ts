@@ -24,7 +24,7 @@ export function describeEnvironment({ name, make: create, limitable = true }: En
       for (const environment of made.splice(0)) environment.close?.();
     });
 
-    test('observations lie in the observation space, rewards are finite', async () => {
+    test('observations lie in the observation space, and rewards are finite', async () => {
       const environment = await make();
       const { starts, steps } = play(environment, 11, 400);
       for (const observation of [...starts, ...steps.map((step) => step.observation)]) {

@@ -1,6 +1,6 @@
 /**
- * Every command of the README and of `docs/`, pasted and run: `npm run test:docs`. A page is read from its beginning in a
- * folder of its own, with the package built; the marks of blocks.ts make what a reader has, and say what is not run.
+ * Runs every command in the README and in `docs/`: `npm run test:docs`. Each page starts in its own folder, with the package
+ * built; the marks that blocks.ts reads create what a reader has, and state what is not run.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ beforeAll(async () => {
   });
 });
 
-/** What a shell of the reader's would have, without keys of whoever runs the tests. */
+/** The environment of a reader's shell, without the keys of whoever runs the tests. */
 function environment(place: string): NodeJS.ProcessEnv {
   return {
     PATH: [bin, process.env.PATH].join(delimiter),
@@ -71,7 +71,7 @@ function shell(command: string, place: string): Promise<void> {
   });
 }
 
-/** Starts what goes on until a Ctrl-C, and gives it one as soon as it says where it listens. */
+/** Starts a command that runs until Ctrl-C, and sends one as soon as it prints its address. */
 function endless(words: readonly string[], place: string): Promise<void> {
   const child = spawn(process.execPath, [built('src/cli.js'), ...words], {
     cwd: place,
@@ -94,7 +94,7 @@ function endless(words: readonly string[], place: string): Promise<void> {
   );
 }
 
-/** A command with the words that its block has for it, by its name: `train` for `policyloop finetune train`. */
+/** A command with the words that its block adds to it, by name: `train` for `policyloop finetune train`. */
 function smaller(command: string, { words }: Block): string {
   const given = policyloopWords(command)?.slice(0, 2);
   const added = [...words].find(([name]) => given?.includes(name))?.[1] ?? '';
@@ -115,7 +115,7 @@ const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
 const hasPandas = spawnSync(python, ['-c', 'import pandas, pyarrow']).status === 0;
 if (!hasPandas) process.stderr.write(`Cells of Python skipped: ${python} has no pandas and pyarrow\n`);
 
-/** A cell of Python with what it prints, as a block of text right behind it. */
+/** A Python cell and the text block right after it, which shows its output. */
 function cellsOf(blocks: readonly Block[]): readonly { readonly block: Block; readonly prints: string }[] {
   return blocks.flatMap((block, i) =>
     block.language === 'python' && blocks[i + 1]?.language === 'text'
@@ -124,7 +124,7 @@ function cellsOf(blocks: readonly Block[]): readonly { readonly block: Block; re
   );
 }
 
-/** What a cell prints behind those before it. */
+/** What a cell prints after the cells before it. */
 function runCell(before: readonly Block[], { code }: Block, place: string): string {
   const mark = '-- this cell --';
   const script = [...before.map((block) => block.code), `print("${mark}")\n`, code].join('\n');

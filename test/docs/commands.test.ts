@@ -29,7 +29,7 @@ const kindOf: Readonly<Record<string, ConfigKindName>> = {
   trl: 'training',
 };
 
-/** Reads what a page has a reader write, else what is there. */
+/** Reads a file that the page asks its reader to write, or else the file on disk. */
 const reader = (files: ReadonlyMap<string, string>) => (path: string) =>
   files.get(basename(path)) ?? readFileSync(path, 'utf8');
 
@@ -59,7 +59,7 @@ async function checkConfig(
   else await loaders[kind](config, overrides, cwd);
 }
 
-/** What is wrong with a command line, as its reader would see it; undefined where nothing is. */
+/** The error in a command line, as its reader would see it; undefined if there is none. */
 async function problemOf(
   given: readonly string[],
   files: ReadonlyMap<string, string>,
@@ -135,7 +135,7 @@ describe('documented commands', () => {
     expect(await problemsIn([block], join(root, dirname(config)))).toEqual([]);
   });
 
-  it("give a reason if they aren't run", () => {
+  it("have a stated reason if they aren't run", () => {
     const blocks = pages.flatMap(readBlocks).filter(isShell);
     expect(blocks.length).toBeGreaterThan(30);
     const unexplained = blocks.filter(({ notRun }) => notRun !== undefined && notRun.split(' ').length < 2);

@@ -1,4 +1,4 @@
-/** A table of figures names the rows and script behind it, or says that it is a single observation, and of which day. */
+/** A table of figures names its rows and script, or states that it is a single observation, with the date. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -36,7 +36,7 @@ it('every table of figures names the file of its rows or the day of its observat
   ).toBeGreaterThan(8);
 });
 
-it('the check finds a table that names neither', () => {
+it('the check finds a table that names neither a file nor a day', () => {
   const table = '## Speed\n\n| a | b |\n| --- | --- |\n| x | 0.5 [0.1, 0.9] |\n';
   expect(unexplained(`# Page\n\n${table}`)).toEqual(['## Speed']);
   expect(unexplained(`${table}\nA single observation of 2026-11-30.`)).toEqual([]);

@@ -1,4 +1,4 @@
-/** docs/tutorials/one-iteration.md says what the run says: the run is played again. */
+/** docs/tutorials/one-iteration.md shows the output of a run, which this test repeats. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

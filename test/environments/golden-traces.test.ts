@@ -1,4 +1,4 @@
-/** The recorded traces of Gymnasium and ProPS: those committed, and the full set where it lies beside the checkout. */
+/** The recorded traces of Gymnasium and ProPS: the committed ones, and the full set if it is next to the checkout. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

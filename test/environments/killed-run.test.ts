@@ -1,4 +1,4 @@
-/** Kills runs that Python's Gymnasium plays, where there is one: POLICYLOOP_PYTHON names the interpreter (default: python3). */
+/** Kills runs in Python's Gymnasium, if it is installed: POLICYLOOP_PYTHON names the interpreter (default: python3). */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** Plays Python's Gymnasium, where there is one: POLICYLOOP_PYTHON names the interpreter (default: python3). */
+/** Plays Python's Gymnasium, if it is installed: POLICYLOOP_PYTHON names the interpreter (default: python3). */
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -57,7 +57,7 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
   test.each([
     { parallel: 32, processes: 1 },
     { parallel: 3, processes: 2 },
-  ])('CartPole-v1 agrees with ours bit for bit, with %j', async (settings) => {
+  ])('CartPole-v1 in Python agrees with ours bit for bit, with %j', async (settings) => {
     const [theirs, ours] = [
       await open('gymnasium:CartPole-v1', {}, settings),
       await makeEnvironment('CartPole-v1'),

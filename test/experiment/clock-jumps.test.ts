@@ -5,7 +5,7 @@ import { quick, readRunFile, runExperimentFrom } from '../support/experiments.js
 const config = { ...quick, iterations: 8, model: { provider: 'hill-climb' } } as const;
 const day = 24 * 3600 * 1000;
 
-/** A clock that is set a day forwards, or back, at every third look. */
+/** A clock that jumps a day forwards or back at every third reading. */
 function jumpingClock(direction: 1 | -1): () => Date {
   let [time, looks] = [Date.UTC(2026, 5, 1), 0];
   return () => {

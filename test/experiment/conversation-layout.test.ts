@@ -1,4 +1,4 @@
-/** `prompts.layout: conversation`: what was evaluated is shown as turns. */
+/** `prompts.layout: conversation` shows evaluated policies as turns. */
 import { expect, it } from 'vitest';
 import { parseConfig } from '../../src/config/load.js';
 import { readRun } from '../../src/runs/reader.js';
@@ -35,7 +35,7 @@ it('the conversation layout shows evaluations as answers with scores, the latest
   expect(messages.at(-1)!.content).toMatch(/This is iteration 4 of 4\.[\s\S]*Propose new parameters/);
 });
 
-it('the second prompt starts with the first, except for its last message', async () => {
+it('the second prompt starts with the messages of the first, except for the last one', async () => {
   const { path } = await runExperimentFrom({ ...config, memory: {} }, { model: seededModel() });
   const [first, second] = readRun(path).calls.map(({ messages }) => messages);
   expect(second!.slice(0, first!.length - 1)).toEqual(first!.slice(0, -1));
@@ -50,7 +50,7 @@ it('a run with the conversation layout gives the same evaluations when resumed o
   expect(readRunFile(replayed.path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
 });
 
-it('the conversation layout is rejected with the set compact', () => {
+it('the conversation layout is rejected with the compact prompt set', () => {
   expect(() => parseConfig({ ...config, prompts: { ...config.prompts, set: 'compact' } })).toThrow(
     /compact, whose prompts list the evaluations/,
   );

@@ -40,13 +40,13 @@ const isCritic = ({ messages }: Pick<ScriptedCall, 'messages'>) =>
 const shown = ({ messages }: Pick<ScriptedCall, 'messages'>) =>
   [...messages[1]!.content.split('\n')[1]!.matchAll(/: (-?[\d.]+)/g)].map(([, value]) => Number(value));
 
-/** Ten numbers by the seed of the call. */
+/** Ten numbers that depend on the seed of the call. */
 function drawn({ options }: Pick<ScriptedCall, 'options'>, scale: number): readonly number[] {
   const random = createGenerator(options.seeds[0]!);
   return Array.from({ length: 10 }, () => Number(random.uniform(-scale, scale).toFixed(1)));
 }
 
-/** Proposes by the seed of the call, and revises each parameter by as much as `size` says. */
+/** Proposes according to the seed of the call, and changes each parameter by `size` in a revision. */
 const reviser = (size: (call: ScriptedCall) => number) =>
   createScriptedModel((call) => {
     if (!isCritic(call)) return `${formatParameters(drawn(call, 6), spec)}\nA guess.`;
@@ -91,7 +91,7 @@ it('the critic revises the best proposal of each iteration, and prompts show the
   expect(new Set(told.map(({ result }) => result)).size).toBe(2);
 });
 
-it('the critic sees statistics over all episodes and the median episode, or only one of them', async () => {
+it('the critic sees statistics over all episodes and the median episode, or only one of the two', async () => {
   const promptOf = async (show: 'statistics' | 'median-episode' | 'both') => {
     const model = careful();
     await runExperimentFrom({ ...config, iterations: 1, critic: { show, rows: 4 } }, { model });
@@ -109,7 +109,7 @@ it('the critic sees statistics over all episodes and the median episode, or only
   expect(await promptOf('median-episode')).not.toContain('share of steps');
 });
 
-it('a critic records no extra trajectories: one per evaluation', async () => {
+it('a run with a critic records no extra trajectories, only one per evaluation', async () => {
   const { path } = await runExperimentFrom(config, { model: careful() });
   const { entries, episodes } = readRun(path);
   expect(episodes.map(({ episode }) => episode)).toEqual(entries.map(() => 0));
@@ -297,7 +297,7 @@ it('revisions appear in show, the report and iteration details, and in the estim
   expect(estimate).toMatchObject({ estimate: { calls: { expected: 12, most: 48 } } });
 });
 
-it('remembered() keeps the better of a proposal and its revision, in random iterations', () => {
+it('remembered keeps the better of a proposal and its revision, for random scores', () => {
   const random = createGenerator(3);
   for (let round = 0; round < 200; round++) {
     const entries = Array.from({ length: 4 }, (_, i) => i + 1).flatMap((iteration) => {

@@ -1,4 +1,4 @@
-/** What a person sees of a run as it goes: on terminals of several widths, and in a pipe. */
+/** What a user sees of a run in progress: on terminals of several widths, and in a pipe. */
 import { describe, expect, it } from 'vitest';
 import type { UsageTotals } from '../../src/runs/calls.js';
 import type { Confirmation, RunEvent } from '../../src/runs/events.js';
@@ -56,7 +56,7 @@ const events: readonly RunEvent[] = [
   { kind: 'confirmed', confirmation: confirmation('final', 4), of: 3 },
 ];
 
-/** A display that is shown each event a time after the one before. */
+/** A display that receives each event some time after the previous one. */
 function displayOn(terminal: NodeJS.WriteStream | undefined) {
   const noted: string[] = [];
   let milliseconds = 0;
@@ -72,7 +72,7 @@ function displayOn(terminal: NodeJS.WriteStream | undefined) {
   };
 }
 
-/** Shows the events, one every 70 seconds; `seen` is told of the terminal after each. */
+/** Shows the events, one every 70 seconds; calls `seen` with the terminal after each. */
 function shown(terminal: NodeJS.WriteStream | undefined, seen: (event: RunEvent) => void = () => undefined) {
   const display = displayOn(terminal);
   for (const event of events) {
@@ -115,7 +115,7 @@ describe('a terminal', () => {
   );
 });
 
-describe('a local model that reads a prompt', () => {
+describe('the progress of a local model', () => {
   const reading = (read: number): RunEvent => ({ kind: 'reading', read, of: 3024 });
   const ended = (iteration: number): RunEvent => ({
     kind: 'iteration-finished',
@@ -136,7 +136,7 @@ describe('a local model that reads a prompt', () => {
     return display.noted;
   }
 
-  it('is shown in a pipe, and the first estimate leaves out that first prompt', () => {
+  it('is shown in a pipe, and the time left appears only after the second iteration', () => {
     const noted = shownEvery20Seconds(undefined, () => undefined);
     expect(noted[1]).toBe('reading 3024 tokens of prompt, 0 % done');
     expect(noted[4]).toBe('reading 3024 tokens of prompt, 33 % done');

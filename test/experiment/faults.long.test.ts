@@ -1,4 +1,4 @@
-/** What went wrong is told when it first happens, with its reason, and so is what is waited for. */
+/** A fault is reported with its reason when it first happens, and so is a wait. */
 import { describe, expect, it } from 'vitest';
 import { checkedModel } from '../../src/models/user-model.js';
 import type { RunEvent } from '../../src/runs/events.js';
@@ -57,7 +57,7 @@ describe('the first fault of each kind', () => {
     expect(faultsIn(events)).toEqual([{ kind: 'fault', fault: 'no-text', message: 'a reply without text' }]);
   });
 
-  it('is not reported if nothing fails', async () => {
+  it('is absent if nothing fails', async () => {
     const { events } = await runExperimentFrom(config, { model: seededModel() });
     expect(faultsIn(events)).toEqual([]);
   });

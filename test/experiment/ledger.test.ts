@@ -25,7 +25,7 @@ const failedWith = (...failedTries: ModelErrorKind[]) =>
 const create = (limits: object, maxTokens?: number, more: Partial<CountedModels> = {}) =>
   new Ledger({ limits, price, maxTokens, usesTokens: true, ...more });
 
-describe('ledger', () => {
+describe('a ledger', () => {
   it('adds up usage, retries, time and cost', () => {
     const ledger = create({});
     const usage = { promptTokens: 1000, cachedTokens: 400, completionTokens: 50, reasoningTokens: 20 };
@@ -43,7 +43,7 @@ describe('ledger', () => {
     expect(ledger.spent).toEqual({ evaluations: 0, calls: 3, tokens: 1050, cost, minutes: 0 });
   });
 
-  it('counts attempts that may have been billed at their worst case, but not as further calls', () => {
+  it('counts the most tokens possible for failed attempts that may have been billed, but no further calls', () => {
     const ledger = create({});
     ledger.record({ ...failedWith('cut', 'server'), choices: 3 }, 100);
     expect(ledger.spent).toMatchObject({ calls: 1, tokens: most + 300 });
@@ -87,7 +87,7 @@ describe('ledger', () => {
     expect([reserved(), reserved('usage-wrong')]).toEqual([most + 100, 3 * most + 100]);
   });
 
-  it('counts the calls of a stage at the price of its own model, and the given evaluations and minutes', () => {
+  it("uses the price of the stage's own model for its calls, and reports the given evaluations and minutes", () => {
     const critic = { price: { input: 5, output: 5 }, maxTokens: 7, usesTokens: true };
     const ledger = create({ evaluations: 9, minutes: 2 }, 100, { stages: { critic } });
     expect(ledger.cost({ promptTokens: 1e6 }, 'critic')).toBe(5);

@@ -1,4 +1,4 @@
-/** A budget of evaluations: what is rejected spends none of it. */
+/** A budget of evaluations: rejected proposals spend none of it. */
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';

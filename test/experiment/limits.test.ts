@@ -1,4 +1,4 @@
-/** Limits hold: also for several candidates in flight, and for repeats that share them. */
+/** Limits hold, even for several candidates in flight and for repeats that share them. */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ import { callOf } from '../support/records.js';
 const spec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
 const price = { input: 2, cachedInput: 3, output: 9 };
 
-/** What a server bills, whatever it tells. */
+/** What a server bills, whatever usage it reports. */
 interface Billed {
   calls: number;
   tokens: number;

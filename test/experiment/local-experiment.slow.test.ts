@@ -18,7 +18,7 @@ import {
   temporaryDirectory,
 } from '../support/experiments.js';
 
-/** Told of every process that the program starts. */
+/** Called for every process that the program starts. */
 const onFork = vi.hoisted(() => ({ listener: undefined as ((child: ChildProcess) => void) | undefined }));
 vi.mock('node:child_process', async (importOriginal) => {
   const original = await importOriginal<typeof import('node:child_process')>();
@@ -69,7 +69,7 @@ test('every proposal of a local model is valid, and the same seed gives the same
   expect(readRunFile(other.path, 'evaluations')).not.toBe(readRunFile(first.path, 'evaluations'));
 });
 
-test('proposals of discrete choices are valid too, with the semantic prompt set', async () => {
+test('proposals of discrete choices are valid with the semantic prompt set', async () => {
   const { path: run } = await runExperimentFrom({
     ...experiment,
     environment: { id: 'FrozenLake-v1', options: { is_slippery: false } },

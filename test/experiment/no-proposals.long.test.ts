@@ -1,4 +1,4 @@
-/** A run of whose proposals none was ever accepted has failed, and says why. */
+/** A run without an accepted proposal fails, and reports why. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ const answerOf = (value: number) =>
   Array.from({ length: 10 }, (_, i) => `params[${i}]: ${(value + i / 10).toFixed(1)}`).join(', ');
 const base = { ...quick, model: { provider: 'ollama', name: 'fake' } } as const satisfies ConfigInput;
 
-/** A model that says nonsense but for some calls, by their number from 0. */
+/** A model that replies with nonsense, except to some calls (by their number from 0). */
 const scripted = (accepted: (call: number) => boolean = () => false) =>
   createScriptedModel((_, call) => (accepted(call) ? answerOf(call % 5) : nonsense));
 
@@ -50,7 +50,7 @@ describe('a run without an accepted proposal', () => {
     expect(report).not.toContain('Confirmed mean return');
   });
 
-  it('also fails when it reaches a limit', async () => {
+  it('fails when it reaches a limit', async () => {
     const { path } = await play({ corrections: 1, limits: { calls: 3 } });
     const reason = { kind: 'no-proposals', limit: 'calls' };
     expect(readManifest(path)).toMatchObject({ status: 'failed', reason });
@@ -62,7 +62,7 @@ describe('a run without an accepted proposal', () => {
     expect(readManifest(path).reason).toMatchObject({ message: expect.stringMatching(/It is empty\.$/) });
   });
 
-  it('is not considered failed if the process before a resume accepted one', async () => {
+  it('is not considered failed if a proposal was accepted before it was resumed', async () => {
     const model = scripted((call) => call === 0);
     const accepting = await play({ iterations: 2, corrections: 0 }, model);
     expect(readManifest(accepting.path).status).toBe('completed');
@@ -77,7 +77,7 @@ describe('a run without an accepted proposal', () => {
     expect(readManifest(path)).toMatchObject({ status: 'interrupted', reason: { kind: 'interrupted' } });
   });
 
-  it('does not arise with a baseline', async () => {
+  it('is not possible with the random baseline', async () => {
     const { path } = await runExperimentFrom({ ...quick, iterations: 2, model: { provider: 'random' } });
     expect(readManifest(path).status).toBe('completed');
   });
@@ -91,7 +91,7 @@ describe('a run without an accepted proposal', () => {
   });
 });
 
-describe('the limit of rejected replies', () => {
+describe('the limit on rejected replies', () => {
   it('is 10, and ends the run before the next call', async () => {
     const model = scripted();
     const { events, path } = await runExperimentFrom(base, { model });

@@ -80,7 +80,7 @@ describe('a run with programs', () => {
     expect(readManifest(path)).toMatchObject({ status: 'completed', confirmations: expect.anything() });
   });
 
-  it('rejects a program that acts like an earlier one without evaluating it', async () => {
+  it('rejects a program that acts like an earlier one, and does not evaluate it', async () => {
     const one = body('  return observation[2] > 0 ? 1 : 0;');
     const model = scripted(
       one,

@@ -13,7 +13,7 @@ import type { FakeServer } from '../support/fake-server.js';
 
 const key = 'sk-canary-9f8e7d6c5b4a';
 
-/** Answers as a model of middling discipline does: a function of what it was asked and of `salt`. */
+/** Answers like a mediocre model: a function of the prompt and of `salt`. */
 function reply(messages: readonly ChatMessage[], salt: number): string {
   const random = createGenerator(salt, [messages.length, messages.at(-1)!.content.length]);
   const value = () => random.uniform(-6, 6).toFixed(1);
@@ -32,7 +32,7 @@ const experiment = {
   evaluation: { episodes: 2, maxSteps: 30 },
 } as const;
 
-/** Every wait is over at once: the back-off itself has tests of its own. */
+/** Ends every wait at once; the back-off has its own tests. */
 const noWaiting = () => Promise.resolve();
 
 async function run(config: ConfigInput, server: FakeServer) {
@@ -41,7 +41,7 @@ async function run(config: ConfigInput, server: FakeServer) {
   return { path, manifest: readManifest(path), counts: server.counts };
 }
 
-/** The ledger against what the server knows. */
+/** Compares the ledger with the counts of the server. */
 function expectRightLedger({ path, manifest, counts }: Awaited<ReturnType<typeof run>>): void {
   expect(manifest).toMatchObject({ status: 'completed', iterations: { done: 25, of: 25 } });
   const { usage } = manifest;

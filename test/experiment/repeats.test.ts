@@ -1,4 +1,4 @@
-/** Proposals that act like an earlier policy: what counts as one, and that a resumed run decides the same. */
+/** Proposals that act like an earlier policy: what counts as one, and that a resumed run makes the same decisions. */
 import { expect, it } from 'vitest';
 import { evaluationSeeds } from '../../src/base/random/seeds.js';
 import { formatNumber } from '../../src/base/text/numbers.js';
@@ -20,10 +20,10 @@ const lake = {
   ...{ model, environment: 'FrozenLake-v1', evaluation: { episodes: 5, maxSteps: 12 }, corrections: 0 },
 } as const satisfies ConfigInput;
 const base = [1, 2, 1, 0, 1, 0, 2, 0, 2, 1, 1, 0, 0, 2, 2, 0];
-/** The same, but for the action of one state. */
+/** The same table except for the action in one state. */
 const variants = base.map((_, state) => base.map((action, s) => (s === state ? (action + 1) % 4 : action)));
 
-it('a table is rejected only if no visited state distinguishes it from an earlier one', async () => {
+it('a table is rejected only if no visited state distinguishes it from an earlier table', async () => {
   const config = { ...lake, iterations: 17, warmup: 1 };
   const { path } = await runExperimentFrom(config, {
     model: createScriptedModel([base, ...variants].map(answer)),

@@ -28,7 +28,7 @@ const original = {
 const replayOf = (run: string, more: object = {}) =>
   ({ ...original, ...more, model: { provider: 'replayed', run } }) as const satisfies ConfigInput;
 
-/** Fails now and then, as the seed has it. */
+/** Fails now and then, depending on the seed. */
 function unreliable(model: LanguageModel, kind: ModelErrorKind = 'rate-limit'): LanguageModel {
   return {
     id: 'ollama/scripted',
@@ -61,7 +61,7 @@ function expectSame(replayed: string, recorded: string): void {
 }
 
 describe('a replayed run', () => {
-  it('uses the same answer format as the recorded one', async () => {
+  it('uses the same answer format as the recorded run', async () => {
     const json = { ...original, model: { ...original.model, format: 'json' } } as const;
     const { path } = await runExperimentFrom(json, { model: seededModel(0) });
     expect(readRun(path).calls[0]!.messages[0]!.content).toContain('"params": [<number>');
@@ -73,7 +73,7 @@ describe('a replayed run', () => {
     ['with candidates', { candidates: 3 }],
     ['stopped by a cap', { limits: { tokens: 30_000 } }],
     ['showing trajectories', { memory: { best: 2, recent: 2, trajectories: 'rows' } }],
-  ])('%s equals the recorded one, including errors, usage and cost', async (_, more) => {
+  ])('%s equals the recorded run, including errors, usage and cost', async (_, more) => {
     const model = unreliable(seededModel(0.3));
     const { path } = await runExperimentFrom({ ...original, ...more }, { model });
     const kinds = readRun(path).calls.map(({ outcome }) => outcome.kind);
@@ -178,7 +178,7 @@ describe('a changed prompt', () => {
     expect(warnings).toEqual([expect.stringContaining('added “Take your time.”')]);
   });
 
-  it('is reported if an evaluation has a different result', async () => {
+  it('is reported if it comes from a different evaluation result', async () => {
     const { path } = await runExperimentFrom(original, { model: seededModel() });
     const changed = { evaluation: { ...quick.evaluation, maxSteps: 20 } };
     const replayed = await runExperimentFrom(replayOf(path, changed));

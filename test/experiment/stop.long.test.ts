@@ -27,7 +27,7 @@ const config = {
   model: { provider: 'openai', name: 'slow', baseUrl: 'http://127.0.0.1:9' },
 } as const satisfies ConfigInput;
 
-/** Answers by the seed alone, after a moment. */
+/** Gives answers that depend only on the seed, after a moment. */
 function slowModel(ms = 20) {
   const model = seededModel();
   return {
@@ -53,7 +53,7 @@ function workplace() {
 }
 
 describe('policyloop stop', () => {
-  it('ends a run after its calls in flight; resumed, it makes the same evaluations', async () => {
+  it('ends a run after its calls in flight, and the resumed run makes the same evaluations', async () => {
     const { cwd, done, path, stopped } = workplace();
     const playing = runExperimentFrom(config, { path, model: slowModel() });
     await done(2);

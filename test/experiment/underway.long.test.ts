@@ -1,4 +1,4 @@
-/** Calls under way when a run is killed: what arrived is not asked for again, what did not counts as spent. */
+/** Calls in flight when a run is killed: replies that arrived are not requested again, and the others count as spent. */
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readManifest } from '../../src/runs/reader.js';

@@ -1,4 +1,4 @@
-/** Limits hold over runs that are killed and go on, however often; `underway.test.ts` has the plain case. */
+/** Limits hold for runs that are killed and resumed, however often; `underway.long.test.ts` has the plain case. */
 import { describe, expect, it } from 'vitest';
 import { readManifest } from '../../src/runs/reader.js';
 import { killedRuns, single } from './killed-runs.js';

@@ -1,4 +1,4 @@
-/** The MCP server as a client meets it: by the protocol's own library, over the input and output of a process. */
+/** Tests the MCP server with the protocol's own client library, over the input and output of a process. */
 import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
@@ -18,7 +18,7 @@ interface Answer {
   readonly result: unknown;
 }
 
-/** A client of a server that was started in the directory of the runs. */
+/** A client of a server that runs in the directory with the runs. */
 const connected = (...options: readonly string[]) => connectedFrom(cwd, ...options);
 
 async function connectedFrom(cwd: string, ...options: readonly string[]) {

@@ -1,4 +1,4 @@
-/** What is promised of the language model that comes with the package. */
+/** Promises about the language model that comes with the package. */
 import { describe, expect, it } from 'vitest';
 import { validityOf } from '../../models/tiny-improver/recipe/measure.js';
 import { fullRecipe, shippedModel } from '../../models/tiny-improver/recipe/settings.js';

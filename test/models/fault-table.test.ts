@@ -1,4 +1,4 @@
-/** Every way in which a provider goes wrong: what becomes of it, by its name, through the real clients. */
+/** Every kind of failure of a provider, and how the real clients classify and handle it. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ import { messages, ollamaConfig, openaiConfig, options, recordWaits } from './mo
 const answer = 'params[0]: 1.0, params[1]: 2.0';
 type Json = Record<string, unknown>;
 
-/** A sound answer of either API, with parts of it changed. */
+/** A valid answer of either API with some parts changed. */
 const chat = (choice: Json = {}, usage: unknown = { prompt_tokens: 30, completion_tokens: 12 }): Json => ({
   choices: [{ index: 0, message: { role: 'assistant', content: answer }, finish_reason: 'stop', ...choice }],
   usage,
@@ -42,7 +42,7 @@ interface Sent {
   readonly answer?: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
-/** A server that sends these in order, the last one for ever. */
+/** A server that sends these responses in order, and repeats the last one. */
 async function serve(script: readonly Sent[]) {
   let requests = 0;
   const { url } = await listening((request, response) => {
@@ -238,31 +238,28 @@ describe('retries', () => {
   it.each([
     [500, [500, 1000, 2000, 4000, 8000, 8000]],
     [429, [4000, 8000, 16_000, 32_000, 32_000, 32_000]],
-  ])(
-    'after HTTP %i come after longer and longer waits, the same for the same seed',
-    async (status, longest) => {
-      const runs = await Promise.all(
-        [1, 1, 2].map(async (seed) => {
-          const { wait, waits } = recordWaits();
-          const server = await serve([{ status }]);
-          const call = ask(model(server.url, { maxRetries: 6 }, wait), messages, {
-            ...options,
-            seeds: [seed],
-          });
-          await expect(call).rejects.toThrow(ModelError);
-          return waits;
-        }),
-      );
-      for (const [i, milliseconds] of runs[0]!.entries()) {
-        expect(milliseconds).toBeLessThanOrEqual(longest[i]!);
-        expect(milliseconds).toBeGreaterThanOrEqual(longest[i]! * 0.75);
-      }
-      expect(runs[1]).toEqual(runs[0]);
-      expect(runs[2]).not.toEqual(runs[0]);
-    },
-  );
+  ])('follow HTTP %i after longer and longer waits, which depend on the seed', async (status, longest) => {
+    const runs = await Promise.all(
+      [1, 1, 2].map(async (seed) => {
+        const { wait, waits } = recordWaits();
+        const server = await serve([{ status }]);
+        const call = ask(model(server.url, { maxRetries: 6 }, wait), messages, {
+          ...options,
+          seeds: [seed],
+        });
+        await expect(call).rejects.toThrow(ModelError);
+        return waits;
+      }),
+    );
+    for (const [i, milliseconds] of runs[0]!.entries()) {
+      expect(milliseconds).toBeLessThanOrEqual(longest[i]!);
+      expect(milliseconds).toBeGreaterThanOrEqual(longest[i]! * 0.75);
+    }
+    expect(runs[1]).toEqual(runs[0]);
+    expect(runs[2]).not.toEqual(runs[0]);
+  });
 
-  it('end at once when the next one would come after the deadline', async () => {
+  it('end at once when the next retry would come after the deadline', async () => {
     const server = await serve([limited('50')]);
     const error = await attempt(model(server.url, { timeoutSeconds: 40 }));
     expect(error).toMatchObject({ kind: 'rate-limit', retries: 0 });

@@ -5,7 +5,7 @@ import { embeddedModel, modelDirectory } from '../../src/models/local/settings.j
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { checkUsage, fewestTokens, mostTokens } from '../../src/models/reply-faults.js';
 
-/** What tokenizers make of the texts: o200k and p50k (gpt-tokenizer 3), Llama 3 and Llama 2 (their JavaScript ports). */
+/** Token counts of the texts: o200k and p50k (gpt-tokenizer 3), Llama 3 and Llama 2 (their JavaScript ports). */
 const measured: readonly (readonly [string, readonly number[]])[] = [
   [
     'params[0]: 1.5, params[1]: -0.3, params[2]: 4.0; f(params): 217.45\n'.repeat(100),

@@ -1,4 +1,4 @@
-/** Every page at the width of a phone and of a desk, in a real browser; skipped where none is installed. */
+/** Every page at the width of a phone and of a desktop, in a real browser; skipped if none is installed. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -16,7 +16,7 @@ if (chromium === undefined)
     'The layout of pages is not tested: no Chromium on the PATH (or name it by POLICYLOOP_CHROMIUM).\n',
   );
 
-/** An expression: what a reader can't see, in words. */
+/** An expression that describes what a reader can't see. */
 const hiddenParts = readFileSync(join(import.meta.dirname, 'hidden-parts.js'), 'utf8');
 
 let pages: Readonly<Record<string, string>>;

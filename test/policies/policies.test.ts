@@ -25,7 +25,7 @@ const table: QTableConfig = { kind: 'q-table', form: 'actions', low: -10, high: 
 const projection = { rank: 5, seed: 0 };
 const bins = [{ low: -1, high: 1, bins: 3 }, { edges: [0] }];
 
-/** What holds for every family: the contract of `PolicyFamily`. */
+/** Tests the contract of `PolicyFamily` for every family. */
 describe.each<readonly [string, PolicyConfig, Space, Space]>([
   ['linear, discrete', linear, box(4), discrete(2)],
   ['linear, continuous, no bias', { ...linear, bias: false }, box(3), box(2)],
@@ -75,7 +75,7 @@ it.each([0.025, 0.02])('initial parameters up to %s lie on the grid of allowed v
   expect(new Set(drawn)).toEqual(new Set([-0.02, -0.01, 0, 0.01, 0.02]));
 });
 
-it('initial weights are centred in their range: normal with a bias, otherwise uniform', () => {
+it('initial weights have a normal distribution if the policy has a bias, otherwise a uniform one', () => {
   for (const [bias, deviation] of [[true, 3] as const, [false, Math.sqrt(3)] as const]) {
     const config = { ...linear, bias, low: 0, high: 12 };
     const drawn = createPolicyFamily(config, withSpaces(box(999), discrete(2))).initial(createGenerator(1));
@@ -84,7 +84,7 @@ it('initial weights are centred in their range: normal with a bias, otherwise un
   }
 });
 
-it('the default is a table for discrete observations, otherwise a linear policy', () => {
+it('the default policy is a table for discrete observations, otherwise linear', () => {
   expect(defaultPolicy(withSpaces(discrete(4), discrete(2)))).toEqual(table);
   expect(defaultPolicy(withSpaces(box(4), discrete(2)))).toEqual(linear);
 });
@@ -140,7 +140,7 @@ describe('linear policies', () => {
     expect([programs.parameters.count, policiesText(programs)]).toEqual([1, 'programs']);
   });
 
-  it('reject discrete observations like networks, and suggest a q-table', () => {
+  it('reject discrete observations, as networks do, and suggest a q-table', () => {
     for (const [config, kind] of [[linear, 'a linear policy'] as const, [network, 'a network'] as const])
       expect(() => createPolicyFamily(config, withSpaces(discrete(16), discrete(4)))).toThrow(
         new RegExp(`policy\\.kind: .*${kind} needs .*16 discrete states[\\s\\S]*q-table`),

@@ -16,7 +16,7 @@ async function describeEnvironment(
   }).description;
 }
 
-/** Another value than the default for every option that changes a task. */
+/** A non-default value for every option that changes a task. */
 const changes: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>> = {
   sutton_barto_reward: [{ sutton_barto_reward: true }],
   goal_velocity: [{ goal_velocity: 0.02 }],

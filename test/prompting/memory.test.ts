@@ -14,7 +14,7 @@ const one = () => 1;
 describe('selectHistory', () => {
   const entries = entriesOf(5, 1, 9, 3, 7, 2);
 
-  it('shows everything without best and recent', () => {
+  it('shows everything if neither best nor recent is set', () => {
     expect(selectHistory(entries, unlimited, one)).toEqual(entries);
   });
 
@@ -38,7 +38,7 @@ describe('selectHistory', () => {
     expect(selectHistory(equal, { ...unlimited, best: 1 }, one)).toEqual([equal[0]]);
   });
 
-  it('drops the oldest entries down to three quarters of the budget, so the next ones fit', () => {
+  it('drops the oldest entries down to three quarters of the budget, so that the next entries fit', () => {
     const shown = (n: number) =>
       scoresOf(
         selectHistory(entriesOf(...Array.from({ length: n }, (_, i) => i)), { ...unlimited, tokens: 8 }, one),

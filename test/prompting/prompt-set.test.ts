@@ -39,7 +39,7 @@ function refusal(text: string, file = 'user.hbs'): string {
 }
 
 describe('a custom prompt set', () => {
-  it('is rendered like a built-in one', async () => {
+  it('is rendered like a built-in prompt set', async () => {
     const { task, prompts, context, play } = await situation({ environment: 'CartPole-v1' });
     const own = load();
     const full = context(3, play(3));
@@ -158,7 +158,7 @@ describe('the template check', () => {
     );
   });
 
-  it('rejects a variable in a system prompt that changes during a run', () => {
+  it('rejects, in a system prompt, a variable that changes during a run', () => {
     expect(refusal('{{iteration}}', 'system.hbs')).toContain('system.hbs:1:3: unknown variable `iteration`');
   });
 });

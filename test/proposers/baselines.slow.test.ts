@@ -1,4 +1,4 @@
-/** What holds for all baselines. */
+/** Tests of all baselines. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';

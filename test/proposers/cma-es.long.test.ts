@@ -126,7 +126,7 @@ describe('the distribution', () => {
     expect(new Set(samples).size).toBe(3);
   });
 
-  it('has the default population whatever sigma, and generations of whole iterations', async () => {
+  it('has the default population for any sigma, and generations of whole iterations', async () => {
     /** After how many evaluations the distribution changes. */
     const changes = async (given: Partial<CmaEsConfig>, candidates?: number) => {
       const model = createCmaEs({ provider: 'cma-es', ...given }, candidates);

@@ -1,4 +1,4 @@
-/** Bayesian optimisation: its mathematics against references, its behaviour on what searches meet. */
+/** Bayesian optimisation: compares its mathematics with references, and tests its behaviour in typical searches. */
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';

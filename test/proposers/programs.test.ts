@@ -94,7 +94,7 @@ describe('genetic programming', () => {
     expect(withSine(2)).toBeGreaterThan(2 * withSine(1));
   });
 
-  it('proposes random programs if the parents are not of the grammar', () => {
+  it("proposes random programs if the grammar can't generate the parents", () => {
     const history = Array.from({ length: 20 }, (_, i) => ({ source: `const act = () => [${i}];`, score: i }));
     const source = genetic()({ environment, history, isKnown: isKnownIn(history) }, createGenerator(1));
     expect(treesOf(source, spacesOf(environment))).toBeDefined();

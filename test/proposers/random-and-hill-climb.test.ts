@@ -71,7 +71,7 @@ describe('hill climbing', () => {
     expect(narrow / wide).toBeCloseTo(1, 1);
   });
 
-  it('starts from the newest of equals, so it can leave a plateau', async () => {
+  it('starts from the newest of equally good points, so it can leave a plateau', async () => {
     const plateau = [...history, { parameters: [-3, -3, -3, -3], score: 3 }];
     const points = await samples(createHillClimb({ provider: 'hill-climb', sigma: 0.1 }), spec, plateau, 50);
     for (const point of points) expect(Math.abs(mean(point) + 3)).toBeLessThan(1);
@@ -129,7 +129,7 @@ describe('a mix of corners and steps', () => {
     expect(Math.min(...steps)).toBeLessThan(0.5);
     expect(Math.max(...steps)).toBeGreaterThan(2.5);
   });
-  it('starts from the newest of equals', async () => {
+  it('starts from the newest of equally good points', async () => {
     const other = inside.map((value) => value + 1);
     const points = await proposed(40, [
       { parameters: inside, score: 1 },

@@ -1,4 +1,4 @@
-/** Links of Markdown files lead somewhere: in a checkout, and in the package as it is installed. */
+/** Links in Markdown files have targets, both in a checkout and in the installed package. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -13,7 +13,7 @@ interface Link {
 
 const withoutBlocks = (markdown: string) => markdown.replaceAll(/^(```+|~~~+)[\s\S]*?^\1.*$/gm, '');
 
-/** Text without code, where brackets are no links. */
+/** Text without code, where brackets aren't links. */
 const prose = (markdown: string) =>
   withoutBlocks(markdown).replaceAll(/(`+)(?!`)[\s\S]*?[^`]\1(?!`)/g, 'code');
 
@@ -27,7 +27,7 @@ function linksIn(file: string, markdown: string): readonly Link[] {
   return found.map(([, target]) => ({ file, target: target! }));
 }
 
-/** Anchors of headings as GitHub makes them, and those that are written out. */
+/** Anchors that GitHub derives from headings, and explicit ones. */
 function anchorsIn(markdown: string): ReadonlySet<string> {
   const seen = new Map<string, number>();
   const slug = (heading: string) =>
@@ -51,7 +51,7 @@ function anchorsIn(markdown: string): ReadonlySet<string> {
 
 const isElsewhere = (target: string) => /^[a-z][a-z+.-]*:|^\/\//i.test(target);
 
-/** What is wrong with a link, where only some files and their folders are there; undefined where it leads somewhere. */
+/** The problem with a link if only the given files and their folders exist; undefined if it has a target. */
 function broken(
   { file, target }: Link,
   files: ReadonlySet<string>,
@@ -66,7 +66,7 @@ function broken(
   return anchorsIn(read(place)).has(anchor) ? undefined : `${file}: ${target} has no such heading`;
 }
 
-/** What is no product of tools and runs. */
+/** Files that no tool or run has produced. */
 function filesBelow(folder: string): readonly string[] {
   const made = ['node_modules', 'dist', 'coverage', 'buffers', '.git', '.policyloop'];
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {

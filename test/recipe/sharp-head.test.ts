@@ -35,7 +35,7 @@ const tensor = (directory: string, name: string) => {
   return toFloat32(readTensorBytes(stored), stored.dtype);
 };
 
-/** Mean probability of a token of another kind than the one that is due. */
+/** Mean probability of tokens of a kind other than the expected one. */
 function astray({ states, targets, width }: HiddenStates, head: Float32Array, kinds: TokenKinds): number {
   let sum = 0;
   targets.forEach((target, place) => {

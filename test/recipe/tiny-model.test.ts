@@ -43,7 +43,7 @@ describe('the tiny model', () => {
     expect(tokenizer.largestId).toBeLessThan(750);
   });
 
-  it('starts with embeddings of about equal norm that are similar for neighbouring numbers and for like keys', () => {
+  it('starts with embeddings of about equal norm that are similar for neighbouring numbers and for similar keys', () => {
     const { hidden } = readDecoderConfig(directory);
     const tensor = requireTensor(openWeights(directory), 'model.embed_tokens.weight');
     const values = toFloat32(readTensorBytes(tensor), tensor.dtype);

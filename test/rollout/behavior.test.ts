@@ -22,7 +22,7 @@ const figuresOf = (
   ...[shown, spaces]: [Parameters<typeof behaviorOf>[0][number], Parameters<typeof behaviorOf>[1]]
 ) => Object.fromEntries(behaviorOf([shown], spaces).figures.map(({ name, median }) => [name, median]));
 
-it('behaviourOf reports quartiles over episodes, and how they ended', () => {
+it('behaviorOf reports quartiles over episodes, and how they ended', () => {
   const episodes = [
     episode([1, -1, -2, 3, 4], [2, 2, -1, -2]),
     episode([0.5, 0.5, 0.5], [0, 0], false),
@@ -41,7 +41,7 @@ it('behaviourOf reports quartiles over episodes, and how they ended', () => {
   expect(size).toMatchObject({ low: 0.5, median: 1, high: 1.375 });
 });
 
-it('behaviourOf reports effort, signs and streaks of vectors', () => {
+it('behaviorOf reports effort, signs and streaks of vectors', () => {
   const shown = { ...episode([1, 1, -2, 3, 4], [2, 1.8, -1, -2]), rewards: [1, 0, -1, 1] };
   const bias = 'bias (-1 always negative, 1 always positive)';
   const change = 'action[0], mean change from step to step';
@@ -74,7 +74,7 @@ it('behaviourOf reports effort, signs and streaks of vectors', () => {
   expect(Object.keys(still).at(-1)).toMatch(/^observation\[23\]/);
 });
 
-it('behaviourOf reports shares, loops and last states for discrete spaces', () => {
+it('behaviorOf reports shares, loops and last states for discrete spaces', () => {
   const shown = {
     observations: [0, 1, 0, 1, 5],
     actions: [1, 0, 1, 1],
@@ -99,7 +99,7 @@ it('behaviourOf reports shares, loops and last states for discrete spaces', () =
   });
 });
 
-it('behaviourOf lists at most twelve actions and endings, and cuts long texts', () => {
+it('behaviorOf lists at most twelve actions and endings, and cuts long texts', () => {
   const spaces = { observationSpace: { kind: 'text' }, actionSpace: discrete(20, 1) } as const;
   const ended = (text: string) => ({
     observations: ['', text],

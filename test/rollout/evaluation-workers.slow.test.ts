@@ -34,7 +34,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     ['Hopper-v5', linear, {}],
     ['FrozenLake-v1', table, { map_name: '8x8' }],
   ])(
-    'of %s gives the same result as in this thread, bit for bit and in the same order',
+    'of %s gives the same result as the main thread, bit for bit and in the same order',
     async (id, policy, options) => {
       const { here, spread, workers, family } = await settings(id, policy, options);
       const random = createGenerator(1);
@@ -46,7 +46,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     },
   );
 
-  test('rejects a policy with the same error as in this thread, in a single worker', async () => {
+  test('rejects a policy in a single worker with the same error as the main thread', async () => {
     const { here, spread, workers, family } = await settings('Pendulum-v1', linear);
     workers.useOneThread();
     const bad = family.initial(createGenerator(1)).map(() => Number.NaN);
@@ -114,7 +114,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     },
   );
 
-  test('records the same if a resumed run changes the number of workers', async () => {
+  test('records the same data if a resumed run changes the number of workers', async () => {
     const config = { ...quick, model: { provider: 'hill-climb' }, record: 'all' } as const;
     const serial = await runExperimentFrom({ ...config, evaluation: { ...quick.evaluation, workers: 1 } });
     const stop = new AbortController();

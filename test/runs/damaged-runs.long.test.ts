@@ -1,4 +1,4 @@
-/** Commands that read runs go on where one is damaged or odd, and name it. */
+/** Commands that read runs continue if one is damaged or unusual, and name it. */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -40,7 +40,7 @@ const edit = (path: string, change: (text: string) => string) =>
 
 const show = { runsDir, top: 3, json: false };
 
-describe('returns that overflow', () => {
+describe('overflowing returns', () => {
   it.each([1e308, -1e308])('end a run with a reason, for rewards of %d', async (reward) => {
     const folderOfReward = temporaryDirectory();
     const file = join(folderOfReward, 'reward.mjs');
@@ -57,7 +57,7 @@ describe('returns that overflow', () => {
     expect(readRun(path).entries).toEqual([]);
   });
 
-  it('that are null are left out and reported', async () => {
+  it('are left out and reported if they are stored as null', async () => {
     const { at, context, cwd, noted, printed } = folder((path) => {
       edit(join(path, 'evaluations.jsonl'), (text) => {
         const lines = text.split('\n');

@@ -1,4 +1,4 @@
-/** How a run is kept on disk: what its logs repeat stands there once, and reading them holds no more than it must. */
+/** How a run is stored: text that its logs repeat is stored once, and reading them uses little memory. */
 import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -49,7 +49,7 @@ describe('the logs of a long run', () => {
     expect(written).toContain(last);
   });
 
-  it('can be read from a whole prompt onwards, but not from a line that refers to a lost one', async () => {
+  it('can be read from a whole prompt onwards, but not from a line that refers to a lost prompt', async () => {
     const path = await syntheticRun();
     const whole = readRun(path).calls;
     const lines = readRunFile(path, 'calls').trimEnd().split('\n');

@@ -90,7 +90,7 @@ function scriptsOf(folder: string): Record<string, string> {
   );
 }
 
-/** Runs npm in a new folder, where it knows this registry and nothing of the user's. */
+/** Runs npm in a new folder, with this registry and none of the user's settings. */
 function npm(...args: readonly string[]) {
   const cwd = join(temporaryDirectory());
   writeFileSync(join(cwd, 'package.json'), '{"private": true}');
@@ -122,7 +122,7 @@ function npm(...args: readonly string[]) {
 
 const isLinux64 = process.platform === 'linux' && process.arch === 'x64';
 
-describe('npm install policyloop, with only the registry reachable', () => {
+describe('npm install policyloop with only the registry reachable', () => {
   it('installs the package with its runtime', async () => {
     const { cwd, status, output } = await npm('install', 'policyloop');
     expect(output).not.toContain('error');

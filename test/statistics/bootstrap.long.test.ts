@@ -31,8 +31,8 @@ const pairsOf = (draw: DrawPair, count: number, random: RandomGenerator) =>
   Array.from({ length: count }, () => draw(random));
 
 /**
- * Share of trials with 10 pairs in which the interval holds the truth. So few trials have a standard error of 2 %, but
- * draw the same every time: with these seeds, plain percentile intervals hold it in at most 92 % of them.
+ * Share of trials with 10 pairs whose interval contains the true value. With so few trials, the standard error is 2 %, but the
+ * draws are the same every time: with these seeds, plain percentile intervals contain it in at most 92 % of trials.
  */
 function coverage(
   draw: DrawPair,
@@ -63,14 +63,14 @@ describe.each(Object.keys(kinds))('with ten pairs of %s runs, intervals cover', 
   const population = pairsOf(draw, 30_000, createGenerator(5));
   const first = (pairs: readonly (readonly [number, number])[]) => pairs.map(([a]) => a);
 
-  it('the mean difference at about 95 %', () => {
+  it('the mean difference in about 95 % of trials', () => {
     const truth = mean(population.map(([a, b]) => a - b));
     const rate = coverage(draw, truth, 13, (pairs) => meanInterval(pairs.map(([a, b]) => a - b)));
     expect(rate).toBeGreaterThan(0.93);
     expect(rate).toBeLessThan(0.985);
   });
 
-  it('the interquartile mean at about 95 %', () => {
+  it('the interquartile mean in about 95 % of trials', () => {
     const truth = interquartileMean(first(population));
     const rate = coverage(draw, truth, 11, (pairs) => percentile95(first(pairs), 'iqm')!);
     expect(rate).toBeGreaterThan(0.93);

@@ -20,7 +20,7 @@ describe('intervals within a range', () => {
     expect(summarize(few, [-1, 1])).toEqual(summarize(few));
   });
 
-  it('allow for unseen values at the other bound if values pile up at one', () => {
+  it('allow for unseen values at the opposite bound if values pile up at one bound', () => {
     // Clopper and Pearson for 10 of 10: [0.692, 1].
     const [low, high] = summarize(Array(10).fill(1), [0, 1])!.meanInterval!;
     expect(low).toBeCloseTo(0.692, 1);

@@ -53,7 +53,7 @@ describe('signFlipTest', () => {
     expect(Math.abs(signFlipTest(apart) - 1 / 8)).toBeLessThan(0.01);
   });
 
-  it('has p = 1 for all-zero differences, and never 0', () => {
+  it('gives p = 1 for all-zero differences, and never p = 0', () => {
     expect(signFlipTest([0, 0, 0])).toBe(1);
     expect(signFlipTest(Array(30).fill(0.1))).toBe(1 / (2 ** 14 + 1));
   });

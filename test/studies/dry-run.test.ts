@@ -67,7 +67,7 @@ it('a dry run shows the prompt of a set that init copied, with the helpers that 
   expect((await dryRun(cwd, {})).messages[0]!.content).toContain('Laboratory 7');
 });
 
-it('a history is rejected if it is negative or lacks --dry-run', async () => {
+it('--history is rejected if it is negative or --dry-run is missing', async () => {
   await expect(dryRun(workplace(), { history: -1 })).rejects.toThrow('--history');
   await expect(dryRun(workplace(), { history: 3 }, false)).rejects.toThrow('add --dry-run');
 });

@@ -20,7 +20,7 @@ const model = (count: number): UserModel => ({
   generate: () => Array.from({ length: count }, (_, i) => `params[${i}]: 1.5`).join(', '),
 });
 
-/** A number is to be guessed: the observation is the goal, the action the guess. */
+/** A guessing game: the observation is the goal, and the action is the guess. */
 const guessing: UserEnvironment = {
   id: 'guess',
   observationSpace: { kind: 'box', low: [-1], high: [1] },

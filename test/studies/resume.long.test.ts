@@ -1,4 +1,4 @@
-/** What `run` and `resume` make of an edited config, of a missing report, and of a model that never answers. */
+/** How `run` and `resume` handle an edited config, a missing report, and a model that never answers. */
 import { existsSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -47,7 +47,7 @@ const edit = (file: string, from: string, to: string) =>
   writeFileSync(at(file), readFileSync(at(file), 'utf8').replace(from, to));
 
 describe('an edited config.yaml', () => {
-  it('is rejected, with the old value of each edited key', async () => {
+  it('is rejected; the error states the old value of each edited key', async () => {
     await run('r');
     edit('r/config.yaml', 'maxSteps: 30', 'maxSteps: 40');
     edit('r/config.yaml', 'CartPole-v1', 'Acrobot-v1');

@@ -11,7 +11,7 @@ import type { Fault } from '../support/fake-server.js';
 
 const place = temporaryDirectory();
 const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
-/** Each answer takes its time, until this is emptied. */
+/** Every answer is slow until this is emptied. */
 const slowly: (Fault | undefined)[] = Array(500).fill({ kind: 'slow', milliseconds: 300 });
 const server = await startFakeOpenAI({ reply: () => values, faults: { script: slowly } });
 writeFileSync(

@@ -20,7 +20,7 @@ afterAll(async () => {
   process.off('unhandledRejection', collect);
   process.off('uncaughtException', collect);
 });
-/** Whatever was sent, the next client is served and nothing escaped. */
+/** Checks that the next client is served and that nothing escaped, whatever was sent. */
 afterEach(async () => {
   expect(await statusOf('GET /api/place HTTP/1.1')).toBe(200);
   expect(unhandled).toEqual([]);

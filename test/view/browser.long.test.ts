@@ -1,4 +1,4 @@
-/** The view in a real browser; skipped where none is installed. `browser.slow.test.ts` opens all its pages. */
+/** The view in a real browser; skipped if none is installed. `browser.slow.test.ts` opens all its pages. */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** The view in a real browser, all its pages; skipped where none is installed. */
+/** The view in a real browser, all its pages; skipped if none is installed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostileName, hostileTexts } from './hostile-directory.js';
 import { chromium, expectAllShown, of, pages, type Viewed, viewed } from './viewed.js';

@@ -1,4 +1,4 @@
-/** The view answers however many connections ask nothing, ask half, or leave their answers unread. */
+/** The view answers even if many connections send nothing or half a request, or leave its answers unread. */
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { guardConnections } from '../../src/view/http.js';
@@ -44,8 +44,8 @@ describe('the view', () => {
     ['nothing', () => ''],
     ['half a request', () => half],
     ['half a body', halfBody],
-    ['much that it does not read', unread],
-  ] as const)('answers while 600 connections ask for %s', async (_, text) => {
+    ['requests without reading the replies', unread],
+  ] as const)('answers while 600 connections send %s', async (_, text) => {
     const { port } = await started();
     await flood(port, 300, text(port));
     const ask = () => fetch(`http://127.0.0.1:${port}/api/place`, { headers });

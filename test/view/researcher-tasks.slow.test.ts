@@ -1,4 +1,4 @@
-/** What researchers ask of the view, each in at most three clicks from the list; skipped where no browser is installed. */
+/** Questions of researchers, each at most three clicks from the list; skipped if no browser is installed. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -30,7 +30,7 @@ function asOfLanguageModel(run: string): void {
   });
 }
 
-/** A project with runs of two models, one that failed, one of this week, a sweep, and a training. */
+/** A project with runs of two models, a run that failed, a run of this week, a sweep, and a training run. */
 async function project(place: string): Promise<void> {
   const runs = join(place, 'buffers');
   for (const seed of seeds) {

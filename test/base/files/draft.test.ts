@@ -1,4 +1,4 @@
-/** Outputs that appear whole or not at all, and what is left of them when a process is killed. */
+/** Outputs that appear whole or not at all, and what remains of them when a process is killed. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { isCutOff, isTaken, writeWhole } from '../../../src/base/files/draft.js'
 import { built } from '../../support/built.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
-/** Runs lines of a program that writes `output`, and is killed or ends in the middle of it. */
+/** Runs lines of a program that writes `output`, and is killed or exits midway. */
 function cutOff(output: string, lines: string): void {
   const module = pathToFileURL(built('src/base/files/draft.js')).href;
   const script = `import { writeFileSync, mkdirSync, rmSync } from 'node:fs';
@@ -28,13 +28,16 @@ const writeSecond = (output: string) =>
 
 describe('writeWhole', () => {
   it.each([
-    ['killed', "writeWhole(output, (draft) => { write(draft); process.kill(process.pid, 'SIGKILL'); });"],
-    ['ended by itself', 'writeWhole(output, (draft) => { write(draft); process.exit(3); });'],
     [
-      'killed while it waited',
+      'it is killed midway',
+      "writeWhole(output, (draft) => { write(draft); process.kill(process.pid, 'SIGKILL'); });",
+    ],
+    ['its process exits midway', 'writeWhole(output, (draft) => { write(draft); process.exit(3); });'],
+    [
+      'it is killed while it waits',
       "await writeWhole(output, async (draft) => { write(draft); process.kill(process.pid, 'SIGKILL'); });",
     ],
-  ])('%s midway leaves no output under the final name, and can be repeated', (_, lines) => {
+  ])('leaves no output under the final name if %s, and can be repeated', (_, lines) => {
     const output = join(temporaryDirectory(), 'out');
     cutOff(output, lines);
     expect(existsSync(output)).toBe(false);
@@ -53,7 +56,7 @@ describe('writeWhole', () => {
     expect(readdirSync(join(output, '..'))).toEqual(['out']);
   });
 
-  it('killed after completing the output can be repeated, unless the output was changed', () => {
+  it('can be repeated if it is killed after completing the output, unless the output was changed', () => {
     const folder = temporaryDirectory();
     const output = join(folder, 'out');
     const lines = "writeWhole(output, write); process.kill(process.pid, 'SIGKILL');";

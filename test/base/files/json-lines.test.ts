@@ -22,7 +22,7 @@ describe('JsonLinesFile', () => {
     expect(readJsonLines(path, { repair: false })).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
   });
 
-  it("reads as undefined if the file doesn't exist", () => {
+  it("is read as undefined if the file doesn't exist", () => {
     expect(readJsonLines(path, { repair: true })).toBeUndefined();
   });
 });

@@ -11,7 +11,7 @@ import { isLocked, lockRun } from '../../../src/base/files/lock.js';
 import { built } from '../../support/built.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
-/** Whether the system tells when a process began. */
+/** Whether the system reports when a process started. */
 const tellsStarts = existsSync('/proc/self/stat');
 
 let path: string;
@@ -47,7 +47,7 @@ describe('lockRun', () => {
     lockRun(path)();
   });
 
-  it("takes over a stale lock that contains this process's own, reused id", () => {
+  it('takes over a stale lock whose process id is now that of this process', () => {
     writeFileSync(path, `${process.pid} ${hostname()}\n`);
     lockRun(path)();
   });

@@ -22,7 +22,7 @@ evaluation: { episodes: 4, maxSteps: 60, workers: 1 }
 confirmation: { candidates: 1, episodes: 3 }
 `;
 
-/** Writes a module of its own and gives its path: Node imports each file once. */
+/** Writes a new module and returns its path: Node imports each file only once. */
 let written = 0;
 function moduleOf(source: string): string {
   const file = join(cwd, `module-${++written}.mjs`);
@@ -45,7 +45,7 @@ async function play(name: string, overrides: readonly string[] = []) {
   return { code, result: JSON.parse(printed.at(-1)!) as Record<string, unknown> };
 }
 
-/** What a command prints that succeeds. */
+/** The output of a command, which must succeed. */
 async function told(...words: readonly string[]): Promise<string> {
   const { code, printed } = await commandLine(cwd, words);
   expect(code).toBe(0);
@@ -65,7 +65,7 @@ beforeAll(async () => {
   expect((await play('rail')).result).toMatchObject({ status: 'completed', iterations: 2 });
 });
 
-describe('a run in an environment module', () => {
+describe('a run with an environment module', () => {
   it('records the same data in worker threads', async () => {
     const { result } = await play('threads', ['evaluation.workers=2']);
     expect(result).toMatchObject({ status: 'completed' });
@@ -93,7 +93,7 @@ describe('a run in an environment module', () => {
     expect(JSON.parse(printed.at(-1)!)).toMatchObject({ status: 'completed', iterations: 3 });
   });
 
-  it("isn't resumed if an import of the module has changed; the error names the file", async () => {
+  it("isn't resumed if a file that the module imports has changed; the error names the file", async () => {
     const helper = join(cwd, 'tasks', 'start.js');
     writeFileSync(helper, 'export const start = [0.5];\n');
     writeFileSync(
@@ -176,7 +176,7 @@ describe('an invalid reset or step result throws an error that names the file an
     expect(episode).toThrow(`module-${written}.mjs`);
   });
 
-  it('in a worker thread, it fails the run', async () => {
+  it('an invalid result in a worker thread fails the run', async () => {
     const file = environmentOf('step: () => ({ observation: [NaN], reward: 1, terminated: true })');
     const { code, result } = await play('nonsense', [`environment=${file}`, 'evaluation.workers=2']);
     expect(code).toBe(1);

@@ -14,7 +14,7 @@ interface Stream {
   readonly draws: readonly Readonly<Record<string, number>>[];
 }
 
-/** What NumPy gave. */
+/** Results from NumPy. */
 const numpy = JSON.parse(
   readFileSync(new URL('../../fixtures/random/numpy.json', import.meta.url), 'utf8'),
 ) as {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { rejectLists, splitItems, valuesOf } from '../../../src/base/settings/value-lists.js';
 
-/** Values as a person may write them: plain words and numbers, quoted texts, JSON. */
+/** Values as a user may write them: plain words and numbers, quoted texts, JSON. */
 const plain = fc.oneof(
   fc.integer().map(String),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
@@ -71,12 +71,12 @@ it.each([
   // In braces, a colon without a space separates only after a quoted key.
   [`{a:'0,"'}",0},1`, [`{a:'0,"'}",0}`, '1']],
   [`{"a":'}'},1`, [`{"a":'}'}`, '1']],
-])('%s is a list of values', (text, items) => {
+])('valuesOf parses %s as a list', (text, items) => {
   expect(valuesOf(text, 'key')).toEqual({ kind: 'list', items });
 });
 
 it.each(['0.5', '[1,2]', '{a: 1, b: 2}', '"1..3"', '../runs/a', 'a..b', '[1..3]', "'a,b'", '[1,2'])(
-  '%s is a single value',
+  "valuesOf doesn't parse %s as a list",
   (text) => {
     expect(valuesOf(text, 'key')).toBeUndefined();
     expect(() => rejectLists([`key=${text}`])).not.toThrow();
@@ -105,6 +105,6 @@ it.each([
   'memory.best=choice(4,8)',
   'model.sigma=uniform(0,1)',
   'model.name=a,b',
-])('a single run rejects %s and points to policyloop sweep', (text) => {
+])('a single run rejects %s, and the error points to policyloop sweep', (text) => {
   expect(() => rejectLists([text])).toThrow(/lists several values[\s\S]*policyloop sweep/);
 });

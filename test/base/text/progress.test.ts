@@ -5,7 +5,7 @@ import { formatBytes } from '../../../src/base/text/numbers.js';
 import { createProgress, type ProgressMode } from '../../../src/base/text/progress.js';
 import { fakeTerminal } from '../../support/fake-terminal.js';
 
-/** What was said, with a clock that the test sets. */
+/** The printed lines, with a clock that the test sets. */
 function recorded(terminal?: NodeJS.WriteStream) {
   const printed: string[] = [];
   const noted: string[] = [];

@@ -70,7 +70,7 @@ describe('a table', () => {
     );
   });
 
-  it('becomes data for a page: texts, numbers to sort by, and cells that repeat the one above', () => {
+  it('becomes data for a page: texts, numbers to sort by, and cells that repeat the cell above', () => {
     expect(JSON.parse(JSON.stringify(pageTable(rows, columns)))).toEqual([
       'data-table',
       {
@@ -151,7 +151,7 @@ describe('a table on a terminal', () => {
     }
   });
 
-  it('uses one line per row if there is no terminal width, or if it fits', () => {
+  it('uses one line per row if the width is unknown or sufficient', () => {
     const lines = plain().split('\n');
     expect(lines).toHaveLength(1 + groups.length);
     expect(new Set(lines.map((line) => stringWidth(line))).size).toBeLessThanOrEqual(2);

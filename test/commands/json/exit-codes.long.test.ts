@@ -14,7 +14,7 @@ const place = temporaryDirectory();
 const never = new AbortController().signal;
 const interrupted = { stop: { finish: AbortSignal.abort(), abort: never } };
 
-/** The exit code of a command line, as the program has it. */
+/** The exit code that the program returns for a command line. */
 async function exitOf(
   words: readonly string[],
   changes: Parameters<typeof commandLine>[2] = {},
@@ -117,7 +117,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'finetune evaluate 1': 'test/finetune/evaluate/evaluate.slow.test.ts',
 };
 
-/** The rows of the table: the codes of each command but 0 and 2. */
+/** The rows of the table: the codes of each command except 0 and 2. */
 function documented(): ReadonlyMap<string, readonly number[]> {
   const text = readFileSync(resolve(import.meta.dirname, '../../../docs/reference/exit-codes.md'), 'utf8');
   const table = text.slice(text.indexOf('| command | 1 | 130 |')).split('\n\n', 1)[0]!;

@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../../support/experiments.js';
 
 const example = resolve(import.meta.dirname, '../../../buffers/example-cartpole');
 
-/** Runs a command with its output in a file, and its error output kept or in that file, too. */
+/** Runs a command with its output (and its error output if asked for) in a file. */
 async function into(
   file: string,
   args: readonly string[],
@@ -34,14 +34,14 @@ async function into(
   return { code, said };
 }
 
-describe.runIf(existsSync('/dev/full'))('on a full device', () => {
-  it.each(['environments --json', '--help'])('%s fails with a clear error', async (words) => {
+describe.runIf(existsSync('/dev/full'))('output to a full device', () => {
+  it.each(['environments --json', '--help'])('makes %s fail with a clear error', async (words) => {
     const { code, said } = await into('/dev/full', words.split(' '));
     expect(code).toBe(1);
     expect(said).toMatch(/^error can't write the output: ENOSPC/m);
   });
 
-  it('a run that writes its output or its progress there fails', async () => {
+  it('makes a run fail, even if it is only the progress', async () => {
     const run = ['run', 'quickstart', 'model={provider: random}', 'iterations=3', '--run-dir', 'r', '--json'];
     expect(await into('/dev/full', run)).toMatchObject({ code: 1 });
     // What it tells of its progress.

@@ -23,12 +23,12 @@ function workplace() {
   return { cwd, at };
 }
 
-/** A run that was played. */
+/** Writes a run that was played. */
 function playedRun(place: string) {
   cpSync(join(import.meta.dirname, '../../../buffers/example-cartpole'), place, { recursive: true });
 }
 
-/** What a command printed as JSON. */
+/** The JSON that a command printed. */
 async function printedBy(
   cwd: string,
   run: (context: ReturnType<typeof recordingContext>['context']) => unknown,

@@ -27,7 +27,7 @@ export function describeSignal(
   }
 
   describe(signal, { timeout: 180_000 }, () => {
-    it('aborts the call and ends the run in order; the call is made again on resume', async () => {
+    it('aborts the call and ends the run cleanly; the call is made again on resume', async () => {
       server.decide = ({ seed }, number) => (number === 2 ? 'hold' : { text: goodText(seed) });
       const command = run('r');
       await server.received(2);
@@ -46,7 +46,7 @@ export function describeSignal(
       expect(evaluations('r')).toBe(await undisturbed());
     });
 
-    it('also ends the runs of a sweep that are executed in parallel', async () => {
+    it('ends the runs of a sweep that are executed in parallel', async () => {
       server.decide = () => 'hold';
       const confirmed = ['confirmation.candidates=1', 'confirmation.episodes=2'];
       const command = sweep('g', 'seed=1..2', ...confirmed, '--jobs', '2');

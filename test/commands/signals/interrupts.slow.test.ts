@@ -1,4 +1,4 @@
-/** Signals end a command in order, and nothing is asked or paid for twice. */
+/** Signals end a command cleanly, and no call is made or paid for twice. */
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readManifest } from '../../../src/runs/reader.js';

@@ -1,4 +1,4 @@
-/** Imported configs, built, against the table of what the reference systems do with each key. */
+/** Compares imported configs with a table of what the reference systems do with each key. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -30,7 +30,7 @@ const load = ({ base, given }: Case): LoadedConfig => {
   return loadConfig({ file: 'theirs.yaml', readFile: () => JSON.stringify(config) });
 };
 
-/** What a config comes to, in the words of the table. */
+/** The effect of a config, in the words of the table. */
 async function built({ config, imported, notes }: LoadedConfig): Promise<Record<string, unknown>> {
   const assembly = await assemble({ ...config, model: { provider: 'random' } }, {});
   const { environment, family } = assembly;

@@ -39,7 +39,7 @@ const load = (text: string, ...overrides: readonly string[]) =>
 
 const imported = (text: string) => importConfig(parse(text) as Record<string, unknown>);
 
-/** The note of a key, in words. */
+/** The note on a key, as text. */
 const noteOn = (text: string, key: string) =>
   imported(text)
     .notes.filter((note) => note.key === key)
@@ -95,7 +95,7 @@ describe('every documented key', () => {
   });
 });
 
-describe.each(Object.entries(fixtures))('the import of %s', (_name, text) => {
+describe.each(Object.entries(fixtures))('the config imported from %s', (_name, text) => {
   it('runs for one iteration with a baseline instead of the model', async () => {
     const { config, notes } = load(
       text,

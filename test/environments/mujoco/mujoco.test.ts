@@ -4,13 +4,13 @@ import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import type { Environment } from '../../../src/environments/environment.js';
 import { loadModel, Simulation } from '../../../src/environments/mujoco/simulation.js';
 
-/** Bytes that MuJoCo has taken; they never become fewer. */
+/** Bytes that MuJoCo has allocated; the number never decreases. */
 async function memory(): Promise<number> {
   const { handle } = await loadModel('hopper');
   return (handle.geom_size as Float64Array).buffer.byteLength;
 }
 
-/** As many as it takes for MuJoCo to ask for more memory. */
+/** Enough for MuJoCo to request more memory. */
 async function fillMemory(id: string): Promise<Environment[]> {
   const before = await memory();
   const environments: Environment[] = [];

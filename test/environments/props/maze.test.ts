@@ -81,7 +81,7 @@ describe('a maze', () => {
   test.each([
     ['maze-3x3', 4],
     ['maze-5x5', 14],
-  ])('of the config %s can be solved in %d steps, for the return that the config states', (name, steps) => {
+  ])('of the config %s takes %d steps, which give the return that the config states', (name, steps) => {
     for (const set of ['numeric', 'semantic']) {
       const { environment, prompts } = loadConfig({ file: `${name}-${set}` }).config;
       const maze = sampleMaze(environment.id, {});

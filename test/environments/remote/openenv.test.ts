@@ -10,7 +10,7 @@ interface Request {
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
-/** What a server says to a step; undefined for its ordinary answer, null for none. */
+/** The server's reply to a step; undefined: the ordinary reply, null: none. */
 type Spoil = (step: number, socket: WebSocket) => object | string | null | undefined;
 
 const closing: (() => Promise<void>)[] = [];
@@ -92,7 +92,7 @@ async function play(
 }
 
 describe('an OpenEnv server', () => {
-  test('plays episodes, with observation fields in the order of their names', async () => {
+  test('plays episodes whose observations have their fields in the order of their names', async () => {
     const { id, requests } = await serve();
     const environment = await open(id);
     expect(environment).toMatchObject({ id, actionSpace: { kind: 'discrete', n: 3, start: 1 } });
@@ -145,7 +145,7 @@ describe('an OpenEnv server', () => {
     await expect(missing!.reset([1])).rejects.toThrow(/field text.*environment.options.fields/);
   });
 
-  test('has its episodes truncated at maxSteps', async () => {
+  test('plays at most maxSteps steps in an episode', async () => {
     const { id } = await serve();
     const { lengths, episodes } = await play(await open(id), [1, 2], 3);
     expect(lengths).toEqual([3, 3]);

@@ -20,14 +20,14 @@ describe('every game', () => {
       expect({ seed, failure: checkGold(world, seed) }).toEqual({ seed });
   });
 
-  it('is the same game for the same seed', () => {
+  it('is the same for the same seed', () => {
     const [one, other] = [game(7), game(7)];
     expect(one.start()).toBe(other.start());
     for (const command of one.gold!) expect(one.step(command)).toEqual(other.step(command));
     expect(new Set(Array.from({ length: 20 }, (_, seed) => game(seed).gold!.join())).size).toBeGreaterThan(5);
   });
 
-  it('sorts admissible commands without duplicates, and understands them', () => {
+  it('lists admissible commands in order and without duplicates, and understands them', () => {
     const random = createGenerator(1);
     for (let seed = 0; seed < 10; seed++) {
       const one = game(seed);
@@ -43,7 +43,7 @@ describe('every game', () => {
     }
   });
 
-  it('never throws at made-up commands, and changes nothing when it rejects them', () => {
+  it('never throws on made-up commands, and changes nothing when it rejects them', () => {
     const { refused, failures } = fuzzCommands(world, 1500);
     expect(failures).toEqual([]);
     expect(refused).toBeGreaterThan(800);
@@ -63,16 +63,16 @@ describe('the checks report', () => {
   const bell = (change: Partial<Bell>) => ({ maxSteps: 5, game: () => Object.assign(new Bell(), change) });
 
   it.each([
-    ['nothing where nothing is wrong', {}, undefined],
+    ['nothing if nothing is wrong', {}, undefined],
     ['a path that does not win', { gold: ['ring'] }, 'it ends with the score 0.5'],
-    ['a path of other commands', { gold: ['sing'] }, 'sing is not admissible in step 0'],
-    ['a path that goes on', { gold: ['ring', 'ring', 'ring'] }, 'it ends before step 2'],
+    ['a path of inadmissible commands', { gold: ['sing'] }, 'sing is not admissible in step 0'],
+    ['a path that continues after the end', { gold: ['ring', 'ring', 'ring'] }, 'it ends before step 2'],
     ['a path above the limit', { gold: Array<string>(6).fill('ring') }, 'the gold path has 6 steps of 5'],
   ])('%s', (_, change, failure) => {
     expect(checkGold(bell(change), 1)).toBe(failure);
   });
 
-  it('a rejected command that changes something, and one that throws', () => {
+  it('a rejected command that changes something, and a command that throws', () => {
     expect(fuzzCommands(bell({}), 200).failures).toEqual([]);
     expect(fuzzCommands(bell({ whenRefused: 'counts' }), 200).failures[0]).toContain('changes something');
     expect(fuzzCommands(bell({ whenRefused: 'throws' }), 200).failures[0]).toContain('throws');
@@ -130,8 +130,8 @@ describe('folds', () => {
   });
 });
 
-describe('a meal', () => {
-  it.each([1, 2])('is lost by eating one of its ingredients (%i in all)', (ingredients) => {
+describe('a cooking game', () => {
+  it.each([1, 2])('is lost by eating an ingredient (of %i)', (ingredients) => {
     const one = game(11, { rooms: 1, distractors: 0, ingredients });
     one.start();
     const [food] = /Ingredients: (\w+)/.exec(one.step('read cookbook').text)!.slice(1);

@@ -1,4 +1,4 @@
-/** Compiled games, by ifvms where that is installed and the stories are beside the checkout. */
+/** Compiled games, played by ifvms if it is installed and the stories are next to the checkout. */
 
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

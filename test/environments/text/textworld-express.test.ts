@@ -1,6 +1,6 @@
 /**
- * Games of TextWorldExpress. POLICYLOOP_PYTHON names the interpreter (default: python3); where it lacks the package or
- * Java, only what is said without them is tested.
+ * Games of TextWorldExpress. POLICYLOOP_PYTHON names the interpreter (default: python3); without the package or Java, only the
+ * errors about them are tested.
  */
 import { spawnSync } from 'node:child_process';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -88,7 +88,7 @@ describe.runIf(present)('games of TextWorldExpress', { timeout: 120_000 }, () =>
       expect(messages.filter(({ content }) => content.includes('find the coin'))).toHaveLength(1);
   });
 
-  test('are truncated at their step limit, and other commands change nothing', async () => {
+  test('are truncated at their step limit, and unknown commands change nothing', async () => {
     const world = await open('textworld-express:coin?numLocations=2', {
       includeDoors: 0,
       maxEpisodeSteps: 3,

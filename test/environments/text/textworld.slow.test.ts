@@ -13,11 +13,11 @@ import { goldenGame, goldenGames, goldenTraces } from './golden.js';
 
 const words = (text: string | null) => (text ?? '').replaceAll(/\s+/g, ' ').trim();
 
-/** The compiled game first says which of two things with a common word it takes. */
+/** Removes the remark of a compiled game about which of two things with a common word it takes. */
 const withoutRemark = (text: string) => text.replace(/^\([^)]*\) /, '');
 
 describe.each(goldenGames)('%s', (name) => {
-  it.each(dialects)('has the same states as TextWorld in every step (%s)', (dialect) => {
+  it.each(dialects)('has the same states as TextWorld after every step (%s)', (dialect) => {
     const game = loadGame(goldenGame(name), dialect);
     for (const trace of goldenTraces(name)) {
       const play = new TextWorldPlay(game);
@@ -122,7 +122,7 @@ describe('makeEnvironment', () => {
   const file = join(directory, 'game.json');
   writeFileSync(file, JSON.stringify(goldenGame('coin-level5-s2')));
 
-  it('gives texts as observations, the infos of TextWorld, and score gains as rewards', async () => {
+  it('returns an environment with texts as observations, the infos of TextWorld, and score gains as rewards', async () => {
     const environment = await makeEnvironment(`textworld:${file}`);
     expect(environment.reset(0)).toContain('-= Workshop =-');
     expect(environment.info!()).toEqual({
@@ -148,7 +148,7 @@ describe('makeEnvironment', () => {
     expect(environment.info!().moves).toBe(1);
   });
 
-  it('also creates other environments', async () => {
+  it('creates numeric environments and the bandit by id', async () => {
     expect((await makeEnvironment('CartPole-v1')).reset(0)).toHaveLength(4);
     expect((await makeEnvironment('bandit')).reset(0)).toEqual(expect.any(String));
   });

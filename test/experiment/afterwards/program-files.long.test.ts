@@ -55,7 +55,7 @@ it("a printed program can't access the host, even if it is imported", async () =
   expect(programFile(shadowing, 'm', cartPole)).toMatch(/var (?!.*self).*process/);
 });
 
-it('a printed program plays plain arrays as in its run, without further arguments', async () => {
+it('a printed program acts on plain arrays as in its run, without further arguments', async () => {
   const source = `const constants = { damping: { value: 0.3, low: 0, high: 1 }, k: 2 };
 function act(o, memory, { damping, k }) {
   memory.steps ??= 0;

@@ -31,7 +31,7 @@ test('for programs, no finding mentions parameters, and the size of the last pro
   expect(size.last).toBeGreaterThan(6 * size.entry);
 });
 
-test('a set for parameters is replaced if a baseline writes programs, and rejected if a model does', () => {
+test('a prompt set for parameters is replaced if a baseline writes programs, and rejected if a model does', () => {
   const prompts = { set: 'numeric' };
   const model = { provider: 'genetic' } as const;
   expect(parseConfig({ ...config, model, prompts }).prompts.set).toBe('programs');
@@ -40,7 +40,7 @@ test('a set for parameters is replaced if a baseline writes programs, and reject
   );
 });
 
-test('for programs, a finding reports a prompt that never shows how to write one', async () => {
+test('a finding reports a prompt that never shows how to write a program', async () => {
   const set = join(temporaryDirectory(), 'own');
   mkdirSync(set);
   for (const file of ['system', 'user', 'format-correction'])

@@ -1,4 +1,4 @@
-/** Programs with every other setting of a run: what works together, what is refused, and what the model is told. */
+/** Programs with every other setting of a run: what works together, what is rejected, and what the prompts contain. */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -45,7 +45,7 @@ const gainOf = ({ options }: ScriptedCall) =>
 const writer = (body: (gain: number) => string = balance) =>
   createScriptedModel((call) => written(body(gainOf(call))));
 
-/** Runs a config to its end; whatever the model is asked is about programs alone. */
+/** Runs a config to its end, and checks that the prompts are about programs alone. */
 async function played(given: Settings, model = writer(), more: Parameters<typeof runExperimentFrom>[1] = {}) {
   const { path, events } = await runExperimentFrom({ ...config, ...given }, { model, ...more });
   expect(readManifest(path)).toMatchObject({ status: 'completed' });
@@ -69,7 +69,7 @@ const spaces = {
   text: ["{ kind: 'text' }", "'go north'"],
 } as const;
 
-/** An own environment whose observations and actions are of one kind. */
+/** A custom environment whose observations and actions are of one kind. */
 function ownEnvironment(kind: keyof typeof spaces): string {
   const [space, value] = spaces[kind];
   return inFolder(

@@ -220,7 +220,7 @@ it.each([
   [{ cost: 0.03 }, 1],
   [{ calls: 9 }, 2],
   [{ evaluations: 15 }, 3],
-])('the limit %o ends the run in its leg, and the run is complete', async (limits, last) => {
+])('the limit %o ends a relay in the leg that reaches it, and the run is complete', async (limits, last) => {
   const given = { ...relay, limits };
   const { path } = await runExperimentFrom(given, await scripted(given, 0));
   const [[limit, cap]] = Object.entries(limits) as [[string, number]];

@@ -1,4 +1,4 @@
-/** What a new run fills in: its config then states it, and later versions can't change it. */
+/** Defaults that a new run stores in its config, so that later versions can't change them. */
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { parseConfig } from '../../../src/config/load.js';

@@ -48,7 +48,7 @@ const commands = {
   'train.yaml': 'finetune train',
 };
 
-describe('policyloop check of a config for another command than run', () => {
+describe('policyloop check with a config for a command other than run', () => {
   it.each(Object.entries(commands))(
     'finds nothing wrong with %s, which is for %s',
     async (config, command) => {

@@ -19,7 +19,7 @@ import { recordingContext, temporaryDirectory } from '../../support/experiments.
 const place = temporaryDirectory();
 const at = (...parts: readonly string[]) => path.join(place, ...parts);
 
-/** A model and an adapter that names it, as a training leaves them. */
+/** A model and an adapter that names it, as training leaves them. */
 function prepare(name: string, reference: string): void {
   cpSync(referenceDirectory(reference), at('models', name), { recursive: true });
   cpSync(path.join(referenceDirectory(reference), 'adapter-after-12-steps'), at(name, 'adapter'), {
@@ -59,7 +59,7 @@ function pressed(): AbortSignal {
 const interrupted = { stop: { finish: pressed(), abort: new AbortController().signal } };
 
 describe('finetune export --to merged', () => {
-  it('finds the base that the adapter names, and keeps its change', async () => {
+  it("finds the base that the adapter names, and keeps the adapter's change", async () => {
     const { code, printed } = await merge('llama/adapter', 'merged');
     expect(code).toBe(0);
     const result = JSON.parse(printed[0]!) as { keptChange: number };
@@ -144,7 +144,7 @@ describe('finetune export --to gguf', () => {
     expect(readFileSync(at('base.gguf')).equals(readFileSync(at('out', 'tuned.gguf')))).toBe(false);
   });
 
-  it('accepts the base from --model, and checks it against the adapter if it is a package: path', async () => {
+  it('takes the base from --model, and rejects a package: path to another model', async () => {
     cpSync(at('qwen'), at('moved'), { recursive: true });
     const file = at('moved', 'adapter', 'adapter_config.json');
     writeFileSync(file, readFileSync(file, 'utf8').replace('models/qwen', 'org/elsewhere'));
@@ -159,7 +159,7 @@ describe('finetune export --to gguf', () => {
     expect(existsSync(at('x.gguf'))).toBe(false);
   });
 
-  it('warns that a small change is lost in q8_0, but not in f16', async () => {
+  it('warns if a small change is lost in q8_0, and does not warn for f16', async () => {
     prepare('weak', 'qwen2-tied-bf16-sharded');
     const file = at('weak', 'adapter', 'adapter_config.json');
     const config = JSON.parse(readFileSync(file, 'utf8')) as { lora_alpha: number };

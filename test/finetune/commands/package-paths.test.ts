@@ -1,4 +1,4 @@
-/** `package:…` names a directory of the package wherever a model's or an adapter's directory is named. */
+/** `package:…` names a directory of the package, wherever the directory of a model or an adapter is expected. */
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -71,7 +71,7 @@ describe('a package: path', () => {
     ['source', (context) => exportModel({ ...quiet, to: 'gguf', source: nothing, out: 'x.gguf' }, context)],
     ['--tuned', async () => openArms(undefined, nothing, [], cwd)],
   ] satisfies [string, (context: CommandContext) => Promise<unknown>][])(
-    'that is missing gives an error for %s',
+    'that is missing causes an error for %s',
     async (field, run) => {
       const { context } = recordingContext(cwd);
       await expect(run(context)).rejects.toThrow(

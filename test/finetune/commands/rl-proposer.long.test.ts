@@ -14,7 +14,7 @@ async function learn(folder: string, overrides: readonly string[] = [], more: ob
   return { code, last: JSON.parse(printed.join('\n').trimEnd().split('\n').at(-1)!) as object };
 }
 
-describe('policyloop finetune rl on a proposer', () => {
+describe('policyloop finetune rl with a proposer', () => {
   it('writes an adapter with its lineage, and a report that compares it with search baselines', async () => {
     const folder = configured();
     const { code, last } = await learn(folder);

@@ -63,7 +63,7 @@ async function shown(run: string) {
 describe('the result of finetune rl, named by its own directory or that of its training run', () => {
   const given = { quiet: true, json: true };
 
-  it.each(['tuned/lora', 'tuned/lora/adapter'])('%s can be merged', async (source) => {
+  it.each(['tuned/lora', 'tuned/lora/adapter'])('can be merged: %s', async (source) => {
     const out = at(`merged-${source.length}`);
     const merging = { ...given, source, to: 'merged', out } as const;
     expect(await exportCommand(merging, recordingContext(place).context)).toBe(0);
@@ -84,7 +84,7 @@ describe('the result of finetune rl, named by its own directory or that of its t
 });
 
 describe('list and show', () => {
-  it('report method, environment, progress and best return of a training run, and how to use it', async () => {
+  it('report the method, environment, progress and best return of a training run, and how to use its result', async () => {
     const { facts, text } = await shown('tuned/whole');
     expect(facts).toMatchObject({
       kind: 'training',
@@ -107,7 +107,7 @@ describe('list and show', () => {
     expect((await shown('tuned/whole/model')).facts).toEqual(facts);
   });
 
-  it('name the command that resumes an interrupted run, and distinguish crashed from running ones', async () => {
+  it('name the command that resumes an interrupted run, and distinguish crashed runs from running ones', async () => {
     const { facts, text } = await shown('cut');
     const command = 'policyloop finetune rl rl.yaml output=tuned/cut';
     expect(facts).toMatchObject({ status: 'interrupted', steps: { done: 1, of: 2 }, command, folder: place });
@@ -164,7 +164,7 @@ describe('list and show', () => {
 });
 
 describe('the record of a training run', () => {
-  it('needs no session in a dry run, which takes seconds with a large model', async () => {
+  it('is not written in a dry run, which creates no session', async () => {
     const create = vi.spyOn(ort.InferenceSession, 'create');
     expect(await learn('rl.yaml', ['output=tuned/planned'], {}, { dryRun: true })).toBe(0);
     expect(create).not.toHaveBeenCalled();

@@ -130,7 +130,7 @@ describe('finetune train', () => {
     expect(readdirSync(path('resumed', 'tensorboard'))).toHaveLength(2);
   });
 
-  it('with --finish writes the adapter of an interrupted run before it validates; it can still resume', async () => {
+  it('with --finish writes the adapter of an interrupted run before it validates; the run can still resume', async () => {
     const config = writeConfig('halfway', 'learningRate: 0.01\nwarmupSteps: 1\n');
     await expect(train(config, {}, true)).rejects.toThrow(
       /--finish: this training run has no checkpoint yet/,
@@ -148,7 +148,7 @@ describe('finetune train', () => {
     expect(adapter('halfway').equals(adapter('tuned'))).toBe(true);
   });
 
-  it('a dry run says what would be trained and writes nothing; limits end a training run, which resumes with higher ones', async () => {
+  it('shows the plan in a dry run and writes nothing; limits end a training run, which resumes with higher limits', async () => {
     const config = writeConfig('limited', 'maxSteps: 2\nlimits: {minutes: 1.0e-6}\n');
     const recorded = recordingContext(place);
     await trainCommand({ config, overrides: [], quiet: false, json: false, dryRun: true }, recorded.context);

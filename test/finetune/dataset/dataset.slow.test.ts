@@ -31,13 +31,13 @@ beforeAll(async () => {
 
 const build = (changes: Partial<DatasetOptions> = {}, of = runs) =>
   buildDataset(of, { ...options, ...changes });
-/** The alarms, except that there are few examples, which is so in all these datasets. */
+/** The alarms without the one for few examples, which all these datasets raise. */
 const alarmsOf = (dataset: Dataset) => dataset.alarms.filter(({ kind }) => kind !== 'few');
 const alarms = (dataset: Dataset) => alarmsOf(dataset).map(({ kind }) => kind);
 const splitOf = (dataset: Dataset) =>
   Object.fromEntries(dataset.sources.map(({ run, split }) => [run, split]));
 
-/** A copy of a run, its manifest changed. */
+/** A copy of a run with a changed manifest. */
 function copied(path: string, changes: object = {}): string {
   const copy = join(temporaryDirectory(), 'copy');
   cpSync(path, copy, { recursive: true });
@@ -130,7 +130,7 @@ describe('alarms', () => {
     expect(alarms(await build({ context: shortest }))).toEqual([]);
   });
 
-  it('report an empty split, or one of a different size than requested', async () => {
+  it('report an empty split, or a split of a different size than requested', async () => {
     const lone = await build({}, runs.slice(0, 1));
     expect(alarms(lone)).toEqual(['empty-split']);
     const all = await build({ validation: { kind: 'named', names: ['*'] } });
@@ -202,7 +202,7 @@ describe('a dataset directory', () => {
     expect(alarmsOf(dataset)).toEqual([]);
   });
 
-  it('never overwrites other files', async () => {
+  it('is never written over other files', async () => {
     const path = temporaryDirectory();
     mkdirSync(join(path, 'mine'));
     const dataset = await build();

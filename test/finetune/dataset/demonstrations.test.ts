@@ -14,7 +14,7 @@ import { jsonLines } from './runs.js';
 
 const options = { max_episode_steps: 30, rooms: 1, ingredients: 1, distractors: 1 };
 
-/** A config of games, and the directory of each play of it that was asked for. */
+/** Plays games with a new config. @returns the directory of the agent run */
 function play(player: string, episodes: number, more: readonly string[] = []): string {
   const folder = temporaryDirectory();
   const config = join(folder, 'games.json');

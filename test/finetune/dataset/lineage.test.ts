@@ -17,7 +17,7 @@ import { played } from './runs.js';
 const place = temporaryDirectory();
 const path = (...parts: readonly string[]) => join(place, ...parts);
 
-/** A directory with something in it that can be hashed. */
+/** A directory with content that can be hashed. */
 function weights(name: string, content = name): string {
   mkdirSync(path(name), { recursive: true });
   writeFileSync(path(name, 'model.safetensors'), content);
@@ -71,7 +71,7 @@ describe('the lineage of a trained model', () => {
     ]);
   });
 
-  it('lists the training environments, including those of its base but not the validation ones', () => {
+  it('lists the training environments, including those of its base but not the validation environments', () => {
     const first = trained(weights('base'));
     expect(trainedEnvironments(first)).toEqual(['CartPole-v1']);
     const other = { environment: 'Acrobot-v1', split: 'train' } as const;
@@ -100,7 +100,7 @@ describe('the lineage of a trained model', () => {
     expect(datasetLineage(path('edited')).changed).toBe(true);
   });
 
-  it('is rejected if damaged, with the file and the field', () => {
+  it('is rejected if damaged; the error names the file and the field', () => {
     expect(readLineage(weights('none'))).toBeUndefined();
     writeFileSync(join(weights('broken'), lineageFile), '{');
     expect(() => readLineage(path('broken'))).toThrow(/training\.json: not valid JSON/);

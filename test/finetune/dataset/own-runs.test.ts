@@ -53,7 +53,7 @@ describe('a dataset of your own runs', () => {
     }
   });
 
-  it('weighs proposals by their gain, over all runs of a task', async () => {
+  it('weights proposals by their gain, over all runs of a task', async () => {
     const { train } = await build();
     const byGain = train.toSorted(
       (a, b) => a.lineage.score - a.lineage.incumbent! - (b.lineage.score - b.lineage.incumbent!),
@@ -79,7 +79,7 @@ describe('a dataset of your own runs', () => {
     );
   });
 
-  it('warns of few examples, with the usual number and how to get more', async () => {
+  it('warns if there are few examples, and states the usual number and how to get more', async () => {
     const { alarms, train } = await build({ recipe: 'improvement' });
     expect(alarms[0]).toMatchObject({
       kind: 'few',
@@ -90,7 +90,7 @@ describe('a dataset of your own runs', () => {
     );
   });
 
-  it('prints these reasons and warnings', async () => {
+  it('prints the reasons for runs without examples, and the warnings', async () => {
     const { context, noted, printed } = recordingContext(root);
     const args = { runsDir: '.', validation: 'none', format: 'jsonl', seed: 0, json: false } as const;
     await execute(

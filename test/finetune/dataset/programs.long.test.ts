@@ -52,7 +52,7 @@ describe('datasets of programs', () => {
     expect(examples.map(({ lineage }) => lineage.iteration)).not.toContain(3);
   });
 
-  it('contain only repairs of failed programs with the repair recipe', async () => {
+  it('contain only repairs of failed programs if the recipe is repair', async () => {
     const [example, ...more] = await build('repair');
     expect(more).toEqual([]);
     const { completion, lineage, prompt } = example!;

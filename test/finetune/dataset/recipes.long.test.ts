@@ -101,7 +101,7 @@ describe('lineage', () => {
   });
 });
 
-describe('improvement', () => {
+describe('the improvement recipe', () => {
   it('contains exactly the proposals that beat all earlier iterations', () => {
     for (const run of [groups, table, alone]) {
       const entries = evaluationsOf(run.path);
@@ -150,8 +150,8 @@ describe('improvement', () => {
   });
 });
 
-describe('improvement with winners', () => {
-  it('keeps the best candidates of an iteration above the incumbent, with the same prompt', () => {
+describe('the improvement recipe with winners', () => {
+  it("keeps an iteration's best candidates that beat the incumbent, with the same prompt", () => {
     const found = improvement(groups, 2);
     for (const { lineage, prompt } of found) {
       const same = found.filter((other) => other.lineage.iteration === lineage.iteration);
@@ -167,7 +167,7 @@ describe('improvement with winners', () => {
   });
 });
 
-describe('weighted', () => {
+describe('the weighted recipe', () => {
   it('contains every proposal, with a weight that grows with its gain over the incumbent', () => {
     for (const run of [groups, table, alone]) {
       const found = weighted(run);
@@ -183,7 +183,7 @@ describe('weighted', () => {
     }
   });
 
-  it('has weights exp(standardised gain), scaled to a mean of 1', () => {
+  it('uses weights exp(standardised gain), scaled to a mean of 1', () => {
     // Mean 0 and standard deviation 1.
     const [low, middle, high] = [Math.exp(-1), 1, Math.E];
     const average = (low + middle + high) / 3;
@@ -195,7 +195,7 @@ describe('weighted', () => {
   });
 });
 
-describe('preference', () => {
+describe('the preference recipe', () => {
   it('pairs the winner of a group with each candidate that scored lower', () => {
     const entries = evaluationsOf(groups.path);
     const found = preference(groups);

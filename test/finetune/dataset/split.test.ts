@@ -62,14 +62,14 @@ describe('dependent runs', () => {
     );
   });
 
-  it('of unequal sizes are held out so that the share is as close as possible', () => {
+  it('of unequal sizes are held out so that the share is as close as possible to the requested one', () => {
     const run = (name: string, size: number) => ({ name, environment: 'E', keys: [name], size });
     const runs = [run('a', 27), run('b', 14), run('c', 6), run('none', 0)];
     for (const seed of [0, 1, 2, 3])
       expect([...validationRuns(runs, { kind: 'share', share: 0.1 }, seed)]).toEqual(['c']);
   });
 
-  it('are held out in a choice that varies with the seed', () => {
+  it('are held out in a selection that depends on the seed', () => {
     const runs = Array.from({ length: 8 }, (_, i) => ({ name: `${i}`, environment: 'E', keys: [`${i}`] }));
     const drawn = (seed: number) => [...validationRuns(runs, { kind: 'share', share: 0.25 }, seed)].join();
     expect(new Set(Array.from({ length: 20 }, (_, seed) => drawn(seed))).size).toBeGreaterThan(5);

@@ -161,7 +161,7 @@ describe('gradients', () => {
     expect(await check(reused)).toBeLessThan(1e-6);
   });
 
-  it('are rejected for an operator without a rule, with an error that names it', () => {
+  it('are rejected for an operator without a rule; the error names the operator', () => {
     const g = new GraphBuilder();
     const a = g.input('a', 'float64', [3]);
     const loss = g.op('ReduceSum', [g.op('Cos', [a])], { keepdims: 0 });

@@ -33,7 +33,7 @@ describe.each(referenceFamilies)('%s', (name) => {
   const directory = familyDirectory(name);
   const { training } = readFamily(name);
 
-  it.each(['float32', 'float64'] as const)("has PEFT's loss and gradients in %s", async (precision) => {
+  it.each(['float32', 'float64'] as const)("gives PEFT's loss and gradients in %s", async (precision) => {
     const config = readDecoderConfig(directory);
     const trainable = adapterOf(name);
     const parameters = startOf(directory, config, trainable, precision);

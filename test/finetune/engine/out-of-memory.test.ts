@@ -27,14 +27,14 @@ const failure = async (running: Promise<unknown>) => {
   return (error as UserError).message;
 };
 
-it('running out of memory while loading reports the cause and what to lower', async () => {
+it('an out-of-memory error while loading states the cause and what to lower', async () => {
   vi.spyOn(ort.InferenceSession, 'create').mockRejectedValue(new Error('std::bad_alloc'));
   const message = await failure(tune('loading', 64));
   expect(message).toMatch(/out of memory while loading the model/);
   expect(message).toMatch(/batchTokens.*method\.quantization=int4/s);
 });
 
-it('running out of memory in a step keeps the checkpoint, to resume with a smaller batchTokens', async () => {
+it('a step that runs out of memory leaves the checkpoint, so that a smaller batchTokens can resume it', async () => {
   const create = ort.InferenceSession.create.bind(ort.InferenceSession);
   let runs = 0;
   vi.spyOn(ort.InferenceSession, 'create').mockImplementation(async (...args: unknown[]) => {
@@ -58,7 +58,7 @@ it('running out of memory in a step keeps the checkpoint, to resume with a small
   expect(outcome.ended).toBe('complete');
 });
 
-it('running out of memory outside the runtime is reported too', async () => {
+it('an out-of-memory error outside the runtime is reported', async () => {
   const stop = () => {
     throw new RangeError('Array buffer allocation failed');
   };

@@ -43,7 +43,7 @@ import { hasInt8 } from './int8.js';
 
 const folder = temporaryDirectory();
 
-/** What codes [rows, blocks·block·bits/8] and scales [rows, blocks] stand for: [rows, columns]. */
+/** The values [rows, columns] that codes [rows, blocks·block·bits/8] and scales [rows, blocks] represent. */
 function dequantize(
   codes: Uint8Array,
   scales: Float32Array,

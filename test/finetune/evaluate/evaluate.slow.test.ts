@@ -26,8 +26,8 @@ const place = temporaryDirectory();
 const path = (...parts: readonly string[]) => join(place, ...parts);
 
 /**
- * `hopeless` pushes against the fall, every second time after a reply that can't be read; others catch the pole. A bias
- * of both actions alike changes nothing, but makes every proposal a new one.
+ * `hopeless` pushes against the fall, every second time after an unreadable reply; the others catch the pole. An equal bias of
+ * both actions changes nothing, but makes every proposal new.
  */
 function reply({ model, messages, seed = 0 }: OpenAIRequest): string {
   if (model === 'mute') return 'Well.';
@@ -178,7 +178,7 @@ describe('finetune evaluate', () => {
     expect(whole.result.groups.map(({ group }) => group)).toEqual(['all']);
   });
 
-  it('reports untrained environments separately, and all together in normalised returns', async () => {
+  it('reports training environments and others separately, and all of them in normalised returns', async () => {
     const { result } = await run({
       out: 'transfer',
       configs: [path('cartpole.yaml'), path('car.yaml'), 'iterations=4'],
@@ -205,7 +205,7 @@ describe('finetune evaluate', () => {
     expect(readManifest(path('transfer', 'car', 'base-01')).iterations).toEqual({ done: 4, of: 4 });
   });
 
-  it('completes the other models when one fails', async () => {
+  it('completes the runs of the other models when one model fails', async () => {
     const { code, result, noted } = await run({
       out: 'failing',
       tuned: 'openai:absent',
@@ -289,7 +289,7 @@ describe('finetune evaluate', () => {
     expect(text).toContain(join('better', 'index.html'));
   });
 
-  it('reuses its output directory for the same settings when none is given', async () => {
+  it('reuses its output directory for the same settings if no directory is given', async () => {
     const first = await run({ repeats: 1, overrides: ['iterations=1'] });
     const again = await run({ repeats: 1, overrides: ['iterations=1'] });
     const other = await run({ repeats: 1, overrides: ['iterations=2'] });

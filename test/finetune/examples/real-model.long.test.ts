@@ -1,4 +1,4 @@
-/** The configs of docs/tutorials/real-model.md, as far as they go without the model. */
+/** The configs of docs/tutorials/real-model.md, tested without the model. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { runExperimentFrom } from '../../support/experiments.js';
 
 const example = join(packageRoot(), 'examples', 'real-model');
 
-it('the real-model example builds a dataset of winners from column prompts; its only alarm is that there are few', async () => {
+it('the real-model example builds a dataset of winners from column prompts; the only alarm is that there are few examples', async () => {
   const { config } = loadConfig({ file: join(example, 'collect.yaml'), overrides: ['iterations=4'] });
   const { path } = await runExperimentFrom(config);
   const { alarms, train } = await buildDataset([{ path, name: path }], {

@@ -76,6 +76,6 @@ describe('a model that llama.cpp would compute differently', () => {
   });
 });
 
-it('contextOf is a single window if llama.cpp does not support the sliding windows of the model', () => {
+it('contextOf returns a single window if llama.cpp does not support the sliding windows of the model', () => {
   expect(contextOf(readDecoderConfig(familyDirectory('phi3-window')))).toBe(8);
 });

@@ -31,7 +31,7 @@ async function write(model: string, type: GgufTensorType = 'F32', adapter?: stri
   return file;
 }
 
-/** What another reader of the format finds. */
+/** The contents of a file, according to another reader of the format. */
 async function read(file: string) {
   const { metadata, tensorInfos, tensorDataOffset } = await gguf(file, { allowLocalFile: true });
   const bytes = readFileSync(file);

@@ -23,7 +23,7 @@ function rounded(dtype: string, scale: number) {
   return meter.keptChange();
 }
 
-it.each(['Q8_0', 'BF16'])('%s loses changes smaller than its steps, and keeps larger ones', (dtype) => {
+it.each(['Q8_0', 'BF16'])('%s loses changes smaller than its steps, and keeps larger changes', (dtype) => {
   const [tiny, small, large] = [1e-5, 2e-3, 0.1].map((scale) => rounded(dtype, scale));
   expect(tiny).toBeLessThan(0.2);
   expect(small).toBeLessThan(0.9);
@@ -35,7 +35,7 @@ it('float32 keeps every change, and f16 keeps changes that Q8_0 loses', () => {
   expect(rounded('F16', 2e-3)).toBeGreaterThan(0.95);
 });
 
-it('the rounding note states the kept share, and only appears if that is low', () => {
+it('the rounding note states the kept share, and appears only if the share is low', () => {
   expect(roundingNotes(0.9, 'q8_0', '')).toEqual([]);
   expect(roundingNotes(0.123, 'q8_0', '--dtype f16 keeps more')).toEqual([
     expect.stringContaining('rounding to q8_0 kept only 12 %'),

@@ -84,15 +84,15 @@ describe('advantages within groups', () => {
   });
 });
 
-describe('returns and advantage estimates within an episode', () => {
-  it('discount later rewards', () => {
+describe('an episode', () => {
+  it('has returns that discount later rewards', () => {
     expect(discountedReturns([1, 0, 4], 0.5)).toEqual([2, 2, 4]);
     expect(discountedReturns([], 0.5)).toEqual([]);
   });
 
   const episode = { rewards: [1, 0, 4], values: [0.5, -1, 2], lastValue: 3 };
 
-  it('with λ = 1 are discounted returns, with the value of the last state added after truncation', () => {
+  it('has discounted returns if λ = 1, with the value of the last state added after truncation', () => {
     const returns = (lastValue: number) =>
       generalizedAdvantages({ ...episode, lastValue }, { discount: 0.5, lambda: 1 }).map(
         (one, step) => one + episode.values[step]!,
@@ -101,7 +101,7 @@ describe('returns and advantage estimates within an episode', () => {
     close(returns(0), discountedReturns([1, 0, 4], 0.5));
   });
 
-  it('with λ = 0 are one-step TD errors', () => {
+  it('has one-step TD errors as advantages if λ = 0', () => {
     const advantages = generalizedAdvantages(episode, { discount: 0.9, lambda: 0 });
     close(advantages, [1 - 0.9 - 0.5, 1.8 + 1, 4 + 2.7 - 2]);
   });

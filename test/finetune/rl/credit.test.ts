@@ -15,7 +15,7 @@ const reply = (promptIds: readonly number[], ids: readonly number[]): SampledRep
   ended: true,
 });
 
-/** Two turns; the second prompt goes on from the first by 8, 9. */
+/** Two turns; the second prompt extends the first by 8, 9. */
 const game: Game<SampledReply> = {
   turns: [
     { message: 'a', reply: reply([1, 2], [3, 4]), action: 0, valid: true, reward: 2 },

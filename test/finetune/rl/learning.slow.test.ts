@@ -8,7 +8,7 @@ import { learned, tinyConfig } from './tiny-learning.js';
 
 const ppo = { kind: 'ppo', valueCoefficient: 1, valueClip: 100, lambda: 1, clip: { low: 0.2, high: 0.2 } };
 
-/** What the value head says after learning, by what was observed: means over many episodes. */
+/** Outputs of the value head after learning, by observation: means over many episodes. */
 async function valuesIn(environment: string, objective: object): Promise<ReadonlyMap<string, number>> {
   const config = tinyConfig({
     environment,

@@ -15,7 +15,7 @@ const usual = {
   replyTokens: 10,
 };
 
-/** The alarms that a run raises whose updates differ from the usual ones in these figures. */
+/** The alarms of a run whose updates differ from the usual ones in these figures. */
 function raised(updates: number, figures: (update: number) => object, compares = true) {
   const watch = watchFor(policyChecks(compares));
   return Array.from({ length: updates }, (_, i) => i + 1).flatMap((step) =>
@@ -29,7 +29,7 @@ describe('alarms of reinforcement learning', () => {
     expect(raised(40, () => ({ reward: 1, flat: 1, entropy: 0.01 }))).toEqual([]);
   });
 
-  it('no variance: raised once, with a hint, when all episodes earn the same', () => {
+  it('report missing variance once, with a hint, when all episodes earn the same', () => {
     const found = raised(24, () => ({ flat: 1, reward: 0, highest: 0 }));
     expect(found).toMatchObject([
       { step: 10, alarm: 'no-variance', hint: expect.stringMatching(/groupSize/) },
@@ -38,7 +38,7 @@ describe('alarms of reinforcement learning', () => {
     expect(raised(24, () => ({ flat: 1, reward: 0, highest: 0 }), false)).toEqual([]);
   });
 
-  it('entropy collapse: raised within five updates, although better returns were seen', () => {
+  it('report an entropy collapse within five updates, although better returns were seen', () => {
     const entropies = [0.62, 0.4, 0.04];
     const found = raised(15, (update) => ({ flat: 1, entropy: entropies[update - 1] ?? 0.02 }), false);
     expect(found).toMatchObject([
@@ -46,12 +46,12 @@ describe('alarms of reinforcement learning', () => {
     ]);
   });
 
-  it("mismatch: raised when the sampler's probabilities differ from the trainer's", () => {
+  it("report a mismatch when the sampler's probabilities differ from the trainer's", () => {
     const found = raised(10, () => ({ mismatch: 0.1 }));
     expect(found).toMatchObject([{ alarm: 'mismatch', hint: expect.stringMatching(/method\.quantization/) }]);
   });
 
-  it('format loss: raised when replies become unreadable or were never readable', () => {
+  it('report a format loss when replies become unreadable or were never readable', () => {
     const found = raised(40, (update) => ({ valid: update > 10 ? 0.2 : 1 }));
     expect(found).toMatchObject([
       {

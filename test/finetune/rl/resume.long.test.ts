@@ -105,7 +105,7 @@ it('training ends with an evaluation and a checkpoint when a limit is reached', 
   ]);
 });
 
-it('training returns the best weights; a rerun with result=last returns the last ones', async () => {
+it('training returns the best weights; a rerun with result=last returns the last weights', async () => {
   const folder = temporaryDirectory();
   const config = (more: object) => tinyConfig({ ...written, ...more }, folder);
   const starts: (readonly number[])[] = [];

@@ -6,7 +6,7 @@ import type { DecoderSession } from '../../../src/models/local/engine/runtime.js
 import { largest } from '../../../src/statistics/descriptive.js';
 import { tinyConfig } from './tiny-learning.js';
 
-/** Rows of each forward pass of the sampler. */
+/** Number of rows in each forward pass of the sampler. */
 const passes = vi.hoisted((): number[] => []);
 vi.mock('../../../src/models/local/engine/runtime.js', async (original) => {
   const runtime = await original<typeof import('../../../src/models/local/engine/runtime.js')>();
@@ -23,7 +23,7 @@ vi.mock('../../../src/models/local/engine/runtime.js', async (original) => {
   return { ...runtime, openSession };
 });
 
-/** Largest difference of the log-probabilities of trained tokens: sampler's and training graph's. */
+/** Largest difference between the sampler's and the training graph's log-probabilities of trained tokens. */
 async function mismatch(learning: OpenedLearning, sequences: readonly SampledSequence[]): Promise<number> {
   const { parameters, reference, sessions, settings } = learning;
   const read = await readBefore(sessions, parameters, sequences, reference, settings);

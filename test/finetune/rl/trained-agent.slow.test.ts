@@ -40,7 +40,7 @@ afterEach(async () => {
   for (const agent of opened.splice(0)) await agent.close();
 });
 
-/** Says up or down, and pays for A at up and for B at down; `pay` says whether it does. */
+/** Shows up or down; A is right for up, and B for down. `pay` returns the reward of a right or wrong action. */
 async function play(agent: TrainedAgent<number>, episodes: number, pay: (right: boolean) => number) {
   const rights: number[] = [];
   const updates: number[] = [];

@@ -9,7 +9,7 @@ import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
 const totalSteps = 300;
 const split = { examples: 10, tokens: 1000 };
 
-/** Metrics of a session that does the steps after `from` up to `to`, with a validation after every fifth. */
+/** Metrics of a session with the steps after `from` up to `to`, and a validation after every fifth. */
 function session(from: number, to: number, loss: (step: number) => number): readonly Metric[] {
   const now = tickingClock();
   const common = () => ({ time: now().toISOString(), seconds: 2, rssBytes: 1e9 });

@@ -9,7 +9,7 @@ import {
   unitsOf,
 } from '../../../finetune/train/packing.js';
 
-/** 103 examples of 20 to 110 tokens; with `answers`, that many to each prompt. */
+/** 103 examples of 20 to 110 tokens; with `answers`, that many for each prompt. */
 function someExamples(answers = 1): TokenExample[] {
   return Array.from({ length: 103 }, (_, i) => {
     const prompt = Math.floor(i / answers);

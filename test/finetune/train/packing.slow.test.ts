@@ -19,7 +19,7 @@ const someIds = (length: number) => Array.from({ length }, () => random.integers
 
 const system = someIds(30);
 
-/** Strangers of different lengths, prompts with several replies (one the end token alone), and prompts with a common prefix. */
+/** Unrelated examples of different lengths, prompts with several replies (one of them empty), and prompts with a common prefix. */
 const examples: readonly TokenExample[] = [
   { promptIds: someIds(23), completionIds: someIds(9), weight: 1 },
   { promptIds: someIds(4), completionIds: someIds(3), weight: -0.5 },
@@ -207,7 +207,7 @@ describe('examples of one conversation', () => {
   ];
   const stranger = { promptIds: someIds(9), completionIds: someIds(4), weight: 1 };
 
-  it('are joined into one that trains only the replies', () => {
+  it('are joined into one example that trains only the replies', () => {
     const joined = joinExamples([...conversation, stranger]);
     expect(joined).toHaveLength(2);
     expect(joined[0]).toEqual({
@@ -226,7 +226,7 @@ describe('examples of one conversation', () => {
     expect(joinExamples([{ ...last!, weight: 2 }, ...before])).toHaveLength(2);
   });
 
-  it('also train on the text between replies if it has a weight', async () => {
+  it('train on the text between replies if that text has a weight', async () => {
     const [joined] = joinExamples(conversation, 0.25);
     expect(joined!.trained).toBeUndefined();
     const between = [...one.map(() => 1), ...second.map(() => 0.25), ...two.map(() => 1)];

@@ -108,7 +108,7 @@ describe('datasets of pairs', () => {
     expect(readComparisons(write('pairs', pairs), 'train')).toEqual(conversations);
   });
 
-  it('and of single replies are each rejected where the other is expected', () => {
+  it('are rejected where single replies are expected, and vice versa', () => {
     const [{ prompt, chosen }] = pairs as [(typeof pairs)[number]];
     expect(() => readConversations(write('pairs', pairs), 'train')).toThrow(/single reply/);
     expect(() => readComparisons(write('answers', [{ prompt, completion: chosen }]), 'train')).toThrow(

@@ -53,7 +53,7 @@ describe('the divergence alarm', () => {
   const alarm = 'validation-diverging';
   const none = undefined;
 
-  it('is raised after three rises in a row while the training loss falls, but once per rise', () => {
+  it('is raised after three rises in a row while the training loss falls, once per sequence of rises', () => {
     const rising = alarms([3, 2, 1.5, 1.2, 1, 0.8], [3, 2, 2.1, 2.2, 2.3, 2.4]);
     expect(rising).toEqual([none, none, none, none, alarm, none]);
     const twice = alarms([3, 2, 1.5, 1.2, 1, 0.9, 0.8, 0.7], [2, 2.1, 2.2, 2.3, 2.1, 2.2, 2.3, 2.4]);

@@ -16,7 +16,7 @@ const split = { examples: 40, tokens: 4000 };
 const totalSteps = 120;
 const intervals = { evaluateEvery: 20, checkpointEvery: 50 };
 
-/** A meter whose clock goes on by 2 s an event, by 10 s for a validation. */
+/** A meter whose clock advances by 2 s per event, and by 10 s for a validation. */
 function meter() {
   let milliseconds = 0;
   const measured = createMeter({
@@ -34,7 +34,7 @@ function step(number: number, loss = 1 / number): TrainingEvent {
   return { kind: 'step', step: number, totalSteps, loss, gradientNorm: 2, learningRate: 1e-4, tokens: 100 };
 }
 
-/** What happens in a session that does the steps after `from` up to `to`. */
+/** The events of a session with the steps after `from` up to `to`. */
 function events(from: number, to: number): readonly TrainingEvent[] {
   return [
     { kind: 'start', step: from, totalSteps, parameters: 9, training: split, validation: split },
@@ -158,7 +158,7 @@ describe('samples', () => {
     expect(jsonLines(cut, 'samples.jsonl')).toHaveLength(2);
   });
 
-  it('are shown unchanged by step', async () => {
+  it('are shown verbatim for each step', async () => {
     const output = temporaryDirectory();
     await trainTo(output, 0, 120).end(complete);
     const text = visibleText(page(output));
@@ -239,7 +239,7 @@ describe('the training page', () => {
     expect(text).toContain('policyloop finetune train tune.yaml');
   });
 
-  it('shows an alarm only once, even if it was raised more often', async () => {
+  it('shows an alarm only once, even if it was raised repeatedly', async () => {
     const alarm = { alarm: 'other-prompts', message: 'other prompts', hint: 'see to it' } as const;
     const raised = [2, 3].map((number) => ({ kind: 'alarm', step: number, ...alarm }) as const);
     expect(visibleText(await pageAfter(3, complete, raised)).match(/other prompts see to it/g)).toHaveLength(

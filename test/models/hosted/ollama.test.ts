@@ -32,7 +32,7 @@ describe('format: auto', () => {
     });
   });
 
-  it('leaves replies free if the model thinks: by config, capability or first reply', async () => {
+  it('leaves replies free if the config, the capabilities or the first reply show that the model thinks', async () => {
     const thinking = { text: 'params[0]: 1, params[1]: 2', thinking: 'hm' };
     for (const format of ['auto', 'json'] as const) {
       const { model, server } = await start({ reply }, { format, think: true });
@@ -114,7 +114,7 @@ describe('the request', () => {
     });
   });
 
-  it('lists the numbers of a small grid, but gives bounds for a large one', async () => {
+  it('lists the numbers of a small grid, but gives bounds for a large grid', async () => {
     const { server, model } = await start({ reply: () => 'ok' }, { format: 'json' });
     const wide = { ...grammar, number: { low: -60, high: 60, decimals: 3 } };
     await ask(model, messages, options);
@@ -157,7 +157,7 @@ describe('the request', () => {
     ['""', 'http://127.0.0.1:11434'],
     ['me:word@::1', 'http://[::1]:11434'],
     ['me:word@gpu', 'http://gpu:11434'],
-  ])('interprets OLLAMA_HOST=%s as Ollama does', (OLLAMA_HOST, origin) => {
+  ])('goes to the address that Ollama derives from OLLAMA_HOST=%s', (OLLAMA_HOST, origin) => {
     expect(readHost({ host: undefined }, { OLLAMA_HOST }).origin).toBe(origin);
   });
 
@@ -240,7 +240,7 @@ describe('a limited context window', () => {
     { promptTokens: 560, completionTokens: 40 },
     // The last token of a reply takes no room.
     { promptTokens: 560, completionTokens: 41 },
-  ])('leads to no fault if the token counts stay within it (%j)', async (counts) => {
+  ])('leads to no fault if the token counts fit (%j)', async (counts) => {
     const { model } = await start({ reply: () => ({ text: 'x', ...counts }) }, { contextTokens: 600 });
     expect((await ask(model, history(20), options)).faults).toBeUndefined();
   });

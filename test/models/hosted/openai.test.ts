@@ -27,7 +27,7 @@ describe('the request', () => {
     expect(server.requests[0]?.body).toEqual({ model: 'test-model', messages, seed: 11 });
   });
 
-  it('prefers the options of the call to the configured ones', async () => {
+  it('prefers the options of the call to the configured options', async () => {
     const { server, model } = await start({ reply: () => 'ok' }, { temperature: 0.7, topP: 0.9 });
     const sampling = { temperature: 0, topK: 5, minP: 0.1, repetitionPenalty: 1.2 };
     await ask(model, messages, { ...options, sampling, maxTokens: 9 });
@@ -169,7 +169,7 @@ describe('a server that refuses a seed', () => {
 });
 
 describe('a server that accepts only max_completion_tokens', () => {
-  it('gets that name after the first refusal', async () => {
+  it('gets that field after its first refusal', async () => {
     const { server, model } = await start(
       { reply: () => 'ok', refuses: ['max_tokens'], hint: "use 'max_completion_tokens' instead" },
       { maxTokens: 50 },
@@ -232,7 +232,7 @@ describe('format: auto', () => {
     expect(all.map(({ format }) => format)).toEqual(Array(4).fill('json_object'));
   });
 
-  it('is the suggested hint if the server refuses format: json', async () => {
+  it('is suggested if the server refuses format: json', async () => {
     const { model } = await start({ reply, refuses: ['response_format'] }, { format: 'json' });
     await expect(ask(model, messages, options)).rejects.toThrow('set model.format=auto');
   });

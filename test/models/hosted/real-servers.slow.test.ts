@@ -98,7 +98,7 @@ describe.each(servers)('$name', (server) => {
   const modelOf = (more: object = {}) => createModel(parseConfig(experiment(section(more))).model, env);
 
   describe('as a provider', { timeout: 900_000 }, () => {
-    it('completes a run: every call answered and counted, every enforced reply readable', async () => {
+    it('completes a run in which every call is answered and counted, and every enforced reply is readable', async () => {
       const { path } = await runExperimentFrom(experiment(), { env });
       const { format, usage } = readManifest(path);
       const { calls } = readRun(path);

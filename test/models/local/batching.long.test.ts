@@ -17,7 +17,7 @@ import { familyDirectory, recurrentFamilies, referenceFamilies } from './referen
 
 const never: GenerationHooks = { aborted: () => false };
 
-/** A model whose runs are looked at. */
+/** A model whose runs are recorded. */
 interface Watched {
   readonly session: DecoderSession;
   /** Rows and new tokens of each run so far. */
@@ -71,7 +71,7 @@ async function open(path: string, quantization: Quantization = 'none', threads =
   };
 }
 
-/** Each request by itself, with nothing left of others. */
+/** Each request by itself, with nothing cached from others. */
 async function alone(model: Watched, requests: readonly GenerationRequest[], most: number) {
   const results: Generation[] = [];
   for (const request of requests) results.push(await model.generator(most).generate(request, never));
@@ -90,7 +90,7 @@ const difference = (a: readonly Generation[], b: readonly Generation[]) => {
   return largest(scoresOf(a).map((score, i) => Math.abs(score - others[i]!)));
 };
 
-/** The same tokens, with the same log-probabilities but for float rounding. */
+/** The same tokens, with the same log-probabilities except for float rounding. */
 function expectSame(a: readonly Generation[], b: readonly Generation[]): void {
   expect(idsOf(a)).toEqual(idsOf(b));
   expect(difference(a, b)).toBeLessThan(1e-5);
@@ -229,7 +229,7 @@ describe('a batch', () => {
     expect(idsOf(next)).toEqual(idsOf(apart));
   });
 
-  it('rejects its requests when a model run fails, and answers later ones', async () => {
+  it('rejects its requests when a model run fails, and answers later requests', async () => {
     const model = await open(path);
     const broken = { ...model.session };
     const config = readDecoderConfig(path);

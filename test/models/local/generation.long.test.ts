@@ -39,7 +39,7 @@ async function freshly<T>(use: (engine: Engine) => Promise<T>): Promise<T> {
   }
 }
 
-test('a prompt that grew at its end costs only its new tokens and part of a chunk, and the reply is the same as uncached', async () => {
+test('a prompt that grew at its end costs only its new tokens and part of a chunk, and gets the same reply as without a cache', async () => {
   const first = await engine.generate({ ...job, seeds: [1, 2] }, hooks);
   expect(first.cachedTokens).toBe(0);
   const second = await engine.generate({ ...job, messages: grown }, hooks);
@@ -50,7 +50,7 @@ test('a prompt that grew at its end costs only its new tokens and part of a chun
   expect(second.replies).toEqual(alone.replies);
 });
 
-test('prompts that alternate between two system messages both stay cached', async () => {
+test('two alternating system messages both stay cached', async () => {
   const told = (system: string, user: string) => ({
     ...job,
     messages: [
@@ -162,7 +162,7 @@ test.each(referenceModels)('%s: 100 of 100 constrained replies are valid', async
   expect(await countValid(referenceDirectory(name))).toBe(100);
 });
 
-test('100 of 100 constrained replies are valid with a byte-fallback tokenizer, too', async () => {
+test('100 of 100 constrained replies are valid with a byte-fallback tokenizer', async () => {
   const path = byteFallbackModel();
   try {
     expect(await countValid(path)).toBe(100);

@@ -5,7 +5,7 @@ import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 
 const shape = { layers: 2, kvHeads: 2, headDim: 3 };
 
-/** Entries whose every number says which layer, head, row and token it belongs to. */
+/** Entries in which each number encodes its layer, head, row and token. */
 function entries(rows: readonly number[], from: number, tokens: number): NewEntries {
   const part = (sign: number, layer: number) => {
     const numbers: number[] = [];

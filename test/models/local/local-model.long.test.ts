@@ -126,7 +126,7 @@ test('an abort ends the call early, and the same process serves the next one', a
   expect(model.pid).toBe(pid);
 });
 
-test('a killed process fails its call with a ModelError, and the next call starts another', async () => {
+test('a call fails with a ModelError if its process is killed, and the next call starts another process', async () => {
   const model = modelProcess();
   const before = await model.generate(job);
   const { pid } = model;

@@ -8,7 +8,7 @@ import { createModel } from '../../../src/proposers/create-model.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { referenceDirectory } from './fixture.js';
 
-/** Where the package is taken to be. */
+/** The assumed location of the package. */
 const installed = vi.hoisted(() => ({ root: '' }));
 vi.mock('../../../src/base/package.js', () => ({ packageRoot: () => installed.root }));
 beforeEach(() => {
@@ -21,7 +21,7 @@ const install = () =>
   });
 const config = () => parseConfig({ environment: 'CartPole-v1', model: { provider: 'local' } });
 
-test('a config without a path means the embedded model, saved without a machine-specific path', async () => {
+test('a config without a path selects the embedded model, and is saved without a machine-specific path', async () => {
   install();
   const { model } = config();
   expect(model).toMatchObject({ provider: 'local', path: 'package:models/tiny-improver' });

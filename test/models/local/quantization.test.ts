@@ -22,7 +22,7 @@ function copyModel(name: string): string {
   return directory;
 }
 
-/** The matrix that codes and scales stand for. */
+/** The matrix that codes and scales represent. */
 function dequantize(
   { codes, scales }: ReturnType<typeof quantizeRows>,
   columns: number,
@@ -42,7 +42,7 @@ function dequantize(
   });
 }
 
-/** The definition of a block's codes, one step after the other. */
+/** The definition of a block's codes, step by step. */
 function codesOf(block: readonly number[], middle: number): { levels: number[]; scale: number } {
   const largest = Math.max(...block.map(Math.abs));
   const extreme = block.find((weight) => Math.abs(weight) === largest)!;

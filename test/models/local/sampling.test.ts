@@ -18,7 +18,7 @@ function frequencies(settings: Partial<Sampling>, mask?: TokenMask, draws = 20_0
   return [...counts].map((count) => count / draws);
 }
 
-/** What each token's share should be, where only these are kept. */
+/** The expected share of each token if only these are kept. */
 function shares(temperature: number, kept: readonly number[], values: Float32Array = logits()): number[] {
   const weights = [...values].map((value, id) => (kept.includes(id) ? Math.exp(value / temperature) : 0));
   const total = weights.reduce((a, b) => a + b);

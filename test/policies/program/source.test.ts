@@ -99,14 +99,14 @@ describe('parseProgram', () => {
     ['const s = [0.5 * x, 0.1]; return s.indexOf(Math.max(...s));', [0.5, 0.1]],
     ['return Math.min(2, Math.max(0, Math.round(1.5 * x)));', [1.5]],
     ['let action = 0; if (x > 0.2) action += 1; return action;', [0.2]],
-  ])("doesn't tune integer actions: %s", (body, expected) => {
+  ])("doesn't count integer actions as constants: %s", (body, expected) => {
     const source = act(`const x = observation[0];\n${body}`);
     expect(values(source, discrete)).toEqual(expected);
     expect(values(source, { kind: 'tuple', spaces: [{ kind: 'discrete', n: 2 }] })).toEqual(expected);
     if (/[^.\d]\d[^.\d]/.test(body)) expect(values(source).length).toBeGreaterThanOrEqual(expected.length);
   });
 
-  it('does tune the same literals in a box action', () => {
+  it('counts the literals of a box action as constants', () => {
     expect(values(act('let action = 0; if (x > 0.2) action = 1; return [action];'))).toEqual([0, 0.2, 1]);
   });
 });

@@ -312,7 +312,7 @@ describe('parseParameters', () => {
     expect(parseParameters(reply, table)).toEqual({ ok: true, value: [0, 1, 2, 3, 0, 1] });
   });
 
-  it('reports a reply that only quotes as an echo, and a single known set as repeated', () => {
+  it('reports several known sets as an echo, and a single known set as repeated', () => {
     const seen = (v: ParameterVector) => (v[0] === 1 || v[0] === 0 ? { iteration: 4 } : undefined);
     const [one, other] = [formatParameters([1, 2, 3], spec), formatParameters([0, 2, 3], spec)];
     const kindOf = (reply: string) => failureOf(parseParameters(reply, spec, { seen }));

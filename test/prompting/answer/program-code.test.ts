@@ -24,7 +24,7 @@ it('code in the thinking is ignored', () => {
   expect(readProgram(thought, createProgramLibrary({ kind: 'discrete', n: 2 })).ok).toBe(false);
 });
 
-describe('the last block that defines `act` is the program', () => {
+describe('a program in a reply', () => {
   const program = code('if (a > 0) return 1;');
   const fenced = (label: string, text: string, fence = '```') => `${fence}${label}\n${text}\n${fence}`;
   const block = fenced('js', program);
@@ -46,7 +46,7 @@ describe('the last block that defines `act` is the program', () => {
     ['js', 'function act(observation) { ... }'],
     ['js', 'function act(observation) {\n  console.log(observation);\n  // The rest is as above.\n}'],
     ['diff', '-function act(observation) {\n+function act(observation, memory) {'],
-  ])('an example in a %s block after it: %s', (label, example) => {
+  ])('is not replaced by an example in a %s block after it: %s', (label, example) => {
     expect(sourceOf(`Here:\n\n${block}\n\nExample:\n\n${fenced(label, example)}\n`)).toBe(program);
   });
 
@@ -65,18 +65,18 @@ describe('the last block that defines `act` is the program', () => {
     `${block.slice(0, -4)}\`\`\`\n`,
     `<tool_call>{"name": "propose", "arguments": ${JSON.stringify({ program })}}</tool_call>`,
     fenced('json', JSON.stringify({ program, reason: 'act(…) is short' }, null, 2)),
-  ])('an outer or forgotten fence: %#', (reply) => {
+  ])('is read despite an outer or forgotten fence: %#', (reply) => {
     expect(sourceOf(reply)).toBe(program);
   });
 
-  it('a later definition replaces an earlier one, with its syntax errors', () => {
+  it('is replaced by a later definition, even one with syntax errors', () => {
     const later = code('return 1;');
     expect(sourceOf(`${block}\nBetter:\n${fenced('js', later)}`)).toBe(later);
     const wrong = fenced('js', later.replace('return 1;', 'return (1;'));
     expect(sourceOf(`${block}\nBetter:\n${wrong}`)).toMatchObject({ kind: 'program', line: 3 });
   });
 
-  it('an incomplete definition at the end of a cut reply replaces no complete one', () => {
+  it('is not replaced by an incomplete definition at the end of a truncated reply', () => {
     const reply = `${block}\nBetter:\n\`\`\`js\nfunction act(observation) {\n  if (`;
     expect(sourceOf(reply, 'length')).toBe(program);
     expect(sourceOf(reply.slice(block.length), 'length')).toEqual({ kind: 'truncated' });
@@ -84,7 +84,7 @@ describe('the last block that defines `act` is the program', () => {
       expect(sourceOf(wrong)).toMatchObject({ kind: 'program' });
   });
 
-  it('complete edits of a cut reply are applied', () => {
+  it('is changed by complete edits in a truncated reply', () => {
     const programs = createProgramLibrary({ kind: 'discrete', n: 2 });
     const parent = programs.add(program);
     const edit = '<<<<<<< SEARCH\n  return 0;\n=======\n  return 1;\n>>>>>>> REPLACE';

@@ -3,7 +3,7 @@ import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/answer/parse.js';
 
 const spec: ParameterSpec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 };
-/** What a reply may repeat to make a reader go back again and again. */
+/** Text that can make a parser backtrack again and again if a reply repeats it. */
 const units = [
   ...[
     'params[0]: 1,',
@@ -25,7 +25,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Searches and the characters copied while a reply is read. */
+/** Counts the searches, and the characters copied, while a reply is read. */
 function steps(reply: string): number {
   let count = 0;
   const exec = RegExp.prototype.exec;

@@ -20,7 +20,7 @@ interface RealReplies {
   }[];
 }
 
-/** What the first files were recorded with. */
+/** The settings with which the first files were recorded. */
 const cartPole: ParameterSpec = { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 };
 
 const folder = new URL('../../fixtures/real-replies/', import.meta.url);

@@ -5,7 +5,7 @@ import { shownPages } from '../../../finetune/evaluate/shown-pages.js';
 import { execute } from '../../../src/commands/runs/export.js';
 import { recordingContext, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
 
-/** The records of an event file, by the format's lengths. */
+/** The records of an event file, split by the lengths that it stores. */
 function recordsIn(bytes: Buffer): readonly string[] {
   const records: string[] = [];
   for (let at = 0; at < bytes.length; ) {

@@ -138,7 +138,7 @@ describe('policyloop export', () => {
     ).rejects.toThrow(/no such run/);
   });
 
-  it('--charts writes the charts of each run and of their comparison, and says which', async () => {
+  it('with --charts writes the charts of each run and of their comparison, and lists them', async () => {
     const { context, printed } = recordingContext(cwd);
     const given = { format: 'csv', out: 'x', runsDir: 'buffers', json: true } as const;
     await exportCommand({ ...given, runs: ['3', 'faulty'], charts: 'figures' }, context);

@@ -171,7 +171,7 @@ describe('an audit', () => {
   });
 });
 
-describe('an audit of bad input names the line and a hint, and leaves nothing behind', () => {
+describe('an audit of bad input', () => {
   const json = '{"parameters":[1,0],"returns":[1]}\n';
   it.each([
     ['csv', record.replace('2 0', '2 0 0'), /:4: parameters.*3 parameters.*has 2.*--policy.*2 0 0/s],
@@ -186,7 +186,7 @@ describe('an audit of bad input names the line and a hint, and leaves nothing be
     ['jsonl', `${json}[1,0]`, /:2: must be an object.*repair/s],
     ['jsonl', `${json}{"params":[1],"returns":[1]}`, /:2: .*parameters.*rename.*params/s],
     ['txt', record, /must end in .csv or .jsonl.*rename/s],
-  ])('%s %j', async (kind, text, message) => {
+  ])('names the line and a hint, and leaves nothing behind: %s %j', async (kind, text, message) => {
     const [cwd, file] = [temporaryDirectory(), `record.${kind}`];
     await expect(audited(text, { html: 'audit.html' }, file, cwd)).rejects.toThrow(message);
     expect(readdirSync(cwd)).toEqual([file, 'steps.mjs']);
@@ -198,7 +198,7 @@ describe('an audit of bad input names the line and a hint, and leaves nothing be
     [{ policy: 'linea' }, /--policy\.kind.*linear/s],
     [{ sources: ['missing.csv'] }, /missing\.csv: there is no such file/],
     [{ html: 'missing/audit.html' }, /--html.*does not exist/],
-  ])('%o', async (options, message) => {
+  ])('names the option or file at fault: %o', async (options, message) => {
     await expect(audited(record, options)).rejects.toThrow(message);
   });
 });

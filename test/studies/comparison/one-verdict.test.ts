@@ -23,16 +23,16 @@ import { writeRun } from '../../support/written-runs.js';
 import { visibleText } from '../../web/shown.js';
 
 const base = [10, 14, 9, 12, 11, 13, 8, 12];
-/** By itself p = 10/256. */
+/** Compared with `base` alone, p = 10/256. */
 const tuned = base.map((value, i) => value + [1, 2, 0.2, 1.5, -1, 1.4, 2, 0.9][i]!);
 const third = base.map((value, i) => value + (i % 2 === 0 ? 0.1 : -0.1));
 const seeds = base.map((_, i) => i);
 
-/** The baseline that takes the place of each arm. */
+/** The baseline that replaces each arm. */
 const baselines = { base: 'random', tuned: 'hill-climb', 'cma-es': 'cma-es' } as const;
 type ArmName = keyof typeof baselines;
 
-/** All that is said of the same runs. */
+/** All texts about the same runs. */
 function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
   const place = temporaryDirectory();
   const names = Object.keys(returns) as ArmName[];
@@ -121,7 +121,7 @@ describe('the verdict on the same pairs of runs', () => {
       expect(texts[where]).toContain('None of 3 differences is evident: 3 without evidence.');
   });
 
-  it('is summed up in a sentence if some comparisons differ, on the terminal and on the page', () => {
+  it('is summed up in a sentence on the terminal and on the page if some comparisons differ', () => {
     const high = base.map((value, i) => value + 100 + (i % 3));
     const { texts } = told({ base, tuned: high, 'cma-es': third });
     for (const where of ['compare', 'page of compare'] as const)

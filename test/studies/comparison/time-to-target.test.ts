@@ -3,7 +3,7 @@ import { readComparedRuns } from '../../../src/studies/comparison/compared-runs.
 import { medianTime, timeToTarget } from '../../../src/studies/comparison/run-comparison.js';
 import { quick, runExperimentFrom, seededModel } from '../../support/experiments.js';
 
-it('medianTime reproduces the remission times of Freireich et al. (1963), 12 of 21 censored for 6-MP', () => {
+it('medianTime reproduces the median remission times of Freireich et al. (1963), with 12 of 21 censored for 6-MP', () => {
   const censored = (times: readonly number[]) => times.map((at) => ({ at, reached: false }));
   const reached = (times: readonly number[]) => times.map((at) => ({ at, reached: true }));
   const mercaptopurine = [
@@ -15,7 +15,7 @@ it('medianTime reproduces the remission times of Freireich et al. (1963), 12 of 
   expect(medianTime(placebo)).toBe(8);
 });
 
-it('medianTime is null if fewer than half are known to have reached the target', () => {
+it('medianTime is null if fewer than half of the runs are known to have reached the target', () => {
   expect(medianTime([])).toBeNull();
   expect(medianTime([1, 2, 9].map((at) => ({ at, reached: at === 1 })))).toBeNull();
   expect(medianTime([1, 2].map((at) => ({ at, reached: at === 1 })))).toBe(1);

@@ -1,6 +1,6 @@
 /**
- * What is handed to Slurm: a sweep and an evaluation. Slurm is played by
- * scripts that run all tasks of an array at once, and have ended before `sbatch` ends.
+ * A sweep and an evaluation on Slurm, which is simulated by scripts that run all tasks of an array at once, and end before
+ * `sbatch` ends.
  */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -62,7 +62,7 @@ const evaluationsIn = (folder: string) =>
 
 const tasksIn = () => readdirSync(place).filter((name) => /^task-\d\.log$/.test(name));
 
-/** Hands over, lets the same command tell the result, and plays the same alone. */
+/** Submits the work, gets the result with the same command, and plays the same work without Slurm. */
 async function handsOver(folder: string, words: readonly string[]) {
   for (const name of tasksIn()) rmSync(at(name));
   const first = await given(...words, '--slurm', '--json');
@@ -165,7 +165,7 @@ slurm: { tasks: 2 }
     expect(await given(...words, 'failing', '--slurm')).toMatchObject(handedOver);
   });
 
-  it('ends when a limit of the sweep is reached, and resumes under a higher one', async () => {
+  it('ends when a limit of the sweep is reached, and resumes under a higher limit', async () => {
     const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
     const server = await startFakeOpenAI({ reply: () => values });
     const model = `model={provider: openai, name: scripted, baseUrl: "${server.url}"}`;

@@ -1,4 +1,4 @@
-/** A sweep on a real Slurm of two nodes: a cap that is reached, a node that dies, a task that is queued again. */
+/** A sweep on a real Slurm cluster of two nodes: a cap is reached, a node dies, and a task is queued again. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -17,7 +17,7 @@ if (missing !== undefined) process.stderr.write(`Slurm is not tested: ${missing}
 let place: string;
 let folder: string;
 
-/** Without what depends on when the others played: all that limits had seen used, and calls that were lost on the way. */
+/** Without what depends on the timing of other runs: the usage that limits had seen, and calls that were lost. */
 const ownOf = ({ usage: _, ...result }: Result): unknown =>
   JSON.parse(JSON.stringify(result, (key, value: unknown) => (key === 'caps' ? undefined : value)));
 

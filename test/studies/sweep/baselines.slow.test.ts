@@ -74,7 +74,7 @@ const verdictsOf = ({ tasks: [task] }: SweepResult) =>
   Object.fromEntries(task!.baselines.map(({ against, verdict }) => [against, verdict]));
 
 describe('policyloop sweep --baselines', () => {
-  it('judges a good model and a bad one', { timeout: 400_000 }, async () => {
+  it('rates a good model higher and a bad model lower than all baselines', { timeout: 400_000 }, async () => {
     const models = `model=${near(3.9, -3.1, 1.9, -1.1)},${near(-5.9, -5.9, -5.9, -5.9)}`;
     const { code, result } = await sweep(config(near(0, 0, 0, 0)), [
       models,

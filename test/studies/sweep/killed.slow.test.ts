@@ -1,4 +1,4 @@
-/** A sweep that is killed without notice, and goes on: it leaves what one leaves that nothing happened to. */
+/** A sweep that is killed and resumed leaves the same files as an uninterrupted one. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -35,7 +35,7 @@ async function play(out: string, jobs: number, killAfter?: number, delayMs = 0) 
   return started.ended;
 }
 
-/** All files, but for times. */
+/** All files, without times. */
 function left(out: string) {
   const path = join(place, out);
   const {

@@ -1,4 +1,4 @@
-/** What the page of a sweep says. */
+/** The texts on the page of a sweep. */
 import { describe, expect, it } from 'vitest';
 import { bestSentence } from '../../../src/studies/sweep/ranking.js';
 import { sweepPage } from '../../../src/studies/sweep/sweep-page.js';

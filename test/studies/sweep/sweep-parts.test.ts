@@ -1,4 +1,4 @@
-/** The parts of a sweep that play nothing: its settings, and what the keys do. */
+/** The parts of a sweep that play no runs: its settings, and the effects of its keys. */
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -152,7 +152,7 @@ describe('--dry-run', () => {
   });
 });
 
-it('settings with more seeds rank before a lucky one with fewer', () => {
+it('settings with more seeds rank before a lucky setting with fewer', () => {
   const figures = (name: string, ...returns: readonly number[]): SettingFigures => ({
     name,
     values: {},
@@ -211,7 +211,7 @@ describe('effects', () => {
     expect(effectsOf(keys, none, [-1, 1])).toBeNull();
   });
 
-  it('have no verdict if settings fail in different shares of their runs', () => {
+  it('have no verdict if the settings have different shares of failed runs', () => {
     const all = grid((first) => (first === '2' ? 7 : 0)).map((one, i) => ({ ...one, failed: i < 3 ? 1 : 0 }));
     const [first, second] = effectsOf(keys, all, [-1e3, 1e3])!.main;
     expect(first).toMatchObject({ p: null, verdict: 'not-comparable' });

@@ -10,7 +10,7 @@ import { runFixture } from './run-fixture.js';
 
 const fixture = runFixture({ iterations: 4, failureRate: 0 });
 
-/** A request for a revision per iteration whose reply nobody could read. */
+/** One request for a revision in each iteration, whose reply is unreadable. */
 const questions = (data: typeof fixture): readonly CallRecord[] =>
   [1, 2, 3, 4].map((iteration) => ({
     ...data.calls[0]!,
@@ -55,7 +55,7 @@ it('a lost proposal counts once, whatever other calls were made', () => {
   ).toEqual([2]);
 });
 
-it('an aborted call is no failure', () => {
+it('an aborted call is not a failure', () => {
   const [first, ...others] = fixture.calls;
   const outcome = { kind: 'error', error: 'aborted', message: 'aborted', retries: 0, latencyMs: 0 } as const;
   const calls = [{ ...first!, outcome }, ...others];

@@ -38,7 +38,7 @@ it('parentOf finds the tuned, the revised or the configured program, or the best
   expect(parentOf(programOf(4, 0, 14), { config: edits, entries })).toBe(entries[2]);
 });
 
-it('the lineage lists new bests with their parents, and none for programs found by a search', () => {
+it("the lineage lists new bests with their parents, which programs found by a search don't have", () => {
   const entries = [
     programOf(0, 1, 10),
     programOf(0, 2, 11),

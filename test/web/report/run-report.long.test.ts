@@ -18,7 +18,7 @@ describe('renderReport', () => {
     expect(renderReport(runFixture())).toBe(page);
   });
 
-  it('has unique ids and working links', () => {
+  it('creates unique ids and working links', () => {
     const elements = elementsOf(page);
     const ids = elements.flatMap(({ attributes }) => attributes.id ?? []);
     expect(new Set(ids).size).toBe(ids.length);
@@ -53,7 +53,7 @@ describe('renderReport', () => {
     expect(text).toContain('Evaluations 120 20 in the warm-up');
   });
 
-  it('says so when nothing was confirmed', () => {
+  it('states that nothing was confirmed', () => {
     const unconfirmed = visibleText(renderReport(runFixture({ unconfirmed: true })));
     expect(unconfirmed).toContain('Confirmed mean return – not confirmed yet');
     expect(unconfirmed).toContain(', not confirmed');

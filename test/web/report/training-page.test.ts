@@ -1,4 +1,4 @@
-/** Pages of trainings from files that other people wrote. */
+/** Pages of training runs whose files other people wrote. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -8,7 +8,7 @@ import { UserError } from '../../../../src/base/errors.js';
 import { loadConfig } from '../../../../src/config/load.js';
 import { temporaryDirectory } from '../../../support/experiments.js';
 
-/** PPO on CartPole, as small as it can be. */
+/** The smallest possible PPO run on CartPole. */
 const small = `environment: CartPole-v1
 policy: { kind: mlp, hidden: [8], activation: relu }
 value: { hidden: [8] }

@@ -43,7 +43,7 @@ describe('the improvement reward', () => {
 });
 
 describe('the return reward', () => {
-  it("is scaled and clipped, as in A1's clip((R + 200) / 300)", async () => {
+  it('is scaled and clipped, as in clip((R + 200) / 300)', async () => {
     const given = group([-500, -200, -50, 85, 100, 120].map(scored));
     expect(await rewarded({ kind: 'return', low: -200, high: 100 }, given)).toEqual([0, 0, 0.5, 0.95, 1, 1]);
   });
@@ -90,7 +90,7 @@ describe('an unreadable reply', () => {
     expect(found).toEqual([-60 / spread, 1 / spread, -60 / spread]);
   });
 
-  it('earns the same as all others when none are readable', async () => {
+  it('earns the same as all others if no reply is readable', async () => {
     expect(await rewarded({ kind: 'improvement' }, group([unreadable, unreadable]))).toEqual([-1, -1]);
   });
 });

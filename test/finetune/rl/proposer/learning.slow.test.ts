@@ -180,5 +180,5 @@ describe('the config of a proposer', () => {
     expect(problemsOf(changes).join('\n')).toMatch(expected);
   });
 
-  it('is accepted unchanged', () => expect(problemsOf({})).toEqual([]));
+  it('is valid without changes', () => expect(problemsOf({})).toEqual([]));
 });

@@ -10,7 +10,7 @@ const flat = ({ gradients }: Updated) =>
 
 const variants = ['dapo', 'grpo', 'dr_grpo'] as const;
 
-/** Every objective with everything that it can have. */
+/** Every objective with all its options. */
 const objectives: Readonly<Record<string, Written>> = Object.fromEntries([
   ...variants.map((variant): [string, Written] => [
     variant,

@@ -1,4 +1,4 @@
-/** Tokens that were chosen from some only: log-probabilities and entropies are those among them. */
+/** Tokens chosen from an allowed set: log-probabilities and entropies are those within the set. */
 import { describe, expect, it } from 'vitest';
 import type { Objective } from '../../../../finetune/engine/objective.js';
 import { trainedParameters } from '../../../../finetune/engine/trainable.js';
@@ -13,7 +13,7 @@ import { randomParameters, someCompletions, tinyConfig, tinyTrainable, updates }
 const parameters = randomParameters(trainedParameters(tinyConfig, tinyTrainable));
 const all = Array.from({ length: tinyConfig.vocabulary }, (_, id) => id);
 
-/** The first token of each from a few ids, 0 among them; the second from all; the third without choice. */
+/** The first token of each is chosen from a few ids, including 0, and the second from all; the third has no alternative. */
 const update = someCompletions(4).map(
   (one): Sampled => ({
     ...one,
@@ -34,7 +34,7 @@ async function read(objective: Objective, examples: readonly Sampled[]) {
 }
 
 describe('tokens sampled from an allowed set', () => {
-  it('have log-probabilities and entropies within that set; free tokens, over the whole vocabulary', async () => {
+  it('have log-probabilities and entropies within that set, but free tokens have them over the whole vocabulary', async () => {
     const [constrained, free] = [
       await read({ ...likelihood(1), constrained: true }, update),
       await read(likelihood(1), update),

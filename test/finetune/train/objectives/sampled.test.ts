@@ -14,7 +14,7 @@ const of = (tokens: number, more: Partial<Sampled> = {}): Sampled => ({
 });
 const update = [of(3), of(5, { trained: [true, false, true, false, true] })];
 
-it('all trained tokens, or all completions, have equal weight', () => {
+it('tokenMean weights all trained tokens equally, and sequenceMean weights all completions equally', () => {
   expect(update.map(tokenMean(update))).toEqual([1 / 6, 1 / 6]);
   expect([of(1), of(0)].map((one) => tokenMean([one])(one))).toEqual([1, 1]);
   expect(update.map(sequenceMean(update))).toEqual([1 / 6, 1 / 6]);
@@ -43,7 +43,7 @@ it.each<readonly [object, Partial<Sampled>, object]>([
     { oldLogp: [7], returns: [8], oldValues: [9] },
     { weights: 1 / 6, old_logp: [7], returns: [8], old_values: [9] },
   ],
-])('%j has the inputs it needs, and no others', (written, given, inputs) => {
+])('the objective %j gets the inputs it needs, and no others', (written, given, inputs) => {
   expect(inputsOf(written, given, 0, true)).toEqual({ advantages: 0.5, ...inputs });
   for (const name of Object.keys(given))
     expect(() => inputsOf(written, { ...given, [name]: undefined }, 0, true)).toThrow(`no ${name}`);

@@ -51,7 +51,7 @@ function steps(): readonly Sampled[] {
   });
 }
 
-/** The completions in rows of their own, and in two parts. */
+/** The completions in their own rows, and in two parts. */
 const layouts = <E extends TokenSequence>(update: readonly E[]): readonly (readonly Part<E>[])[] => [
   [alone(update)],
   [alone(update.slice(0, 4)), alone(update.slice(4))],

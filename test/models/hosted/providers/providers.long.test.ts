@@ -1,4 +1,4 @@
-/** One contract for every provider: play, caps, usage, resume, replay, and failures in words that name key and hint. */
+/** One contract for every provider: play, caps, usage, resume, replay, and failures whose messages name the key and a hint. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ import { messages, recordWaits } from '../../model-configs.js';
 import type { Failure, FakeProvider, Json } from './provider.js';
 import * as providers from './providers.js';
 
-/** By the provider's name. */
+/** Failures, by provider name. */
 const failures = JSON.parse(
   readFileSync(join(packageRoot(), 'test/fixtures/provider-failures.json'), 'utf8'),
 ) as Readonly<Record<string, Readonly<Record<string, Failure>>>>;
@@ -43,7 +43,7 @@ const spec = { count: 8, kind: 'float', low: -6, high: 6, decimals: 1 } as const
 describe.each(Object.values(providers))('$name', (fake) => {
   const env = fake.env ?? {};
 
-  it('completes a run: all proposals accepted, all tokens counted, no refusal repeated', async () => {
+  it('completes a run in which all proposals are accepted, all tokens are counted and no refusal is repeated', async () => {
     const server = await start(fake.answer);
     const { path } = await runExperimentFrom(experiment(fake.model(server.url)), { env });
     const { format, status, usage } = readManifest(path);

@@ -1,4 +1,4 @@
-/** What an adapter's files say is what is computed, or the adapter is refused by name: loading, checking and merging. */
+/** Loading, checking and merging follow an adapter's files exactly, or reject the adapter and name the key. */
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -63,7 +63,7 @@ function adapterWith({ from = plain, config = {}, tensors }: Changes): string {
 const open = (directory: string, ignoredKeys?: readonly string[]) =>
   openAdapter(directory, readDecoderConfig(base), ignoredKeys);
 
-/** What loading, `models check` and `finetune export` say of the adapter; none of them may take it. */
+/** The errors from loading, `models check` and `finetune export`; each of them must reject the adapter. */
 async function refusals(directory: string): Promise<string[]> {
   const loading = (() => {
     try {
@@ -209,8 +209,8 @@ describe('tensors of adapter_model.safetensors', () => {
   });
 });
 
-describe('alpha_pattern', () => {
-  it('and rank_pattern give the scales of PEFT', () => {
+describe('alpha_pattern and rank_pattern', () => {
+  it('give the scales of PEFT', () => {
     const { modules } = openAdapter(fixture('patterns'), readDecoderConfig(base));
     const scaleOf = (module: string) => modules.get(`model.layers.${module}`)!.scale;
     expect(scaleOf('0.self_attn.q_proj')).toBeCloseTo(5 / Math.sqrt(2), 12);
@@ -220,7 +220,7 @@ describe('alpha_pattern', () => {
     expect(modules.has('model.layers.0.mlp.gate_proj')).toBe(false);
   });
 
-  it('matches the ends of paths, after a dot', () => {
+  it('match the ends of paths, after a dot', () => {
     const { modules } = open(adapterWith({ config: { alpha_pattern: { q_proj: 5, proj: 7 } } }));
     const [q, k] = ['q', 'k'].map((name) => modules.get(`model.layers.0.self_attn.${name}_proj`)!);
     expect(q!.scale * q!.rank).toBe(5);

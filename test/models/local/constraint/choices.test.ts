@@ -16,7 +16,7 @@ const allowed = (mask: ReturnType<ReturnType<ReturnType<typeof choiceConstraint>
 };
 
 describe('a choice constraint', () => {
-  it('allows the next token of each matching choice, and the end after a complete one', () => {
+  it('allows the next token of each matching choice, and the end after a complete choice', () => {
     const state = choiceConstraint(choices).start();
     expect(allowed(state.mask(9))).toEqual([1, 6]);
     state.take(1);

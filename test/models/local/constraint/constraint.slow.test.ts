@@ -1,4 +1,4 @@
-/** As in `constraint.test.ts`, many times. */
+/** The same checks as in `constraint.long.test.ts`, many more times. */
 import { testSampledAnswers } from './sampled-answers.js';
 
 testSampledAnswers(300);

@@ -68,7 +68,7 @@ function tiled(values: Float32Array, groups: number, inGroup: number): Float32Ar
   return result;
 }
 
-/** Two heads of keys of 8, four of values of 12: heads of values are moved, decays are no logarithms. */
+/** Two key heads and four value heads: value heads are reordered, and decays aren't stored as logarithms. */
 function asQwen35(name: string, values: Float32Array, columns: number): Float32Array {
   const heads = (part: Float32Array) => tiled(part, 2, 2);
   if (/A_log$/.test(name)) return heads(values.map((value) => -Math.exp(value)));

@@ -1,4 +1,4 @@
-/** GGUF files: their blocks, their tokenizers, models run from them, and files that are wrong. */
+/** GGUF files: their blocks, their tokenizers, models that run from them, and invalid files. */
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';

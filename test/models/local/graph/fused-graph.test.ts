@@ -14,7 +14,7 @@ import { referenceDirectory } from '../fixture.js';
 
 const count = ({ graph }: BuiltGraph, op: string) => graph.nodes.filter((node) => node.op === op).length;
 
-/** A copy with weights of 4 bits, and its graph as it is served and with a product for each module. */
+/** A copy with 4-bit weights, and its graphs: as served, and with one product per module. */
 function models(name: string) {
   const path = temporaryDirectory();
   cpSync(referenceDirectory(name), path, { recursive: true });

@@ -7,7 +7,7 @@ describe.each(['llama3-rope-bf16', 'qwen2-tied-bf16-sharded'])('%s in 4 bits', (
   const path = referenceDirectory(name);
   repeats(path, 'int4');
 
-  it('a run that is resumed reads its prompts as one that was not interrupted', async () => {
+  it('a resumed run reads its prompts as an uninterrupted run does', async () => {
     const played = await fresh(path, 'int4');
     const resumed = await fresh(path, 'int4');
     const turn = (lines: number): GenerateJob => repeatableJob(lines, [lines]);

@@ -52,7 +52,7 @@ export function repeats(path: string, quantization: Quantization): void {
     );
   });
 
-  it('gives an equal first candidate with 1, 3 and 8 candidates', async () => {
+  it('gives the same first candidate with 1, 3 and 8 candidates', async () => {
     const engine = await fresh(path, quantization);
     const first = async (count: number) => {
       const seeds = Array.from({ length: count }, (_, i) => 5 + i);

@@ -16,7 +16,7 @@ const expectedSchema = z.record(
   }),
 );
 
-/** A copy of a tokenizer with a template, changed. */
+/** A changed copy of a tokenizer with a template. */
 function tokenizerOf(
   folder: string,
   template = '{{ messages[0].content }}',

@@ -13,12 +13,12 @@ import { readTensorBytes, type StoredTensor } from '../../../../src/models/local
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { readReference, referenceDirectory } from '../fixture.js';
 
-/** `config.json` as models of the supported families were published with, by the facts of their model cards. */
+/** `config.json` as published with models of the supported families, according to their model cards. */
 const publishedConfigs = JSON.parse(
   readFileSync(path.join(packageRoot(), 'test/fixtures/published-configs.json'), 'utf8'),
 ) as Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** Families of which no model is read. */
+/** Families that are not supported. */
 const otherFamilies = ['gemma4_text', 'qwen3_moe', 'qwen3_next', 'gpt_oss', 'cohere'];
 
 const parse = (raw: object) => parseDecoderConfig(raw, 'config.json');
@@ -54,7 +54,7 @@ describe('keys of config.json', () => {
     ['num_experts', 8],
     ['text_config', { hidden_size: 8 }],
     ['something_new', 'yes'],
-  ])('%s: %j is rejected by name, with a hint that ignores the key', (key, value) => {
+  ])('%s: %j is rejected by name, with a hint on how to ignore the key', (key, value) => {
     const config = { ...llama, [key]: value };
     expect(() => parse(config)).toThrow(new RegExp(`config.json: ${key}: unknown key that may change`));
     expect(() => parse(config)).toThrow(new RegExp(`hint: .*model\\.ignoreKeys=\\[${key}\\]`));
