@@ -61,10 +61,25 @@ const speedLines = [...measured.values()].flatMap((all) => {
     ]);
 });
 
+const page = 'docs/results/reinforcement.md';
 publish(
-  'docs/results/reinforcement.md',
-  `${tableOf(['player', 'chosen update', 'held-out length', 'length in fresh episodes'], lines)}
-${overSeeds}
-
-${tableOf(['model', 'prompts', '`compute`', 'sampling, compared with TRL', 'update, compared with TRL', 'peak memory', 'TRL, PEFT'], speedLines)}`,
+  page,
+  `${tableOf(['player', 'chosen update', 'held-out length', 'length in fresh episodes'], lines)}\n${overSeeds}\n`,
+  'lengths',
+);
+publish(
+  page,
+  tableOf(
+    [
+      'model',
+      'prompts',
+      '`compute`',
+      'sampling, compared with TRL',
+      'update, compared with TRL',
+      'peak memory',
+      'TRL, PEFT',
+    ],
+    speedLines,
+  ),
+  'speed',
 );
