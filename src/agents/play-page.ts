@@ -25,7 +25,7 @@ import { openLogs, runFiles } from '../runs/reader.js';
 import { endText, formatCaps, formatFaults, formatUsage, summaryOf } from '../runs/summary.js';
 import { type Page, page, sectionsOf } from '../web/page.js';
 import { versionFacts } from '../web/report/views/overview.js';
-import { pageHeader, resultTile, tile, warningList, writtenBy } from '../web/study.js';
+import { pageHeader, resultTile, tile, warningList, writtenByNote } from '../web/study.js';
 import { gamesOf, type PlayFigures, percent, playFigures } from './play-result.js';
 
 /** Writes the `report.html` of the agent run at `path`, and returns the file's path. */
@@ -64,7 +64,7 @@ export function playPage(path: string): Page {
       ['config', 'Config', preformatted(readOwnText(join(path, runFiles.config)))],
       ['reproduce', 'Reproduce', reproduction(manifest)],
     ),
-    footer: writtenBy(manifest.versions.policyloop, manifest.updated),
+    footer: writtenByNote(manifest.versions.policyloop, manifest.updated),
   };
 }
 

@@ -12,7 +12,7 @@ import type {
 } from '../environments/environment.js';
 import type { EpisodeBatch, RemoteEnvironment } from '../environments/remote/remote-environment.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
-import type { Agent, Moment } from './agent.js';
+import type { Agent, TurnContext } from './agent.js';
 import type { Choice } from './reading.js';
 import type { Fallback } from './settings.js';
 import { type Conversation, type Exchange, messagesOf, type Reply, type Speaker } from './speaker.js';
@@ -183,7 +183,7 @@ class RunningGame<R extends Reply> {
     const info = arena.batch.info?.(this.slot);
     this.#info = info;
     this.#choices = agent.choices(info);
-    const moment: Moment = { choices: this.#choices, info, steps: this.#steps, reward };
+    const moment: TurnContext = { choices: this.#choices, info, steps: this.#steps, reward };
     this.#message = agent.formatObservation(observation, moment);
   }
 

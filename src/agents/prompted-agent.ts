@@ -2,9 +2,9 @@
 
 import { join } from 'node:path';
 import { z } from 'zod';
-import { nearest, UserError } from '../base/errors.js';
+import { closestMatch, UserError } from '../base/errors.js';
 import { packageRoot } from '../base/package.js';
-import { environmentFacts, type Facts, short } from '../environments/catalogue/facts.js';
+import { environmentFacts, type Facts, shortText } from '../environments/catalogue/facts.js';
 import type { EnvironmentSpec, Space, TextInfo } from '../environments/environment.js';
 import { count, flag, maybe, maybeText, text } from '../prompting/context/fields.js';
 import { descriptionSchema } from '../prompting/context/prompt-context.js';
@@ -14,7 +14,7 @@ import { loadTemplates } from '../prompting/templates/rendering.js';
 import { fileOfSet, isFolder } from '../prompting/templates/template-files.js';
 import { samplesOf } from '../prompting/templates/variables.js';
 import { type Agent, genericAgent, observationText } from './agent.js';
-import { type Choice, listedChoices, type Reading, readAction } from './reading.js';
+import { type Choice, listedChoices, type ReplyFormat, readAction } from './reading.js';
 import { type EnvironmentView, environmentSets, viewOf } from './views.js';
 
 export interface PromptedAgent extends Agent {
@@ -28,7 +28,7 @@ export interface AgentOptions {
   readonly maxSteps: number;
   /** Name of a built-in set, path of a folder, or `plain`; the default depends on the environment. */
   readonly prompts?: string | undefined;
-  readonly reading: Reading;
+  readonly reading: ReplyFormat;
   readonly field: string;
 }
 
@@ -69,9 +69,9 @@ export function openAgent(given: AgentOptions): PromptedAgent {
         step: steps + 1,
         first: steps === 0,
         stepLimit,
-        reward: reward === undefined ? null : short(reward),
-        score: info === undefined ? null : short(info.score),
-        maxScore: typeof info?.maxScore === 'number' ? short(info.maxScore) : null,
+        reward: reward === undefined ? null : shortText(reward),
+        score: info === undefined ? null : shortText(info.score),
+        maxScore: typeof info?.maxScore === 'number' ? shortText(info.maxScore) : null,
         actions: actionsOf(now),
         state: view?.state(observation) ?? {},
       } satisfies ObservationContext & { state: Facts }),
@@ -145,7 +145,7 @@ function findSet(
       alternatives,
     });
   if (builtInSets.includes(set)) return join(own, set);
-  const near = nearest(set, [...builtInSets, plain]);
+  const near = closestMatch(set, [...builtInSets, plain]);
   const message = 'there is no such prompt set for agents';
   throw new UserError({ field, message, value: set, near, alternatives });
 }

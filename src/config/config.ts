@@ -206,7 +206,7 @@ export const tuningOf = ({ policy }: Pick<Config, 'policy'>) =>
   policy?.kind === 'program' ? policy.tune : undefined;
 
 /** Paths of the modules that determine the return of an episode. */
-export function modulesPlayed({
+export function evaluationModules({
   environment,
   evaluation,
   policy,
@@ -225,7 +225,7 @@ export function modulesOf(config: Config): readonly string[] {
     ...stagesOf(config).flatMap((stage) => stage.model ?? []),
   ];
   return [
-    ...modulesPlayed(config),
+    ...evaluationModules(config),
     ...readers.flatMap((reader) => (reader.provider === 'module' ? [reader.path] : [])),
     ...(prompts.helpers === undefined ? [] : [prompts.helpers]),
   ];

@@ -1,7 +1,7 @@
 /** Finds and reads configs of every kind, by path or by the name of a bundled one. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve, sep } from 'node:path';
-import { messageOf, nearest, UserError } from '../base/errors.js';
+import { closestMatch, messageOf, UserError } from '../base/errors.js';
 import { nearestFile } from '../base/files/files.js';
 import { readRegularFile } from '../base/files/regular-file.js';
 import { packageRoot } from '../base/package.js';
@@ -146,7 +146,7 @@ function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: R
     near:
       nearestFile(name, cwd, /\.ya?ml$/) ??
       bundled.find((config) => basename(config) === stem) ??
-      nearest(stem, bundled),
+      closestMatch(stem, bundled),
     alternatives: bundled.filter((config) => !config.includes('/')),
     hint: 'pass the path of a YAML file, or the name of a bundled config',
   });

@@ -5,7 +5,7 @@ import type { RandomGenerator } from '../base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import { largest } from '../statistics/descriptive.js';
-import { drawOther, drawPoint, isTable, positions, type ValueGrid } from './moves.js';
+import { drawOther, drawPoint, drawPositions, isTable, type ValueGrid } from './moves.js';
 
 /**
  * Computes log E max(0, Y − best) for a normal Y. Ranks points even if the improvement itself underflows (S.
@@ -38,7 +38,7 @@ export interface Landscape {
   readonly best: readonly ParameterVector[];
   /** Keys of points to avoid: evaluated, or already chosen for the same group. */
   readonly seen: ReadonlySet<string>;
-  worth(parameters: ParameterVector): number;
+  acquisition(parameters: ParameterVector): number;
 }
 
 /** Numbers of uniform samples, of steps per best point and step size, and of redrawn samples per best point. */
@@ -51,7 +51,7 @@ const redrawProbability = 0.3;
 const [kept, neighbors] = [10, 40];
 
 /** Returns the unseen sample with the highest worth; a random point if all samples have been seen. */
-export function maximise(landscape: Landscape, random: RandomGenerator): ParameterVector {
+export function maximize(landscape: Landscape, random: RandomGenerator): ParameterVector {
   const { best, grid, spec } = landscape;
   const anywhere = () => drawPoint(grid, spec.count, random);
   const moves = isTable(spec) ? tableMoves(landscape, random) : pointMoves(landscape, random);
@@ -92,7 +92,7 @@ function tableMoves({ grid, spec }: Landscape, random: RandomGenerator): Moves {
   const redraw =
     (most: number): Move =>
     (from) => {
-      const chosen = positions(spec.count, random.integers(1, most + 1), random);
+      const chosen = drawPositions(spec.count, random.integers(1, most + 1), random);
       return from.map((value, i) => (chosen.has(i) ? drawOther(value, grid, random) : value));
     };
   return {
@@ -118,13 +118,13 @@ interface Valued {
 
 /** Adds the unseen points to the known ones and returns the `kept` best; earlier ones win ties. */
 function highest(
-  { seen, worth }: Landscape,
+  { seen, acquisition }: Landscape,
   points: readonly ParameterVector[],
   known: Map<string, Valued>,
 ): readonly Valued[] {
   for (const parameters of points) {
     const key = vectorKey(parameters);
-    if (!seen.has(key) && !known.has(key)) known.set(key, { parameters, worth: worth(parameters) });
+    if (!seen.has(key) && !known.has(key)) known.set(key, { parameters, worth: acquisition(parameters) });
   }
   return [...known.values()].sort((a, b) => b.worth - a.worth).slice(0, kept);
 }

@@ -4,7 +4,7 @@ import type { ParameterVector } from '../policies/policy.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { type Baseline, evaluatedKeys, foldHistory, sampleUnseen, type Task } from './baseline.js';
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
-import { programBaseline, randomPrograms } from './programs.js';
+import { programBaseline, randomProgramSearch } from './programs.js';
 
 /** Standard deviation of a hill-climbing step as a share of the range, tuned as described in docs/results/tasks.md. */
 const hillStep = 1 / 6;
@@ -12,7 +12,7 @@ const hillStep = 1 / 6;
 /** Draws parameters uniformly; for programs, draws random programs. */
 export function createRandomSearch(): Baseline {
   const evaluated = evaluatedKeys();
-  const programs = programBaseline(randomPrograms);
+  const programs = programBaseline(randomProgramSearch);
   return {
     propose(task, random) {
       if (task.programs !== undefined) return programs.propose(task, random);

@@ -3,7 +3,7 @@
 import { basename } from 'node:path';
 import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
-import { cutAfter, endOfLine, keepFirstLines } from '../base/files/json-lines.js';
+import { endOfLine, keepFirstLines, truncateFile } from '../base/files/json-lines.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from './calls.js';
@@ -51,12 +51,12 @@ interface Scan {
 
 /**
  * Reads the evaluations and scans the other logs.
- * @param tolerant if true, broken lines are skipped and listed in `faults`
+ * @param isTolerant if true, broken lines are skipped and listed in `faults`
  * @throws UserError with line and byte for a broken line, unless `tolerant`
  */
-export function scanLogs(files: LogFiles, tolerant = false): Scan {
+export function scanLogs(files: LogFiles, isTolerant = false): Scan {
   const faults: string[] = [];
-  const onBroken: OnBroken = tolerant ? (error) => noteFault(faults, error) : undefined;
+  const onBroken: OnBroken = isTolerant ? (error) => noteFault(faults, error) : undefined;
   const calls = extentOf(files, 'calls', onBroken);
   const marks: { iteration: number; lines: NonNullable<LoggedEvent['lines']>; at: number }[] = [];
   const events = extentOf(files, 'events', onBroken, (event: LoggedEvent, at) => {
@@ -116,7 +116,7 @@ export function repairLogs(files: LogFiles): RecordedRun {
   requireWhole(files, recorded, lastEvaluated);
   for (const name of logNames) {
     if (recorded.lines[name] < found[name].lines) keepFirstLines(files[name], recorded.lines[name]);
-    else cutAfter(files[name], found[name].end);
+    else truncateFile(files[name], found[name].end);
   }
   return recorded;
 }
@@ -182,7 +182,7 @@ function requireWhole(files: LogFiles, { iteration, lines }: RecordedRun, last: 
 }
 
 /** Concatenates iterables; each loop over the result reads them again. */
-export function inTurn<T>(...parts: readonly Iterable<T>[]): Iterable<T> {
+export function concatenate<T>(...parts: readonly Iterable<T>[]): Iterable<T> {
   return {
     *[Symbol.iterator]() {
       for (const part of parts) yield* part;

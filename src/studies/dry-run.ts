@@ -10,7 +10,7 @@ import { policiesText } from '../policies/policy.js';
 import { measure } from '../rollout/evaluation.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import type { RecordedRun } from '../runs/logs.js';
-import { nothingRecorded } from '../runs/reader.js';
+import { emptyRun } from '../runs/reader.js';
 
 export interface DryRunArguments {
   /** Number of random policies to evaluate for the history, starting with the warm-up (default: none). */
@@ -68,7 +68,7 @@ async function played(
     measured.push(await measure(setting, family.initial(random), seeds, place, abort));
   }
   return {
-    ...nothingRecorded,
+    ...emptyRun,
     entries: measured.map(({ entry }) => entry),
     episodes: measured.flatMap(({ episodes }) => episodes),
     iteration: measured.at(-1)?.entry.iteration ?? 0,

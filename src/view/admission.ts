@@ -21,7 +21,7 @@ const forwarding = (target: string) => `<!doctype html>
 `;
 
 /** @throws HttpError 401 unless a header has the token or, except for POST, the address ends with it */
-export function requireEntered({ headers, method, url = '' }: IncomingMessage, token: string): void {
+export function requireToken({ headers, method, url = '' }: IncomingMessage, token: string): void {
   if (isSame(headers.authorization ?? '', authorizationOf(token))) return;
   const [, given] = /[?&]token=([\w-]+)$/.exec(url) ?? [];
   if (method !== 'POST' && given !== undefined && isSame(given, token)) return;

@@ -5,12 +5,12 @@ import { safeLine } from '../base/terminal-text.js';
 import type { Place, Root } from '../runs/listing/scan.js';
 import { pageData } from '../web/page.js';
 import { type Action, stopItem, tagItems } from './actions.js';
-import { requireEntered } from './admission.js';
+import { requireToken } from './admission.js';
 import { assets, contentPolicy, emptyPage, picturePolicy, type ServedFile } from './assets.js';
 import { comparisonFor, groupFigures } from './comparison.js';
 import { HttpError, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
 import { Live, maxKeys, maxWatchers } from './live.js';
-import { type GivenPages, pageOf } from './pages.js';
+import { pageOf, type StudyPages } from './pages.js';
 import { configKeys, readAhead } from './run-data.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
@@ -24,7 +24,7 @@ export interface ViewOptions {
   /** A monotonic clock. */
   readonly milliseconds: () => number;
   readonly note: (text: string) => void;
-  readonly pages: GivenPages;
+  readonly pages: StudyPages;
   /** Token that browsers must send. */
   readonly token: string;
 }
@@ -89,7 +89,7 @@ async function answer(
   if (isRead && isPage(path)) return send(response, emptyPage);
   const asset = assets[path];
   if (asset !== undefined && request.method === 'GET') return send(response, asset);
-  requireEntered(request, site.options.token);
+  requireToken(request, site.options.token);
   const { [path]: act } = actions;
   requireMethod(request, ...(act ? ['POST'] : ['GET', 'HEAD']));
   const asked = { ...site, query };

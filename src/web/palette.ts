@@ -47,5 +47,5 @@ export const paletteStyle = (): string =>
   ].join('\n');
 
 /** Replaces properties in the value of an attribute by their light colours, for files without a style sheet. */
-export const inLight = (value: string): string =>
-  value.replaceAll(/var\(--([\w-]+)\)/g, (_, name: string) => inLight(colors[name]?.[0] ?? 'gray'));
+export const withLightColors = (value: string): string =>
+  value.replaceAll(/var\(--([\w-]+)\)/g, (_, name: string) => withLightColors(colors[name]?.[0] ?? 'gray'));

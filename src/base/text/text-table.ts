@@ -6,9 +6,9 @@ import { padText, wrapText } from './width.js';
 
 export interface TextTable {
   readonly titles: readonly string[];
-  readonly right: readonly boolean[];
+  readonly rightAligned: readonly boolean[];
   /** Per column: true if it must stay next to the previous one, as an interval must. */
-  readonly joined: readonly boolean[];
+  readonly mergedWithNext: readonly boolean[];
   readonly lines: readonly (readonly string[])[];
 }
 
@@ -26,10 +26,10 @@ export function fitTable(table: TextTable, width: number): string {
     widest([table.titles[c]!, ...table.lines.map((line) => line[c]!)]),
   );
   const least = table.titles.map((title, c) => {
-    if (!table.right[c]) return Math.min(natural[c]!, Math.max(narrowest, widest(title.split(' '))));
+    if (!table.rightAligned[c]) return Math.min(natural[c]!, Math.max(narrowest, widest(title.split(' '))));
     return widest([...title.split(' '), ...table.lines.map((line) => line[c]!)]);
   });
-  const blocks = [...blocksOf(table.joined, least, width)];
+  const blocks = [...blocksOf(table.mergedWithNext, least, width)];
   return blocks
     .map((block) => drawn(table, block, shrinkColumns(block, natural, least, width)))
     .join(blocks.length > 1 ? '\n\n' : '\n');
@@ -77,7 +77,7 @@ function shrinkColumns(
 }
 
 function drawn(
-  { titles, lines, right }: TextTable,
+  { titles, lines, rightAligned }: TextTable,
   block: readonly number[],
   widths: readonly number[],
 ): string {
@@ -86,7 +86,7 @@ function drawn(
     const height = cells.reduce((most, { length }) => Math.max(most, length), 0);
     return Array.from({ length: height }, (_, i) =>
       block
-        .map((c, at) => padText(cells[at]![i] ?? '', widths[c]!, right[c] ? 'before' : 'after'))
+        .map((c, at) => padText(cells[at]![i] ?? '', widths[c]!, rightAligned[c] ? 'before' : 'after'))
         .join(' '.repeat(gap))
         .trimEnd(),
     );

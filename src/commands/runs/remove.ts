@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../base/command.js';
+import { type Arguments, commonOptions, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { formatBytes } from '../../base/text/numbers.js';
@@ -7,12 +7,12 @@ import { formatBytes } from '../../base/text/numbers.js';
 export const options = (y: Argv) =>
   y
     .positional('runs', {
-      ...common.runs,
+      ...commonOptions.runs,
       describe: 'Runs, training runs, directories of runs, or quoted patterns',
     })
     .option('yes', { ...kinds.flag, describe: 'Skip the confirmation' })
-    .option('runs-dir', common.runsDir)
-    .option('json', common.json)
+    .option('runs-dir', commonOptions.runsDir)
+    .option('json', commonOptions.json)
     .example('$0 remove 3 4', 'delete runs 3 and 4 of policyloop list')
     .example("$0 remove 'trial-*' --yes", 'without confirmation');
 

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { inspect } from 'node:util';
 import { z } from 'zod';
 import { messageOf, UserError } from '../../base/errors.js';
-import { isRecord, loadModule, thrownIn } from '../../base/modules/user-module.js';
+import { errorLocation, isRecord, loadModule } from '../../base/modules/user-module.js';
 import type { RandomGenerator } from '../../base/random/generator.js';
 import { plural } from '../../base/text/numbers.js';
 import {
@@ -209,7 +209,7 @@ class UserTask implements Task {
       );
     } catch (error) {
       if (error instanceof EnvironmentError) throw error;
-      const { line } = this.#file === undefined ? {} : thrownIn(this.#file, error);
+      const { line } = this.#file === undefined ? {} : errorLocation(this.#file, error);
       const place = line === undefined ? this.#origin : `${this.#origin}:${line}`;
       throw new EnvironmentError('raised', `${place}: ${member} threw: ${messageOf(error)}`);
     }

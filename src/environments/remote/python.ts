@@ -27,7 +27,7 @@ const failed = z.object({
 });
 
 /** Returns the message and the hint for a failure to create an environment. */
-export type Refusals = (failure: z.output<typeof failed>['failure']) => {
+export type DescribeFailure = (failure: z.output<typeof failed>['failure']) => {
   readonly message: string;
   readonly hint?: string;
 };
@@ -41,7 +41,7 @@ interface Played<Description> {
   readonly script: string;
   readonly make: object;
   readonly described: z.ZodType<Description>;
-  readonly refusals: Refusals;
+  readonly refusals: DescribeFailure;
   readonly needs: string;
 }
 
@@ -138,7 +138,7 @@ export async function openPythonEnvironment(
 ): Promise<RemoteEnvironment> {
   const { python, modules, parallel, processes } = settings;
   const name = id.slice('gymnasium:'.length);
-  const refusals: Refusals = ({ kind, message, details }) => {
+  const refusals: DescribeFailure = ({ kind, message, details }) => {
     if (kind === 'import') {
       const isOwn = name.split(/[:.]/, 1)[0] === details.split('.', 1)[0];
       const hint = isOwn

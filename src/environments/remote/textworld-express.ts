@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
 import type { Step, TextInfo } from '../environment.js';
-import { snakeCased } from '../options.js';
+import { toSnakeCase } from '../options.js';
 import { folds } from '../text/text-game.js';
-import { PythonPlayers, type PythonSettings, type Refusals } from './python.js';
+import { type DescribeFailure, PythonPlayers, type PythonSettings } from './python.js';
 import type { EpisodeBatch, RemoteEnvironment } from './remote-environment.js';
 
 const games = [
@@ -42,7 +42,7 @@ const gameSchema = z.looseObject({
 export function parseExpressGame(id: string, options: Readonly<Record<string, unknown>>): ExpressGame {
   const [game = '', ...query] = id.slice('textworld-express:'.length).split('?');
   const given = { ...Object.fromEntries(new URLSearchParams(query.join('?'))), ...options };
-  const { data, error } = gameSchema.safeParse({ ...snakeCased(given), game });
+  const { data, error } = gameSchema.safeParse({ ...toSnakeCase(given), game });
   if (error !== undefined)
     throw new UserError(
       error.issues.map(({ message, path }) => ({
@@ -103,7 +103,7 @@ export async function openTextWorldExpress(
 ): Promise<RemoteEnvironment> {
   const { game, params, fold, maxSteps } = parseExpressGame(id, options);
   const { python, parallel, processes } = settings;
-  const refusals: Refusals = ({ kind, message }) => {
+  const refusals: DescribeFailure = ({ kind, message }) => {
     if (kind === 'import')
       return {
         message: `${python} lacks a Python module: ${message}`,

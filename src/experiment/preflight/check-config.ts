@@ -12,7 +12,7 @@ import { evaluate } from '../../rollout/evaluation.js';
 import { type Assembly, assemble, closeEnvironment, languageModelsOf } from '../setup/assemble.js';
 import { contextOf } from '../setup/open-models.js';
 import { askModel } from './ask-model.js';
-import { errorsIn, type Finding, found, warning } from './findings.js';
+import { errorsIn, type Finding, okFinding, warningFinding } from './findings.js';
 import { preflight } from './preflight.js';
 
 /**
@@ -75,7 +75,7 @@ async function playStep({ environment, family, workers }: Assembly): Promise<rea
 
 const runsCode = (config: Config) => isRemoteId(config.environment.id) || modulesOf(config).length > 0;
 
-const notChecked = warning({
+const notChecked = warningFinding({
   field: 'config',
   message:
     'the config names modules or another program, which are not run offline, so only its fields are checked',
@@ -83,7 +83,7 @@ const notChecked = warning({
 });
 
 const notesOf = (loaded: LoadedConfig | undefined): readonly Finding[] =>
-  (loaded?.notes ?? []).map((note) => found('config', note.trim()));
+  (loaded?.notes ?? []).map((note) => okFinding('config', note.trim()));
 
 function located(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {
   return findings.map((finding) =>

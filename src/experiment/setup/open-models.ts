@@ -10,7 +10,7 @@ import {
   membersOf,
   type SingleModelConfig,
 } from '../../config/model.js';
-import { dependsOnContext, type Facts } from '../../config/resolve.js';
+import { dependsOnContext, type ResolutionInputs } from '../../config/resolve.js';
 import { stageModelsOf } from '../../config/stages.js';
 import { waitOnClock } from '../../models/hosted/retry.js';
 import { type LanguageModel, type ModelContext, ModelError } from '../../models/language-model.js';
@@ -36,7 +36,7 @@ export interface OpenedModel {
   /** The stages' own models, by stage. */
   readonly countedStages: Readonly<Record<string, ModelConfig>>;
   /** Facts on which the config's defaults depend. */
-  readonly facts: Omit<Facts, 'environment'>;
+  readonly facts: Omit<ResolutionInputs, 'environment'>;
 }
 
 /** @param own replaces the config's model, or the language model of a portfolio or relay */

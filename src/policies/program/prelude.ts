@@ -18,8 +18,8 @@ const maxAppended = 1024;
 /** Longest text action, in characters. */
 const maxText = 10_000;
 
-/** At the start, the buffer holds `firstMark`, `firstMark - 1`, …, so that the host can find it in the memory. */
-export const firstMark = -Math.PI;
+/** At the start, the buffer holds `bufferMark`, `bufferMark - 1`, …, so that the host can find it in the memory. */
+export const bufferMark = -Math.PI;
 
 const width = (space: Space): number => (space.kind === 'text' ? 0 : dimensionsOf(space));
 
@@ -107,7 +107,7 @@ const shown = (value) => {
     return 'an unreadable object';
   }
 };
-for (let i = 0; i < ${length}; i++) floats[i] = ${firstMark} - i;
+for (let i = 0; i < ${length}; i++) floats[i] = ${bufferMark} - i;
 return {
   load: (made) => { program = made; },
   start() {

@@ -1,6 +1,6 @@
 import { answerText } from '../../models/answer-text.js';
 import type { ParameterSpec } from '../../policies/policy.js';
-import { failed, type IndexedText, type ParseContext, type ParseResult, repeated } from './failure.js';
+import { asRepeat, failWith, type IndexedText, type ParseContext, type ParseResult } from './failure.js';
 import { grammarAnswer } from './grammar-answer.js';
 
 /** A value as written, cut to 24 characters; `number` is set only if it is a plain number. */
@@ -45,26 +45,26 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   const isTorn = isCut && chosen !== undefined && /^[\d.]*$/.test(plain.slice(chosen.set.end - 1));
   if (chosen && !isTorn) return chosen.result;
   const isUnfinished = isCut || /[[(][\s\d.,+-]{2,}$/.test(plain.slice(-4000));
-  if (isTorn || (isUnfinished && complete.length === 0)) return failed({ kind: 'truncated' });
+  if (isTorn || (isUnfinished && complete.length === 0)) return failWith({ kind: 'truncated' });
   if (complete.length > 0) {
     const vectors = new Set(complete.map(({ set }) => indices.map((i) => set.values.get(i)!.number).join()));
-    return vectors.size === 1 ? complete[0]!.result : failed({ kind: 'echo' });
+    return vectors.size === 1 ? complete[0]!.result : failWith({ kind: 'echo' });
   }
   const attempts = written.filter(({ isNamed, values }) => isNamed || values.size > spec.count / 2);
   const [attempt] = attempts.sort((a, b) => +b.isNamed - +a.isNamed || b.values.size - a.values.size);
   if (attempt !== undefined) {
     const absent = indices.filter((i) => !attempt.values.has(i));
     const unknown = [...attempt.values.keys()].filter((i) => i >= spec.count).sort((a, b) => a - b);
-    return failed({ kind: 'count', expected: spec.count, found: attempt.values.size, absent, unknown });
+    return failWith({ kind: 'count', expected: spec.count, found: attempt.values.size, absent, unknown });
   }
   if (sets.some(({ values }) => [...values.values()].every((one) => placeholder.test(one.text))))
-    return failed({ kind: 'echo' });
+    return failWith({ kind: 'echo' });
   const words = sets.find(isComplete);
-  return words === undefined ? failed({ kind: 'missing' }) : validate(words, plain, spec, context);
+  return words === undefined ? failWith({ kind: 'missing' }) : validate(words, plain, spec, context);
 }
 
 /** Finds the most likely set of parameters in a text; undefined if there is none. */
-export function parametersIn(text: string): Readonly<Span> | undefined {
+export function findParameters(text: string): Readonly<Span> | undefined {
   const plain = plainText(text);
   const sets = numberSets(plain, 3);
   return sets.toSorted((a, b) => weightOf(b, plain, sets) - weightOf(a, plain, sets))[0];
@@ -73,22 +73,22 @@ export function parametersIn(text: string): Readonly<Span> | undefined {
 function validate(set: NumberSet, plain: string, spec: ParameterSpec, { seen }: ParseContext): ParseResult {
   const { low, high, decimals, choices } = spec;
   if (set.conflicts.size > 0)
-    return failed({ kind: 'duplicate-index', indices: [...set.conflicts].sort((a, b) => a - b) });
+    return failWith({ kind: 'duplicate-index', indices: [...set.conflicts].sort((a, b) => a - b) });
   const written = [...set.values]
     .map(([index, one]) => ({ index, ...one }))
     .sort((a, b) => a.index - b.index);
   const where = (test: (number: number) => boolean): readonly IndexedText[] =>
     written.flatMap(({ index, number = Number.NaN, text }) => (test(number) ? [{ index, text }] : []));
   const notFinite = where(Number.isNaN);
-  if (notFinite.length > 0) return failed({ kind: 'not-finite', values: notFinite });
+  if (notFinite.length > 0) return failWith({ kind: 'not-finite', values: notFinite });
   const outside = where((number) => (choices ? !choices.includes(number) : number < low || number > high));
   if (outside.length > 0)
-    return failed({ kind: 'range', values: outside, low, high, ...(choices && { choices }) });
+    return failWith({ kind: 'range', values: outside, low, high, ...(choices && { choices }) });
   const tooFine = where((number) => Number(number.toFixed(decimals)) !== number);
-  if (tooFine.length > 0) return failed({ kind: 'decimals', values: tooFine, decimals });
+  if (tooFine.length > 0) return failWith({ kind: 'decimals', values: tooFine, decimals });
   const value = written.map(({ number }) => number!);
   const before = seen?.(value);
-  if (before !== undefined) return failed(repeated(before));
+  if (before !== undefined) return failWith(asRepeat(before));
   const predicted = predictedScore(plain, set);
   return { ok: true, value, ...(predicted !== undefined && { predicted }) };
 }

@@ -24,7 +24,7 @@ export const scoreText: ScoreText = (score) => written(score, decimalsOf(score, 
 export function scoreTexts(scores: readonly number[]): ScoreText {
   const texts = new ScoreTexts();
   texts.know(scores.map((score) => ({ iteration: 0, score })));
-  return texts.of;
+  return texts.textOf;
 }
 
 /**
@@ -39,7 +39,7 @@ export class ScoreTexts {
   #last: Scored | undefined;
 
   /** Formats a score, even one that isn't in the history. */
-  readonly of: ScoreText = (score) => this.#texts.get(score) ?? this.#own(score);
+  readonly textOf: ScoreText = (score) => this.#texts.get(score) ?? this.#own(score);
 
   /** Registers the whole history, oldest first. @returns true if scores formatted earlier may look different now */
   know(entries: readonly Scored[]): boolean {

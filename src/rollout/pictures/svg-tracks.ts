@@ -43,7 +43,7 @@ export const movingOrStill = (moving: string, still: string) =>
   `<g class="moving">${moving}</g><g class="still" display="none">${still}</g>`;
 
 /** Extends the values by repeating the last one until the loop restarts. */
-export function lasting<Value>(values: readonly Value[], { moments }: Clock): readonly Value[] {
+export function extendToLoop<Value>(values: readonly Value[], { moments }: Clock): readonly Value[] {
   return Array.from({ length: moments }, (_, i) => values[Math.min(i, values.length - 1)]!);
 }
 
@@ -97,7 +97,7 @@ export interface SvgShape {
  * Sets the colour as an attribute, so that no style sheet is needed, and as a class, so that a dark page can
  * change it.
  */
-export const painted = (paint: Paint): string => `class="${paint}" color="${colors[paint].light}"`;
+export const paintAttributes = (paint: Paint): string => `class="${paint}" color="${colors[paint].light}"`;
 
 export function svgShapes({ shapes, view }: Frame, { scale }: Layout): readonly SvgShape[] {
   const toView = ([x, y]: Point): Point => [
@@ -108,7 +108,7 @@ export function svgShapes({ shapes, view }: Frame, { scale }: Layout): readonly 
     const { look, place } = partsOf(shape, scale, toView);
     return {
       kind: shape.kind === 'text' ? 'text' : 'path',
-      attributes: `${painted(paintOf(shape))} ${look}`,
+      attributes: `${paintAttributes(paintOf(shape))} ${look}`,
       content: shape.kind === 'text' ? escapeXml(shape.text) : '',
       place,
       joinable: shape.kind === 'line' || shape.kind === 'circle',

@@ -9,22 +9,22 @@ import { ProgramFault } from '../../policies/program/program.js';
 import type { EvaluationSetting } from '../../rollout/evaluation.js';
 import { type PlayedReturns, playAll } from '../../rollout/played.js';
 import { vectorKey } from '../../rollout/replay-buffer.js';
-import { type Interval, mean95 } from '../../statistics/bootstrap.js';
+import { type Interval, meanInterval95 } from '../../statistics/bootstrap.js';
 import { mean, smallest } from '../../statistics/descriptive.js';
 import { comparePairs, type PairedDifference } from '../../statistics/paired.js';
 import {
-  fewestForVerdict,
   holmAdjusted,
-  type Judged,
+  type JudgedResult,
+  minForVerdict,
   permutationTest,
-  significance,
+  significanceLevel,
   unpairedTest,
   verdicts,
 } from '../../statistics/tests.js';
 import type { Recorded, RecordedEvaluation } from './record.js';
 
 /** A new best in the record, compared with the best of the earlier new bests. */
-export interface Improvement extends Pick<PairedDifference, 'difference' | 'interval' | 'p'>, Judged {
+export interface Improvement extends Pick<PairedDifference, 'difference' | 'interval' | 'p'>, JudgedResult {
   readonly at: string;
   /** Recorded mean return. */
   readonly recorded: number;
@@ -110,7 +110,7 @@ export async function audit(
   const [first] = evaluations;
   let [record, best, leader] = [first!, policyOf(first!), policyOf(first!)];
   const curves = { recorded: [] as number[], fresh: [] as number[], best: [] as number[] };
-  const compared: Omit<Improvement, keyof Judged>[] = [];
+  const compared: Omit<Improvement, keyof JudgedResult>[] = [];
   for (const evaluation of evaluations) {
     const policy = policyOf(evaluation);
     if (policy.mean > best.mean) best = policy;
@@ -133,7 +133,7 @@ export async function audit(
 
   const figures = async (policy: Scored) => {
     const returns = await measure(policy);
-    return [mean(returns), mean95(returns, range, 'student')] as const;
+    return [mean(returns), meanInterval95(returns, range, 'student')] as const;
   };
   const [ofBest, bestInterval] = await figures(best);
   const [ofRecordedBest, ofRecordedBestInterval] = await figures(policyOf(record));
@@ -177,7 +177,7 @@ export async function audit(
 
 /** Compares with recorded returns, whose policy is unknown; without a test if there are too few, e.g. only a mean. */
 function unpaired(returns: readonly number[], start: Pick<RecordedEvaluation, 'returns' | 'score'>) {
-  const enough = start.returns.length >= fewestForVerdict && returns.length >= fewestForVerdict;
+  const enough = start.returns.length >= minForVerdict && returns.length >= minForVerdict;
   const test = enough ? unpairedTest(returns, start.returns) : undefined;
   return {
     difference: mean(returns) - start.score,
@@ -187,7 +187,7 @@ function unpaired(returns: readonly number[], start: Pick<RecordedEvaluation, 'r
 }
 
 /** Half of 5%, because a worse new best also counts against a record; both tests flag at most 5% of sound records. */
-const level = significance / 2;
+const level = significanceLevel / 2;
 
 /** Tests for each recorded mean whether its episodes and the fresh ones could come from one distribution of returns. */
 function reproduction(

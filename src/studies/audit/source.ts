@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { type CommandContext, shownPath } from '../../base/context.js';
-import { changingProblems, messageOf, type Problem, UserError } from '../../base/errors.js';
+import { mapThrownProblems, messageOf, type Problem, UserError } from '../../base/errors.js';
 import { plural } from '../../base/text/numbers.js';
 import { warningText } from '../../base/text/progress.js';
 import { parseConfig } from '../../config/load.js';
@@ -108,7 +108,7 @@ async function policiesOf(
     ...problem,
     ...(field !== undefined && { field: `--${field}` }),
   });
-  return changingProblems(async () => {
+  return mapThrownProblems(async () => {
     const config = parseConfig(given, cwd);
     const task = await openTask(config.environment, undefined, env, 1);
     await task.close?.();

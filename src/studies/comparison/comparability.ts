@@ -6,9 +6,9 @@ import { isBaselineName } from '../../config/baselines.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { mean } from '../../statistics/descriptive.js';
 import { comparePairs } from '../../statistics/paired.js';
-import { fewestForVerdict, judge, type Tested, unpairedTest, type Verdict } from '../../statistics/tests.js';
+import { judge, minForVerdict, type TestResult, unpairedTest, type Verdict } from '../../statistics/tests.js';
 import { type ComparedRun, type ConfiguredRun, commonRange } from './compared-runs.js';
-import { failuresDiffer } from './failures.js';
+import { failureCaution } from './failures.js';
 import { materialSettings, type RunGroup, settingOf, type TaskGroups } from './run-groups.js';
 
 /** The difference between the confirmed returns of two groups. */
@@ -57,8 +57,8 @@ export function differencesOf(
   return judgeDifferences(found);
 }
 
-type Untested = Omit<GroupDifference, 'adjusted' | 'verdict'> & Tested;
-type Excusable = Tested & Pick<GroupDifference, 'reason'>;
+type Untested = Omit<GroupDifference, 'adjusted' | 'verdict'> & TestResult;
+type Excusable = TestResult & Pick<GroupDifference, 'reason'>;
 
 /** Adds verdicts, with one correction for all differences. Differences with a `reason` get none. */
 export const judgeDifferences = <T extends Excusable>(found: readonly (readonly T[])[]) =>
@@ -104,7 +104,7 @@ type Side = ReturnType<typeof sideOf>;
 const isShared = (a: readonly string[], b: readonly string[]) => new Set([...a, ...b]).size === 1;
 
 const differenceOf = (of: Side, against: Side): Untested =>
-  withholdVerdict(measuredDifference(of, against), failuresDiffer(of, against));
+  withholdVerdict(measuredDifference(of, against), failureCaution(of, against));
 
 function measuredDifference(of: Side, against: Side): Untested {
   const [a, b] = [of.confirmed, against.confirmed];
@@ -126,7 +126,7 @@ function measuredDifference(of: Side, against: Side): Untested {
   const [left, right] = [[...a.values()], [...b.values()]];
   if (a.size === 0 || b.size === 0) return { ...untested, test: 'unpaired' };
   const { difference, interval, p } = unpairedTest(left, right, range);
-  const isEnough = Math.min(a.size, b.size) >= fewestForVerdict;
+  const isEnough = Math.min(a.size, b.size) >= minForVerdict;
   return { ...untested, test: 'unpaired', difference, interval, p: isEnough ? p : null };
 }
 
@@ -159,7 +159,7 @@ export function pairings(
 
 /** Runs are paired if the groups share all seeds of the smaller group, or enough seeds for a verdict. */
 const arePairs = (shared: number, a: number, b: number) =>
-  shared > 0 && (shared === Math.min(a, b) || shared >= fewestForVerdict);
+  shared > 0 && (shared === Math.min(a, b) || shared >= minForVerdict);
 
 export const confirmedBySeed = (runs: readonly ConfiguredRun[]) =>
   meanBySeed(runs, ({ confirmed, counted }) => confirmed?.mean ?? counted ?? null);

@@ -1,6 +1,6 @@
 /** Groups runs that repeat the same experiment, and names the groups. */
 
-import { nearest, UserError } from '../../base/errors.js';
+import { closestMatch, UserError } from '../../base/errors.js';
 import { groupBy } from '../../base/grouped.js';
 import { isMapping } from '../../base/settings/schema.js';
 import { isBaselineName } from '../../config/baselines.js';
@@ -149,10 +149,10 @@ export function groupRuns<T extends ConfiguredRun>(
 }
 
 /** Returns a string that is equal for runs of the same environment with the same options. */
-export const environmentOf = ({ config }: Configured): string => environmentKey(config);
+export const environmentKeyOf = ({ config }: Configured): string => environmentKey(config);
 
 /** Returns a string that is equal for runs of the same experiment and seed, which count as one observation. */
-export const identityOf = (run: Configured): string =>
+export const runIdentity = (run: Configured): string =>
   `${environmentKey(run.config)} ${materialKey(run)} ${run.manifest.seed}`;
 
 const materialKey = (run: Configured) => canonical(Object.fromEntries(materialSettings(run)));
@@ -190,7 +190,7 @@ function requireKeys(by: readonly string[], settings: readonly Settings[]): void
         ? "runs can't be grouped by this key, because figures are averages over seeds"
         : "none of these runs' configs has this key",
     value: missing,
-    near: nearest(missing, known),
+    near: closestMatch(missing, known),
     alternatives: known.toSorted(),
   });
 }

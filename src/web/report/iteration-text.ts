@@ -2,7 +2,7 @@
 import { styleText } from 'node:util';
 import { UserError } from '../../base/errors.js';
 import { safeLine, safeText } from '../../base/terminal-text.js';
-import { distinct, plural } from '../../base/text/numbers.js';
+import { distinctFormat, plural } from '../../base/text/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { type CallRecord, isModelCall, stageOf } from '../../runs/calls.js';
 import { outcomeText } from '../../runs/failure-text.js';
@@ -62,7 +62,7 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
       const own = calls.filter((call) => call.candidate === candidate);
       const name = iteration === 0 ? 'warm-up policy' : `iteration ${iteration}, candidate`;
       const origin = own.some((call) => stageOf(call) !== 'proposal') ? ' (revised)' : '';
-      const asText = distinct([entry?.score, ...(entry?.returns ?? [])]);
+      const asText = distinctFormat([entry?.score, ...(entry?.returns ?? [])]);
       const score =
         entry === undefined
           ? 'not evaluated'

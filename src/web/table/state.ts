@@ -1,5 +1,5 @@
 /** The state of a list, which is part of the URL: filter, order, columns and grouping. */
-import { fieldOf, isAsked } from '../../runs/listing/fields.js';
+import { fieldOf, isSettingKey } from '../../runs/listing/fields.js';
 import { isKnown, unknownKey } from '../../runs/listing/filter.js';
 
 export interface TableState {
@@ -46,8 +46,8 @@ export function queryOfState({ by, columns, filter, sort }: TableState): Readonl
 }
 
 /** Returns the keys whose values the server must send with the items. */
-export const askedBy = ({ by, columns, sort }: TableState, filtered: readonly string[]): readonly string[] =>
-  [...new Set([...by, ...columns, ...filtered, sort.replace(/^-/, '')])].filter(isAsked).toSorted();
+export const usedKeys = ({ by, columns, sort }: TableState, filtered: readonly string[]): readonly string[] =>
+  [...new Set([...by, ...columns, ...filtered, sort.replace(/^-/, '')])].filter(isSettingKey).toSorted();
 
 /** Returns error messages for unknown keys. */
 export const unknownKeys = (

@@ -21,14 +21,14 @@ export interface ThingPlan {
   readonly name: string;
   /** True for food, which can be cut, cooked and eaten. */
   readonly food?: boolean;
-  readonly at: Location;
+  readonly location: Location;
 }
 
 /** Indices of the things that every house has; the other things are foods. */
 const cookbook = 0;
-export const knife = 1;
-export const meal = 2;
-export const firstFood = 3;
+export const knifeIndex = 1;
+export const mealIndex = 2;
+export const firstFoodIndex = 3;
 
 export interface HousePlan extends Layout {
   readonly things: readonly ThingPlan[];
@@ -39,7 +39,7 @@ export interface HousePlan extends Layout {
 
 interface Thing {
   readonly name: string;
-  at: Location;
+  location: Location;
   cut: Cut | 'uncut';
   cooked: Method | 'raw' | 'burned';
 }
@@ -62,7 +62,7 @@ export class House {
 
   constructor(plan: HousePlan) {
     this.plan = plan;
-    this.things = plan.things.map(({ at, name }) => ({ name, at, cut: 'uncut', cooked: 'raw' }));
+    this.things = plan.things.map(({ location, name }) => ({ name, location, cut: 'uncut', cooked: 'raw' }));
     this.doors = plan.doors.map((door) => ({ ...door }));
     this.places = plan.places.map((place) => ({ ...place, open: place.state !== 'closed' }));
     this.room = plan.start;
@@ -85,15 +85,15 @@ export class House {
   }
 
   #plainCommands(): Command[] {
-    const dish = this.things[meal]!;
+    const dish = this.things[mealIndex]!;
     return [
       { text: 'look', isPossible: () => true, run: () => this.roomText() },
       { text: 'inventory', isPossible: () => true, run: () => this.#inventoryText() },
       {
         text: 'prepare meal',
-        isPossible: () => dish.at.kind === 'gone',
+        isPossible: () => dish.location.kind === 'gone',
         run() {
-          dish.at = carried;
+          dish.location = carried;
           return 'You make the meal and hold it in your hands.';
         },
       },
@@ -103,12 +103,12 @@ export class House {
   #commandsOfThing(index: number): Command[] {
     const thing = this.things[index]!;
     const { name } = thing;
-    const tool = this.things[knife]!;
+    const tool = this.things[knifeIndex]!;
     const isFood = this.plan.things[index]!.food === true;
     const commands: Command[] = [
       {
         text: `take ${name}`,
-        isPossible: () => thing.at.kind === 'floor' && thing.at.room === this.room,
+        isPossible: () => thing.location.kind === 'floor' && thing.location.room === this.room,
         run: moving(thing, () => carried, `You take the ${name} from the floor.`),
       },
       {
@@ -121,7 +121,7 @@ export class House {
       const isPossible = () => isCarried(thing) || this.#sees(thing);
       commands.push({ text: `read ${name}`, isPossible, run: () => this.plan.recipe });
     }
-    if (isFood || index === meal)
+    if (isFood || index === mealIndex)
       commands.push({
         text: `eat ${name}`,
         isPossible: () => isCarried(thing),
@@ -139,10 +139,10 @@ export class House {
     return commands;
   }
 
-  #sees({ at }: Thing): boolean {
-    if (at.kind === 'floor') return at.room === this.room;
-    if (at.kind !== 'place') return false;
-    const { open, room } = this.places[at.place]!;
+  #sees({ location }: Thing): boolean {
+    if (location.kind === 'floor') return location.room === this.room;
+    if (location.kind !== 'place') return false;
+    const { open, room } = this.places[location.place]!;
     return room === this.room && open;
   }
 
@@ -196,7 +196,9 @@ export class House {
     const here = [...this.places.keys()].filter((place) => this.places[place]!.room === this.room);
     if (here.length > 0) sentences.push(`Here ${areOrIs(here.map((place) => this.#placeName(place)))}.`);
     for (const place of here) append(sentences, this.#contentsText(place));
-    const floor = this.things.filter(({ at }) => at.kind === 'floor' && at.room === this.room);
+    const floor = this.things.filter(
+      ({ location }) => location.kind === 'floor' && location.room === this.room,
+    );
     if (floor.length > 0) sentences.push(`On the floor ${areOrIs(floor.map(thingName))}.`);
     return [...sentences, ...this.#exitTexts()].join(' ');
   }
@@ -233,13 +235,13 @@ export class House {
 
 const carried: Location = { kind: 'carried' };
 
-export const isCarried = ({ at }: Thing): boolean => at.kind === 'carried';
+export const isCarried = ({ location }: Thing): boolean => location.kind === 'carried';
 
-const isAt = ({ at }: Thing, place: number) => at.kind === 'place' && at.place === place;
+const isAt = ({ location }: Thing, place: number) => location.kind === 'place' && location.place === place;
 
 function moving(thing: Thing, to: () => Location, response: string): () => string {
   return () => {
-    thing.at = to();
+    thing.location = to();
     return response;
   };
 }
@@ -303,7 +305,7 @@ export class Walker {
   /** Takes the shortest route, opening doors on the way. */
   goTo(room: number): void {
     const { doors, plan } = this.#house;
-    for (const direction of this.#way(room)) {
+    for (const direction of this.#path(room)) {
       const { door } = plan.rooms[this.#house.room]!.exits[direction]!;
       if (door !== undefined && !doors[door]!.open) this.say(`open ${doors[door]!.name}`);
       this.say(`go ${direction}`);
@@ -312,12 +314,12 @@ export class Walker {
 
   /** Takes the thing, wherever it is. */
   fetch(thing: number): void {
-    const { name, at } = this.#house.things[thing]!;
-    if (at.kind === 'floor') {
-      this.goTo(at.room);
+    const { name, location } = this.#house.things[thing]!;
+    if (location.kind === 'floor') {
+      this.goTo(location.room);
       this.say(`take ${name}`);
-    } else if (at.kind === 'place') {
-      const place = this.#house.places[at.place]!;
+    } else if (location.kind === 'place') {
+      const place = this.#house.places[location.place]!;
       this.goTo(place.room);
       if (!place.open) this.say(`open ${place.name}`);
       this.say(`take ${name} from ${place.name}`);
@@ -330,7 +332,7 @@ export class Walker {
     this.commands.push(command);
   }
 
-  #way(goal: number): Direction[] {
+  #path(goal: number): Direction[] {
     const from = new Map<number, { readonly room: number; readonly direction: Direction } | undefined>([
       [this.#house.room, undefined],
     ]);

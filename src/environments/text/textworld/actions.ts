@@ -47,7 +47,7 @@ export class ActionFinder {
   readonly #rules: readonly CompiledRule[];
   readonly #vocabulary: Vocabulary;
   readonly #names: readonly string[];
-  #found: Action[][] = [];
+  #actionsByRule: Action[][] = [];
 
   /** @param names names of the objects, as used in commands */
   constructor(logic: Logic, vocabulary: Vocabulary, names: readonly string[]) {
@@ -58,15 +58,15 @@ export class ActionFinder {
 
   /** Finds the actions of each rule, sorted. @param changed predicates whose facts have changed; undefined for all */
   find(facts: Facts, changed: ReadonlySet<string> | undefined): readonly (readonly Action[])[] {
-    this.#found = this.#rules.map((rule, i) => {
+    this.#actionsByRule = this.#rules.map((rule, i) => {
       const stays = changed !== undefined && !readsAny(rule, changed);
-      return stays ? this.#found[i]! : this.#actions(rule, facts);
+      return stays ? this.#actionsByRule[i]! : this.#actions(rule, facts);
     });
-    return this.#found;
+    return this.#actionsByRule;
   }
 
-  found(): readonly Action[] {
-    return this.#found.flat();
+  current(): readonly Action[] {
+    return this.#actionsByRule.flat();
   }
 
   #actions(rule: CompiledRule, facts: Facts): Action[] {
@@ -153,10 +153,10 @@ function candidates(
   for (let place = 0; place < slots.length; place++) {
     const object = bound[slots[place]!]!;
     if (object < 0) continue;
-    const found = facts.with(predicate, place, object);
+    const found = facts.withObject(predicate, place, object);
     if (fewest === undefined || found.size < fewest.size) fewest = found;
   }
-  return fewest ?? facts.of(predicate);
+  return fewest ?? facts.withPredicate(predicate);
 }
 
 /** Binds the placeholders to the fact's objects. @returns the newly bound slots; undefined if the objects don't fit */

@@ -32,7 +32,7 @@ const nameOf = ({ infos }: Scene, object: number): string => infos[object]?.name
 /** Lists the objects with `fact(object, place)`: the most recently moved first, then by type and order in the file. */
 function contents(scene: Scene, fact: string, place: number): readonly number[] {
   const { vocabulary, facts, moved } = scene;
-  const found = [...facts.with(`${fact}/2`, 1, place)].map(({ objects }) => objects[0]!);
+  const found = [...facts.withObject(`${fact}/2`, 1, place)].map(({ objects }) => objects[0]!);
   const type = (object: number) => vocabulary.objects[object]!.type;
   return found.toSorted((a, b) => {
     const later = (moved.get(b) ?? -1) - (moved.get(a) ?? -1);
@@ -105,7 +105,7 @@ function expanded(scene: Scene, object: number): string {
     else if (open) shown.push(substitution(scene, object, piece));
     chosen ||= open;
   }
-  return inQuotes(shown.join('')).replaceAll(/\n[ \t]+/g, '\n');
+  return doubleQuoted(shown.join('')).replaceAll(/\n[ \t]+/g, '\n');
 }
 
 function substitution(scene: Scene, object: number, piece: string): string {
@@ -138,7 +138,8 @@ function isEmpty(scene: Scene, id: string): boolean {
 }
 
 /** Turns single quotes that aren't within a word into double quotes. */
-export const inQuotes = (text: string): string => text.replaceAll(/(?<![A-Za-z0-9])'|'(?![A-Za-z0-9])/g, '"');
+export const doubleQuoted = (text: string): string =>
+  text.replaceAll(/(?<![A-Za-z0-9])'|'(?![A-Za-z0-9])/g, '"');
 
 /** @returns the reason why the meal can't be prepared yet; undefined if nothing is missing */
 export function missingForMeal(scene: Scene): string | undefined {
@@ -146,9 +147,9 @@ export function missingForMeal(scene: Scene): string | undefined {
   const recipe = vocabulary.number('RECIPE');
   const player = vocabulary.number('I');
   if (recipe === undefined || player === undefined) return undefined;
-  const ingredients = [...facts.with('in/2', 1, recipe)].map(({ objects }) => objects[0]!);
+  const ingredients = [...facts.withObject('in/2', 1, recipe)].map(({ objects }) => objects[0]!);
   for (const ingredient of ingredients.toSorted((a, b) => a - b)) {
-    const food = [...facts.with('base/2', 1, ingredient)][0]?.objects[0];
+    const food = [...facts.withObject('base/2', 1, ingredient)][0]?.objects[0];
     if (food === undefined || !holds(scene, 'in', food, player)) return 'You still miss something.';
     const [wanted, is] = [preparation(scene, ingredient), preparation(scene, food)];
     if (wanted.cooking !== is.cooking) return 'Something still needs to be cooked.';

@@ -11,7 +11,7 @@ import type { Proposer } from '../../../proposers/proposer.js';
 import type { PrepareStage } from '../../prepared-stage.js';
 import { type CriticContext, criticContextSchema, criticCorrectionSchema } from './context.js';
 import { createCritic } from './critic.js';
-import { createCriticPrompter, mostChange } from './prompter.js';
+import { createCriticPrompter, maxChange } from './prompter.js';
 
 export const prepareCritic: PrepareStage = async ({ critic, model, policy, prompts }, env, own) => {
   if (critic === undefined) return undefined;
@@ -50,7 +50,7 @@ export const prepareCritic: PrepareStage = async ({ critic, model, policy, promp
           prompts: loaded,
           encoding: encodingFor(family, 'numeric'),
           task: taskContext(run, answerFormOf(answering, prompts)),
-          most: mostChange(critic.distance, family.parameters),
+          most: maxChange(critic.distance, family.parameters),
         }),
       });
     },

@@ -31,24 +31,24 @@ export interface PackedWeights {
   /** Packed matrices by the name of the tensor that each replaces. */
   readonly matrices: ReadonlyMap<string, PackedMatrix>;
   /** The type to which the weights were rounded; undefined for a file's own blocks. */
-  readonly rounded: WeightFormat | undefined;
+  readonly format: WeightFormat | undefined;
 }
 
 /** Rounds matrices to codes, which are cached on disk. @throws UserError if they can't be written */
 export function roundWeights(
   model: string,
   matrices: readonly StoredTensor[],
-  rounded: WeightFormat,
+  format: WeightFormat,
 ): PackedWeights {
-  const { bits, block } = weightFormats[rounded];
+  const { bits, block } = weightFormats[format];
   const packing = { bits, block, offset: false } as const;
-  return { ...packed(model, `int${bits}-block${block}`, matrices, () => packing), rounded };
+  return { ...packed(model, `int${bits}-block${block}`, matrices, () => packing), format };
 }
 
-export function storedBlocks(model: string, matrices: readonly StoredTensor[]): PackedWeights {
+export function packBlocks(model: string, matrices: readonly StoredTensor[]): PackedWeights {
   return {
     ...packed(model, 'blocks', matrices, ({ dtype }) => blockType(dtype)!.packing!),
-    rounded: undefined,
+    format: undefined,
   };
 }
 
@@ -86,7 +86,7 @@ function packed(
   kind: string,
   matrices: readonly StoredTensor[],
   packingOf: (tensor: StoredTensor) => Packing,
-): Omit<PackedWeights, 'rounded'> {
+): Omit<PackedWeights, 'format'> {
   const { layout, bytes } = layoutOf(matrices, packingOf);
   const file = cachedFile(model, kind, formatVersion, matrices, bytes, (path) => write(path, layout));
   const stored = new Map(readSafetensors(file).tensors.map((tensor) => [tensor.name, tensor]));

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../base/files/files.js';
 import { readRegularFile } from '../../../base/files/regular-file.js';
-import { withinTime } from '../../../base/time-limit.js';
+import { withTimeLimit } from '../../../base/time-limit.js';
 import type { ChatMessage } from '../../language-model.js';
 import { isGguf, openGguf } from '../weights/gguf.js';
 import { ggufTokenizerConfig } from './gguf-tokenizer.js';
@@ -45,7 +45,7 @@ export interface ChatTemplate {
   /** All strings in the template, whether or not they are ever output. */
   readonly literals: readonly string[];
   /** Strings that the template may search for in messages, such as `</think>`: arguments of methods and of `in`. */
-  readonly sought: readonly string[];
+  readonly searched: readonly string[];
   /** Renders the prompt's text before tokenisation; it ends where the assistant's reply begins. */
   render(messages: readonly ChatMessage[]): string;
 }
@@ -78,7 +78,7 @@ export function openChatTemplate(
       const all = new Map([...fixed, ['messages', toValue(messages)], ...own]);
       try {
         // Searching a long text repeatedly takes few steps but a long time, so limit the time too.
-        return withinTime(maxSeconds, () => renderNode(template, all));
+        return withTimeLimit(maxSeconds, () => renderNode(template, all));
       } catch (error) {
         if (error instanceof UnsupportedError) throw rejected(error, file);
         throw new UserError({
@@ -92,15 +92,15 @@ export function openChatTemplate(
   };
 }
 
-function literalsOf(template: Node): Pick<ChatTemplate, 'literals' | 'sought'> {
+function literalsOf(template: Node): Pick<ChatTemplate, 'literals' | 'searched'> {
   const nodes = nodesOf(template);
   const texts = (found: readonly Node[]) =>
     found.flatMap((node) => (node.type === 'StringLiteral' ? [node.value] : []));
-  const sought = nodes.flatMap((node) => {
+  const searched = nodes.flatMap((node) => {
     if (node.type === 'CallExpression' && node.callee.type === 'MemberExpression') return node.args;
     return node.type === 'BinaryExpression' && /in$/.test(node.operator.value) ? [node.left] : [];
   });
-  return { literals: texts(nodes), sought: texts(sought) };
+  return { literals: texts(nodes), searched: texts(searched) };
 }
 
 const rejected = (error: UnsupportedError, file: string) =>

@@ -1,7 +1,7 @@
 /** Converts the tokenizer in a GGUF file's metadata to `tokenizer.json` and `tokenizer_config.json`. */
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile } from '../weights/gguf.js';
-import { notSupported, preTokenizers, splitStep } from './tokenizer-settings.js';
+import { preTokenizers, splitStep, valueError } from './tokenizer-settings.js';
 
 const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4 } as const;
 
@@ -45,7 +45,7 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
       ...spaced(prefixed, null, vocab, scoredMerges(vocab, tokens, kinds, scores), unknown),
     };
   }
-  throw notSupported('tokenizer.ggml.model', model, ['gpt2', 'llama', 'gemma4'], file);
+  throw valueError('tokenizer.ggml.model', model, ['gpt2', 'llama', 'gemma4'], file);
 }
 
 export function ggufTokenizerConfig({ metadata }: GgufFile): Record<string, unknown> {
@@ -72,8 +72,7 @@ function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
   const name = gguf.metadata.get('tokenizer.ggml.pre') ?? preTokenizerOf(vocab);
   const rule =
     typeof name === 'string' && Object.hasOwn(preTokenizers, name) ? preTokenizers[name] : undefined;
-  if (rule === undefined)
-    throw notSupported('tokenizer.ggml.pre', name, Object.keys(preTokenizers), gguf.file);
+  if (rule === undefined) throw valueError('tokenizer.ggml.pre', name, Object.keys(preTokenizers), gguf.file);
   const bytes = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false };
   return {
     normalizer: null,

@@ -122,7 +122,7 @@ export function stepsOf(
   if (part.type === 'Sequence' && Array.isArray(inner))
     return inner.flatMap((one, i) => stepsOf(one, `${field}.${list}.${i}`, list, kinds, file));
   const kind = Object.hasOwn(kinds, part.type) ? kinds[part.type] : undefined;
-  if (kind === undefined) throw notSupported(`${field}.type`, part.type, Object.keys(kinds), file);
+  if (kind === undefined) throw valueError(`${field}.type`, part.type, Object.keys(kinds), file);
   rejectOthers(part, { ...kind, type: anything }, field, file);
   return [part];
 }
@@ -134,11 +134,11 @@ function rejectOthers(settings: Step, kind: Kinds[string], field: string, file: 
     if (typeof allowed === 'function' ? allowed(value) : allowed.includes(value)) continue;
     const alternatives =
       typeof allowed === 'function' ? [] : allowed.filter((one) => one != null && one !== '');
-    throw notSupported(`${field}.${name}`, value, alternatives.map(String), file);
+    throw valueError(`${field}.${name}`, value, alternatives.map(String), file);
   }
 }
 
-export const notSupported = (field: string, value: unknown, alternatives: readonly string[], file: string) =>
+export const valueError = (field: string, value: unknown, alternatives: readonly string[], file: string) =>
   new UserError({
     file,
     field,

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { checkedValue } from '../../../base/files/files.js';
-import { withinTime } from '../../../base/time-limit.js';
+import { withTimeLimit } from '../../../base/time-limit.js';
 import { harmlessAdapterKeys, ignoreHint, rejectUnknownKeys, withoutKeys } from './config-keys.js';
 
 export interface LoraScaling {
@@ -91,7 +91,7 @@ function fits(pattern: string, module: string, file: string): boolean {
   try {
     // Other groups with (? differ between Python and JavaScript. The flag `u` rejects unknown escapes.
     if (/\(\?(?!:)/.test(pattern)) throw new SyntaxError('it has a group that starts with (?');
-    return withinTime(0.5, () => new RegExp(`^(?:.*\\.)?(?:${pattern})$`, 'u').test(module));
+    return withTimeLimit(0.5, () => new RegExp(`^(?:.*\\.)?(?:${pattern})$`, 'u').test(module));
   } catch (error) {
     throw new UserError({
       file,

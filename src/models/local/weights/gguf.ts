@@ -23,7 +23,7 @@ export const isGguf = (model: string): boolean =>
   /\.gguf$/i.test(model) || (statSync(model, { throwIfNoEntry: false })?.isFile() ?? false);
 
 /** Creates the error for a path without a model; lists the models there or, if it doesn't exist, in its parent. */
-export function noModel(value: string): UserError {
+export function noModelError(value: string): UserError {
   const [exists, folder, name] = [existsSync(value), path.dirname(value), path.basename(value)];
   const shown = exists ? value : folder;
   const isFolder = existsSync(path.join(shown, path.sep));
@@ -46,7 +46,7 @@ const openedAtMost = 4;
 
 /** Reads the header of a file and of its other parts, if it is split. @throws UserError if they can't be used */
 export function openGguf(file: string): GgufFile {
-  if (!existsSync(file)) throw noModel(file);
+  if (!existsSync(file)) throw noModelError(file);
   const stat = statSync(file);
   if (!stat.isFile())
     throw new UserError({ field: 'model.path', value: file, message: 'is not a regular file' });

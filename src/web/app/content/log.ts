@@ -1,7 +1,7 @@
 /** The log of proposals: a filter, the proposals, and their prompts, which are stored as differences. */
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
-import { textOf } from '../../../base/files/text-parts.js';
+import { decodeText } from '../../../base/files/text-parts.js';
 import type { PackedPrompts } from '../../report/data/prompt-store.js';
 import { html } from '../base/html.js';
 
@@ -12,7 +12,7 @@ const PromptsOfPage = createContext<() => Prompts>(() => []);
 function unpacked(packed: PackedPrompts): Prompts {
   let text = '';
   const latestFirst = packed.map((parts) => {
-    text = textOf(parts, text);
+    text = decodeText(parts, text);
     return JSON.parse(text) as Prompts[number];
   });
   return latestFirst.toReversed();

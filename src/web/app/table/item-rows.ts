@@ -3,7 +3,7 @@ import {
   formatCost,
   formatDuration,
   formatNumber,
-  missing,
+  missingMark,
 } from '../../../base/text/numbers.js';
 import { fieldOf, type Value } from '../../../runs/listing/fields.js';
 import { type Item, isHolder } from '../../../runs/listing/item.js';
@@ -24,7 +24,7 @@ const numberTexts: Readonly<Record<string, (value: number) => string>> = {
 };
 
 function textOf(key: string, value: Value): string {
-  if (value === null || value === '') return missing;
+  if (value === null || value === '') return missingMark;
   if (typeof value === 'string') return key === 'started' ? value.slice(0, 16).replace('T', ' ') : value;
   return (numberTexts[key] ?? ((number: number) => formatNumber(number, 6)))(value);
 }
@@ -52,7 +52,7 @@ function cellOf(item: Item, key: string) {
     case 'tag':
       return item.tags.map((tag) => html`<span class="tag">${tag}</span> `);
     default:
-      return textOf(key, fieldOf(key).of(item));
+      return textOf(key, fieldOf(key).get(item));
   }
 }
 

@@ -1,6 +1,6 @@
 /** Traces a run's programs back to the programs that they were made from. */
 import type { Config } from '../../../config/config.js';
-import { remembered, withoutVariants } from '../../../prompting/context/history.js';
+import { rememberedEntries, withoutVariants } from '../../../prompting/context/history.js';
 import { type BufferEntry, bestEntry, entriesBefore } from '../../../rollout/replay-buffer.js';
 import { isModelCall } from '../../../runs/calls.js';
 import type { LoggedProposal, RunData } from './proposals.js';
@@ -29,7 +29,7 @@ export function parentOf(
     return entries.find((one) => one.iteration === iteration && one.candidate === revises);
   const known = entriesBefore(entries, iteration);
   if (tuned) return bestEntry(known.filter((one) => one.parameters[0] === parameters?.[0]));
-  const held = withoutVariants(remembered(known));
+  const held = withoutVariants(rememberedEntries(known));
   const { memory, policy } = config;
   if (policy?.kind === 'program' && policy.edits) return bestEntry(held);
   const { best, recent } = memory;

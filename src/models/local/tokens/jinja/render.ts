@@ -11,10 +11,10 @@ import {
   Namespace,
   slice,
   textOf,
+  toInteger,
   typeName,
   unsupported,
   type Value,
-  whole,
 } from './values.js';
 
 /** Maximum work per rendering: a character counts as 1, and a step or list item as `workOfStep`. */
@@ -170,7 +170,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
       case 'StringLiteral':
         return node.value;
       case 'IntegerLiteral':
-        return whole(node.value);
+        return toInteger(node.value);
       case 'ArrayLiteral':
       case 'TupleLiteral':
         return node.value.map((item) => evaluate(item, scope));
