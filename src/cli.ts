@@ -213,7 +213,7 @@ function addGroup(y: Argv, name: string, describe: string, group: readonly Liste
 }
 
 /** `~/` and `$HOME/` at the beginning of an argument or of an option's value; a shell leaves `--out=~/a` unchanged. */
-const home = /^(--?[\w-]+=)?((?:~|\$HOME|\$\{HOME\})(?:\/.*)?)$/s;
+const homePattern = /^(--?[\w-]+=)?((?:~|\$HOME|\$\{HOME\})(?:\/.*)?)$/s;
 
 /**
  * The arguments of this process, with the home directory expanded and every `key=value` moved to where no option
@@ -223,7 +223,7 @@ async function readArguments(): Promise<readonly string[]> {
   const command = findCommand(words).command;
   const args = words.map((word) =>
     word.replace(
-      home,
+      homePattern,
       (_, option: string | undefined, path: string) => `${option ?? ''}${expandHome(path, {})}`,
     ),
   );

@@ -60,7 +60,7 @@ export function playPage(path: string): Page {
       ['result', 'Result', headline(figures, manifest)],
       ['warnings', 'Warnings', warningList(recorded.faults)],
       ['games', 'Games', transcripts(games, calls, manifest.run)],
-      ['usage', 'Usage', calls.length > 0 && usage(manifest)],
+      ['usage', 'Usage', calls.length > 0 && usageView(manifest)],
       ['config', 'Config', preformatted(readOwnText(join(path, runFiles.config)))],
       ['reproduce', 'Reproduce', reproduction(manifest)],
     ),
@@ -87,7 +87,7 @@ ${tile('Time', formatDuration(activeMs), usage.latencyMs >= 1 ? `${formatDuratio
 </dl>`;
 }
 
-const usage = ({ caps, usage }: Manifest): Content => html`<p>${formatUsage(usage)}</p>
+const usageView = ({ caps, usage }: Manifest): Content => html`<p>${formatUsage(usage)}</p>
 ${caps !== undefined && caps.length > 0 && html`<p>Limits: ${formatCaps(caps)}</p>`}
 ${usage.faults !== undefined && Object.keys(usage.faults).length > 0 && html`<p>Faults: ${formatFaults(usage.faults)}</p>`}`;
 

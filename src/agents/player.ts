@@ -120,7 +120,7 @@ class RunningGame<R extends Reply> {
     this.#seed = sampling;
     this.#random = createGenerator(sampling, [1]);
     const objective = setting.arena.batch.objective?.(slot);
-    const isStated = objective === undefined || states(observation, objective);
+    const isStated = objective === undefined || mentions(observation, objective);
     this.#objective = objective ?? (isTextWorld(setting.arena) ? String(observation) : undefined);
     this.#see(isStated ? observation : `${objective}\n${observation}`);
   }
@@ -243,7 +243,7 @@ const isTextWorld = ({ actionSpace, observationSpace }: Arena): boolean =>
   observationSpace.kind === 'text' && actionSpace.kind === 'text' && actionSpace.choices === undefined;
 
 /** True if the observation states the objective, ignoring line breaks. */
-const states = (observation: Observation, objective: string): boolean =>
+const mentions = (observation: Observation, objective: string): boolean =>
   oneLine(String(observation)).includes(oneLine(objective));
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 

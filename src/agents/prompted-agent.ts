@@ -32,7 +32,7 @@ export interface AgentOptions {
   readonly field: string;
 }
 
-const plain = 'plain';
+const plainSet = 'plain';
 const fileNames = ['system', 'observation', 'ask-again'] as const;
 
 /** Opens a prompt set's agent, or the generic one for `plain`. @throws UserError if the set is missing or invalid */
@@ -40,7 +40,7 @@ export function openAgent(given: AgentOptions): PromptedAgent {
   const { environment, options, reading } = given;
   const view = viewOf(environment.id, options);
   const set = given.prompts ?? defaultSet(environment, view);
-  if (set === plain) return { ...genericAgent(environment, reading), hash: '' };
+  if (set === plainSet) return { ...genericAgent(environment, reading), hash: '' };
   const templates = openTemplates(set, given, view);
   const { actionSpace, observationSpace, maxSteps = Number.POSITIVE_INFINITY } = environment;
   const stepLimit = Math.min(maxSteps, given.maxSteps);
@@ -87,7 +87,7 @@ function defaultSet(
 ): string {
   if (view !== undefined) return view.sets[0];
   if (observationSpace.kind !== 'text') return 'generic';
-  return actionSpace.kind === 'text' && actionSpace.choices !== undefined ? plain : 'text-world';
+  return actionSpace.kind === 'text' && actionSpace.choices !== undefined ? plainSet : 'text-world';
 }
 
 function vectorOf(space: Space): SystemContext['vector'] {
@@ -134,7 +134,7 @@ function findSet(
   }
   const alternatives = [
     ...builtInSets.filter((name) => !environmentSets.includes(name) || view?.sets.includes(name)),
-    plain,
+    plainSet,
     "the path of a folder, with a '/' in it",
   ];
   if (environmentSets.includes(set) && !view?.sets.includes(set))
@@ -145,7 +145,7 @@ function findSet(
       alternatives,
     });
   if (builtInSets.includes(set)) return join(own, set);
-  const near = closestMatch(set, [...builtInSets, plain]);
+  const near = closestMatch(set, [...builtInSets, plainSet]);
   const message = 'there is no such prompt set for agents';
   throw new UserError({ field, message, value: set, near, alternatives });
 }

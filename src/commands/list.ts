@@ -38,9 +38,7 @@ type Listed = { readonly number: number; readonly tags: readonly string[] } & (
 );
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
-  const { isStudy, linesOf, listTable, neededKeys, selectPlaces } = await import(
-    '../runs/listing/listing.js'
-  );
+  const { isStudy, linesOf, listTable, selectPlaces, usedKeys } = await import('../runs/listing/listing.js');
   const { trainingFigures, trainingTable } = await import('../runs/training/text.js');
   const { configKeys, withSettings } = await import('../view/run-data.js');
   const { columns, cwd, note, print } = context;
@@ -59,7 +57,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
         : `${item.name}: its manifest is damaged; see policyloop show ${item.name}${inside}`,
     );
   }
-  const asked = neededKeys(selection);
+  const asked = usedKeys(selection);
   const all = lines.flatMap((line) =>
     line.places.map((place) => ({ ...place, item: withSettings(place, place.item, asked), line })),
   );

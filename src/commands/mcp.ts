@@ -28,13 +28,13 @@ export async function execute(
   load: LoadCommand,
 ): Promise<number> {
   const { serveMcp } = await import('../mcp/serve-mcp.js');
-  const cwd = args.project === undefined ? context.cwd : entered(args.project);
+  const cwd = args.project === undefined ? context.cwd : enterProject(args.project);
   await serveMcp(args, load, { ...context, cwd });
   return 0;
 }
 
 /** Changes the working directory. @returns its absolute path. @throws UserError if that fails */
-function entered(project: string): string {
+function enterProject(project: string): string {
   try {
     process.chdir(project);
     return process.cwd();

@@ -64,7 +64,7 @@ const shorthands = {
 };
 
 /** A section that may be given as a bare value. */
-const abbreviated = <Short extends z.ZodType, Long extends z.ZodType>(
+const withShortForm = <Short extends z.ZodType, Long extends z.ZodType>(
   short: Short,
   expand: (value: z.output<Short>) => object,
   long: Long,
@@ -82,7 +82,7 @@ export const nameSchema = z
 export const configSchema = z.strictObject({
   $schema: z.string().optional().describe('Schema for editors'),
   name: nameSchema.optional().describe('Name of the experiment; the run directory is named after it'),
-  environment: abbreviated(environmentSchema.shape.id, shorthands.environment, environmentSchema)
+  environment: withShortForm(environmentSchema.shape.id, shorthands.environment, environmentSchema)
     .describe('Environment id, your own module (`./my-env.js`), or `{id, options, …}`')
     .meta({ examples: ['CartPole-v1'] }),
   policy: policySchema
@@ -112,18 +112,18 @@ export const configSchema = z.strictObject({
       'Which proposals of a model are rejected as repeats: `parameters`: those equal to an earlier policy; `behaviour`: also those that choose the same actions on observations of the warm-up, and in the episodes of the evaluation (default: `parameters`; for programs always `behaviour`)',
     ),
   ...stageSections,
-  target: abbreviated(z.number(), shorthands.target, targetSchema)
+  target: withShortForm(z.number(), shorthands.target, targetSchema)
     .optional()
     .describe('Stop early at this mean return, or `{return, hold}`'),
   limits: limitsSchema.prefault({}).describe('Limits; the run ends cleanly before exceeding any of them'),
-  warmup: abbreviated(count(0), shorthands.warmup, warmupSchema)
+  warmup: withShortForm(count(0), shorthands.warmup, warmupSchema)
     .prefault({})
     .describe('Initial policies: a number of random ones, or `{policies, from}`'),
   evaluation: evaluationSchema.prefault({}).describe('How a candidate is scored'),
   confirmation: confirmationSchema
     .prefault({})
     .describe('Evaluate the best policies again at the end, on fresh seeds'),
-  memory: abbreviated(z.enum(['all', 'none']), shorthands.memory, memorySchema)
+  memory: withShortForm(z.enum(['all', 'none']), shorthands.memory, memorySchema)
     .prefault('all')
     .describe('Which evaluations a prompt shows: `all`, `none`, or `{best, recent, …}`'),
   prompts: promptsSchema.prefault({}).describe('Content of the prompts'),

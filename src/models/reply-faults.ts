@@ -147,7 +147,7 @@ export function checkUsage(
   const faults = new Set<ReplyFault>();
   const most = maxPromptTokens(messages);
   const written = replies.some(({ text, reasoning }) => text !== '' || reasoning !== undefined);
-  const { prompt, cached, completion, reasoning } = plausible(readCounts(reported, faults), {
+  const { prompt, cached, completion, reasoning } = isPlausible(readCounts(reported, faults), {
     most,
     written,
     faults,
@@ -212,7 +212,7 @@ function readCounts(reported: ReportedCounts, faults: Set<ReplyFault>): Counts {
 }
 
 /** Discards implausible counts, and adds hidden reasoning to a completion count that excludes it. */
-function plausible(
+function isPlausible(
   { prompt, cached, completion, reasoning, total }: Counts,
   { most, written, faults }: { most: number; written: boolean; faults: Set<ReplyFault> },
 ): Counts {

@@ -25,10 +25,10 @@ export function logExpectedImprovement(mean: number, variance: number, best: num
 
 /** Computes the logarithm of the mean of exp(x) without overflow. */
 export function logMean(logarithms: readonly number[]): number {
-  const highest = largest(logarithms);
-  if (highest === Number.NEGATIVE_INFINITY) return highest;
-  const sum = logarithms.reduce((total, one) => total + Math.exp(one - highest), 0);
-  return highest + Math.log(sum / logarithms.length);
+  const keepHighest = largest(logarithms);
+  if (keepHighest === Number.NEGATIVE_INFINITY) return keepHighest;
+  const sum = logarithms.reduce((total, one) => total + Math.exp(one - keepHighest), 0);
+  return keepHighest + Math.log(sum / logarithms.length);
 }
 
 export interface Landscape {
@@ -82,7 +82,7 @@ function pointMoves({ grid, spec }: Landscape, random: RandomGenerator): Moves {
   return {
     around: [
       ...steps.map((deviation) => ({ count: perStep, move: step(deviation) })),
-      { count: redrawn, move: redrawing(grid, random) },
+      { count: redrawn, move: redrawMove(grid, random) },
     ],
     finer: finerSteps.map(step),
   };
@@ -98,20 +98,20 @@ function tableMoves({ grid, spec }: Landscape, random: RandomGenerator): Moves {
   return {
     around: [
       { count: steps.length * perStep, move: redraw(3) },
-      { count: redrawn, move: redrawing(grid, random) },
+      { count: redrawn, move: redrawMove(grid, random) },
     ],
     finer: finerSteps.map(() => redraw(1)),
   };
 }
 
-const redrawing =
+const redrawMove =
   (grid: ValueGrid, random: RandomGenerator): Move =>
   (from) =>
     from.map((value) =>
       random.random() < redrawProbability ? grid.value(random.integers(0, grid.size)) : value,
     );
 
-interface Valued {
+interface ValuedPoint {
   readonly parameters: ParameterVector;
   readonly worth: number;
 }
@@ -120,8 +120,8 @@ interface Valued {
 function highest(
   { seen, acquisition }: Landscape,
   points: readonly ParameterVector[],
-  known: Map<string, Valued>,
-): readonly Valued[] {
+  known: Map<string, ValuedPoint>,
+): readonly ValuedPoint[] {
   for (const parameters of points) {
     const key = vectorKey(parameters);
     if (!seen.has(key) && !known.has(key)) known.set(key, { parameters, worth: acquisition(parameters) });

@@ -47,7 +47,7 @@ export const openLanguageModel = async (
 ): Promise<LanguageModel> => (config.provider === 'module' ? moduleModel(config) : createModel(config, env));
 
 /** Reports a model's problems under the field of the model's own section. */
-export const inMember = <T>(field: string, open: () => T | Promise<T>): Promise<T> =>
+export const withMemberField = <T>(field: string, open: () => T | Promise<T>): Promise<T> =>
   mapThrownProblems(open, (problem) => withFieldPrefix(problem, field));
 
 /** Creates the error for a run whose model was an object passed in by the calling program. */

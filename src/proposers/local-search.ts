@@ -25,7 +25,7 @@ export function createRandomSearch(): Baseline {
 
 /** Takes Gaussian steps from the best point so far (the newest if tied); for tables, redraws entries. */
 export function createHillClimb(config: HillClimbConfig): Baseline {
-  const climb = climbing();
+  const climb = climbFold();
   return {
     propose(task, random) {
       const { seen, best } = climb(task);
@@ -40,7 +40,7 @@ export function createHillClimb(config: HillClimbConfig): Baseline {
 }
 
 /** Collects the keys of evaluated points, and finds the best point; the newest wins ties. */
-const climbing = () =>
+const climbFold = () =>
   foldHistory(
     () => ({ seen: new Set<string>(), best: undefined as Evaluated | undefined }),
     (state, evaluated) => {
@@ -58,7 +58,7 @@ const cornerProbability = 0.35;
  * of the range and the whole range. Tables change as in hill climbing.
  */
 export function createMix(): Baseline {
-  const climb = climbing();
+  const climb = climbFold();
   return {
     propose(task, random) {
       const { seen, best } = climb(task);

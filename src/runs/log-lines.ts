@@ -90,13 +90,13 @@ const completionFields = [
 ] as const satisfies readonly Field[];
 
 const problemIn = (log: LogName) => (item: unknown) =>
-  lacking(item, logFields[log]) ??
+  missingField(item, logFields[log]) ??
   ((item as { readonly completion?: unknown }).completion === undefined
     ? undefined
-    : lacking(item, completionFields));
+    : missingField(item, completionFields));
 
 /** A message about the first missing field; undefined if none is missing. */
-function lacking(item: unknown, fields: readonly Field[]): string | undefined {
+function missingField(item: unknown, fields: readonly Field[]): string | undefined {
   for (const [path, type] of fields) {
     let value = item;
     for (const key of path) value = (value as Record<string, unknown> | null | undefined)?.[key];

@@ -52,7 +52,7 @@ interface Scan {
 /**
  * Reads the evaluations and scans the other logs.
  * @param isTolerant if true, broken lines are skipped and listed in `faults`
- * @throws UserError with line and byte for a broken line, unless `tolerant`
+ * @throws UserError with line and byte for a broken line, unless `isTolerant`
  */
 export function scanLogs(files: LogFiles, isTolerant = false): Scan {
   const faults: string[] = [];
@@ -89,7 +89,7 @@ export function scanLogs(files: LogFiles, isTolerant = false): Scan {
     calls: calls.lines,
     events: beyond?.at ?? events.lines,
   };
-  const { entries, lost } = usable(complete, files);
+  const { entries, lost } = usableEntries(complete, files);
   append(faults, lost);
   const recorded: RecordedRun = {
     entries,
@@ -127,7 +127,7 @@ export function evaluationsUntil(files: LogFiles, iteration: number): readonly B
   for (const entry of linesOf<BufferEntry>(files, 'evaluations', undefined)) {
     if (entry.iteration <= iteration) entries.push(entry);
   }
-  const { entries: whole, lost } = usable(entries, files);
+  const { entries: whole, lost } = usableEntries(entries, files);
   if (lost.length === 0) return whole;
   throw new UserError({ message: lost.join('; ') });
 }
@@ -149,7 +149,7 @@ function keptPlaces(complete: readonly BufferEntry[], last: number) {
 }
 
 /** Removes evaluations with non-numeric returns, which a damaged log may contain. */
-function usable(complete: readonly BufferEntry[], files: LogFiles) {
+function usableEntries(complete: readonly BufferEntry[], files: LogFiles) {
   const entries = complete.filter(
     ({ score, returns }) => Number.isFinite(score) && returns.every((value) => Number.isFinite(value)),
   );

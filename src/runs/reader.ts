@@ -43,12 +43,12 @@ export function readRun(path: string): WholeRun {
 
 /**
  * Opens the logs of a run without changing them: scans them all, and keeps only the evaluations in memory.
- * @param tolerant if true, broken lines are skipped and listed in `faults`
- * @throws UserError if there is no run, its manifest is damaged, or, unless `tolerant`, a log has a broken line
+ * @param isTolerant if true, broken lines are skipped and listed in `faults`
+ * @throws UserError if there is no run, its manifest is damaged, or, unless `isTolerant`, a log has a broken line
  */
-export function openLogs(path: string, tolerant = false): RecordedRun {
+export function openLogs(path: string, isTolerant = false): RecordedRun {
   readManifest(path);
-  return scanLogs(logsIn(path), tolerant).recorded;
+  return scanLogs(logsIn(path), isTolerant).recorded;
 }
 
 export const logsIn = (path: string): LogFiles => ({

@@ -100,7 +100,7 @@ export function interval95(
   const isUnknown = ({ hidden = nothingHidden, values }: Stratum) =>
     values.length < fewestForInterval || hidden[0] === realLine[0];
   if (strata.length === 0 || strata.some(isUnknown)) return null;
-  return remembered(JSON.stringify([strata, by]), () => intervalOf(strata, by));
+  return memoize(JSON.stringify([strata, by]), () => intervalOf(strata, by));
 }
 
 /** 95% interval of the mean of values in a known range. @param by as for `interval95` */
@@ -176,7 +176,7 @@ function studentisedQuantile(values: readonly number[]): number {
   if (values.length < fewestToStudentise) return Number.NaN;
   const center = mean(values);
   const minError = leastSpread * standardError(values);
-  const deviations = resampled(values, (picked) => {
+  const deviations = resampleAll(values, (picked) => {
     const own = mean(picked);
     const error = standardError(picked, own);
     return error > minError ? Math.abs(own - center) / error : Number.POSITIVE_INFINITY;
@@ -194,9 +194,9 @@ const statistics = { median, iqm: interquartileMean } as const;
 export function percentile95(values: readonly number[], statistic: keyof typeof statistics): Interval | null {
   const count = values.length;
   if (count < fewestForInterval) return null;
-  return remembered(`${statistic};${values.join()}`, () => {
+  return memoize(`${statistic};${values.join()}`, () => {
     const tail = normalTail(Math.sqrt(count / (count - 1)) * studentQuantile975(count - 1));
-    const sorted = ascending(resampled(values, statistics[statistic]));
+    const sorted = ascending(resampleAll(values, statistics[statistic]));
     return [quantile(sorted, tail), quantile(sorted, 1 - tail)];
   });
 }
@@ -205,7 +205,7 @@ export function percentile95(values: readonly number[], statistic: keyof typeof 
 const known = new Map<string, Interval>();
 const maxKnown = 2000;
 
-function remembered(key: string, compute: () => Interval): Interval {
+function memoize(key: string, compute: () => Interval): Interval {
   const interval = known.get(key) ?? compute();
   if (known.size >= maxKnown) known.clear();
   known.set(key, interval);
@@ -215,7 +215,7 @@ function remembered(key: string, compute: () => Interval): Interval {
 type Statistic = (values: readonly number[]) => number;
 
 /** @param statistic must not keep its array, because the next resample overwrites it */
-function resampled(values: readonly number[], statistic: Statistic): number[] {
+function resampleAll(values: readonly number[], statistic: Statistic): number[] {
   const count = values.length;
   const indices = drawnIndices(count);
   const picked = [...values];

@@ -25,7 +25,7 @@ export async function dryRun(
 ): Promise<number> {
   const { config, environment, family, proposer } = assembly;
   const history = requireCount('--history', args.history, 0) ?? 0;
-  const recorded = await played(assembly, history, context.stop.abort);
+  const recorded = await evaluateRandom(assembly, history, context.stop.abort);
   const buffer = createReplayBuffer(recorded.entries);
   const prompter = new Prompter({ ...assembly, buffer, recorded });
   const iteration = Math.min(recorded.iteration + 1, config.iterations);
@@ -48,7 +48,7 @@ export async function dryRun(
 }
 
 /** Evaluates random policies as a run would: first as the warm-up, then as proposals in iterations. */
-async function played(
+async function evaluateRandom(
   { config, environment, family, workers }: Assembly,
   count: number,
   abort: AbortSignal,

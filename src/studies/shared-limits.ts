@@ -40,7 +40,7 @@ export class SharedLimits {
   /** Returns the limits for the run in `directory`. */
   budgetFor(directory: RunDirectory): SharedBudget {
     const { path } = directory;
-    const { calls = unused, evaluations = 0 } = this.#runs.get(path) ?? {};
+    const { calls = noUsage, evaluations = 0 } = this.#runs.get(path) ?? {};
     // The time of a run in progress is counted up to its last complete iteration.
     const own: RunUsage = { calls, evaluations, activeMs: () => directory.manifest.activeMs };
     this.#runs.set(path, own);
@@ -64,7 +64,7 @@ interface RunUsage {
   readonly activeMs: () => number;
 }
 
-const unused: CallUsage = { spent: noSpend, inFlight: noSpend };
+const noUsage: CallUsage = { spent: noSpend, inFlight: noSpend };
 
 const usageOf = ({ activeMs, calls, evaluations }: RunUsage): CallUsage => ({
   spent: { ...calls.spent, evaluations, minutes: activeMs() / 60_000 },

@@ -14,11 +14,11 @@ function unlessUnreadable<T extends object>(read: () => T): T | undefined {
   return typeof found === 'string' ? undefined : found;
 }
 
-const configured = cachedByRun((run: RunSummary) => unlessUnreadable(() => withConfig(run)));
+const tryConfigure = cachedByRun((run: RunSummary) => unlessUnreadable(() => withConfig(run)));
 
 /** Returns a run or agent run with its config; undefined for other items, and if the config can't be read. */
 export const configuredRun = ({ item, summary }: Place): ConfiguredRun | undefined =>
-  item.kind !== 'training' && summary ? configured(summary) : undefined;
+  item.kind !== 'training' && summary ? tryConfigure(summary) : undefined;
 
 /** Returns a run with its curve; undefined if it can't be read. */
 export const comparedRun = cachedByRun((run: ConfiguredRun) => unlessUnreadable(() => readComparedRun(run)));

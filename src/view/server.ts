@@ -103,11 +103,11 @@ async function answer(
 
 const isPage = (path: string) => /^\/(?:|of\/.*|compare|search)$/s.test(path);
 
-interface Asked extends Site {
+interface ApiRequest extends Site {
   readonly query: URLSearchParams;
 }
 
-async function watch(response: ServerResponse, { live, query }: Asked): Promise<void> {
+async function watch(response: ServerResponse, { live, query }: ApiRequest): Promise<void> {
   const keys = query.getAll('key');
   if (live.watchers >= maxWatchers)
     throw new HttpError(503, `${maxWatchers} pages are already open, which is the maximum`);
@@ -117,7 +117,7 @@ async function watch(response: ServerResponse, { live, query }: Asked): Promise<
 }
 
 /** Handlers of JSON requests, by path. */
-const handlers: Readonly<Record<string, (asked: Asked) => unknown>> = {
+const handlers: Readonly<Record<string, (asked: ApiRequest) => unknown>> = {
   '/api/place': ({ options: { place } }) => ({ place }),
   '/api/keys': async ({ live }) => configKeys(await readAhead(live.places())),
   '/api/groups': async ({ live, query }) => groupFigures(await readAhead(live.places()), query),
@@ -141,7 +141,7 @@ const handlers: Readonly<Record<string, (asked: Asked) => unknown>> = {
   },
 };
 
-async function episodeIn(asked: Asked): Promise<ServedFile> {
+async function episodeIn(asked: ApiRequest): Promise<ServedFile> {
   const number = (key: string, least: number) => wholeNumber(asked.query, key, least) ?? least;
   const body = await episodeSvg(placeIn(asked).path, {
     iteration: number('iteration', 0),
@@ -151,7 +151,7 @@ async function episodeIn(asked: Asked): Promise<ServedFile> {
   return { type: 'image/svg+xml', body, policy: picturePolicy };
 }
 
-function placeIn({ live, query }: Asked): Place {
+function placeIn({ live, query }: ApiRequest): Place {
   const name = query.get('of');
   if (name === null) throw new HttpError(400, 'the address must name a run, training run or study');
   return live.place(name);

@@ -25,7 +25,7 @@ export function trainingLoss(losses: readonly number[], count = losses.length): 
 }
 
 /** Small charts of one metric each, in order; a chart without values is omitted. */
-const charted: readonly (readonly [
+const chartSpecs: readonly (readonly [
   of: 'step' | 'evaluation',
   name: string,
   title: string,
@@ -88,7 +88,7 @@ export function trainingCharts(
     ...mains
       .filter(({ each, held }) => each.length > 0 || (isRl && held))
       .map((main) => mainChart(main, words)),
-    ...charted.flatMap((figure) => {
+    ...chartSpecs.flatMap((figure) => {
       const own = having(figure[0] === 'step' ? step : evaluation, figure[1]);
       return own.length === 0 ? [] : [smallChart(own, figure, words)];
     }),
@@ -193,7 +193,7 @@ function stepsOf(rows: readonly Row[]) {
 
 function smallChart(
   rows: readonly Row[],
-  [, name, title, kind = 'number']: (typeof charted)[number],
+  [, name, title, kind = 'number']: (typeof chartSpecs)[number],
   words: TrainingLabels,
 ): Chart {
   const { at, valuesOf } = stepsOf(rows);

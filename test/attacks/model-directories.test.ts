@@ -126,7 +126,7 @@ describe('limits on chat templates', () => {
   });
 });
 
-it('withinTime interrupts endless regular expressions and loops', () => {
+it('withTimeLimit interrupts endless regular expressions and loops', () => {
   expect(() => withTimeLimit(0.05, () => /^(a+)+$/.test(`${'a'.repeat(60)}b`))).toThrow(TimeLimitError);
   expect(() => {
     withTimeLimit(0.05, () => {

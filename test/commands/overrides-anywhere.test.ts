@@ -30,7 +30,7 @@ describe.each(files)('%s', (file) => {
   });
 });
 
-describe('overridesApart', () => {
+describe('separateOverrides', () => {
   const declared = { array: ['baseline', 'configs'], boolean: ['json'] };
   const moved = (...args: readonly string[]) => separateOverrides(args, declared);
 

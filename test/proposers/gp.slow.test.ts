@@ -60,9 +60,8 @@ describe.each(references)(
     });
     it('has a gradient that matches finite differences', () => {
       const { gradient } = negativeLogPosterior(observations, hyperparameters, prior);
-      const at = (i: number, change: number) =>
-        negativeLogPosterior(observations, hyperparameters.with(i, hyperparameters[i]! + change), prior)
-          .value;
+      const at = (i: number, by: number) =>
+        negativeLogPosterior(observations, hyperparameters.with(i, hyperparameters[i]! + by), prior).value;
       for (const i of gradient.keys())
         expect(gradient[i]).toBeCloseTo((at(i, 1e-5) - at(i, -1e-5)) / 2e-5, 5);
     });

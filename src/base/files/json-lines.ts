@@ -16,7 +16,7 @@ import { UserError } from '../errors.js';
 import { parseJson } from './json-depth.js';
 import { openRegularFile, type SymlinkMode } from './regular-file.js';
 
-const sync = promisify(fdatasync);
+const syncData = promisify(fdatasync);
 
 export class JsonLinesFile<T> {
   readonly path: string;
@@ -66,7 +66,7 @@ export class JsonLinesFile<T> {
     if (this.#descriptor === undefined || !this.#dirty) return;
     this.#dirty = false;
     try {
-      await sync(this.#descriptor);
+      await syncData(this.#descriptor);
     } catch (error) {
       throw withPath(error, this.path);
     }
@@ -137,7 +137,7 @@ export function* eachLine(path: string, links: SymlinkMode = 'reject'): Generato
     let held = 0;
     let start = 0;
     for (;;) {
-      if (held >= maxLineBytes) throw overlong(path, start);
+      if (held >= maxLineBytes) throw overlongError(path, start);
       if (held === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(buffer.length)]);
       const read = readSync(descriptor, buffer, held, buffer.length - held, start + held);
       if (read === 0) return;
@@ -162,7 +162,7 @@ function lineBreak(buffer: Buffer, from: number, until: number): number {
   return at < until ? at : -1;
 }
 
-const overlong = (file: string, start: number) =>
+const overlongError = (file: string, start: number) =>
   new UserError({
     file,
     message: `the line at byte ${start} is longer than ${maxLineBytes / 2 ** 20} MiB; this line and the rest of the file are not read`,

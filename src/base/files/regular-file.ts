@@ -41,10 +41,10 @@ export function openRegularFile(
 export function readRegularFile(path: string, maxBytes: number, links: SymlinkMode = 'follow'): Buffer {
   const { descriptor, size } = openRegularFile(path, links);
   try {
-    if (size > maxBytes) throw tooLarge(path, size, maxBytes);
+    if (size > maxBytes) throw tooLargeError(path, size, maxBytes);
     const bytes = readBytes(descriptor, 0, size);
     // Files in /proc report a size of 0 but aren't empty.
-    if (readSync(descriptor, Buffer.alloc(1), 0, 1, size) > 0) throw tooLarge(path, size + 1, size);
+    if (readSync(descriptor, Buffer.alloc(1), 0, 1, size) > 0) throw tooLargeError(path, size + 1, size);
     return bytes;
   } finally {
     closeSync(descriptor);
@@ -73,7 +73,7 @@ export function readBytes(descriptor: number, position: number, length: number):
   return buffer;
 }
 
-function tooLarge(file: string, size: number, most: number): UserError {
+function tooLargeError(file: string, size: number, most: number): UserError {
   return new UserError({ file, message: `has at least ${size} bytes; the maximum is ${most}` });
 }
 

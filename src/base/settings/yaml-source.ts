@@ -43,7 +43,7 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
   if ((text.match(/[:?,]/g)?.length ?? 0) > maxKeys)
     throw new UserError({ file, message: 'has too many keys' });
   const lines = new LineCounter();
-  const document = readable(file, () =>
+  const document = withUserErrors(file, () =>
     parseDocument(text, {
       version,
       // Dates stay strings.
@@ -71,11 +71,11 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
       limitProblems(problems.map((error) => ({ ...placeOf(error.pos[0]), ...syntaxProblem(error, text) }))),
     );
   }
-  const content: unknown = readable(file, () => document.toJS());
+  const content: unknown = withUserErrors(file, () => document.toJS());
   // A value that contains itself throws here.
   if (
     isDeeperThan(
-      readable(file, () => JSON.stringify(content ?? null)),
+      withUserErrors(file, () => JSON.stringify(content ?? null)),
       maxDepth,
     )
   )
@@ -86,7 +86,7 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
 const tooDeep = 'the YAML is nested too deeply';
 
 /** Turns errors of aliases and stack overflows (from text that is nested too deeply) into UserErrors. */
-function readable<T>(file: string, read: () => T): T {
+function withUserErrors<T>(file: string, read: () => T): T {
   try {
     return read();
   } catch (error) {

@@ -89,7 +89,7 @@ export function terminalTable<Row>(
   width = Number.POSITIVE_INFINITY,
 ): string {
   return fitTable(
-    readable(columns, rows, (text) => text.replaceAll(/\p{Cc}/gu, ' ')),
+    readableTable(columns, rows, (text) => text.replaceAll(/\p{Cc}/gu, ' ')),
     width,
   );
 }
@@ -97,7 +97,7 @@ export function terminalTable<Row>(
 /** A table in GitHub's Markdown: https://github.github.com/gfm/#tables-extension- */
 export function markdownTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
   const ungrouped = columns.map((column) => ({ ...column, grouped: false }));
-  const { titles, rightAligned, lines } = readable(ungrouped, rows, markdownText, markdownCode);
+  const { titles, rightAligned, lines } = readableTable(ungrouped, rows, markdownText, markdownCode);
   const line = (texts: readonly string[]) => `| ${texts.join(' | ')} |`;
   const rule = rightAligned.map((isRight) => (isRight ? '--:' : '---'));
   return [line(titles), line(rule), ...lines.map(line)].join('\n');
@@ -106,7 +106,7 @@ export function markdownTable<Row>(rows: readonly Row[], columns: Columns<Row>):
 /** A LaTeX table with the rules of the package booktabs. */
 function latexTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
   const ungrouped = columns.map((column) => ({ ...column, grouped: false }));
-  const { titles, rightAligned, lines } = readable(ungrouped, rows, (text) => text);
+  const { titles, rightAligned, lines } = readableTable(ungrouped, rows, (text) => text);
   const line = (texts: readonly string[]) => `${texts.map(latexText).join(' & ')} \\\\`;
   const align = rightAligned.map((isRight) => (isRight ? 'r' : 'l')).join('');
   return [
@@ -189,7 +189,7 @@ function numberIn(cell: Cell): number | undefined {
 }
 
 /** The table as text for people; an estimate's interval has its own column. */
-function readable<Row>(
+function readableTable<Row>(
   columns: Columns<Row>,
   rows: readonly Row[],
   plain: (text: string) => string,

@@ -50,11 +50,11 @@ function explain<Facts extends { readonly directory: string; readonly problems: 
   json: boolean,
   context: CommandContext,
 ): number {
-  context.print(json ? JSON.stringify(facts) : screen(facts, rowsOf(facts)));
+  context.print(json ? JSON.stringify(facts) : pageText(facts, rowsOf(facts)));
   return facts.problems.length === 0 ? 0 : exitCodes.failure;
 }
 
-function screen(
+function pageText(
   { directory, problems }: { readonly directory: string; readonly problems: readonly Problem[] },
   rows: readonly (readonly [string, string])[],
 ): string {

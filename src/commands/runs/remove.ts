@@ -30,7 +30,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const shown = paths.map((path) => shownPath(path, cwd));
   const size = formatBytes(paths.reduce((sum, path) => sum + bytesIn(path), 0));
   const question = `${shown.join('\n')}\nDelete ${paths.length === 1 ? 'it' : 'them'} (${size})? This can't be undone.`;
-  if (!(await agreed(question, args, context))) return 0;
+  if (!(await confirmRemoval(question, args, context))) return 0;
   for (const path of paths) removeDirectory(path);
   print(
     args.json
@@ -41,7 +41,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 }
 
 /** Asks for confirmation. @throws UserError if there is no terminal */
-async function agreed(
+async function confirmRemoval(
   question: string,
   { yes }: Pick<Args, 'yes'>,
   { note, readLine }: CommandContext,

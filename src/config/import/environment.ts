@@ -24,7 +24,7 @@ export function chooseEnvironment(foreign: ForeignConfig, fixed?: string): Envir
       hint: 'set it to the id of an environment, e.g. CartPole-v1',
     });
   const named = typeof written === 'string' ? resolveId(written) : undefined;
-  if (fixed === undefined) return named ?? unknown(String(written));
+  if (fixed === undefined) return named ?? rejectEnvironment(String(written));
   if (named !== undefined && (named.id === fixed || isRemoteId(named.id))) return named;
   const task = String(keyValue(foreign, 'task'));
   return { id: fixed, reason: `task ${task} always uses ${fixed} in the original` };
@@ -50,7 +50,7 @@ function resolveId(id: string): EnvironmentChoice | undefined {
 }
 
 /** Throws the error for an id that isn't built in, with the key `gym_env_name` as its field. */
-function unknown(value: string): never {
+function rejectEnvironment(value: string): never {
   const field = 'gym_env_name';
   if (/^(Panda|Fetch)/.test(value))
     throw new UserError({

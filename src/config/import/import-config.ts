@@ -39,11 +39,7 @@ export function importConfig(foreign: ForeignConfig): ImportedConfig {
       drop(draft, key, known.includes(key) ? 'has no equivalent here' : unknown);
     }
   }
-  return {
-    program: isFinetune ? 'LLM-RL-finetune' : 'ProPS',
-    config: draft.config,
-    notes: draft.notes,
-  };
+  return { program: isFinetune ? 'LLM-RL-finetune' : 'ProPS', config: draft.config, notes: draft.notes };
 }
 
 /** Tasks that exist only in branches of LLM-RL-finetune, where other keys have other meanings. */

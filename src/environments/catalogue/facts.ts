@@ -43,7 +43,7 @@ const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
     ...step(options, 0.01, 5),
     ...travel(options, 0.1),
     ...noise(options, 0.1),
-    ...placed(options, ['x', 'z', 'pitch', ...legOf('back', 'Shin'), ...legOf('front', 'Shin')]),
+    ...jointIndices(options, ['x', 'z', 'pitch', ...legOf('back', 'Shin'), ...legOf('front', 'Shin')]),
   }),
   Hopper: (options) => ({
     ...step(options, 0.002, 4),
@@ -51,20 +51,20 @@ const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
     ...health(options, [0.7, Number.POSITIVE_INFINITY], [-0.2, 0.2]),
     stateRange: within('value', range(options, 'healthy_state_range', [-100, 100])),
     ...noise(options, 5e-3),
-    ...placed(options, ['x', 'z', 'pitch', 'thigh', 'leg', 'foot']),
+    ...jointIndices(options, ['x', 'z', 'pitch', 'thigh', 'leg', 'foot']),
   }),
   Walker2d: (options) => ({
     ...step(options, 0.002, 4),
     ...travel(options, 1e-3),
     ...health(options, [0.8, 2], [-1, 1]),
     ...noise(options, 5e-3),
-    ...placed(options, ['x', 'z', 'pitch', ...legOf('right', 'Leg'), ...legOf('left', 'Leg')]),
+    ...jointIndices(options, ['x', 'z', 'pitch', ...legOf('right', 'Leg'), ...legOf('left', 'Leg')]),
   }),
   Swimmer: (options) => ({
     ...step(options, 0.01, 4),
     ...travel(options, 1e-4),
     ...noise(options, 0.1),
-    ...placed(options, ['x', 'y', 'heading', 'frontJoint', 'backJoint'], 2),
+    ...jointIndices(options, ['x', 'y', 'heading', 'frontJoint', 'backJoint'], 2),
   }),
   Reacher: (options) => ({
     ...step(options, 0.01, 2),
@@ -105,7 +105,7 @@ function health(options: Options, heights: Range, angles: Range): Facts {
 }
 
 /** Returns each joint's indices of position (negative if hidden) and velocity in the observation. */
-function placed(options: Options, joints: readonly string[], hidden = 1): Facts {
+function jointIndices(options: Options, joints: readonly string[], hidden = 1): Facts {
   const placesShown = !option(options, 'exclude_current_positions_from_observation', true);
   const left = placesShown ? 0 : hidden;
   const indexes = (first: number) => Object.fromEntries(joints.map((joint, i) => [joint, first + i]));

@@ -89,14 +89,14 @@ const method = z.custom<(...given: never[]) => unknown>(
 const space = z
   .preprocess((value) => {
     if (!isRecord(value) || value.kind !== 'box') return value;
-    return { ...value, low: unbounded(value.low), high: unbounded(value.high) };
+    return { ...value, low: nullInfinities(value.low), high: nullInfinities(value.high) };
   }, spaceSchema)
   .refine(
     (one) => one.kind !== 'box' || (one.low.length > 0 && one.low.length === one.high.length),
     'low and high must have one number per dimension',
   );
 
-const unbounded = (bounds: unknown): unknown =>
+const nullInfinities = (bounds: unknown): unknown =>
   Array.isArray(bounds) || ArrayBuffer.isView(bounds)
     ? Array.from(bounds as ArrayLike<unknown>, (bound) =>
         Math.abs(Number(bound)) === Infinity ? null : bound,

@@ -64,7 +64,7 @@ export async function askModel(
   const { config, proposer, stages } = assembly;
   const own = languageMemberOf(config.model);
   const others = stages.flatMap(({ model: used }) => used ?? []);
-  const all: readonly Probed[] = [
+  const all: readonly ProbedModel[] = [
     ...(own ? [{ config: own.config, model: proposer.model, field: own.field, proposes: true }] : []),
     ...others.map((one) => ({
       config: one.config,
@@ -79,7 +79,7 @@ export async function askModel(
 }
 
 /** A model to test, and its config section. */
-interface Probed {
+interface ProbedModel {
   readonly config: SingleModelConfig;
   readonly model: LanguageModel | undefined;
   readonly field: string;
@@ -88,7 +88,7 @@ interface Probed {
 }
 
 async function askOne(
-  { config, field, model, proposes }: Probed,
+  { config, field, model, proposes }: ProbedModel,
   assembly: Assembly,
   env: CommandContext['env'],
   asking: AskOptions,
@@ -111,7 +111,7 @@ async function askOne(
       : await asked.generate(probe.messages, { ...probe.options, ...asking });
     const { warnings = [], ...completion } = answer!;
     return [
-      judged(completion, call, { corrections: assembly.config.corrections, field, name }),
+      judgeReply(completion, call, { corrections: assembly.config.corrections, field, name }),
       ...(completion.text.trim() === '' ? [] : warnings.map((message) => warningFinding({ field, message }))),
     ];
   } catch (error) {
@@ -127,7 +127,7 @@ const noAnswer = (field: string, message: string): Finding => ({
 });
 
 /** Reports an answer and, if it is a proposal, how a run would judge it. */
-function judged(
+function judgeReply(
   completion: Completion,
   call: CallRecord | undefined,
   {

@@ -29,7 +29,7 @@ export async function checkConfig(
   let loaded: LoadedConfig | undefined;
   try {
     loaded = loadConfig({ file, overrides, cwd });
-    if (offline && runsCode(loaded.config)) return [...notesOf(loaded), ...located(loaded, [notChecked])];
+    if (offline && runsCode(loaded.config)) return [...notesOf(loaded), ...locateAll(loaded, [notChecked])];
     const assembly = await assemble(loaded.config, env, undefined, { ask: offline ? undefined : stop.abort });
     try {
       const context = await contextOf(assembly.config.model, assembly.proposer.model, !offline, stop.abort);
@@ -45,9 +45,9 @@ export async function checkConfig(
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
       // Failures come first, so that they aren't overlooked.
       return [
-        ...located(loaded, [...played, ...failed]),
+        ...locateAll(loaded, [...played, ...failed]),
         ...notesOf(loaded),
-        ...located(loaded, [...findings, ...others]),
+        ...locateAll(loaded, [...findings, ...others]),
       ];
     } finally {
       await closeEnvironment(assembly);
@@ -85,7 +85,7 @@ const notChecked = warningFinding({
 const notesOf = (loaded: LoadedConfig | undefined): readonly Finding[] =>
   (loaded?.notes ?? []).map((note) => okFinding('config', note.trim()));
 
-function located(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {
+function locateAll(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {
   return findings.map((finding) =>
     finding.level === 'ok' ? finding : { ...finding, ...loaded.locate(new UserError(finding)).problems[0]! },
   );

@@ -30,7 +30,7 @@ export interface RunEstimate {
 }
 
 /** Calls to one model. */
-interface Asked {
+interface AskedModel {
   readonly reader: object;
   readonly calls: number;
   /** Calls if all returns are equal, so that a leg of a relay lasts twice as long. */
@@ -51,7 +51,7 @@ export function estimateRun(
   const first = warmup.policies + imported.length;
   // The share that `limits.evaluations` allows if every proposal is evaluated.
   const allowed = (evaluationBudget(config, first) - first) / plannedEvaluations(config);
-  const asked: Asked[] = [];
+  const asked: AskedModel[] = [];
   const members = membersOf(config.model);
   const within = modelIterations(config.model, { candidates, iterations: allowed * iterations }).count;
   const own = members.find((member) => languageModelOf(member.config) !== undefined);
@@ -120,7 +120,7 @@ export function estimateText({ calls, completionTokens, cost, listed, promptToke
 }
 
 function estimateOf(
-  { calls, most: longest, prompts, reader, share, tokens }: Asked,
+  { calls, most: longest, prompts, reader, share, tokens }: AskedModel,
   corrections: number,
   { correction, reply }: PromptSize,
 ): RunEstimate {

@@ -149,11 +149,11 @@ export function constant(term: Tree | undefined, { observed, random }: GrowthCon
   const value = isBounded
     ? random.uniform(low, high)
     : 10 ** random.uniform(-2, 1) * (random.random() < 0.5 ? -1 : 1);
-  return { sort: 'number', op: 'constant', value: rounded(value), parts: [] };
+  return { sort: 'number', op: 'constant', value: roundConstant(value), parts: [] };
 }
 
 /** Rounds to 3 significant digits. */
-export const rounded = (value: number): number => Number(value.toPrecision(3));
+export const roundConstant = (value: number): number => Number(value.toPrecision(3));
 
 function boundsOf(
   term: Tree | undefined,

@@ -30,7 +30,7 @@ export interface Sandbox {
 const randomStream = 0x70726f67;
 
 interface Episode {
-  readonly program: Compiled;
+  readonly program: CompiledCode;
   readonly seed: number;
   /** The observations so far; undefined if the state is copied instead. */
   history: Observation[] | undefined;
@@ -42,7 +42,7 @@ interface Episode {
 }
 
 /** The state after compiling a program, and the number of its lines. */
-interface Compiled {
+interface CompiledCode {
   readonly image: Image;
   readonly lines: number;
 }
@@ -105,7 +105,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     current = undefined;
   }
 
-  function compile(text: string): Compiled {
+  function compile(text: string): CompiledCode {
     if (text.length > maxCharacters)
       throw new ProgramFault({ reason: `longer than ${maxCharacters} characters (${text.length})` });
     const lines = text.split(/\r\n|[\n\r\u2028\u2029]/).length;

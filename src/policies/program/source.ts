@@ -28,7 +28,7 @@ export function parseProgram(source: string, actionSpace: Space): Program {
   const act = actOf(script, source);
   for (const node of nodesIn(script))
     if (isFunction(node) && node.async)
-      throw new ProgramFault({ reason: asynchronous, line: lineAt(source, node.start) });
+      throw new ProgramFault({ reason: asyncMessage, line: lineAt(source, node.start) });
   const declared = topLevelDeclaration(script, 'constants');
   const constants =
     declared?.kind === 'const'
@@ -41,7 +41,7 @@ export function parseProgram(source: string, actionSpace: Space): Program {
   };
 }
 
-const asynchronous = 'async functions are not available';
+const asyncMessage = 'async functions are not available';
 
 /** @returns the first 48 bits of the SHA-256 */
 const hashOf = (text: string) => createHash('sha256').update(text).digest().readUIntBE(0, 6);

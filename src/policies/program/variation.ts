@@ -2,7 +2,7 @@
 
 import type { RandomGenerator } from '../../base/random/generator.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
-import { constant, type GrowthContext, growTree, leaf, maxDepth, rounded } from './grammar.js';
+import { constant, type GrowthContext, growTree, leaf, maxDepth, roundConstant } from './grammar.js';
 import {
   depthOf,
   opGroups,
@@ -119,7 +119,7 @@ function drawPlace(places: readonly Place[], random: RandomGenerator): Place {
 function shiftConstant(node: Tree, growth: GrowthContext): Tree {
   const { random } = growth;
   if (random.random() < 0.2) return constant(undefined, growth);
-  return { ...node, value: rounded(node.value! * (1 + 0.3 * random.normal())) };
+  return { ...node, value: roundConstant(node.value! * (1 + 0.3 * random.normal())) };
 }
 
 /** Gives a node another operation of the same kind, swaps the results of a condition, or draws another leaf. */

@@ -93,14 +93,14 @@ function validate(set: NumberSet, plain: string, spec: ParameterSpec, { seen }: 
   return { ok: true, value, ...(predicted !== undefined && { predicted }) };
 }
 
-const expected = '(?:predicted|expected|estimated)[ _]';
-const score = String.raw`(?:f ?\( ?param\w* ?\)|(?:${expected}|mean )*(?:scored?|return|reward|fitness)|\bf(?= ?[:=]))["']?`;
+const predictionWords = '(?:predicted|expected|estimated)[ _]';
+const score = String.raw`(?:f ?\( ?param\w* ?\)|(?:${predictionWords}|mean )*(?:scored?|return|reward|fitness)|\bf(?= ?[:=]))["']?`;
 const amount = String.raw`(?:[\s:=\u2248~]|is|of){0,8}([+-]?(?:\d+(?:\.\d+)?|\.\d+))`;
 const scoreAfter = new RegExp(
   String.raw`^["'\s\]}),;|.(\u2014\u2192>-]{0,16}(?:with |an? |the ){0,2}["']?${score}(?:${amount})?`,
   'i',
 );
-const prediction = new RegExp(String.raw`(?:["']${score}\s{0,4}:|${expected}\w+)${amount}`, 'i');
+const prediction = new RegExp(String.raw`(?:["']${score}\s{0,4}:|${predictionWords}\w+)${amount}`, 'i');
 
 /** Finds the score predicted after a set or, as in histories of the `compact` prompt set, before it. */
 function predictedScore(plain: string, { start, end }: NumberSet): number | undefined {
@@ -166,7 +166,7 @@ const placeholder = /^(?:<[^<>\d][^<>]{0,40}>|\?+|\.{3}|\u2026|_{2,})$/;
 const remarks =
   /^(?:\s*\((?!\s*(?:or|maybe|x|to|times|negat\w*|in)\b|\W{0,40}[\d.]{1,40}\W{0,40}\))[^()]*(?:\([^()]*\)[^()]*)*\))+/i;
 /** Text that may follow a value without changing its meaning: the end, a separator, a comment, a clause. */
-const harmless =
+const harmlessTail =
   /^[\s)\]}]*(?:$|[,;|&](?!\s?[+-]?\.?\d)|#|\/\/|<[/|!]|\u2014|\.(?=\s*$|\s+[^\d\s])|(?:(?<=\s)-{1,2}|:)\s+[^\d\s.+-]|\s(?:and\s*$|because|since|as|so|next\b|[A-Z][a-z]{2,}\b))/;
 
 function wholeValue(written: string): Value {
@@ -181,7 +181,7 @@ function valueIn(chunk: string, isLast: boolean): { value: Value; end: number; n
   const close = open === '' ? '' : `"'>)]}`[`"'<([{`.indexOf(open)]!;
   const rest = chunk.slice(all.length + close.length).replace(remarks, '');
   const isPlain =
-    chunk.startsWith(close, all.length) && (harmless.test(rest) || (isLast && scoreAfter.test(rest)));
+    chunk.startsWith(close, all.length) && (harmlessTail.test(rest) || (isLast && scoreAfter.test(rest)));
   if (number !== '' && isPlain) return { value: wholeValue(number), end: all.length, next: all.length };
   const text = /^(?:<[^<>]{0,40}>|(?:,\d|[^,;|\n(])*)/.exec(chunk)![0].trim();
   return { value: { text: text.slice(0, 24) }, end: all.length || text.length, next: text.length };
@@ -283,7 +283,7 @@ const numberLines =
   /^([^\n\r\u2028\u2029]*[:=])?((?:[ \t"']*(?:[-*+\u2022>][ \t]+|\|[ \t]*|\d{1,3}[.)][ \t]+)?[+-]? ?\.?\d[-+.\deE,;|\t ]*(?:["'})\]]+[.,]?[ \t]*)?(?:\n|$))+)/gm;
 /** A bullet at the start of a line and punctuation at its end. A dash is a bullet only if every line has one. */
 const edges = /^[ \t]*(?:[+\u2022>|]\s*|\d{1,3}[.)]\s+)?["']?|(?<!["'.,;| \t})\]])["'.,;| \t})\]]+$/gm;
-const dashed = /^[ \t]*-\s+(?=[+-]?[\d.]+\s*$)/;
+const dashedItem = /^[ \t]*-\s+(?=[+-]?[\d.]+\s*$)/;
 /** A key such as `params[3]:` is followed by a single value, not by a list. */
 const isKey = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/*]=$/;
 
@@ -292,7 +292,7 @@ const lines = (plain: string, count: number): readonly NumberSet[] =>
   [...plain.replace(/\bf ?\( ?param\w* ?\)[^\n]*/gi, blank).matchAll(numberLines)].flatMap((found) => {
     const [all, label = '', body = ''] = found;
     const written = body.trimEnd().split('\n');
-    const bullet = written.every((line) => dashed.test(line)) ? dashed : '';
+    const bullet = written.every((line) => dashedItem.test(line)) ? dashedItem : '';
     const rows = written.map((line) => itemsOf(line.replace(bullet, '').replace(edges, '')));
     const joint = rows.flat();
     if (isKey.test(label) || joint.some(({ number }) => number === undefined)) return [];

@@ -21,7 +21,7 @@ export function readProgram(
   const { isClosed, source } = sourceIn(text, context.finishReason === 'length');
   const isCut = unclosedThinking || (context.finishReason === 'length' && !isClosed);
   if (source === undefined) return failWith({ kind: isCut ? 'truncated' : 'missing' });
-  return added(asWritten(reply, source), programs, context, isCut);
+  return addProgram(asWritten(reply, source), programs, context, isCut);
 }
 
 /**
@@ -38,7 +38,7 @@ export function readEdits(
   if (!areEdits(text)) return readProgram(reply, programs, context);
   const isCut = context.finishReason === 'length';
   try {
-    return added(applyEdits(programs.program(parent).source, text, isCut), programs, context, isCut);
+    return addProgram(applyEdits(programs.program(parent).source, text, isCut), programs, context, isCut);
   } catch (error) {
     return failedBy(error, isCut);
   }
@@ -46,7 +46,7 @@ export function readEdits(
 
 const areEdits = (text: string) => /^[ \t]*<{5}/m.test(text);
 
-function added(
+function addProgram(
   written: string,
   programs: ProgramLibrary,
   { seen }: ParseContext,

@@ -68,12 +68,12 @@ export interface Selection {
 }
 
 /** The config keys whose values the selection needs. */
-export const neededKeys = ({ filters, sort = 'name' }: Selection): readonly string[] =>
+export const usedKeys = ({ filters, sort = 'name' }: Selection): readonly string[] =>
   [...parseFilter(filters).settingKeys, sort].filter(isSettingKey);
 
 /**
  * The places that the filters accept.
- * @param configKeys keys in the configs; the items must have the values of those in `neededKeys`
+ * @param configKeys keys in the configs; the items must have the values of those in `usedKeys`
  * @throws UserError for an invalid filter or sort key
  */
 export function selectPlaces<T extends Place>(

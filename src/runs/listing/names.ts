@@ -36,12 +36,12 @@ export function findNamed(name: string, places: RunFolders, kinds: readonly Kind
   const isOneOf = ({ kind }: Match) => kinds.includes(kind);
   const found = matches(name, places, isOneOf);
   if (found.length === 1) return found[0]!;
-  if (found.length > 1) throw ambiguous(name, found, places);
+  if (found.length > 1) throw ambiguousError(name, found, places);
   const result = pathsOf(name, places).find(isResult);
   if (result !== undefined) return findNamed(dirname(result), places, kinds);
   const [folder] = matches(name, places, ({ kind }) => kind === 'folder');
-  if (folder === undefined) throw missing(name, places);
-  throw ambiguous(
+  if (folder === undefined) throw missingError(name, places);
+  throw ambiguousError(
     name,
     runsBelow(folder.path).map((path) => ({ kind: 'run', path })),
     places,
@@ -64,7 +64,7 @@ export function findRuns(
   const found = names.flatMap((name) => {
     const items = severalMatching(name, places, (one) => one.kind !== 'training' || isWhole(one));
     const runs = items.flatMap((one) => (isWhole(one) ? one.path : runsBelow(one.path)));
-    if (runs.length === 0) throw missing(name, places);
+    if (runs.length === 0) throw missingError(name, places);
     return runs;
   });
   return [...new Map(found.map((path) => [realpathSync(path), path])).values()];
@@ -78,14 +78,14 @@ export function findRuns(
 export function findAll(name: string, places: RunFolders): readonly string[] {
   const holdsAll = (path: string) => foldersOf(places).some((folder) => `${folder}/`.startsWith(`${path}/`));
   const found = severalMatching(name, places, ({ path }) => !holdsAll(path));
-  if (found.length === 0) throw missing(name, places);
-  return outermost(found).map(({ path }) => path);
+  if (found.length === 0) throw missingError(name, places);
+  return outermostOf(found).map(({ path }) => path);
 }
 
 /** @throws UserError if something other than a pattern matches several items */
 function severalMatching(name: string, places: RunFolders, isWanted: (found: Match) => boolean) {
   const found = matches(name, places, isWanted);
-  if (found.length > 1 && !isPattern(name)) throw ambiguous(name, found, places);
+  if (found.length > 1 && !isPattern(name)) throw ambiguousError(name, found, places);
   return found;
 }
 
@@ -208,11 +208,11 @@ function beginningWith(start: string, all: readonly Match[], places: RunFolders)
   );
   const exact = begun.filter(({ path }) => basename(path) === start);
   const found = exact.length > 0 ? exact : begun;
-  return outermost(found);
+  return outermostOf(found);
 }
 
 /** Removes items that are inside other items. */
-function outermost(found: readonly Match[]): readonly Match[] {
+function outermostOf(found: readonly Match[]): readonly Match[] {
   const paths = new Set(found.map(({ path }) => path));
   const isHeld = (path: string): boolean =>
     dirname(path) !== path && (paths.has(dirname(path)) || isHeld(dirname(path)));
@@ -225,7 +225,7 @@ function nameOf(path: string, places: RunFolders): string {
   return around === undefined ? path : relative(around, path);
 }
 
-function ambiguous(name: string, found: readonly Match[], places: RunFolders): UserError {
+function ambiguousError(name: string, found: readonly Match[], places: RunFolders): UserError {
   return new UserError({
     field: 'run',
     message: `${isPattern(name) ? 'this pattern matches' : 'this name matches'} ${found.length} runs or directories; choose one`,
@@ -235,7 +235,7 @@ function ambiguous(name: string, found: readonly Match[], places: RunFolders): U
 }
 
 /** The error to throw if nothing matches. */
-function missing(name: string, places: RunFolders): UserError {
+function missingError(name: string, places: RunFolders): UserError {
   const there = isPattern(name) ? undefined : pathsOf(name, places).find((path) => existsSync(path));
   if (there !== undefined) return noRunError(there);
   const around = pathsOf(dirname(name), places).find(

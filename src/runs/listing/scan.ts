@@ -130,11 +130,7 @@ function sumOf(holder: Item, items: readonly Item[]): Partial<Item> {
   const total = totalsOf(items);
   const of = Math.max(holder.of, items.length);
   const isRunning = [holder, ...items].some(({ status }) => status === 'running');
-  return {
-    ...total,
-    of,
-    status: isRunning ? 'running' : total.done === of ? 'completed' : 'interrupted',
-  };
+  return { ...total, of, status: isRunning ? 'running' : total.done === of ? 'completed' : 'interrupted' };
 }
 
 /** The result of `read`; if the file is damaged or was removed, the reason as a string. */
@@ -167,9 +163,9 @@ export const unknown = {
   started: null,
 };
 
-type Recorded = Omit<Item, 'name' | 'within' | 'tags'>;
+type RecordedItem = Omit<Item, 'name' | 'within' | 'tags'>;
 
-function runItem({ confirmed, ended, manifest, observed, status, tokens }: RunSummary): Recorded {
+function runItem({ confirmed, ended, manifest, observed, status, tokens }: RunSummary): RecordedItem {
   const { activeMs, created, environment, iterations, model, play, reason, seed, usage } = manifest;
   return {
     status,
@@ -191,7 +187,7 @@ function runItem({ confirmed, ended, manifest, observed, status, tokens }: RunSu
   };
 }
 
-function trainingItem(training: RecordedTraining): Recorded {
+function trainingItem(training: RecordedTraining): RecordedItem {
   const { best, model, on, seconds, started, status, steps, tokens, unit } = training;
   return {
     ...unknown,

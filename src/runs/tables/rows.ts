@@ -50,7 +50,7 @@ function table<T>(
   };
 }
 
-interface Placed {
+interface RowPlace {
   readonly iteration: number;
   readonly candidate: number;
 }
@@ -62,8 +62,8 @@ export interface ExportedRun extends RunPlace {
 }
 
 const place = {
-  iteration: integer(({ iteration }: Placed) => iteration),
-  candidate: integer(({ candidate }: Placed) => candidate),
+  iteration: integer(({ iteration }: RowPlace) => iteration),
+  candidate: integer(({ candidate }: RowPlace) => candidate),
 };
 
 type Episode = Pick<GameRecord, 'candidate' | 'episode' | 'iteration' | 'length' | 'return'>;

@@ -7,7 +7,7 @@ import { shellWord } from '../../base/text/one-line.js';
 import { number, terminalTable, text } from '../../base/text/table.js';
 import { shownModel } from '../../models/local/settings.js';
 import { trainingFiles } from '../training-files.js';
-import { finalText, measurementText, overText, type RecordedTraining } from './trainings.js';
+import { episodesText, finalText, measurementText, type RecordedTraining } from './trainings.js';
 
 export function trainingTable(
   trainings: readonly (RecordedTraining & { readonly number: number })[],
@@ -102,7 +102,7 @@ function bestText(training: RecordedTraining): string {
     first === null || first.step === best.step
       ? ''
       : `; ${measurementText(first)} at ${unit} ${formatCount(first.step)}`;
-  return `${best.name} ${measurementText(best)}${margin}${overText(best)} at ${unit} ${formatCount(best.step)}${before}`;
+  return `${best.name} ${measurementText(best)}${margin}${episodesText(best)} at ${unit} ${formatCount(best.step)}${before}`;
 }
 
 /** Lines with the commands that use the result and, before the end, resume the training run. */

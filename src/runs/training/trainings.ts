@@ -64,7 +64,7 @@ export const measurementText = ({ kind, value }: Pick<Measurement, 'kind' | 'val
   kind === 'loss' ? value.toFixed(4) : formatReturn(value);
 
 /** Example: ` over 8 episodes`; proposers are evaluated on runs. Empty for a loss. */
-export const overText = ({ episodes, name }: Pick<Measurement, 'episodes' | 'name'>): string =>
+export const episodesText = ({ episodes, name }: Pick<Measurement, 'episodes' | 'name'>): string =>
   episodes === undefined ? '' : ` over ${plural(episodes, name.endsWith('mean return') ? 'episode' : 'run')}`;
 
 /** A held-out return (higher is better) or a validation loss. */

@@ -21,7 +21,7 @@ import {
   unpairedTest,
   verdicts,
 } from '../../statistics/tests.js';
-import type { Recorded, RecordedEvaluation } from './record.js';
+import type { AuditRecord, RecordedEvaluation } from './record.js';
 
 /** A new best in the record, compared with the best of the earlier new bests. */
 export interface Improvement extends Pick<PairedDifference, 'difference' | 'interval' | 'p'>, JudgedResult {
@@ -62,7 +62,7 @@ export function freshSeeds(seed: number, episodes: number) {
 }
 
 /** A policy with its returns in fresh episodes, and the evaluation in which it first appeared. */
-interface Scored extends PlayedReturns {
+interface ScoredPolicy extends PlayedReturns {
   readonly parameters: ParameterVector;
   readonly at: string;
   readonly mean: number;
@@ -70,7 +70,7 @@ interface Scored extends PlayedReturns {
 
 /** @throws like `evaluate`, except for programs that fail */
 export async function audit(
-  { evaluations, name, start, unknown }: Recorded & { readonly name: string },
+  { evaluations, name, start, unknown }: AuditRecord & { readonly name: string },
   setting: EvaluationSetting,
   { episodes, onPlayed, range, seed, signal }: AuditOptions,
 ) {
@@ -91,7 +91,7 @@ export async function audit(
       return { returns: seeds.map(() => worst), actions: `failed: ${at}` };
     }
   };
-  const scored = new Map<string, Scored>();
+  const scored = new Map<string, ScoredPolicy>();
   for (const { name: at, parameters } of evaluations) {
     const key = vectorKey(parameters);
     if (scored.has(key)) continue;
@@ -100,8 +100,8 @@ export async function audit(
     onPlayed?.(scored.size);
   }
   const policyOf = ({ parameters }: RecordedEvaluation) => scored.get(vectorKey(parameters))!;
-  const measured = new Map<Scored, readonly number[]>();
-  const measure = async (policy: Scored) => {
+  const measured = new Map<ScoredPolicy, readonly number[]>();
+  const measure = async (policy: ScoredPolicy) => {
     const returns = measured.get(policy) ?? (await orWorst(policy.at, policy.parameters, measuring)).returns;
     measured.set(policy, returns);
     return returns;
@@ -127,11 +127,11 @@ export async function audit(
       compared.push({ ...place, before: leader.at, difference, interval, p });
       if (policy.mean > leader.mean) leader = policy;
     } else if (evaluation === first && start !== undefined && recorded > start.score)
-      compared.push({ ...place, before: null, ...unpaired(returns, start) });
+      compared.push({ ...place, before: null, ...unpairedResult(returns, start) });
   }
   const list = verdicts(compared);
 
-  const figures = async (policy: Scored) => {
+  const figures = async (policy: ScoredPolicy) => {
     const returns = await measure(policy);
     return [mean(returns), meanInterval95(returns, range, 'student')] as const;
   };
@@ -176,14 +176,10 @@ export async function audit(
 }
 
 /** Compares with recorded returns, whose policy is unknown; without a test if there are too few, e.g. only a mean. */
-function unpaired(returns: readonly number[], start: Pick<RecordedEvaluation, 'returns' | 'score'>) {
+function unpairedResult(returns: readonly number[], start: Pick<RecordedEvaluation, 'returns' | 'score'>) {
   const enough = start.returns.length >= minForVerdict && returns.length >= minForVerdict;
   const test = enough ? unpairedTest(returns, start.returns) : undefined;
-  return {
-    difference: mean(returns) - start.score,
-    interval: test?.interval ?? null,
-    p: test?.p ?? null,
-  };
+  return { difference: mean(returns) - start.score, interval: test?.interval ?? null, p: test?.p ?? null };
 }
 
 /** Half of 5%, because a worse new best also counts against a record; both tests flag at most 5% of sound records. */

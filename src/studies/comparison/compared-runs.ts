@@ -22,7 +22,7 @@ export interface ConfiguredRun extends RunSummary {
   readonly range: Interval;
   /** True if the run, or its policy in fresh episodes, failed. */
   readonly failed: boolean;
-  /** The return that a failed run without a confirmed return gets in a comparison (see `worstOf`). */
+  /** The return that a failed run without a confirmed return gets in a comparison (see `worstReturn`). */
   readonly counted?: number | null;
 }
 

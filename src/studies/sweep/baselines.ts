@@ -14,7 +14,7 @@ const numericSearches = ['random', 'hill-climb', 'cma-es', 'gp'] as const;
 const programSearches = ['random', 'genetic'] as const;
 
 /** Config sections that also apply to baselines, which reject some of the others. */
-const shared: readonly string[] = [
+const sharedKeys: readonly string[] = [
   ...(['environment', 'policy', 'seed', 'iterations', 'candidates', 'target', 'limits', 'warmup'] as const),
   ...(['evaluation', 'confirmation', 'record', 'name'] as const),
 ] satisfies readonly (keyof ConfigInput)[];
@@ -23,7 +23,7 @@ const shared: readonly string[] = [
 export function baselinesFor({ config, values }: SweepSetting): readonly SweepSetting[] {
   const names: readonly BaselineName[] =
     config.policy?.kind === 'program' ? programSearches : numericSearches;
-  const isShared = ([key]: readonly [string, unknown]) => shared.includes(key.split('.', 1)[0]!);
+  const isShared = ([key]: readonly [string, unknown]) => sharedKeys.includes(key.split('.', 1)[0]!);
   const sections = Object.fromEntries(Object.entries(config).filter(isShared));
   const own = Object.fromEntries(Object.entries(values).filter(isShared));
   // Stages add evaluations, too.

@@ -25,8 +25,8 @@ import {
   effectColumns,
   keyColumns,
   optimismNote,
-  overText,
   ruleOf,
+  seedsText,
   settingColumns,
 } from './sweep-tables.js';
 
@@ -162,7 +162,7 @@ function effectsView({ effects }: SweptTask): Content | undefined {
     ]),
   )}
 <p class="note">Mean confirmed return of the settings with each value, with 95 % intervals over seeds.</p>
-<h3>Differences</h3><p class="note">${overText(effects)}</p>${pageTable(main, effectColumns)}`;
+<h3>Differences</h3><p class="note">${seedsText(effects)}</p>${pageTable(main, effectColumns)}`;
 }
 
 function runTable(task: SweptTask, seeds: readonly number[], { linkOf }: PageContext): Content {

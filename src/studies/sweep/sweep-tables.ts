@@ -52,7 +52,7 @@ export const ruleOf = (differences: readonly { readonly p: number | null }[]): r
 
 export const allBaselines = ({ tasks }: SweepResult) => tasks.flatMap(({ baselines }) => baselines);
 
-export const overText = ({ count }: Effects): string =>
+export const seedsText = ({ count }: Effects): string =>
   `Over ${plural(count, 'seed')} for which all settings are complete.`;
 
 /** Describes the comparison with the baselines; undefined if there are no differences yet. */
@@ -95,7 +95,7 @@ function taskOnTerminal({ effects, settings }: SweptTask, width: number | undefi
   if (effects !== null && effects.main.length > 0)
     append(blocks, [
       styleText('bold', 'Effects'),
-      overText(effects),
+      seedsText(effects),
       terminalTable(effects.main, effectColumns, width),
       ...ruleOf(effects.main).map((rule) => styleText('dim', rule)),
     ]);

@@ -5,12 +5,10 @@ import type { Chart, Series } from '../chart.js';
 import { type LegendKey, savedWidth } from './picture.js';
 import { axisText, type DrawnChart, type Extent, ticksOf, xRange, yRange } from './scales.js';
 
+type HideableKey = LegendKey & { isHidden?: boolean };
+
 /** Returns the parts that the legend can hide: one per label of series and marks, and one for all bands. */
-export function keysOf({
-  bands,
-  marks = [],
-  series,
-}: Chart): readonly (LegendKey & { isHidden?: boolean })[] {
+export function keysOf({ bands, marks = [], series }: Chart): readonly HideableKey[] {
   const parts = [...series, ...marks];
   return [
     ...parts.filter(({ label }, i) => parts.findIndex((one) => one.label === label) === i),

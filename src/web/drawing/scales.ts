@@ -91,7 +91,7 @@ export function yRange({ chart, hidden }: DrawnChart, [from, to]: Extent): Exten
       if (one.draw === 'bars') return [];
       const own = numbers(one.values);
       const ends = hasBands || one.draw === 'points' ? [...numbers(one.low), ...numbers(one.high)] : [];
-      return fenced(own, endsOf([...own, ...ends]), one.outliers);
+      return fence(own, endsOf([...own, ...ends]), one.outliers);
     }),
     ...(bars.length === 0
       ? []
@@ -116,7 +116,7 @@ export function yRange({ chart, hidden }: DrawnChart, [from, to]: Extent): Exten
 }
 
 /** Limits one side of a range to Tukey's outer fence (3 interquartile ranges), so outliers don't flatten the rest. */
-function fenced(values: readonly number[], [low, high]: Extent, side: 'low' | 'high' | undefined): Extent {
+function fence(values: readonly number[], [low, high]: Extent, side: 'low' | 'high' | undefined): Extent {
   if (side === undefined || values.length < 20) return [low, high];
   const ascending = values.toSorted((a, b) => a - b);
   const at = (share: number) => ascending[Math.floor(share * (ascending.length - 1))]!;

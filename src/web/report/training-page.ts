@@ -17,8 +17,8 @@ import { capitalize } from '../../base/text/one-line.js';
 import { type RecordedSample, readSamples } from '../../runs/training/samples.js';
 import { commandToUse, notEvaluatedText } from '../../runs/training/text.js';
 import {
+  episodesText,
   measurementText,
-  overText,
   readTrainingFiles,
   secondsLeftOf,
   type TrainingFiles,
@@ -125,7 +125,7 @@ ${
     : tile(
         `Best ${best.name}`,
         html`${measurementText(best)}${margin !== '' && html`<span class="muted">${margin}</span>`}`,
-        html`at ${unit} ${formatCount(best.step)}${overText(best)}${first !== null && first.step !== best.step && html`; <b>${measurementText(first)}</b> at ${unit} ${formatCount(first.step)}`}`,
+        html`at ${unit} ${formatCount(best.step)}${episodesText(best)}${first !== null && first.step !== best.step && html`; <b>${measurementText(first)}</b> at ${unit} ${formatCount(first.step)}`}`,
         'confirmed',
       )
 }

@@ -19,7 +19,7 @@ const initialColumns: readonly string[] = [
   ...['status', 'environment', 'model', 'progress', 'observed', 'confirmed', 'started'],
 ];
 
-const initial: TableState = { filter: '', sort: '-started', columns: initialColumns, by: [] };
+const initialState: TableState = { filter: '', sort: '-started', columns: initialColumns, by: [] };
 
 const listOf = (text: string): readonly string[] =>
   [...new Set(text.split(',').map((part) => part.trim()))].filter(Boolean);
@@ -28,8 +28,8 @@ const listOf = (text: string): readonly string[] =>
 export function stateOf(query: URLSearchParams, usual = initialColumns): TableState {
   const [columns, by] = [query.get('columns'), query.get('by')];
   return {
-    filter: query.get('filter') ?? initial.filter,
-    sort: query.get('sort') ?? (by ? 'name' : initial.sort),
+    filter: query.get('filter') ?? initialState.filter,
+    sort: query.get('sort') ?? (by ? 'name' : initialState.sort),
     columns: columns === null ? usual : listOf(columns).map((key) => fieldOf(key).key),
     by: by === null ? [] : listOf(by),
   };
@@ -38,9 +38,9 @@ export function stateOf(query: URLSearchParams, usual = initialColumns): TableSt
 /** Returns the parts of the state that differ from the defaults, as a query. */
 export function queryOfState({ by, columns, filter, sort }: TableState): Readonly<Record<string, string>> {
   return {
-    ...(filter !== initial.filter && { filter }),
+    ...(filter !== initialState.filter && { filter }),
     ...(by.length > 0 && { by: by.join(',') }),
-    ...(sort !== (by.length > 0 ? 'name' : initial.sort) && { sort }),
+    ...(sort !== (by.length > 0 ? 'name' : initialState.sort) && { sort }),
     ...(columns.join() !== initialColumns.join() && { columns: columns.join(',') }),
   };
 }

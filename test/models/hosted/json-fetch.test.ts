@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { retryDelay, serverError } from '../../../src/models/hosted/json-fetch.js';
 import { listening } from '../../support/fake-server.js';
 
-describe('waitIn', () => {
+describe('retryDelay', () => {
   it.each([
     [{}, undefined],
     [{ 'retry-after': '12' }, 12_000],

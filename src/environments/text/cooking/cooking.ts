@@ -171,7 +171,7 @@ class CookingGame implements TextGame {
     if (refusal !== undefined) return { text: refusal, understood: false };
     this.#moves++;
     const texts = [command.run()];
-    if (text === making) for (const { thing } of this.#ingredients()) thing.location = { kind: 'used' };
+    if (text === cookCommand) for (const { thing } of this.#ingredients()) thing.location = { kind: 'used' };
     this.#admissible = undefined;
     const before = this.score;
     for (const goal of this.#goals) if (goal()) this.#reached.add(goal);
@@ -188,7 +188,7 @@ class CookingGame implements TextGame {
 
   /** Explains why a possible command is refused. */
   #refusal(text: string): string | undefined {
-    if (text !== making) return undefined;
+    if (text !== cookCommand) return undefined;
     if (this.#house.room !== this.#kitchen) return 'A meal is made in the kitchen.';
     const isReady = this.#ingredients().every(
       ({ thing, wanted }) => isCarried(thing) && thing.cut === wanted.cut && thing.cooked === wanted.heat,
@@ -224,7 +224,7 @@ class CookingGame implements TextGame {
   }
 }
 
-const making = 'prepare meal';
+const cookCommand = 'prepare meal';
 
 const kitchenOf = ({ rooms }: Layout) => rooms.findIndex(({ name }) => name === 'kitchen');
 
@@ -240,7 +240,7 @@ function goldOf(plan: HousePlan, recipe: readonly Ingredient[]): readonly string
     if (cut !== 'uncut') walker.say(cutCommand(cut, food));
     if (heat !== 'raw') walker.say(`cook ${food} with ${appliances[heat]}`);
   }
-  walker.say(making);
+  walker.say(cookCommand);
   walker.say('eat meal');
   return walker.commands;
 }

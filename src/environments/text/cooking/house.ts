@@ -109,12 +109,12 @@ export class House {
       {
         text: `take ${name}`,
         isPossible: () => thing.location.kind === 'floor' && thing.location.room === this.room,
-        run: moving(thing, () => carried, `You take the ${name} from the floor.`),
+        run: moveThing(thing, () => carried, `You take the ${name} from the floor.`),
       },
       {
         text: `drop ${name}`,
         isPossible: () => isCarried(thing),
-        run: moving(thing, () => ({ kind: 'floor', room: this.room }), `You drop the ${name}.`),
+        run: moveThing(thing, () => ({ kind: 'floor', room: this.room }), `You drop the ${name}.`),
       },
     ];
     if (index === cookbook) {
@@ -125,7 +125,7 @@ export class House {
       commands.push({
         text: `eat ${name}`,
         isPossible: () => isCarried(thing),
-        run: moving(thing, () => ({ kind: 'gone' }), `You eat the ${name}.`),
+        run: moveThing(thing, () => ({ kind: 'gone' }), `You eat the ${name}.`),
       });
     for (const cut of isFood ? cuts : [])
       commands.push({
@@ -172,18 +172,18 @@ export class House {
         {
           text: `take ${thing.name} from ${name}`,
           isPossible: () => isAt(thing, index) && place.open,
-          run: moving(thing, () => carried, `You take the ${thing.name} from the ${name}.`),
+          run: moveThing(thing, () => carried, `You take the ${thing.name} from the ${name}.`),
         },
         {
           text: `put ${thing.name} ${word} ${name}`,
           isPossible: () => isCarried(thing) && place.open,
-          run: moving(
+          run: moveThing(
             thing,
             () => ({ kind: 'place', place: index }),
             `You put the ${thing.name} ${word} the ${name}.`,
           ),
         },
-        ...(heat !== undefined && this.plan.things[i]!.food ? [cooking(thing, name, heat)] : []),
+        ...(heat !== undefined && this.plan.things[i]!.food ? [cookWith(thing, name, heat)] : []),
       ]);
       return kind === 'surface'
         ? commands
@@ -223,13 +223,13 @@ export class House {
       if (exit === undefined) return [];
       if (exit.door === undefined) return [`A way leads ${direction}.`];
       const { name, open } = this.doors[exit.door]!;
-      return [`To the ${direction} is ${listed([`${open ? 'open' : 'closed'} ${name}`])}.`];
+      return [`To the ${direction} is ${listText([`${open ? 'open' : 'closed'} ${name}`])}.`];
     });
   }
 
   #inventoryText(): string {
     const names = this.things.filter(isCarried).map(thingName);
-    return `You carry ${names.length === 0 ? 'nothing' : listed(names)}.`;
+    return `You carry ${names.length === 0 ? 'nothing' : listText(names)}.`;
   }
 }
 
@@ -239,7 +239,7 @@ export const isCarried = ({ location }: Thing): boolean => location.kind === 'ca
 
 const isAt = ({ location }: Thing, place: number) => location.kind === 'place' && location.place === place;
 
-function moving(thing: Thing, to: () => Location, response: string): () => string {
+function moveThing(thing: Thing, to: () => Location, response: string): () => string {
   return () => {
     thing.location = to();
     return response;
@@ -271,7 +271,7 @@ function opening(opened: { readonly name: string; open: boolean }, shown = (): s
 
 export const cutCommand = (cut: Cut, food: string): string => `${verbOf[cut]} ${food} with knife`;
 
-const cooking = (thing: Thing, appliance: string, heat: Method): Command => ({
+const cookWith = (thing: Thing, appliance: string, heat: Method): Command => ({
   text: `cook ${thing.name} with ${appliance}`,
   isPossible: () => isCarried(thing),
   run() {
@@ -281,12 +281,12 @@ const cooking = (thing: Thing, appliance: string, heat: Method): Command => ({
 });
 
 /** Example: `a coin, an apple and a knife`. */
-function listed(names: readonly string[]): string {
+function listText(names: readonly string[]): string {
   const words = names.map((name) => `${'aeiou'.includes(name[0]!) ? 'an' : 'a'} ${name}`);
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)!}`;
 }
 
-const areOrIs = (names: readonly string[]) => `${names.length > 1 ? 'are' : 'is'} ${listed(names)}`;
+const areOrIs = (names: readonly string[]) => `${names.length > 1 ? 'are' : 'is'} ${listText(names)}`;
 
 /** Returns the thing's name with its cut and cooking, e.g. `diced fried carrot`. */
 function thingName({ name, cut, cooked }: Thing): string {

@@ -53,7 +53,7 @@ export class ActionFinder {
   constructor(logic: Logic, vocabulary: Vocabulary, names: readonly string[]) {
     this.#vocabulary = vocabulary;
     this.#names = names;
-    this.#rules = logic.rules.flatMap((rule) => compiled(rule, logic, vocabulary));
+    this.#rules = logic.rules.flatMap((rule) => compileRule(rule, logic, vocabulary));
   }
 
   /** Finds the actions of each rule, sorted. @param changed predicates whose facts have changed; undefined for all */
@@ -184,7 +184,7 @@ function bind(
 }
 
 /** Compiles a rule. @returns an empty list if no command triggers it, or if one of its constants isn't in the game */
-function compiled(rule: Rule, { parents }: Logic, vocabulary: Vocabulary): CompiledRule[] {
+function compileRule(rule: Rule, { parents }: Logic, vocabulary: Vocabulary): CompiledRule[] {
   if (rule.said === undefined) return [];
   const { command, event } = rule.said;
   const placeholders = new Map(

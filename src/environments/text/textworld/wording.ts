@@ -69,7 +69,7 @@ export function roomText(scene: Scene, room: number): string {
   const title = titleCase(nameOf(scene, room));
   const floor = contents(scene, 'at', room).filter((object) => isPortable(scene, object));
   const paragraphs = [
-    `-= ${title} =-\n${expanded(scene, room)}`.trimEnd(),
+    `-= ${title} =-\n${fullText(scene, room)}`.trimEnd(),
     ...(floor.length === 0 ? [] : [`There is ${list(scene, floor)} on the floor.`]),
   ];
   return paragraphs.join('\n\n');
@@ -77,17 +77,17 @@ export function roomText(scene: Scene, room: number): string {
 
 /** True if the object can lie on the floor. */
 function isPortable({ vocabulary }: Scene, object: number): boolean {
-  return !fixed.has(vocabulary.objects[object]!.type);
+  return !fixedTypes.has(vocabulary.objects[object]!.type);
 }
 
 /** Types of objects that are never listed on the floor, including the subtypes in cooking games. */
-const fixed: ReadonlySet<string> = new Set(['P', 'c', 's', 'd', 'r', 'oven', 'toaster', 'stove']);
+const fixedTypes: ReadonlySet<string> = new Set(['P', 'c', 's', 'd', 'r', 'oven', 'toaster', 'stove']);
 
 const titleCase = (name: string) =>
   name.replaceAll(/[A-Za-z]+('[A-Za-z]+)?/g, (word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase());
 
 /** Returns an object's description with its substitutions expanded. */
-function expanded(scene: Scene, object: number): string {
+function fullText(scene: Scene, object: number): string {
   const text = scene.infos[object]?.desc ?? '';
   const shown: string[] = [];
   let open = true;
@@ -174,15 +174,15 @@ export function feedback(scene: Scene, action: Action, room: number): string {
     case 'inventory':
       return inventoryText(scene);
     case 'examine':
-      return examined(scene, subject(scene, action));
+      return examineText(scene, subject(scene, action));
     case 'prepare':
       return 'Adding the meal to your inventory.';
     default:
-      return changed(scene, action, verb);
+      return changeText(scene, action, verb);
   }
 }
 
-function changed(scene: Scene, action: Action, verb: string): string {
+function changeText(scene: Scene, action: Action, verb: string): string {
   const object = subject(scene, action);
   const name = the(scene, object);
   switch (verb) {
@@ -242,8 +242,8 @@ function the(scene: Scene, object: number): string {
   return scene.vocabulary.objects[object]?.type === 'd' ? name : `the ${name}`;
 }
 
-function examined(scene: Scene, object: number): string {
-  const text = expanded(scene, object).trimEnd();
+function examineText(scene: Scene, object: number): string {
+  const text = fullText(scene, object).trimEnd();
   const inside = holds(scene, 'open', object) ? contents(scene, 'in', object) : [];
   const on = contents(scene, 'on', object);
   const [word, objects] = inside.length > 0 ? ['In', inside] : ['On', on];

@@ -122,8 +122,8 @@ export function createConstraint(
     costs,
     masks: new Map(),
     suspects: {
-      free: holding(openerOf(grammar).slice(-1), vocabulary),
-      after: holding(patternLastCharacters(grammar), vocabulary),
+      free: idsContaining(openerOf(grammar).slice(-1), vocabulary),
+      after: idsContaining(patternLastCharacters(grammar), vocabulary),
     },
   };
   return {
@@ -151,7 +151,7 @@ function requireCharacters(characters: string, { bytes, byFirstByte }: Constrain
 }
 
 /** Returns the ids of tokens that contain any of the characters. */
-function holding(characters: string, { bytes }: ConstraintVocabulary): readonly number[] {
+function idsContaining(characters: string, { bytes }: ConstraintVocabulary): readonly number[] {
   const wanted = Buffer.from(characters);
   return [...bytes.keys()].filter((id) => bytes[id]!.some((byte) => wanted.includes(byte)));
 }

@@ -5,7 +5,7 @@ import { type Device, devices, type LocalConfig } from '../settings.js';
 import { ort } from './onnx-runtime.js';
 
 /** Devices that `auto` tries before the CPU. On Linux, WebGPU is omitted: it may be a slow software renderer. */
-const preferred: readonly Device[] =
+const devicePreference: readonly Device[] =
   process.platform === 'win32'
     ? ['cuda', 'dml', 'webgpu']
     : process.platform === 'darwin'
@@ -15,7 +15,7 @@ const preferred: readonly Device[] =
 /** Selects the device to run on. @throws UserError if `wanted`, from the config field `field`, can't be used */
 export async function chooseDevice(wanted: LocalConfig['device'], field = 'model.device'): Promise<Device> {
   if (wanted === 'auto') {
-    for (const device of preferred) if ((await tryDevice(device)) === undefined) return device;
+    for (const device of devicePreference) if ((await tryDevice(device)) === undefined) return device;
     return 'cpu';
   }
   // The CPU is always available.

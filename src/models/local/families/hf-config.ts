@@ -176,7 +176,7 @@ function readFamily(
   const family = Object.hasOwn(families, type ?? '') ? families[type!] : undefined;
   const decoder = classes?.every((name) => /ForCausalLM$|^GPT2LMHeadModel$/.test(name)) ?? true;
   if (family !== undefined && decoder)
-    return { family, name: type!, content: respelled(parsed.data, family) };
+    return { family, name: type!, content: renameKeys(parsed.data, family) };
   throw new UserError({
     file,
     field: family === undefined ? 'model_type' : 'architectures',
@@ -189,7 +189,7 @@ function readFamily(
 }
 
 /** Renames keys to Llama's names. If both names are present, the family's own takes precedence. */
-function respelled(content: Readonly<Record<string, unknown>>, { spelling, derived }: Family) {
+function renameKeys(content: Readonly<Record<string, unknown>>, { spelling, derived }: Family) {
   const respell = ([key, value]: [string, unknown]): [string, unknown] => [spelling?.[key] ?? key, value];
   const entries = Object.entries(content);
   const isOwn = ([key]: [string, unknown]) => spelling !== undefined && key in spelling;

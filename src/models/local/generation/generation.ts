@@ -149,12 +149,8 @@ export class TextGenerator {
       // Cached tokens have no logits, so read the last token again.
       const step = work.request.readTogether ? 1 : chunkOf(this.#hasStates);
       const cachedPrompt = await this.#prompts.lookUp(kind, prompt.slice(0, -1), step);
-      this.#prefilling.push({
-        ...work,
-        cachedPrompt,
-        cachedTokens: cachedPrompt.cache.length,
-        candidates: [],
-      });
+      const cachedTokens = cachedPrompt.cache.length;
+      this.#prefilling.push({ ...work, cachedPrompt, cachedTokens, candidates: [] });
     } catch (error) {
       work.reject(error);
     }

@@ -13,7 +13,7 @@ export interface CachedSegment {
 }
 
 /** Becomes 0 in a softmax, and doesn't overflow float32 when added to a score. */
-const masked = -1e30;
+const maskValue = -1e30;
 
 /** Shape vectors that all layers share; decoder.ts explains the letters. */
 export interface Shapes {
@@ -89,7 +89,7 @@ export function emitBias(
     const near = g.op('Less', [g.op('Sub', [queries, keys]), g.int32s([window], [])]);
     visible = g.op('And', [visible, near]);
   }
-  const bias = g.op('Where', [visible, g.floats(precision, [0], []), g.floats(precision, [masked], [])]);
+  const bias = g.op('Where', [visible, g.floats(precision, [0], []), g.floats(precision, [maskValue], [])]);
   // [P, S, T + S] → [P, g·S, T + S], because the query heads of a group are consecutive.
   const group = config.heads / config.kvHeads;
   if (group === 1) return bias;

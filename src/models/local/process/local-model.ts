@@ -23,7 +23,7 @@ export function createLocalModel(config: LocalConfig): LanguageModel {
     config.adapter === undefined ? undefined : modelDirectory(config.adapter, undefined, 'model.adapter');
   const located: LocalConfig = { ...config, path: modelDirectory(config.path), adapter };
   checkFiles(located);
-  const id = modelId(nameable(config.path), adapter);
+  const id = modelId(displayName(config.path), adapter);
   if (sharesProcess(config)) return sharingModel(id, located);
   const process = new ModelProcess(id, located);
   return { ...languageModel(id, located, process), close: () => process.close() };
@@ -67,7 +67,7 @@ function checkFiles({ adapter, ignoreKeys, path }: LocalConfig): void {
 }
 
 /** Returns a name for messages: the reference of a model in a store, whose path may be just a hash, or the path. */
-const nameable = (path: string): string => (isHfReference(path) ? path : modelDirectory(path));
+const displayName = (path: string): string => (isHfReference(path) ? path : modelDirectory(path));
 
 function modelId(path: string, adapter?: string): string {
   return `local/${[path, ...(adapter === undefined ? [] : [adapter])].map(modelName).join('+')}`;

@@ -63,7 +63,7 @@ export function openChatTemplate(
     return text === undefined ? [] : ([[name, text]] as const);
   });
   const fixed = new Map<string, Value>([
-    ...provided,
+    ...globals,
     ...tokens,
     // Transformers passes these two as None, and templates test `is not none`.
     ['tools', null],
@@ -80,7 +80,7 @@ export function openChatTemplate(
         // Searching a long text repeatedly takes few steps but a long time, so limit the time too.
         return withTimeLimit(maxSeconds, () => renderNode(template, all));
       } catch (error) {
-        if (error instanceof UnsupportedError) throw rejected(error, file);
+        if (error instanceof UnsupportedError) throw templateError(error, file);
         throw new UserError({
           file,
           message: `the chat template can't render these messages: ${messageOf(error)}`,
@@ -103,7 +103,7 @@ function literalsOf(template: Node): Pick<ChatTemplate, 'literals' | 'searched'>
   return { literals: texts(nodes), searched: texts(searched) };
 }
 
-const rejected = (error: UnsupportedError, file: string) =>
+const templateError = (error: UnsupportedError, file: string) =>
   new UserError({
     file,
     message: `the chat template uses ${error.message}, which is not supported, because the prompt could differ from Transformers'`,
@@ -111,7 +111,7 @@ const rejected = (error: UnsupportedError, file: string) =>
   });
 
 /** Values available to every template in addition to its variables. */
-const provided = new Map<string, Value>([
+const globals = new Map<string, Value>([
   ...functions,
   ['true', true],
   ['false', false],
@@ -185,7 +185,7 @@ function parse(source: string, file: string): Node {
   try {
     return parseTemplate(source);
   } catch (error) {
-    if (error instanceof UnsupportedError) throw rejected(error, file);
+    if (error instanceof UnsupportedError) throw templateError(error, file);
     throw new UserError({ file, message: `the chat template can't be parsed: ${messageOf(error)}` });
   }
 }
@@ -207,7 +207,7 @@ export interface ControlTokens {
   /** Removes marks and breakers. */
   clean(rendered: string): string;
   /** Spells a token as `mark` writes it. */
-  spelled(token: string): string;
+  spell(token: string): string;
 }
 
 /**
@@ -233,7 +233,7 @@ export function controlTokens(
       content.replace(strays, '\u{FFFD}').replace(isReply ? headsInReplies : heads, `$1${breaker}`),
     mark: (rendered) => rendered.replace(token, spelled).replaceAll(breaker, ''),
     clean: (rendered) => rendered.replace(strays, ''),
-    spelled,
+    spell: spelled,
   };
 }
 

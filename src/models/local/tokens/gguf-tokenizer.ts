@@ -38,7 +38,7 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
     return { ...shared, ...spaced(false, splitStep('[^\\n]+|[\\n]+'), vocab, storedMerges(gguf), unknown) };
   if (model === 'llama') {
     const scores = numbers(gguf, 'scores', tokens.length);
-    if (scores === undefined) throw missing(gguf, 'scores', 'a list of numbers, one per token');
+    if (scores === undefined) throw missingError(gguf, 'scores', 'a list of numbers, one per token');
     const prefixed = metadata.get('tokenizer.ggml.add_space_prefix') !== false;
     return {
       ...shared,
@@ -160,7 +160,7 @@ function texts(gguf: GgufFile, name: string): readonly string[] {
   const values = gguf.metadata.get(`tokenizer.ggml.${name}`);
   if (Array.isArray(values) && values.length > 0 && values.every((value) => typeof value === 'string'))
     return values;
-  throw missing(gguf, name, 'a non-empty list of strings');
+  throw missingError(gguf, name, 'a non-empty list of strings');
 }
 
 function numbers(gguf: GgufFile, name: string, count: number): readonly number[] | undefined {
@@ -168,10 +168,10 @@ function numbers(gguf: GgufFile, name: string, count: number): readonly number[]
   if (values === undefined) return undefined;
   const right = Array.isArray(values) && values.length === count && typeof values[0] === 'number';
   if (right) return values as readonly number[];
-  throw missing(gguf, name, `a list of ${count} numbers, one per token`);
+  throw missingError(gguf, name, `a list of ${count} numbers, one per token`);
 }
 
-const missing = ({ file }: GgufFile, name: string, what: string) =>
+const missingError = ({ file }: GgufFile, name: string, what: string) =>
   new UserError({
     file,
     field: `tokenizer.ggml.${name}`,

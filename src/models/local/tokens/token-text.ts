@@ -23,11 +23,11 @@ export function tokenBytes(
   const { byteLevel, stripsFirstSpace } = forms[form]!;
   const special = new Set(json.added_tokens.filter((token) => token.special).map((token) => token.id));
   const table = tokens.map((token, id) => {
-    if (token === undefined || special.has(id)) return nothing;
+    if (token === undefined || special.has(id)) return noBytes;
     return byteLevel ? byteLevelBytes(token) : sentencePieceBytes(token);
   });
   return {
-    of: (id) => table[id] ?? nothing,
+    of: (id) => table[id] ?? noBytes,
     isByte: (id) => !byteLevel && byteToken.test(tokens[id] ?? ''),
     stripsFirstSpace,
   };
@@ -48,7 +48,7 @@ const decoders = {
 };
 
 const encoder = new TextEncoder();
-const nothing = new Uint8Array(0);
+const noBytes = new Uint8Array(0);
 
 /** GPT-2's byte alphabet (Radford et al. 2019): printable Latin-1 as is; the other bytes in order from U+0100. */
 const byteOfCharacter = new Map<string, number>();

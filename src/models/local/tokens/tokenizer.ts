@@ -143,7 +143,7 @@ function stripper({ added_tokens: added }: TokenizerJson, control: ControlTokens
     .filter(({ lstrip, rstrip }) => lstrip || rstrip)
     .map(({ content, lstrip, rstrip }) => {
       const space = (isStripped: boolean) => (isStripped ? '\\p{White_Space}*' : '');
-      const token = escapePattern(control.spelled(content));
+      const token = escapePattern(control.spell(content));
       return new RegExp(`${space(lstrip)}(${token})${space(rstrip)}`, 'gu');
     });
   return (text) => patterns.reduce((rest, pattern) => rest.replace(pattern, '$1'), text);
@@ -152,7 +152,7 @@ function stripper({ added_tokens: added }: TokenizerJson, control: ControlTokens
 /** Creates a tokenizer that recognises control tokens only in their marked form, which no message can produce. */
 function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: string): Tokenizer {
   const settings = supportedSettings(json, file);
-  const added = settings.added_tokens.map((token) => ({ ...token, content: control.spelled(token.content) }));
+  const added = settings.added_tokens.map((token) => ({ ...token, content: control.spell(token.content) }));
   try {
     return runTimed(file, () => new Tokenizer({ ...settings, added_tokens: added }, {}));
   } catch (error) {

@@ -132,7 +132,7 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
   if (rotary !== 1 && !family.partial)
     throw valueError(file, `${field}.partial_rotary_factor`, rotary, ['1']);
   const need = (name: 'factor' | 'low_freq_factor' | 'high_freq_factor') =>
-    section[name] ?? missing(file, `${field}.${name}`, stated);
+    section[name] ?? rejectMissing(file, `${field}.${name}`, stated);
   const originalContext =
     config.original_max_position_embeddings ??
     section.original_max_position_embeddings ??
@@ -161,7 +161,7 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
     case 'longrope': {
       const width = rotaryWidth(config, family.headDim, layerType, file);
       const factors = (name: 'short_factor' | 'long_factor') => {
-        const list = section[name] ?? missing(file, `${field}.${name}`, stated);
+        const list = section[name] ?? rejectMissing(file, `${field}.${name}`, stated);
         if (list.length === width / 2) return list;
         throw valueError(file, `${field}.${name}`, `${list.length} numbers`, [
           `a list of ${width / 2} numbers`,
@@ -226,7 +226,7 @@ function sectionOf(
   throw new UserError({ file, field, message: `is missing, but some layers have the type ${layerType}` });
 }
 
-function missing(file: string, field: string, kind: string): never {
+function rejectMissing(file: string, field: string, kind: string): never {
   throw new UserError({ file, field, message: `is missing, but rope_type ${kind} requires it` });
 }
 

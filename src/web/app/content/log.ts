@@ -9,7 +9,7 @@ type Prompts = readonly (readonly { readonly role: string; readonly content: str
 
 const PromptsOfPage = createContext<() => Prompts>(() => []);
 
-function unpacked(packed: PackedPrompts): Prompts {
+function unpackPrompts(packed: PackedPrompts): Prompts {
   let text = '';
   const latestFirst = packed.map((parts) => {
     text = decodeText(parts, text);
@@ -29,7 +29,7 @@ export function ProposalLog({ children, counts, prompts }: LogProps) {
   const [filter, setFilter] = useState('all');
   const read = useMemo(() => {
     let known: Prompts | undefined;
-    return () => (known ??= unpacked(prompts));
+    return () => (known ??= unpackPrompts(prompts));
   }, [prompts]);
   useEffect(() => {
     // A link may lead to a proposal that the filter hides.

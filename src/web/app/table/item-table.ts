@@ -12,14 +12,14 @@ import { useAnswer } from '../base/live.js';
 import { visit } from '../base/words.js';
 import { BulkActions } from './bulk-actions.js';
 import { GroupRow, ItemRow } from './item-rows.js';
-import { type Listed, TableControls } from './table-controls.js';
+import { type ListedItems, TableControls } from './table-controls.js';
 
 /** Number of rows added at a time while scrolling. */
 const rowsAtOnce = 100;
 
 type Figures = Readonly<Record<string, GroupFigures>>;
 
-interface Props extends Listed {
+interface Props extends ListedItems {
   readonly filter: Filter;
   readonly path: string;
   readonly within?: string | undefined;

@@ -14,7 +14,7 @@ export interface Descent {
   readonly isWritten: boolean;
 }
 
-type Proposed = Pick<BufferEntry, 'iteration'> &
+type ProposedEntry = Pick<BufferEntry, 'iteration'> &
   Partial<Pick<BufferEntry, 'parameters' | 'revises' | 'tuned'>>;
 
 /**
@@ -22,7 +22,7 @@ type Proposed = Pick<BufferEntry, 'iteration'> &
  * edit it (`policy.edits`), or else the best evaluation in the prompt. Prompts don't show programs of the warm-up.
  */
 export function parentOf(
-  { iteration, parameters, revises, tuned }: Proposed,
+  { iteration, parameters, revises, tuned }: ProposedEntry,
   { config, entries }: { readonly config: Config; readonly entries: readonly BufferEntry[] },
 ): BufferEntry | undefined {
   if (revises !== undefined)

@@ -31,8 +31,7 @@ describe('the grammar of one value', () => {
             ? (Math.round(given.low * unit) + (pick % (steps + 1))) / unit
             : given.choices[pick % given.choices.length]!;
         const text = (value === 0 ? 0 : value).toFixed(given.decimals);
-        for (let end = 0; end <= text.length; end++)
-          expect(grammar.isFeasible(text.slice(0, end))).toBe(true);
+        for (let to = 0; to <= text.length; to++) expect(grammar.isFeasible(text.slice(0, to))).toBe(true);
         expect(grammar.isComplete(text)).toBe(true);
       }),
     );
