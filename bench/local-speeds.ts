@@ -29,7 +29,7 @@ interface Timed {
 
 async function timed(engine: Engine, request: GenerateJob): Promise<Timed> {
   const start = performance.now();
-  const result = await engine.generate(request, { aborted: () => false });
+  const result = await engine.generate(request, { isAborted: () => false });
   return { result, seconds: (performance.now() - start) / 1000 };
 }
 
@@ -72,7 +72,7 @@ export async function batchRates(path: string, quantization: Quantization, round
   const answered = async (count: number, maxTokens: number) => {
     const start = process.cpuUsage();
     const jobs = Array.from({ length: count }, (_, i) => job(batchLines - i, [1], maxTokens, `Run ${i}. `));
-    const results = await Promise.all(jobs.map((one) => engine.generate(one, { aborted: () => false })));
+    const results = await Promise.all(jobs.map((one) => engine.generate(one, { isAborted: () => false })));
     const tokens = results.reduce((sum, { replies }) => sum + replies[0]!.ids.length, 0);
     const { user, system } = process.cpuUsage(start);
     return { tokens, seconds: (user + system) / 1e6 };

@@ -12,7 +12,7 @@ import { packageRoot } from '../src/base/package.js';
 import { createGenerator, type RandomGenerator } from '../src/base/random/generator.js';
 import { type Environment, symmetricBox } from '../src/environments/environment.js';
 import { createPolicyFamily } from '../src/policies/families.js';
-import { unbounded } from '../src/statistics/bootstrap.js';
+import { realLine } from '../src/statistics/bootstrap.js';
 import { mean } from '../src/statistics/descriptive.js';
 import { audit } from '../src/studies/audit/audit.js';
 import { readRows, tableOf } from './figures/rows.js';
@@ -93,7 +93,7 @@ async function simulated(
   const { improvements, reproduced } = await audit(
     { name: '', evaluations: record, unknown: 0 },
     { environment, family: createPolicyFamily(policy, environment), maxSteps: 1, record: 'none' },
-    { episodes, seed, range: unbounded, signal: new AbortController().signal },
+    { episodes, seed, range: realLine, signal: new AbortController().signal },
   );
   const truth = (at: string | null) => truths[Number(at)]!;
   const judged = improvements.list.map((one) => ({ ...one, gain: truth(one.at) - truth(one.before) }));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../src/base/package.js';
 import { readManifest, readRun } from '../src/runs/reader.js';
-import { callsLeft } from '../src/runs/writer.js';
+import { unloggedCalls } from '../src/runs/writer.js';
 import { isReported } from '../src/studies/resume.js';
 import type { Suite } from './kill-at-random.js';
 import {
@@ -146,7 +146,7 @@ const isOpen = (path: string) => {
 /** Seeds of the calls whose replies are on disk, whether or not they were processed. */
 function answersOf(path: string): readonly number[] {
   const { calls } = readRun(path);
-  return [...calls, ...callsLeft(path, calls)].flatMap(({ outcome, seed }) =>
+  return [...calls, ...unloggedCalls(path, calls)].flatMap(({ outcome, seed }) =>
     outcome.kind === 'error' ? [] : [seed],
   );
 }

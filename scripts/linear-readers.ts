@@ -7,7 +7,7 @@ import { redactAddresses } from '../src/base/errors.js';
 import { safeLine } from '../src/base/terminal-text.js';
 import { markdownTable, text } from '../src/base/text/table.js';
 import { programIn } from '../src/experiment/programs/program-file.js';
-import { endsInLoop, fewestTokens, mostTokensOf } from '../src/models/reply-faults.js';
+import { endsInLoop, maxTextTokens, minPromptTokens } from '../src/models/reply-faults.js';
 import { createProgramLibrary } from '../src/policies/program/library.js';
 import { parseParameters } from '../src/prompting/answer/parse.js';
 import { readEdits, readProgram, withoutProgram } from '../src/prompting/answer/program.js';
@@ -30,8 +30,8 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'action in text': (text) => readAction(text, space, undefined, 'text'),
   'action in JSON': (text) => readAction(text, space, undefined, 'json'),
   loop: endsInLoop,
-  'most tokens': mostTokensOf,
-  'fewest tokens': (content) => fewestTokens([{ role: 'user', content }]),
+  'most tokens': maxTextTokens,
+  'fewest tokens': (content) => minPromptTokens([{ role: 'user', content }]),
   'program file': programIn,
   filter: (text) => parseFilter(text),
   'redacted text': redactAddresses,

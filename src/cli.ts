@@ -11,19 +11,19 @@ import type { Arguments, Command, ListedCommand } from './base/command.js';
 import { type CommandContext, exitCodeOfError, exitCodes } from './base/context.js';
 import { formatProblem, hideSecrets, problemsOf, secretsIn, UserError } from './base/errors.js';
 import { markOutputsUntilExit } from './base/files/draft.js';
-import { fromHome, requireShortNames } from './base/files/regular-file.js';
-import { type DeclaredOptions, overridesApart } from './base/overrides-apart.js';
+import { expandHome, requireShortNames } from './base/files/regular-file.js';
+import { type DeclaredOptions, separateOverrides } from './base/overrides-apart.js';
 import { version } from './base/package.js';
-import { forStream } from './base/terminal-text.js';
+import { streamText } from './base/terminal-text.js';
 import {
   commands,
   completions,
   declaredOptions,
+  findCommand,
   greeting,
-  misused,
-  namedCommand,
   overview,
   takesOverrides,
+  usageError,
 } from './commands.js';
 import { EnvironmentError } from './environments/remote/remote-environment.js';
 
@@ -54,7 +54,7 @@ function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: stri
   const isStyled = styleText('bold', '-', { stream }) !== '-';
   return (text) => {
     if (!open) return;
-    const line = `${hideSecrets(forStream(text, isStyled), secrets)}\n`;
+    const line = `${hideSecrets(streamText(text, isStyled), secrets)}\n`;
     try {
       // For a file, a stream would report success even if the disk has space for only part of the text.
       if (isFile(stream.fd)) writeFileSync(stream.fd, line);
@@ -193,7 +193,7 @@ const places = ['out', 'output', 'run-dir', 'runs-dir', 'csv', 'html', 'markdown
 function requireNames(argv: Readonly<Record<string, unknown>>): true {
   for (const option of places)
     if (typeof argv[option] === 'string')
-      requireShortNames(fromHome(argv[option], { field: `--${option}` }), { field: `--${option}` });
+      requireShortNames(expandHome(argv[option], { field: `--${option}` }), { field: `--${option}` });
   return true;
 }
 
@@ -213,22 +213,22 @@ function addGroup(y: Argv, name: string, describe: string, group: readonly Liste
 }
 
 /** `~/` and `$HOME/` at the beginning of an argument or of an option's value; a shell leaves `--out=~/a` unchanged. */
-const home = /^(--?[\w-]+=)?((?:~|\$HOME|\$\{HOME\})(?:\/.*)?)$/s;
+const homePattern = /^(--?[\w-]+=)?((?:~|\$HOME|\$\{HOME\})(?:\/.*)?)$/s;
 
 /**
  * The arguments of this process, with the home directory expanded and every `key=value` moved to where no option
  * consumes it.
  */
 async function readArguments(): Promise<readonly string[]> {
-  const command = namedCommand(words).command;
+  const command = findCommand(words).command;
   const args = words.map((word) =>
     word.replace(
-      home,
-      (_, option: string | undefined, path: string) => `${option ?? ''}${fromHome(path, {})}`,
+      homePattern,
+      (_, option: string | undefined, path: string) => `${option ?? ''}${expandHome(path, {})}`,
     ),
   );
   if (command === undefined || !takesOverrides(command)) return args;
-  return overridesApart(args, await declaredOptions(command));
+  return separateOverrides(args, await declaredOptions(command));
 }
 
 /** The script that `policyloop completion` prints passes this argument, followed by the words typed so far. */
@@ -292,6 +292,6 @@ try {
 } catch (error) {
   // yargs throws its own errors for the options of a command that is already loaded.
   const known =
-    error instanceof Error && error.name === 'YError' ? await misused(error.message, words) : error;
+    error instanceof Error && error.name === 'YError' ? await usageError(error.message, words) : error;
   process.exitCode = report(known);
 }

@@ -1,12 +1,12 @@
 /** All commands (including `finetune`), the overview printed by `--help`, and shell completion. */
 import yargs from 'yargs';
 import { finetuneCommands } from '../finetune/cli.js';
-import { type Arguments, common, type ListedCommand } from './base/command.js';
+import { type Arguments, commonOptions, type ListedCommand } from './base/command.js';
 import type { CommandContext } from './base/context.js';
-import { nearest, UserError } from './base/errors.js';
+import { closestMatch, UserError } from './base/errors.js';
 import type { DeclaredOptions } from './base/overrides-apart.js';
 import type { ConfigKindName } from './config/file.js';
-import type { Loaded } from './mcp/serve-mcp.js';
+import type { LoadedCommand } from './mcp/serve-mcp.js';
 
 type Group = readonly [name: string, describe: string, commands: readonly ListedCommand[]];
 
@@ -180,8 +180,8 @@ export const greeting = `policyloop: improve policies with a language model.
   policyloop --help           list all commands`;
 
 /** Loads a command, such as `models check`, with the defaults of its arguments. */
-export async function loadTool(words: string): Promise<Loaded> {
-  const listed = namedCommand(words.split(' ')).command!;
+export async function loadTool(words: string): Promise<LoadedCommand> {
+  const listed = findCommand(words.split(' ')).command!;
   const { boolean, default: defaults } = await declaredOptions(listed);
   const flags = boolean.map((name) => [name, false] as const);
   return {
@@ -204,7 +204,7 @@ const byPath: ReadonlyMap<string, ListedCommand | undefined> = new Map(
 );
 
 /** The command or group named by the first words; `path` contains these words, and is empty if they name none. */
-export function namedCommand([first = '', second]: readonly string[]) {
+export function findCommand([first = '', second]: readonly string[]) {
   const path = byPath.has(`${first} ${second}`) ? `${first} ${second}` : byPath.has(first) ? first : '';
   return { path, command: byPath.get(path) };
 }
@@ -216,7 +216,7 @@ export const takesOverrides = ([signature]: ListedCommand): boolean => /\[overri
 function nearestCommand(typed: string): string | undefined {
   const paths = [...byPath.keys()];
   const word = /^(rm|del|delete)$/.test(typed) ? 'remove' : typed;
-  const near = nearest(word, [...paths, ...paths.map((path) => path.split(' ').at(-1)!)]);
+  const near = closestMatch(word, [...paths, ...paths.map((path) => path.split(' ').at(-1)!)]);
   return paths.find((path) => path === near || path.endsWith(` ${near}`));
 }
 
@@ -233,8 +233,8 @@ async function exampleOf([, , load]: ListedCommand, word = ''): Promise<string> 
  * The error for an invalid command line; its hint says what to write instead.
  * @param message the message from yargs
  */
-export async function misused(message: string, words: readonly string[]): Promise<UserError> {
-  const { command, path } = namedCommand(words);
+export async function usageError(message: string, words: readonly string[]): Promise<UserError> {
+  const { command, path } = findCommand(words);
   const see = ['see policyloop', path, '--help'].filter((part) => part !== '').join(' ');
   const [, argument, given, choices = ''] =
     /Argument: (.*), Given: "(.*)", Choices: (.*)/.exec(message) ?? [];
@@ -274,8 +274,8 @@ export async function misused(message: string, words: readonly string[]): Promis
   const forRuns = pair && `config keys follow a config, as in policyloop run CONFIG ${pair}`;
   const instead = forRuns ?? asKey ?? `write, for example, ${await exampleOf(command, key ?? words.at(-1))}`;
   const usage = ['usage: policyloop', path, ...places].join(' ');
-  const option = unknown && nearest(optionIn(unknown), known);
-  const near = option ? `--${option}` : (wrong?.near ?? (given && nearest(given, alternatives)));
+  const option = unknown && closestMatch(optionIn(unknown), known);
+  const near = option ? `--${option}` : (wrong?.near ?? (given && closestMatch(given, alternatives)));
   return error(`${key ? `unknown option: --${key}` : problem}; ${usage}`, `${instead}; `, near);
 }
 
@@ -311,7 +311,7 @@ export async function completions(words: readonly string[], cwd: string): Promis
   if (words.length < 2) return namesOf([...commands, ['completion']]);
   const group = commands.find(([name]) => name === words[0])?.[2];
   if (typeof group === 'object' && words.length < 3) return namesOf(group);
-  const command = namedCommand(words).command;
+  const command = findCommand(words).command;
   if (command === undefined) return [];
   const [name, ...places] = command[0].split(' ');
   if (current.startsWith('-')) return begun((await optionsOf(command)).map((option) => `--${option}`));
@@ -322,7 +322,10 @@ export async function completions(words: readonly string[], cwd: string): Promis
     const { runNames } = await import('./runs/listing/names.js');
     const runsDir = words[words.indexOf('--runs-dir') + 1];
     return begun(
-      runNames({ cwd, runsDir: words.includes('--runs-dir') && runsDir ? runsDir : common.runsDir.default }),
+      runNames({
+        cwd,
+        runsDir: words.includes('--runs-dir') && runsDir ? runsDir : commonOptions.runsDir.default,
+      }),
     );
   }
   if (/^<configs?\b/.test(place ?? '')) {

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../src/base/command.js';
+import { type Arguments, commonOptions, kinds } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, requireCount, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { readOwnJson } from '../../src/base/files/files.js';
@@ -62,8 +62,8 @@ export const options = (y: Argv) =>
       ...kinds.number,
       describe: 'Maximum tokens per example; longer prompts are shortened, as with a smaller memory.tokens',
     })
-    .option('runs-dir', common.runsDir)
-    .option('json', common.json)
+    .option('runs-dir', commonOptions.runsDir)
+    .option('json', commonOptions.json)
     .example(
       '$0 finetune dataset buffers/cooking --recipe demonstrations --min-return 1 --out datasets/cooking',
       'from games that were won',
@@ -109,9 +109,9 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   for (const { message, hint } of manifest.alarms) {
     context.note(`${styleText('yellow', 'alarm')} ${message}\n  hint: ${hint}`);
   }
-  const { planAround } = await import('../../src/runs/finder.js');
+  const { enclosingPlan } = await import('../../src/runs/finder.js');
   const { resultFiles } = await import('../../src/studies/plan.js');
-  for (const directory of new Set(paths.flatMap((path) => planAround(path)?.directory ?? []))) {
+  for (const directory of new Set(paths.flatMap((path) => enclosingPlan(path)?.directory ?? []))) {
     const sweep = readOwnJson(join(directory, resultFiles.sweep)) as SweepResult | undefined;
     const all = sweep?.tasks.flatMap(({ settings }) => settings) ?? [];
     const missing = all.reduce((sum, { runs }) => sum + sweep!.seeds.length - runs, 0);

@@ -1,6 +1,6 @@
 /** `policyloop finetune evaluate`: compares the base model, the tuned model and baselines on the same experiments. */
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds, studyOptions } from '../../src/base/command.js';
+import { type Arguments, commonOptions, kinds, studyOptions } from '../../src/base/command.js';
 import { type CommandContext, requireCount } from '../../src/base/context.js';
 
 export const options = (y: Argv) =>
@@ -41,7 +41,7 @@ export const options = (y: Argv) =>
         describe:
           'Environments that the tuned model was trained in: ID,… or none (default: as recorded in its training.json)',
       })
-      .option('open', common.open),
+      .option('open', commonOptions.open),
   ).example(
     '$0 finetune evaluate --tuned tuned --configs cartpole-numeric acrobot-numeric --baseline random iterations=50',
     'runs both configs with the tuned model, its base and random search; the same command resumes',

@@ -1,7 +1,7 @@
 /** `policyloop finetune export <source> --to …`: writes a model or an adapter for other programs, or a job for TRL. */
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds, splitList } from '../../src/base/command.js';
+import { type Arguments, commonOptions, kinds, splitList } from '../../src/base/command.js';
 import { type CommandContext, exitCodes } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import type { ExportJob } from '../export/targets.js';
@@ -36,8 +36,8 @@ export const options = (y: Argv) =>
       describe:
         'Data type of the changed matrices: stored (the default) or f32 for merged; for gguf, any but stored (default: f16)',
     })
-    .option('ignore-keys', common.ignoreKeys)
-    .option('json', common.json)
+    .option('ignore-keys', commonOptions.ignoreKeys)
+    .option('json', commonOptions.json)
     .example('$0 finetune export tuned/adapter --to merged --out tuned/merged', 'a Hugging Face directory')
     .example('$0 finetune export tuned/adapter --to gguf --out tuned.gguf', 'for llama.cpp and Ollama')
     .example('$0 finetune export tune.yaml --to trl --out cluster', 'for training on another machine');

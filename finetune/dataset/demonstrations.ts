@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { loadPlayConfig, type PlayConfig } from '../../src/agents/play-config.js';
 import { openAgent, type PromptedAgent } from '../../src/agents/prompted-agent.js';
-import { readingOf } from '../../src/agents/reading.js';
+import { replyFormatOf } from '../../src/agents/reading.js';
 import { type Exchange, messagesOf } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
 import { readJsonLines } from '../../src/base/files/json-lines.js';
@@ -59,7 +59,7 @@ export async function readPlay(
     options,
     maxSteps: config.maxSteps,
     prompts: config.policy.prompts,
-    reading: readingOf(config.policy.act),
+    reading: replyFormatOf(config.policy.act),
     field: 'policy.prompts',
   });
   const episodes = join(path, runFiles.episodes);

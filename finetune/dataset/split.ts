@@ -1,7 +1,7 @@
 /** Splits the data into training and validation by whole runs or games, never by rows. */
 import { append } from '../../src/base/append.js';
 import { UserError } from '../../src/base/errors.js';
-import { matches } from '../../src/base/pattern.js';
+import { isMatch } from '../../src/base/pattern.js';
 import { createGenerator, shuffled } from '../../src/base/random/generator.js';
 import { sum } from '../../src/statistics/descriptive.js';
 
@@ -71,7 +71,7 @@ function nearest(groups: readonly Group[], share: number, seed: number): Group {
 }
 
 function namedRuns(wanted: string, runs: readonly SplitRun[]): readonly string[] {
-  const found = runs.filter(({ name, environment }) => matches(wanted, name) || matches(wanted, environment));
+  const found = runs.filter(({ name, environment }) => isMatch(wanted, name) || isMatch(wanted, environment));
   if (found.length > 0) return found.map(({ name }) => name);
   throw new UserError({
     field: '--validation',

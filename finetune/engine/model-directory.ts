@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
-import { isCutOff, writeWhole } from '../../src/base/files/draft.js';
+import { isIncomplete, writeWhole } from '../../src/base/files/draft.js';
 import { readJson } from '../../src/base/files/files.js';
 import { isGguf } from '../../src/models/local/weights/gguf.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
@@ -18,7 +18,7 @@ export async function makeModelDirectory<T>(
   // Replace the target of a symbolic link, not the link itself.
   const output = existsSync(directory) ? realpathSync(directory) : path.resolve(directory);
   const contents = existsSync(output) ? readdirSync(output) : [];
-  if (contents.length > 0 && !isCutOff(output))
+  if (contents.length > 0 && !isIncomplete(output))
     throw new UserError({
       field: 'output',
       value: output,

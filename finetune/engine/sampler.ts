@@ -95,7 +95,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
       };
     });
     const settled = await Promise.allSettled(
-      requests.map((request) => generator.generate(request, { aborted })),
+      requests.map((request) => generator.generate(request, { isAborted: aborted })),
     );
     if (aborted()) return [];
     const replies = new Map<Query, SampledReply>();

@@ -3,7 +3,7 @@ import type { Blocks } from '../../src/models/local/graph/blocks.js';
 import { buildDecoder, headInput, headLogits } from '../../src/models/local/graph/decoder.js';
 import { GraphBuilder, type Precision, type Value } from '../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
-import { longSequences } from '../../src/models/local/weights/rope.js';
+import { longRopeStart } from '../../src/models/local/weights/rope.js';
 import { droppedValues, gradients, keepingProducts } from './autodiff.js';
 import type { Objective, TokenValues } from './objective.js';
 import { type ParameterShape, type Trainable, trainedParameters, trainedSource } from './trainable.js';
@@ -102,7 +102,7 @@ function emitInputsOfBlocks(g: GraphBuilder): { blocks: Blocks; inverses: Readon
 
 /** Adds an input with the length of each token's sequence, if rotary embeddings depend on it. */
 function lengthInput(g: GraphBuilder, { layers }: DecoderConfig): { sequenceTokens?: Value } {
-  if (longSequences(layers) === undefined) return {};
+  if (longRopeStart(layers) === undefined) return {};
   return { sequenceTokens: g.input('sequence_tokens', 'int32', [1, 'N']) };
 }
 

@@ -1,11 +1,11 @@
 /** Measures whether training helped: compares runs of the base model, the tuned model and baselines in pairs. */
 import { version } from '../../src/base/package.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
-import { type Interval, unbounded } from '../../src/statistics/bootstrap.js';
+import { type Interval, realLine } from '../../src/statistics/bootstrap.js';
 import { largest, mean } from '../../src/statistics/descriptive.js';
 import { summarizeMean } from '../../src/statistics/paired.js';
 import { judgeDifferences, pairedDifference } from '../../src/studies/comparison/comparability.js';
-import { failuresDiffer, worstOf } from '../../src/studies/comparison/failures.js';
+import { failureCaution, worstReturn } from '../../src/studies/comparison/failures.js';
 import type { Arm, TrainedOn } from './arms.js';
 import {
   type ArmSummaries,
@@ -37,9 +37,9 @@ export function evaluate(
     if (started === undefined) return [];
     const { environment } = started.figures!;
     const [config] = Object.values(configs);
-    const returns = config === undefined ? unbounded : returnRange(config.environment, config.evaluation);
+    const returns = config === undefined ? realLine : returnRange(config.environment, config.evaluation);
     const confirmed = own.flatMap(({ figures }) => figures?.confirmed ?? []);
-    const worst = worstOf(confirmed);
+    const worst = worstReturn(confirmed);
     const range = worst === null ? null : ([worst, largest(confirmed)] as const);
     const runsOf: RunsOf = (arm) =>
       seeds.map((_, repeat) => {
@@ -145,7 +145,7 @@ function compareArms(arms: readonly Arm[], returns: Interval, runsOf: RunsOf) {
     ),
     differences: order.flatMap((of, i) =>
       order.slice(i + 1).flatMap((against) => {
-        const reason = failuresDiffer(failuresOf(of), failuresOf(against));
+        const reason = failureCaution(failuresOf(of), failuresOf(against));
         return pairedDifference({ of, against, reason }, returnsOf(of), returnsOf(against), returns);
       }),
     ),

@@ -8,14 +8,14 @@ import { verdictRule } from '../../src/studies/comparison/words.js';
 import { type Page, sectionsOf } from '../../src/web/page.js';
 import { armCurves } from '../../src/web/report/charts/arm-curves.js';
 import {
-  explanations,
+  explanationList,
   failureList,
-  howToRead,
+  howToReadTitle,
   type PageContext,
   pageHeader,
   verdictBox,
   warningList,
-  writtenBy,
+  writtenByNote,
 } from '../../src/web/study.js';
 import { type Evaluation, type ExperimentResult, type GroupResult, testedIn } from './evaluation.js';
 import {
@@ -54,9 +54,9 @@ export function evaluationPage(evaluation: Evaluation, shown: PageContext): Page
       ),
       ['runs', 'Runs', runTable(evaluation, shown)],
       ['failures', 'Failures', failureList(failures)],
-      ['reading', howToRead, explanations(reading(evaluation))],
+      ['reading', howToReadTitle, explanationList(reading(evaluation))],
     ),
-    footer: writtenBy(policyloop),
+    footer: writtenByNote(policyloop),
     keys: ['environment', 'model'],
   };
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type CommandContext, shownPath } from '../../src/base/context.js';
 import { replaceFile } from '../../src/base/files/files.js';
-import { withoutOverrides } from '../../src/base/overrides-apart.js';
+import { splitOverrides } from '../../src/base/overrides-apart.js';
 import { loadSlurm } from '../../src/config/load.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { runFiles } from '../../src/runs/reader.js';
@@ -17,7 +17,7 @@ import {
 } from '../../src/studies/plan.js';
 import { runPlan } from '../../src/studies/schedule.js';
 import { page } from '../../src/web/page.js';
-import { inFile } from '../../src/web/study.js';
+import { fileContext } from '../../src/web/study.js';
 import { openArms, trainedOn } from './arms.js';
 import { evaluate } from './evaluate.js';
 import { type EvaluatedRun, type Evaluation, type RunFigures, readFigures } from './evaluation.js';
@@ -44,7 +44,7 @@ const files = { result: resultFiles.evaluation, page: 'index.html' } as const;
 export async function runEvaluation(args: EvaluationRequest, context: CommandContext): Promise<number> {
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
   const arms = openArms(args.base, args.tuned, args.baseline, context.cwd);
-  const given = withoutOverrides(args.configs);
+  const given = splitOverrides(args.configs);
   const overrides = [...given.overrides, ...args.overrides];
   const { repeats, seed } = args;
   const plan = planEvaluation({ arms, files: given.files, overrides, seed, repeats, cwd: context.cwd });
@@ -66,7 +66,7 @@ export async function runEvaluation(args: EvaluationRequest, context: CommandCon
       });
       const evaluation = evaluate(plan, runs, known, failures);
       replaceFile(join(directory, files.result), `${JSON.stringify(evaluation, null, 2)}\n`);
-      replaceFile(join(directory, files.page), page(evaluationPage(evaluation, inFile)));
+      replaceFile(join(directory, files.page), page(evaluationPage(evaluation, fileContext)));
       return evaluation;
     },
     print: (evaluation) => printEvaluation(evaluation, directory, args, context),

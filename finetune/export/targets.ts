@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
-import { isCutOff } from '../../src/base/files/draft.js';
+import { isIncomplete } from '../../src/base/files/draft.js';
 import { replaceFile } from '../../src/base/files/files.js';
 import { formatBytes, plural } from '../../src/base/text/numbers.js';
 import { requireOneLine, shellWord } from '../../src/base/text/one-line.js';
@@ -87,7 +87,7 @@ async function writeGgufAndModelfile(job: ExportJob): Promise<Written> {
   const file = join(dirname(job.out), `${name}.Modelfile`);
   if (extname(job.out) !== '.gguf')
     throw new UserError({ field: '--out', value: job.out, message: 'must end in .gguf' });
-  if (existsSync(file) && !isCutOff(job.out))
+  if (existsSync(file) && !isIncomplete(job.out))
     throw new UserError({
       field: '--out',
       value: shownPath(file, cwd),

@@ -1,8 +1,8 @@
 /** The task of an agent: the model plays groups of episodes in an environment. */
 import { type Game, type GameSetting, localArena, playGames } from '../../src/agents/player.js';
 import { openAgent } from '../../src/agents/prompted-agent.js';
-import { readingOf } from '../../src/agents/reading.js';
-import { requireListed } from '../../src/agents/settings.js';
+import { replyFormatOf } from '../../src/agents/reading.js';
+import { requireListedActions } from '../../src/agents/settings.js';
 import { UserError } from '../../src/base/errors.js';
 import { deriveSeeds } from '../../src/base/random/generator.js';
 import { isRemoteId, makeEnvironment } from '../../src/environments/catalogue/open.js';
@@ -36,11 +36,11 @@ export async function openAgentTask(
     environment: first!,
     options,
     prompts,
-    reading: readingOf(act),
+    reading: replyFormatOf(act),
     maxSteps: playing.maxTurns,
     field: 'agent.prompts',
   });
-  requireListed({ act, fallback: playing.fallback }, isListed(first!), 'agent', id);
+  requireListedActions({ act, fallback: playing.fallback }, isListed(first!), 'agent', id);
   const playFrom = (
     sampler: Sampler,
     starts: readonly number[],

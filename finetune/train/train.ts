@@ -7,7 +7,7 @@ import { shellWord } from '../../src/base/text/one-line.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
 import { runFiles } from '../../src/runs/reader.js';
-import { measuredText } from '../../src/runs/training/trainings.js';
+import { measurementText } from '../../src/runs/training/trainings.js';
 import { trainingLoss } from '../../src/web/training-charts.js';
 import { type DatasetLineage, datasetLineage } from '../dataset/lineage.js';
 import { readComparisons, readConversations } from '../dataset/read-dataset.js';
@@ -19,7 +19,7 @@ import { runTraining, type TrainingArguments } from './session.js';
 import { fineTune } from './supervised.js';
 import { loadTrainConfig } from './train-config.js';
 
-const formatLoss = (value: number) => measuredText({ kind: 'loss', value });
+const formatLoss = (value: number) => measurementText({ kind: 'loss', value });
 
 /** Starts training, or resumes it from an existing checkpoint. Returns the exit code. */
 export async function train(args: TrainingArguments, context: CommandContext): Promise<number> {

@@ -24,7 +24,7 @@ import { selectionBudget } from '../../src/runs/events.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { interval95 } from '../../src/statistics/bootstrap.js';
 import { firstLargest, largest, mean, quantile } from '../../src/statistics/descriptive.js';
-import { halve, mostWithin } from '../../src/statistics/halving.js';
+import { halve, maxWithinBudget } from '../../src/statistics/halving.js';
 import { noiseFloor, spreadOf } from '../../src/statistics/noise-floor.js';
 import { readSources } from '../../src/studies/audit/source.js';
 import { type RunConfig, runLibrary } from '../../src/studies/library-run.js';
@@ -112,7 +112,7 @@ async function* simulated(): AsyncGenerator<Simulated> {
             gains[i]!.episodes += count / replicates;
             return later.slice(first, first + count);
           };
-          const [chosen] = await halve(within.slice(0, mostWithin(budget, most)), budget, play);
+          const [chosen] = await halve(within.slice(0, maxWithinBudget(budget, most)), budget, play);
           gains[i]!.of.push(chosen!.truth - old.truth);
           gains[i]!.loss.push(best - chosen!.truth);
         }

@@ -7,7 +7,7 @@
 import process from 'node:process';
 import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
-import { type Interval, unbounded } from '../../src/statistics/bootstrap.js';
+import { type Interval, realLine } from '../../src/statistics/bootstrap.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { comparePairs, summarizeMean } from '../../src/statistics/paired.js';
 import { verdicts } from '../../src/statistics/tests.js';
@@ -90,7 +90,7 @@ const made: readonly Population[] = [
     draw: (r) => [451, solved(r, 0.9)],
     truth: [451, 0],
   },
-  { name: 'the same, bounds unknown', range: unbounded, draw: (r) => [402, solved(r, 0.8)], truth: [402, 0] },
+  { name: 'the same, bounds unknown', range: realLine, draw: (r) => [402, solved(r, 0.8)], truth: [402, 0] },
   { name: 'both 500 in 90 %', range: bounds, draw: (r) => [solved(r, 0.9), solved(r, 0.9)], truth: [451, 0] },
   ...[1, 2].map((spread): Population => {
     const draw: Draw = (r) => [Math.max(1, 500 - Math.exp(r.normal(0, spread))), 500];
@@ -103,10 +103,10 @@ const made: readonly Population[] = [
       truth: [truth, truth - 500],
     };
   }),
-  { name: 'normal', range: unbounded, draw: (r) => [r.normal(), r.normal()], truth: [0, 0] },
+  { name: 'normal', range: realLine, draw: (r) => [r.normal(), r.normal()], truth: [0, 0] },
   {
     name: 'lognormal (σ = 0.8)',
-    range: unbounded,
+    range: realLine,
     draw: (r) => [Math.exp(r.normal(0, 0.8)), Math.exp(r.normal(0, 0.8))],
     truth: [Math.exp(0.32), 0],
   },

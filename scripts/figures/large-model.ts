@@ -4,7 +4,7 @@
  */
 import { groupBy } from '../../src/base/grouped.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
-import { clipped, hiddenIn, interval95 } from '../../src/statistics/bootstrap.js';
+import { clip, hiddenRange, interval95 } from '../../src/statistics/bootstrap.js';
 import { largest, mean, standardDeviation } from '../../src/statistics/descriptive.js';
 import { studentQuantile975 } from '../../src/statistics/distributions.js';
 import { drawChart } from './chart.js';
@@ -67,7 +67,7 @@ function estimate(environment: string, values: readonly number[]) {
   const range = returnRange({ id: environment, options: {} }, { maxSteps: 1000 });
   return {
     center,
-    interval: clipped(interval95([{ values, hidden: hiddenIn(values, range) }]), range, center),
+    interval: clip(interval95([{ values, hidden: hiddenRange(values, range) }]), range, center),
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import type { SpeedRow } from '../../bench/reinforcement.js';
 import { groupBy } from '../../src/base/grouped.js';
-import { interval95, mean95 } from '../../src/statistics/bootstrap.js';
+import { interval95, meanInterval95 } from '../../src/statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
 import { publish, readRows, tableOf } from './rows.js';
 
@@ -27,7 +27,7 @@ const lines = played.map(({ heldOut, lengths, seed, update, who }) => [
   seed === undefined ? who : `${who}, seed ${seed}`,
   update === undefined ? '–' : `${update}`,
   heldOut === undefined ? '–' : heldOut.toFixed(0),
-  withInterval(mean(lengths), mean95(lengths, [1, 500], 'student')!, seed === undefined ? 1 : 0),
+  withInterval(mean(lengths), meanInterval95(lengths, [1, 500], 'student')!, seed === undefined ? 1 : 0),
 ]);
 const trained = played.filter(({ seed }) => seed !== undefined).map(({ lengths }) => mean(lengths));
 const overSeeds = `Over the three seeds: ${withInterval(mean(trained), interval95([{ values: trained }])!, 0)} (Student's t).`;

@@ -2,7 +2,7 @@
 
 import { groupBy } from '../../src/base/grouped.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
-import { type Interval, mean95 } from '../../src/statistics/bootstrap.js';
+import { type Interval, meanInterval95 } from '../../src/statistics/bootstrap.js';
 import { mean, sum } from '../../src/statistics/descriptive.js';
 import { comparePairs } from '../../src/statistics/paired.js';
 import { unpairedTest } from '../../src/statistics/tests.js';
@@ -68,7 +68,7 @@ const cell = (center: number, interval: Interval | null, range: Interval) =>
 /** Mean of an arm; empty if there are no rows. */
 function meanOf({ values }: Arm, range: Interval): string {
   const own = [...values.values()];
-  return own.length === 0 ? '' : cell(mean(own), mean95(own, range), range);
+  return own.length === 0 ? '' : cell(mean(own), meanInterval95(own, range), range);
 }
 
 /** Mean difference of two arms: paired if both have a value per run or both one per seed. */

@@ -2,7 +2,7 @@
 import { groupBy } from '../../src/base/grouped.js';
 import { type Interval, interval95 } from '../../src/statistics/bootstrap.js';
 import { ascending, mean, quantile, sum } from '../../src/statistics/descriptive.js';
-import { holmAdjusted, signFlipTest, significance } from '../../src/statistics/tests.js';
+import { holmAdjusted, signFlipTest, significanceLevel } from '../../src/statistics/tests.js';
 import { readRows } from './rows.js';
 
 export interface Constants {
@@ -93,7 +93,7 @@ export const meanOverTasks95 = (lists: readonly (readonly number[])[]): Interval
  */
 export function evident(all: readonly Pick<Difference, 'interval' | 'p'>[]): readonly boolean[] {
   const adjusted = holmAdjusted(all.map(({ p }) => p));
-  return all.map(({ interval: [low, high] }, i) => adjusted[i]! < significance && (low > 0 || high < 0));
+  return all.map(({ interval: [low, high] }, i) => adjusted[i]! < significanceLevel && (low > 0 || high < 0));
 }
 
 /** Marks the cell of a difference for `withBold`. */

@@ -1,9 +1,9 @@
 /** Uses a language model as a policy: shows it observations and turns its replies into actions. */
-import { short } from '../environments/catalogue/facts.js';
+import { shortText } from '../environments/catalogue/facts.js';
 import type { Action, EnvironmentSpec, Observation, Space, TextInfo } from '../environments/environment.js';
-import { type Choice, listedChoices, type Reading, readAction } from './reading.js';
+import { type Choice, listedChoices, type ReplyFormat, readAction } from './reading.js';
 
-export interface Moment {
+export interface TurnContext {
   readonly choices?: readonly Choice[] | undefined;
   readonly info?: TextInfo | undefined;
   readonly steps: number;
@@ -14,7 +14,7 @@ export interface Moment {
 export interface Agent {
   /** The system prompt; '' for none. In text worlds, `objective` is passed once the first turn is no longer shown. */
   systemPrompt(objective?: string): string;
-  formatObservation(observation: Observation, moment: Moment): string;
+  formatObservation(observation: Observation, moment: TurnContext): string;
   /** The action that a reply names (one of `choices`, if given); undefined if it names none. */
   extractAction(reply: string, choices?: readonly Choice[]): Action | undefined;
   /** The currently possible actions, if they can be listed. */
@@ -25,7 +25,7 @@ export interface Agent {
 /** Creates an agent for any environment, which shows observations without a template. */
 export function genericAgent(
   { observationSpace, actionSpace }: EnvironmentSpec,
-  reading: Reading = 'text',
+  reading: ReplyFormat = 'text',
 ): Agent {
   const choices = (info?: TextInfo) => listedChoices(actionSpace, undefined, info);
   const reply = replyRequest(actionSpace, reading);
@@ -39,7 +39,7 @@ export function genericAgent(
   };
 }
 
-function replyRequest(space: Space, reading: Reading): string {
+function replyRequest(space: Space, reading: ReplyFormat): string {
   const action = space.kind === 'text' ? 'your action' : actionWords(space);
   const words = space.kind === 'text' ? '' : `Reply with ${action}.`;
   const json = reading === 'json' ? 'Reply with JSON: {"action": …}.' : '';
@@ -52,7 +52,7 @@ function askAgain(choices?: readonly Choice[]): string {
 }
 
 export const observationText = (observation: Observation): string =>
-  typeof observation === 'object' ? observation.map(short).join(', ') : String(observation);
+  typeof observation === 'object' ? observation.map(shortText).join(', ') : String(observation);
 
 function actionWords(space: Exclude<Space, { kind: 'text' }>): string {
   switch (space.kind) {

@@ -11,7 +11,7 @@ import { openLogs, runFiles } from '../runs/reader.js';
 import { describeReason } from '../runs/summary.js';
 import { verdicts } from '../statistics/tests.js';
 import { type GroupDifference, pairedDifference } from '../studies/comparison/comparability.js';
-import { type CompareRequest, nothingLeft } from '../studies/comparison/compare.js';
+import { type CompareRequest, noRunsLeftError } from '../studies/comparison/compare.js';
 import type { LeftOut } from '../studies/comparison/run-comparison.js';
 import { differenceColumnsOf, leftOutText } from '../studies/comparison/table.js';
 import { verdictRule } from '../studies/comparison/words.js';
@@ -50,7 +50,7 @@ export function comparePlays(
   const read = plays.map((path) => readPlay(path, cwd, request.unfinished));
   const kept = read.filter((play) => 'result' in play);
   const leftOut = read.filter((play) => 'reason' in play);
-  if (kept.length === 0) throw nothingLeft(leftOut, request.unfinished);
+  if (kept.length === 0) throw noRunsLeftError(leftOut, request.unfinished);
   requireSameGames(kept);
   const results = kept.map(({ result }) => result);
   const names = namesOf(results);

@@ -4,7 +4,7 @@ import { type Completion, type LanguageModel, ModelError } from '../models/langu
 import { callModel, isStopped } from '../proposers/call.js';
 import { finalError } from '../proposers/language-model.js';
 import { type CallRecord, hasReached, type LimitName } from '../runs/calls.js';
-import { firstFaults, type StopReason } from '../runs/events.js';
+import { faultReporter, type StopReason } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';
 import type { Session } from '../studies/run.js';
 import { callsAtOnce, type PlaySetup } from './play-setup.js';
@@ -46,7 +46,7 @@ export function modelSpeaker(
     signal: timer === undefined ? stop.abort : AbortSignal.any([stop.abort, timer]),
     now,
     send,
-    onFault: firstFaults(emit),
+    onFault: faultReporter(emit),
     onRead: (read: number, of: number) => emit({ kind: 'reading', read, of }),
     onWait: (ms: number) => emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
   };

@@ -7,13 +7,13 @@ import type { CallRecord } from '../runs/calls.js';
 import type { GameRecord, StopReason } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
-import { type RunContext, type Session, workIn } from '../studies/run.js';
+import { type RunContext, runInDirectory, type Session } from '../studies/run.js';
 import type { Display } from '../studies/run-progress.js';
 import { type ModelSpeaker, modelSpeaker } from './model-speaker.js';
 import { gamesOf, playFigures, playMeans } from './play-result.js';
 import type { PlaySetup } from './play-setup.js';
 import { type Game, playGames } from './player.js';
-import { playerOf } from './players.js';
+import { createPlayer } from './players.js';
 import type { Reply } from './speaker.js';
 
 export const playInDirectory = (
@@ -22,7 +22,7 @@ export const playInDirectory = (
   display: Display,
   context: RunContext,
 ): Promise<void> =>
-  workIn(directory, display, context, {
+  runInDirectory(directory, display, context, {
     work: (session) =>
       playRemaining({ ...session, setup, directory, games: [...gamesOf(directory.recorded)] }),
     async close() {
@@ -98,7 +98,7 @@ async function playWave(
   const { asks, fallback, history, historyTokens } = config.policy;
   const player =
     model === undefined
-      ? playerOf(config.player, agent, arena)
+      ? createPlayer(config.player, agent, arena)
       : { agent, asks, fallback, speaker: model.speaker(wave) };
   const first = games.length;
   const seeds = starts.slice(first, first + Math.min(config.parallel, arena.batch.slots));

@@ -25,7 +25,7 @@ import { openLogs, runFiles } from '../runs/reader.js';
 import { endText, formatCaps, formatFaults, formatUsage, summaryOf } from '../runs/summary.js';
 import { type Page, page, sectionsOf } from '../web/page.js';
 import { versionFacts } from '../web/report/views/overview.js';
-import { pageHeader, resultTile, tile, warningList, writtenBy } from '../web/study.js';
+import { pageHeader, resultTile, tile, warningList, writtenByNote } from '../web/study.js';
 import { gamesOf, type PlayFigures, percent, playFigures } from './play-result.js';
 
 /** Writes the `report.html` of the agent run at `path`, and returns the file's path. */
@@ -60,11 +60,11 @@ export function playPage(path: string): Page {
       ['result', 'Result', headline(figures, manifest)],
       ['warnings', 'Warnings', warningList(recorded.faults)],
       ['games', 'Games', transcripts(games, calls, manifest.run)],
-      ['usage', 'Usage', calls.length > 0 && usage(manifest)],
+      ['usage', 'Usage', calls.length > 0 && usageView(manifest)],
       ['config', 'Config', preformatted(readOwnText(join(path, runFiles.config)))],
       ['reproduce', 'Reproduce', reproduction(manifest)],
     ),
-    footer: writtenBy(manifest.versions.policyloop, manifest.updated),
+    footer: writtenByNote(manifest.versions.policyloop, manifest.updated),
   };
 }
 
@@ -87,7 +87,7 @@ ${tile('Time', formatDuration(activeMs), usage.latencyMs >= 1 ? `${formatDuratio
 </dl>`;
 }
 
-const usage = ({ caps, usage }: Manifest): Content => html`<p>${formatUsage(usage)}</p>
+const usageView = ({ caps, usage }: Manifest): Content => html`<p>${formatUsage(usage)}</p>
 ${caps !== undefined && caps.length > 0 && html`<p>Limits: ${formatCaps(caps)}</p>`}
 ${usage.faults !== undefined && Object.keys(usage.faults).length > 0 && html`<p>Faults: ${formatFaults(usage.faults)}</p>`}`;
 

@@ -15,7 +15,7 @@ import {
   resultOf,
   summaryOf,
 } from '../runs/summary.js';
-import { unbounded } from '../statistics/bootstrap.js';
+import { realLine } from '../statistics/bootstrap.js';
 import { largest, mean } from '../statistics/descriptive.js';
 import { summarize } from '../statistics/paired.js';
 
@@ -124,7 +124,7 @@ export function playFigures(games: readonly GameRecord[]): PlayFigures {
   const most = games.flatMap(({ maxScore }) => maxScore ?? []);
   // If all maximum scores are known and no score is negative, assume that scores range from 0 to the highest maximum.
   const isBounded = most.length === games.length && scored.every((score) => score >= 0);
-  const score = summarize(scored, isBounded ? [0, largest(most)] : unbounded);
+  const score = summarize(scored, isBounded ? [0, largest(most)] : realLine);
   const share = (of: (game: GameRecord) => boolean | undefined) => {
     const known = games.map(of).filter((value) => value !== undefined);
     return known.length === 0 ? null : known.filter(Boolean).length / known.length;

@@ -11,7 +11,7 @@ import { callsIn } from '../experiment/setup/open-models.js';
 import { waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { moduleModel } from '../models/user-model.js';
-import { countedBy, Ledger } from '../proposers/budget.js';
+import { Ledger, usageConfig } from '../proposers/budget.js';
 import { createModel } from '../proposers/create-model.js';
 import { fingerprint, fixedSettings } from '../runs/fingerprint.js';
 import { type Manifest, manifestHead } from '../runs/manifest.js';
@@ -21,8 +21,8 @@ import { loadPlayConfig, type PlayConfig, type PlayModelConfig } from './play-co
 import { type Arena, localArena, remoteArena } from './player.js';
 import { requirePlayer } from './players.js';
 import { openAgent, type PromptedAgent } from './prompted-agent.js';
-import { readingOf } from './reading.js';
-import { requireListed } from './settings.js';
+import { replyFormatOf } from './reading.js';
+import { requireListedActions } from './settings.js';
 
 /** The parts of an agent run, created from its config and checked. */
 export interface PlaySetup {
@@ -61,7 +61,7 @@ export async function setUpPlay(
       options,
       maxSteps,
       prompts: policy.prompts,
-      reading: readingOf(policy.act),
+      reading: replyFormatOf(policy.act),
       field: 'policy.prompts',
     });
     const model = player === 'model' ? (own ?? (await openModel(config, env))) : undefined;
@@ -78,7 +78,7 @@ export async function setUpPlay(
         limits: config.limits,
         ...(counted === undefined
           ? { price: undefined, maxTokens: undefined, usesTokens: false }
-          : countedBy(counted)),
+          : usageConfig(counted)),
       }),
       fingerprint: fingerprint(config, agent.hash, hashes),
       prompts: { hash: agent.hash },
@@ -162,7 +162,7 @@ function requireWays(
       message: `${model.id} can't restrict replies to given texts`,
       hint: 'choose another value, or a model with provider: local',
     });
-  requireListed(policy, (agent.choices(batch.info?.(0))?.length ?? 0) > 0, 'policy', id);
+  requireListedActions(policy, (agent.choices(batch.info?.(0))?.length ?? 0) > 0, 'policy', id);
 }
 
 const modulesOf = ({ environment, model }: PlayConfig): readonly string[] => [

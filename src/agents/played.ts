@@ -15,7 +15,7 @@ export const isPlay = (path: string): boolean => unlessRejected(() => readManife
  * @param number 1-based number of a game; if undefined, the result is shown
  * @throws UserError for a game that was not played
  */
-export function shownPlay(
+export function playOutput(
   path: string,
   number: number | undefined,
   json: boolean,

@@ -12,7 +12,7 @@ import type {
 } from '../environments/environment.js';
 import type { EpisodeBatch, RemoteEnvironment } from '../environments/remote/remote-environment.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
-import type { Agent, Moment } from './agent.js';
+import type { Agent, TurnContext } from './agent.js';
 import type { Choice } from './reading.js';
 import type { Fallback } from './settings.js';
 import { type Conversation, type Exchange, messagesOf, type Reply, type Speaker } from './speaker.js';
@@ -120,7 +120,7 @@ class RunningGame<R extends Reply> {
     this.#seed = sampling;
     this.#random = createGenerator(sampling, [1]);
     const objective = setting.arena.batch.objective?.(slot);
-    const isStated = objective === undefined || states(observation, objective);
+    const isStated = objective === undefined || mentions(observation, objective);
     this.#objective = objective ?? (isTextWorld(setting.arena) ? String(observation) : undefined);
     this.#see(isStated ? observation : `${objective}\n${observation}`);
   }
@@ -183,7 +183,7 @@ class RunningGame<R extends Reply> {
     const info = arena.batch.info?.(this.slot);
     this.#info = info;
     this.#choices = agent.choices(info);
-    const moment: Moment = { choices: this.#choices, info, steps: this.#steps, reward };
+    const moment: TurnContext = { choices: this.#choices, info, steps: this.#steps, reward };
     this.#message = agent.formatObservation(observation, moment);
   }
 
@@ -243,7 +243,7 @@ const isTextWorld = ({ actionSpace, observationSpace }: Arena): boolean =>
   observationSpace.kind === 'text' && actionSpace.kind === 'text' && actionSpace.choices === undefined;
 
 /** True if the observation states the objective, ignoring line breaks. */
-const states = (observation: Observation, objective: string): boolean =>
+const mentions = (observation: Observation, objective: string): boolean =>
   oneLine(String(observation)).includes(oneLine(objective));
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 

@@ -15,7 +15,7 @@ export interface Player<R extends Reply = Reply>
 }
 
 /** Creates the player with this name, which must not be `model`. */
-export const playerOf = (name: PlayConfig['player'], agent: Agent, arena: Arena): Player =>
+export const createPlayer = (name: PlayConfig['player'], agent: Agent, arena: Arena): Player =>
   name === 'expert' ? expertPlayer(agent, arena) : carelessPlayer(agent, name === 'first' ? name : 'random');
 
 /** Plays the winning commands of each game. */

@@ -2,9 +2,9 @@
 
 import { join } from 'node:path';
 import { z } from 'zod';
-import { nearest, UserError } from '../base/errors.js';
+import { closestMatch, UserError } from '../base/errors.js';
 import { packageRoot } from '../base/package.js';
-import { environmentFacts, type Facts, short } from '../environments/catalogue/facts.js';
+import { environmentFacts, type Facts, shortText } from '../environments/catalogue/facts.js';
 import type { EnvironmentSpec, Space, TextInfo } from '../environments/environment.js';
 import { count, flag, maybe, maybeText, text } from '../prompting/context/fields.js';
 import { descriptionSchema } from '../prompting/context/prompt-context.js';
@@ -14,7 +14,7 @@ import { loadTemplates } from '../prompting/templates/rendering.js';
 import { fileOfSet, isFolder } from '../prompting/templates/template-files.js';
 import { samplesOf } from '../prompting/templates/variables.js';
 import { type Agent, genericAgent, observationText } from './agent.js';
-import { type Choice, listedChoices, type Reading, readAction } from './reading.js';
+import { type Choice, listedChoices, type ReplyFormat, readAction } from './reading.js';
 import { type EnvironmentView, environmentSets, viewOf } from './views.js';
 
 export interface PromptedAgent extends Agent {
@@ -28,11 +28,11 @@ export interface AgentOptions {
   readonly maxSteps: number;
   /** Name of a built-in set, path of a folder, or `plain`; the default depends on the environment. */
   readonly prompts?: string | undefined;
-  readonly reading: Reading;
+  readonly reading: ReplyFormat;
   readonly field: string;
 }
 
-const plain = 'plain';
+const plainSet = 'plain';
 const fileNames = ['system', 'observation', 'ask-again'] as const;
 
 /** Opens a prompt set's agent, or the generic one for `plain`. @throws UserError if the set is missing or invalid */
@@ -40,7 +40,7 @@ export function openAgent(given: AgentOptions): PromptedAgent {
   const { environment, options, reading } = given;
   const view = viewOf(environment.id, options);
   const set = given.prompts ?? defaultSet(environment, view);
-  if (set === plain) return { ...genericAgent(environment, reading), hash: '' };
+  if (set === plainSet) return { ...genericAgent(environment, reading), hash: '' };
   const templates = openTemplates(set, given, view);
   const { actionSpace, observationSpace, maxSteps = Number.POSITIVE_INFINITY } = environment;
   const stepLimit = Math.min(maxSteps, given.maxSteps);
@@ -69,9 +69,9 @@ export function openAgent(given: AgentOptions): PromptedAgent {
         step: steps + 1,
         first: steps === 0,
         stepLimit,
-        reward: reward === undefined ? null : short(reward),
-        score: info === undefined ? null : short(info.score),
-        maxScore: typeof info?.maxScore === 'number' ? short(info.maxScore) : null,
+        reward: reward === undefined ? null : shortText(reward),
+        score: info === undefined ? null : shortText(info.score),
+        maxScore: typeof info?.maxScore === 'number' ? shortText(info.maxScore) : null,
         actions: actionsOf(now),
         state: view?.state(observation) ?? {},
       } satisfies ObservationContext & { state: Facts }),
@@ -87,7 +87,7 @@ function defaultSet(
 ): string {
   if (view !== undefined) return view.sets[0];
   if (observationSpace.kind !== 'text') return 'generic';
-  return actionSpace.kind === 'text' && actionSpace.choices !== undefined ? plain : 'text-world';
+  return actionSpace.kind === 'text' && actionSpace.choices !== undefined ? plainSet : 'text-world';
 }
 
 function vectorOf(space: Space): SystemContext['vector'] {
@@ -134,7 +134,7 @@ function findSet(
   }
   const alternatives = [
     ...builtInSets.filter((name) => !environmentSets.includes(name) || view?.sets.includes(name)),
-    plain,
+    plainSet,
     "the path of a folder, with a '/' in it",
   ];
   if (environmentSets.includes(set) && !view?.sets.includes(set))
@@ -145,7 +145,7 @@ function findSet(
       alternatives,
     });
   if (builtInSets.includes(set)) return join(own, set);
-  const near = nearest(set, [...builtInSets, plain]);
+  const near = closestMatch(set, [...builtInSets, plainSet]);
   const message = 'there is no such prompt set for agents';
   throw new UserError({ field, message, value: set, near, alternatives });
 }

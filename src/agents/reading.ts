@@ -5,19 +5,19 @@ import type { Action, DiscreteSpace, Space, TextInfo } from '../environments/env
 import { isValidAction } from '../environments/limited-environment.js';
 import { answerText } from '../models/answer-text.js';
 
-export type Reading = 'text' | 'json';
+export type ReplyFormat = 'text' | 'json';
 
 /** Answer formats, which determine how replies are parsed. A `constrained` reply can only be a listed action. */
 export const answerFormats = ['text', 'json', 'constrained'] as const;
 
-export const readingOf = (act: string): Reading => (act === 'json' ? act : 'text');
+export const replyFormatOf = (act: string): ReplyFormat => (act === 'json' ? act : 'text');
 
 /** Finds the action that a reply names outside its thinking. `choices`: the currently possible actions, if known. */
 export function readAction(
   reply: string,
   space: Space,
   choices: readonly Choice[] | undefined,
-  reading: Reading,
+  reading: ReplyFormat,
 ): Action | undefined {
   const { text, unclosedThinking } = answerText(reply);
   if (unclosedThinking) return undefined;

@@ -12,14 +12,14 @@ import { withListPrice } from '../models/hosted/prices.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
 import { limitField, limitText } from '../runs/calls.js';
 import { createRunDirectory, newRunPath } from '../runs/create.js';
-import { rejectDifferences, requireSame } from '../runs/fingerprint.js';
+import { rejectDifferences, requireSameSetup } from '../runs/fingerprint.js';
 import { findRun } from '../runs/listing/names.js';
-import { alreadyRunning } from '../runs/listing/stop.js';
+import { alreadyRunningError } from '../runs/listing/stop.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readManifest, runFiles } from '../runs/reader.js';
 import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
 import type { ScheduleArguments } from '../studies/plan.js';
-import { finishLeft } from '../studies/resume.js';
+import { finishKilledRun } from '../studies/resume.js';
 import { withLocations } from '../studies/run.js';
 import { createDisplay } from '../studies/run-progress.js';
 import { loadPlayConfig, playYaml } from './play-config.js';
@@ -64,7 +64,7 @@ export async function resumePlay(
   context: CommandContext,
 ): Promise<number> {
   const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
-  if (isLocked(join(path, runFiles.lock))) throw alreadyRunning(path);
+  if (isLocked(join(path, runFiles.lock))) throw alreadyRunningError(path);
   const file = requireConfig(join(path, runFiles.config));
   const was = loadPlayConfig(file, [], context.cwd, true).config;
   const loaded = loadPlayConfig(file, args.overrides, context.cwd, true);
@@ -75,7 +75,7 @@ export async function resumePlay(
   const sameLimits = JSON.stringify(was.limits) === JSON.stringify(loaded.config.limits);
   const isComplete = isLimited ? sameLimits : loaded.config.episodes <= iterations.done;
   if (manifest.status === 'completed' && isComplete) {
-    if (await finishLeft(path, context.now, () => undefined)) return report(path, args, context);
+    if (await finishKilledRun(path, context.now, () => undefined)) return report(path, args, context);
     throw new UserError({
       message: isLimited
         ? `this agent run stopped ${limitText(reason.limit)} after ${iterations.done} of ${plural(iterations.of, 'game')}`
@@ -88,7 +88,7 @@ export async function resumePlay(
   }
   return withLocations(loaded, async () => {
     const setup = await setUpPlay(loaded.config, context.env);
-    requireSame(setup, manifest, file);
+    requireSameSetup(setup, manifest, file);
     await openModel(setup, context);
     const directory = resumeRunDirectory(path, context.now);
     replaceFile(file, playYaml(loaded.config));

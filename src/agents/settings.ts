@@ -1,7 +1,7 @@
 /** Settings of an agent: the `policy` section in agent configs, and `agent` in reinforcement-learning configs. */
 import { z } from 'zod';
 import { UserError } from '../base/errors.js';
-import { about } from '../models/settings.js';
+import { describe } from '../models/settings.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
@@ -10,19 +10,19 @@ export const fallbacks = ['ask-again', 'random', 'first', 'end'] as const;
 export type Fallback = (typeof fallbacks)[number];
 
 export const agentShape = {
-  prompts: about(
+  prompts: describe(
     'Prompt set: a built-in name, the path of a folder, or `plain` for bare observations (default: depends on the environment)',
     z.string().min(1).optional(),
     { format: 'name-or-path' },
   ),
-  history: about(
+  history: describe(
     'Maximum number of previous turns to show to the model; retries of the current turn are always shown',
     count(0).default(1000),
   ),
   historyTokens: count(1)
     .optional()
     .describe('Maximum prompt length in tokens; the oldest turns are dropped to stay within it'),
-  asks: about(
+  asks: describe(
     'Maximum number of consecutive retries with `fallback: ask-again`; then a random action is drawn, if possible',
     count(1).default(2),
   ),
@@ -32,7 +32,7 @@ export const agentShape = {
  * @param field name of the section in the config
  * @throws UserError if `act` or `fallback` needs a list of the possible actions, and there is none
  */
-export function requireListed(
+export function requireListedActions(
   { act, fallback }: { readonly act: string; readonly fallback: Fallback },
   isListed: boolean,
   field: 'agent' | 'policy',

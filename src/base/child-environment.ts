@@ -11,22 +11,25 @@ const prefixes =
   'LC_ LD_ DYLD_ XDG_ PYTHON CONDA PYENV CUDA NVIDIA NCCL ROCR_ ROCM HIP_ OMP_ MKL_ OPENBLAS_ KMP_ NUMEXPR_ ORT_ TORCH ' +
   'TF_ JAX_ XLA_ MUJOCO PYOPENGL EGL_ LIBGL_ MESA_ SDL_ GYM ALE_';
 
-const allowed = new Set(names.split(' '));
-const begins = prefixes.split(' ');
-const secret = /KEY|TOKEN|SECRET|PASS|CREDENTIAL/;
+const allowedNames = new Set(names.split(' '));
+const allowedPrefixes = prefixes.split(' ');
+const secretPattern = /KEY|TOKEN|SECRET|PASS|CREDENTIAL/;
 
 /** Variable that lists further variables to pass, separated by commas. */
-const askedFor = 'POLICYLOOP_PASS_ENV';
+const passVariable = 'POLICYLOOP_PASS_ENV';
 
 /** The variables that child processes may see, including those that `POLICYLOOP_PASS_ENV` lists. */
 export function childEnvironment(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string | undefined> {
-  const asked = (env[askedFor] ?? '').split(',').map((name) => name.trim());
+  const asked = (env[passVariable] ?? '').split(',').map((name) => name.trim());
   const isPassed = (name: string) => {
     const upper = name.toUpperCase();
     if (asked.includes(name)) return true;
-    return !secret.test(upper) && (allowed.has(upper) || begins.some((begin) => upper.startsWith(begin)));
+    return (
+      !secretPattern.test(upper) &&
+      (allowedNames.has(upper) || allowedPrefixes.some((begin) => upper.startsWith(begin)))
+    );
   };
   return Object.fromEntries(Object.entries(env).filter(([name]) => isPassed(name)));
 }

@@ -40,7 +40,7 @@ const flag = { type: 'boolean', default: false } as const;
 export const kinds = { text, number, flag } as const;
 
 /** Options with the same meaning in every command. */
-export const common = {
+export const commonOptions = {
   config: { type: 'string', demandOption: true, describe: 'Config file, or the name of a bundled config' },
   run: {
     type: 'string',
@@ -97,26 +97,26 @@ export const common = {
 } as const;
 
 /** Options of commands that start many runs. */
-export const manyRuns = {
-  out: common.out,
-  'runs-dir': common.runsDir,
-  jobs: common.jobs,
-  slurm: common.slurm,
-  part: common.part,
-  quiet: common.quiet,
-  json: common.jsonRuns,
+export const manyRunOptions = {
+  out: commonOptions.out,
+  'runs-dir': commonOptions.runsDir,
+  jobs: commonOptions.jobs,
+  slurm: commonOptions.slurm,
+  part: commonOptions.part,
+  quiet: commonOptions.quiet,
+  json: commonOptions.jsonRuns,
 } as const;
 
 export const studyOptions = <T>(y: Argv<T>) =>
   y.options({
     seed: { ...number, describe: 'First seed (default: the seed of the first config)' },
-    ...manyRuns,
+    ...manyRunOptions,
   });
 
 export const configArguments = <T>(y: Argv<T>, config: string, overrides: string) =>
   y
     .positional('config', { type: 'string', demandOption: true, describe: config })
-    .positional('overrides', { ...common.overrides, describe: overrides });
+    .positional('overrides', { ...commonOptions.overrides, describe: overrides });
 
 export const trainingOptions = <T>(y: Argv<T>) =>
   y
@@ -128,8 +128,8 @@ export const trainingOptions = <T>(y: Argv<T>) =>
       type: 'boolean',
       describe: 'Show what would be trained, without training (writes only caches next to the model)',
     })
-    .option('open', { ...common.open, describe: 'Open the live page in the browser' })
-    .option('quiet', common.quiet)
+    .option('open', { ...commonOptions.open, describe: 'Open the live page in the browser' })
+    .option('quiet', commonOptions.quiet)
     .option('json', { ...flag, describe: 'Print events as JSON lines; the last line is the result' });
 
 /** Splits `--ignore-keys a,b` into a list; undefined if the option is omitted. */

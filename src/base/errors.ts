@@ -153,7 +153,7 @@ function shorten(text: string, limit = 160): string {
 }
 
 /** The alternative with the smallest edit distance, or one that begins with `name`; undefined if none is similar. */
-export function nearest(name: string, alternatives: readonly string[]): string | undefined {
+export function closestMatch(name: string, alternatives: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
@@ -196,17 +196,17 @@ export function unlessRejected<T>(work: () => T): T | undefined {
 }
 
 /** Changes the problems of a UserError; returns any other error unchanged. */
-export const withProblems = (error: unknown, change: (problem: Problem) => Problem): unknown =>
+export const mapProblems = (error: unknown, change: (problem: Problem) => Problem): unknown =>
   error instanceof UserError ? new UserError(error.problems.map(change)) : error;
 
 /** Runs work, and changes the problems of a UserError that it throws. */
-export async function changingProblems<T>(
+export async function mapThrownProblems<T>(
   work: () => T | Promise<T>,
   change: (problem: Problem) => Problem,
 ): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw withProblems(error, change);
+    throw mapProblems(error, change);
   }
 }

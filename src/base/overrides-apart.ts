@@ -15,7 +15,7 @@ export interface DeclaredOptions {
 const isOverride = (text: string) => /^[A-Za-z][\w.-]*=/.test(text) && !existsSync(text);
 
 /** Splits `a b iterations=20` into files and overrides. */
-export function withoutOverrides(given: readonly string[]): {
+export function splitOverrides(given: readonly string[]): {
   readonly files: readonly string[];
   readonly overrides: readonly string[];
 } {
@@ -26,7 +26,7 @@ export function withoutOverrides(given: readonly string[]): {
  * Moves overrides before the options, so that no option takes them as values: `--baseline random iterations=50` becomes
  * `iterations=50 --baseline random`. An option with a single value keeps it, as in `--out a=b`.
  */
-export function overridesApart(
+export function separateOverrides(
   args: readonly string[],
   declared: Pick<DeclaredOptions, 'array' | 'boolean'>,
 ): string[] {
@@ -43,7 +43,7 @@ export function overridesApart(
     if (isOption) taken = valuesOf(text, args[i + 1], declared);
     else if (taken === 'one') taken = 'none';
   }
-  const rest = withoutOverrides(args.slice(end + 1));
+  const rest = splitOverrides(args.slice(end + 1));
   return [
     ...[...free, ...overrides, ...rest.overrides, ...options],
     ...(rest.files.length > 0 ? ['--', ...rest.files] : []),

@@ -4,7 +4,7 @@
  * True if a name matches a pattern with `*` (any characters) and `?` (one). Takes O(`pattern.length` · `name.length`)
  * steps.
  */
-export function matches(pattern: string, name: string): boolean {
+export function isMatch(pattern: string, name: string): boolean {
   let at = 0;
   let star = -1;
   let covered = 0;

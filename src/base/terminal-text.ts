@@ -25,7 +25,7 @@ const escapeCharacter = '\u001b';
 const styles = new RegExp(`(${escapeCharacter}\\[(?:0|1|2|22|31|32|33|39)m)`);
 
 /** Makes text safe for a stream; keeps policyloop's styles only if `isStyled`. */
-export function forStream(text: string, isStyled: boolean): string {
+export function streamText(text: string, isStyled: boolean): string {
   return text
     .split(styles)
     .map((part, i) => (i % 2 === 0 ? safeText(part) : isStyled ? part : ''))

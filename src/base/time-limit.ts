@@ -12,7 +12,7 @@ const call = new Script('work()');
  * leave data in an inconsistent state.
  * @throws TimeLimitError
  */
-export function withinTime<T>(seconds: number, work: () => T): T {
+export function withTimeLimit<T>(seconds: number, work: () => T): T {
   const outer = context.work;
   context.work = work;
   try {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../base/command.js';
+import { type Arguments, commonOptions, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import { openPage, requirePage } from '../base/open-page.js';
 
@@ -19,7 +19,7 @@ export const options = (y: Argv) =>
       describe:
         "Kind of the policies in a file, as in a config: linear (a weight per action for each observation component, then the biases), '{kind: linear, bias: false}', …",
     })
-    .option('runs-dir', common.runsDir)
+    .option('runs-dir', commonOptions.runsDir)
     .option('episodes', {
       ...kinds.number,
       default: 20,
@@ -32,8 +32,8 @@ export const options = (y: Argv) =>
       describe: 'Repeats of random search and of a Gaussian process, each with the same budget; 0: none',
     })
     .option('html', { ...kinds.text, describe: 'Write a page with curves to this file' })
-    .option('open', common.open)
-    .option('quiet', common.quiet)
+    .option('open', commonOptions.open)
+    .option('quiet', commonOptions.quiet)
     .option('json', { ...kinds.flag, describe: 'Print a JSON line per run or file' })
     .example('$0 audit cartpole', 'are the best results of a run luck?')
     .example(

@@ -1,7 +1,7 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../base/command.js';
+import { type Arguments, commonOptions, kinds } from '../base/command.js';
 import { type CommandContext, exitCodes } from '../base/context.js';
-import { withoutOverrides } from '../base/overrides-apart.js';
+import { splitOverrides } from '../base/overrides-apart.js';
 import { plural } from '../base/text/numbers.js';
 import { createProgress } from '../base/text/progress.js';
 import { describeFindings, errorsIn, type Finding, warningsIn } from '../experiment/preflight/findings.js';
@@ -17,7 +17,7 @@ export const options = (y: Argv) =>
     })
     .option('offline', { ...kinds.flag, describe: "Don't contact servers or run code that a config names" })
     .option('strict', { ...kinds.flag, describe: 'Exit with code 2 even if there are only warnings' })
-    .option('json', common.json)
+    .option('json', commonOptions.json)
     .example('$0 check', 'check Node, memory, disk, devices, Ollama, Python and API keys')
     .example('$0 check configs/*.yaml --offline', 'in CI')
     .example(
@@ -42,7 +42,7 @@ type Output = {
 export const finishing = 'stopping';
 
 /** Checks a config of a command other than `run`; returns undefined for experiments. */
-export type OtherCheck = (
+export type TrainingConfigCheck = (
   config: { readonly file: string; readonly overrides: readonly string[] },
   context: CommandContext,
 ) => Promise<readonly Finding[] | undefined>;
@@ -51,9 +51,9 @@ export type OtherCheck = (
 export async function execute(
   args: Arguments<typeof options>,
   context: CommandContext,
-  other: OtherCheck = async () => undefined,
+  other: TrainingConfigCheck = async () => undefined,
 ): Promise<number> {
-  const { files, overrides } = withoutOverrides(args.configs ?? []);
+  const { files, overrides } = splitOverrides(args.configs ?? []);
   const { checkConfig } = await import('../experiment/preflight/check-config.js');
   const progress = createProgress({ quiet: args.json }, context);
   const checked: Output['configs'][number][] = [];

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../base/command.js';
+import { type Arguments, commonOptions, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { openPage, requirePage } from '../base/open-page.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('runs', common.runs)
-    .option('runs-dir', common.runsDir)
+    .positional('runs', commonOptions.runs)
+    .option('runs-dir', commonOptions.runsDir)
     .option('by', {
       ...kinds.text,
       describe: 'Config keys that define the groups, e.g. model,prompts.set (default: all but the seed)',
@@ -31,8 +31,8 @@ export const options = (y: Argv) =>
       ...kinds.text,
       describe: 'Write a page with learning curves and intervals to this file',
     })
-    .option('open', { ...common.open, describe: 'Open the page in a browser' })
-    .option('json', common.json)
+    .option('open', { ...commonOptions.open, describe: 'Open the page in a browser' })
+    .option('json', commonOptions.json)
     .example('$0 compare buffers/cartpole-llm buffers/cartpole-cma-es', 'two directories of runs')
     .example(
       "$0 compare 'cartpole-*' --by model,prompts.set --html cartpole.html",

@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common } from '../base/command.js';
+import { type Arguments, commonOptions } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { number, terminalTable, text } from '../base/text/table.js';
 import type { Space } from '../environments/environment.js';
@@ -8,7 +8,7 @@ import { largest } from '../statistics/descriptive.js';
 export const options = (y: Argv) =>
   y
     .positional('id', { type: 'string', describe: 'Environment id (default: list all)' })
-    .option('json', common.json)
+    .option('json', commonOptions.json)
     .example('$0 environments', 'all environments that need no server')
     .example('$0 environments FrozenLake-v1', 'spaces, options, observation, actions and reward');
 

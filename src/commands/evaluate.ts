@@ -1,16 +1,16 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../base/command.js';
+import { type Arguments, commonOptions, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import { distinct, formatInterval, formatReturn, plural } from '../base/text/numbers.js';
+import { distinctFormat, formatInterval, formatReturn, plural } from '../base/text/numbers.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('run', common.playedRun)
-    .option('runs-dir', common.runsDir)
-    .option('environment', common.programEnvironment)
+    .positional('run', commonOptions.playedRun)
+    .option('runs-dir', commonOptions.runsDir)
+    .option('environment', commonOptions.programEnvironment)
     .option('episodes', { ...kinds.number, default: 100, describe: 'Number of episodes' })
     .option('seed', {
       ...kinds.number,
@@ -20,9 +20,9 @@ export const options = (y: Argv) =>
       ...kinds.number,
       describe: "Evaluate this iteration's best candidate (default: the best of the run)",
     })
-    .option('workers', common.workers)
+    .option('workers', commonOptions.workers)
     .option('picture', { ...kinds.text, describe: 'SVG file for an animation of the first episode' })
-    .option('json', common.json)
+    .option('json', commonOptions.json)
     .example('$0 evaluate cartpole', 'mean return of the best policy, with its interval')
     .example(
       '$0 evaluate cartpole --iteration 7 --episodes 1000',
@@ -45,7 +45,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
     return 0;
   }
   const { ci95, episodes, iqm, iteration, max, mean, meanLength, min, standardDeviation } = figures;
-  const asText = distinct([mean, min, max, iqm]);
+  const asText = distinctFormat([mean, min, max, iqm]);
   context.print(
     [
       `${environment}, ${iteration === null ? args.run : `policy of ${iteration === 0 ? 'the warm-up' : `iteration ${iteration}`}`}, ${plural(episodes, 'episode')}`,

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../base/command.js';
+import { type Arguments, commonOptions, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { isTaken, writeWhole } from '../base/files/draft.js';
@@ -14,7 +14,7 @@ export const options = (y: Argv) =>
       demandOption: true,
       describe: 'Config from ProPS or LLM-RL-finetune',
     })
-    .positional('overrides', common.overrides)
+    .positional('overrides', commonOptions.overrides)
     .option('output', { ...kinds.text, alias: 'o', describe: 'File to write (default: standard output)' })
     .option('force', { ...kinds.flag, describe: 'Overwrite an existing file' })
     .option('json', { ...kinds.flag, describe: 'Print the config and the notes as JSON' })

@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../base/command.js';
+import { type Arguments, commonOptions, kinds } from '../base/command.js';
 import { type CommandContext, requireCount, shownPath } from '../base/context.js';
 import { groupBy } from '../base/grouped.js';
 import type { Item } from '../runs/listing/item.js';
@@ -22,8 +22,8 @@ export const options = (y: Argv) =>
       ...kinds.number,
       describe: 'Maximum number of runs to list: the newest, unless --sort is given',
     })
-    .option('runs-dir', common.runsDir)
-    .option('json', common.json)
+    .option('runs-dir', commonOptions.runsDir)
+    .option('json', commonOptions.json)
     .example('$0 list', 'runs in buffers/, training runs in tuned/; the runs of a sweep share a line')
     .example("$0 list environment='CartPole*' status=completed best=400..", 'filter by results')
     .example('$0 list model.temperature=0.7.. policy.kind=mlp', 'filter by config keys')
@@ -38,7 +38,7 @@ type Listed = { readonly number: number; readonly tags: readonly string[] } & (
 );
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
-  const { askedIn, isStudy, linesOf, listTable, selectPlaces } = await import('../runs/listing/listing.js');
+  const { isStudy, linesOf, listTable, selectPlaces, usedKeys } = await import('../runs/listing/listing.js');
   const { trainingFigures, trainingTable } = await import('../runs/training/text.js');
   const { configKeys, withSettings } = await import('../view/run-data.js');
   const { columns, cwd, note, print } = context;
@@ -48,7 +48,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
     limit: requireCount('--limit', args.limit, 1),
   };
   const { damaged, lines } = linesOf({ cwd, runsDir: args.runsDir });
-  const inside = args.runsDir === common.runsDir.default ? '' : ` --runs-dir ${args.runsDir}`;
+  const inside = args.runsDir === commonOptions.runsDir.default ? '' : ` --runs-dir ${args.runsDir}`;
   for (const { item, path } of damaged) {
     const training = shownPath(path, cwd);
     note(
@@ -57,7 +57,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
         : `${item.name}: its manifest is damaged; see policyloop show ${item.name}${inside}`,
     );
   }
-  const asked = askedIn(selection);
+  const asked = usedKeys(selection);
   const all = lines.flatMap((line) =>
     line.places.map((place) => ({ ...place, item: withSettings(place, place.item, asked), line })),
   );

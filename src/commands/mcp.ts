@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../base/command.js';
+import { type Arguments, commonOptions, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import type { LoadCommand } from '../mcp/serve-mcp.js';
@@ -14,7 +14,7 @@ export const options = (y: Argv) =>
       ...kinds.text,
       describe: "Project directory, for clients that don't start in it (default: the current directory)",
     })
-    .option('runs-dir', common.runsDir)
+    .option('runs-dir', commonOptions.runsDir)
     .epilogue('For Model Context Protocol clients; docs/how-to/automation.md shows how to configure them.')
     .example('$0 mcp', 'runs, comparisons and checks as tools for an assistant')
     .example('$0 mcp --allow-runs', 'also start experiments, each in its own process');
@@ -28,13 +28,13 @@ export async function execute(
   load: LoadCommand,
 ): Promise<number> {
   const { serveMcp } = await import('../mcp/serve-mcp.js');
-  const cwd = args.project === undefined ? context.cwd : entered(args.project);
+  const cwd = args.project === undefined ? context.cwd : enterProject(args.project);
   await serveMcp(args, load, { ...context, cwd });
   return 0;
 }
 
 /** Changes the working directory. @returns its absolute path. @throws UserError if that fails */
-function entered(project: string): string {
+function enterProject(project: string): string {
   try {
     process.chdir(project);
     return process.cwd();

@@ -1,13 +1,13 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common } from '../base/command.js';
+import { type Arguments, commonOptions } from '../base/command.js';
 import { type CommandContext, shownPath } from '../base/context.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('run', common.run)
-    .option('runs-dir', common.runsDir)
-    .option('open', common.open)
-    .option('json', common.json)
+    .positional('run', commonOptions.run)
+    .option('runs-dir', commonOptions.runsDir)
+    .option('open', commonOptions.open)
+    .option('json', commonOptions.json)
     .example('$0 report cartpole', 'after updating policyloop, or after a crash')
     .example('$0 report latest --open', 'regenerate and open it');
 

@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common } from '../base/command.js';
+import { type Arguments, commonOptions } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('run', common.run)
-    .positional('overrides', common.overrides)
-    .option('runs-dir', common.runsDir)
-    .option('workers', common.workers)
-    .option('quiet', common.quiet)
-    .option('json', common.jsonLines)
+    .positional('run', commonOptions.run)
+    .positional('overrides', commonOptions.overrides)
+    .option('runs-dir', commonOptions.runsDir)
+    .option('workers', commonOptions.workers)
+    .option('quiet', commonOptions.quiet)
+    .option('json', commonOptions.jsonLines)
     .example('$0 resume buffers/cartpole iterations=200', 'extend it to 200 iterations in total')
     .example('$0 resume buffers/cooking episodes=100', 'the same for an agent run');
 

@@ -1,14 +1,14 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../base/command.js';
+import { type Arguments, commonOptions, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('config', common.config)
-    .positional('overrides', common.overrides)
-    .option('run-dir', common.runDir)
-    .option('runs-dir', common.runsDir)
+    .positional('config', commonOptions.config)
+    .positional('overrides', commonOptions.overrides)
+    .option('run-dir', commonOptions.runDir)
+    .option('runs-dir', commonOptions.runsDir)
     .option('dry-run', {
       ...kinds.flag,
       describe:
@@ -18,9 +18,9 @@ export const options = (y: Argv) =>
       ...kinds.number,
       describe: 'With --dry-run: evaluate this many random policies, then show the next prompt',
     })
-    .option('workers', common.workers)
-    .option('quiet', common.quiet)
-    .option('json', common.jsonLines)
+    .option('workers', commonOptions.workers)
+    .option('quiet', commonOptions.quiet)
+    .option('json', commonOptions.jsonLines)
     .example('$0 run quickstart', 'solve CartPole-v1 offline with the embedded model')
     .example('$0 run cartpole-semantic --dry-run --history 20', 'the prompt after 20 evaluations')
     .example('$0 run configs/cartpole-semantic.yaml model.name=qwen3:8b iterations=50', 'with overrides');

@@ -1,12 +1,12 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../base/command.js';
+import { type Arguments, commonOptions, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('run', common.run)
-    .option('runs-dir', common.runsDir)
+    .positional('run', commonOptions.run)
+    .option('runs-dir', commonOptions.runsDir)
     .option('top', { ...kinds.number, default: 10, describe: 'Number of evaluations in the table' })
     .option('iteration', {
       ...kinds.number,
@@ -26,7 +26,7 @@ export const options = (y: Argv) =>
       ...kinds.number,
       describe: 'For an agent run: show the transcript of this game (numbered from 1)',
     })
-    .option('json', common.json)
+    .option('json', commonOptions.json)
     .example('$0 show cartpole', 'a run in buffers/, by its name')
     .example('$0 show buffers/cartpole --top 3 --json', 'for scripts')
     .example('$0 show tuned/bandit', 'a training run: progress, results, how to resume')
@@ -43,9 +43,9 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const named = findNamed(args.run, { cwd, runsDir: args.runsDir }, ['run', 'training']);
   if (named.kind === 'training') return showTraining(named.path, args, context);
   const game = requireCount('--game', args.game, 1);
-  const { isPlay, shownPlay } = await import('../agents/played.js');
+  const { isPlay, playOutput } = await import('../agents/played.js');
   if (isPlay(named.path)) {
-    context.print(shownPlay(named.path, game, args.json, context));
+    context.print(playOutput(named.path, game, args.json, context));
     return 0;
   }
   if (game !== undefined)

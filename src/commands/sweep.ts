@@ -1,20 +1,20 @@
 /** `policyloop sweep`: many runs of one config, each with different values of some keys. */
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds, manyRuns } from '../base/command.js';
+import { type Arguments, commonOptions, kinds, manyRunOptions } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 
 export const options = (y: Argv) =>
   y
     .positional('config', {
-      ...common.config,
-      describe: `${common.config.describe}; its \`sweep\` section can define what to vary`,
+      ...commonOptions.config,
+      describe: `${commonOptions.config.describe}; its \`sweep\` section can define what to vary`,
     })
     .positional('overrides', {
-      ...common.overrides,
+      ...commonOptions.overrides,
       describe:
         'Changes to the config: key=value, or several values: key=a,b,c, seed=1..10 or key=choice(a,b); to draw settings at random, sweep.method=random sweep.samples=20',
     })
-    .options(manyRuns)
+    .options(manyRunOptions)
     .option('baselines', {
       ...kinds.flag,
       describe: 'Also run baselines with the same budget, and say which differences are significant',
@@ -23,7 +23,7 @@ export const options = (y: Argv) =>
       type: 'boolean',
       describe: 'List the settings and seeds, and estimate calls, tokens and cost, without running anything',
     })
-    .option('open', common.open)
+    .option('open', commonOptions.open)
     .example(
       "$0 sweep cartpole-semantic model.temperature=0.2,0.7,1 seed=1..10 'candidates=choice(1,4)'",
       'a grid of 6 settings with 10 seeds; run it again to continue',

@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { onAbort } from '../base/abortable.js';
-import { type Arguments, common, kinds } from '../base/command.js';
+import { type Arguments, commonOptions, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { nearestFile } from '../base/files/files.js';
 import { openPage } from '../base/open-page.js';
-import type { GivenPages } from '../view/pages.js';
+import type { StudyPages } from '../view/pages.js';
 
 export const options = (y: Argv) =>
   y
@@ -18,7 +18,7 @@ export const options = (y: Argv) =>
     })
     .option('port', { ...kinds.number, default: 7600, describe: 'Port; 0 for any free one' })
     .option('open', { ...kinds.flag, describe: 'Open the view in a browser' })
-    .option('json', common.json)
+    .option('json', commonOptions.json)
     .example('$0 view', 'all runs and training runs of the working directory, live in a browser')
     .example('$0 view elsewhere --port 0', 'another directory, on any free port');
 
@@ -31,7 +31,7 @@ export const finishing = 'closing the view';
 export async function execute(
   args: Arguments<typeof options>,
   context: CommandContext,
-  pages: GivenPages,
+  pages: StudyPages,
 ): Promise<number> {
   const { addressFile } = await import('../view/admission.js');
   const { rootsOf } = await import('../runs/listing/listing.js');
@@ -42,7 +42,7 @@ export async function execute(
     const near = nearestFile(args.dir ?? '.', cwd, /^[^.]+$/);
     throw new UserError({ message: `no such directory: ${args.dir}`, near });
   }
-  const roots = rootsOf({ cwd, runsDir: args.dir ?? common.runsDir.default });
+  const roots = rootsOf({ cwd, runsDir: args.dir ?? commonOptions.runsDir.default });
   const place = basename(shown);
   const token = randomBytes(24).toString('base64url');
   const running = await startView({ roots, place, port: args.port, milliseconds, note, token, pages });

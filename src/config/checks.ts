@@ -6,7 +6,7 @@ import { selectedCount } from '../prompting/context/history.js';
 import { isBaselineName } from './baselines.js';
 import type { Config } from './config.js';
 import { membersOf } from './model.js';
-import { type FoundModel, loginProblem, modelProblems } from './model-checks.js';
+import { loginProblem, type MaybeProblem, modelProblems } from './model-checks.js';
 import { relayProblems } from './relay.js';
 import { stageMembersOf, stageProblems, stagesOf } from './stages.js';
 
@@ -15,7 +15,7 @@ import { stageMembersOf, stageProblems, stagesOf } from './stages.js';
  * Checks that need the environment run when the experiment is assembled.
  */
 export function checkConfig(config: Config): readonly Problem[] {
-  const found: readonly FoundModel[] = [
+  const found: readonly MaybeProblem[] = [
     loginProblem(
       'environment',
       /^openenv:(.*)$/s.exec(config.environment.id)?.[1],
@@ -34,13 +34,13 @@ export function checkConfig(config: Config): readonly Problem[] {
   return found.filter((problem) => problem !== undefined && problem !== false);
 }
 
-function policyProblems(policy: PolicyConfig | undefined): readonly FoundModel[] {
+function policyProblems(policy: PolicyConfig | undefined): readonly MaybeProblem[] {
   if (policy === undefined || policy.kind === 'module' || policy.kind === 'program') return [];
   return [rangeProblem(policy), ...(policy.kind === 'q-table' ? tableProblems(policy) : [])];
 }
 
 /** Finds baselines and prompts that don't fit the kind of policy, and settings that programs don't support. */
-function programProblems(config: Config): readonly FoundModel[] {
+function programProblems(config: Config): readonly MaybeProblem[] {
   const { model, policy, prompts, repeats, warmup } = config;
   const isProgram = policy?.kind === 'program';
   const proposers = [...membersOf(model), ...stageMembersOf(config)];
@@ -54,7 +54,7 @@ function programProblems(config: Config): readonly FoundModel[] {
         [`${name}.prompts`, value, isProgram ? `programs-${name}` : name] as const,
     ),
   ];
-  const found: readonly FoundModel[] = [
+  const found: readonly MaybeProblem[] = [
     ...proposers.map(
       ({ config: { provider }, field }) =>
         isBaselineName(provider) &&
@@ -110,7 +110,7 @@ function programProblems(config: Config): readonly FoundModel[] {
   ];
 }
 
-function rangeProblem({ low, high, decimals }: BuiltInPolicyConfig): FoundModel {
+function rangeProblem({ low, high, decimals }: BuiltInPolicyConfig): MaybeProblem {
   if (low >= high) return emptyRange('policy', low, high);
   const scale = 10 ** decimals;
   if (Math.max(-low, high) * scale > Number.MAX_SAFE_INTEGER) {
@@ -130,8 +130,8 @@ function rangeProblem({ low, high, decimals }: BuiltInPolicyConfig): FoundModel 
   );
 }
 
-function tableProblems({ discretize = [], actions = [] }: QTableConfig): readonly FoundModel[] {
-  const bins = discretize.map((item, index): FoundModel => {
+function tableProblems({ discretize = [], actions = [] }: QTableConfig): readonly MaybeProblem[] {
+  const bins = discretize.map((item, index): MaybeProblem => {
     const field = `policy.discretize.${index}`;
     if (!('edges' in item)) return item.low >= item.high && emptyRange(field, item.low, item.high);
     const wrong = item.edges.findIndex((edge, i) => i > 0 && edge <= item.edges[i - 1]!);
@@ -166,7 +166,7 @@ function emptyRange(path: string, low: number, high: number): Problem {
 }
 
 /** Finds settings of the prompts that contradict each other. */
-function contentProblems({ memory, prompts, record }: Config): readonly FoundModel[] {
+function contentProblems({ memory, prompts, record }: Config): readonly MaybeProblem[] {
   return [
     selectedCount(memory) > 0 &&
       memory.trajectories !== 'none' &&
@@ -188,7 +188,7 @@ function contentProblems({ memory, prompts, record }: Config): readonly FoundMod
 }
 
 /** Finds settings that need a longer run. */
-function lengthProblems({ iterations, target }: Config): readonly FoundModel[] {
+function lengthProblems({ iterations, target }: Config): readonly MaybeProblem[] {
   return [
     target !== undefined &&
       target.hold > iterations && {

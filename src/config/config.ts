@@ -64,7 +64,7 @@ const shorthands = {
 };
 
 /** A section that may be given as a bare value. */
-const abbreviated = <Short extends z.ZodType, Long extends z.ZodType>(
+const withShortForm = <Short extends z.ZodType, Long extends z.ZodType>(
   short: Short,
   expand: (value: z.output<Short>) => object,
   long: Long,
@@ -82,7 +82,7 @@ export const nameSchema = z
 export const configSchema = z.strictObject({
   $schema: z.string().optional().describe('Schema for editors'),
   name: nameSchema.optional().describe('Name of the experiment; the run directory is named after it'),
-  environment: abbreviated(environmentSchema.shape.id, shorthands.environment, environmentSchema)
+  environment: withShortForm(environmentSchema.shape.id, shorthands.environment, environmentSchema)
     .describe('Environment id, your own module (`./my-env.js`), or `{id, options, …}`')
     .meta({ examples: ['CartPole-v1'] }),
   policy: policySchema
@@ -112,18 +112,18 @@ export const configSchema = z.strictObject({
       'Proposals of a model that are rejected as repeats. `parameters`: those equal to an earlier policy; `behaviour`: also those that choose the same actions on observations of the warm-up, and in the episodes of the evaluation (default: `parameters`; for programs always `behaviour`)',
     ),
   ...stageSections,
-  target: abbreviated(z.number(), shorthands.target, targetSchema)
+  target: withShortForm(z.number(), shorthands.target, targetSchema)
     .optional()
     .describe('Mean return at which the run stops early, or `{return, hold}`'),
   limits: limitsSchema.prefault({}).describe('Limits; the run ends cleanly before exceeding any of them'),
-  warmup: abbreviated(count(0), shorthands.warmup, warmupSchema)
+  warmup: withShortForm(count(0), shorthands.warmup, warmupSchema)
     .prefault({})
     .describe('Initial policies: a number of random ones, or `{policies, from}`'),
   evaluation: evaluationSchema.prefault({}).describe('Episodes that score a candidate'),
   confirmation: confirmationSchema
     .prefault({})
     .describe('Evaluation of the best policies on fresh seeds, at the end'),
-  memory: abbreviated(z.enum(['all', 'none']), shorthands.memory, memorySchema)
+  memory: withShortForm(z.enum(['all', 'none']), shorthands.memory, memorySchema)
     .prefault('all')
     .describe('Evaluations shown in a prompt: `all`, `none`, or `{best, recent, …}`'),
   prompts: promptsSchema.prefault({}).describe('Content of the prompts'),
@@ -206,7 +206,7 @@ export const tuningOf = ({ policy }: Pick<Config, 'policy'>) =>
   policy?.kind === 'program' ? policy.tune : undefined;
 
 /** Paths of the modules that determine the return of an episode. */
-export function modulesPlayed({
+export function evaluationModules({
   environment,
   evaluation,
   policy,
@@ -225,7 +225,7 @@ export function modulesOf(config: Config): readonly string[] {
     ...stagesOf(config).flatMap((stage) => stage.model ?? []),
   ];
   return [
-    ...modulesPlayed(config),
+    ...evaluationModules(config),
     ...readers.flatMap((reader) => (reader.provider === 'module' ? [reader.path] : [])),
     ...(prompts.helpers === undefined ? [] : [prompts.helpers]),
   ];

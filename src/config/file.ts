@@ -1,7 +1,7 @@
 /** Finds and reads configs of every kind, by path or by the name of a bundled one. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve, sep } from 'node:path';
-import { messageOf, nearest, UserError } from '../base/errors.js';
+import { closestMatch, messageOf, UserError } from '../base/errors.js';
 import { nearestFile } from '../base/files/files.js';
 import { readRegularFile } from '../base/files/regular-file.js';
 import { packageRoot } from '../base/package.js';
@@ -124,14 +124,14 @@ function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: R
     const { folder } = configKinds[ready];
     const own = folder !== '' && name.startsWith(`${folder}/`) ? name.slice(folder.length + 1) : name;
     if (!bundledConfigs(ready).includes(own)) continue;
-    const path = join(readyFolder(ready), `${own}.yaml`);
+    const path = join(bundledFolder(ready), `${own}.yaml`);
     return { path, text: readFile(path), ready };
   }
   const bundled = bundledConfigs(kind);
   const stem = stemOf(name);
   const id = replacementFor(name)?.id ?? name;
   const alternatives = bundled.filter(
-    (config) => environmentIn(join(readyFolder(kind), `${config}.yaml`)) === id,
+    (config) => environmentIn(join(bundledFolder(kind), `${config}.yaml`)) === id,
   );
   if (alternatives.length > 0)
     throw new UserError({
@@ -146,7 +146,7 @@ function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: R
     near:
       nearestFile(name, cwd, /\.ya?ml$/) ??
       bundled.find((config) => basename(config) === stem) ??
-      nearest(stem, bundled),
+      closestMatch(stem, bundled),
     alternatives: bundled.filter((config) => !config.includes('/')),
     hint: 'pass the path of a YAML file, or the name of a bundled config',
   });
@@ -173,14 +173,14 @@ function tryRead(path: string, readFile: ReadFile): ConfigFile | undefined {
   }
 }
 
-const readyFolder = (kind: ConfigKindName) => join(packageRoot(), 'configs', configKinds[kind].folder);
+const bundledFolder = (kind: ConfigKindName) => join(packageRoot(), 'configs', configKinds[kind].folder);
 
 /** Names of the bundled configs of a kind, e.g. `quickstart`, `providers/openai`. */
 export function bundledConfigs(kind: ConfigKindName = 'experiment'): readonly string[] {
   const others: readonly string[] = configKindNames
     .filter((other) => other !== kind)
     .map((other) => configKinds[other].folder);
-  return readdirSync(readyFolder(kind), { recursive: true, encoding: 'utf8' })
+  return readdirSync(bundledFolder(kind), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.yaml'))
     .map((file) => file.slice(0, -'.yaml'.length).split(sep).join('/'))
     .filter((name) => !others.includes(name.split('/')[0]!))

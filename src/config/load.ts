@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { stringify } from 'yaml';
-import { type Problem, UserError, withProblems } from '../base/errors.js';
-import { oneScreen, type Path, wrongKey } from '../base/settings/issues.js';
+import { mapProblems, type Problem, UserError } from '../base/errors.js';
+import { limitProblems, type Path, unknownKeyProblem } from '../base/settings/issues.js';
 import { isMapping, type SettingsKind, valueAt } from '../base/settings/schema.js';
 import {
+  type FieldLocator,
   overlay,
   parseSettings,
   type SettingsSource,
-  type Where,
   withAbsolutePaths,
   withoutUnknownKeys,
 } from '../base/settings/settings.js';
@@ -16,7 +16,7 @@ import { replacementFor } from '../environments/catalogue/versions.js';
 import { checkConfig } from './checks.js';
 import { type Config, configSchema, experimentKind, resolveConfig, withModules } from './config.js';
 import { openConfig, type ReadFile } from './file.js';
-import type { TheirConfig } from './import/draft.js';
+import type { ForeignConfig } from './import/draft.js';
 import {
   describeImport,
   type ImportedConfig,
@@ -112,7 +112,7 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
 /** Describes the problem with a key that experiments lack; undefined for their own keys. */
 export function foreignKey(key: string): Pick<Problem, 'near' | 'hint'> | undefined {
   const hint = manyRunsHint(key);
-  return hint === undefined ? wrongKey(key, experimentKind.json) : { hint };
+  return hint === undefined ? unknownKeyProblem(key, experimentKind.json) : { hint };
 }
 
 /** Suggests a command if a key asks for several runs; undefined for other keys. */
@@ -122,7 +122,7 @@ const manyRunsHint = (key: string): string | undefined =>
     : undefined;
 
 /** Rejects keys that ask for several runs. */
-function rejectManyRuns(input: Readonly<Record<string, unknown>>, where: Where): void {
+function rejectManyRuns(input: Readonly<Record<string, unknown>>, where: FieldLocator): void {
   // `repeats: behaviour` is a setting of one run.
   const isOfMany = (key: string) =>
     manyRunsHint(key) !== undefined && (key !== 'repeats' || Number(input[key]) > 0);
@@ -142,13 +142,13 @@ function withModulesFolder(config: Config, folder: string | undefined): Config {
 }
 
 /** Imports the settings of another program's config. The location of a field is the location of its original key. */
-function importedContent(theirs: TheirConfig, source: SettingsSource) {
+function importedContent(foreign: ForeignConfig, source: SettingsSource) {
   const placeOf = (key: string, aim: 'key' | 'value') => source.place(key.split('.'), aim);
   let imported: ImportedConfig;
   try {
-    imported = importConfig(theirs);
+    imported = importConfig(foreign);
   } catch (error) {
-    throw withProblems(error, (problem) => ({ ...placeOf(problem.field ?? '', 'value'), ...problem }));
+    throw mapProblems(error, (problem) => ({ ...placeOf(problem.field ?? '', 'value'), ...problem }));
   }
   const { notes } = imported;
   const config = inSchemaOrder(imported.config);
@@ -181,14 +181,14 @@ function inSchemaOrder(config: Readonly<Record<string, unknown>>): Record<string
   return Object.fromEntries(sections.map((section) => [section, config[section]]));
 }
 
-function validate(input: unknown, where: Where = () => ({})): Config {
+function validate(input: unknown, where: FieldLocator = () => ({})): Config {
   rejectOtherPolicies(input, where);
   if (isMapping(input)) rejectManyRuns(input, where);
   const config = resolveConfig(parseSettings(experimentKind, input, where));
   const problems = checkConfig(config);
   if (problems.length === 0) return config;
   const at = ({ field = '' }: Problem) => where(field === '' ? [] : field.split('.'), 'value');
-  throw new UserError(oneScreen(problems.map((problem) => ({ ...at(problem), ...problem }))));
+  throw new UserError(limitProblems(problems.map((problem) => ({ ...at(problem), ...problem }))));
 }
 
 /** Kinds of policies that no model can propose, and the commands that use them. */
@@ -203,7 +203,7 @@ const otherPolicies: Readonly<Record<string, readonly [message: string, hint: st
   ],
 };
 
-function rejectOtherPolicies(input: unknown, where: Where): void {
+function rejectOtherPolicies(input: unknown, where: FieldLocator): void {
   const value = valueAt(['policy', 'kind'], input);
   const found = otherPolicies[String(value)];
   if (found === undefined) return;

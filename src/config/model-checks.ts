@@ -6,7 +6,7 @@ import type { Config } from './config.js';
 import { languageMemberOf, languageModelOf, membersOf, type SingleModelConfig } from './model.js';
 import { stageMembersOf } from './stages.js';
 
-export type FoundModel = Problem | false | undefined;
+export type MaybeProblem = Problem | false | undefined;
 
 /** A config's language models and their fields. */
 function languageModelsIn(config: Config): readonly { config: SingleModelConfig; field: string }[] {
@@ -15,7 +15,7 @@ function languageModelsIn(config: Config): readonly { config: SingleModelConfig;
   return [...(own ? [own] : []), ...others];
 }
 
-export function modelProblems(config: Config): readonly FoundModel[] {
+export function modelProblems(config: Config): readonly MaybeProblem[] {
   const [first, second] = membersOf(config.model).filter((one) => languageModelOf(one.config) !== undefined);
   return [
     second && {
@@ -33,13 +33,13 @@ export function modelProblems(config: Config): readonly FoundModel[] {
 }
 
 /** Replaces `model` at the start of a problem's field with the model's actual place in the config. */
-export const atField = <P extends Problem>(problem: P, field: string): P => ({
+export const withFieldPrefix = <P extends Problem>(problem: P, field: string): P => ({
   ...problem,
   ...(problem.field !== undefined && { field: problem.field.replace(/^model\b/, field) }),
 });
 
 /** The config is written to the run directory and the report, so it must not contain secrets. */
-function secretProblems(model: SingleModelConfig, field: string): readonly FoundModel[] {
+function secretProblems(model: SingleModelConfig, field: string): readonly MaybeProblem[] {
   switch (model.provider) {
     case 'ollama':
       return [addressProblem(`${field}.host`, model.host, 'OLLAMA_HOST')];
@@ -58,7 +58,7 @@ function secretProblems(model: SingleModelConfig, field: string): readonly Found
   }
 }
 
-function addressProblem(field: string, address: string | undefined, variable: string): FoundModel {
+function addressProblem(field: string, address: string | undefined, variable: string): MaybeProblem {
   const hint = `set the environment variable ${variable} to the address, and remove ${field}`;
   const login = loginProblem(field, address, hint);
   if (login || address === undefined) return login;
@@ -68,7 +68,7 @@ function addressProblem(field: string, address: string | undefined, variable: st
   return hasSecretPart(url) && { field, ...secretInUrl };
 }
 
-export function loginProblem(field: string, address: string | undefined, hint: string): FoundModel {
+export function loginProblem(field: string, address: string | undefined, hint: string): MaybeProblem {
   if (address === undefined || !URL.canParse(address)) return undefined;
   const { username, password } = new URL(address);
   const message = 'contains credentials, but configs are copied to places that others may read';
@@ -76,7 +76,7 @@ export function loginProblem(field: string, address: string | undefined, hint: s
 }
 
 /** Rejects values that can't be sent as JSON. */
-function extraProblems(model: SingleModelConfig, place: string): readonly FoundModel[] {
+function extraProblems(model: SingleModelConfig, place: string): readonly MaybeProblem[] {
   if (model.provider !== 'openai') return [];
   return Object.entries(model.extra ?? {}).map(([key, value]) => {
     const field = `${place}.extra.${key}`;
@@ -85,7 +85,7 @@ function extraProblems(model: SingleModelConfig, place: string): readonly FoundM
   });
 }
 
-function contextProblem(model: SingleModelConfig, field: string): FoundModel {
+function contextProblem(model: SingleModelConfig, field: string): MaybeProblem {
   if (model.provider !== 'ollama' || model.contextTokens === undefined) return undefined;
   return (
     model.maxTokens >= model.contextTokens && {

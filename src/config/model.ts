@@ -98,7 +98,7 @@ export const languageMemberOf = (model: ModelConfig): MemberConfig | undefined =
   membersOf(model).find(({ config }) => isLanguageModel(config));
 
 /** The iterations in which the language model proposes if no `until` ends a leg early; all of them without a relay. */
-export function iterationsAsked(
+export function modelIterations(
   model: ModelConfig,
   length: { readonly candidates: number; readonly iterations: number },
 ): { readonly first: number; readonly count: number } {
@@ -141,7 +141,7 @@ export function membersOf(model: ModelConfig): readonly MemberConfig[] {
 }
 
 /** Changes a model's section, or the section of each member or leg. @param change also receives the member's index */
-export function withMembers(
+export function mapMembers(
   model: ModelConfig,
   change: <Model extends { readonly provider: string }>(one: Model, i?: number) => Model,
 ): ModelConfig {

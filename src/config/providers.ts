@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { nearest } from '../base/errors.js';
+import { closestMatch } from '../base/errors.js';
 import { isModulePath } from '../base/modules/user-module.js';
 import { packageRoot, packageText } from '../base/package.js';
 import { isMapping } from '../base/settings/schema.js';
@@ -39,7 +39,7 @@ function hintFor({ input, options }: WrongProvider): string | undefined {
   const known = Array.isArray(options) ? options.map(String) : ['local'];
   const begins = (word: string) => plain(provider).startsWith(plain(word));
   const written = names.find(begins) ?? aliases[Object.keys(aliases).find(begins) ?? ''];
-  const found = written ?? nearest(provider, [...names, ...known]);
+  const found = written ?? closestMatch(provider, [...names, ...known]);
   if (found === undefined) return `for a server that implements OpenAI's API, write \`${anyServer}\``;
   if (known.includes(found) && (written === undefined || plain(text) === plain(found))) return undefined;
   const { model } = parse(packageText(`configs/providers/${found}.yaml`)) as {

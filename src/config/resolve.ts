@@ -10,14 +10,14 @@ import { defaultPolicy } from '../policies/families.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import type { MemoryConfig } from '../prompting/settings.js';
 import type { Config } from './config.js';
-import { type ModelConfig, withMembers } from './model.js';
+import { type ModelConfig, mapMembers } from './model.js';
 import { withStageModels } from './stages.js';
 
 /** A config with all defaults filled in, frozen. */
 export type ResolvedConfig = Config & { readonly policy: PolicyConfig; readonly memory: MemoryConfig };
 
 /** Facts, besides the config, on which defaults depend. */
-export interface Facts {
+export interface ResolutionInputs {
   readonly environment: EnvironmentSpec;
   /** Length of the model's context in tokens, if known. */
   readonly context?: number | undefined;
@@ -26,7 +26,7 @@ export interface Facts {
 }
 
 /** @param config with its models resolved. A resolved config is returned with the same settings. */
-export const resolve = (config: Config, facts: Facts): ResolvedConfig =>
+export const resolve = (config: Config, facts: ResolutionInputs): ResolvedConfig =>
   freeze({
     ...config,
     policy: config.policy ?? defaultPolicy(facts.environment),
@@ -45,9 +45,9 @@ function freeze<T>(value: T): T {
 export const dependsOnContext = ({ memory: { best, recent, tokens } }: Config): boolean =>
   best === undefined && recent === undefined && tokens === undefined;
 
-function memoryOf(config: Config, { context, recorded }: Facts): MemoryConfig {
+function memoryOf(config: Config, { context, recorded }: ResolutionInputs): MemoryConfig {
   const { memory, policy } = config;
-  const tokens = context === undefined ? historyTokens : historyWithin(context);
+  const tokens = context === undefined ? historyTokens : historyBudget(context);
   const shown = recorded?.memory ?? (dependsOnContext(config) ? shownPrograms : {});
   const { rows, trajectories } = memory;
   const which: Partial<Config['memory']> = policy?.kind === 'program' ? { ...shown, ...memory } : memory;
@@ -67,7 +67,7 @@ const historyTokens = 24_000;
 const shownPrograms = { best: 4, recent: 2 };
 
 /** The history's share of the context, in tokens; the task, the corrections and the reply need the rest. */
-export const historyWithin = (context: number): number => Math.min(historyTokens, Math.floor(context / 2));
+export const historyBudget = (context: number): number => Math.min(historyTokens, Math.floor(context / 2));
 
 /**
  * Fills in the sampling settings and threads of a new run's local models and the list prices of its hosted ones.
@@ -76,7 +76,7 @@ export const historyWithin = (context: number): number => Math.min(historyTokens
 export function resolveModels(config: Config, env: Readonly<Record<string, string | undefined>>): Config {
   const resolveOne = <Model extends { readonly provider: string }>(one: Model): Model =>
     isLocal(one) ? withLocalDefaults(one) : withListPrice(one, env);
-  return { ...withStageModels(config, resolveOne), model: withMembers(config.model, resolveOne) };
+  return { ...withStageModels(config, resolveOne), model: mapMembers(config.model, resolveOne) };
 }
 
 /** The config of a resumed run: unset settings keep the values that were filled in when the run began. */
@@ -86,7 +86,7 @@ export function withDefaultsOf(was: Config, wanted: Config): Config {
     ...pickDefined(was, ['policy', 'repeats']),
     ...withStageModels(wanted, (own, name) => filledInAs(was[name]?.model, own)),
     memory: { ...pickDefined(was.memory, ['tokens', 'best', 'recent']), ...memory },
-    model: withMembers(model, (own, i) => filledInAs(sectionIn(was.model, i), own)),
+    model: mapMembers(model, (own, i) => filledInAs(sectionIn(was.model, i), own)),
   };
 }
 

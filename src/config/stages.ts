@@ -23,13 +23,13 @@ interface StageConfig {
   readonly prompts: string;
 }
 
-export type Staged = { readonly [K in StageName]?: CriticConfig | undefined };
+export type ConfigWithStages = { readonly [K in StageName]?: CriticConfig | undefined };
 
-export const stagesOf = (config: Staged): readonly StageConfig[] =>
+export const stagesOf = (config: ConfigWithStages): readonly StageConfig[] =>
   stageNames.flatMap((name) => (config[name] ? [{ ...config[name], name }] : []));
 
 /** Changes the model of each stage that has its own. */
-export const withStageModels = <C extends Staged>(
+export const withStageModels = <C extends ConfigWithStages>(
   config: C,
   change: (model: SingleModelConfig, name: StageName) => SingleModelConfig,
 ): C => {
@@ -40,21 +40,21 @@ export const withStageModels = <C extends Staged>(
 };
 
 /** The stages' own models, with their fields. */
-export const stageMembersOf = (config: Staged) =>
+export const stageMembersOf = (config: ConfigWithStages) =>
   stagesOf(config).flatMap(({ model, name }) => (model ? [{ config: model, field: `${name}.model` }] : []));
 
 /** The stages' own models, by stage. */
-export const stageModelsOf = (config: Staged): Readonly<Record<string, SingleModelConfig>> =>
+export const stageModelsOf = (config: ConfigWithStages): Readonly<Record<string, SingleModelConfig>> =>
   Object.fromEntries(stagesOf(config).flatMap(({ model, name }) => (model ? [[name, model]] : [])));
 
 /** The stages' sections with the defaults that apply to programs. */
-export const stagesForPrograms = ({ critic }: Staged): Staged => ({
+export const stagesForPrograms = ({ critic }: ConfigWithStages): ConfigWithStages => ({
   critic: critic && criticForPrograms(critic),
 });
 
 /** Finds stages that never run, or that no model can run, and settings that don't fit the policy. */
 export function stageProblems(
-  config: Staged & { readonly iterations: number; readonly model: ModelConfig },
+  config: ConfigWithStages & { readonly iterations: number; readonly model: ModelConfig },
   arePrograms: boolean,
 ): readonly (Problem | false)[] {
   const { critic, iterations, model } = config;
@@ -78,16 +78,16 @@ export function stageProblems(
   ];
 }
 
-type Counted = Staged & { readonly candidates: number; readonly iterations: number };
+type Counted = ConfigWithStages & { readonly candidates: number; readonly iterations: number };
 
 /** Number of iterations in which a stage runs. */
-export const timesOf = ({ every }: StageConfig, { iterations }: Pick<Counted, 'iterations'>): number =>
+export const stageRunCount = ({ every }: StageConfig, { iterations }: Pick<Counted, 'iterations'>): number =>
   Math.floor(iterations / every);
 
 /** Maximum number of evaluations after the warm-up, without limits. */
-export const evaluationsOf = (config: Counted): number =>
+export const plannedEvaluations = (config: Counted): number =>
   stagesOf(config).reduce(
-    (sum, stage) => sum + timesOf(stage, config),
+    (sum, stage) => sum + stageRunCount(stage, config),
     config.iterations * config.candidates,
   );
 
@@ -95,7 +95,8 @@ export const evaluationsOf = (config: Counted): number =>
  * Maximum number of evaluations in a run, given its limits.
  * @param warmup number of evaluations before the first proposal
  */
-export const budgetOf = (
+export const evaluationBudget = (
   config: Counted & { readonly limits: { readonly evaluations?: number | undefined } },
   warmup: number,
-): number => Math.min(warmup + evaluationsOf(config), config.limits.evaluations ?? Number.POSITIVE_INFINITY);
+): number =>
+  Math.min(warmup + plannedEvaluations(config), config.limits.evaluations ?? Number.POSITIVE_INFINITY);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { append } from '../base/append.js';
-import { nearest, type Problem, UserError } from '../base/errors.js';
+import { closestMatch, type Problem, UserError } from '../base/errors.js';
 import type { Environment, Task } from './environment.js';
 import { LimitedEnvironment } from './limited-environment.js';
 
@@ -56,11 +56,11 @@ function snakeCase(name: string): string {
 }
 
 /** Returns the options with names in snake_case. */
-export const snakeCased = (options: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+export const toSnakeCase = (options: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(options).map(([name, value]) => [snakeCase(name), value]));
 
 function unknownOption(id: string, given: string, names: readonly string[]): Problem {
-  const near = nearest(snakeCase(given), names);
+  const near = closestMatch(snakeCase(given), names);
   return { field: given, message: `unknown option of ${id}`, near, alternatives: names };
 }
 

@@ -8,7 +8,7 @@ import type { Environment } from '../environments/environment.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { Animation } from '../rollout/pictures/animation.js';
 import { svgAnimation } from '../rollout/pictures/svg-animation.js';
-import { canDraw, notDrawn, type Replay, replay } from '../rollout/replay.js';
+import { canDraw, notDrawableError, type Replay, replay } from '../rollout/replay.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { makeTask } from '../rollout/task.js';
 import { placeName } from '../runs/summary.js';
@@ -50,11 +50,11 @@ export async function openDrawable(
   field?: string,
 ): Promise<Environment> {
   const { id } = source;
-  if (isRemoteId(id)) throw notDrawn(id, field);
+  if (isRemoteId(id)) throw notDrawableError(id, field);
   const environment = await makeTask(source, evaluation.reward);
   if (canDraw(environment)) return environment;
   environment.close?.();
-  throw notDrawn(id, field);
+  throw notDrawableError(id, field);
 }
 
 const frameLimit = 300;

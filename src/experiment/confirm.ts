@@ -9,10 +9,10 @@ import { type BufferEntry, bestEntries } from '../rollout/replay-buffer.js';
 import { type Confirmation, type Noise, selectionBudget } from '../runs/events.js';
 import { programFailureText } from '../runs/failure-text.js';
 import { placeName } from '../runs/summary.js';
-import { mean95 } from '../statistics/bootstrap.js';
+import { meanInterval95 } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
-import { halve, mostWithin } from '../statistics/halving.js';
-import { episodesToConfirm, nearBest, noiseFloor, spreadOf } from '../statistics/noise-floor.js';
+import { halve, maxWithinBudget } from '../statistics/halving.js';
+import { episodesToConfirm, nearBestCount, noiseFloor, spreadOf } from '../statistics/noise-floor.js';
 import type { Experiment } from './parts.js';
 import { comparedSeeds } from './repeats.js';
 
@@ -21,17 +21,17 @@ import { comparedSeeds } from './repeats.js';
  * @returns the best policies that act differently, best first, at most `count`, and the noise floor
  * @throws the signal's reason if aborted
  */
-export async function measureNoise(experiment: Experiment, signal: AbortSignal, count = nearBest) {
+export async function measureNoise(experiment: Experiment, signal: AbortSignal, count = nearBestCount) {
   const { behavior, buffer, config, log } = experiment;
   const { episodes, seeds } = config.evaluation;
   const found: BufferEntry[] = [];
   for (const entry of bestEntries(buffer.entries, Number.POSITIVE_INFINITY)) {
-    if (found.length >= Math.max(count, nearBest)) break;
+    if (found.length >= Math.max(count, nearBestCount)) break;
     signal.throwIfAborted();
-    const same = await behavior.alike(entry.parameters, found, comparedSeeds(experiment));
+    const same = await behavior.findAlike(entry.parameters, found, comparedSeeds(experiment));
     if (same === undefined) found.push(entry);
   }
-  const near = found.slice(0, nearBest);
+  const near = found.slice(0, nearBestCount);
   const spread = spreadOf(
     near.map(({ returns }) => returns),
     seeds === 'common',
@@ -67,7 +67,7 @@ async function confirmCandidate(
   const { buffer, config, log, setting } = experiment;
   const range = returnRange(config.environment, config.evaluation);
   const budget = selectionBudget(episodes);
-  const most = mostWithin(budget, candidates);
+  const most = maxWithinBudget(budget, candidates);
   const { best, floor } = await measureNoise(experiment, signal, most);
   if (most === 0 || buffer.entries.length === 0) return undefined;
   const finalists = best.filter(({ score }) => best[0]!.score - score <= floor);
@@ -84,7 +84,7 @@ async function confirmCandidate(
     const confirmation: Confirmation = {
       ...{ stage, iteration, candidate, parameters },
       ...(program !== undefined && { program }),
-      ...{ observed: score, mean: mean(returns), ci95: mean95(returns, range, 'student') },
+      ...{ observed: score, mean: mean(returns), ci95: meanInterval95(returns, range, 'student') },
       episodes: returns.length,
     };
     log.emit({ kind: 'confirmed', confirmation, of });

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
 import { ProgramFault } from '../policies/program/program.js';
-import { remembered } from '../prompting/context/history.js';
+import { rememberedEntries } from '../prompting/context/history.js';
 import type { Task } from '../proposers/baseline.js';
 import type { Proposal } from '../proposers/proposer.js';
 import { type EvaluationSetting, isRecorded, type MeasuredPolicy, measure } from '../rollout/evaluation.js';
@@ -78,7 +78,7 @@ const failuresOf = ({ calls }: Proposal) =>
 export const searchTask = ({ buffer, config, setting }: Experiment): Task => ({
   parameters: setting.family.parameters,
   programs: searchedPrograms(setting),
-  history: remembered(buffer.entries),
+  history: rememberedEntries(buffer.entries),
   warmup: buffer.entries.filter((entry) => entry.iteration === 0).length,
   noisy: config.evaluation.seeds === 'fresh',
 });

@@ -15,7 +15,7 @@ import { confirmBest, measureNoise } from './confirm.js';
 import { evaluateCandidate, recordCandidate, warmUp } from './evaluate.js';
 import type { Experiment } from './parts.js';
 import { proposeCandidates } from './propose.js';
-import { capsIn, endOrClaim, failureOf, noContribution, statusAfter, warnOfUnusedModel } from './stopping.js';
+import { capsIn, failureOf, modelFailure, statusAfter, stopOrClaim, warnOfUnusedModel } from './stopping.js';
 
 export interface Outcome {
   readonly reason: StopReason;
@@ -60,7 +60,7 @@ async function searchAndConfirm(
   stop: StopRequests,
 ): Promise<Pick<Outcome, 'reason' | 'confirmed'>> {
   const ended = await search(experiment, stop);
-  const reason = statusAfter(ended) === 'completed' ? (noContribution(experiment, ended) ?? ended) : ended;
+  const reason = statusAfter(ended) === 'completed' ? (modelFailure(experiment, ended) ?? ended) : ended;
   if (statusAfter(reason) !== 'completed') return { reason, confirmed: undefined };
   warnOfUnusedModel(experiment);
   const confirmed = await confirmBest(experiment, experiment.config.confirmation, stop.abort);
@@ -73,7 +73,7 @@ const patience = 3;
 /** Warms up, then iterates. Returns the stop reason. */
 async function search(experiment: Experiment, stop: StopRequests): Promise<StopReason> {
   let unanswered = 0;
-  let end = (await warmUp(experiment, stop)) ?? endOrClaim(experiment, stop);
+  let end = (await warmUp(experiment, stop)) ?? stopOrClaim(experiment, stop);
   if (end === undefined && experiment.progress.completed === 0) await measureNoise(experiment, stop.abort);
   while (end === undefined) {
     const iteration = experiment.progress.completed + 1;
@@ -97,7 +97,7 @@ async function search(experiment: Experiment, stop: StopRequests): Promise<StopR
     await commit(experiment, iteration);
     // In a portfolio, a baseline's proposal counts as a reply, too.
     unanswered = calls.every(hasFailed) ? unanswered + 1 : 0;
-    end ??= unanswered === patience ? lastModelError(calls) : endOrClaim(experiment, stop);
+    end ??= unanswered === patience ? lastModelError(calls) : stopOrClaim(experiment, stop);
   }
   return end;
 }

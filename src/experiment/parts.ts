@@ -6,7 +6,7 @@ import type { BehaviorTest } from '../rollout/behavior-test.js';
 import type { EvaluationSetting, MeasuredPolicy } from '../rollout/evaluation.js';
 import type { ReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
-import type { firstFaults, ProposalTally, RunEvent, StopReason } from '../runs/events.js';
+import type { faultReporter, ProposalTally, RunEvent, StopReason } from '../runs/events.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import type { RunDirectory } from '../runs/writer.js';
 import type { Prompter } from './prompter.js';
@@ -39,7 +39,7 @@ interface RunLog {
   readonly emit: (event: RunEvent) => void;
   /** Emits a warning once per run; warnings that differ only in numbers count as equal. */
   readonly warn: (message: string) => void;
-  readonly onFault: ReturnType<typeof firstFaults>;
+  readonly onFault: ReturnType<typeof faultReporter>;
   /** Records a request before it is sent; undefined if calls are free. */
   readonly send: RunDirectory['send'] | undefined;
   /** Makes emitted events durable in the background; see `RunDirectory`. */

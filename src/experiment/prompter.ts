@@ -9,7 +9,7 @@ import type { ParseFailure } from '../prompting/answer/failure.js';
 import {
   createHistory,
   type History,
-  remembered,
+  rememberedEntries,
   selectHistory,
   withoutVariants,
 } from '../prompting/context/history.js';
@@ -20,7 +20,7 @@ import { type AnswerForm, answerFormOf } from '../prompting/notation/grammar.js'
 import type { PromptSet } from '../prompting/templates/prompt-set.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import { type BufferEntry, bestEntry, type ReplayBuffer } from '../rollout/replay-buffer.js';
-import type { Shown } from '../runs/calls.js';
+import type { ShownEvaluations } from '../runs/calls.js';
 import type { RecordedRun } from '../runs/logs.js';
 
 /** The user's opening message in the `conversation` layout. */
@@ -77,7 +77,7 @@ export class Prompter {
   /** Renders a prompt as a conversation in which the model proposed every evaluation shown. */
   #turns(): readonly ChatMessage[] {
     const context = this.#context!;
-    const shown = this.#shown();
+    const shown = this.#selected();
     const turns = this.#history.turns(shown, this.#form);
     const last = { ...context.history, text: turns.at(-1)?.result ?? '', shown: Math.min(1, shown.length) };
     const asked = [
@@ -98,15 +98,15 @@ export class Prompter {
   }
 
   /** The evaluations in memory; of programs that differ only in constants, only the best. */
-  #held(): readonly BufferEntry[] {
-    const held = remembered(this.#buffer.entries);
+  #remembered(): readonly BufferEntry[] {
+    const held = rememberedEntries(this.#buffer.entries);
     return this.#arePrograms ? withoutVariants(held) : held;
   }
 
   /** The evaluations shown by a prompt. */
-  #shown(): readonly BufferEntry[] {
+  #selected(): readonly BufferEntry[] {
     const { memory } = this.#config;
-    const held = this.#held();
+    const held = this.#remembered();
     this.#history.know(held);
     // Don't show programs of the warm-up: most are random, and models tend to copy them.
     const proposed = this.#arePrograms ? held.filter(({ iteration }) => iteration > 0) : held;
@@ -119,14 +119,14 @@ export class Prompter {
     const context = this.#context!;
     const formatCorrection = (failure: ParseFailure) =>
       this.#prompts.formatCorrection(context, failure, this.#history.scoreText);
-    const shown = shownOf(this.#buffer, this.#shown(), bestEntry(this.#held()));
+    const shown = shownEvaluations(this.#buffer, this.#selected(), bestEntry(this.#remembered()));
     return { messages, shown, formatCorrection };
   }
 
   /** The program that an iteration's proposals change: the best one; undefined without `policy.edits`. */
   parent(): BufferEntry | undefined {
     const { policy } = this.#config;
-    return policy?.kind === 'program' && policy.edits ? bestEntry(this.#held()) : undefined;
+    return policy?.kind === 'program' && policy.edits ? bestEntry(this.#remembered()) : undefined;
   }
 
   /** Renders the message that explains what was wrong with the model's last reply. */
@@ -150,8 +150,8 @@ export class Prompter {
       ...this.#history.context({
         iteration,
         iterations,
-        held: this.#held(),
-        shown: this.#shown(),
+        held: this.#remembered(),
+        shown: this.#selected(),
         parent: this.parent(),
       }),
     };
@@ -159,11 +159,11 @@ export class Prompter {
 }
 
 /** @param best the evaluation that the prompt names as the best */
-export function shownOf(
+export function shownEvaluations(
   { entries }: Pick<ReplayBuffer, 'entries'>,
   listed: readonly BufferEntry[],
   best: BufferEntry | undefined,
-): Shown {
+): ShownEvaluations {
   const isListed = new Set(listed);
   const evaluations = entries.flatMap((entry, i) => (isListed.has(entry) ? [i] : []));
   return { evaluations, ...(best && { best: best.score }) };

@@ -16,7 +16,7 @@ import type { StopRequests } from '../runs/stop-request.js';
 import { searchTask } from './evaluate.js';
 import type { Experiment, Progress } from './parts.js';
 import { tuningFor } from './programs.js';
-import { checkIn } from './repeats.js';
+import { createCheck } from './repeats.js';
 import { deadlineOf, rejectionsLeft } from './stopping.js';
 
 /** @throws ModelError if retrying can't help or the calls are aborted */
@@ -38,20 +38,20 @@ export function proposeCandidates(
     },
     past: { entries: buffer.entries, asked: progress.asked },
     seen: (parameters) => buffer.find(parameters),
-    check: checkIn(experiment, iteration),
-    ...readingOf({
+    check: createCheck(experiment, iteration),
+    ...replyReaders({
       family: setting.family,
       encoding: encodingFor(setting.family, prompts.set),
       form: answerFormOf(languageModelOf(model), prompts),
       edited: prompter.parent()?.parameters,
     }),
-    mostRejected: rejectionsLeft(progress),
+    maxRejected: rejectionsLeft(progress),
     afterRepeat: afterRepeat(config),
   });
 }
 
 /** Returns the functions that read replies, and the grammar of an answer. */
-export function readingOf({
+export function replyReaders({
   edited,
   encoding,
   family,

@@ -22,7 +22,7 @@ export function comparedSeeds({ config, setting }: Experiment, iteration?: numbe
  * plays them only if an earlier one chose the same actions on recorded observations. A search over vectors isn't
  * checked: it learns from a repeat's score where returns are flat, and a generation needs all members.
  */
-export function checkIn(experiment: Experiment, iteration: number): Check | undefined {
+export function createCheck(experiment: Experiment, iteration: number): Check | undefined {
   const { behavior, buffer, config, setting } = experiment;
   if (config.repeats !== 'behaviour') return undefined;
   const programs = programsOf(setting.family);
@@ -34,10 +34,10 @@ export function checkIn(experiment: Experiment, iteration: number): Check | unde
     if (failure !== undefined || by === 'tuning') return failure;
     if (!(await behavior.prepare(known[0], comparedSeeds(experiment)))) return undefined;
     const others: readonly Rival[] = [
-      ...(await behavior.similar(parameters, known)),
+      ...(await behavior.findSimilar(parameters, known)),
       ...siblings.map((own) => ({ parameters: own, iteration })),
     ];
-    const same = await behavior.alike(parameters, others, seeds);
+    const same = await behavior.findAlike(parameters, others, seeds);
     if (same === undefined) return undefined;
     const { iteration: at, score } = same;
     const seen = { iteration: at, ...(score !== undefined && { score }) };

@@ -11,11 +11,11 @@ import { smallest } from '../statistics/descriptive.js';
 import type { Experiment, Progress } from './parts.js';
 
 /** Returns the stop reason if the run ends now; otherwise, claims the next iteration's evaluations. */
-export function endOrClaim(experiment: Experiment, stop: StopRequests): StopReason | undefined {
+export function stopOrClaim(experiment: Experiment, stop: StopRequests): StopReason | undefined {
   const { buffer, config, progress } = experiment;
   const { target } = config;
   if (stop.finish.aborted || stop.abort.aborted) return { kind: 'interrupted' };
-  if (target !== undefined && heldFor(buffer.entries, target.return, progress.completed) >= target.hold)
+  if (target !== undefined && targetStreak(buffer.entries, target.return, progress.completed) >= target.hold)
     return { kind: 'target', return: target.return };
   if (progress.completed >= config.iterations) return { kind: 'iterations' };
   const limit =
@@ -52,7 +52,7 @@ export const capsIn = ({ buffer, clock, ledger }: Experiment): readonly Cap[] =>
   ledger.caps({ evaluations: buffer.entries.length, ms: clock.activeMs() });
 
 /** Number of consecutive iterations, up to the last, in which an evaluation reached `target`. */
-export function heldFor(entries: readonly BufferEntry[], target: number, lastIteration: number): number {
+export function targetStreak(entries: readonly BufferEntry[], target: number, lastIteration: number): number {
   const reached = new Set(
     entries
       .filter(({ score, iteration }) => iteration > 0 && score >= target)
@@ -79,7 +79,7 @@ export function deadlineOf(experiment: Experiment) {
 }
 
 /** The stop reason if the model contributed nothing: such a run must not count as completed. */
-export const noContribution = (experiment: Experiment, reason: StopReason): StopReason | undefined =>
+export const modelFailure = (experiment: Experiment, reason: StopReason): StopReason | undefined =>
   neverAnswered(experiment, reason) ?? neverAccepted(experiment, reason);
 
 /** A stop reason if no process ever got a reply, or this one got none by the last iteration. */

@@ -20,7 +20,7 @@ import { newRunPath } from '../runs/create.js';
 import { findRun } from '../runs/listing/names.js';
 import { readManifest, runFiles, statusOf } from '../runs/reader.js';
 
-export interface Launched {
+export interface LaunchedRun {
   /** Run name to pass to the other tools. */
   readonly run: string;
   /** Process id. */
@@ -36,7 +36,7 @@ export async function launchRun(
   { config, overrides }: { readonly config: string; readonly overrides: readonly string[] },
   runsDir: string,
   outside: LaunchContext,
-): Promise<Launched> {
+): Promise<LaunchedRun> {
   const path = newRunPath({ runsDir }, config, outside);
   // Other tools accept the run as soon as this file exists.
   const isBegun = () => existsSync(join(path, runFiles.manifest));
@@ -52,7 +52,7 @@ export async function launchResumption(
   { overrides, run }: { readonly run: string; readonly overrides: readonly string[] },
   runsDir: string,
   outside: LaunchContext,
-): Promise<Launched> {
+): Promise<LaunchedRun> {
   const path = findRun(run, { cwd: outside.cwd, runsDir });
   const status = () =>
     existsSync(join(path, runFiles.manifest)) ? statusOf(path, readManifest(path)) : undefined;
@@ -72,7 +72,7 @@ async function launch(
   path: string,
   isBegun: () => boolean,
   { cwd, env }: LaunchContext,
-): Promise<Launched> {
+): Promise<LaunchedRun> {
   const folder = mkdtempSync(join(tmpdir(), 'policyloop-'));
   const log = join(folder, 'output');
   const output = openSync(log, 'w');

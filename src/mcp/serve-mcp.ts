@@ -4,18 +4,18 @@ import type { Command } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { version } from '../base/package.js';
-import type { RunPlaces } from '../runs/listing/listing.js';
+import type { RunFolders } from '../runs/listing/listing.js';
 import { requireWithin } from '../runs/listing/names.js';
-import { type Launched, launchResumption, launchRun } from './launch.js';
+import { type LaunchedRun, launchResumption, launchRun } from './launch.js';
 import { type Tool, tools } from './tools.js';
 
 /** A command and the defaults of its arguments. */
-export interface Loaded {
+export interface LoadedCommand {
   readonly command: Command<unknown>;
   readonly defaults: Readonly<Record<string, unknown>>;
 }
 
-export type LoadCommand = (words: string) => Promise<Loaded>;
+export type LoadCommand = (words: string) => Promise<LoadedCommand>;
 
 export interface McpRequest {
   readonly runsDir: string;
@@ -35,7 +35,7 @@ export async function serveMcp(
   context: CommandContext,
 ): Promise<void> {
   const { McpServer, serveStdio } = await loadProtocol();
-  const offered = tools.filter(({ reads }) => reads || request.allowRuns);
+  const offered = tools.filter(({ isReadOnly }) => isReadOnly || request.allowRuns);
   const served = serveStdio(
     () => {
       const server = new McpServer(
@@ -43,8 +43,8 @@ export async function serveMcp(
         { instructions: instructions(request) },
       );
       for (const tool of offered) {
-        const { description, input, name, reads } = tool;
-        const annotations = { readOnlyHint: reads, destructiveHint: false, openWorldHint: false };
+        const { description, input, name, isReadOnly } = tool;
+        const annotations = { readOnlyHint: isReadOnly, destructiveHint: false, openWorldHint: false };
         server.registerTool(
           name,
           {
@@ -116,7 +116,7 @@ export async function runTool(
 }
 
 /** @throws UserError if a path or link leads outside the server's directories */
-function requirePathsWithin(given: Record<string, unknown>, places: RunPlaces): void {
+function requirePathsWithin(given: Record<string, unknown>, places: RunFolders): void {
   const { config, configs, run, runs } = given;
   for (const name of [config, run, configs, runs].flat())
     if (typeof name === 'string') requireWithin(name, places);
@@ -127,7 +127,7 @@ async function launch(
   given: Record<string, unknown>,
   { runsDir }: McpRequest,
   context: CommandContext,
-): Promise<{ readonly result: Launched }> {
+): Promise<{ readonly result: LaunchedRun }> {
   const result = await (name === 'run'
     ? launchRun(given as Parameters<typeof launchRun>[0], runsDir, context)
     : launchResumption(given as Parameters<typeof launchResumption>[0], runsDir, context));
@@ -158,7 +158,7 @@ async function execute(
   const { overrides = [], ...own } = given;
   const configs =
     'configs' in own ? { configs: [...(own.configs as string[]), ...(overrides as string[])] } : {};
-  await command.execute({ ...defaults, ...own, ...configs, ...tool.fixed, runsDir, json: true }, context);
+  await command.execute({ ...defaults, ...own, ...configs, ...tool.presets, runsDir, json: true }, context);
   const last = printed.at(-1);
   if (last === undefined)
     throw new UserError({ message: notes.join('\n') || 'the command printed no result' });

@@ -8,11 +8,11 @@ export interface Tool {
   readonly description: string;
   readonly input: z.ZodObject;
   /** Arguments that the client can't set. */
-  readonly fixed?: Readonly<Record<string, unknown>>;
+  readonly presets?: Readonly<Record<string, unknown>>;
   /** Shortens the result of a call with these arguments. */
   readonly shorten?: (result: unknown, given: Readonly<Record<string, unknown>>) => unknown;
   /** False for tools that change or start something; these require `--allow-runs`. */
-  readonly reads: boolean;
+  readonly isReadOnly: boolean;
   /** True if the tool starts a process that continues after the call. */
   readonly launches?: true;
 }
@@ -46,7 +46,7 @@ export const tools: readonly Tool[] = [
   {
     name: 'list_runs',
     command: 'list',
-    reads: true,
+    isReadOnly: true,
     description: 'Lists runs and training runs: status, best observed return, confirmed return',
     input: z.strictObject({
       filters: z
@@ -63,7 +63,7 @@ export const tools: readonly Tool[] = [
   {
     name: 'show_run',
     command: 'show',
-    reads: true,
+    isReadOnly: true,
     description:
       'Shows a run: status, best evaluations, confirmed return with its 95 % interval, failures, usage. Judge by `confirmed`, not by `best`.',
     input: z.strictObject({ run, top: count.max(1000).optional().describe('Number of evaluations to list') }),
@@ -71,7 +71,7 @@ export const tools: readonly Tool[] = [
   {
     name: 'show_iteration',
     command: 'show',
-    reads: true,
+    isReadOnly: true,
     description: 'Shows an iteration of a run: prompts, replies and scores',
     input: z.strictObject({
       run,
@@ -82,7 +82,7 @@ export const tools: readonly Tool[] = [
   {
     name: 'compare_runs',
     command: 'compare',
-    reads: true,
+    isReadOnly: true,
     description: 'Compares groups of runs: confirmed returns with intervals, differences with verdicts',
     input: z.strictObject({
       runs,
@@ -94,7 +94,7 @@ export const tools: readonly Tool[] = [
   {
     name: 'environments',
     command: 'environments',
-    reads: true,
+    isReadOnly: true,
     description: 'Lists built-in environments; with an id: its options, observations, actions and rewards',
     input: z.strictObject({ id: confinedId.optional().describe('Environment to show in full detail') }),
     shorten: (result, { id }) => (id === undefined ? (result as Environments).map(inOneLine) : result),
@@ -102,16 +102,16 @@ export const tools: readonly Tool[] = [
   {
     name: 'check_config',
     command: 'check',
-    reads: true,
+    isReadOnly: true,
     description:
       'Finds problems in configs and estimates run costs, without contacting servers; without configs, checks the setup of this machine',
     input: z.strictObject({ configs: z.array(confinedConfig).max(20).default([]), overrides }),
-    fixed: { offline: true },
+    presets: { offline: true },
   },
   {
     name: 'run',
     command: 'run',
-    reads: false,
+    isReadOnly: false,
     launches: true,
     description:
       "Starts an experiment in its own process and returns the run's name; follow it with show_run",
@@ -123,7 +123,7 @@ export const tools: readonly Tool[] = [
   {
     name: 'resume_run',
     command: 'resume',
-    reads: false,
+    isReadOnly: false,
     launches: true,
     description: 'Resumes a stopped or crashed run, or extends it (e.g. iterations=200)',
     input: z.strictObject({ run, overrides }),
@@ -131,14 +131,14 @@ export const tools: readonly Tool[] = [
   {
     name: 'stop_run',
     command: 'stop',
-    reads: false,
+    isReadOnly: false,
     description: 'Stops runs after their current iteration; resume_run can continue them',
     input: z.strictObject({ runs, now: z.boolean().optional().describe('True to abort pending calls') }),
   },
   {
     name: 'evaluate_run',
     command: 'evaluate',
-    reads: false,
+    isReadOnly: false,
     description: 'Evaluates the best policy of a run on fresh seeds: mean return with its 95 % interval',
     input: z.strictObject({
       run,

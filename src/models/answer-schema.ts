@@ -6,13 +6,13 @@ interface SchemaOptions {
   /** Puts the numbers before the reason, which could otherwise use up the token limit. */
   readonly numbersFirst?: boolean;
   /** Lists the allowed numbers, if there are at most this many, because many servers ignore bounds. */
-  readonly longestList?: number;
-  readonly longestReason?: number;
+  readonly maxChoices?: number;
+  readonly maxReason?: number;
   /** False for servers that reject bounds on numbers and lengths. Default: true. */
   readonly hasBounds?: boolean;
 }
 
-export const autoSchema: SchemaOptions = { numbersFirst: true, longestList: 1000, longestReason: 300 };
+export const autoOptions: SchemaOptions = { numbersFirst: true, maxChoices: 1000, maxReason: 300 };
 
 /**
  * Returns the JSON schema of an answer `{"reason": "…", "<key>": [ … ]}`, for models that can enforce it. By default,
@@ -21,13 +21,13 @@ export const autoSchema: SchemaOptions = { numbersFirst: true, longestList: 1000
  */
 export function answerSchema(
   { key, labels, number }: AnswerGrammar,
-  { hasBounds = true, longestList = 0, longestReason, numbersFirst = false }: SchemaOptions = {},
+  { hasBounds = true, maxChoices = 0, maxReason, numbersFirst = false }: SchemaOptions = {},
 ): Record<string, unknown> {
   const count = labels.length;
-  const choices = number.choices ?? gridOf(number, longestList);
+  const choices = number.choices ?? gridOf(number, maxChoices);
   const items = hasBounds ? valueSchema({ ...number, choices }) : { type: typeOf(number) };
   const length = hasBounds ? { minItems: count, maxItems: count } : {};
-  const reason = { reason: { type: 'string', ...(hasBounds && { maxLength: longestReason }) } };
+  const reason = { reason: { type: 'string', ...(hasBounds && { maxLength: maxReason }) } };
   const numbers = { [key]: { type: 'array', items, ...length } };
   return {
     type: 'object',

@@ -4,12 +4,12 @@ import { jsonIn } from '../base/files/json-depth.js';
 
 const names = (text: string) => new Set(text.split(' '));
 /** Names of thinking blocks, without prefixes such as `begin_of_`. */
-const thinking = names(
+const thinkingTags = names(
   'think thinking thought thoughts reasoning analysis reflection scratchpad seed:think inner_monologue',
 );
 /** Elements whose content is the answer; their names become labels. */
 const answers = names('answer final final_answer solution response output result params parameters proposal');
-const formatting = names('b i em strong code pre p br div span center li ul ol u tool_call tool_calls');
+const formatTags = names('b i em strong code pre p br div span center li ul ol u tool_call tool_calls');
 /** Placeholders in format examples, such as `<number>`, which have no end tag. */
 const placeholders = names('number integer value reason why explanation');
 /** Names of chat-template tags. */
@@ -40,9 +40,9 @@ export function answerText(reply: string): { readonly text: string; readonly unc
   let [kept, from, lineEnd] = ['', 0, -1];
   let hidden: string | undefined;
   for (const { closes, end, name, start } of tags) {
-    const isThought = thinking.has(name);
+    const isThought = thinkingTags.has(name);
     if (hidden !== undefined) {
-      if (closes && (name === hidden || (isThought && thinking.has(hidden))))
+      if (closes && (name === hidden || (isThought && thinkingTags.has(hidden))))
         [from, hidden] = [end, undefined];
       continue;
     }
@@ -51,7 +51,7 @@ export function answerText(reply: string): { readonly text: string; readonly unc
     if (lineEnd < end) lineEnd = (text.indexOf('\n', end) + 1 || text.length + 1) - 1;
     let shown: string | undefined;
     if (answers.has(name)) shown = closes ? '\n' : `\n${name}: `;
-    else if (formatting.has(name)) shown = ' '.repeat(end - start);
+    else if (formatTags.has(name)) shown = ' '.repeat(end - start);
     else if (boundaries.has(name) || (name === 's' && (start === 0 || text.length - end < 3))) shown = '\n';
     else if (closes && (isThought || !inline.has(name))) {
       const isEnd = opensLine || /^[ \t]*(?:\n|$)/.test(text.slice(end, end + 40));

@@ -144,7 +144,7 @@ export interface ModelContext {
 }
 
 /** The hint for a prompt that doesn't fit into the context. */
-export const shortenPrompt = 'shorten the prompt (memory.tokens; for games: policy.historyTokens)';
+export const shortenPromptHint = 'shorten the prompt (memory.tokens; for games: policy.historyTokens)';
 
 /** A hosted or local model. It replies to messages, whatever the task. */
 export interface LanguageModel {

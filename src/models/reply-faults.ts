@@ -3,7 +3,7 @@ import {
   type ChatMessage,
   type Completion,
   type ReplyFault,
-  shortenPrompt,
+  shortenPromptHint,
   type Usage,
 } from './language-model.js';
 
@@ -13,11 +13,11 @@ const templateTokens = 8;
 const preambleTokens = 256;
 
 /** Returns an upper bound on tokens: one per digit, symbol or byte of other scripts, and one per three letters. */
-export function mostTokens(messages: readonly ChatMessage[]): number {
-  return messages.reduce((sum, { content }) => sum + templateTokens + mostTokensOf(content), preambleTokens);
+export function maxPromptTokens(messages: readonly ChatMessage[]): number {
+  return messages.reduce((sum, { content }) => sum + templateTokens + maxTextTokens(content), preambleTokens);
 }
 
-export function mostTokensOf(text: string): number {
+export function maxTextTokens(text: string): number {
   let tokens = 0;
   for (const [run, word, gap] of text.matchAll(/ ?([A-Za-z]+)|([ \t]+)|\p{ASCII}|\P{ASCII}+/gu)) {
     if (word !== undefined) tokens += Math.ceil(word.length / 3);
@@ -27,7 +27,7 @@ export function mostTokensOf(text: string): number {
 }
 
 /** Returns a lower bound on tokens: one per word or four digits, minus a fifth to allow for exceptions. */
-export function fewestTokens(messages: readonly ChatMessage[]): number {
+export function minPromptTokens(messages: readonly ChatMessage[]): number {
   let tokens = 0;
   for (const { content } of messages) {
     for (const [run] of content.matchAll(/[A-Za-z]+|[0-9]+|[!-/:-@[-`{-~]+(?![A-Za-z])/g)) {
@@ -69,7 +69,7 @@ export function silenceWarning(
     return `the model used up ${limit} before it answered, probably on thinking: ${change} model.maxTokens, or make it think less`;
   }
   return reasoning === undefined
-    ? `the model gave an empty reply: if the prompt is too long for the server, ${shortenPrompt}`
+    ? `the model gave an empty reply: if the prompt is too long for the server, ${shortenPromptHint}`
     : "the model ended its reply after its reasoning, without an answer: make it think less or, if the answer is in the reasoning, turn off the server's reasoning parser";
 }
 
@@ -114,7 +114,7 @@ function cutWarning(
 }
 
 /** Returns a warning if a reply ended before its limit because the context window was full. */
-export function fullWarning(
+export function contextWarning(
   { finishReason }: Pick<Completion, 'finishReason'>,
   { completionTokens = 0, promptTokens = 0 }: Usage,
   { maxTokens = 0, window }: { readonly maxTokens: number | undefined; readonly window?: number },
@@ -128,7 +128,7 @@ export function fullWarning(
 
 export const contextHint = (contextTokens: number) =>
   `(requested context window: ${contextTokens}; the model's own may be smaller). ` +
-  `Raise model.contextTokens if it is set, or ${shortenPrompt}`;
+  `Raise model.contextTokens if it is set, or ${shortenPromptHint}`;
 
 /** Parts of a request against which replies and token counts are checked. */
 export interface SentPrompt {
@@ -145,9 +145,9 @@ export function checkUsage(
 ): { readonly usage: Usage; readonly faults: readonly ReplyFault[]; readonly warning?: string } {
   const { messages, replies, maxTokens, window } = sent;
   const faults = new Set<ReplyFault>();
-  const most = mostTokens(messages);
+  const most = maxPromptTokens(messages);
   const written = replies.some(({ text, reasoning }) => text !== '' || reasoning !== undefined);
-  const { prompt, cached, completion, reasoning } = plausible(readCounts(reported, faults), {
+  const { prompt, cached, completion, reasoning } = isPlausible(readCounts(reported, faults), {
     most,
     written,
     faults,
@@ -157,7 +157,7 @@ export function checkUsage(
   const fewest = fewestRead(messages, replies, completion);
   const warning = prompt === undefined ? undefined : cutWarning(prompt, completion ?? 0, fewest, window);
   if (warning !== undefined) faults.add('prompt-cut');
-  const estimate = () => sum(replies.map((reply) => mostTokensOf(reply.text + (reply.reasoning ?? ''))));
+  const estimate = () => sum(replies.map((reply) => maxTextTokens(reply.text + (reply.reasoning ?? ''))));
   const unreported = {
     promptTokens: prompt === undefined ? most : 0,
     completionTokens: completion === undefined ? estimate() : 0,
@@ -183,8 +183,8 @@ function fewestRead(
   replies: readonly Reply[],
   completion: number | undefined,
 ): number {
-  const heard = fewestTokens(messages.filter(({ role }) => role !== 'system'));
-  const said = fewestTokens(
+  const heard = minPromptTokens(messages.filter(({ role }) => role !== 'system'));
+  const said = minPromptTokens(
     replies.map((reply) => ({ role: 'assistant', content: reply.text + (reply.reasoning ?? '') })),
   );
   // If the replies took fewer tokens than their own lower bound, reduce this bound in proportion.
@@ -212,7 +212,7 @@ function readCounts(reported: ReportedCounts, faults: Set<ReplyFault>): Counts {
 }
 
 /** Discards implausible counts, and adds hidden reasoning to a completion count that excludes it. */
-function plausible(
+function isPlausible(
   { prompt, cached, completion, reasoning, total }: Counts,
   { most, written, faults }: { most: number; written: boolean; faults: Set<ReplyFault> },
 ): Counts {

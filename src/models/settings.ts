@@ -2,7 +2,7 @@
 import { z } from 'zod';
 
 /** Adds a description to a schema. @param meta e.g. `{ format: 'path' }` */
-export const about = <S extends z.ZodType>(text: string, schema: S, meta?: z.core.GlobalMeta): S => {
+export const describe = <S extends z.ZodType>(text: string, schema: S, meta?: z.core.GlobalMeta): S => {
   const described = schema.describe(text);
   return meta === undefined ? described : described.meta(meta);
 };
@@ -39,7 +39,7 @@ const sampling = {
     .max(1)
     .optional()
     .describe("Total probability of the tokens considered in nucleus sampling (default: the provider's)"),
-  format: about(
+  format: describe(
     '`auto` requests JSON, parameters first, with a schema if the server can enforce one; `json` requires a schema, reason first; `text` requests a line of text',
     z.enum(['auto', 'text', 'json']).default('auto'),
   ),
@@ -48,11 +48,11 @@ const sampling = {
   maxRetries: count(0)
     .default(4)
     .describe('Maximum number of retries after a rate limit, server error or network error'),
-  requestsPerMinute: about(
+  requestsPerMinute: describe(
     'Maximum requests per minute, including retries, of all runs of a process (default: unlimited)',
     count(1).optional(),
   ),
-  maxRetryAfterSeconds: about(
+  maxRetryAfterSeconds: describe(
     "Longest wait that a server's Retry-After may impose; a longer one ends the run",
     positive.default(300),
   ),
@@ -62,22 +62,22 @@ const sampling = {
 export const openaiSchema = z.strictObject({
   provider: z.literal('openai').describe('OpenAI, or any compatible server (llama.cpp, vLLM, LM Studio, …)'),
   name: text.describe('Model name on the server, e.g. `gpt-5-mini`'),
-  baseUrl: about(
+  baseUrl: describe(
     'URL of a compatible server, usually ending in `/v1` (default: OPENAI_BASE_URL, which may include a login, then api.openai.com)',
     httpUrl.optional(),
   ),
-  apiKeyEnv: about(
+  apiKeyEnv: describe(
     'Name of the environment variable that contains the key; a server on this machine needs no key',
     text.default('OPENAI_API_KEY'),
     // Users may put the key itself here, so messages must not show it.
     { writeOnly: true, aliases: ['apiKey', 'key', 'token'] },
   ),
   maxTokens: count(1).optional().describe("Maximum tokens per completion (default: the provider's)"),
-  reasoningEffort: about(
+  reasoningEffort: describe(
     'Reasoning effort, for reasoning models',
     z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']).optional(),
   ),
-  extra: about(
+  extra: describe(
     'Additional fields of the request, named as the server expects, e.g. `{top_k: 20}`',
     z.record(text, z.unknown()).optional(),
   ),
@@ -87,7 +87,7 @@ export const openaiSchema = z.strictObject({
 export const ollamaSchema = z.strictObject({
   provider: z.literal('ollama').describe('A model served by Ollama'),
   name: text.describe('Model name, e.g. `qwen3:8b`'),
-  host: about(
+  host: describe(
     'URL of the server (default: OLLAMA_HOST, which may include a login, then http://127.0.0.1:11434)',
     httpUrl.optional(),
   ),
@@ -95,7 +95,7 @@ export const ollamaSchema = z.strictObject({
   contextTokens: count(512)
     .optional()
     .describe('Context window in tokens (num_ctx; default: enough for the longest prompt and its reply)'),
-  think: about(
+  think: describe(
     'Reasoning before the answer: true, false or an effort',
     z.union([z.boolean(), z.enum(['low', 'medium', 'high'])]).optional(),
   ),
@@ -108,11 +108,11 @@ export const ollamaSchema = z.strictObject({
   topK: count(0)
     .optional()
     .describe("Number of most likely tokens to choose from; 0: all (top_k; default: the model's)"),
-  minP: about(
+  minP: describe(
     "Minimum probability of a token, as a fraction of the most likely token's (min_p; default: the model's)",
     z.number().min(0).max(1).optional(),
   ),
-  repetitionPenalty: about(
+  repetitionPenalty: describe(
     'Penalty factor for tokens that have already occurred; values above 1 distort numbers (repeat_penalty; default: 1, off)',
     positive.optional(),
   ),
@@ -122,10 +122,10 @@ export const replayedSchema = z.strictObject({
   provider: z
     .literal('replayed')
     .describe('The replies of an earlier run, replayed offline, byte for byte, at no cost'),
-  run: about('Directory of the run; if it has repeats, the one with the same seed is replayed', text, {
+  run: describe('Directory of the run; if it has repeats, the one with the same seed is replayed', text, {
     format: 'path',
   }),
-  onChange: about(
+  onChange: describe(
     'Handling of a prompt that differs from the recorded one: `fail` ends the run and shows the first difference, `warn` uses the recorded replies',
     z.enum(['fail', 'warn']).default('fail'),
   ),

@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { abortable } from '../base/abortable.js';
 import { messageOf, UserError } from '../base/errors.js';
-import { isRecord, loadModule, thrownIn } from '../base/modules/user-module.js';
+import { errorLocation, isRecord, loadModule } from '../base/modules/user-module.js';
 import {
   type ChatMessage,
   type Completion,
@@ -73,7 +73,7 @@ export function checkedModel(made: object, name: string, file?: string): Languag
           throw new ModelError(kind, message, Object.assign({ retries: 0, latencyMs: 0 }, detail));
         }
         if (options.signal?.aborted) throw failed('aborted', `${origin}: the call was aborted`);
-        const { line } = file === undefined ? {} : thrownIn(file, error);
+        const { line } = file === undefined ? {} : errorLocation(file, error);
         const where = line === undefined ? origin : `${origin}:${line}`;
         throw failed('server', `${where}: generate threw: ${messageOf(error)}`);
       }

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { inspect } from 'node:util';
 import { z } from 'zod';
 import { messageOf, UserError } from '../base/errors.js';
-import { loadModule, thrownIn } from '../base/modules/user-module.js';
+import { errorLocation, loadModule } from '../base/modules/user-module.js';
 import type { RandomGenerator } from '../base/random/generator.js';
 import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
@@ -112,7 +112,7 @@ export async function modulePolicies(
     try {
       return call();
     } catch (error) {
-      throw new UserError({ ...thrownIn(file, error), message: `${what} threw: ${messageOf(error)}` });
+      throw new UserError({ ...errorLocation(file, error), message: `${what} threw: ${messageOf(error)}` });
     }
   };
   return {

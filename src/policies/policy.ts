@@ -153,7 +153,7 @@ function orthonormalBasis(rows: number, columns: number, seed: number): readonly
 }
 
 /** @throws UserError for a text space, which numeric policies can't handle */
-export function numericSpace(space: Space, id: string): NumericSpace {
+export function requireNumericSpace(space: Space, id: string): NumericSpace {
   if (space.kind !== 'text') return space;
   throw new UserError({
     field: 'environment',
@@ -163,7 +163,7 @@ export function numericSpace(space: Space, id: string): NumericSpace {
   });
 }
 
-export function tupleActions(id: string): UserError {
+export function tupleActionsError(id: string): UserError {
   return new UserError({
     field: 'environment',
     message: `linear policies, networks and Q-tables can't act in ${id}, because its action is a tuple`,
@@ -186,7 +186,7 @@ export function vectorShape(
   { id, observationSpace, actionSpace }: EnvironmentSpec,
   kind: string,
 ): VectorShape {
-  const observed = numericSpace(observationSpace, id);
+  const observed = requireNumericSpace(observationSpace, id);
   if (observed.kind === 'discrete') {
     throw new UserError({
       field: 'policy.kind',
@@ -197,14 +197,14 @@ export function vectorShape(
     });
   }
   const observations = dimensionsOf(observed);
-  const acted = numericSpace(actionSpace, id);
+  const acted = requireNumericSpace(actionSpace, id);
   switch (acted.kind) {
     case 'discrete':
       return { observations, outputs: acted.n, discrete: true, firstAction: acted.start ?? 0 };
     case 'box':
       return { observations, outputs: acted.low.length, discrete: false, firstAction: 0 };
     case 'tuple':
-      throw tupleActions(id);
+      throw tupleActionsError(id);
   }
 }
 

@@ -10,11 +10,11 @@ import { firstLargest } from '../statistics/descriptive.js';
 import { uniformVector } from './linear.js';
 import {
   type BinEdges,
-  numericSpace,
   type ParameterSpec,
   type ParameterVector,
   type PolicyFamily,
-  tupleActions,
+  requireNumericSpace,
+  tupleActionsError,
 } from './policy.js';
 import type { QTableConfig } from './settings.js';
 
@@ -28,7 +28,7 @@ interface Discretizer {
 
 /** Maps observations to states. In tuples and binned vectors, the last dimension varies fastest. */
 function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): Discretizer {
-  const space = numericSpace(environment.observationSpace, environment.id);
+  const space = requireNumericSpace(environment.observationSpace, environment.id);
   const bins = config.discretize?.map(binEdges);
   if (bins === undefined) {
     if (space.kind === 'discrete') {
@@ -147,7 +147,7 @@ function parametersOf(config: QTableConfig, states: number, actions: readonly Ac
 }
 
 function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly Action[] {
-  const space = numericSpace(environment.actionSpace, environment.id);
+  const space = requireNumericSpace(environment.actionSpace, environment.id);
   switch (space.kind) {
     case 'discrete':
       if (config.actions === undefined)
@@ -168,6 +168,6 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
       });
     }
     case 'tuple':
-      throw tupleActions(environment.id);
+      throw tupleActionsError(environment.id);
   }
 }

@@ -1,13 +1,13 @@
 /** The config sections that determine what prompts show. */
 import { z } from 'zod';
-import { about } from '../models/settings.js';
+import { describe } from '../models/settings.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
 const text = z.string().min(1);
 
 export const promptsSchema = z.strictObject({
-  set: about(
+  set: describe(
     '`numeric` (only f(params)), `semantic` (with a task description), `compact` (few tokens, for small models), `programs` (the default if policies are programs), or the path of your own folder (see prompts/README.md)',
     text.default('semantic'),
     { format: 'name-or-path' },
@@ -17,13 +17,13 @@ export const promptsSchema = z.strictObject({
     .describe('Your own template for the description of the environment')
     .meta({ format: 'path' }),
   helpers: text.optional().describe('JavaScript file with your template helpers').meta({ format: 'path' }),
-  answer: about(
+  answer: describe(
     'Notation of answers: `{"params": [1.2, …]}` or `params[0]: 1.2, …` (default: JSON if replies may contain nothing but the answer, except in the set `compact`; hosted models with an enforced format always answer in JSON)',
     z.enum(['json', 'labels']).optional(),
   ),
   optimum: z.number().optional().describe('Best possible return; stated in prompts if set'),
   stepSize: positive.optional().describe('Suggested step size for exploration; stated in prompts if set'),
-  layout: about(
+  layout: describe(
     "`document` (the default): one message lists the evaluations. `conversation`: each evaluation is a turn, with the parameters as the model's answer and their score as the next message",
     z.enum(['document', 'conversation']).optional(),
   ),
@@ -36,11 +36,11 @@ export const memorySchema = z.strictObject({
       'Number of best evaluations shown. Without `best` and `recent`, prompts show all; for programs, the 4 best and the 2 most recent (unless `tokens` is set)',
     ),
   recent: count(0).optional().describe('Number of most recent evaluations shown'),
-  tokens: about(
+  tokens: describe(
     "Budget of the history in estimated tokens; the oldest evaluations are dropped first, which `check` and `run` report (default: 24,000; without `best` and `recent`, at most half of the model's context, if known)",
     count(1).optional(),
   ),
-  trajectories: about(
+  trajectories: describe(
     'Form of the first episode of each evaluation in prompts: sampled steps (`rows`) or a `summary`',
     z.enum(['none', 'rows', 'summary']).default('none'),
   ),

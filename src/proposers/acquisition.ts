@@ -5,7 +5,7 @@ import type { RandomGenerator } from '../base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import { largest } from '../statistics/descriptive.js';
-import { drawOther, drawPoint, isTable, positions, type ValueGrid } from './moves.js';
+import { drawOther, drawPoint, drawPositions, isTable, type ValueGrid } from './moves.js';
 
 /**
  * Computes log E max(0, Y − best) for a normal Y. Ranks points even if the improvement itself underflows (S.
@@ -25,10 +25,10 @@ export function logExpectedImprovement(mean: number, variance: number, best: num
 
 /** Computes the logarithm of the mean of exp(x) without overflow. */
 export function logMean(logarithms: readonly number[]): number {
-  const highest = largest(logarithms);
-  if (highest === Number.NEGATIVE_INFINITY) return highest;
-  const sum = logarithms.reduce((total, one) => total + Math.exp(one - highest), 0);
-  return highest + Math.log(sum / logarithms.length);
+  const keepHighest = largest(logarithms);
+  if (keepHighest === Number.NEGATIVE_INFINITY) return keepHighest;
+  const sum = logarithms.reduce((total, one) => total + Math.exp(one - keepHighest), 0);
+  return keepHighest + Math.log(sum / logarithms.length);
 }
 
 export interface Landscape {
@@ -38,7 +38,7 @@ export interface Landscape {
   readonly best: readonly ParameterVector[];
   /** Keys of points to avoid: evaluated, or already chosen for the same group. */
   readonly seen: ReadonlySet<string>;
-  worth(parameters: ParameterVector): number;
+  acquisition(parameters: ParameterVector): number;
 }
 
 /** Numbers of uniform samples, of steps per best point and step size, and of redrawn samples per best point. */
@@ -51,7 +51,7 @@ const redrawProbability = 0.3;
 const [kept, neighbors] = [10, 40];
 
 /** Returns the unseen sample with the highest worth; a random point if all samples have been seen. */
-export function maximise(landscape: Landscape, random: RandomGenerator): ParameterVector {
+export function maximize(landscape: Landscape, random: RandomGenerator): ParameterVector {
   const { best, grid, spec } = landscape;
   const anywhere = () => drawPoint(grid, spec.count, random);
   const moves = isTable(spec) ? tableMoves(landscape, random) : pointMoves(landscape, random);
@@ -82,7 +82,7 @@ function pointMoves({ grid, spec }: Landscape, random: RandomGenerator): Moves {
   return {
     around: [
       ...steps.map((deviation) => ({ count: perStep, move: step(deviation) })),
-      { count: redrawn, move: redrawing(grid, random) },
+      { count: redrawn, move: redrawMove(grid, random) },
     ],
     finer: finerSteps.map(step),
   };
@@ -92,39 +92,39 @@ function tableMoves({ grid, spec }: Landscape, random: RandomGenerator): Moves {
   const redraw =
     (most: number): Move =>
     (from) => {
-      const chosen = positions(spec.count, random.integers(1, most + 1), random);
+      const chosen = drawPositions(spec.count, random.integers(1, most + 1), random);
       return from.map((value, i) => (chosen.has(i) ? drawOther(value, grid, random) : value));
     };
   return {
     around: [
       { count: steps.length * perStep, move: redraw(3) },
-      { count: redrawn, move: redrawing(grid, random) },
+      { count: redrawn, move: redrawMove(grid, random) },
     ],
     finer: finerSteps.map(() => redraw(1)),
   };
 }
 
-const redrawing =
+const redrawMove =
   (grid: ValueGrid, random: RandomGenerator): Move =>
   (from) =>
     from.map((value) =>
       random.random() < redrawProbability ? grid.value(random.integers(0, grid.size)) : value,
     );
 
-interface Valued {
+interface ValuedPoint {
   readonly parameters: ParameterVector;
   readonly worth: number;
 }
 
 /** Adds the unseen points to the known ones and returns the `kept` best; earlier ones win ties. */
 function highest(
-  { seen, worth }: Landscape,
+  { seen, acquisition }: Landscape,
   points: readonly ParameterVector[],
-  known: Map<string, Valued>,
-): readonly Valued[] {
+  known: Map<string, ValuedPoint>,
+): readonly ValuedPoint[] {
   for (const parameters of points) {
     const key = vectorKey(parameters);
-    if (!seen.has(key) && !known.has(key)) known.set(key, { parameters, worth: worth(parameters) });
+    if (!seen.has(key) && !known.has(key)) known.set(key, { parameters, worth: acquisition(parameters) });
   }
   return [...known.values()].sort((a, b) => b.worth - a.worth).slice(0, kept);
 }

@@ -3,7 +3,7 @@ import { createGenerator, type RandomGenerator } from '../base/random/generator.
 import type { BaselineConfig } from '../config/baselines.js';
 import { ModelError } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { repeated } from '../prompting/answer/failure.js';
+import { asRepeat } from '../prompting/answer/failure.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { Baseline } from './baseline.js';
 import { isStopped } from './call.js';
@@ -120,7 +120,7 @@ async function judge(
 ): Promise<CallRecord> {
   const { caller, check, iteration, member, programOf, prompt, purpose, seed } = request;
   const seen = seenByRequest(request, accepted)(parameters);
-  const failure = seen ? repeated(seen) : await check?.(parameters, accepted, tuned ? 'tuning' : 'baseline');
+  const failure = seen ? asRepeat(seen) : await check?.(parameters, accepted, tuned ? 'tuning' : 'baseline');
   const program = programOf?.(parameters);
   return {
     iteration,

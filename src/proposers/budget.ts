@@ -5,7 +5,7 @@
 import type { LimitsConfig } from '../config/limits.js';
 import { languageModelOf, type ModelConfig } from '../config/model.js';
 import { type ChatMessage, type ModelErrorKind, mayBePaid, type Usage } from '../models/language-model.js';
-import { mostTokens } from '../models/reply-faults.js';
+import { maxPromptTokens } from '../models/reply-faults.js';
 import type { PriceConfig } from '../models/settings.js';
 import {
   type CallRecord,
@@ -15,7 +15,7 @@ import {
   type LimitName,
   type UsageTotals,
 } from '../runs/calls.js';
-import { addUsage, noUsage, usageOfCall } from '../runs/usage.js';
+import { noUsage, sumUsage, usageOfCall } from '../runs/usage.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 
 export type Amounts = Readonly<Record<LimitKey, number>>;
@@ -52,7 +52,7 @@ export interface SharedBudget {
 const sweepLimit = (key: LimitKey): LimitName => `sweep.limits.${key}`;
 
 /** The settings that determine what a model's calls can use. */
-export interface CountedModel {
+export interface UsageConfig {
   readonly price: PriceConfig | undefined;
   /** Longest completion that the model's settings allow, in tokens; undefined if they don't limit it. */
   readonly maxTokens: number | undefined;
@@ -61,7 +61,7 @@ export interface CountedModel {
 }
 
 /** Returns the counted settings of a config's language model. */
-export function countedBy(config: ModelConfig): CountedModel {
+export function usageConfig(config: ModelConfig): UsageConfig {
   const model = languageModelOf(config);
   return {
     price: model && 'price' in model ? model.price : undefined,
@@ -92,28 +92,28 @@ export interface Reservation {
 }
 
 /** Sums the usage of calls as it counts towards a run's limits. */
-export function spentBy(calls: Iterable<CallRecord>, models: CountedModels): Amounts {
+export function spentBy(calls: Iterable<CallRecord>, models: RunUsageConfig): Amounts {
   const ledger = new Ledger({ ...models, limits: {} });
   for (const call of calls) ledger.record(call);
   return ledger.spent;
 }
 
-export interface CountedModels extends CountedModel {
+export interface RunUsageConfig extends UsageConfig {
   /** The stages' own models, by stage. */
-  readonly stages?: Readonly<Record<string, CountedModel>>;
+  readonly stages?: Readonly<Record<string, UsageConfig>>;
 }
 
 /** Returns the counted settings of a run's model, and of the models that are set for its stages. */
-export const countedModels = (
+export const runUsageConfig = (
   model: ModelConfig,
   stages: Readonly<Record<string, ModelConfig>>,
-): CountedModels => ({
-  ...countedBy(model),
-  stages: Object.fromEntries(Object.entries(stages).map(([stage, own]) => [stage, countedBy(own)])),
+): RunUsageConfig => ({
+  ...usageConfig(model),
+  stages: Object.fromEntries(Object.entries(stages).map(([stage, own]) => [stage, usageConfig(own)])),
 });
 
 export class Ledger implements CallUsage {
-  readonly #models: CountedModels;
+  readonly #models: RunUsageConfig;
   readonly #limits: LimitsConfig;
   readonly #shared: SharedBudget | undefined;
   readonly #inFlight = new Set<{ worst: Amounts }>();
@@ -128,13 +128,13 @@ export class Ledger implements CallUsage {
     limits,
     sharedBudget,
     ...models
-  }: CountedModels & { readonly limits: LimitsConfig; readonly sharedBudget?: SharedBudget | undefined }) {
+  }: RunUsageConfig & { readonly limits: LimitsConfig; readonly sharedBudget?: SharedBudget | undefined }) {
     this.#models = models;
     this.#limits = limits;
     this.#shared = sharedBudget;
     sharedBudget?.join(this);
     const prices = [models, ...Object.values(models.stages ?? {})].flatMap(({ price = [] }) => price);
-    this.#totals = addUsage(prices.map(({ listed }) => ({ ...noUsage, cost: 0, ...(listed && { listed }) })));
+    this.#totals = sumUsage(prices.map(({ listed }) => ({ ...noUsage, cost: 0, ...(listed && { listed }) })));
   }
 
   get totals(): UsageTotals {
@@ -164,7 +164,7 @@ export class Ledger implements CallUsage {
     const usage = call.completion?.usage ?? {};
     const { completionTokens = 0, promptTokens = 0 } = usage;
     if (model.usesTokens && call.completion?.faults?.includes('usage-wrong'))
-      this.#promptFactor = Math.max(this.#promptFactor, promptTokens / mostTokens(call.messages));
+      this.#promptFactor = Math.max(this.#promptFactor, promptTokens / maxPromptTokens(call.messages));
     this.#longestCompletion = Math.max(this.#longestCompletion, completionTokens);
     const lost = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));
     const length = maxTokens * (call.choices ?? 1);
@@ -172,7 +172,7 @@ export class Ledger implements CallUsage {
     const used = total([usedTokens(model, usage), ...lost.map(() => ({ ...worst(), calls: 0 }))]);
     this.#spent = total([this.#spent, used]);
     const unreported = used.tokens - promptTokens - completionTokens;
-    this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, model.price !== undefined)]);
+    this.#totals = sumUsage([this.#totals, usageOfCall(call, unreported, model.price !== undefined)]);
   }
 
   /** Returns the limit that this many calls of a baseline would exceed; they use no tokens. */
@@ -234,18 +234,18 @@ export class Ledger implements CallUsage {
     ];
   }
 
-  #for(purpose: string | undefined): CountedModel {
+  #for(purpose: string | undefined): UsageConfig {
     return this.#models.stages?.[purpose ?? ''] ?? this.#models;
   }
 
   /** Returns an upper bound on the tokens of a prompt. */
   #promptTokens(messages: readonly ChatMessage[]): number {
-    return Math.ceil(mostTokens(messages) * this.#promptFactor);
+    return Math.ceil(maxPromptTokens(messages) * this.#promptFactor);
   }
 
   /** Returns the maximum usage of a request with completions of `length` tokens; linear in `length`. */
   #worst(
-    model: CountedModel,
+    model: UsageConfig,
     { choices, length, prompt }: Readonly<Record<'choices' | 'length' | 'prompt', number>>,
   ): Amounts {
     if (!model.usesTokens) return { ...noSpend, calls: choices };
@@ -296,14 +296,14 @@ interface Budget {
 /** True if any limit depends on the lengths of prompts and completions. */
 const limitsLength = ({ limits: { cost, tokens } }: Budget) => (tokens ?? cost) !== undefined;
 
-function costOf({ price }: CountedModel, prompt: number, cached: number, completion: number): number {
+function costOf({ price }: UsageConfig, prompt: number, cached: number, completion: number): number {
   if (price === undefined) return 0;
   const { input, cachedInput = input, output } = price;
   return ((prompt - cached) * input + cached * cachedInput + completion * output) / 1e6;
 }
 
 /** Computes the tokens and cost of a completion, estimated if the provider reported none. */
-function usedTokens(model: CountedModel, { unreported, ...usage }: Usage): Amounts {
+function usedTokens(model: UsageConfig, { unreported, ...usage }: Usage): Amounts {
   const prompt = (usage.promptTokens ?? 0) + (unreported?.promptTokens ?? 0);
   const completion = (usage.completionTokens ?? 0) + (unreported?.completionTokens ?? 0);
   const cost = costOf(model, prompt, usage.cachedTokens ?? 0, completion);

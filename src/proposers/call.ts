@@ -12,13 +12,13 @@ import {
   type OnRead,
   type SamplingChoice,
 } from '../models/language-model.js';
-import { type CallRecord, callId, type LimitName, type Shown } from '../runs/calls.js';
+import { type CallRecord, callId, type LimitName, type ShownEvaluations } from '../runs/calls.js';
 import { faultTexts } from '../runs/failure-text.js';
 import type { SentRequest } from '../runs/writer.js';
 import type { Ledger } from './budget.js';
 
 /** The context in which a run makes its calls. */
-export interface Caller {
+export interface CallContext {
   readonly ledger: Ledger;
   /** Aborts the calls in flight. */
   readonly signal: AbortSignal;
@@ -41,7 +41,7 @@ export interface CallRequest {
   readonly attempt: number;
   readonly candidates: readonly { readonly candidate: number; readonly seed: number }[];
   readonly messages: readonly ChatMessage[];
-  readonly shown?: Shown | undefined;
+  readonly shown?: ShownEvaluations | undefined;
   readonly purpose: string;
   readonly member?: string | undefined;
   readonly grammar?: AnswerGrammar | undefined;
@@ -60,7 +60,7 @@ export type CallResult =
   | { readonly kind: 'limit'; readonly limit: LimitName }
   | { readonly kind: 'stopped' };
 
-export const isStopped = ({ finish, signal }: Pick<Caller, 'finish' | 'signal'>): boolean =>
+export const isStopped = ({ finish, signal }: Pick<CallContext, 'finish' | 'signal'>): boolean =>
   signal.aborted || finish?.aborted === true;
 
 /**
@@ -71,7 +71,7 @@ export const isStopped = ({ finish, signal }: Pick<Caller, 'finish' | 'signal'>)
 export async function callModel(
   model: LanguageModel,
   asked: CallRequest,
-  caller: Caller,
+  caller: CallContext,
   read: ReadReply,
 ): Promise<CallResult> {
   const { ledger, onFault, onRead, onWait, signal } = caller;

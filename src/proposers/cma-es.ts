@@ -103,12 +103,12 @@ export function createCmaEs(config: CmaEsConfig, candidates = 1): Baseline {
 }
 
 /** Defaults, tuned as described in docs/results/tasks.md; `share` is sigma as a share of the range. */
-const tuned = { share: 1 / 3, population: 6 } as const;
+const tuningDefaults = { share: 1 / 3, population: 6 } as const;
 
 function startSearch(task: Task, config: CmaEsConfig, candidates: number): Search {
   const { count, low, high } = task.parameters;
-  const sigma = config.sigma ?? tuned.share * (high - low);
-  const population = candidates * Math.ceil((config.population ?? tuned.population) / candidates);
+  const sigma = config.sigma ?? tuningDefaults.share * (high - low);
+  const population = candidates * Math.ceil((config.population ?? tuningDefaults.population) / candidates);
   return {
     task,
     sigma,

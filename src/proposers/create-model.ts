@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
-import { changingProblems, type Problem, UserError, withProblems } from '../base/errors.js';
+import { mapProblems, mapThrownProblems, type Problem, UserError } from '../base/errors.js';
 import type { ModelConfig } from '../config/model.js';
-import { atField } from '../config/model-checks.js';
+import { withFieldPrefix } from '../config/model-checks.js';
 import { createOllama } from '../models/hosted/ollama.js';
 import { createOpenAI } from '../models/hosted/openai.js';
 import { type Wait, waitOnClock } from '../models/hosted/retry.js';
@@ -47,8 +47,8 @@ export const openLanguageModel = async (
 ): Promise<LanguageModel> => (config.provider === 'module' ? moduleModel(config) : createModel(config, env));
 
 /** Reports a model's problems under the field of the model's own section. */
-export const inMember = <T>(field: string, open: () => T | Promise<T>): Promise<T> =>
-  changingProblems(open, (problem) => atField(problem, field));
+export const withMemberField = <T>(field: string, open: () => T | Promise<T>): Promise<T> =>
+  mapThrownProblems(open, (problem) => withFieldPrefix(problem, field));
 
 /** Creates the error for a run whose model was an object passed in by the calling program. */
 function notAtHand(id: string): UserError {
@@ -67,7 +67,7 @@ function createLocal(config: LocalConfig): LanguageModel {
   try {
     return createLocalModel(config);
   } catch (error) {
-    throw withProblems(error, (problem) => atPath(problem, path));
+    throw mapProblems(error, (problem) => atPath(problem, path));
   }
 }
 

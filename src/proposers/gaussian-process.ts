@@ -9,9 +9,9 @@ import {
   dot,
   inverseOfProduct,
   invertTriangle,
-  type Square,
-  timesTransposed,
-  timesTriangle,
+  multiplyTransposed,
+  multiplyTriangle,
+  type SquareMatrix,
 } from './linear-algebra.js';
 
 /** Evaluated points: n rows of d coordinates, and n targets with mean 0 and standard deviation 1. */
@@ -19,11 +19,11 @@ export interface Observations {
   readonly rows: readonly Float64Array[];
   readonly targets: Float64Array;
   /** Measure of the difference between two values of a coordinate. */
-  readonly apart: Apart;
+  readonly metric: Metric;
 }
 
 /** `distance`: the numeric difference. `equality`: 0 for equal table entries, otherwise 1. */
-export type Apart = 'distance' | 'equality';
+export type Metric = 'distance' | 'equality';
 
 /** Added to the diagonal of the covariance matrix so that duplicate points don't make it singular. */
 const jitter = 1e-6;
@@ -49,12 +49,12 @@ export interface Likelihood {
   /** The objective to minimise: the negative log posterior density, up to a constant. */
   readonly value: number;
   /** Gradient with respect to the hyperparameters. */
-  readonly slope: Float64Array;
+  readonly gradient: Float64Array;
 }
 
 /** One term of Σ((xᵢ − x′ᵢ)/ℓᵢ)² before scaling: (xᵢ − x′ᵢ)², or 0 or 1 for `equality`. */
-const squared = (a: Float64Array, b: Float64Array, i: number, apart: Apart) =>
-  apart === 'distance' ? (a[i]! - b[i]!) ** 2 : Number(a[i] !== b[i]);
+const squared = (a: Float64Array, b: Float64Array, i: number, metric: Metric) =>
+  metric === 'distance' ? (a[i]! - b[i]!) ** 2 : Number(a[i] !== b[i]);
 
 /** Returns 1/ℓᵢ² for each coordinate. */
 function precisions(hyperparameters: Hyperparameters, dimensions: number): Float64Array {
@@ -65,9 +65,9 @@ function precisions(hyperparameters: Hyperparameters, dimensions: number): Float
 }
 
 /** Returns the argument of the Matérn 5/2 kernel: √5 times the scaled distance. */
-function scaledDistance(a: Float64Array, b: Float64Array, weights: Float64Array, apart: Apart): number {
+function scaledDistance(a: Float64Array, b: Float64Array, weights: Float64Array, metric: Metric): number {
   let sum = 0;
-  for (let i = 0; i < weights.length; i++) sum += weights[i]! * squared(a, b, i, apart);
+  for (let i = 0; i < weights.length; i++) sum += weights[i]! * squared(a, b, i, metric);
   return Math.sqrt(5 * sum);
 }
 
@@ -75,8 +75,8 @@ const matern = (c: number) => (1 + c + (c * c) / 3) * Math.exp(-c);
 
 interface FactorizedCovariance {
   readonly weights: Float64Array;
-  readonly factor: Square;
-  readonly inverse: Square;
+  readonly factor: SquareMatrix;
+  readonly inverse: SquareMatrix;
   /** K⁻¹z. */
   readonly alpha: Float64Array;
   /** The amplitude zᵀK⁻¹z/n. */
@@ -85,7 +85,7 @@ interface FactorizedCovariance {
 
 /** @returns undefined if the covariance matrix can't be factored */
 function factorize(
-  { rows, targets, apart }: Observations,
+  { rows, targets, metric }: Observations,
   hyperparameters: Hyperparameters,
 ): FactorizedCovariance | undefined {
   const n = rows.length;
@@ -94,14 +94,14 @@ function factorize(
   const covariances = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < i; j++)
-      covariances[i * n + j] = matern(scaledDistance(rows[i]!, rows[j]!, weights, apart));
+      covariances[i * n + j] = matern(scaledDistance(rows[i]!, rows[j]!, weights, metric));
     covariances[i * n + i] = 1 + roughness + jitter;
   }
   const factor = cholesky(covariances, n);
   if (factor === undefined) return undefined;
   const inverse = invertTriangle(factor, n);
-  const half = timesTriangle(inverse, n, targets);
-  const alpha = timesTransposed(inverse, n, half);
+  const half = multiplyTriangle(inverse, n, targets);
+  const alpha = multiplyTransposed(inverse, n, half);
   return { weights, factor, inverse, alpha, amplitude: dot(half, half) / n };
 }
 
@@ -114,11 +114,11 @@ export function negativeLogPosterior(
   hyperparameters: Hyperparameters,
   prior: Prior,
 ): Likelihood {
-  const { rows, apart } = observations;
+  const { rows, metric } = observations;
   const n = rows.length;
-  const slope = new Float64Array(hyperparameters.length);
+  const gradient = new Float64Array(hyperparameters.length);
   const fit = factorize(observations, hyperparameters);
-  if (fit === undefined) return { value: Number.POSITIVE_INFINITY, slope };
+  if (fit === undefined) return { value: Number.POSITIVE_INFINITY, gradient };
   const { weights, factor, inverse, alpha } = fit;
   const amplitude = fit.amplitude + minAmplitude;
   const precision = inverseOfProduct(inverse, n);
@@ -127,22 +127,22 @@ export function negativeLogPosterior(
   const roughness = Math.exp(hyperparameters[last]!);
   for (let a = 0; a < n; a++) {
     value += Math.log(factor[a * n + a]!);
-    slope[last]! += 0.5 * (precision[a * n + a]! - alpha[a]! ** 2 / amplitude) * roughness;
+    gradient[last]! += 0.5 * (precision[a * n + a]! - alpha[a]! ** 2 / amplitude) * roughness;
     for (let b = 0; b < a; b++) {
-      const c = scaledDistance(rows[a]!, rows[b]!, weights, apart);
+      const c = scaledDistance(rows[a]!, rows[b]!, weights, metric);
       // Each pair occurs twice in the symmetric matrix but only once here, which cancels the factor ½ of the trace.
       const pull = precision[a * n + b]! - (alpha[a]! * alpha[b]!) / amplitude;
       const factorOf = pull * (5 / 3) * (1 + c) * Math.exp(-c);
       for (let i = 0; i < weights.length; i++)
-        slope[last === 1 ? 0 : i]! += factorOf * weights[i]! * squared(rows[a]!, rows[b]!, i, apart);
+        gradient[last === 1 ? 0 : i]! += factorOf * weights[i]! * squared(rows[a]!, rows[b]!, i, metric);
     }
   }
   for (const [i, given] of hyperparameters.entries()) {
     const { mean, deviation } = i === last ? prior.roughness : prior.length;
     value += ((given - mean) / deviation) ** 2 / 2;
-    slope[i]! += (given - mean) / deviation ** 2;
+    gradient[i]! += (given - mean) / deviation ** 2;
   }
-  return { value, slope };
+  return { value, gradient };
 }
 
 /** Posterior distribution of the function, given the observations. */
@@ -150,9 +150,9 @@ export interface Posterior {
   /** The highest posterior mean at any observed or believed point. */
   readonly highest: number;
   /** Mean and variance of the function at a point, excluding noise. */
-  at(point: Float64Array): { readonly mean: number; readonly variance: number };
+  predict(point: Float64Array): { readonly mean: number; readonly variance: number };
   /** Returns the posterior with one more point, whose target is assumed to equal the posterior mean there. */
-  believing(point: Float64Array): Posterior;
+  withBelief(point: Float64Array): Posterior;
 }
 
 /** Computes the posterior. If the covariance matrix can't be factored, retries with ten times the noise. */
@@ -160,14 +160,14 @@ export function posteriorOf(observations: Observations, hyperparameters: Hyperpa
   const fit = factorize(observations, hyperparameters);
   const roughness = hyperparameters.at(-1)!;
   if (fit === undefined) return posteriorOf(observations, hyperparameters.with(-1, roughness + Math.log(10)));
-  const { rows, apart } = observations;
+  const { rows, metric } = observations;
   const inverse = rows.map((_, i) => fit.inverse.subarray(i * rows.length, i * rows.length + i + 1));
-  return posterior({ ...fit, rows, apart, inverse, diagonal: 1 + Math.exp(roughness) + jitter });
+  return posterior({ ...fit, rows, metric, inverse, diagonal: 1 + Math.exp(roughness) + jitter });
 }
 
 interface Known extends Pick<FactorizedCovariance, 'weights' | 'alpha' | 'amplitude'> {
   readonly rows: readonly Float64Array[];
-  readonly apart: Apart;
+  readonly metric: Metric;
   /** Rows of L⁻¹ up to the diagonal. */
   readonly inverse: readonly Float64Array[];
   /** Diagonal of the covariance matrix. */
@@ -175,23 +175,23 @@ interface Known extends Pick<FactorizedCovariance, 'weights' | 'alpha' | 'amplit
 }
 
 function posterior(known: Known): Posterior {
-  const { rows, apart, inverse, weights, alpha, amplitude, diagonal } = known;
+  const { rows, metric, inverse, weights, alpha, amplitude, diagonal } = known;
   const covariancesOf = (point: Float64Array) => {
     const covariances = new Float64Array(rows.length);
     for (let i = 0; i < rows.length; i++)
-      covariances[i] = matern(scaledDistance(rows[i]!, point, weights, apart));
+      covariances[i] = matern(scaledDistance(rows[i]!, point, weights, metric));
     return covariances;
   };
   const meanOf = (covariances: Float64Array) => dot(alpha, covariances);
   return {
     highest: largest(rows.map((row) => meanOf(covariancesOf(row)))),
-    at(point) {
+    predict(point) {
       const covariances = covariancesOf(point);
       let explained = 0;
       for (const row of inverse) explained += dot(row, covariances) ** 2;
       return { mean: meanOf(covariances), variance: amplitude * Math.max(0, 1 - explained) };
     },
-    believing(point) {
+    withBelief(point) {
       const half = Float64Array.from(inverse, (row) => dot(row, covariancesOf(point)));
       const length = Math.sqrt(Math.max(diagonal - dot(half, half), jitter));
       const row = new Float64Array(rows.length + 1);

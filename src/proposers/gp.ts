@@ -7,7 +7,7 @@ import { createGenerator, type RandomGenerator, shuffled } from '../base/random/
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../statistics/descriptive.js';
-import { logExpectedImprovement, logMean, maximise } from './acquisition.js';
+import { logExpectedImprovement, logMean, maximize } from './acquisition.js';
 import type { Baseline, Task } from './baseline.js';
 import {
   type Hyperparameters,
@@ -17,7 +17,7 @@ import {
   posteriorOf,
   priorOf,
 } from './gaussian-process.js';
-import { minimise } from './lbfgs.js';
+import { minimize } from './lbfgs.js';
 import { createValueGrid, isTable } from './moves.js';
 
 /** Number of best points around which to sample. */
@@ -93,7 +93,7 @@ async function fitProcesses(task: Task, shown: readonly Evaluated[]): Promise<re
       ...Array<number>(several).fill(prior.length.mean),
       prior.roughness.mean,
     ]);
-    const found = await minimise(
+    const found = await minimize(
       async (x) => negativeLogPosterior(observations, x, prior),
       start,
       fitIterations,
@@ -114,14 +114,15 @@ function chooseAll(
   const seen = new Set(history.map(({ parameters }) => vectorKey(parameters)));
   let processes = believed;
   const worthAlone = noisy
-    ? ({ parameters }: Evaluated) => mean(believed.map((one) => one.at(scalePoints(parameters, spec)).mean))
+    ? ({ parameters }: Evaluated) =>
+        mean(believed.map((one) => one.predict(scalePoints(parameters, spec)).mean))
     : ({ score }: Evaluated) => score;
   const best = bestPoints(history, worthAlone);
   return randoms.map((random) => {
     const worth = worthOf(processes, spec);
-    const parameters = maximise({ spec, grid, best, seen, worth }, random);
+    const parameters = maximize({ spec, grid, best, seen, acquisition: worth }, random);
     seen.add(vectorKey(parameters));
-    processes = processes.map((one) => one.believing(scalePoints(parameters, spec)));
+    processes = processes.map((one) => one.withBelief(scalePoints(parameters, spec)));
     return parameters;
   });
 }
@@ -133,7 +134,7 @@ function worthOf(processes: readonly Posterior[], spec: ParameterSpec) {
     const point = scalePoints(parameters, spec);
     return logMean(
       processes.map((one) => {
-        const { mean: expected, variance } = one.at(point);
+        const { mean: expected, variance } = one.predict(point);
         return logExpectedImprovement(expected, variance, one.highest);
       }),
     );
@@ -159,7 +160,7 @@ function observationsOf({ parameters: spec }: Task, shown: readonly Evaluated[])
   return {
     rows: shown.map(({ parameters }) => scalePoints(parameters, spec)),
     targets: normalScores(shown.map(({ score }) => score)),
-    apart: isTable(spec) ? 'equality' : 'distance',
+    metric: isTable(spec) ? 'equality' : 'distance',
   };
 }
 

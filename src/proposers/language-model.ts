@@ -99,9 +99,9 @@ async function askForOne(
   siblings: readonly ParameterVector[],
   among = 1,
 ): Promise<void> {
-  const { corrections, mostRejected = Number.POSITIVE_INFINITY } = asking.request;
+  const { corrections, maxRejected = Number.POSITIVE_INFINITY } = asking.request;
   for (; one.attempt <= corrections && asking.stopped === undefined; one.attempt++) {
-    if (!asking.isAnyAccepted && asking.rejected >= mostRejected) {
+    if (!asking.isAnyAccepted && asking.rejected >= maxRejected) {
       asking.stopped = { limit: 'rejections' };
       return;
     }

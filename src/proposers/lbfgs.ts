@@ -1,10 +1,10 @@
 /** Minimises a smooth function by L-BFGS (Liu & Nocedal 1989). */
-import { dot, plus } from './linear-algebra.js';
+import { axpy, dot } from './linear-algebra.js';
 
 export interface Point {
   readonly x: Float64Array;
   readonly value: number;
-  readonly slope: Float64Array;
+  readonly gradient: Float64Array;
 }
 
 /** Number of recent steps remembered, each with its change of the gradient. */
@@ -21,16 +21,16 @@ interface Pair {
 }
 
 /** @returns the final point, after at most `iterations` steps */
-export async function minimise(evaluate: Evaluate, start: Float64Array, iterations: number): Promise<Point> {
+export async function minimize(evaluate: Evaluate, start: Float64Array, iterations: number): Promise<Point> {
   let point: Point = { x: start, ...(await evaluate(start)) };
   const pairs: Pair[] = [];
   for (let i = 0; i < iterations; i++) {
-    const size = Math.sqrt(dot(point.slope, point.slope));
+    const size = Math.sqrt(dot(point.gradient, point.gradient));
     if (size < 1e-10) break;
-    const direction = searchDirection(point.slope, pairs);
+    const direction = searchDirection(point.gradient, pairs);
     const next = await searchLine(evaluate, point, direction, pairs.length === 0 ? Math.min(1, 1 / size) : 1);
     if (next === undefined) break;
-    const pair = { step: plus(next.x, -1, point.x), change: plus(next.slope, -1, point.slope) };
+    const pair = { step: axpy(next.x, -1, point.x), change: axpy(next.gradient, -1, point.gradient) };
     // Only pairs with positive curvature keep the approximate Hessian positive definite.
     if (dot(pair.step, pair.change) > 1e-12 * dot(pair.change, pair.change)) pairs.push(pair);
     if (pairs.length > memory) pairs.shift();
@@ -46,34 +46,34 @@ function searchDirection(slope: Float64Array, pairs: readonly Pair[]): Float64Ar
   for (const { step, change } of pairs.toReversed()) {
     const factor = dot(step, q) / dot(step, change);
     factors.unshift(factor);
-    q = plus(q, -factor, change);
+    q = axpy(q, -factor, change);
   }
   const last = pairs.at(-1);
   const scale = last === undefined ? 1 : dot(last.step, last.change) / dot(last.change, last.change);
   let r: Float64Array = q.map((value) => scale * value);
   for (const [i, { step, change }] of pairs.entries())
-    r = plus(r, factors[i]! - dot(change, r) / dot(step, change), step);
+    r = axpy(r, factors[i]! - dot(change, r) / dot(step, change), step);
   return r.map((value) => -value);
 }
 
 /** Finds a step that satisfies the Wolfe conditions or, failing that, lowers the function; undefined if none does. */
 async function searchLine(
   evaluate: Evaluate,
-  { x, value, slope }: Point,
+  { x, value, gradient }: Point,
   direction: Float64Array,
   first: number,
 ): Promise<Point | undefined> {
-  const descent = dot(slope, direction);
+  const descent = dot(gradient, direction);
   if (!(descent < 0)) return undefined;
   let [low, high, length] = [0, Number.POSITIVE_INFINITY, first];
   let lowered: Point | undefined;
   for (let tries = 0; tries < maxTries; tries++) {
-    const tried = plus(x, length, direction);
+    const tried = axpy(x, length, direction);
     const point: Point = { x: tried, ...(await evaluate(tried)) };
     if (!(point.value <= value + sufficientDecrease * length * descent)) high = length;
     else {
       lowered = point;
-      if (dot(point.slope, direction) >= sufficientFlattening * descent) return point;
+      if (dot(point.gradient, direction) >= sufficientFlattening * descent) return point;
       low = length;
     }
     length = high === Number.POSITIVE_INFINITY ? 2 * low : (low + high) / 2;

@@ -7,15 +7,15 @@ export function dot(a: Float64Array, b: Float64Array): number {
 }
 
 /** Computes a + factor·b. */
-export function plus(a: Float64Array, factor: number, b: Float64Array): Float64Array {
+export function axpy(a: Float64Array, factor: number, b: Float64Array): Float64Array {
   return a.map((value, i) => value + factor * b[i]!);
 }
 
 /** A lower triangular or symmetric matrix; element (i, j) is at i·n + j. */
-export type Square = Float64Array;
+export type SquareMatrix = Float64Array;
 
 /** Computes L with L·Lᵀ = K; entries above the diagonal are 0. @returns undefined if K is not positive definite */
-export function cholesky(matrix: Square, n: number): Square | undefined {
+export function cholesky(matrix: SquareMatrix, n: number): SquareMatrix | undefined {
   const factor = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
     for (let j = 0; j <= i; j++) {
@@ -29,7 +29,7 @@ export function cholesky(matrix: Square, n: number): Square | undefined {
 }
 
 /** Inverts a lower triangular matrix. */
-export function invertTriangle(factor: Square, n: number): Square {
+export function invertTriangle(factor: SquareMatrix, n: number): SquareMatrix {
   const inverse = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
     const diagonal = factor[i * n + i]!;
@@ -43,7 +43,7 @@ export function invertTriangle(factor: Square, n: number): Square {
 }
 
 /** Computes the lower triangle of L⁻ᵀ·L⁻¹. */
-export function inverseOfProduct(inverse: Square, n: number): Square {
+export function inverseOfProduct(inverse: SquareMatrix, n: number): SquareMatrix {
   const product = new Float64Array(n * n);
   for (let k = 0; k < n; k++) {
     for (let i = 0; i <= k; i++) {
@@ -55,14 +55,14 @@ export function inverseOfProduct(inverse: Square, n: number): Square {
 }
 
 /** Computes L·x for a lower triangular L. */
-export function timesTriangle(triangle: Square, n: number, x: Float64Array): Float64Array {
+export function multiplyTriangle(triangle: SquareMatrix, n: number, x: Float64Array): Float64Array {
   const product = new Float64Array(n);
   for (let i = 0; i < n; i++) product[i] = rowProduct(triangle, i * n, x, 0, i + 1);
   return product;
 }
 
 /** Computes Lᵀ·x for a lower triangular L. */
-export function timesTransposed(triangle: Square, n: number, x: Float64Array): Float64Array {
+export function multiplyTransposed(triangle: SquareMatrix, n: number, x: Float64Array): Float64Array {
   const product = new Float64Array(n);
   for (let i = 0; i < n; i++) for (let j = 0; j <= i; j++) product[j]! += triangle[i * n + j]! * x[i]!;
   return product;

@@ -4,7 +4,7 @@ import type { ParameterVector } from '../policies/policy.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { type Baseline, evaluatedKeys, foldHistory, sampleUnseen, type Task } from './baseline.js';
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
-import { programBaseline, randomPrograms } from './programs.js';
+import { programBaseline, randomProgramSearch } from './programs.js';
 
 /** Standard deviation of a hill-climbing step as a share of the range, tuned as described in docs/results/tasks.md. */
 const hillStep = 1 / 6;
@@ -12,7 +12,7 @@ const hillStep = 1 / 6;
 /** Draws parameters uniformly; for programs, draws random programs. */
 export function createRandomSearch(): Baseline {
   const evaluated = evaluatedKeys();
-  const programs = programBaseline(randomPrograms);
+  const programs = programBaseline(randomProgramSearch);
   return {
     propose(task, random) {
       if (task.programs !== undefined) return programs.propose(task, random);
@@ -25,7 +25,7 @@ export function createRandomSearch(): Baseline {
 
 /** Takes Gaussian steps from the best point so far (the newest if tied); for tables, redraws entries. */
 export function createHillClimb(config: HillClimbConfig): Baseline {
-  const climb = climbing();
+  const climb = climbFold();
   return {
     propose(task, random) {
       const { seen, best } = climb(task);
@@ -40,7 +40,7 @@ export function createHillClimb(config: HillClimbConfig): Baseline {
 }
 
 /** Collects the keys of evaluated points, and finds the best point; the newest wins ties. */
-const climbing = () =>
+const climbFold = () =>
   foldHistory(
     () => ({ seen: new Set<string>(), best: undefined as Evaluated | undefined }),
     (state, evaluated) => {
@@ -58,7 +58,7 @@ const cornerProbability = 0.35;
  * of the range and the whole range. Tables change as in hill climbing.
  */
 export function createMix(): Baseline {
-  const climb = climbing();
+  const climb = climbFold();
   return {
     propose(task, random) {
       const { seen, best } = climb(task);

@@ -74,7 +74,7 @@ export function drawOther(value: number, grid: ValueGrid, random: RandomGenerato
 }
 
 /** Draws a uniformly random subset of the positions 0 … count − 1, with `wanted` elements or all if there are fewer. */
-export function positions(count: number, wanted: number, random: RandomGenerator): ReadonlySet<number> {
+export function drawPositions(count: number, wanted: number, random: RandomGenerator): ReadonlySet<number> {
   const left = Array.from({ length: count }, (_, i) => i);
   const chosen = new Set<number>();
   while (chosen.size < wanted && left.length > 0) {

@@ -34,7 +34,7 @@ const maxTries = 100;
  */
 const crossoverShare = 0.2;
 
-export const randomPrograms: ProgramSearch = ({ environment, isKnown }, random) =>
+export const randomProgramSearch: ProgramSearch = ({ environment, isKnown }, random) =>
   firstUnknown(isKnown, () => randomProgram(environment, random));
 
 /**
@@ -42,11 +42,11 @@ export const randomPrograms: ProgramSearch = ({ environment, isKnown }, random) 
  * of the best evaluations. If returns are equal, the shorter source wins, then the earlier evaluation. Programs that
  * aren't from the grammar can't be parents: if one wins a tournament, a random program is proposed.
  */
-export const geneticPrograms =
+export const geneticProgramSearch =
   ({ population, tournament }: Omit<GeneticConfig, 'provider'>): ProgramSearch =>
   (task, random) => {
     const { environment, history, isKnown } = task;
-    if (history.length < population) return randomPrograms(task, random);
+    if (history.length < population) return randomProgramSearch(task, random);
     // Sorting is stable, so the earlier of equally good evaluations stays first.
     const ranked = history
       .toSorted((a, b) => b.score - a.score || a.source.length - b.source.length)
@@ -88,4 +88,5 @@ export function programBaseline(search: ProgramSearch): Baseline {
   };
 }
 
-export const createGenetic = (config: GeneticConfig): Baseline => programBaseline(geneticPrograms(config));
+export const createGenetic = (config: GeneticConfig): Baseline =>
+  programBaseline(geneticProgramSearch(config));

@@ -2,10 +2,10 @@ import type { AnswerGrammar, ChatMessage, LanguageModel, SamplingChoice } from '
 import type { ParameterVector } from '../policies/policy.js';
 import type { ParseContext, ParseFailure, ParseResult, SeenParameters } from '../prompting/answer/failure.js';
 import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
-import type { CallRecord, Shown } from '../runs/calls.js';
+import type { CallRecord, ShownEvaluations } from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';
 import type { Task } from './baseline.js';
-import type { Caller } from './call.js';
+import type { CallContext } from './call.js';
 
 /** Proposes parameters: a language model, a baseline, or a combination of these. */
 export interface Proposer {
@@ -31,7 +31,7 @@ export interface Turn {
 
 interface Prompt {
   readonly messages: readonly ChatMessage[];
-  readonly shown?: Shown;
+  readonly shown?: ShownEvaluations;
   readonly formatCorrection: (failure: ParseFailure) => string;
 }
 
@@ -65,7 +65,7 @@ export interface ProposalRequest {
   readonly afterRepeat?: ((attempt: number) => SamplingChoice) | undefined;
   /** Number of requests in flight at once. */
   readonly concurrency: number;
-  readonly caller: Caller;
+  readonly caller: CallContext;
   /** Finds a call that an earlier process recorded for this iteration. */
   readonly recorded: (
     candidate: number,
@@ -77,7 +77,7 @@ export interface ProposalRequest {
   /** True if the model's server was ever reached. Default: true. */
   readonly isReached?: boolean;
   /** If nothing is accepted, stops once this many replies are rejected. Default: unlimited. */
-  readonly mostRejected?: number;
+  readonly maxRejected?: number;
 }
 
 /** Source of a proposal; `tuning`: a search over the constants of a program. */

@@ -71,11 +71,11 @@ function shareOf(value: number, { low, high }: Range): number {
 function valueAt(portion: number, { low, high }: Range): number {
   const value = low * (1 - portion) + high * portion;
   const width = Math.min(high - low, Number.MAX_VALUE);
-  return Math.min(high, Math.max(low, rounded(value, 3 - Math.floor(Math.log10(width)))));
+  return Math.min(high, Math.max(low, roundTo(value, 3 - Math.floor(Math.log10(width)))));
 }
 
 /** @param decimals may be negative */
-function rounded(value: number, decimals: number): number {
+function roundTo(value: number, decimals: number): number {
   if (decimals > 100) return value;
   if (decimals >= 0) return Number(value.toFixed(decimals)) + 0;
   return Number(`${Math.round(value / 10 ** -decimals)}e${-decimals}`) + 0;

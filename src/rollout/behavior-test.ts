@@ -54,7 +54,7 @@ export class BehaviorTest {
 
   /** Hash of the policy's actions on the recorded observations; undefined if there are none. @throws ProgramFault */
   actions(parameters: ParameterVector): Promise<string | undefined> {
-    const actions = this.#actions.get(parameters) ?? this.#chosen(parameters);
+    const actions = this.#actions.get(parameters) ?? this.#chosenActions(parameters);
     this.#actions.set(parameters, actions);
     return actions;
   }
@@ -87,7 +87,7 @@ export class BehaviorTest {
    * The evaluations that chose the same actions on the recorded observations, oldest first.
    * @param entries all evaluations so far; a later call may only add some
    */
-  async similar(parameters: ParameterVector, entries: readonly Rival[]): Promise<readonly Rival[]> {
+  async findSimilar(parameters: ParameterVector, entries: readonly Rival[]): Promise<readonly Rival[]> {
     while (this.#indexed < entries.length) {
       const entry = entries[this.#indexed++]!;
       const actions = await this.actions(entry.parameters).catch(ifFailed);
@@ -97,7 +97,7 @@ export class BehaviorTest {
   }
 
   /** The first other policy that acts like this one, on the recorded observations and in episodes with these seeds. */
-  async alike<Other extends Rival>(
+  async findAlike<Other extends Rival>(
     parameters: ParameterVector,
     others: readonly Other[],
     seeds: readonly number[],
@@ -112,7 +112,7 @@ export class BehaviorTest {
     return undefined;
   }
 
-  async #chosen(parameters: ParameterVector): Promise<string | undefined> {
+  async #chosenActions(parameters: ParameterVector): Promise<string | undefined> {
     if (this.#observations === 0) return undefined;
     const actions = await actionsOn(this.#setting, parameters, this.#episodes);
     return createHash('sha256').update(JSON.stringify(actions)).digest('base64');

@@ -152,14 +152,14 @@ function figuresOf(
   ]);
 }
 
-type Named = readonly (readonly [name: string, value: number])[];
+type NamedValues = readonly (readonly [name: string, value: number])[];
 
 /** Shares, changes and longest streak of actions or, for vectors, the size, sign and changes of each component. */
 function actionFigures(
   actions: readonly Action[],
   space: Space,
   listed: readonly (number | string)[],
-): Named {
+): NamedValues {
   const changed = changes(actions, same);
   const streak = longestRun(actions, same);
   if (space.kind !== 'box') {
@@ -173,7 +173,7 @@ function actionFigures(
       ['longest run of steps with one action', streak],
     ];
   }
-  return columns(actions as readonly (readonly number[])[]).flatMap((values, i): Named => {
+  return columns(actions as readonly (readonly number[])[]).flatMap((values, i): NamedValues => {
     const bound = Math.max(Math.abs(space.low[i]!), Math.abs(space.high[i]!));
     return [
       [`action[${i}], mean size`, mean(values.map(Math.abs))],
@@ -194,7 +194,7 @@ function actionFigures(
 }
 
 /** States visited and revisited or, for vectors, the magnitude and sign of each component. */
-function observationFigures(observations: readonly Observation[], space: Space): Named {
+function observationFigures(observations: readonly Observation[], space: Space): NamedValues {
   if (space.kind !== 'box') {
     const seen = new Set<Observation>();
     const back = share(observations, (observation) => {
@@ -208,7 +208,7 @@ function observationFigures(observations: readonly Observation[], space: Space):
       ['steps back to a state of before, share', back],
     ];
   }
-  return columns(observations as readonly (readonly number[])[]).flatMap((values, i): Named => {
+  return columns(observations as readonly (readonly number[])[]).flatMap((values, i): NamedValues => {
     const sizes = values.map(Math.abs).sort((a, b) => a - b);
     return [
       [`observation[${i}], root mean square`, Math.sqrt(mean(values.map((value) => value ** 2)))],

@@ -49,14 +49,14 @@ export class EvaluationWorkers {
     this.#threads = 1;
   }
 
-  /** Records how long episodes took, from which `wanted` estimates whether threads save time. */
+  /** Records how long episodes took, from which `areWorthwhile` estimates whether threads save time. */
   count(ms: number, episodes = 1): void {
     this.#spentMs += ms;
     this.#played += episodes;
   }
 
   /** True if the threads should play the remaining `episodes` of an evaluation. */
-  wanted(episodes: number): boolean {
+  areWorthwhile(episodes: number): boolean {
     return this.isNeeded || this.#pays(episodes);
   }
 

@@ -162,7 +162,7 @@ async function play(
   const played: PlayedEpisode[] = [];
   const turns = new EpisodeTurns(signal);
   for (const task of tasks) {
-    if (workers?.wanted(tasks.length - played.length)) {
+    if (workers?.areWorthwhile(tasks.length - played.length)) {
       return [...played, ...(await workers.play({ parameters }, tasks.slice(played.length), signal))];
     }
     const start = performance.now();

@@ -17,7 +17,7 @@ const setting = workerData as WorkerSetting;
 // Users' modules may write to the console, but standard output is for results.
 process.stdout.write = process.stderr.write.bind(process.stderr);
 
-const opened = open();
+const taskPromise = open();
 
 parentPort!.on('message', (request: PlayerRequest) => void reply(request));
 
@@ -38,7 +38,7 @@ async function reply(request: PlayerRequest): Promise<void> {
 }
 
 async function answerTo(request: PlayerRequest): Promise<unknown> {
-  const { environment, family } = await opened;
+  const { environment, family } = await taskPromise;
   const built = ({ parameters, program }: WorkerPolicy) => {
     if (program !== undefined) programsOf(family)?.add(program);
     return family.build(parameters);

@@ -24,7 +24,7 @@ export function replay(
   seed: number,
   maxFrames: number,
 ): Replay {
-  if (!canDraw(environment)) throw notDrawn(environment.id);
+  if (!canDraw(environment)) throw notDrawableError(environment.id);
   const { count } = family.parameters;
   if (parameters.length !== count && family.description.kind !== 'program') {
     throw new UserError({
@@ -50,7 +50,7 @@ export function canDraw(
   return environment.frame !== undefined;
 }
 
-export function notDrawn(id: string, field = 'environment'): UserError {
+export function notDrawableError(id: string, field = 'environment'): UserError {
   return new UserError({
     field,
     message: `${id} can't be drawn`,

@@ -1,7 +1,7 @@
 /** Creates a config's environment, with its reward function if one is set. */
 import { basename } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
-import { loadModule, thrownIn } from '../base/modules/user-module.js';
+import { errorLocation, loadModule } from '../base/modules/user-module.js';
 import { type EnvironmentSource, makeEnvironment, openEnvironment } from '../environments/catalogue/open.js';
 import type { Action, Environment, Observation, Step } from '../environments/environment.js';
 import {
@@ -58,7 +58,7 @@ async function loadReward(path: string): Promise<Reward> {
     try {
       reward = (created as (given: Transition) => unknown)(transition);
     } catch (error) {
-      const { line } = thrownIn(file, error);
+      const { line } = errorLocation(file, error);
       const place = line === undefined ? basename(file) : `${basename(file)}:${line}`;
       throw new EnvironmentError('raised', `${place}: the reward function threw: ${messageOf(error)}`);
     }

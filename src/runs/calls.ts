@@ -23,7 +23,7 @@ export const stageOf = ({ purpose }: Pick<CallRecord, 'purpose'>): string =>
   purpose === 'correction' ? 'proposal' : purpose;
 
 /** The evaluations that the prompt of a call showed. */
-export interface Shown {
+export interface ShownEvaluations {
   /** Indices of the listed evaluations in the replay buffer, from 0; oldest first. */
   readonly evaluations: readonly number[];
   /** The score of the best evaluation in memory, which prompts name as the best; absent if there is none. */
@@ -37,7 +37,7 @@ export interface Shown {
 export interface CallRecord extends CallPosition {
   readonly messages: readonly ChatMessage[];
   /** Absent if the prompt showed no evaluations, as in games. */
-  readonly shown?: Shown;
+  readonly shown?: ShownEvaluations;
   readonly seed: number;
   /**
    * `proposal`, `correction` (of a proposal), or the name of a stage. In games, the first turn is recorded as a

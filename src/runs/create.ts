@@ -6,7 +6,7 @@ import { claimDirectory, makeDirectory, plainName, replaceFile } from '../base/f
 import { isLocked, lockRun } from '../base/files/lock.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { Manifest } from './manifest.js';
-import { nothingRecorded, runFiles } from './reader.js';
+import { emptyRun, runFiles } from './reader.js';
 import { type RunDirectory, RunWriter } from './writer.js';
 
 /**
@@ -53,7 +53,7 @@ export function createRunDirectory(
       [runFiles.manifest]: JSON.stringify(content.manifest, null, 2),
     });
     const { manifest, now } = content;
-    return new RunWriter({ path, manifest, recorded: nothingRecorded, release, now });
+    return new RunWriter({ path, manifest, recorded: emptyRun, release, now });
   } catch (error) {
     release();
     throw error;

@@ -210,7 +210,7 @@ export type RunEvent =
     };
 
 /** Returns a function that emits the first fault of each kind, except `aborted`. */
-export function firstFaults(emit: (event: RunEvent) => void): NonNullable<Attempts['onFault']> {
+export function faultReporter(emit: (event: RunEvent) => void): NonNullable<Attempts['onFault']> {
   const seen = new Set<string>(['aborted']);
   return (fault, message) => {
     if (seen.has(fault)) return;

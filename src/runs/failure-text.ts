@@ -35,7 +35,7 @@ export const faultTexts: Readonly<Record<ModelErrorKind | ReplyFault, string>> =
 export type FailureKind = ParseFailure['kind'] | 'plays-alike' | ModelErrorKind | ReplyFault;
 
 /** Faults that explain why a reply has no answer. */
-const explaining = ['content-filter', 'no-text', 'loop'] as const satisfies ReplyFault[];
+const explainedFaults = ['content-filter', 'no-text', 'loop'] as const satisfies ReplyFault[];
 
 /** @param faults faults of the call; one that explains why the reply has no answer determines the kind */
 export function failureKind(
@@ -48,7 +48,7 @@ export function failureKind(
   if (failure.kind === 'repeated' && failure.same === 'actions') return 'plays-alike';
   const { kind } = failure;
   const hasNoAnswer = kind === 'missing' || kind === 'truncated';
-  return (hasNoAnswer ? explaining.find((fault) => faults.includes(fault)) : undefined) ?? kind;
+  return (hasNoAnswer ? explainedFaults.find((fault) => faults.includes(fault)) : undefined) ?? kind;
 }
 
 export const failureMeaning = (kind: FailureKind): string => ({ ...rejectionMeaning, ...faultTexts })[kind];

@@ -18,7 +18,7 @@ export interface FoundItem {
 const maxDepth = 5;
 
 /** Finds the items in a folder and its subfolders, sorted by name. Doesn't search inside runs. */
-export function foundBelow(
+export function itemsBelow(
   path: string,
   name = '',
   within: string | null = null,
@@ -40,7 +40,7 @@ export function foundBelow(
   return [
     ...own,
     ...folders.flatMap((folder) =>
-      foundBelow(join(path, folder), name === '' ? folder : `${name}/${folder}`, inner, depth + 1),
+      itemsBelow(join(path, folder), name === '' ? folder : `${name}/${folder}`, inner, depth + 1),
     ),
   ];
 }
@@ -55,7 +55,7 @@ function entriesOf(path: string): readonly Dirent[] {
 }
 
 const pathsBelow = (folder: string, wanted: FoundItem['kind']) =>
-  foundBelow(folder).flatMap(({ kind, path }) => (kind === wanted ? path : []));
+  itemsBelow(folder).flatMap(({ kind, path }) => (kind === wanted ? path : []));
 
 /** Paths of the runs in a folder and its subfolders, sorted by name; only the folder itself if it is a run. */
 export const runsBelow = (folder: string): readonly string[] => pathsBelow(folder, 'run');
@@ -78,7 +78,7 @@ export function planAt(directory: string): PlanDirectory | undefined {
 }
 
 /** The plan that contains the run at `path`, if any. */
-export function planAround(path: string): PlanDirectory | undefined {
+export function enclosingPlan(path: string): PlanDirectory | undefined {
   const around = dirname(resolve(path));
   // A study has one folder per experiment, which contains its runs.
   return planAt(around) ?? planAt(dirname(around));

@@ -119,7 +119,7 @@ function settingsAt(path: string, value: unknown): [string, unknown][] {
 }
 
 /** @throws UserError if the run started with a different config, templates or modules */
-export function requireSame(
+export function requireSameSetup(
   assembly: {
     readonly config: object;
     readonly fingerprint: string;
@@ -161,7 +161,7 @@ export function isSweepLimitRaised(
  * @param was the config of the finished run
  * @param sweep the limits that the run shares with the other runs of its sweep
  */
-export function howToContinue(
+export function continuationHint(
   manifest: Manifest,
   was: Config,
   now: Config,

@@ -1,7 +1,7 @@
 /** Parses lines of a run's logs and checks their required fields. */
 import { messageOf, UserError } from '../base/errors.js';
-import { brokenLine, eachLine, itemOf, type Line } from '../base/files/json-lines.js';
-import { partsOf, type TextPart, textOf } from '../base/files/text-parts.js';
+import { eachLine, type Line, lineError, toItem } from '../base/files/json-lines.js';
+import { decodeText, encodeText, type TextPart } from '../base/files/text-parts.js';
 import type { ChatMessage } from '../models/language-model.js';
 import type { CallRecord } from './calls.js';
 
@@ -58,7 +58,7 @@ export function* linesOf<T>(
   for (const { bytes, start } of linesIn(files[log], onBroken)) {
     if (line === most) return;
     const at = { path: files[log], line: ++line, start, problem: problemIn(log) };
-    const item = unlessBroken(() => itemOf<T>(bytes, at), onBroken);
+    const item = unlessBroken(() => toItem<T>(bytes, at), onBroken);
     if (item !== undefined) yield item;
   }
 }
@@ -90,13 +90,13 @@ const completionFields = [
 ] as const satisfies readonly Field[];
 
 const problemIn = (log: LogName) => (item: unknown) =>
-  lacking(item, logFields[log]) ??
+  missingField(item, logFields[log]) ??
   ((item as { readonly completion?: unknown }).completion === undefined
     ? undefined
-    : lacking(item, completionFields));
+    : missingField(item, completionFields));
 
 /** A message about the first missing field; undefined if none is missing. */
-function lacking(item: unknown, fields: readonly Field[]): string | undefined {
+function missingField(item: unknown, fields: readonly Field[]): string | undefined {
   for (const [path, type] of fields) {
     let value = item;
     for (const key of path) value = (value as Record<string, unknown> | null | undefined)?.[key];
@@ -123,7 +123,7 @@ export function extentOf<T>(
     const isLarge = log === 'calls' || log === 'episodes';
     const place = isLarge ? placeIn(bytes, marker[log]) : undefined;
     const at = { path: file, line: lines + 1, start, problem: problemIn(log) };
-    const item = (place as T | undefined) ?? unlessBroken(() => itemOf<T>(bytes, at), onBroken);
+    const item = (place as T | undefined) ?? unlessBroken(() => toItem<T>(bytes, at), onBroken);
     if (item !== undefined) onItem?.(item, lines);
     lines++;
     end = start + bytes.length + 1;
@@ -147,11 +147,11 @@ export function* callsOf(files: LogFiles, most: number, onBroken: OnBroken): Gen
     if (line === most) return;
     const at = { path: files.calls, line: ++line, start };
     const call = unlessBroken(() => {
-      const written = itemOf<WrittenCall>(bytes, { ...at, problem: problemIn('calls') });
+      const written = toItem<WrittenCall>(bytes, { ...at, problem: problemIn('calls') });
       try {
         return decoder.decode(written);
       } catch (error) {
-        throw brokenLine(`this line can't be read: ${messageOf(error)}`, bytes.toString('utf8', 0, 80), at);
+        throw lineError(`this line can't be read: ${messageOf(error)}`, bytes.toString('utf8', 0, 80), at);
       }
     }, onBroken);
     if (call === undefined) decoder.startOver();
@@ -212,7 +212,7 @@ export class CallEncoder {
 
 function shorterOf(content: string, earlier: string): WrittenMessage['content'] {
   if (content.length < minShared) return content;
-  const parts = partsOf(content, earlier);
+  const parts = encodeText(content, earlier);
   const isShorter = parts.some((part) => typeof part !== 'string');
   return isShorter && JSON.stringify(parts).length < content.length ? parts : content;
 }
@@ -232,7 +232,7 @@ class CallDecoder {
       if (typeof content === 'string') return { role, content };
       const earlier = this.#last.at(place);
       if (earlier === undefined) throw new RangeError('it refers to parts of a missing message');
-      return { role, content: textOf(content, earlier) };
+      return { role, content: decodeText(content, earlier) };
     });
     this.#last.keep(messages, isWhole(written));
     return { ...written, messages };

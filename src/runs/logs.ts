@@ -3,7 +3,7 @@
 import { basename } from 'node:path';
 import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
-import { cutAfter, endOfLine, keepFirstLines } from '../base/files/json-lines.js';
+import { endOfLine, keepFirstLines, truncateFile } from '../base/files/json-lines.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from './calls.js';
@@ -51,12 +51,12 @@ interface Scan {
 
 /**
  * Reads the evaluations and scans the other logs.
- * @param tolerant if true, broken lines are skipped and listed in `faults`
- * @throws UserError with line and byte for a broken line, unless `tolerant`
+ * @param isTolerant if true, broken lines are skipped and listed in `faults`
+ * @throws UserError with line and byte for a broken line, unless `isTolerant`
  */
-export function scanLogs(files: LogFiles, tolerant = false): Scan {
+export function scanLogs(files: LogFiles, isTolerant = false): Scan {
   const faults: string[] = [];
-  const onBroken: OnBroken = tolerant ? (error) => noteFault(faults, error) : undefined;
+  const onBroken: OnBroken = isTolerant ? (error) => noteFault(faults, error) : undefined;
   const calls = extentOf(files, 'calls', onBroken);
   const marks: { iteration: number; lines: NonNullable<LoggedEvent['lines']>; at: number }[] = [];
   const events = extentOf(files, 'events', onBroken, (event: LoggedEvent, at) => {
@@ -89,7 +89,7 @@ export function scanLogs(files: LogFiles, tolerant = false): Scan {
     calls: calls.lines,
     events: beyond?.at ?? events.lines,
   };
-  const { entries, lost } = usable(complete, files);
+  const { entries, lost } = usableEntries(complete, files);
   append(faults, lost);
   const recorded: RecordedRun = {
     entries,
@@ -116,7 +116,7 @@ export function repairLogs(files: LogFiles): RecordedRun {
   requireWhole(files, recorded, lastEvaluated);
   for (const name of logNames) {
     if (recorded.lines[name] < found[name].lines) keepFirstLines(files[name], recorded.lines[name]);
-    else cutAfter(files[name], found[name].end);
+    else truncateFile(files[name], found[name].end);
   }
   return recorded;
 }
@@ -127,7 +127,7 @@ export function evaluationsUntil(files: LogFiles, iteration: number): readonly B
   for (const entry of linesOf<BufferEntry>(files, 'evaluations', undefined)) {
     if (entry.iteration <= iteration) entries.push(entry);
   }
-  const { entries: whole, lost } = usable(entries, files);
+  const { entries: whole, lost } = usableEntries(entries, files);
   if (lost.length === 0) return whole;
   throw new UserError({ message: lost.join('; ') });
 }
@@ -149,7 +149,7 @@ function keptPlaces(complete: readonly BufferEntry[], last: number) {
 }
 
 /** Removes evaluations with non-numeric returns, which a damaged log may contain. */
-function usable(complete: readonly BufferEntry[], files: LogFiles) {
+function usableEntries(complete: readonly BufferEntry[], files: LogFiles) {
   const entries = complete.filter(
     ({ score, returns }) => Number.isFinite(score) && returns.every((value) => Number.isFinite(value)),
   );
@@ -182,7 +182,7 @@ function requireWhole(files: LogFiles, { iteration, lines }: RecordedRun, last: 
 }
 
 /** Concatenates iterables; each loop over the result reads them again. */
-export function inTurn<T>(...parts: readonly Iterable<T>[]): Iterable<T> {
+export function concatenate<T>(...parts: readonly Iterable<T>[]): Iterable<T> {
   return {
     *[Symbol.iterator]() {
       for (const part of parts) yield* part;

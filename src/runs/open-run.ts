@@ -129,7 +129,7 @@ function recordedEnvironment({ environment: id, spec }: Manifest): EnvironmentSp
   return spec && { ...spec, id, ...(spec.description !== undefined && { words: spec }) };
 }
 
-const nothing = { kind: 'box', low: [], high: [] } as const;
+const emptyBox = { kind: 'box', low: [], high: [] } as const;
 
 /** Creates the environment and policies from built-in and recorded data, without running user code. */
 async function shownParts({
@@ -144,7 +144,7 @@ async function shownParts({
     recordedEnvironment(manifest) ??
     (isKnown
       ? await makeEnvironment(source.id, source.options)
-      : { id, observationSpace: nothing, actionSpace: nothing });
+      : { id, observationSpace: emptyBox, actionSpace: emptyBox });
   if (recorded === undefined && isKnown && policy.kind !== 'module')
     return { environment, family: createPolicyFamily(policy, environment) };
   const count = manifest.best?.parameters?.length ?? 1;

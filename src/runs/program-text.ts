@@ -3,13 +3,13 @@ import { safeText } from '../base/terminal-text.js';
 import { plural } from '../base/text/numbers.js';
 import type { ParameterVector } from '../policies/policy.js';
 
-interface Recorded {
+interface RecordedEntry {
   readonly parameters: ParameterVector;
   readonly program?: string | undefined;
 }
 
 /** Example: `program, 12 lines, 3 constants`; without a program, `programs`. */
-export function programTitle(recorded: Recorded | undefined): string {
+export function programTitle(recorded: RecordedEntry | undefined): string {
   if (recorded?.program === undefined) return 'programs';
   const lines = recorded.program.trimEnd().split('\n').length;
   return `program, ${plural(lines, 'line')}, ${plural(recorded.parameters.length - 1, 'constant')}`;

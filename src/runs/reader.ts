@@ -25,7 +25,7 @@ export const runFiles = {
   lock: 'run.lock',
 } as const;
 
-export const nothingRecorded: WholeRun = {
+export const emptyRun: WholeRun = {
   entries: [],
   episodes: [],
   calls: [],
@@ -43,12 +43,12 @@ export function readRun(path: string): WholeRun {
 
 /**
  * Opens the logs of a run without changing them: scans them all, and keeps only the evaluations in memory.
- * @param tolerant if true, broken lines are skipped and listed in `faults`
- * @throws UserError if there is no run, its manifest is damaged, or, unless `tolerant`, a log has a broken line
+ * @param isTolerant if true, broken lines are skipped and listed in `faults`
+ * @throws UserError if there is no run, its manifest is damaged, or, unless `isTolerant`, a log has a broken line
  */
-export function openLogs(path: string, tolerant = false): RecordedRun {
+export function openLogs(path: string, isTolerant = false): RecordedRun {
   readManifest(path);
-  return scanLogs(logsIn(path), tolerant).recorded;
+  return scanLogs(logsIn(path), isTolerant).recorded;
 }
 
 export const logsIn = (path: string): LogFiles => ({
@@ -72,7 +72,7 @@ export function readImported(path: string): readonly ParameterVector[] {
 /** @throws UserError if `path` holds no run, or its manifest is damaged */
 export function readManifest(path: string): Manifest {
   const file = join(path, runFiles.manifest);
-  if (!existsSync(file)) throw noRun(path);
+  if (!existsSync(file)) throw noRunError(path);
   return readShaped(file, manifestShape) as unknown as Manifest;
 }
 
@@ -98,7 +98,7 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
 }
 
 /** Returns the error for a path that isn't a run; explains what the path contains instead. */
-export function noRun(path: string): UserError {
+export function noRunError(path: string): UserError {
   if (isTraining(path)) {
     return new UserError({
       message: 'this directory contains a training run, not an experiment',

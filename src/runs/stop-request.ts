@@ -16,7 +16,7 @@ export const requestStop = (directory: string, now: boolean): void =>
   replaceFile(fileOf(directory), JSON.stringify({ now }));
 
 /** Deletes a request to processes that have ended. */
-export const dropStopRequest = (directory: string): void => rmSync(fileOf(directory), { force: true });
+export const removeStopRequest = (directory: string): void => rmSync(fileOf(directory), { force: true });
 
 /** The two ways in which a user can end a run early. */
 export interface StopRequests {
@@ -45,7 +45,7 @@ export function watchStopRequests(
     own.finish.abort();
   };
   if (isShared) look();
-  else dropStopRequest(directory);
+  else removeStopRequest(directory);
   const timer = setInterval(look, pollMs).unref();
   return {
     stop: {
@@ -54,7 +54,7 @@ export function watchStopRequests(
     },
     close() {
       clearInterval(timer);
-      if (!isShared) dropStopRequest(directory);
+      if (!isShared) removeStopRequest(directory);
     },
   };
 }

@@ -3,7 +3,7 @@ import { styleText } from 'node:util';
 import { append } from '../base/append.js';
 import { shownPath } from '../base/context.js';
 import {
-  distinct,
+  distinctFormat,
   formatCompact,
   formatCost,
   formatDuration,
@@ -86,7 +86,7 @@ export function resultOf({ path, manifest, status, confirmed }: RunSummary, cwd:
 
 export function describeResult(result: RunResult, spec: ParameterSpec): string {
   const { best, confirmed } = result;
-  const asText = distinct([best?.return, confirmed?.mean]);
+  const asText = distinctFormat([best?.return, confirmed?.mean]);
   const lines = [`${styleText('bold', headlineOf(result))} after ${plural(result.iterations, 'iteration')}`];
   const cause = causeOf(result);
   if (cause !== undefined) lines.push(`because     ${cause}`);
@@ -124,14 +124,14 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
 export function floorText({ episodes, floor, lead }: Noise): string {
   if (floor === 0)
     return `none: the best policies ${lead === 0 ? 'get equal returns' : 'differ by the same amount'} in every episode`;
-  return `${distinct([floor, lead])(floor)}: means of ${plural(episodes, 'episode')} that differ by less may differ by luck`;
+  return `${distinctFormat([floor, lead])(floor)}: means of ${plural(episodes, 'episode')} that differ by less may differ by luck`;
 }
 
 /** The floor and the observed lead: `…; the best leads the second best by 3.1, which takes 315 episodes to confirm`. */
 export function noiseText(noise: Noise): string {
   const { floor, lead, needed } = noise;
   if (floor === 0) return floorText(noise);
-  const by = `the best leads the second best by ${distinct([floor, lead])(lead)}`;
+  const by = `the best leads the second best by ${distinctFormat([floor, lead])(lead)}`;
   const ahead =
     needed === undefined
       ? 'no policy is ahead'

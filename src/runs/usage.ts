@@ -16,7 +16,7 @@ type Counts = Exclude<keyof UsageTotals, 'cost' | 'faults' | 'listed' | 'unrepor
 const counts = Object.keys(noUsage) as Counts[];
 
 /** Sums the usage of several calls or runs. */
-export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
+export function sumUsage(totals: readonly UsageTotals[]): UsageTotals {
   const sum: Record<Counts, number> = { ...noUsage };
   let cost: number | undefined;
   let unreported: number | undefined;

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Low } from 'lowdb';
-import { replaceFileMeanwhile } from '../base/files/files.js';
+import { replaceFileAsync } from '../base/files/files.js';
 import { JsonLinesFile, readJsonLines } from '../base/files/json-lines.js';
 import { lockRun } from '../base/files/lock.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
@@ -9,9 +9,9 @@ import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from './calls.js';
 import type { GameRecord, LoggedEvent, RunEvent } from './events.js';
 import { CallEncoder, type WrittenCall } from './log-lines.js';
-import { inTurn, type RecordedRun, repairLogs } from './logs.js';
+import { concatenate, type RecordedRun, repairLogs } from './logs.js';
 import type { Manifest } from './manifest.js';
-import { logsIn, nothingRecorded, readManifest, runFiles } from './reader.js';
+import { emptyRun, logsIn, readManifest, runFiles } from './reader.js';
 
 /** Keys of the manifest to set, or to remove if undefined. */
 type ManifestChanges = { readonly [K in keyof Manifest]?: Manifest[K] | undefined };
@@ -48,8 +48,8 @@ export function resumeRunDirectory(path: string, now: () => Date): RunDirectory 
     // Read again under the lock: another process may have written in the meantime.
     const manifest = readManifest(path);
     const recorded = repairLogs(logsIn(path));
-    const unlogged = callsLeft(path, recorded.calls);
-    const calls = unlogged.length === 0 ? recorded.calls : inTurn(recorded.calls, unlogged);
+    const unlogged = unloggedCalls(path, recorded.calls);
+    const calls = unlogged.length === 0 ? recorded.calls : concatenate(recorded.calls, unlogged);
     return new RunWriter({ path, manifest, recorded: { ...recorded, calls }, unlogged, release, now });
   } catch (error) {
     release();
@@ -92,7 +92,7 @@ export class RunWriter implements RunDirectory {
     this.#now = run.now;
     this.#release = run.release;
     const file = join(path, runFiles.manifest);
-    const write = (manifest: Manifest) => replaceFileMeanwhile(file, JSON.stringify(manifest, null, 2));
+    const write = (manifest: Manifest) => replaceFileAsync(file, JSON.stringify(manifest, null, 2));
     this.#manifest = new Low<Manifest>({ read: async () => run.manifest, write }, run.manifest);
     const log = <T>(name: keyof RecordedRun['lines']) =>
       new JsonLinesFile<T>(join(path, runFiles[name]), recorded.lines[name]);
@@ -163,7 +163,7 @@ export class RunWriter implements RunDirectory {
     } finally {
       for (const file of files) file.close();
       // Free the memory of the logs.
-      this.#recorded = nothingRecorded;
+      this.#recorded = emptyRun;
       this.#release();
     }
   }
@@ -207,7 +207,7 @@ const callKey = ({ attempt, candidate, iteration, time }: CallRecord) =>
   `${iteration}/${candidate}/${attempt}/${time}`;
 
 /** The calls of a process that ended before logging them. */
-export function callsLeft(path: string, logged: Iterable<CallRecord>): readonly CallRecord[] {
+export function unloggedCalls(path: string, logged: Iterable<CallRecord>): readonly CallRecord[] {
   const lines = readJsonLines<RequestLine>(join(path, requestsFile), { repair: false }) ?? [];
   if (lines.length === 0) return [];
   const known = new Set<string>();

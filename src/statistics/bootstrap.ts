@@ -18,10 +18,10 @@ import { normalTail, studentQuantile975 } from './distributions.js';
 
 export type Interval = readonly [number, number];
 
-export const unbounded: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+export const realLine: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
 
 /** Clips an interval to the possible range, but never excludes `center`; null stays null. */
-export function clipped<I extends Interval | null>(interval: I, [least, most]: Interval, center: number) {
+export function clip<I extends Interval | null>(interval: I, [least, most]: Interval, center: number) {
   if (interval === null) return interval;
   const [low, high] = interval;
   return [Math.max(low, Math.min(least, center)), Math.min(high, Math.max(most, center))] as const;
@@ -31,34 +31,34 @@ export function clipped<I extends Interval | null>(interval: I, [least, most]: I
 export const differenceRange = ([least, most]: Interval): Interval => [least - most, most - least];
 
 /**
- * Lowest and highest value that a sample may hide: it doesn't contain them, but they can't be ruled out. `nothing`
- * ([∞, −∞]): no value is hidden; `unbounded`: any value may be.
+ * Lowest and highest value that a sample may hide: it lacks them, but they can't be ruled out. `nothingHidden`
+ * ([∞, −∞]): no value is hidden; `realLine`: any value may be.
  */
 type Hidden = Interval;
-const nothing: Hidden = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+const nothingHidden: Hidden = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 
 /** If a fifth of all values differ from the others, 4% of samples of this size hide them all. */
-export const fewestIfTied = 14;
+export const minIfTied = 14;
 
 /**
  * If at least a fifth of the values are at a bound of their range (within 1% of it), other values may be at the other
  * bound: if six runs solve a task, one in ten may still fail. If a bound is unknown, values may be hidden if there
  * are fewer than 14 values and at least half of them are equal.
  */
-export function hiddenIn(values: readonly number[], [least, most]: Interval): Hidden {
+export function hiddenRange(values: readonly number[], [least, most]: Interval): Hidden {
   const share = (bound: number, tolerance: number) =>
     values.filter((value) => Math.abs(value - bound) <= tolerance).length / values.length;
   if (Number.isFinite(most - least)) {
     const isAt = (bound: number) => share(bound, 0.01 * (most - least)) >= 0.2;
-    return [isAt(most) ? least : nothing[0], isAt(least) ? most : nothing[1]];
+    return [isAt(most) ? least : nothingHidden[0], isAt(least) ? most : nothingHidden[1]];
   }
   const isTied = values.some((value) => share(value, 1e-10 * Math.abs(value)) >= 0.5);
-  return isTied && values.length < fewestIfTied ? unbounded : nothing;
+  return isTied && values.length < minIfTied ? realLine : nothingHidden;
 }
 
 /** Bounds on a pair's difference if the value on one side is hidden and the other is average. */
-export function hiddenInPairs(a: readonly number[], b: readonly number[], range: Interval): Hidden {
-  const [ofA, ofB] = [hiddenIn(a, range), hiddenIn(b, range)];
+export function hiddenPairRange(a: readonly number[], b: readonly number[], range: Interval): Hidden {
+  const [ofA, ofB] = [hiddenRange(a, range), hiddenRange(b, range)];
   const ends = [0, 1].map((side) => [ofA[side]! - mean(b), mean(a) - ofB[1 - side]!]);
   return [smallest(ends[0]!), largest(ends[1]!)];
 }
@@ -84,7 +84,7 @@ const leastSpread = 0.1;
 /**
  * The 95% interval of a sum of weighted means: of a single mean, a difference of two groups, or a mean over tasks.
  * It resamples the values within each stratum, never the strata. It is null if a stratum has fewer than three values,
- * or may hide any value (`unbounded`).
+ * or may hide any value (`realLine`).
  *
  * The interval is mean ± q·s. For one stratum of ten or more values, q is the 0.95 quantile of |t| over
  * resamples (the symmetric studentised bootstrap, Hall 1988). Otherwise, or if at least one in twenty
@@ -97,15 +97,15 @@ export function interval95(
   strata: readonly Stratum[],
   by: 'bootstrap' | 'student' = 'bootstrap',
 ): Interval | null {
-  const isUnknown = ({ hidden = nothing, values }: Stratum) =>
-    values.length < fewestForInterval || hidden[0] === unbounded[0];
+  const isUnknown = ({ hidden = nothingHidden, values }: Stratum) =>
+    values.length < fewestForInterval || hidden[0] === realLine[0];
   if (strata.length === 0 || strata.some(isUnknown)) return null;
-  return remembered(JSON.stringify([strata, by]), () => intervalOf(strata, by));
+  return memoize(JSON.stringify([strata, by]), () => intervalOf(strata, by));
 }
 
 /** 95% interval of the mean of values in a known range. @param by as for `interval95` */
-export const mean95 = (values: readonly number[], range: Interval, by?: 'student'): Interval | null =>
-  clipped(interval95([{ values, hidden: hiddenIn(values, range) }], by), range, mean(values));
+export const meanInterval95 = (values: readonly number[], range: Interval, by?: 'student'): Interval | null =>
+  clip(interval95([{ values, hidden: hiddenRange(values, range) }], by), range, mean(values));
 
 function intervalOf(strata: readonly Stratum[], by: 'bootstrap' | 'student'): Interval {
   const center = sum(strata.map(({ values, weight = 1 }) => weight * mean(values)));
@@ -117,7 +117,7 @@ function intervalOf(strata: readonly Stratum[], by: 'bootstrap' | 'student'): In
 }
 
 /** The hidden value, if any, that would lower the sum most (0) or raise it most (1). */
-const hiddenAt = ({ hidden = nothing, weight = 1 }: Stratum, side: 0 | 1): readonly number[] =>
+const hiddenAt = ({ hidden = nothingHidden, weight = 1 }: Stratum, side: 0 | 1): readonly number[] =>
   [hidden[weight > 0 ? side : 1 - side]!].filter(Number.isFinite);
 
 /** Returns draws of the sum from the Bayesian bootstrap. */
@@ -176,7 +176,7 @@ function studentisedQuantile(values: readonly number[]): number {
   if (values.length < fewestToStudentise) return Number.NaN;
   const center = mean(values);
   const minError = leastSpread * standardError(values);
-  const deviations = resampled(values, (picked) => {
+  const deviations = resampleAll(values, (picked) => {
     const own = mean(picked);
     const error = standardError(picked, own);
     return error > minError ? Math.abs(own - center) / error : Number.POSITIVE_INFINITY;
@@ -194,9 +194,9 @@ const statistics = { median, iqm: interquartileMean } as const;
 export function percentile95(values: readonly number[], statistic: keyof typeof statistics): Interval | null {
   const count = values.length;
   if (count < fewestForInterval) return null;
-  return remembered(`${statistic};${values.join()}`, () => {
+  return memoize(`${statistic};${values.join()}`, () => {
     const tail = normalTail(Math.sqrt(count / (count - 1)) * studentQuantile975(count - 1));
-    const sorted = ascending(resampled(values, statistics[statistic]));
+    const sorted = ascending(resampleAll(values, statistics[statistic]));
     return [quantile(sorted, tail), quantile(sorted, 1 - tail)];
   });
 }
@@ -205,7 +205,7 @@ export function percentile95(values: readonly number[], statistic: keyof typeof 
 const known = new Map<string, Interval>();
 const maxKnown = 2000;
 
-function remembered(key: string, compute: () => Interval): Interval {
+function memoize(key: string, compute: () => Interval): Interval {
   const interval = known.get(key) ?? compute();
   if (known.size >= maxKnown) known.clear();
   known.set(key, interval);
@@ -215,7 +215,7 @@ function remembered(key: string, compute: () => Interval): Interval {
 type Statistic = (values: readonly number[]) => number;
 
 /** @param statistic must not keep its array, because the next resample overwrites it */
-function resampled(values: readonly number[], statistic: Statistic): number[] {
+function resampleAll(values: readonly number[], statistic: Statistic): number[] {
   const count = values.length;
   const indices = drawnIndices(count);
   const picked = [...values];

@@ -3,7 +3,7 @@ import { mean } from './descriptive.js';
 const roundsFor = (count: number) => Math.ceil(Math.log2(count));
 
 /** The largest number of competitors that a budget allows: each plays at least two episodes per round. */
-export const mostWithin = (budget: number, most: number): number => {
+export const maxWithinBudget = (budget: number, most: number): number => {
   let count = most;
   while (count > 1 && 2 * count * roundsFor(count) > budget) count--;
   return count;

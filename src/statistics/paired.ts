@@ -1,17 +1,17 @@
 /** Compares two methods over paired repeats; the two runs of a pair share a seed. */
 import {
-  clipped,
+  clip,
   differenceRange,
-  hiddenInPairs,
+  hiddenPairRange,
   type Interval,
   interval95,
-  mean95,
+  meanInterval95,
   percentile95,
-  unbounded,
+  realLine,
 } from './bootstrap.js';
 import { interquartileMean, largest, mean, sum } from './descriptive.js';
 import { shareInterval95 } from './distributions.js';
-import { fewestForVerdict, signFlipTest } from './tests.js';
+import { minForVerdict, signFlipTest } from './tests.js';
 
 /** Statistics of one method. Intervals are 95%; null for too few values (see `interval95`). */
 export interface Summary {
@@ -36,7 +36,7 @@ export interface PairedDifference {
 }
 
 /** Summarises values; undefined if there are none. @param within range of possible values; clips the mean's interval */
-export function summarize(values: readonly number[], within: Interval = unbounded): Summary | undefined {
+export function summarize(values: readonly number[], within: Interval = realLine): Summary | undefined {
   const means = summarizeMean(values, within);
   if (means === undefined) return undefined;
   // This interval needs no clipping: percentiles of resamples stay within the range of the values.
@@ -46,10 +46,10 @@ export function summarize(values: readonly number[], within: Interval = unbounde
 /** Like `summarize`, without the interquartile mean, whose interval takes most of the time. */
 export function summarizeMean(
   values: readonly number[],
-  within: Interval = unbounded,
+  within: Interval = realLine,
 ): Pick<Summary, 'count' | 'mean' | 'meanInterval'> | undefined {
   if (values.length === 0) return undefined;
-  return { count: values.length, mean: mean(values), meanInterval: mean95(values, within) };
+  return { count: values.length, mean: mean(values), meanInterval: meanInterval95(values, within) };
 }
 
 /** A difference of at most this share of the largest absolute value counts as a tie, because of rounding errors. */
@@ -64,7 +64,7 @@ const roundingShare = 1e-10;
 export function comparePairs(
   a: readonly (number | null)[],
   b: readonly (number | null)[],
-  within: Interval = unbounded,
+  within: Interval = realLine,
 ): PairedDifference | undefined {
   const both = pairsOf(a, b);
   const pairs = both.length;
@@ -72,15 +72,15 @@ export function comparePairs(
   const differences = both.map(([value, other]) => value - other);
   const difference = mean(differences);
   const [first, second] = [both.map(([value]) => value), both.map(([, other]) => other)];
-  const hidden = hiddenInPairs(first, second, within);
+  const hidden = hiddenPairRange(first, second, within);
   const wins = sum(differences.map((difference) => (Math.sign(difference) + 1) / 2));
   return {
     pairs,
     difference,
-    interval: clipped(interval95([{ values: differences, hidden }]), differenceRange(within), difference),
+    interval: clip(interval95([{ values: differences, hidden }]), differenceRange(within), difference),
     winRate: wins / pairs,
     winInterval: shareInterval95(wins, pairs),
-    p: pairs < fewestForVerdict ? null : signFlipTest(differences),
+    p: pairs < minForVerdict ? null : signFlipTest(differences),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Tests by flipped signs and permutations, Holm's correction for multiple tests, and verdicts. */
 import { createGenerator, type RandomGenerator } from '../base/random/generator.js';
-import { clipped, differenceRange, hiddenIn, type Interval, interval95, unbounded } from './bootstrap.js';
+import { clip, differenceRange, hiddenRange, type Interval, interval95, realLine } from './bootstrap.js';
 import { largest, mean, sum } from './descriptive.js';
 
 /** With more pairs, signs are flipped at random. */
@@ -40,16 +40,16 @@ interface MeanTest {
 }
 
 /** Compares two groups that aren't paired; p is that of `permutationTest`. */
-export function unpairedTest(a: readonly number[], b: readonly number[], range = unbounded): MeanTest {
+export function unpairedTest(a: readonly number[], b: readonly number[], range = realLine): MeanTest {
   const difference = mean(a) - mean(b);
   const interval = interval95([
-    { values: a, hidden: hiddenIn(a, range) },
-    { values: b, hidden: hiddenIn(b, range), weight: -1 },
+    { values: a, hidden: hiddenRange(a, range) },
+    { values: b, hidden: hiddenRange(b, range), weight: -1 },
   ]);
   return {
     difference,
     p: permutationTest(a, b, createGenerator(0), 20_000, 200),
-    interval: clipped(interval, differenceRange(range), difference),
+    interval: clip(interval, differenceRange(range), difference),
   };
 }
 
@@ -99,18 +99,18 @@ export function holmAdjusted(ps: readonly number[]): readonly number[] {
 export type Verdict = 'higher' | 'lower' | 'no-evidence' | 'too-few';
 
 /** Minimum number of pairs or values per group: five differences of equal methods have the same sign in 6% of cases. */
-export const fewestForVerdict = 6;
+export const minForVerdict = 6;
 
-export const significance = 0.05;
+export const significanceLevel = 0.05;
 
-export interface Tested {
+export interface TestResult {
   /** 95% interval, not corrected for multiple tests; null if there are too few values to compute it. */
   readonly interval: Interval | null;
   /** Two-sided p-value; null if there are too few values for a verdict. */
   readonly p: number | null;
 }
 
-export interface Judged {
+export interface JudgedResult {
   /** `p` after Holm's correction for all differences that have a p-value. */
   readonly adjusted: number | null;
   readonly verdict: Verdict;
@@ -121,7 +121,7 @@ export interface Judged {
  * otherwise `no-evidence`, or `too-few` if a difference has no p-value or interval. See docs/explanation/verdicts.md.
  * @param together all differences that share Holm's correction
  */
-export function verdicts<T extends Tested>(together: readonly T[]): readonly (T & Judged)[] {
+export function verdicts<T extends TestResult>(together: readonly T[]): readonly (T & JudgedResult)[] {
   const ps = together.flatMap(({ p }) => p ?? []);
   const adjusted = holmAdjusted(ps);
   let next = 0;
@@ -132,7 +132,7 @@ export function verdicts<T extends Tested>(together: readonly T[]): readonly (T 
 }
 
 /** Judges the differences of several results together; a difference that is part of several results counts once. */
-export function judge<T extends Tested>(results: readonly (readonly T[])[]) {
+export function judge<T extends TestResult>(results: readonly (readonly T[])[]) {
   const distinct = [...new Set(results.flat())];
   const judged = new Map(verdicts(distinct).map((difference, i) => [distinct[i]!, difference]));
   return results.map((own) => own.map((difference) => judged.get(difference)!));
@@ -140,7 +140,7 @@ export function judge<T extends Tested>(results: readonly (readonly T[])[]) {
 
 function verdict(interval: Interval | null, adjusted: number | null): Verdict {
   if (interval === null || adjusted === null) return 'too-few';
-  if (adjusted >= significance) return 'no-evidence';
+  if (adjusted >= significanceLevel) return 'no-evidence';
   if (interval[0] > 0) return 'higher';
   return interval[1] < 0 ? 'lower' : 'no-evidence';
 }

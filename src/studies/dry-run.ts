@@ -10,7 +10,7 @@ import { policiesText } from '../policies/policy.js';
 import { measure } from '../rollout/evaluation.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import type { RecordedRun } from '../runs/logs.js';
-import { nothingRecorded } from '../runs/reader.js';
+import { emptyRun } from '../runs/reader.js';
 
 export interface DryRunArguments {
   /** Number of random policies to evaluate for the history, starting with the warm-up (default: none). */
@@ -25,7 +25,7 @@ export async function dryRun(
 ): Promise<number> {
   const { config, environment, family, proposer } = assembly;
   const history = requireCount('--history', args.history, 0) ?? 0;
-  const recorded = await played(assembly, history, context.stop.abort);
+  const recorded = await evaluateRandom(assembly, history, context.stop.abort);
   const buffer = createReplayBuffer(recorded.entries);
   const prompter = new Prompter({ ...assembly, buffer, recorded });
   const iteration = Math.min(recorded.iteration + 1, config.iterations);
@@ -48,7 +48,7 @@ export async function dryRun(
 }
 
 /** Evaluates random policies as a run would: first as the warm-up, then as proposals in iterations. */
-async function played(
+async function evaluateRandom(
   { config, environment, family, workers }: Assembly,
   count: number,
   abort: AbortSignal,
@@ -68,7 +68,7 @@ async function played(
     measured.push(await measure(setting, family.initial(random), seeds, place, abort));
   }
   return {
-    ...nothingRecorded,
+    ...emptyRun,
     entries: measured.map(({ entry }) => entry),
     episodes: measured.flatMap(({ episodes }) => episodes),
     iteration: measured.at(-1)?.entry.iteration ?? 0,

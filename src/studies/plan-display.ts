@@ -1,7 +1,7 @@
 /** Shows the progress of a plan's runs: a bar on a terminal, plain lines elsewhere, or JSON with `--json`. */
 import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
-import { distinct, formatReturn, plural } from '../base/text/numbers.js';
+import { distinctFormat, formatReturn, plural } from '../base/text/numbers.js';
 import { createProgress } from '../base/text/progress.js';
 import type { RunEvent } from '../runs/events.js';
 import { resultOf, summaryOf } from '../runs/summary.js';
@@ -60,7 +60,7 @@ export function createPlanDisplay(
           break;
         case 'iteration-finished': {
           run.done = event.iteration;
-          const asText = distinct([event.score, event.best]);
+          const asText = distinctFormat([event.score, event.best]);
           const returnText = (value: number | undefined) => (value === undefined ? '–' : asText(value));
           update([path, `return ${returnText(event.score)}`, `best ${returnText(event.best)}`]);
           break;

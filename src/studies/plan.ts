@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
-import { changingProblems, redactAddresses, UserError, unlessRejected } from '../base/errors.js';
+import { mapThrownProblems, redactAddresses, UserError, unlessRejected } from '../base/errors.js';
 import { makeDirectory, readOwnJson, replaceFile } from '../base/files/files.js';
 import { isLocked, lockRun } from '../base/files/lock.js';
 import { shellWord } from '../base/text/one-line.js';
@@ -177,7 +177,7 @@ export const checkConfig = (
   env: Readonly<Record<string, string | undefined>>,
   what: string,
 ): Promise<void> =>
-  changingProblems(
+  mapThrownProblems(
     async () => closeEnvironment(await assemble(config, env)),
     (problem) => ({ ...problem, message: `${problem.message} (${what})` }),
   );

@@ -12,9 +12,9 @@ import type { Config } from '../config/config.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
 import { withDefaultsOf } from '../config/resolve.js';
 import { assemble, type OwnParts } from '../experiment/setup/assemble.js';
-import { howToContinue, rejectDifferences, requireSame } from '../runs/fingerprint.js';
+import { continuationHint, rejectDifferences, requireSameSetup } from '../runs/fingerprint.js';
 import { findRun } from '../runs/listing/names.js';
-import { alreadyRunning } from '../runs/listing/stop.js';
+import { alreadyRunningError } from '../runs/listing/stop.js';
 import { readShownFrame, requireConfig } from '../runs/open-run.js';
 import { readImported, readManifest, runFiles } from '../runs/reader.js';
 import { describeReason } from '../runs/summary.js';
@@ -36,7 +36,7 @@ export async function resumeRun(
   context: CommandContext,
 ): Promise<number> {
   const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
-  if (isLocked(join(path, runFiles.lock))) throw alreadyRunning(path);
+  if (isLocked(join(path, runFiles.lock))) throw alreadyRunningError(path);
   const { config } = loadConfig({
     file: join(path, runFiles.config),
     overrides: withWorkers(args.overrides, args.workers),
@@ -45,7 +45,7 @@ export async function resumeRun(
   });
   const opened = await reopenRun(path, config, context);
   if (typeof opened !== 'string') return finishRun(opened, args, context);
-  if (await finishLeft(path, context.now, writeReport)) {
+  if (await finishKilledRun(path, context.now, writeReport)) {
     const { family } = await readShownFrame(path);
     return exitCodeOf(printResult(path, family.parameters, args.json, context).status);
   }
@@ -75,10 +75,10 @@ export async function reopenRun(
   rejectDifferences(was, config);
   if (shared === undefined) requireOwnLimits(path);
   const manifest = readManifest(path);
-  const left = howToContinue(manifest, was, config, path, shared?.limits);
+  const left = continuationHint(manifest, was, config, path, shared?.limits);
   if (left !== undefined) return left;
   const assembly = await assemble(config, context.env, readImported(path), own);
-  requireSame(assembly, manifest, file);
+  requireSameSetup(assembly, manifest, file);
   await openModel(assembly, context);
   const directory = resumeRunDirectory(path, context.now);
   replaceFile(file, resolvedYaml(assembly.config));
@@ -90,7 +90,7 @@ export async function reopenRun(
  * @param write writes the report
  * @returns true if the report was missing
  */
-export async function finishLeft(
+export async function finishKilledRun(
   path: string,
   now: () => Date,
   write: (path: string) => unknown,

@@ -1,6 +1,6 @@
 import type { CommandContext } from '../base/context.js';
 import {
-  distinct,
+  distinctFormat,
   formatCompact,
   formatCost,
   formatCount,
@@ -51,12 +51,12 @@ function withoutBulk(event: RunEvent): object {
 }
 
 /** Shows pauses and alerts. Alerts with the same `key` repeat each other. */
-interface Troubled extends Pick<Progress, 'pause'> {
+interface AlertDisplay extends Pick<Progress, 'pause'> {
   alert(text: string, key?: string): void;
 }
 
 /** Shows warnings, faults and pauses of a run. */
-export function showTrouble(shown: Troubled, event: RunEvent): void {
+export function showTrouble(shown: AlertDisplay, event: RunEvent): void {
   switch (event.kind) {
     case 'warning':
       shown.alert(warningText(event.message), event.message.replaceAll(/\d+/g, '#'));
@@ -132,14 +132,14 @@ function runShown(progress: Progress): (event: RunEvent) => void {
   /** On a terminal, the progress line is overwritten, so improvements are also printed permanently. */
   const keepBest = () => {
     if (best === undefined || best === kept) return;
-    const asText = distinct([best.score, kept?.score]);
+    const asText = distinctFormat([best.score, kept?.score]);
     const previous = kept === undefined ? '' : `, was ${asText(kept.score)}`;
     progress.keep(`${placeOf(best)}  best ${asText(best.score)}${previous}`);
     kept = best;
   };
   const figures = (score: number | undefined) => {
     const { better, rejected, revisions } = tally;
-    const asText = distinct([score, best?.score]);
+    const asText = distinctFormat([score, best?.score]);
     return [
       ...(best ? [`best ${asText(best.score)}`] : []),
       score === undefined ? 'rejected' : `return ${asText(score)}`,

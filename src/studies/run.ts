@@ -12,7 +12,7 @@ import { makeRoom } from '../experiment/preflight/ask-model.js';
 import { errorsIn, warningsIn } from '../experiment/preflight/findings.js';
 import { preflight } from '../experiment/preflight/preflight.js';
 import { type Assembly, assemble, closeEnvironment, languageModelsOf } from '../experiment/setup/assemble.js';
-import { catchUp, keepManifest } from '../experiment/setup/keep-manifest.js';
+import { refreshManifest, updateManifest } from '../experiment/setup/keep-manifest.js';
 import { experimentIn, newManifest } from '../experiment/setup/open-experiment.js';
 import { contextOf } from '../experiment/setup/open-models.js';
 import type { ParameterSpec } from '../policies/policy.js';
@@ -106,7 +106,7 @@ export interface Session extends Pick<CommandContext, 'now' | 'stop'> {
 export type RunContext = Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>;
 
 /** Does a run's work in its directory, and closes everything at the end. @param keep updates the manifest */
-export async function workIn(
+export async function runInDirectory(
   directory: RunDirectory,
   display: Display,
   { milliseconds, now, stop }: RunContext,
@@ -153,13 +153,13 @@ export async function executeRun(
   context: RunContext,
   shared?: SharedLimits,
 ): Promise<void> {
-  await workIn(directory, display, context, {
-    keep: (event, activeMs) => keepManifest(directory, event, activeMs),
+  await runInDirectory(directory, display, context, {
+    keep: (event, activeMs) => updateManifest(directory, event, activeMs),
     async work({ stop, ...session }) {
-      const sharedBudget = shared?.of(directory);
+      const sharedBudget = shared?.budgetFor(directory);
       const limited = sharedBudget === undefined ? assembly : { ...assembly, sharedBudget };
       const experiment = experimentIn(limited, directory, session);
-      catchUp(directory, experiment);
+      refreshManifest(directory, experiment);
       await runExperiment(experiment, stop);
     },
     async close() {

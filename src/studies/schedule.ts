@@ -29,7 +29,7 @@ import {
   type ScheduleArguments,
 } from './plan.js';
 import { createPlanDisplay } from './plan-display.js';
-import { finishLeft, reopenRun } from './resume.js';
+import { finishKilledRun, reopenRun } from './resume.js';
 import { beginRun, executeRun } from './run.js';
 import { limitsOf, type SharedLimits } from './shared-limits.js';
 import { runOnCluster } from './slurm.js';
@@ -241,7 +241,7 @@ async function runEntry(
           notes,
         );
     if (typeof run === 'string') {
-      await finishLeft(path, context.now, writeReport);
+      await finishKilledRun(path, context.now, writeReport);
       return { ...endOf(path), isOld: true };
     }
     if (!isAlone && config.evaluation.workers === 'auto') run.assembly.workers?.useOneThread();

@@ -5,12 +5,12 @@ import { UserError } from '../base/errors.js';
 import { readOwnJson } from '../base/files/files.js';
 import type { LimitsConfig } from '../config/limits.js';
 import { stageModelsOf } from '../config/stages.js';
-import { type CallUsage, countedModels, noSpend, type SharedBudget, spentBy } from '../proposers/budget.js';
-import { planAround } from '../runs/finder.js';
-import { inTurn } from '../runs/logs.js';
+import { type CallUsage, noSpend, runUsageConfig, type SharedBudget, spentBy } from '../proposers/budget.js';
+import { enclosingPlan } from '../runs/finder.js';
+import { concatenate } from '../runs/logs.js';
 import { openLogs, planFile, readManifest, runFiles } from '../runs/reader.js';
 import type { RunDirectory } from '../runs/writer.js';
-import { callsLeft } from '../runs/writer.js';
+import { unloggedCalls } from '../runs/writer.js';
 import { type Part, shareOf } from './part.js';
 import type { Plan, PlanEntry } from './plan.js';
 
@@ -26,8 +26,8 @@ export class SharedLimits {
       const path = join(directory, name);
       if (!existsSync(join(path, runFiles.manifest))) continue;
       const { calls, entries } = openLogs(path);
-      const models = countedModels(config.model, stageModelsOf(config));
-      const spent = spentBy(inTurn(calls, callsLeft(path, calls)), models);
+      const models = runUsageConfig(config.model, stageModelsOf(config));
+      const spent = spentBy(concatenate(calls, unloggedCalls(path, calls)), models);
       const { activeMs } = readManifest(path);
       this.#runs.set(path, {
         calls: { spent, inFlight: noSpend },
@@ -38,9 +38,9 @@ export class SharedLimits {
   }
 
   /** Returns the limits for the run in `directory`. */
-  of(directory: RunDirectory): SharedBudget {
+  budgetFor(directory: RunDirectory): SharedBudget {
     const { path } = directory;
-    const { calls = unused, evaluations = 0 } = this.#runs.get(path) ?? {};
+    const { calls = noUsage, evaluations = 0 } = this.#runs.get(path) ?? {};
     // The time of a run in progress is counted up to its last complete iteration.
     const own: RunUsage = { calls, evaluations, activeMs: () => directory.manifest.activeMs };
     this.#runs.set(path, own);
@@ -64,7 +64,7 @@ interface RunUsage {
   readonly activeMs: () => number;
 }
 
-const unused: CallUsage = { spent: noSpend, inFlight: noSpend };
+const noUsage: CallUsage = { spent: noSpend, inFlight: noSpend };
 
 const usageOf = ({ activeMs, calls, evaluations }: RunUsage): CallUsage => ({
   spent: { ...calls.spent, evaluations, minutes: activeMs() / 60_000 },
@@ -80,7 +80,7 @@ export function limitsOf(plan: Plan, directory: string, part?: Part): SharedLimi
 
 /** @throws UserError if the run at `path` belongs to a sweep with limits, which only the sweep's command can count */
 export function requireOwnLimits(path: string): void {
-  const plan = planAround(path);
+  const plan = enclosingPlan(path);
   const recorded = plan && readOwnJson(join(plan.directory, planFile));
   if (!hasLimits(recorded as Pick<Plan, 'limits'> | undefined)) return;
   throw new UserError({

@@ -13,7 +13,7 @@ import { shellWord } from '../base/text/one-line.js';
 import type { SlurmConfig } from '../config/many-runs.js';
 import { isSweepLimitRaised } from '../runs/fingerprint.js';
 import { readManifest } from '../runs/reader.js';
-import { dropStopRequest } from '../runs/stop-request.js';
+import { removeStopRequest } from '../runs/stop-request.js';
 import { isInPart, shareOf } from './part.js';
 import { isComplete, type Plan, type PlanEntry } from './plan.js';
 import { hasLimits } from './shared-limits.js';
@@ -116,7 +116,7 @@ export async function runOnCluster(
   const tasks = Array.from({ length: of }, (_, index) => index).filter((index) =>
     entries.filter(isInPart({ index, of })).some(isLeft),
   );
-  dropStopRequest(directory);
+  removeStopRequest(directory);
   const log = join(directory, 'slurm');
   makeDirectory(log);
   const script = join(log, 'job.sh');

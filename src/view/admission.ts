@@ -15,13 +15,13 @@ function isSame(a: string, b: string): boolean {
 /** Returns the Authorization header that pages send. A cookie would also be sent to other ports of the host. */
 export const authorizationOf = (token: string): string => `Bearer ${token}`;
 
-const forwarding = (target: string) => `<!doctype html>
+const forwardingPage = (target: string) => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>policyloop</title><meta http-equiv="refresh" content="0;url=${target}"></head>
 <body><p><a href="${target}">Open the view</a></p></body></html>
 `;
 
 /** @throws HttpError 401 unless a header has the token or, except for POST, the address ends with it */
-export function requireEntered({ headers, method, url = '' }: IncomingMessage, token: string): void {
+export function requireToken({ headers, method, url = '' }: IncomingMessage, token: string): void {
   if (isSame(headers.authorization ?? '', authorizationOf(token))) return;
   const [, given] = /[?&]token=([\w-]+)$/.exec(url) ?? [];
   if (method !== 'POST' && given !== undefined && isSame(given, token)) return;
@@ -37,6 +37,6 @@ export function requireEntered({ headers, method, url = '' }: IncomingMessage, t
 export function addressFile(url: string): { readonly path: string; readonly remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'policyloop-view-'));
   const path = join(folder, 'open.html');
-  writeFileSync(path, forwarding(url), { mode: 0o600 });
+  writeFileSync(path, forwardingPage(url), { mode: 0o600 });
   return { path, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }

@@ -1,12 +1,12 @@
 /** Groups and compares runs in the same way as `policyloop compare`. */
-import { matches } from '../base/pattern.js';
-import { fieldOf, isAsked } from '../runs/listing/fields.js';
+import { isMatch } from '../base/pattern.js';
+import { fieldOf, isSettingKey } from '../runs/listing/fields.js';
 import { parseFilter } from '../runs/listing/filter.js';
 import type { Item } from '../runs/listing/item.js';
 import { isBelow, type Place } from '../runs/listing/scan.js';
 import { summarizeMean } from '../statistics/paired.js';
 import { confirmedBySeed, meanBySeed } from '../studies/comparison/comparability.js';
-import { nothingLeft, selectUsable } from '../studies/comparison/compare.js';
+import { noRunsLeftError, selectUsable } from '../studies/comparison/compare.js';
 import { commonRange } from '../studies/comparison/compared-runs.js';
 import { comparisonPage } from '../studies/comparison/page.js';
 import { compareGroups } from '../studies/comparison/run-comparison.js';
@@ -25,7 +25,7 @@ function namedPlaces(places: readonly Place[], query: URLSearchParams): readonly
   if (names.length === 0) return places;
   const named = names.flatMap((name) => {
     const found = places.filter(
-      ({ item }) => item.name === name || isBelow(item, { name }) || matches(name, item.name),
+      ({ item }) => item.name === name || isBelow(item, { name }) || isMatch(name, item.name),
     );
     if (found.length === 0) throw new HttpError(404, `run ${name} not found`);
     return found;
@@ -38,9 +38,9 @@ function filteredGroups(all: readonly Place[], query: URLSearchParams): readonly
   const places = namedPlaces(all, query);
   const { by, filter } = stateOf(query);
   const { keys } = configKeys(places);
-  const { accepts, asked, problems } = parseFilter(filter, keys);
+  const { accepts, settingKeys, problems } = parseFilter(filter, keys);
   if (problems[0] !== undefined) throw new HttpError(400, problems[0]);
-  const wanted = [...new Set([...by.filter(isAsked), ...asked])];
+  const wanted = [...new Set([...by.filter(isSettingKey), ...settingKeys])];
   const items = places.map((place) => withSettings(place, place.item, wanted));
   return groupsOf(items.filter(accepts), by);
 }
@@ -82,7 +82,7 @@ export async function comparisonFor(places: readonly Place[], query: URLSearchPa
   const chosen = items.map((item) => ({ ...known.get(item.name)!, item }));
   const given = stateOf(query).by;
   const by = given.length > 0 ? given : [items.length <= maxCompared ? 'run' : 'config'];
-  await readAhead(chosen, { areCurves: true });
+  await readAhead(chosen, { withCurves: true });
   const isByRun = by.join() === 'run';
   const itemOf = new Map(chosen.map(({ item, path }) => [path, item]));
   const named = (path: string) => itemOf.get(path)!.name;
@@ -100,7 +100,7 @@ export async function comparisonFor(places: readonly Place[], query: URLSearchPa
     ...unreadable.map(({ item }) => ({ run: item.name, reason: item.fault ?? "its config can't be read" })),
   ];
   const readable = kept.flatMap((run) => comparedRun(run) ?? []);
-  if (readable.length === 0) throw nothingLeft(leftOut, runs.length === 0);
+  if (readable.length === 0) throw noRunsLeftError(leftOut, runs.length === 0);
   const keys = by.join() === 'config' ? undefined : by;
   const tasks = groupRuns(readable, keys, ({ path }) => valuesOf(itemOf.get(path)!, by));
   const comparison = compareGroups(tasks, { by: keys, target: undefined, named, leftOut });
@@ -113,8 +113,8 @@ export async function comparisonFor(places: readonly Place[], query: URLSearchPa
 const valuesOf = (item: Item, by: readonly string[]): readonly (readonly [string, string])[] =>
   by.flatMap((key) => {
     if (key === 'run') return [[key, item.name] as const];
-    const { kind, of } = fieldOf(key);
+    const { kind, get } = fieldOf(key);
     return kind === 'setting' || key === 'model' || key === 'seed'
       ? []
-      : [[key, String(of(item) ?? '–')] as const];
+      : [[key, String(get(item) ?? '–')] as const];
   });

@@ -137,18 +137,18 @@ export function requireLocal(
   if ((headersDistinct?.host?.length ?? 1) > 1)
     throw new HttpError(400, 'a request must have exactly one Host header');
   const authority = headers.host?.toLowerCase() ?? '';
-  if (!authorities.includes(authority)) throw rejected('Host', authority);
+  if (!authorities.includes(authority)) throw rejectedError('Host', authority);
   const { origin } = headers;
   if (origin !== undefined && !authorities.some((name) => origin === `http://${name}`))
-    throw rejected('Origin', origin);
+    throw rejectedError('Origin', origin);
   // For images, scripts and GET forms, browsers don't send an Origin, but they report the site of the page.
   const site = headers['sec-fetch-site'] ?? 'none';
   if (site !== 'none' && site !== 'same-origin' && !anySite(path))
-    throw rejected('Sec-Fetch-Site', String(site));
+    throw rejectedError('Sec-Fetch-Site', String(site));
   return path;
 }
 
-function rejected(header: string, value: string): HttpError {
+function rejectedError(header: string, value: string): HttpError {
   return new HttpError(403, `requests with ${header} "${value}" are not allowed`);
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Item } from '../runs/listing/item.js';
 import { newestRun } from '../runs/listing/names.js';
-import { type Known, type Place, type Root, scan, versionOf } from '../runs/listing/scan.js';
+import { type Place, type Root, type ScannedItem, scan, versionOf } from '../runs/listing/scan.js';
 import { logsIn, runFiles } from '../runs/reader.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { resultFiles } from '../studies/plan.js';
@@ -62,10 +62,10 @@ export class Live {
   readonly #roots: readonly Root[];
   readonly #watchers = new Set<Watcher>();
   readonly #milliseconds: () => number;
-  #known: ReadonlyMap<string, Known> = new Map();
+  #scanned: ReadonlyMap<string, ScannedItem> = new Map();
   #timer: NodeJS.Timeout | undefined;
   #nextScan = 0;
-  #lastSign = 0;
+  #lastKeepAlive = 0;
 
   constructor(roots: readonly Root[], milliseconds: () => number) {
     this.#roots = roots;
@@ -88,14 +88,14 @@ export class Live {
   }
 
   #find(name: string): Place | undefined {
-    if (!this.#known.has(name)) this.refresh();
-    return this.#known.get(name) ?? (name === 'latest' ? newestRun(this.#known.values())[0] : undefined);
+    if (!this.#scanned.has(name)) this.refresh();
+    return this.#scanned.get(name) ?? (name === 'latest' ? newestRun(this.#scanned.values())[0] : undefined);
   }
 
   /** Returns all items, from a recent scan. */
   places(): readonly Place[] {
     if (this.#milliseconds() >= this.#nextScan) this.refresh();
-    return [...this.#known.values()];
+    return [...this.#scanned.values()];
   }
 
   watch(response: ServerResponse, of: string | undefined, keys: readonly string[]): void {
@@ -106,8 +106,8 @@ export class Live {
     const watcher = { response, name, keys, version: this.#versionOf(name) };
     this.#sendItems(watcher, items, [], true);
     this.#watchers.add(watcher);
-    response.on('close', () => this.#leave(watcher));
-    this.#timer ??= setInterval(() => this.#look(), lookEvery).unref();
+    response.on('close', () => this.#removeWatcher(watcher));
+    this.#timer ??= setInterval(() => this.#checkForChanges(), lookEvery).unref();
   }
 
   close(): void {
@@ -115,7 +115,7 @@ export class Live {
     for (const { response } of this.#watchers) response.end();
   }
 
-  #leave(watcher: Watcher): void {
+  #removeWatcher(watcher: Watcher): void {
     this.#watchers.delete(watcher);
     if (this.#watchers.size > 0) return;
     clearInterval(this.#timer);
@@ -123,11 +123,11 @@ export class Live {
   }
 
   #versionOf(name = ''): string {
-    const place = this.#known.get(name);
+    const place = this.#scanned.get(name);
     return place === undefined ? '' : `${place.path} ${versionOf(filesOf(place))}`;
   }
 
-  #look(): void {
+  #checkForChanges(): void {
     const now = this.#milliseconds();
     if (now >= this.#nextScan) this.refresh();
     for (const watcher of this.#watchers) {
@@ -135,22 +135,22 @@ export class Live {
       if (version !== watcher.version) send(watcher, 'stale', { of: watcher.name });
       watcher.version = version;
     }
-    if (now - this.#lastSign < keepAliveEvery) return;
-    this.#lastSign = now;
+    if (now - this.#lastKeepAlive < keepAliveEvery) return;
+    this.#lastKeepAlive = now;
     for (const { response } of this.#watchers) response.write(': \n\n');
   }
 
   /** Scans the directories and sends what has changed. */
   refresh(): void {
-    const before = this.#known;
+    const before = this.#scanned;
     const began = this.#milliseconds();
-    this.#known = scan(this.#roots, before);
+    this.#scanned = scan(this.#roots, before);
     const took = this.#milliseconds() - began;
     this.#nextScan = began + Math.max(minScanPauseMs, took / scanShare);
-    const changed = [...this.#known].flatMap(([name, { item }]) =>
+    const changed = [...this.#scanned].flatMap(([name, { item }]) =>
       isDeepStrictEqual(item, before.get(name)?.item) ? [] : [item],
     );
-    const removed = [...before.keys()].filter((name) => !this.#known.has(name));
+    const removed = [...before.keys()].filter((name) => !this.#scanned.has(name));
     for (const watcher of this.#watchers) this.#sendItems(watcher, changed, removed);
   }
 
@@ -158,7 +158,7 @@ export class Live {
     const { keys, name } = watcher;
     const changed = items
       .filter((item) => name === undefined || item.name === name)
-      .map((item) => withSettings(this.#known.get(item.name), item, keys));
+      .map((item) => withSettings(this.#scanned.get(item.name), item, keys));
     if (whole || changed.length + removed.length > 0) send(watcher, 'items', { whole, changed, removed });
   }
 }

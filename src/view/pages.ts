@@ -8,8 +8,8 @@ import { readOwnText } from '../base/files/regular-file.js';
 import { html, preformatted } from '../base/text/html.js';
 import { formatCount, plural } from '../base/text/numbers.js';
 import { runsBelow } from '../runs/finder.js';
-import type { RunPlaces } from '../runs/listing/listing.js';
-import { findRuns, type Named } from '../runs/listing/names.js';
+import type { RunFolders } from '../runs/listing/listing.js';
+import { findRuns, type Match } from '../runs/listing/names.js';
 import { type Place, scan } from '../runs/listing/scan.js';
 import { planFile } from '../runs/reader.js';
 import { comparisonOf } from '../studies/comparison/compare.js';
@@ -21,16 +21,16 @@ import { itemAddress } from '../web/address.js';
 import { chartFiles } from '../web/drawing/chart-files.js';
 import { type Page, pageData, sectionsOf } from '../web/page.js';
 import { trainingPageOf } from '../web/report/training-page.js';
-import { inFile, type PageContext, pageHeader } from '../web/study.js';
+import { fileContext, type PageContext, pageHeader } from '../web/study.js';
 import { shownRunPage } from './shown-run.js';
 
 /** Pages that other modules build from the recorded result of a study. */
-export interface GivenPages {
+export interface StudyPages {
   readonly evaluation: (recorded: unknown, shown: PageContext) => Page;
 }
 
 /** @throws UserError if files are damaged */
-export async function pageOf(place: Place, given: GivenPages): Promise<Page> {
+export async function pageOf(place: Place, given: StudyPages): Promise<Page> {
   const { path } = place;
   const { kind, name, status } = place.item;
   const shown: PageContext = { linkOf: (run) => itemAddress(`${name}/${run}`), status };
@@ -82,11 +82,11 @@ function studyPage({ item, path }: Place, recorded: () => Page | undefined): Pag
  */
 export async function exportCharts(
   names: readonly string[],
-  places: RunPlaces,
+  places: RunFolders,
   directory: string,
-  given: GivenPages,
+  given: StudyPages,
 ) {
-  const isWhole = ({ kind, path }: Named) => kind === 'training' || existsSync(join(path, planFile));
+  const isWhole = ({ kind, path }: Match) => kind === 'training' || existsSync(join(path, planFile));
   const found = findRuns(names, places, isWhole);
   const placeOf = (path: string) =>
     [...scan([{ path, prefix: '' }]).values()].find((one) => one.path === path)!;
@@ -94,7 +94,7 @@ export async function exportCharts(
   const runs = found.flatMap(runsBelow);
   const all = { by: undefined, unfinished: false };
   const compared = runs.length > 1 && unlessRejected(() => comparisonOf(runs, all, places.cwd));
-  if (compared) pages.push(comparisonPage(compared.comparison, compared.tasks, inFile));
+  if (compared) pages.push(comparisonPage(compared.comparison, compared.tasks, fileContext));
   const taken = new Set<string>();
   const files = pages.flatMap((page) => [
     ...chartFiles(JSON.parse(JSON.stringify(pageData(page))), taken).values(),

@@ -1,6 +1,6 @@
 /** Reads configs and curves of runs on request, and caches them while their files are unchanged. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { fields, isAsked } from '../runs/listing/fields.js';
+import { fields, isSettingKey } from '../runs/listing/fields.js';
 import type { Item } from '../runs/listing/item.js';
 import { type Place, type RunPlace, unlessDamaged } from '../runs/listing/scan.js';
 import type { RunSummary } from '../runs/summary.js';
@@ -14,11 +14,11 @@ function unlessUnreadable<T extends object>(read: () => T): T | undefined {
   return typeof found === 'string' ? undefined : found;
 }
 
-const configured = cachedByRun((run: RunSummary) => unlessUnreadable(() => withConfig(run)));
+const tryConfigure = cachedByRun((run: RunSummary) => unlessUnreadable(() => withConfig(run)));
 
 /** Returns a run or agent run with its config; undefined for other items, and if the config can't be read. */
 export const configuredRun = ({ item, summary }: Place): ConfiguredRun | undefined =>
-  item.kind !== 'training' && summary ? configured(summary) : undefined;
+  item.kind !== 'training' && summary ? tryConfigure(summary) : undefined;
 
 /** Returns a run with its curve; undefined if it can't be read. */
 export const comparedRun = cachedByRun((run: ConfiguredRun) => unlessUnreadable(() => readComparedRun(run)));
@@ -26,15 +26,15 @@ export const comparedRun = cachedByRun((run: ConfiguredRun) => unlessUnreadable(
 /** Number of configs to read before yielding to other requests; reading one curve takes about as long. */
 const readAtOnce = 20;
 
-/** Reads the configs of runs, and their curves if `areCurves`, yielding to other requests in between. */
+/** Reads the configs of runs, and their curves if `withCurves`, yielding to other requests in between. */
 export async function readAhead(
   places: readonly Place[],
-  { areCurves = false } = {},
+  { withCurves = false } = {},
 ): Promise<readonly Place[]> {
   for (const [i, place] of places.entries()) {
-    if (areCurves || i % readAtOnce === readAtOnce - 1) await nextTurn();
+    if (withCurves || i % readAtOnce === readAtOnce - 1) await nextTurn();
     const run = configuredRun(place);
-    if (areCurves && run !== undefined) comparedRun(run);
+    if (withCurves && run !== undefined) comparedRun(run);
   }
   return places;
 }
@@ -51,7 +51,7 @@ export function withSettings(place: Place | undefined, item: Item, keys: readonl
 }
 
 /** Adds to each run all settings of its config, and the name of its group as in `policyloop compare`. */
-export function exportable(places: readonly RunPlace[]): readonly ExportedRun[] {
+export function exportedRuns(places: readonly RunPlace[]): readonly ExportedRun[] {
   const { keys } = configKeys(places);
   const tasks = groupRuns(
     places.flatMap((place) => configuredRun(place) ?? []),
@@ -78,6 +78,6 @@ export function configKeys(places: readonly Place[]): ConfigKeys {
     for (const [key, value] of settingsOf(run)) values.set(key, (values.get(key) ?? new Set()).add(value));
   }
   const own = new Set(fields.map(({ key }) => key));
-  const keys = [...values.keys()].filter((key) => !own.has(key) && isAsked(key)).toSorted();
+  const keys = [...values.keys()].filter((key) => !own.has(key) && isSettingKey(key)).toSorted();
   return { keys, different: runs < 2 ? [] : keys.filter((key) => values.get(key)!.size > 1) };
 }

@@ -5,12 +5,12 @@ import { safeLine } from '../base/terminal-text.js';
 import type { Place, Root } from '../runs/listing/scan.js';
 import { pageData } from '../web/page.js';
 import { type Action, stopItem, tagItems } from './actions.js';
-import { requireEntered } from './admission.js';
+import { requireToken } from './admission.js';
 import { assets, contentPolicy, emptyPage, picturePolicy, type ServedFile } from './assets.js';
 import { comparisonFor, groupFigures } from './comparison.js';
 import { HttpError, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
 import { Live, maxKeys, maxWatchers } from './live.js';
-import { type GivenPages, pageOf } from './pages.js';
+import { pageOf, type StudyPages } from './pages.js';
 import { configKeys, readAhead } from './run-data.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
@@ -24,7 +24,7 @@ export interface ViewOptions {
   /** A monotonic clock. */
   readonly milliseconds: () => number;
   readonly note: (text: string) => void;
-  readonly pages: GivenPages;
+  readonly pages: StudyPages;
   /** Token that browsers must send. */
   readonly token: string;
 }
@@ -89,7 +89,7 @@ async function answer(
   if (isRead && isPage(path)) return send(response, emptyPage);
   const asset = assets[path];
   if (asset !== undefined && request.method === 'GET') return send(response, asset);
-  requireEntered(request, site.options.token);
+  requireToken(request, site.options.token);
   const { [path]: act } = actions;
   requireMethod(request, ...(act ? ['POST'] : ['GET', 'HEAD']));
   const asked = { ...site, query };
@@ -103,11 +103,11 @@ async function answer(
 
 const isPage = (path: string) => /^\/(?:|of\/.*|compare|search)$/s.test(path);
 
-interface Asked extends Site {
+interface ApiRequest extends Site {
   readonly query: URLSearchParams;
 }
 
-async function watch(response: ServerResponse, { live, query }: Asked): Promise<void> {
+async function watch(response: ServerResponse, { live, query }: ApiRequest): Promise<void> {
   const keys = query.getAll('key');
   if (live.watchers >= maxWatchers)
     throw new HttpError(503, `${maxWatchers} pages are already open, which is the maximum`);
@@ -117,7 +117,7 @@ async function watch(response: ServerResponse, { live, query }: Asked): Promise<
 }
 
 /** Handlers of JSON requests, by path. */
-const handlers: Readonly<Record<string, (asked: Asked) => unknown>> = {
+const handlers: Readonly<Record<string, (asked: ApiRequest) => unknown>> = {
   '/api/place': ({ options: { place } }) => ({ place }),
   '/api/keys': async ({ live }) => configKeys(await readAhead(live.places())),
   '/api/groups': async ({ live, query }) => groupFigures(await readAhead(live.places()), query),
@@ -141,7 +141,7 @@ const handlers: Readonly<Record<string, (asked: Asked) => unknown>> = {
   },
 };
 
-async function episodeIn(asked: Asked): Promise<ServedFile> {
+async function episodeIn(asked: ApiRequest): Promise<ServedFile> {
   const number = (key: string, least: number) => wholeNumber(asked.query, key, least) ?? least;
   const body = await episodeSvg(placeIn(asked).path, {
     iteration: number('iteration', 0),
@@ -151,7 +151,7 @@ async function episodeIn(asked: Asked): Promise<ServedFile> {
   return { type: 'image/svg+xml', body, policy: picturePolicy };
 }
 
-function placeIn({ live, query }: Asked): Place {
+function placeIn({ live, query }: ApiRequest): Place {
   const name = query.get('of');
   if (name === null) throw new HttpError(400, 'the address must name a run, training run or study');
   return live.place(name);

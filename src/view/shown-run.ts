@@ -3,7 +3,7 @@
 import { UserError } from '../base/errors.js';
 import type { Content } from '../base/text/content.js';
 import { html } from '../base/text/html.js';
-import { distinct, formatNumber, plural } from '../base/text/numbers.js';
+import { distinctFormat, formatNumber, plural } from '../base/text/numbers.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
@@ -53,7 +53,7 @@ interface AnimationRequest {
 /** Shows animations, which the browser requests when they come into view; undefined if none can be drawn. */
 function animations(name: string, shown: readonly AnimationRequest[], config: RunFrame['config']): Content {
   if (!isDrawnFromConfig(config)) return undefined;
-  const asText = distinct(shown.flatMap(({ entry: { returns, score } }) => [score, ...returns]));
+  const asText = distinctFormat(shown.flatMap(({ entry: { returns, score } }) => [score, ...returns]));
   return animationView(
     shown.map(({ alt, entry, title }) => ({
       picture: { address: episodeAddress(name, entry) },
@@ -104,7 +104,7 @@ export async function iterationPage(name: string, path: string, iteration: numbe
   const arePrograms = family.description.kind === 'program';
   const byIndex = new Map(calls.entries());
   const shown = own.slice(0, maxShown);
-  const asText = distinct(shown.map(({ score }) => score));
+  const asText = distinctFormat(shown.map(({ score }) => score));
   const policies = shown.map((entry) => {
     const parent = arePrograms && entry.source === 'proposal' && parentOf(entry, data);
     const { vector, view } = policyOf(entry, data, labels);
@@ -144,7 +144,7 @@ const maxReturns = 50;
 function headline(own: readonly BufferEntry[], before: number, calls: number): Content {
   const best = own.reduce((highest, { score }) => Math.max(highest, score), Number.NEGATIVE_INFINITY);
   const episodes = own.reduce((sum, { returns }) => sum + returns.length, 0);
-  const asText = distinct([best, before]);
+  const asText = distinctFormat([best, before]);
   return html`<dl class="headline">
 ${tile('Best mean return', Number.isFinite(best) ? asText(best) : '–', plural(own.length, 'evaluation'))}
 ${Number.isFinite(before) && tile('Previous best', asText(before), best > before ? 'improved' : 'not improved')}

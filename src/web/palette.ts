@@ -1,8 +1,8 @@
 /** Distinguishable with common forms of colour blindness: Paul Tol's bright scheme with a darker grey, plus orange. */
-const categorical = '#4477aa #ee6677 #228833 #ccbb44 #66ccee #aa3377 #ee7733 #969696'.split(' ');
+const categoryColors = '#4477aa #ee6677 #228833 #ccbb44 #66ccee #aa3377 #ee7733 #969696'.split(' ');
 
 /** Maximum number of choices to show as colours; if there are more, they are shown as numbers. */
-export const maxCategories = categorical.length;
+export const maxCategories = categoryColors.length;
 
 const numbered = (name: string, all: readonly string[]) =>
   Object.fromEntries(all.map((color, i) => [`${name}-${i}`, [color]] as const));
@@ -29,7 +29,7 @@ const colors: Readonly<Record<string, readonly [light: string, dark?: string]>> 
   'tokens-reasoning': ['#e0a24a'],
   'tokens-answer': ['#c2571f'],
   ...numbered('arm', 'var(--point) var(--accent) #c2571f #8a63d2 #1c8f6f #c23d86 #97810f #1f8fb5'.split(' ')),
-  ...numbered('choice', categorical),
+  ...numbered('choice', categoryColors),
   positive: ['#d95421'],
   negative: ['#266ee0'],
   sequential: ['#16946e'],
@@ -41,11 +41,11 @@ export const paletteStyle = (): string =>
     `:root{${Object.entries(colors)
       .map(([name, [light, dark]]) => `--${name}:${dark ? `light-dark(${light},${dark})` : light}`)
       .join(';')}}`,
-    ...categorical.map(
+    ...categoryColors.map(
       (_, i) => `.choice-${i}{background:color-mix(in srgb,var(--choice-${i}) 38%,transparent)}`,
     ),
   ].join('\n');
 
 /** Replaces properties in the value of an attribute by their light colours, for files without a style sheet. */
-export const inLight = (value: string): string =>
-  value.replaceAll(/var\(--([\w-]+)\)/g, (_, name: string) => inLight(colors[name]?.[0] ?? 'gray'));
+export const withLightColors = (value: string): string =>
+  value.replaceAll(/var\(--([\w-]+)\)/g, (_, name: string) => withLightColors(colors[name]?.[0] ?? 'gray'));

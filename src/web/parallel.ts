@@ -1,6 +1,6 @@
 /** Parallel coordinates as data: a vertical axis for each key and one for the result; a line for each run. */
 import { type Content, Part } from '../base/text/content.js';
-import { distinct, formatNumber } from '../base/text/numbers.js';
+import { distinctFormat, formatNumber } from '../base/text/numbers.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 import { logTicks, tickStep, ticksWithin } from './ticks.js';
 
@@ -54,7 +54,7 @@ export function parallelPlot(
   );
   const ticks = ticksWithin(low, high, 5);
   const share = (value: number) => (value - low) / (high - low);
-  const resultText = distinct(ticks, formatNumber);
+  const resultText = distinctFormat(ticks, formatNumber);
   const ordered = runs.toSorted((a, b) => a.result - b.result);
   const keyAxes = keys.map((key) =>
     keyAxis(
@@ -110,7 +110,7 @@ function keyAxis({ kind }: ParallelKey, values: readonly string[]) {
   const [low, high] = ends.map(scaled) as [number, number];
   const at = (value: number) => (high > low ? (scaled(value) - low) / (high - low) : 0.5);
   const ticks = isLog ? logTicks(ends[0]!, ends[1]!) : ticksWithin(ends[0]!, ends[1]!, 5);
-  const text = distinct(ticks, formatNumber);
+  const text = distinctFormat(ticks, formatNumber);
   return {
     ticks: ticks.map((tick) => [at(tick), text(tick)] as const),
     at: (value: string) => at(Number(value)),

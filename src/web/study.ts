@@ -14,7 +14,7 @@ export interface PageContext {
 }
 
 /** For a file in the study's directory. Its links are relative, and encoded so that none can become `javascript:`. */
-export const inFile: PageContext = {
+export const fileContext: PageContext = {
   linkOf: (run) => `./${run.split('/').map(encodeURIComponent).join('/')}/${runFiles.report}`,
 };
 
@@ -78,14 +78,14 @@ export const failureList = (failures: readonly { readonly run: string; readonly 
   warningList(failures.map(({ message, run }) => `${run}: ${message}`));
 
 /** Title of the section that explains a page. */
-export const howToRead = 'How to read this';
+export const howToReadTitle = 'How to read this';
 
 /** @param lines sentences without a full stop */
-export const explanations = (lines: readonly Content[]): Content =>
+export const explanationList = (lines: readonly Content[]): Content =>
   html`<ul>${lines.map((line) => html`<li>${line}.</li>`)}</ul>`;
 
 /** @param time when the data was recorded, ISO 8601 */
-export const writtenBy = (policyloop: string, time?: string): Content =>
+export const writtenByNote = (policyloop: string, time?: string): Content =>
   html`<p>${time !== undefined && `State as of ${formatTime(time)}. `}Written by policyloop ${policyloop}.</p>`;
 
 /** Shows a verdict in a box at the start of a page. @param mark sets its colour: `higher`, `lower` or `too-few` */

@@ -7,7 +7,7 @@ import { type Axis, type Chart, type Series, thinOut } from './chart.js';
 type Row = Readonly<Record<string, number>>;
 
 /** Texts and settings that the metrics don't contain. */
-export interface TrainingWords {
+export interface TrainingLabels {
   readonly unit: 'step' | 'update';
   /** Name of the quantity that evaluations measure, such as `held-out mean return`. */
   readonly measured: string;
@@ -25,7 +25,7 @@ export function trainingLoss(losses: readonly number[], count = losses.length): 
 }
 
 /** Small charts of one metric each, in order; a chart without values is omitted. */
-const charted: readonly (readonly [
+const chartSpecs: readonly (readonly [
   of: 'step' | 'evaluation',
   name: string,
   title: string,
@@ -56,7 +56,7 @@ const maxRows = 1024;
 /** @param metrics lines of `metrics.jsonl`. @returns the main chart first; nothing until the first metrics arrive */
 export function trainingCharts(
   metrics: readonly Readonly<Record<string, unknown>>[],
-  words: TrainingWords,
+  words: TrainingLabels,
 ): readonly Chart[] {
   const rowsOf = (kind: string) =>
     thinOut(metrics.filter((metric) => metric.kind === kind).map(numbersIn), maxRows, (stretch) => [
@@ -88,7 +88,7 @@ export function trainingCharts(
     ...mains
       .filter(({ each, held }) => each.length > 0 || (isRl && held))
       .map((main) => mainChart(main, words)),
-    ...charted.flatMap((figure) => {
+    ...chartSpecs.flatMap((figure) => {
       const own = having(figure[0] === 'step' ? step : evaluation, figure[1]);
       return own.length === 0 ? [] : [smallChart(own, figure, words)];
     }),
@@ -131,7 +131,7 @@ interface Main {
 }
 
 /** Shows the metric of each step in the background, its moving average, the measurements and the best of them. */
-function mainChart(main: Main, words: TrainingWords): Chart {
+function mainChart(main: Main, words: TrainingLabels): Chart {
   const { each, held = [], isBetter, measured = '', name, title } = main;
   const { at, valuesOf } = stepsOf([...each, ...held]);
   const all = each.map((row) => row[name]!);
@@ -179,7 +179,7 @@ function mainChart(main: Main, words: TrainingWords): Chart {
   };
 }
 
-const xAxis = ({ unit }: TrainingWords): Axis => ({ title: capitalize(unit), kind: 'whole' });
+const xAxis = ({ unit }: TrainingLabels): Axis => ({ title: capitalize(unit), kind: 'whole' });
 
 /** Returns the steps of the rows, ascending, and a function that returns a value of some rows at each step. */
 function stepsOf(rows: readonly Row[]) {
@@ -193,8 +193,8 @@ function stepsOf(rows: readonly Row[]) {
 
 function smallChart(
   rows: readonly Row[],
-  [, name, title, kind = 'number']: (typeof charted)[number],
-  words: TrainingWords,
+  [, name, title, kind = 'number']: (typeof chartSpecs)[number],
+  words: TrainingLabels,
 ): Chart {
   const { at, valuesOf } = stepsOf(rows);
   const values = valuesOf(rows, (row) => row[name]!);

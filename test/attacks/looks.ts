@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path';
 import { shownPages } from '../../finetune/evaluate/shown-pages.js';
 import { messageOf } from '../../src/base/errors.js';
-import { loadTool, namedCommand } from '../../src/commands.js';
+import { findCommand, loadTool } from '../../src/commands.js';
 import { runTool } from '../../src/mcp/serve-mcp.js';
 import { tools } from '../../src/mcp/tools.js';
 import { authorizationOf } from '../../src/view/admission.js';
@@ -62,7 +62,7 @@ function commandLooks(cwd: string, names: readonly string[]): readonly Look[] {
       return { text: [...printed, ...noted, ...written, messageOf(error ?? '')].join('\n'), error };
     },
   });
-  if (namedCommand(['show']).command === undefined) throw new Error('there is no command show');
+  if (findCommand(['show']).command === undefined) throw new Error('there is no command show');
   const json = [true, false].map((one) => ({ json: one }));
   return [
     ...json.map((form) => command('list', form)),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatProblem } from '../../src/base/errors.js';
-import { TimeLimitError, withinTime } from '../../src/base/time-limit.js';
+import { TimeLimitError, withTimeLimit } from '../../src/base/time-limit.js';
 import { inspectModel } from '../../src/models/local/engine/inspect.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { type Hostile, hostileModel, safetensors } from './hostile-model.js';
@@ -126,16 +126,16 @@ describe('limits on chat templates', () => {
   });
 });
 
-it('withinTime interrupts endless regular expressions and loops', () => {
-  expect(() => withinTime(0.05, () => /^(a+)+$/.test(`${'a'.repeat(60)}b`))).toThrow(TimeLimitError);
+it('withTimeLimit interrupts endless regular expressions and loops', () => {
+  expect(() => withTimeLimit(0.05, () => /^(a+)+$/.test(`${'a'.repeat(60)}b`))).toThrow(TimeLimitError);
   expect(() => {
-    withinTime(0.05, () => {
+    withTimeLimit(0.05, () => {
       for (;;);
     });
   }).toThrow(/longer than 0.05 s/);
-  expect(withinTime(1, () => withinTime(1, () => 'both'))).toBe('both');
+  expect(withTimeLimit(1, () => withTimeLimit(1, () => 'both'))).toBe('both');
   const failed = () => {
     throw new RangeError('its own');
   };
-  expect(() => withinTime(1, failed)).toThrow(RangeError);
+  expect(() => withTimeLimit(1, failed)).toThrow(RangeError);
 });

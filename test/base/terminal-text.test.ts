@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatProblem } from '../../src/base/errors.js';
-import { forStream, safeLine, safeLines, safeText } from '../../src/base/terminal-text.js';
+import { safeLine, safeLines, safeText, streamText } from '../../src/base/terminal-text.js';
 
 const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
@@ -20,8 +20,8 @@ describe('terminal text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.boolean(), (text, isStyled) => {
         expect(safeText(text).replaceAll(/[\n\t]/g, '')).not.toMatch(steering);
-        expect(forStream(safeLine(text), isStyled).replaceAll('\t', '')).not.toMatch(/\p{Cc}/u);
-        expect(JSON.parse(forStream(JSON.stringify(text), isStyled))).toBe(text);
+        expect(streamText(safeLine(text), isStyled).replaceAll('\t', '')).not.toMatch(/\p{Cc}/u);
+        expect(JSON.parse(streamText(JSON.stringify(text), isStyled))).toBe(text);
       }),
     );
   });
@@ -37,7 +37,7 @@ describe('terminal text', () => {
 
   it('keeps our own styles on a styled stream and loses them on a plain one', () => {
     const text = '\u001b[1mbold\u001b[22m \u001b[8mhidden\u001b[31mred\u001b[39m';
-    expect(forStream(text, true)).toBe('\u001b[1mbold\u001b[22m \\u001b[8mhidden\u001b[31mred\u001b[39m');
-    expect(forStream(text, false)).toBe('bold \\u001b[8mhiddenred');
+    expect(streamText(text, true)).toBe('\u001b[1mbold\u001b[22m \\u001b[8mhidden\u001b[31mred\u001b[39m');
+    expect(streamText(text, false)).toBe('bold \\u001b[8mhiddenred');
   });
 });

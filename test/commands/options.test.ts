@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import yargs, { type Argv } from 'yargs';
-import { type Arguments, type Command, common } from '../../src/base/command.js';
+import { type Arguments, type Command, commonOptions } from '../../src/base/command.js';
 
 const root = resolve(import.meta.dirname, '../..');
 const files = ['src/commands', 'finetune/commands'].flatMap((folder) =>
@@ -57,10 +57,10 @@ describe('--help is fast', () => {
 describe('Arguments', () => {
   const options = (y: Argv) =>
     y
-      .positional('run', common.run)
-      .positional('overrides', common.overrides)
-      .option('runs-dir', common.runsDir)
-      .option('workers', common.workers)
+      .positional('run', commonOptions.run)
+      .positional('overrides', commonOptions.overrides)
+      .option('runs-dir', commonOptions.runsDir)
+      .option('workers', commonOptions.workers)
       .option('dtype', { choices: ['f32', 'f16'] as const, default: 'f16' as const });
 
   it('have the types of the declared options', () => {

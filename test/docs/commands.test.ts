@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { rlKind } from '../../finetune/rl/kinds/kinds.js';
 import { loadTrainConfig } from '../../finetune/train/train-config.js';
 import { loadPlayConfig } from '../../src/agents/play-config.js';
-import { overridesApart } from '../../src/base/overrides-apart.js';
-import { commands, declaredOptions, namedCommand } from '../../src/commands.js';
+import { separateOverrides } from '../../src/base/overrides-apart.js';
+import { commands, declaredOptions, findCommand } from '../../src/commands.js';
 import { type ConfigKindName, kindOfConfig, openConfig } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
 import {
@@ -66,11 +66,11 @@ async function problemOf(
   cwd: string,
 ): Promise<string | undefined> {
   if (given[0]?.startsWith('-') || given[0] === 'completion') return undefined;
-  const named = namedCommand(given).command;
+  const named = findCommand(given).command;
   if (named === undefined) return 'no such command';
   const declared = await declaredOptions(named);
   const isGroup = Array.isArray(commands.find(([name]) => name === given[0])?.[2]);
-  const args = overridesApart(given.slice(isGroup ? 2 : 1), declared);
+  const args = separateOverrides(given.slice(isGroup ? 2 : 1), declared);
   const strange = args.find(
     (word) => word.startsWith('--') && !(word.slice(2).split('=')[0]! in declared.key),
   );
@@ -179,7 +179,7 @@ async function problemsInText(page: string): Promise<readonly string[]> {
   const problems: string[] = [];
   for (const [, code] of text.matchAll(/`policyloop ([^`\n]+)`/g)) {
     const words = code!.replaceAll('…', '').split(/\s+/);
-    const named = namedCommand(words).command;
+    const named = findCommand(words).command;
     const isGroup = commands.some(([name, , load]) => name === words[0] && typeof load !== 'function');
     if (named === undefined) {
       if (!(isGroup && words.length < 3) && !/^(--|completion|<|COMMAND)/.test(words[0]!))

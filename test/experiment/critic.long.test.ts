@@ -4,7 +4,7 @@ import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { preflight } from '../../src/experiment/preflight/preflight.js';
 import { assemble } from '../../src/experiment/setup/assemble.js';
-import { remembered } from '../../src/prompting/context/history.js';
+import { rememberedEntries } from '../../src/prompting/context/history.js';
 import { formatParameters } from '../../src/prompting/notation/grammar.js';
 import { baselineProposer } from '../../src/proposers/baseline-proposer.js';
 import { distanceOf } from '../../src/proposers/moves.js';
@@ -297,7 +297,7 @@ it('revisions appear in show, the report and iteration details, and in the estim
   expect(estimate).toMatchObject({ estimate: { calls: { expected: 12, most: 48 } } });
 });
 
-it('remembered keeps the better of a proposal and its revision, for random scores', () => {
+it('rememberedEntries keeps the better of a proposal and its revision, for random scores', () => {
   const random = createGenerator(3);
   for (let round = 0; round < 200; round++) {
     const entries = Array.from({ length: 4 }, (_, i) => i + 1).flatMap((iteration) => {
@@ -311,7 +311,7 @@ it('remembered keeps the better of a proposal and its revision, for random score
         ? own
         : [...own, { iteration, candidate: 9, score: random.integers(0, 5), revises }];
     });
-    const held = remembered(entries);
+    const held = rememberedEntries(entries);
     for (const entry of entries) {
       const pair =
         'revises' in entry

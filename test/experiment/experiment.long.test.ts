@@ -12,7 +12,7 @@ import { describe, expect, it } from 'vitest';
 import { confirmationSeeds, evaluationSeeds } from '../../src/base/random/seeds.js';
 import { baselineNames } from '../../src/config/baselines.js';
 import type { ConfigInput } from '../../src/config/config.js';
-import { heldFor } from '../../src/experiment/stopping.js';
+import { targetStreak } from '../../src/experiment/stopping.js';
 import { type LanguageModel, ModelError } from '../../src/models/language-model.js';
 import type { CallRecord } from '../../src/runs/calls.js';
 import type { RunEvent } from '../../src/runs/events.js';
@@ -186,13 +186,13 @@ describe('a run ends', () => {
   });
 });
 
-describe('heldFor', () => {
+describe('targetStreak', () => {
   it('counts the last iterations in a row that reached the target', () => {
     const scores = [9, 9, 1, 8, 3].map((score, iteration) => entryOf(iteration, score));
     const entries = [...scores, entryOf(4, 9)];
-    expect(heldFor(entries, 8, 4)).toBe(2);
-    expect(heldFor(entries, 9, 4)).toBe(1);
-    expect(heldFor(entries, 10, 4)).toBe(0);
+    expect(targetStreak(entries, 8, 4)).toBe(2);
+    expect(targetStreak(entries, 9, 4)).toBe(1);
+    expect(targetStreak(entries, 10, 4)).toBe(0);
   });
 });
 

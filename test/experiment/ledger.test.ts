@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelErrorKind, Usage } from '../../src/models/language-model.js';
-import { mostTokens } from '../../src/models/reply-faults.js';
-import { type CountedModels, countedBy, Ledger, type Reservation } from '../../src/proposers/budget.js';
+import { maxPromptTokens } from '../../src/models/reply-faults.js';
+import { Ledger, type Reservation, type RunUsageConfig, usageConfig } from '../../src/proposers/budget.js';
 import type { CallRecord } from '../../src/runs/calls.js';
 import { callOf } from '../support/records.js';
 
 const messages = [{ role: 'user', content: 'x'.repeat(400) }] as const;
 const one = { messages, choices: 1 } as const;
-const most = mostTokens(messages);
+const most = maxPromptTokens(messages);
 const price = { input: 1, cachedInput: 0.1, output: 10 };
 
 const call = (usage: Usage, more: Partial<CallRecord> = {}) =>
@@ -22,7 +22,7 @@ const failedWith = (...failedTries: ModelErrorKind[]) =>
     outcome: { kind: 'error', error: 'server', message: '', retries: 3, failedTries, latencyMs: 70 },
   });
 
-const create = (limits: object, maxTokens?: number, more: Partial<CountedModels> = {}) =>
+const create = (limits: object, maxTokens?: number, more: Partial<RunUsageConfig> = {}) =>
   new Ledger({ limits, price, maxTokens, usesTokens: true, ...more });
 
 describe('a ledger', () => {
@@ -103,6 +103,6 @@ describe('a ledger', () => {
     ledger.record(call({ promptTokens: 10 }));
     const costs = [ledger.cost({ promptTokens: 10 }), ledger.totals.cost, ledger.spent.cost];
     expect(costs).toEqual([undefined, undefined, 0]);
-    expect(countedBy({ provider: 'random' })).toEqual({ usesTokens: false });
+    expect(usageConfig({ provider: 'random' })).toEqual({ usesTokens: false });
   });
 });

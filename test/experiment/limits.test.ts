@@ -3,9 +3,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
-import { readingOf } from '../../src/experiment/propose.js';
+import { replyReaders } from '../../src/experiment/propose.js';
 import { type GenerateOptions, type LanguageModel, ModelError } from '../../src/models/language-model.js';
-import { mostTokens } from '../../src/models/reply-faults.js';
+import { maxPromptTokens } from '../../src/models/reply-faults.js';
 import { encodingOf } from '../../src/prompting/notation/encoding.js';
 import { freeForm } from '../../src/prompting/notation/grammar.js';
 import { type CallUsage, Ledger, type SharedBudget } from '../../src/proposers/budget.js';
@@ -35,7 +35,7 @@ function greedyModel(seed: number, billed: Billed, ownLimit: number | undefined)
       const failedTries: ModelError['kind'][] = [];
       for (;;) {
         const longest = Math.min(ownLimit ?? 100_000, maxTokens ?? 100_000);
-        const prompt = Math.floor(mostTokens(messages) * random.uniform(0.3, 1));
+        const prompt = Math.floor(maxPromptTokens(messages) * random.uniform(0.3, 1));
         const completion = Math.max(1, Math.floor(longest * random.random() ** 0.3));
         billed.tokens += prompt + completion;
         billed.cost += (prompt * price.cachedInput + completion * price.output) / 1e6;
@@ -88,7 +88,7 @@ async function play(ledger: Ledger, model: LanguageModel, candidates: number, se
         formatCorrection: () => 'Give both.',
       },
       task: { parameters: spec, history: [], warmup: 0 },
-      ...readingOf({
+      ...replyReaders({
         family: { description: { kind: 'module', name: 'own', text: '' } },
         encoding: encodingOf(spec, 'numeric'),
         form: freeForm,
@@ -171,7 +171,7 @@ describe('limits', () => {
         id: 'cutting/model',
         givesSeveral: true,
         async generate(messages, { maxTokens, seeds }: GenerateOptions) {
-          billed += mostTokens(messages) + maxTokens! * seeds.length;
+          billed += maxPromptTokens(messages) + maxTokens! * seeds.length;
           if (seeds.length > 1) cut++;
           else alone++;
           throw new ModelError('cut', 'cut', { retries: 0, latencyMs: 0 });
@@ -201,7 +201,7 @@ describe('limits', () => {
 
   it('cap the length of replies to the room left if the model has no maxTokens', () => {
     const request = { messages: [{ role: 'user', content: 'Propose.' }], choices: 1 } as const;
-    const most = mostTokens(request.messages);
+    const most = maxPromptTokens(request.messages);
     const ledgerOf = (limits: object) =>
       new Ledger({ limits, price, maxTokens: undefined, usesTokens: true });
     const room = (tokens: number) => ledgerOf({ tokens }).reserve({ ...request, among: 2 });

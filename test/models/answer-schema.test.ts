@@ -26,9 +26,9 @@ describe('answerSchema', () => {
     });
   });
 
-  it('lists all allowed values if there are at most longestList of them', () => {
-    const listOf = (spec: ParameterSpec, longestList: number) => {
-      const schema = answerSchema(answerGrammar(spec), { longestList });
+  it('lists all allowed values if there are at most maxChoices of them', () => {
+    const listOf = (spec: ParameterSpec, maxChoices: number) => {
+      const schema = answerSchema(answerGrammar(spec), { maxChoices });
       return (schema.properties as { params: { items: { enum?: number[] } } }).params.items.enum;
     };
     const grid = listOf(float, 121)!;

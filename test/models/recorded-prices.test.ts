@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { parseConfig, resolvedYaml } from '../../src/config/load.js';
 import { withDefaultsOf } from '../../src/config/resolve.js';
 import { assemble } from '../../src/experiment/setup/assemble.js';
-import { countedBy, Ledger } from '../../src/proposers/budget.js';
+import { Ledger, usageConfig } from '../../src/proposers/budget.js';
 
 const env = { OPENAI_API_KEY: 'none' };
 const written = (more: object = {}) =>
@@ -22,7 +22,7 @@ async function started(more: object = {}, variables: Readonly<Record<string, str
 test('a new run records the list price of its model and uses it to count costs', async () => {
   const config = await started();
   expect(resolvedYaml(config)).toContain('listed: 2026-09');
-  const { totals } = new Ledger({ limits: {}, ...countedBy(config.model) });
+  const { totals } = new Ledger({ limits: {}, ...usageConfig(config.model) });
   expect(totals).toMatchObject({ cost: 0, listed: '2026-09' });
 });
 
@@ -38,7 +38,7 @@ test("a model without a known price has no cost and can't have a cost limit", as
   const model = { provider: 'openai', name: 'gpt-7' };
   const config = await started({ model });
   expect(config.model).not.toHaveProperty('price');
-  expect(new Ledger({ limits: {}, ...countedBy(config.model) }).totals).not.toHaveProperty('cost');
+  expect(new Ledger({ limits: {}, ...usageConfig(config.model) }).totals).not.toHaveProperty('cost');
   await expect(started({ model, limits: { cost: 1 } })).rejects.toThrow('limits.cost: needs model.price');
   const [baseline, unpriced] = [{ provider: 'random' }, { provider: 'ollama', name: 'x' }];
   const portfolio = { provider: 'portfolio', members: [baseline, unpriced] };

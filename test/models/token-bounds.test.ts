@@ -3,7 +3,7 @@ import { createGenerator } from '../../src/base/random/generator.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import { embeddedModel, modelDirectory } from '../../src/models/local/settings.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
-import { checkUsage, fewestTokens, mostTokens } from '../../src/models/reply-faults.js';
+import { checkUsage, maxPromptTokens, minPromptTokens } from '../../src/models/reply-faults.js';
 
 /** Token counts of the texts: o200k and p50k (gpt-tokenizer 3), Llama 3 and Llama 2 (their JavaScript ports). */
 const measured: readonly (readonly [string, readonly number[]])[] = [
@@ -25,13 +25,13 @@ const measured: readonly (readonly [string, readonly number[]])[] = [
 describe('token bounds', () => {
   it.each(measured)('hold for %s', (content, counts) => {
     const messages = [{ role: 'user', content }] as const;
-    expect(fewestTokens(messages)).toBeLessThanOrEqual(Math.min(...counts));
-    expect(mostTokens(messages)).toBeGreaterThanOrEqual(Math.max(...counts));
+    expect(minPromptTokens(messages)).toBeLessThanOrEqual(Math.min(...counts));
+    expect(maxPromptTokens(messages)).toBeGreaterThanOrEqual(Math.max(...counts));
   });
 
   it('are tight enough to detect that half of a history was cut', () => {
     const [content, counts] = measured[0]!;
-    const fewest = fewestTokens([{ role: 'user', content }]);
+    const fewest = minPromptTokens([{ role: 'user', content }]);
     expect(fewest).toBeGreaterThan(Math.max(...counts) / 2);
   });
 });

@@ -18,7 +18,7 @@ import { groupRuns } from '../../src/studies/comparison/run-groups.js';
 import { sweepPage } from '../../src/studies/sweep/sweep-page.js';
 import { page } from '../../src/web/page.js';
 import { renderReport } from '../../src/web/report/run-report.js';
-import { inFile } from '../../src/web/study.js';
+import { fileContext } from '../../src/web/study.js';
 import { drawnResult, gridResult } from '../studies/sweep/sweeps.js';
 import { tickingClock } from '../support/experiments.js';
 import { writeRun } from '../support/written-runs.js';
@@ -39,10 +39,10 @@ export async function everyPage(place: string): Promise<Readonly<Record<string, 
     'a sweep': page(
       sweepPage(
         gridResult((rate, size, seed) => rate * size + ((seed * 7) % 5)),
-        inFile,
+        fileContext,
       ),
     ),
-    'a sweep of drawn values': page(sweepPage(drawnResult(), inFile)),
+    'a sweep of drawn values': page(sweepPage(drawnResult(), fileContext)),
     'a training that goes on': await training(join(place, 'training'), false),
     'a finished training': await training(join(place, 'trained'), true),
   };
@@ -77,7 +77,7 @@ function comparison(place: string): string {
   const groups = groupRuns(runs, ['model']);
   const leftOut = [{ run: `buffers/${long}/repeat-7`, reason: 'crashed after 3 iterations' }];
   const facts = { by: ['model'], target: undefined, leftOut, named: (path: string) => path };
-  return page(comparisonPage(compareGroups(groups, facts), groups, inFile));
+  return page(comparisonPage(compareGroups(groups, facts), groups, fileContext));
 }
 
 function evaluation(place: string): string {
@@ -100,7 +100,7 @@ function evaluation(place: string): string {
     ),
   );
   const evaluated = evaluate({ arms, experiments, seeds }, runs, { kind: 'stated', environments: [] });
-  return page(evaluationPage(evaluated, inFile));
+  return page(evaluationPage(evaluated, fileContext));
 }
 
 async function training(output: string, isFinished: boolean): Promise<string> {

@@ -28,7 +28,7 @@ describe('scores in prompts', () => {
     const scores = Array.from({ length: 300 }, () => scale(random.uniform(0, 1)));
     const texts = new ScoreTexts();
     texts.know(entriesOf(scores));
-    const told = scores.map(texts.of);
+    const told = scores.map(texts.textOf);
     expect(new Set(told).size).toBe(300);
     for (const [i, text] of told.entries()) {
       expect(text).toMatch(/^-?\d+(\.\d+)?(e[+-]\d+)?$/);
@@ -44,10 +44,10 @@ describe('scores in prompts', () => {
     const before: string[] = [];
     for (let count = 4; count <= entries.length; count++) {
       const isChanged = growing.know(entries.slice(0, count));
-      const told = entries.slice(0, count).map(({ score }) => growing.of(score));
+      const told = entries.slice(0, count).map(({ score }) => growing.textOf(score));
       const atOnce = new ScoreTexts();
       atOnce.know(entries.slice(0, count));
-      expect(told).toEqual(entries.slice(0, count).map(({ score }) => atOnce.of(score)));
+      expect(told).toEqual(entries.slice(0, count).map(({ score }) => atOnce.textOf(score)));
       expect(told.slice(0, before.length)).toEqual(before);
       if (count > 4) expect(isChanged).toBe(false);
       before.splice(0, before.length, ...told);
@@ -68,7 +68,7 @@ describe('scores in prompts', () => {
     const scores = [1.0003, 1.0001, 1.0002];
     const texts = new ScoreTexts();
     texts.know(entriesOf(scores, 1));
-    expect(scores.map(texts.of)).toEqual(['1.0003', '1.0001', '1.0002']);
+    expect(scores.map(texts.textOf)).toEqual(['1.0003', '1.0001', '1.0002']);
   });
 
   it('have the same text in the lines, the best and the ranks of a history', async () => {

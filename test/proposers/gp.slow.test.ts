@@ -4,7 +4,7 @@ import { createGenerator } from '../../src/base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import { logExpectedImprovement, logMean } from '../../src/proposers/acquisition.js';
 import {
-  type Apart,
+  type Metric,
   negativeLogPosterior,
   posteriorOf,
   priorOf,
@@ -19,7 +19,7 @@ interface Belief {
   readonly variances: readonly number[];
 }
 interface Reference extends Belief {
-  readonly apart: Apart;
+  readonly apart: Metric;
   readonly rows: readonly (readonly number[])[];
   readonly returns: readonly number[];
   readonly targets: readonly number[];
@@ -34,7 +34,7 @@ const references = recorded as readonly Reference[];
 const observationsOf = ({ rows, apart, returns }: Reference) => ({
   rows: rows.map((row) => Float64Array.from(row)),
   targets: normalScores(returns),
-  apart,
+  metric: apart,
 });
 
 const allClose = (found: Iterable<number>, wanted: readonly number[], digits = 8) => {
@@ -54,21 +54,21 @@ describe.each(references)(
       allClose(observations.targets, reference.targets);
     });
     it('matches the likelihood and the gradient of dense algebra', () => {
-      const { value, slope } = negativeLogPosterior(observations, hyperparameters, prior);
+      const { value, gradient } = negativeLogPosterior(observations, hyperparameters, prior);
       expect(value).toBeCloseTo(reference.value, 9);
-      allClose(slope, reference.slope, 6);
+      allClose(gradient, reference.slope, 6);
     });
     it('has a gradient that matches finite differences', () => {
-      const { slope } = negativeLogPosterior(observations, hyperparameters, prior);
-      const at = (i: number, change: number) =>
-        negativeLogPosterior(observations, hyperparameters.with(i, hyperparameters[i]! + change), prior)
-          .value;
-      for (const i of slope.keys()) expect(slope[i]).toBeCloseTo((at(i, 1e-5) - at(i, -1e-5)) / 2e-5, 5);
+      const { gradient } = negativeLogPosterior(observations, hyperparameters, prior);
+      const at = (i: number, by: number) =>
+        negativeLogPosterior(observations, hyperparameters.with(i, hyperparameters[i]! + by), prior).value;
+      for (const i of gradient.keys())
+        expect(gradient[i]).toBeCloseTo((at(i, 1e-5) - at(i, -1e-5)) / 2e-5, 5);
     });
     it('matches the posterior of dense algebra, even after a believed point', () => {
       const points = reference.points.map((point) => Float64Array.from(point));
       const posterior = posteriorOf(observations, hyperparameters);
-      const beliefs = (of: typeof posterior) => points.map((point) => of.at(point));
+      const beliefs = (of: typeof posterior) => points.map((point) => of.predict(point));
       const check = (of: typeof posterior, { means, variances }: Belief) => {
         allClose(
           beliefs(of).map(({ mean }) => mean),
@@ -80,16 +80,16 @@ describe.each(references)(
         );
       };
       check(posterior, reference);
-      check(posterior.believing(points[0]!), reference.believed);
+      check(posterior.withBelief(points[0]!), reference.believed);
     });
   },
 );
 
 it("a Gaussian process works with covariances that can't be factored", () => {
   const rows = [Float64Array.of(0.5), Float64Array.of(0.5), Float64Array.of(0.5)];
-  const observations = { rows, targets: Float64Array.of(-1, 0, 1), apart: 'distance' } as const;
+  const observations = { rows, targets: Float64Array.of(-1, 0, 1), metric: 'distance' } as const;
   const posterior = posteriorOf(observations, Float64Array.of(0, -60));
-  expect(posterior.at(Float64Array.of(0.5)).mean).toBeCloseTo(0, 6);
+  expect(posterior.predict(Float64Array.of(0.5)).mean).toBeCloseTo(0, 6);
 });
 
 describe('expected improvement', () => {

@@ -3,9 +3,9 @@ import { createGenerator } from '../../src/base/random/generator.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import {
   type EvaluatedProgram,
-  geneticPrograms,
+  geneticProgramSearch,
   type ProgramSearch,
-  randomPrograms,
+  randomProgramSearch,
 } from '../../src/proposers/programs.js';
 
 describe('genetic programming on Pendulum', () => {
@@ -42,8 +42,8 @@ describe('genetic programming on Pendulum', () => {
     };
     const seeds = [0, 1, 2, 3, 4, 5];
     const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[3]!;
-    const genetic = seeds.map((seed) => bestOf(geneticPrograms({ population: 20, tournament: 3 }), seed));
-    const random = seeds.map((seed) => bestOf(randomPrograms, seed));
-    expect(median(genetic)).toBeGreaterThan(median(random) + 50);
+    const searches = [geneticProgramSearch({ population: 20, tournament: 3 }), randomProgramSearch];
+    const [genetic, random] = searches.map((search) => seeds.map((seed) => bestOf(search, seed)));
+    expect(median(genetic!)).toBeGreaterThan(median(random!) + 50);
   });
 });

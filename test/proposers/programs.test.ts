@@ -3,12 +3,12 @@ import { UserError } from '../../src/base/errors.js';
 import { createGenerator } from '../../src/base/random/generator.js';
 import type { EnvironmentSpec } from '../../src/environments/environment.js';
 import { randomProgram } from '../../src/policies/program/grammar.js';
-import { spacesOf, treesOf } from '../../src/policies/program/tree.js';
+import { parseTrees, spacesOf } from '../../src/policies/program/tree.js';
 import {
   type EvaluatedProgram,
-  geneticPrograms,
+  geneticProgramSearch,
   type ProgramSearch,
-  randomPrograms,
+  randomProgramSearch,
 } from '../../src/proposers/programs.js';
 
 const environment: EnvironmentSpec = {
@@ -47,22 +47,22 @@ function searched(search: ProgramSearch, evaluations: number, seed: number): rea
   return history;
 }
 
-const genetic = () => geneticPrograms({ population: 20, tournament: 3 });
+const genetic = () => geneticProgramSearch({ population: 20, tournament: 3 });
 
 describe('random programs', () => {
   it('never repeat a known program, and stop after 100 tries', () => {
-    const history = searched(randomPrograms, 60, 1);
+    const history = searched(randomProgramSearch, 60, 1);
     expect(new Set(history.map(({ source }) => source)).size).toBe(60);
     let tries = 0;
     const isKnown = () => ++tries > 0;
-    randomPrograms({ environment, history: [], isKnown }, createGenerator(1));
+    randomProgramSearch({ environment, history: [], isKnown }, createGenerator(1));
     expect(tries).toBe(99);
   });
 });
 
 describe('genetic programming', () => {
   it('starts like random programs, then varies the best', () => {
-    const [some, others] = [searched(genetic(), 21, 3), searched(randomPrograms, 21, 3)];
+    const [some, others] = [searched(genetic(), 21, 3), searched(randomProgramSearch, 21, 3)];
     expect(some.slice(0, 20)).toEqual(others.slice(0, 20));
     expect(some[20]).not.toEqual(others[20]);
   });
@@ -86,7 +86,7 @@ describe('genetic programming', () => {
         ...short.map((source) => ({ source, score: 1 })),
       ];
       const task = { environment, history, isKnown: isKnownIn(history) };
-      const search = geneticPrograms({ population: 5, tournament: 3 });
+      const search = geneticProgramSearch({ population: 5, tournament: 3 });
       return Array.from({ length: 40 }, (_, seed) => search(task, createGenerator(seed)));
     };
     const withSine = (score: number) => children(score).filter((source) => source.includes('sin')).length;
@@ -97,7 +97,7 @@ describe('genetic programming', () => {
   it("proposes random programs if the grammar can't generate the parents", () => {
     const history = Array.from({ length: 20 }, (_, i) => ({ source: `const act = () => [${i}];`, score: i }));
     const source = genetic()({ environment, history, isKnown: isKnownIn(history) }, createGenerator(1));
-    expect(treesOf(source, spacesOf(environment))).toBeDefined();
+    expect(parseTrees(source, spacesOf(environment))).toBeDefined();
   });
 
   it('rejects text environments', () => {

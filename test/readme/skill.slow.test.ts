@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../../src/base/package.js';
-import { namedCommand } from '../../src/commands.js';
+import { findCommand } from '../../src/commands.js';
 import { built } from '../support/built.js';
 import { startCommand } from '../support/command.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -70,6 +70,6 @@ it.each(['SKILL.md', 'AGENTS.md'])('%s names only commands that exist', (file) =
   expect(named.length).toBeGreaterThan(2);
   for (const [, ...words] of named) {
     const given = words.filter((word) => word !== undefined);
-    expect(given[0] === 'finetune' || namedCommand(given).command !== undefined).toBe(true);
+    expect(given[0] === 'finetune' || findCommand(given).command !== undefined).toBe(true);
   }
 });

@@ -91,7 +91,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
 
   test('starts no thread for one worker', () => {
     expect(createWorkers(setting, 1)).toBeUndefined();
-    expect(createWorkers(setting, 2)!.wanted(20)).toBe(true);
+    expect(createWorkers(setting, 2)!.areWorthwhile(20)).toBe(true);
   });
 
   // With one core, `auto` starts no thread.
@@ -100,11 +100,11 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     async () => {
       const [long, short, idle] = [0, 0, 0].map(() => createWorkers(setting, 'auto')!);
       for (let episode = 1; episode < 1200; episode++) long!.count(0.5);
-      expect(long!.wanted(2)).toBe(false);
+      expect(long!.areWorthwhile(2)).toBe(false);
       long!.count(0.5);
-      expect([long!.wanted(2), long!.wanted(1)]).toEqual([true, false]);
+      expect([long!.areWorthwhile(2), long!.areWorthwhile(1)]).toEqual([true, false]);
       for (let episode = 0; episode < 100_000; episode++) short!.count(0.05);
-      expect(short!.wanted(20)).toBe(false);
+      expect(short!.areWorthwhile(20)).toBe(false);
       const { here, family } = await settings('CartPole-v1', linear, {}, 10);
       const spent: number[] = [];
       idle!.count = (ms) => void spent.push(ms);

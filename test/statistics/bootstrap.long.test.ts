@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
-import { interval95, mean95, percentile95, unbounded } from '../../src/statistics/bootstrap.js';
+import { interval95, meanInterval95, percentile95, realLine } from '../../src/statistics/bootstrap.js';
 import { interquartileMean, mean, median, standardDeviation } from '../../src/statistics/descriptive.js';
 import { comparePairs } from '../../src/statistics/paired.js';
 import { verdicts } from '../../src/statistics/tests.js';
@@ -52,7 +52,7 @@ function coverage(
 
 it('the interval of a policy allows for failures that 100 solved episodes would not show', () => {
   const solved = Array<number>(100).fill(500);
-  const [low, high] = mean95(solved, [0, 500], 'student')!;
+  const [low, high] = meanInterval95(solved, [0, 500], 'student')!;
   // One in forty samples of 100 shows no failure if 3.6 % of episodes fail.
   expect(low).toBeCloseTo(500 * 0.025 ** (1 / 100), 0);
   expect(high).toBe(500);
@@ -139,7 +139,7 @@ describe('bootstrap intervals', () => {
 
   it('shift and scale with the values, with or without hidden values at the bounds', () => {
     const moved = (value: number) => 100 - 2 * value;
-    for (const [least, most] of [unbounded.toReversed(), [-5, 20]] as [number, number][]) {
+    for (const [least, most] of [realLine.toReversed(), [-5, 20]] as [number, number][]) {
       const [low, high] = interval95([{ values, hidden: [least, most] }])!;
       const hidden = [moved(most), moved(least)] as const;
       const [movedLow, movedHigh] = interval95([{ values: values.map(moved), hidden }])!;

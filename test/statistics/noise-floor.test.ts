@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
 import { mean } from '../../src/statistics/descriptive.js';
-import { halve, mostWithin } from '../../src/statistics/halving.js';
+import { halve, maxWithinBudget } from '../../src/statistics/halving.js';
 import { episodesToConfirm, noiseFloor, spreadOf } from '../../src/statistics/noise-floor.js';
 
 it.each([
@@ -57,6 +57,6 @@ it('halve stays within the budget, plays the same episodes for all, and ranks dr
     expect(total).toBeLessThanOrEqual(300);
     expect(total).toBeGreaterThan(count === 1 ? -1 : 200);
   }
-  expect([300, 15, 6].map((budget) => mostWithin(budget, 6))).toEqual([6, 3, 2]);
-  expect([1, 0].map((count) => mostWithin(6, count))).toEqual([1, 0]);
+  expect([300, 15, 6].map((budget) => maxWithinBudget(budget, 6))).toEqual([6, 3, 2]);
+  expect([1, 0].map((count) => maxWithinBudget(6, count))).toEqual([1, 0]);
 });

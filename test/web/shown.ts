@@ -1,5 +1,5 @@
 /** What a page shows, read from its data. */
-import { type Content, childrenOf, type Shown } from '../../src/base/text/content.js';
+import { type Content, type ContentJson, childrenOf } from '../../src/base/text/content.js';
 import type { TableData } from '../../src/base/text/table-data.js';
 import type { Chart } from '../../src/web/chart.js';
 import type { HeatMap } from '../../src/web/heat-map.js';
@@ -7,7 +7,7 @@ import type { PageOf } from '../../src/web/messages.js';
 import { type Page, pageData } from '../../src/web/page.js';
 
 /** A page as the app gets it. */
-export type SentPage = PageOf<readonly Shown[]>;
+export type SentPage = PageOf<readonly ContentJson[]>;
 
 const sent = <T>(value: unknown) => JSON.parse(JSON.stringify(value)) as T;
 
@@ -17,15 +17,15 @@ export const pageIn = (file: string): SentPage =>
 
 export const sentPage = (page: Page): SentPage => sent(pageData(page));
 
-const inOrder = ({ footer, header, sections }: SentPage): readonly Shown[] => [
+const inOrder = ({ footer, header, sections }: SentPage): readonly ContentJson[] => [
   ...header,
-  ...sections.flatMap(({ content, id, title }): Shown[] => [['section', { id }], title, ...content]),
+  ...sections.flatMap(({ content, id, title }): ContentJson[] => [['section', { id }], title, ...content]),
   ...footer,
 ];
 
 type Given = string | SentPage | { readonly part: Content };
 
-const shownIn = (given: Given): readonly Shown[] =>
+const shownIn = (given: Given): readonly ContentJson[] =>
   typeof given === 'string'
     ? inOrder(pageIn(given))
     : 'part' in given
@@ -39,7 +39,7 @@ interface Element {
 
 /** All parts, and the links in tables. */
 export function elementsOf(given: Given): readonly Element[] {
-  const walk = (shown: Shown): readonly Element[] => {
+  const walk = (shown: ContentJson): readonly Element[] => {
     if (typeof shown !== 'object') return [];
     const [name, props, ...children] = shown;
     const links =
@@ -58,10 +58,10 @@ export function elementsOf(given: Given): readonly Element[] {
 /** The text that a reader sees, parts separated by spaces. */
 export const visibleText = (given: Given): string => collapse(textOf(shownIn(given)));
 
-const textOf = (all: readonly Shown[]): string =>
+const textOf = (all: readonly ContentJson[]): string =>
   all.map((shown) => (typeof shown === 'object' ? ` ${textOfPart(shown)} ` : shown)).join('');
 
-function textOfPart([name, props, ...children]: Exclude<Shown, string | number>): string {
+function textOfPart([name, props, ...children]: Exclude<ContentJson, string | number>): string {
   switch (name) {
     case 'data-table': {
       const { columns, rows } = props as unknown as TableData;

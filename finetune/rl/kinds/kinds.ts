@@ -2,7 +2,7 @@
 import type { CommandContext } from '../../../src/base/context.js';
 import { UserError, unlessRejected } from '../../../src/base/errors.js';
 import { type ConfigKindName, configKinds, kindOfConfig } from '../../../src/config/file.js';
-import { type Finding, found } from '../../../src/experiment/preflight/findings.js';
+import { type Finding, okFinding } from '../../../src/experiment/preflight/findings.js';
 import { isNumericConfig, loadNumericConfig } from '../numeric/numeric-config.js';
 
 /** @throws UserError if the config can't be read */
@@ -48,8 +48,8 @@ export async function checkKind(
   if (kind === undefined || kind === 'experiment') return undefined;
   const notes: Finding[] = [];
   try {
-    await loaders[kind](file, overrides, cwd, (note) => notes.push(found('config', note.trim())));
-    return [...notes, found('config', `valid; for ${configKinds[kind].command}`)];
+    await loaders[kind](file, overrides, cwd, (note) => notes.push(okFinding('config', note.trim())));
+    return [...notes, okFinding('config', `valid; for ${configKinds[kind].command}`)];
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     return [...notes, ...error.problems.map((problem): Finding => ({ level: 'error', ...problem }))];

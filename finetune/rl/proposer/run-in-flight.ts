@@ -13,7 +13,7 @@ import { encodingFor } from '../../../src/prompting/notation/encoding.js';
 import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
 import { type EvaluationSetting, measure } from '../../../src/rollout/evaluation.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../../src/rollout/replay-buffer.js';
-import { nothingRecorded } from '../../../src/runs/reader.js';
+import { emptyRun } from '../../../src/runs/reader.js';
 import { largest, mean } from '../../../src/statistics/descriptive.js';
 import type { SampledReply } from '../../engine/sampler.js';
 import { searchBy } from '../learning/baseline-search.js';
@@ -68,7 +68,7 @@ export async function openRun(
   };
   const seeds = evaluationSeeds(seed, evaluation.episodes);
   const buffer = createReplayBuffer(from?.entries);
-  const prompter = new Prompter({ ...assembly, buffer, recorded: nothingRecorded });
+  const prompter = new Prompter({ ...assembly, buffer, recorded: emptyRun });
   let completed = from?.iteration ?? 0;
   const known = new Map(buffer.entries.map((entry) => [vectorKey(entry.parameters), entry]));
   const evaluated = async (parameters: ParameterVector, iteration: number, candidate: number) => {

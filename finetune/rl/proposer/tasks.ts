@@ -1,10 +1,10 @@
 /** Tasks for training a proposer: each run draws one, whose settings are merged into the experiment's. */
 import { z } from 'zod';
-import { UserError, withProblems } from '../../../src/base/errors.js';
+import { mapProblems, UserError } from '../../../src/base/errors.js';
 import { createGenerator, deriveSeeds } from '../../../src/base/random/generator.js';
 import { fieldName, type Path } from '../../../src/base/settings/issues.js';
 import { isMapping, type SchemaNode, valueAt } from '../../../src/base/settings/schema.js';
-import type { Where } from '../../../src/base/settings/settings.js';
+import type { FieldLocator } from '../../../src/base/settings/settings.js';
 import { type Config, experimentKind } from '../../../src/config/config.js';
 import { parseConfig } from '../../../src/config/load.js';
 
@@ -114,14 +114,14 @@ const optional = (schema: SchemaNode): SchemaNode =>
 export function checkTasks(
   plans: Readonly<Record<(typeof taskLists)[number], TaskPlan>>,
   content: Layer,
-  where: Where,
+  where: FieldLocator,
 ): void {
   for (const list of taskLists.filter((one) => content[one] !== undefined))
     for (const task of plans[list].tasks.keys())
       try {
         configOfTask(plans[list], task);
       } catch (error) {
-        throw withProblems(error, (problem) => {
+        throw mapProblems(error, (problem) => {
           const field = problem.field?.split('.') ?? [];
           const own = [list, task, ...field];
           const path = valueAt(own, content) === undefined ? ['experiment', ...field] : own;

@@ -12,7 +12,7 @@ import { type Encoding, encodingFor } from '../../../src/prompting/notation/enco
 import type { Task } from '../../../src/proposers/baseline.js';
 import { evaluate } from '../../../src/rollout/evaluation.js';
 import { type BufferEntry, createReplayBuffer } from '../../../src/rollout/replay-buffer.js';
-import { nothingRecorded } from '../../../src/runs/reader.js';
+import { emptyRun } from '../../../src/runs/reader.js';
 
 export interface RunPlan {
   readonly seed: number;
@@ -115,4 +115,4 @@ export const byScore = (entries: readonly BufferEntry[]): readonly BufferEntry[]
   entries.toSorted((a, b) => b.score - a.score);
 
 export const prompterOf = (assembly: Assembly, buffer: ReturnType<typeof createReplayBuffer>): Prompter =>
-  new Prompter({ ...assembly, buffer, recorded: nothingRecorded });
+  new Prompter({ ...assembly, buffer, recorded: emptyRun });

@@ -7,8 +7,8 @@ import {
   createValueGrid,
   drawOther,
   drawPoint,
+  drawPositions,
   isTable,
-  positions,
   type ValueGrid,
 } from '../../../src/proposers/moves.js';
 import { type Evaluated, vectorKey } from '../../../src/rollout/replay-buffer.js';
@@ -91,7 +91,7 @@ function proposePoint(move: Move, situation: Situation, widening: number): Param
     case 'good':
       return near(random.choice(good).parameters, sigma);
     case 'sparse': {
-      const chosen = positions(spec.count, random.integers(1, 4), random);
+      const chosen = drawPositions(spec.count, random.integers(1, 4), random);
       const anew = random.random() < 0.5;
       return onGrid(
         best.map((value, i) => {
@@ -135,11 +135,11 @@ function proposeTable(move: Move, situation: Situation): ParameterVector {
   const some = () => Math.round(logUniform(1, Math.max(1, spec.count / 2), random));
   switch (move) {
     case 'best':
-      return redraw(best, positions(spec.count, some(), random));
+      return redraw(best, drawPositions(spec.count, some(), random));
     case 'good':
-      return redraw(random.choice(good).parameters, positions(spec.count, some(), random));
+      return redraw(random.choice(good).parameters, drawPositions(spec.count, some(), random));
     case 'sparse':
-      return redraw(best, positions(spec.count, random.integers(1, 4), random));
+      return redraw(best, drawPositions(spec.count, random.integers(1, 4), random));
     case 'direction': {
       const { better, worse } = pair(situation);
       const share = Math.min(1, random.uniform(0.3, 1.2));
@@ -148,7 +148,7 @@ function proposeTable(move: Move, situation: Situation): ParameterVector {
     case 'away': {
       const past = random.choice(all).parameters;
       const common = best.flatMap((value, i) => (value === past[i] ? [i] : []));
-      const chosen = positions(common.length, some(), random);
+      const chosen = drawPositions(common.length, some(), random);
       return redraw(best, new Set([...chosen].map((position) => common[position]!)));
     }
     case 'distribution': {
@@ -161,7 +161,7 @@ function proposeTable(move: Move, situation: Situation): ParameterVector {
     }
     case 'crossover': {
       const child = cross(situation);
-      return random.random() < 0.5 ? child : redraw(child, positions(spec.count, 1, random));
+      return random.random() < 0.5 ? child : redraw(child, drawPositions(spec.count, 1, random));
     }
     case 'uniform':
       return drawPoint(grid, spec.count, random);

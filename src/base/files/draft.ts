@@ -13,7 +13,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
 import { UserError } from '../errors.js';
-import { makeDirectory, rejectDevice, sync } from './files.js';
+import { makeDirectory, rejectDevice, syncFile } from './files.js';
 import { isLocked, lockRun } from './lock.js';
 import { readOwnText, requireShortNames } from './regular-file.js';
 
@@ -40,13 +40,13 @@ export function markOutputsUntilExit(): void {
 }
 
 /** True if an output with this name exists and must not be replaced. */
-export const isTaken = (output: string): boolean => existsSync(output) && !isCutOff(output);
+export const isTaken = (output: string): boolean => existsSync(output) && !isIncomplete(output);
 
 /**
  * True if the command that wrote this output was killed after completing it, and the output hasn't changed since.
  * If so, the same command may replace it.
  */
-export function isCutOff(output: string): boolean {
+export function isIncomplete(output: string): boolean {
   const lock = lockOf(output);
   if (!existsSync(lock) || !existsSync(output) || isLocked(lock)) return false;
   const [, completed] = readOwnText(lock).split('\n');
@@ -81,7 +81,7 @@ export function openDraft(output: string): Draft {
   // Release the lock if this command has written the output before.
   kept?.get(lock)?.();
   const wasBegun = existsSync(lock);
-  const replaces = isCutOff(output);
+  const replaces = isIncomplete(output);
   // If this process is killed, the lock that it leaves behind shows that policyloop wrote the draft.
   const release = lockRun(lock, { keepAtExit: true });
   if (existsSync(path) && !wasBegun) {
@@ -98,13 +98,13 @@ export function openDraft(output: string): Draft {
     path,
     complete() {
       syncAll(path);
-      // Write the second line of the lock, which `isCutOff` compares with the output.
+      // Write the second line of the lock, which `isIncomplete` compares with the output.
       appendFileSync(lock, `${stateOf(path)}\n`);
       // Some systems can't rename a directory onto an empty one.
       if (replaces) rmSync(output, { recursive: true, force: true });
       else if (statSync(output, { throwIfNoEntry: false })?.isDirectory()) rmdirSync(output);
       renameSync(path, output);
-      sync(dirname(output));
+      syncFile(dirname(output));
       if (kept) kept.set(lock, release);
       else release();
     },
@@ -122,7 +122,7 @@ export function openDraft(output: string): Draft {
 function syncAll(path: string): void {
   const found = lstatSync(path);
   if (found.isDirectory()) for (const name of readdirSync(path)) syncAll(join(path, name));
-  if (found.isDirectory() || found.isFile()) sync(path);
+  if (found.isDirectory() || found.isFile()) syncFile(path);
 }
 
 /** Writes a file or directory, which appears only once it is complete. If `write` fails, the draft is removed. */

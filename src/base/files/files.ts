@@ -17,11 +17,11 @@ import { basename, dirname, isAbsolute, join, parse, resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import type { z } from 'zod';
-import { messageOf, nearest, UserError } from '../errors.js';
-import { matches } from '../pattern.js';
+import { closestMatch, messageOf, UserError } from '../errors.js';
+import { isMatch } from '../pattern.js';
 import { parseJson } from './json-depth.js';
 import { withPath } from './json-lines.js';
-import { type Links, maxPartLength, readRegularFile, requireShortNames } from './regular-file.js';
+import { maxPartLength, readRegularFile, requireShortNames, type SymlinkMode } from './regular-file.js';
 
 /**
  * Replaces a file atomically: a crash, even of the system, leaves either the old or the new file. If writing fails,
@@ -40,7 +40,7 @@ export function replaceFile(path: string, content: string | Uint8Array | Iterabl
 }
 
 /** Like `replaceFile`, but flushes the content asynchronously, for a small file that is replaced often. */
-export async function replaceFileMeanwhile(path: string, content: string): Promise<void> {
+export async function replaceFileAsync(path: string, content: string): Promise<void> {
   const { complete, descriptor, discard } = writeDraft(path, content);
   try {
     await promisify(fsync)(descriptor);
@@ -72,7 +72,7 @@ function writeDraft(path: string, content: string | Uint8Array | Iterable<Uint8A
       closeSync(opened);
       descriptor = undefined;
       renameSync(draft, path);
-      sync(dirname(path));
+      syncFile(dirname(path));
     };
     return { complete, descriptor: opened, discard };
   } catch (error) {
@@ -92,7 +92,7 @@ export function rejectDevice(path: string): void {
 }
 
 /** Flushes a file, or the list of files in a directory, to disk. */
-export function sync(path: string): void {
+export function syncFile(path: string): void {
   // Windows can't open directories, and flushes only files that are open for writing.
   if (process.platform === 'win32') return;
   const descriptor = openSync(path, 'r');
@@ -151,7 +151,7 @@ const maxJsonBytes = 128 * 2 ** 20;
  * Reads a JSON file; undefined if it doesn't exist.
  * @throws UserError if it isn't JSON, isn't a regular file, or is too large or too deep
  */
-export function readJson(file: string, links: Links = 'follow'): unknown {
+export function readJson(file: string, links: SymlinkMode = 'follow'): unknown {
   if (!existsSync(file)) return undefined;
   const text = readRegularFile(file, maxJsonBytes, links).toString('utf8');
   try {
@@ -168,7 +168,7 @@ export const readOwnJson = (file: string): unknown => readJson(file, 'reject');
 export function nearestFile(name: string, cwd: string, wanted: RegExp): string | undefined {
   const folder = resolve(cwd, dirname(name));
   const files = existsSync(folder) ? readdirSync(folder).filter((file) => wanted.test(file)) : [];
-  const near = nearest(basename(name), files);
+  const near = closestMatch(basename(name), files);
   return near && name.slice(0, -basename(name).length) + near;
 }
 
@@ -225,7 +225,7 @@ export function foldersMatching(pattern: string, from: string): readonly string[
     if (part === '**') found = [...new Set(found.flatMap(below))];
     else if (isPattern(part))
       found = found.flatMap((folder) =>
-        inside(folder).flatMap((name) => (matches(part, name) ? [join(folder, name)] : [])),
+        inside(folder).flatMap((name) => (isMatch(part, name) ? [join(folder, name)] : [])),
       );
     else found = found.map((folder) => join(folder, part)).filter((folder) => existsSync(join(folder, '.')));
   }

@@ -14,9 +14,9 @@ import {
 import { promisify } from 'node:util';
 import { UserError } from '../errors.js';
 import { parseJson } from './json-depth.js';
-import { type Links, openRegularFile } from './regular-file.js';
+import { openRegularFile, type SymlinkMode } from './regular-file.js';
 
-const sync = promisify(fdatasync);
+const syncData = promisify(fdatasync);
 
 export class JsonLinesFile<T> {
   readonly path: string;
@@ -66,7 +66,7 @@ export class JsonLinesFile<T> {
     if (this.#descriptor === undefined || !this.#dirty) return;
     this.#dirty = false;
     try {
-      await sync(this.#descriptor);
+      await syncData(this.#descriptor);
     } catch (error) {
       throw withPath(error, this.path);
     }
@@ -94,7 +94,7 @@ export interface ReadOptions {
   /** Checks an item that is valid JSON; returns its problem, or undefined. */
   readonly problem?: ((item: unknown) => string | undefined) | undefined;
   /** Links are rejected by default, as for all files of a run. */
-  readonly links?: Links;
+  readonly links?: SymlinkMode;
 }
 
 /**
@@ -106,10 +106,10 @@ export function readJsonLines<T>(path: string, { links, problem, repair }: ReadO
   const items: T[] = [];
   let end = 0;
   for (const { bytes, start } of eachLine(path, links)) {
-    items.push(itemOf<T>(bytes, { path, line: items.length + 1, start, problem }));
+    items.push(toItem<T>(bytes, { path, line: items.length + 1, start, problem }));
     end = start + bytes.length + 1;
   }
-  if (repair) cutAfter(path, end);
+  if (repair) truncateFile(path, end);
   return items;
 }
 
@@ -129,7 +129,7 @@ const maxLineBytes = 64 * 2 ** 20;
  * The complete lines of a file; none if it doesn't exist. Memory use is limited by the longest line.
  * @throws UserError for anything but a regular file, and for a line longer than `maxLineBytes`
  */
-export function* eachLine(path: string, links: Links = 'reject'): Generator<Line, void> {
+export function* eachLine(path: string, links: SymlinkMode = 'reject'): Generator<Line, void> {
   const descriptor = openIfExists(path, links);
   if (descriptor === undefined) return;
   try {
@@ -137,7 +137,7 @@ export function* eachLine(path: string, links: Links = 'reject'): Generator<Line
     let held = 0;
     let start = 0;
     for (;;) {
-      if (held >= maxLineBytes) throw overlong(path, start);
+      if (held >= maxLineBytes) throw overlongError(path, start);
       if (held === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(buffer.length)]);
       const read = readSync(descriptor, buffer, held, buffer.length - held, start + held);
       if (read === 0) return;
@@ -162,14 +162,14 @@ function lineBreak(buffer: Buffer, from: number, until: number): number {
   return at < until ? at : -1;
 }
 
-const overlong = (file: string, start: number) =>
+const overlongError = (file: string, start: number) =>
   new UserError({
     file,
     message: `the line at byte ${start} is longer than ${maxLineBytes / 2 ** 20} MiB; this line and the rest of the file are not read`,
     hint: 'restore the file from a copy, or truncate the file before this line',
   });
 
-function openIfExists(path: string, links: Links): number | undefined {
+function openIfExists(path: string, links: SymlinkMode): number | undefined {
   try {
     return openRegularFile(path, links).descriptor;
   } catch (error) {
@@ -188,15 +188,15 @@ interface LinePlace {
 }
 
 /** @throws UserError for a line that isn't valid UTF-8 and JSON, or for which `problem` returns a message */
-export function itemOf<T>(bytes: Buffer, { problem, ...place }: LinePlace & Pick<ReadOptions, 'problem'>): T {
+export function toItem<T>(bytes: Buffer, { problem, ...place }: LinePlace & Pick<ReadOptions, 'problem'>): T {
   const text = bytes.toString('utf8');
   const read = isUtf8(bytes) ? parseLine(text) : { problem: 'this line is not valid UTF-8' };
   const found = read.problem ?? problem?.(read.item);
-  if (found !== undefined) throw brokenLine(found, text, place);
+  if (found !== undefined) throw lineError(found, text, place);
   return read.item as T;
 }
 
-export function brokenLine(problem: string, text: string, { path, line, start }: LinePlace): UserError {
+export function lineError(problem: string, text: string, { path, line, start }: LinePlace): UserError {
   return new UserError({
     file: path,
     line,
@@ -216,7 +216,7 @@ function parseLine(text: string): { readonly item?: unknown; readonly problem?: 
 
 /** Truncates the file after its first `lines` lines. */
 export function keepFirstLines(path: string, lines: number): void {
-  cutAfter(path, endOfLine(path, lines));
+  truncateFile(path, endOfLine(path, lines));
 }
 
 /** Position after the first `lines` lines, or the end of a shorter file. */
@@ -232,7 +232,7 @@ export function endOfLine(path: string, lines: number): number {
 }
 
 /** Truncates a file to `length` bytes; does nothing if the file is shorter or doesn't exist. */
-export function cutAfter(path: string, length: number): void {
+export function truncateFile(path: string, length: number): void {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= length) return;
   const descriptor = openSync(path, 'r+');
   try {

@@ -72,7 +72,7 @@ function createWhole(path: string, content: string): boolean {
     return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;
-    if (!linkless.has(codeOf(error) ?? '')) throw withPath(error, path);
+    if (!noLinkCodes.has(codeOf(error) ?? '')) throw withPath(error, path);
     return createInTwoSteps(path, content);
   } finally {
     rmSync(draft, { force: true });
@@ -89,7 +89,7 @@ function removeDrafts(path: string): void {
 }
 
 /** Error codes of `linkSync` on file systems without hard links. */
-const linkless = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL', 'UNKNOWN']);
+const noLinkCodes = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL', 'UNKNOWN']);
 
 function createInTwoSteps(path: string, content: string): boolean {
   try {

@@ -8,7 +8,7 @@ import { type Problem, UserError } from '../errors.js';
  * Models and datasets may be links into a cache. Files of a run must not be: runs may come from other people,
  * and a link could expose files outside the run.
  */
-export type Links = 'follow' | 'reject';
+export type SymlinkMode = 'follow' | 'reject';
 
 /**
  * @returns a descriptor, which the caller must close, and the size in bytes
@@ -16,7 +16,7 @@ export type Links = 'follow' | 'reject';
  */
 export function openRegularFile(
   path: string,
-  links: Links = 'follow',
+  links: SymlinkMode = 'follow',
 ): { readonly descriptor: number; readonly size: number } {
   const reject = (what: string) =>
     new UserError({
@@ -35,16 +35,16 @@ export function openRegularFile(
 }
 
 /**
- * @param mostBytes larger files are rejected
+ * @param maxBytes larger files are rejected
  * @throws UserError for anything but a regular file, or if it is too large; the system's error if it doesn't exist
  */
-export function readRegularFile(path: string, mostBytes: number, links: Links = 'follow'): Buffer {
+export function readRegularFile(path: string, maxBytes: number, links: SymlinkMode = 'follow'): Buffer {
   const { descriptor, size } = openRegularFile(path, links);
   try {
-    if (size > mostBytes) throw tooLarge(path, size, mostBytes);
+    if (size > maxBytes) throw tooLargeError(path, size, maxBytes);
     const bytes = readBytes(descriptor, 0, size);
     // Files in /proc report a size of 0 but aren't empty.
-    if (readSync(descriptor, Buffer.alloc(1), 0, 1, size) > 0) throw tooLarge(path, size + 1, size);
+    if (readSync(descriptor, Buffer.alloc(1), 0, 1, size) > 0) throw tooLargeError(path, size + 1, size);
     return bytes;
   } finally {
     closeSync(descriptor);
@@ -73,7 +73,7 @@ export function readBytes(descriptor: number, position: number, length: number):
   return buffer;
 }
 
-function tooLarge(file: string, size: number, most: number): UserError {
+function tooLargeError(file: string, size: number, most: number): UserError {
   return new UserError({ file, message: `has at least ${size} bytes; the maximum is ${most}` });
 }
 
@@ -107,7 +107,7 @@ const homeHint =
  * Replaces `~` or `$HOME` at the beginning of a path by the home directory.
  * @throws UserError if the path begins with another variable or with another user's `~name`
  */
-export function fromHome(path: string, place: Omit<Problem, 'message' | 'value'>): string {
+export function expandHome(path: string, place: Omit<Problem, 'message' | 'value'>): string {
   const [first = ''] = path.split(/[/\\]/, 1);
   if (isHome(first)) return join(homedir(), path.slice(first.length));
   if (/^(?:~[\w.-]+|\$\w+|\$\{\w+\})$/.test(first))

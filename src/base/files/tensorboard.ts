@@ -24,13 +24,15 @@ export class EventFile<M extends CurveEvent> {
     const seconds = Date.parse(metric.time) / 1000;
     if (metric.kind === 'start') {
       this.#descriptor ??= createFile(this.#folder, seconds);
-      this.#write(seconds, 0, text(fileVersion, 'brain.Event:2'));
-      this.#write(seconds, metric.step + 1, nested(sessionLog, integer(sessionStatus, started)));
+      this.#write(seconds, 0, textField(fileVersion, 'brain.Event:2'));
+      this.#write(seconds, metric.step + 1, messageField(sessionLog, integerField(sessionStatus, started)));
     }
     const values = Object.entries(this.#scalars(metric)).flatMap(([tag, value]) =>
-      value === undefined ? [] : [nested(summaryValue, text(valueTag, tag), float(simpleValue, value))],
+      value === undefined
+        ? []
+        : [messageField(summaryValue, textField(valueTag, tag), floatField(simpleValue, value))],
     );
-    if (values.length > 0) this.#write(seconds, metric.step, nested(summary, ...values));
+    if (values.length > 0) this.#write(seconds, metric.step, messageField(summary, ...values));
   }
 
   close(): void {
@@ -40,7 +42,7 @@ export class EventFile<M extends CurveEvent> {
 
   #write(seconds: number, step: number, content: Uint8Array): void {
     if (this.#descriptor === undefined) return;
-    const event = Buffer.concat([double(wallTime, seconds), integer(eventStep, step), content]);
+    const event = Buffer.concat([double(wallTime, seconds), integerField(eventStep, step), content]);
     appendFileSync(this.#descriptor, record(event));
   }
 }
@@ -100,7 +102,7 @@ const sessionStatus = 1;
 const started = 1;
 
 /** @param value a safe integer; a negative one is written as 64-bit two's complement */
-export function integer(field: number, value: number): Buffer {
+export function integerField(field: number, value: number): Buffer {
   return Buffer.from([...varint(field << 3), ...varint(value)]);
 }
 
@@ -110,15 +112,15 @@ function double(field: number, value: number): Buffer {
   return Buffer.concat([tag(field, 1), bytes]);
 }
 
-export function nested(field: number, ...parts: readonly Uint8Array[]): Buffer {
+export function messageField(field: number, ...parts: readonly Uint8Array[]): Buffer {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   return Buffer.concat([tag(field, 2), Buffer.from(varint(length)), ...parts]);
 }
 
-export const text = (field: number, value: string): Buffer => nested(field, Buffer.from(value));
+export const textField = (field: number, value: string): Buffer => messageField(field, Buffer.from(value));
 
 /** A single-precision number. */
-export function float(field: number, value: number): Buffer {
+export function floatField(field: number, value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeFloatLE(value);
   return Buffer.concat([tag(field, 5), bytes]);

@@ -8,7 +8,7 @@ export type TextPart = string | readonly [start: number, length: number];
 const minLength = 32;
 
 /** The parts of `text` relative to `earlier`; `textOf` is the inverse. */
-export function partsOf(text: string, earlier: string): readonly TextPart[] {
+export function encodeText(text: string, earlier: string): readonly TextPart[] {
   if (text === earlier) return text === '' ? [] : [[0, text.length]];
   const [before, after] = sharedEnds(text, earlier);
   const parts: TextPart[] = before === 0 ? [] : [[0, before]];
@@ -18,7 +18,7 @@ export function partsOf(text: string, earlier: string): readonly TextPart[] {
 }
 
 /** @throws RangeError if a piece isn't inside the earlier text */
-export function textOf(parts: readonly TextPart[], earlier: string): string {
+export function decodeText(parts: readonly TextPart[], earlier: string): string {
   const pieces = parts.map((part) => {
     if (typeof part === 'string') return part;
     const [start, length] = part;

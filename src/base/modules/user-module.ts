@@ -65,7 +65,7 @@ export async function loadModule(path: string, kind: ModuleKind, field: string):
   try {
     exported = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
-    const place = error instanceof SyntaxError ? syntaxErrorIn(file) : thrownIn(file, error);
+    const place = error instanceof SyntaxError ? syntaxErrorIn(file) : errorLocation(file, error);
     throw new UserError({ ...place, message: `can't be imported: ${messageOf(error)}` });
   }
   // Compilers write `exports.default` for `export default`.
@@ -86,7 +86,7 @@ export async function loadModule(path: string, kind: ModuleKind, field: string):
       try {
         return await create(parsed, ...rest);
       } catch (error) {
-        throw new UserError({ ...thrownIn(file, error), message: `create threw: ${messageOf(error)}` });
+        throw new UserError({ ...errorLocation(file, error), message: `create threw: ${messageOf(error)}` });
       }
     },
   };
@@ -108,7 +108,7 @@ function syntaxErrorIn(file: string): Pick<Problem, 'file' | 'line'> {
 }
 
 /** The file, with the line and column if the stack contains them. */
-export function thrownIn(file: string, error: unknown): Pick<Problem, 'file' | 'line' | 'column'> {
+export function errorLocation(file: string, error: unknown): Pick<Problem, 'file' | 'line' | 'column'> {
   const trace = String((error as Partial<Error> | undefined)?.stack ?? '');
   const place = [pathToFileURL(file).href, file]
     .map((name) => trace.split(name)[1])

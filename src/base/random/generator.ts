@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { UserError } from '../errors.js';
-import { Pcg64, seedWords, stripCore, stripHeight, stripWidth, tailStart } from './pcg64.js';
+import { Pcg64, seedWords, stripCores, stripHeights, stripWidths, tailStart } from './pcg64.js';
 
 export interface RandomGenerator {
   /** A double in [0, 1) with 53 random bits. */
@@ -140,11 +140,11 @@ class Generator implements RandomGenerator {
       const strip = bits.low & 0xff;
       const negative = (bits.low & 0x100) !== 0;
       const magnitude = (bits.high & 0x1fffffff) * 2 ** 23 + (bits.low >>> 9);
-      const x = magnitude * stripWidth[strip]!;
-      if (magnitude < stripCore[strip]!) return negative ? -x : x;
+      const x = magnitude * stripWidths[strip]!;
+      if (magnitude < stripCores[strip]!) return negative ? -x : x;
       if (strip === 0) return this.#tail(magnitude);
-      const lower = stripHeight[strip]!;
-      if ((stripHeight[strip - 1]! - lower) * this.random() + lower < Math.exp(-0.5 * x * x)) {
+      const lower = stripHeights[strip]!;
+      if ((stripHeights[strip - 1]! - lower) * this.random() + lower < Math.exp(-0.5 * x * x)) {
         return negative ? -x : x;
       }
     }

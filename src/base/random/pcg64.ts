@@ -209,11 +209,11 @@ const strips = 256;
 const scale = 2 ** 52;
 
 /** Width of each strip divided by 2^52, the number of magnitudes. */
-export const stripWidth = new Float64Array(strips);
+export const stripWidths = new Float64Array(strips);
 /** Magnitudes below this are under the curve at any height in the strip. */
-export const stripCore = new Float64Array(strips);
+export const stripCores = new Float64Array(strips);
 /** f(x_i), the height of the curve at the right end of strip i; 1 for strip 0. */
-export const stripHeight = new Float64Array(strips);
+export const stripHeights = new Float64Array(strips);
 
 /** Area of each strip. For the base, this is its rectangle plus the tail, √(π/2)·erfc(tailStart/√2). */
 const stripArea = 0.004928673233974653;
@@ -222,20 +222,20 @@ fillTables();
 
 function fillTables(): void {
   const tailHeight = density(tailStart);
-  stripWidth[0] = stripArea / tailHeight / scale;
-  stripCore[0] = Math.floor(((tailStart * tailHeight) / stripArea) * scale);
-  stripHeight[0] = 1;
-  stripWidth[strips - 1] = tailStart / scale;
-  stripHeight[strips - 1] = tailHeight;
+  stripWidths[0] = stripArea / tailHeight / scale;
+  stripCores[0] = Math.floor(((tailStart * tailHeight) / stripArea) * scale);
+  stripHeights[0] = 1;
+  stripWidths[strips - 1] = tailStart / scale;
+  stripHeights[strips - 1] = tailHeight;
   let x = tailStart;
   for (let i = strips - 2; i >= 1; i--) {
     const outer = x;
-    x = Math.sqrt(-2 * Math.log(stripArea / outer + stripHeight[i + 1]!));
-    stripCore[i + 1] = Math.floor((x / outer) * scale);
-    stripWidth[i] = x / scale;
-    stripHeight[i] = density(x);
+    x = Math.sqrt(-2 * Math.log(stripArea / outer + stripHeights[i + 1]!));
+    stripCores[i + 1] = Math.floor((x / outer) * scale);
+    stripWidths[i] = x / scale;
+    stripHeights[i] = density(x);
   }
-  stripCore[1] = 0;
+  stripCores[1] = 0;
 }
 
 function density(x: number): number {

@@ -1,11 +1,11 @@
 import { stringify } from 'yaml';
 import type { z } from 'zod';
-import { nearest, type Problem, redactAddresses } from '../errors.js';
+import { closestMatch, type Problem, redactAddresses } from '../errors.js';
 import {
   declaredChild,
   discriminatorOf,
   discriminatorValues,
-  expectation,
+  expectedText,
   keysOf,
   nodeAt,
   orList,
@@ -22,7 +22,7 @@ export type Path = readonly PropertyKey[];
 export interface FieldProblem {
   readonly path: Path;
   /** The part that is wrong: the key itself, or its value. */
-  readonly aim: 'key' | 'value';
+  readonly target: 'key' | 'value';
   readonly problem: Problem;
 }
 
@@ -34,7 +34,7 @@ const problemsOnScreen = 6;
 const maxUnknownKeys = 100;
 
 /** Problems in file order, limited to what fits on a screen. */
-export function oneScreen(problems: readonly Problem[]): readonly Problem[] {
+export function limitProblems(problems: readonly Problem[]): readonly Problem[] {
   const ordered = problems.toSorted(
     (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
   );
@@ -88,7 +88,7 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   const { properties } = variant ?? {};
   const alias = keys.find((name) => properties?.[name]?.aliases?.some((one) => plain(one) === plain(key)));
   const same = alias ?? keys.find((name) => plain(name) === plain(key));
-  const near = same ?? nearest(key, keys);
+  const near = same ?? closestMatch(key, keys);
   const meaning = alias === undefined ? '' : ` (${properties?.[alias]?.description})`;
   const field = fieldName(path);
   const places = same === undefined ? placesOf(key, root).slice(0, 4) : [];
@@ -97,11 +97,11 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   const hint = own && { hint: `use this key only with ${own.slice(field.length + 4, -1)}` };
   const meant = own === undefined && candidates.length > 0 && { near: orList(candidates) };
   const more = { ...(listKeys && { alternatives: keys }), ...meant, ...hint };
-  return { path, aim: 'key', problem: { field, message: 'unknown key', ...more } };
+  return { path, target: 'key', problem: { field, message: 'unknown key', ...more } };
 }
 
 /** Describes an unknown key; undefined if the settings have it. */
-export function wrongKey(key: string, root: SchemaNode): Problem | undefined {
+export function unknownKeyProblem(key: string, root: SchemaNode): Problem | undefined {
   const path = key.split('.');
   const node = path.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);
   return node === undefined ? unknownKey(path, root, {}, false).problem : undefined;
@@ -128,7 +128,7 @@ function placesOf(key: string, root: SchemaNode): readonly string[] {
 function wrongValue(path: Path, node: SchemaNode, value: unknown, issue: Issue): FieldProblem {
   const field = path.length > 0 && { field: fieldName(path) };
   const problem = { ...field, ...describeWrong(path, node, value, issue) };
-  return { path, aim: value === undefined || value === null ? 'key' : 'value', problem };
+  return { path, target: value === undefined || value === null ? 'key' : 'value', problem };
 }
 
 function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issue): Problem {
@@ -138,7 +138,7 @@ function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issu
     const meaning = example !== undefined || node.description === undefined ? '' : ` (${node.description})`;
     return {
       message: 'missing',
-      alternatives: [`${expectation(node)}${meaning}`],
+      alternatives: [`${expectedText(node)}${meaning}`],
       hint:
         example === undefined
           ? `add \`${key}\``
@@ -148,7 +148,7 @@ function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issu
   if (value === null) {
     return {
       message: path.length === 0 ? 'is empty' : 'has no value',
-      alternatives: [expectation(node)],
+      alternatives: [expectedText(node)],
       hint: 'set a value, or remove the key',
     };
   }
@@ -158,15 +158,15 @@ function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issu
   // A union's own message says what to write.
   const isUnion = issue.code === 'invalid_union' || discriminatorOf(node) !== undefined;
   const own = isUnion && !issue.message.startsWith('Invalid') ? issue.message : undefined;
-  const near = own || typeof value === 'object' ? undefined : nearest(String(value), wordsOf(node));
+  const near = own || typeof value === 'object' ? undefined : closestMatch(String(value), wordsOf(node));
   const hint = own ?? (near === undefined ? hintFor(path, node, value) : undefined);
-  return { message: `must be ${expectation(node)}`, value, near, ...(hint !== undefined && { hint }) };
+  return { message: `must be ${expectedText(node)}`, value, near, ...(hint !== undefined && { hint }) };
 }
 
 function hintFor(path: Path, node: SchemaNode, value: unknown): string | undefined {
   const discriminator = discriminatorOf(node);
   if (discriminator !== undefined && typeof value === 'string') {
-    return `write \`${String(path.at(-1))}: {${discriminator}: ${printable(value)}, …}\``;
+    return `write \`${String(path.at(-1))}: {${discriminator}: ${printableText(value)}, …}\``;
   }
   const isAddress = variantsOf(node).some(({ format }) => format === 'uri') && typeof value === 'string';
   if (isAddress && !value.includes('//')) return `write http://${value}`;
@@ -180,10 +180,10 @@ function hintFor(path: Path, node: SchemaNode, value: unknown): string | undefin
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[-_]/g, '');
 
 /** A dotted path; keys that would garble the output are quoted. */
-export const fieldName = (path: Path): string => path.map((key) => printable(String(key))).join('.');
+export const fieldName = (path: Path): string => path.map((key) => printableText(String(key))).join('.');
 
 /** Makes text from a file safe to display: short, on one line, with no control characters or secrets in URLs. */
-export function printable(text: string): string {
+export function printableText(text: string): string {
   const safe = redactAddresses(text);
   const short = safe.length <= 60 ? safe : `${safe.slice(0, 59)}…`;
   return /^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(short) ? short : JSON.stringify(short.replaceAll(/\p{C}/gu, '?'));

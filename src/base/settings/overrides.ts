@@ -1,5 +1,5 @@
 import { type Problem, UserError } from '../errors.js';
-import { fieldName, oneScreen, type Path, printable, schemaProblems } from './issues.js';
+import { fieldName, limitProblems, type Path, printableText, schemaProblems } from './issues.js';
 import {
   declaredChild,
   discriminatorOf,
@@ -24,7 +24,7 @@ export interface Override {
 }
 
 /** The content of a file after applying overrides. */
-export interface Overridden {
+export interface OverrideResult {
   readonly content: Record<string, unknown>;
   readonly overrides: readonly Override[];
   readonly notes: readonly string[];
@@ -42,7 +42,7 @@ export function applyOverrides(
   content: Record<string, unknown>,
   texts: readonly string[],
   kind: Kind,
-): Overridden {
+): OverrideResult {
   const changed = structuredClone(content);
   const overrides: Override[] = [];
   const problems: Problem[] = [];
@@ -54,7 +54,7 @@ export function applyOverrides(
       overrides.push(parsed);
     }
   }
-  if (problems.length > 0) throw new UserError(oneScreen(problems));
+  if (problems.length > 0) throw new UserError(limitProblems(problems));
   const expanded = kind.expand?.(changed) ?? changed;
   const notes = dropForeignFields(content, expanded, overrides, kind);
   return { content: expanded, overrides, notes };
@@ -64,7 +64,7 @@ export function applyOverrides(
 function parseOverride(
   text: string,
   example: string,
-  name = `override ${printable(text)}`,
+  name = `override ${printableText(text)}`,
 ): Override | Problem {
   const equals = text.indexOf('=');
   const path = text.slice(0, Math.max(0, equals)).trim().split('.');
@@ -88,7 +88,7 @@ function nameOf(text: string, root: SchemaNode): string {
   const node = parts.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);
   // An unknown key may belong to another program, and its value may be secret.
   const isSecret = node === undefined ? /key|token|secret|passw|auth|credential/i.test(key) : node.writeOnly;
-  return `override ${printable(isSecret === true ? `${key}=…` : text)}`;
+  return `override ${printableText(isSecret === true ? `${key}=…` : text)}`;
 }
 
 /** The last override that set the field at `path`, a part of it, or a section that contains it. */

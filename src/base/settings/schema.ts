@@ -1,6 +1,6 @@
 /** Schemas as plain data (JSON Schema), for error messages, overrides, editors and the reference. */
 import { z } from 'zod';
-import { nearest } from '../errors.js';
+import { closestMatch } from '../errors.js';
 
 /** The subset of JSON Schema 2020-12 that zod generates for settings. */
 export interface SchemaNode {
@@ -106,7 +106,7 @@ export function variantFor(node: SchemaNode, value: unknown): SchemaNode | undef
 
 function keyLikeness(key: string, keys: readonly string[]): number {
   if (keys.includes(key)) return 1;
-  return nearest(key, keys) === undefined ? 0 : 0.5;
+  return closestMatch(key, keys) === undefined ? 0 : 0.5;
 }
 
 /** The schema of `value[key]`, whether or not that value exists; undefined if the key isn't allowed. */
@@ -182,7 +182,7 @@ export function wordsOf(node: SchemaNode): readonly string[] {
 }
 
 /** Describes what a node accepts: `a whole number from 0 to 6`, `a number or a mapping {return, hold}`. */
-export function expectation(node: SchemaNode): string {
+export function expectedText(node: SchemaNode): string {
   const discriminator = discriminatorOf(node);
   if (discriminator !== undefined) {
     return `a mapping with ${discriminator}: ${orList(discriminatorValues(node))}`;
@@ -209,7 +209,7 @@ function expectationOfType(node: SchemaNode): string {
     case 'array': {
       if (node.prefixItems !== undefined) return `a list of ${node.prefixItems.length} items`;
       const list = node.minItems === undefined ? 'a list' : 'a non-empty list';
-      return `${list}${node.items === undefined ? '' : ` in which each item is ${expectation(node.items)}`}`;
+      return `${list}${node.items === undefined ? '' : ` in which each item is ${expectedText(node.items)}`}`;
     }
     case 'object': {
       const [first, ...more] = keysOf(node);

@@ -1,9 +1,9 @@
 /** Loads settings of any kind: a file with `key=value` overrides, validated by a schema, with locations of problems. */
 import { resolve } from 'node:path';
 import { type Problem, UserError } from '../errors.js';
-import { fromHome, requireShortNames } from '../files/regular-file.js';
-import { oneScreen, type Path, schemaProblems } from './issues.js';
-import { applyOverrides, type Overridden, overrideOf, startsWith } from './overrides.js';
+import { expandHome, requireShortNames } from '../files/regular-file.js';
+import { limitProblems, type Path, schemaProblems } from './issues.js';
+import { applyOverrides, type OverrideResult, overrideOf, startsWith } from './overrides.js';
 import {
   declaredChild,
   isMapping,
@@ -16,7 +16,7 @@ import {
 import type { ConfigSource } from './yaml-source.js';
 
 /** Gives a problem's location, which is printed first: `file:line:column`, or the override. */
-export type Where = (path: Path, aim: 'key' | 'value') => Pick<Problem, 'file' | 'line' | 'column'>;
+export type FieldLocator = (path: Path, aim: 'key' | 'value') => Pick<Problem, 'file' | 'line' | 'column'>;
 
 export interface SettingsSource extends Pick<ConfigSource, 'place'> {
   readonly content: Record<string, unknown>;
@@ -24,9 +24,9 @@ export interface SettingsSource extends Pick<ConfigSource, 'place'> {
   readonly isBundled?: boolean;
 }
 
-export interface Settings extends Overridden {
+export interface Settings extends OverrideResult {
   /** The location of a field: its place in the file, or the override that set it. */
-  readonly where: Where;
+  readonly where: FieldLocator;
   /** Adds locations to problems that are found only after loading. */
   locate(error: UserError): UserError;
   /**
@@ -50,7 +50,7 @@ export function overlay(
   const isFromOverride = (path: Path) =>
     overrides.some((override) => startsWith(path, override.path)) ||
     valueAt(path, written) !== valueAt(path, overridden.content);
-  const where: Where = (path, aim) => {
+  const where: FieldLocator = (path, aim) => {
     const section = path.slice(0, -1);
     const isCreated = valueAt(section, content) === undefined;
     const override = overrideOf(path, overrides) ?? (isCreated ? overrideOf(section, overrides) : undefined);
@@ -67,7 +67,7 @@ export function overlay(
 }
 
 /** Adds the location of a problem's field, unless it has a location already, or the field is an option (`--out`). */
-function locateProblem(problem: Problem, where: Where): Problem {
+function locateProblem(problem: Problem, where: FieldLocator): Problem {
   return problem.field === undefined || problem.field.startsWith('--') || problem.file !== undefined
     ? problem
     : { ...where(problem.field.split('.'), 'value'), ...problem };
@@ -86,13 +86,13 @@ export const withoutUnknownKeys = <Source extends Pick<SettingsSource, 'content'
 export function parseSettings<Output>(
   kind: SettingsKind<Output>,
   input: unknown,
-  where: Where = () => ({}),
+  where: FieldLocator = () => ({}),
 ): Output {
   const parsed = kind.schema.safeParse(input);
   if (parsed.success) return parsed.data;
   const problems = schemaProblems(parsed.error.issues, kind.json, input);
   throw new UserError(
-    oneScreen(problems.map(({ path, aim, problem }) => ({ ...where(path, aim), ...problem }))),
+    limitProblems(problems.map(({ path, target, problem }) => ({ ...where(path, target), ...problem }))),
   );
 }
 
@@ -112,7 +112,7 @@ export function withAbsolutePaths<T>(
     if (typeof item === 'string') {
       if (!isPath(item, node)) return item;
       const place = { field: path.join('.') };
-      const written = fromHome(item, place);
+      const written = expandHome(item, place);
       const folder = base(path);
       return folder === undefined ? written : requireShortNames(resolve(folder, written), place);
     }

@@ -1,7 +1,7 @@
 /** Parses a list of values where a sweep accepts several: `0.2,0.7,1`, `1..10`, `choice(4,8)`, `uniform(0,1)`. */
 import { isNode, isSeq, parseDocument } from 'yaml';
 import { UserError } from '../errors.js';
-import { printable } from './issues.js';
+import { printableText } from './issues.js';
 
 /** The values of a key: either a list, or a distribution to draw from. */
 export type Values =
@@ -47,7 +47,7 @@ function numbersOf(part: string, name: string): readonly string[] {
   if (fits) return Array.from({ length: to - from + 1 }, (_, i) => String(from + i));
   throw new UserError({
     file: name,
-    message: `${printable(part)}: a range consists of two whole numbers, the lower first, at most ${maxValues} apart`,
+    message: `${printableText(part)}: a range consists of two whole numbers, the lower first, at most ${maxValues} apart`,
     hint: 'list the values, or draw them with uniform(low,high)',
   });
 }

@@ -11,7 +11,7 @@ import {
 } from 'yaml';
 import { type Problem, UserError } from '../errors.js';
 import { isDeeperThan } from '../files/json-depth.js';
-import { oneScreen, type Path, printable } from './issues.js';
+import { limitProblems, type Path, printableText } from './issues.js';
 
 interface Place {
   readonly file: string;
@@ -43,7 +43,7 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
   if ((text.match(/[:?,]/g)?.length ?? 0) > maxKeys)
     throw new UserError({ file, message: 'has too many keys' });
   const lines = new LineCounter();
-  const document = readable(file, () =>
+  const document = withUserErrors(file, () =>
     parseDocument(text, {
       version,
       // Dates stay strings.
@@ -68,14 +68,14 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
   if (errors.size > 0) {
     const problems = [...errors.values()].toReversed();
     throw new UserError(
-      oneScreen(problems.map((error) => ({ ...placeOf(error.pos[0]), ...syntaxProblem(error, text) }))),
+      limitProblems(problems.map((error) => ({ ...placeOf(error.pos[0]), ...syntaxProblem(error, text) }))),
     );
   }
-  const content: unknown = readable(file, () => document.toJS());
+  const content: unknown = withUserErrors(file, () => document.toJS());
   // A value that contains itself throws here.
   if (
     isDeeperThan(
-      readable(file, () => JSON.stringify(content ?? null)),
+      withUserErrors(file, () => JSON.stringify(content ?? null)),
       maxDepth,
     )
   )
@@ -86,7 +86,7 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
 const tooDeep = 'the YAML is nested too deeply';
 
 /** Turns errors of aliases and stack overflows (from text that is nested too deeply) into UserErrors. */
-function readable<T>(file: string, read: () => T): T {
+function withUserErrors<T>(file: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
@@ -94,7 +94,7 @@ function readable<T>(file: string, read: () => T): T {
     const { message } = error as Error;
     throw new UserError({
       file,
-      message: `not valid YAML: ${error instanceof TypeError ? 'an alias refers to a value that contains it' : printable(message)}`,
+      message: `not valid YAML: ${error instanceof TypeError ? 'an alias refers to a value that contains it' : printableText(message)}`,
     });
   }
 }
@@ -104,7 +104,7 @@ function syntaxProblem({ code, message, pos }: YAMLError, text: string): Problem
   switch (code) {
     case 'DUPLICATE_KEY':
       return {
-        message: `duplicate key: ${printable(rest.split(':')[0] ?? rest)}`,
+        message: `duplicate key: ${printableText(rest.split(':')[0] ?? rest)}`,
         hint: 'remove one of them',
       };
     case 'MULTIPLE_DOCS':

@@ -24,10 +24,10 @@ export class Part {
 }
 
 /** Content in JSON: text, or a part with its tag, its properties and its children. */
-export type Shown =
+export type ContentJson =
   | string
   | number
-  | readonly [tag: string, props: Readonly<Record<string, unknown>>, ...children: Shown[]];
+  | readonly [tag: string, props: Readonly<Record<string, unknown>>, ...children: ContentJson[]];
 
 /** The children to show. Objects from damaged or malicious logs, which only look like parts, become text. */
 export function childrenOf(content: Content): readonly Child[] {

@@ -1,10 +1,10 @@
 /** Number formats for people, in pages and terminals; JSON and CSV contain unformatted numbers. */
 
-export const missing = '–';
+export const missingMark = '–';
 
 /** A number with about `digits` significant digits, a true minus sign, and thin spaces in numbers from 10 000. */
 export function formatNumber(value: number | undefined, digits = 4): string {
-  if (value === undefined || Number.isNaN(value)) return missing;
+  if (value === undefined || Number.isNaN(value)) return missingMark;
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
   if (value === 0) return '0';
   const size = Math.abs(value);
@@ -36,12 +36,12 @@ export function formatReturn(value: number | undefined, digits = 4): string {
 
 export const formatScore: NumberFormat = (value, digits = 5) => formatNumber(value, digits);
 
-export const signed =
+export const withSign =
   (format: NumberFormat): NumberFormat =>
   (value, digits) =>
     `${value > 0 ? '+' : ''}${format(value, digits)}`;
 
-export const formatSigned = signed(formatReturn);
+export const formatSigned = withSign(formatReturn);
 
 /** Maximum number of digits. Returns that agree to this many digits differ only by rounding errors. */
 const maxDigits = 11;
@@ -50,7 +50,7 @@ const maxDigits = 11;
  * A format for numbers shown together: each number gets enough digits to differ from the next lower and the
  * next higher one, so that the order is visible.
  */
-export function distinct(
+export function distinctFormat(
   values: Iterable<number | null | undefined>,
   format: NumberFormat = formatReturn,
 ): (value: number) => string {
@@ -76,7 +76,7 @@ export function formatInterval(
   ends: readonly [number, number] | null | undefined,
   format: NumberFormat = formatReturn,
 ): string {
-  return ends ? ends.map(distinct(ends, format)).join(' … ') : missing;
+  return ends ? ends.map(distinctFormat(ends, format)).join(' … ') : missingMark;
 }
 
 /** A parameter with all its digits, and a true minus sign. */
@@ -116,7 +116,7 @@ export function formatBytes(bytes: number): string {
 
 /** Milliseconds as `850 ms`, `4.2 s`, `3 min 20 s`, `25 min`, `2 h 5 min`. */
 export function formatDuration(milliseconds: number): string {
-  if (Number.isNaN(milliseconds)) return missing;
+  if (Number.isNaN(milliseconds)) return missingMark;
   if (milliseconds < 1) return milliseconds <= 0 ? '0 s' : '< 1 ms';
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   if (milliseconds < 59_950) return `${formatNumber(milliseconds / 1000, milliseconds < 9950 ? 2 : 3)} s`;

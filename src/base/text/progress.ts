@@ -3,7 +3,7 @@ import process from 'node:process';
 import { styleText } from 'node:util';
 import { MultiBar, type SingleBar } from 'cli-progress';
 import type { CommandContext } from '../context.js';
-import { forStream, safeLines } from '../terminal-text.js';
+import { safeLines, streamText } from '../terminal-text.js';
 import { formatCount } from './numbers.js';
 import { fitLine, TimeLeft } from './progress-line.js';
 import { wrapText } from './width.js';
@@ -155,7 +155,7 @@ class ProgressBar implements Progress {
 
   say(text: string) {
     // While a bar is shown, the terminal doesn't wrap lines.
-    const lines = `${wrapText(forStream(text, true), this.#width()).join('\n')}\n`;
+    const lines = `${wrapText(streamText(text, true), this.#width()).join('\n')}\n`;
     if (this.#bars === undefined) this.#terminal.write(lines);
     else this.#bars.log(lines);
   }

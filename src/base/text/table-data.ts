@@ -1,7 +1,7 @@
 /** The data of tables on pages. */
 
 /** Text with extras that only some outputs show. In a `bar` column, pages show `share`, in [0, 1], as a bar. */
-export interface Marked {
+export interface MarkedText {
   readonly text: string;
   /** Explanation of the text, shown after it in parentheses or, on a page, below it; not in CSV. */
   readonly detail?: string | undefined;
@@ -32,7 +32,7 @@ export interface TableData {
   readonly rows: readonly (readonly TableCell[])[];
 }
 
-export interface TableCell extends Marked {
+export interface TableCell extends MarkedText {
   /** Number by which the cell is sorted; absent for text. */
   readonly value?: number | undefined;
   readonly interval?: readonly [number, number] | null | undefined;

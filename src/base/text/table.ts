@@ -4,14 +4,14 @@
  */
 import { Part } from './content.js';
 import {
-  distinct,
+  distinctFormat,
   formatInterval,
   formatNumber,
   formatReturn,
-  missing,
+  missingMark,
   type NumberFormat,
 } from './numbers.js';
-import type { IntervalAxis, Marked, TableCell, TableData } from './table-data.js';
+import type { IntervalAxis, MarkedText, TableCell, TableData } from './table-data.js';
 import { fitTable, type TextTable } from './text-table.js';
 
 export interface Column<Row> {
@@ -34,7 +34,7 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Cell;
 }
 
-type Cell = string | number | null | undefined | Estimate | Marked;
+type Cell = string | number | null | undefined | Estimate | MarkedText;
 
 interface Estimate {
   readonly value: number;
@@ -89,7 +89,7 @@ export function terminalTable<Row>(
   width = Number.POSITIVE_INFINITY,
 ): string {
   return fitTable(
-    readable(columns, rows, (text) => text.replaceAll(/\p{Cc}/gu, ' ')),
+    readableTable(columns, rows, (text) => text.replaceAll(/\p{Cc}/gu, ' ')),
     width,
   );
 }
@@ -97,19 +97,18 @@ export function terminalTable<Row>(
 /** A table in GitHub's Markdown: https://github.github.com/gfm/#tables-extension- */
 export function markdownTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
   const ungrouped = columns.map((column) => ({ ...column, grouped: false }));
-  const { titles, right, lines } = readable(ungrouped, rows, markdownText, markdownCode);
+  const { titles, rightAligned, lines } = readableTable(ungrouped, rows, markdownText, markdownCode);
   const line = (texts: readonly string[]) => `| ${texts.join(' | ')} |`;
-  return [line(titles), line(right.map((isRight) => (isRight ? '--:' : '---'))), ...lines.map(line)].join(
-    '\n',
-  );
+  const rule = rightAligned.map((isRight) => (isRight ? '--:' : '---'));
+  return [line(titles), line(rule), ...lines.map(line)].join('\n');
 }
 
 /** A LaTeX table with the rules of the package booktabs. */
 function latexTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
   const ungrouped = columns.map((column) => ({ ...column, grouped: false }));
-  const { titles, right, lines } = readable(ungrouped, rows, (text) => text);
+  const { titles, rightAligned, lines } = readableTable(ungrouped, rows, (text) => text);
   const line = (texts: readonly string[]) => `${texts.map(latexText).join(' & ')} \\\\`;
-  const align = right.map((isRight) => (isRight ? 'r' : 'l')).join('');
+  const align = rightAligned.map((isRight) => (isRight ? 'r' : 'l')).join('');
   return [
     ...[`\\begin{tabular}{${align}}`, '\\toprule', line(titles), '\\midrule'],
     ...[...lines.map(line), '\\bottomrule', '\\end{tabular}'],
@@ -163,7 +162,7 @@ function pageCell<Row>({ asText, format = formatNumber, kind, strong }: Shown<Ro
   return {
     text,
     value: numberIn(cell),
-    ...((strong || (kind === 'estimate' && text !== missing)) && { strong: true }),
+    ...((strong || (kind === 'estimate' && text !== missingMark)) && { strong: true }),
     ...(typeof cell === 'object' &&
       cell !== null && { detail: intervalText(cell, format), interval: cell.interval }),
   };
@@ -175,7 +174,7 @@ function shownColumns<Row>(columns: Columns<Row>, rows: readonly Row[]) {
     .filter(({ title }) => title !== undefined)
     .map((column) => ({
       ...column,
-      asText: distinct(
+      asText: distinctFormat(
         rows.map((row) => numberIn(column.cell(row))),
         column.format ?? formatNumber,
       ),
@@ -190,7 +189,7 @@ function numberIn(cell: Cell): number | undefined {
 }
 
 /** The table as text for people; an estimate's interval has its own column. */
-function readable<Row>(
+function readableTable<Row>(
   columns: Columns<Row>,
   rows: readonly Row[],
   plain: (text: string) => string,
@@ -212,16 +211,16 @@ function readable<Row>(
       plain(column.title!),
       ...(isEstimate(column) ? ['95 % interval'] : []),
     ]),
-    right: shown.flatMap((column) =>
+    rightAligned: shown.flatMap((column) =>
       isEstimate(column) ? [true, true] : [(column.kind ?? 'text') === 'number'],
     ),
-    joined: shown.flatMap((column) => (isEstimate(column) ? [false, true] : [false])),
+    mergedWithNext: shown.flatMap((column) => (isEstimate(column) ? [false, true] : [false])),
     lines,
   };
 }
 
 function cellText(cell: Cell, format: (value: number) => string): string {
-  if (cell === null || cell === undefined) return missing;
+  if (cell === null || cell === undefined) return missingMark;
   if (typeof cell === 'string') return cell;
   if (typeof cell === 'number') return format(cell);
   if ('value' in cell) return format(cell.value);

@@ -6,16 +6,16 @@ import { padText, wrapText } from './width.js';
 
 export interface TextTable {
   readonly titles: readonly string[];
-  readonly right: readonly boolean[];
+  readonly rightAligned: readonly boolean[];
   /** Per column: true if it must stay next to the previous one, as an interval must. */
-  readonly joined: readonly boolean[];
+  readonly mergedWithNext: readonly boolean[];
   readonly lines: readonly (readonly string[])[];
 }
 
 const gap = 2;
 
 /** Text columns shrink to this width; only the first shrinks further, if the table still doesn't fit. */
-const narrowest = 14;
+const minWidth = 14;
 
 /**
  * Shrinks text columns and the titles of number columns while they remain readable. If that isn't enough, the
@@ -23,19 +23,19 @@ const narrowest = 14;
  */
 export function fitTable(table: TextTable, width: number): string {
   const natural = table.titles.map((_, c) =>
-    widest([table.titles[c]!, ...table.lines.map((line) => line[c]!)]),
+    maxWidth([table.titles[c]!, ...table.lines.map((line) => line[c]!)]),
   );
   const least = table.titles.map((title, c) => {
-    if (!table.right[c]) return Math.min(natural[c]!, Math.max(narrowest, widest(title.split(' '))));
-    return widest([...title.split(' '), ...table.lines.map((line) => line[c]!)]);
+    if (!table.rightAligned[c]) return Math.min(natural[c]!, Math.max(minWidth, maxWidth(title.split(' '))));
+    return maxWidth([...title.split(' '), ...table.lines.map((line) => line[c]!)]);
   });
-  const blocks = [...blocksOf(table.joined, least, width)];
+  const blocks = [...blocksOf(table.mergedWithNext, least, width)];
   return blocks
-    .map((block) => drawn(table, block, shrinkColumns(block, natural, least, width)))
+    .map((block) => drawBlock(table, block, shrinkColumns(block, natural, least, width)))
     .join(blocks.length > 1 ? '\n\n' : '\n');
 }
 
-const widest = (texts: readonly string[]) =>
+const maxWidth = (texts: readonly string[]) =>
   texts.reduce((width, text) => Math.max(width, stringWidth(text)), 0);
 
 function* blocksOf(
@@ -76,8 +76,8 @@ function shrinkColumns(
   return widths;
 }
 
-function drawn(
-  { titles, lines, right }: TextTable,
+function drawBlock(
+  { titles, lines, rightAligned }: TextTable,
   block: readonly number[],
   widths: readonly number[],
 ): string {
@@ -86,7 +86,7 @@ function drawn(
     const height = cells.reduce((most, { length }) => Math.max(most, length), 0);
     return Array.from({ length: height }, (_, i) =>
       block
-        .map((c, at) => padText(cells[at]![i] ?? '', widths[c]!, right[c] ? 'before' : 'after'))
+        .map((c, at) => padText(cells[at]![i] ?? '', widths[c]!, rightAligned[c] ? 'before' : 'after'))
         .join(' '.repeat(gap))
         .trimEnd(),
     );

@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds, splitList } from '../../base/command.js';
+import { type Arguments, commonOptions, kinds, splitList } from '../../base/command.js';
 import { type CommandContext, exitCodes } from '../../base/context.js';
 import { formatProblem, type Problem, UserError } from '../../base/errors.js';
 import { largest } from '../../statistics/descriptive.js';
@@ -15,8 +15,8 @@ export const options = (y: Argv) =>
       ...kinds.text,
       describe: 'Base model for an adapter (default: the model named in the adapter)',
     })
-    .option('ignore-keys', common.ignoreKeys)
-    .option('json', common.json)
+    .option('ignore-keys', commonOptions.ignoreKeys)
+    .option('json', commonOptions.json)
     .example('$0 models check models/Qwen2.5-0.5B-Instruct', 'check that the model can run')
     .example('$0 models check tuned/adapter', 'check that the adapter fits its base');
 
@@ -50,11 +50,11 @@ function explain<Facts extends { readonly directory: string; readonly problems: 
   json: boolean,
   context: CommandContext,
 ): number {
-  context.print(json ? JSON.stringify(facts) : screen(facts, rowsOf(facts)));
+  context.print(json ? JSON.stringify(facts) : pageText(facts, rowsOf(facts)));
   return facts.problems.length === 0 ? 0 : exitCodes.failure;
 }
 
-function screen(
+function pageText(
   { directory, problems }: { readonly directory: string; readonly problems: readonly Problem[] },
   rows: readonly (readonly [string, string])[],
 ): string {

@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../base/command.js';
+import { type Arguments, commonOptions, kinds } from '../../base/command.js';
 import { type CommandContext, exitCodes } from '../../base/context.js';
 import { formatBytes, plural } from '../../base/text/numbers.js';
 import { createProgress } from '../../base/text/progress.js';
@@ -11,8 +11,8 @@ export const options = (y: Argv) =>
       demandOption: true,
       describe: 'Model: hf:ORG/NAME, hf:ORG/NAME@REVISION or hf:ORG/NAME:FILE.gguf',
     })
-    .option('quiet', common.quiet)
-    .option('json', common.json)
+    .option('quiet', commonOptions.quiet)
+    .option('json', commonOptions.json)
     .epilogue(
       'Uses HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE, HF_HOME and HF_HUB_CACHE. For Ollama models, use `ollama pull`.',
     )

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../base/command.js';
+import { type Arguments, commonOptions, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { plural } from '../../base/text/numbers.js';
 import { shellWord } from '../../base/text/one-line.js';
-import type { GivenPages } from '../../view/pages.js';
+import type { StudyPages } from '../../view/pages.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('runs', common.runs)
+    .positional('runs', commonOptions.runs)
     .option('format', {
       choices: ['csv', 'parquet', 'tensorboard'] as const,
       default: 'csv' as const,
@@ -24,8 +24,8 @@ export const options = (y: Argv) =>
       ...kinds.text,
       describe: 'Write the charts of the pages to this directory as SVG files, instead of tables',
     })
-    .option('runs-dir', common.runsDir)
-    .option('json', common.json)
+    .option('runs-dir', commonOptions.runsDir)
+    .option('json', commonOptions.json)
     .example("$0 export 'cartpole-*' --format parquet --out tables", 'runs, evaluations, episodes and calls')
     .example('$0 export buffers/sweep-1a2b3c4d5e --charts figures', 'the charts of a sweep, for a paper');
 
@@ -33,16 +33,16 @@ export const options = (y: Argv) =>
 export async function execute(
   { charts, format, json, ...args }: Arguments<typeof options>,
   { cwd, print }: CommandContext,
-  pages: GivenPages,
+  pages: StudyPages,
 ): Promise<number> {
   const { exportEventFiles, exportRuns, selectRuns } = await import('../../runs/tables/export.js');
-  const { exportable } = await import('../../view/run-data.js');
+  const { exportedRuns } = await import('../../view/run-data.js');
   const { exportCharts } = await import('../../view/pages.js');
   const places = { cwd, runsDir: args.runsDir };
   const out = resolve(cwd, args.out);
   const areCurves = format === 'tensorboard' && charts === undefined;
   const tables = () => {
-    const runs = exportable(selectRuns(args.runs, places));
+    const runs = exportedRuns(selectRuns(args.runs, places));
     return format === 'tensorboard' ? exportEventFiles(runs, out) : exportRuns(runs, format, out);
   };
   const written =

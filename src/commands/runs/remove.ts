@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../base/command.js';
+import { type Arguments, commonOptions, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { formatBytes } from '../../base/text/numbers.js';
@@ -7,12 +7,12 @@ import { formatBytes } from '../../base/text/numbers.js';
 export const options = (y: Argv) =>
   y
     .positional('runs', {
-      ...common.runs,
+      ...commonOptions.runs,
       describe: 'Runs, training runs, directories of runs, or quoted patterns',
     })
     .option('yes', { ...kinds.flag, describe: 'Skip the confirmation' })
-    .option('runs-dir', common.runsDir)
-    .option('json', common.json)
+    .option('runs-dir', commonOptions.runsDir)
+    .option('json', commonOptions.json)
     .example('$0 remove 3 4', 'delete runs 3 and 4 of policyloop list')
     .example("$0 remove 'trial-*' --yes", 'without confirmation');
 
@@ -30,7 +30,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const shown = paths.map((path) => shownPath(path, cwd));
   const size = formatBytes(paths.reduce((sum, path) => sum + bytesIn(path), 0));
   const question = `${shown.join('\n')}\nDelete ${paths.length === 1 ? 'it' : 'them'} (${size})? This can't be undone.`;
-  if (!(await agreed(question, args, context))) return 0;
+  if (!(await confirmRemoval(question, args, context))) return 0;
   for (const path of paths) removeDirectory(path);
   print(
     args.json
@@ -41,7 +41,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 }
 
 /** Asks for confirmation. @throws UserError if there is no terminal */
-async function agreed(
+async function confirmRemoval(
   question: string,
   { yes }: Pick<Args, 'yes'>,
   { note, readLine }: CommandContext,

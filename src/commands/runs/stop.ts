@@ -1,20 +1,20 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../base/command.js';
+import { type Arguments, commonOptions, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
-import type { Stopped } from '../../runs/listing/stop.js';
+import type { StopResult } from '../../runs/listing/stop.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('runs', common.runs)
+    .positional('runs', commonOptions.runs)
     .option('now', { ...kinds.flag, describe: 'Abort pending calls, like a second Ctrl-C' })
     .option('wait', { ...kinds.number, default: 10, describe: 'Seconds to wait for the runs to end' })
-    .option('runs-dir', common.runsDir)
-    .option('json', common.json)
+    .option('runs-dir', commonOptions.runsDir)
+    .option('json', commonOptions.json)
     .example('$0 stop latest', 'like Ctrl-C in its terminal; continue with policyloop resume latest')
     .example('$0 stop buffers/temperatures', 'stops the runs of a sweep, and starts no more');
 
-type Output = readonly Stopped[];
+type Output = readonly StopResult[];
 
 export async function execute(
   args: Arguments<typeof options>,

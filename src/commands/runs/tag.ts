@@ -1,19 +1,19 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../base/command.js';
+import { type Arguments, commonOptions, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import type { Labels } from '../../runs/listing/labels.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('run', common.labeled)
+    .positional('run', commonOptions.labeled)
     .positional('tags', {
       type: 'string',
       array: true,
       describe: 'Tags, without spaces (default: print the tags)',
     })
     .option('off', { ...kinds.flag, describe: 'Remove these tags' })
-    .option('runs-dir', common.runsDir)
-    .option('json', common.json)
+    .option('runs-dir', commonOptions.runsDir)
+    .option('json', commonOptions.json)
     .example('$0 tag latest baseline', 'find it later with policyloop list tag=baseline')
     .example("$0 tag 'cartpole-*' paper figure-2", 'several runs at once')
     .example('$0 tag cartpole baseline --off', 'remove the tag');

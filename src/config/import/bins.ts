@@ -1,6 +1,6 @@
 /** Discretises the observations and actions of continuous environments for tables, as LLM-RL-finetune does. */
 import { UserError } from '../../base/errors.js';
-import { given, type TheirConfig } from './draft.js';
+import { type ForeignConfig, keyValue } from './draft.js';
 
 /** A key that sets the number of bins, if there is one, and the bounds. */
 type Dimension = readonly [key: string | undefined, low: number, high: number];
@@ -58,18 +58,18 @@ const nameOf = (id: string) => id.replace(/-v\d+$/, '');
  * the lists in `states`. A dimension that the config doesn't discretise gets a single bin, so the table doesn't depend
  * on it. Undefined if the environment's observations are discrete.
  */
-export function binsOf(theirs: TheirConfig, id: string) {
+export function binsOf(foreign: ForeignConfig, id: string) {
   const dimensions = observations[nameOf(id)];
   if (dimensions === undefined) return undefined;
-  const states = given(theirs, 'states');
+  const states = keyValue(foreign, 'states');
   const lists: readonly unknown[] = Array.isArray(states) && states.every(Array.isArray) ? states : [];
   // `states` contains a list for every dimension, or only for dimensions whose key is set.
-  const divided = dimensions.filter(([key]) => key !== undefined && given(theirs, key) !== undefined);
+  const divided = dimensions.filter(([key]) => key !== undefined && keyValue(foreign, key) !== undefined);
   const listed = lists.length === dimensions.length ? dimensions : divided;
   const bins = dimensions.map((dimension) => {
     const [key, low, high] = dimension;
     const list = lists[listed.indexOf(dimension)];
-    const count = (key && given(theirs, key)) ?? (Array.isArray(list) ? list.length : 1);
+    const count = (key && keyValue(foreign, key)) ?? (Array.isArray(list) ? list.length : 1);
     return { low, high, bins: count };
   });
   if (bins.every(({ bins: count }) => count === 1))
@@ -87,12 +87,12 @@ export function binsOf(theirs: TheirConfig, id: string) {
  * ones. Undefined if the environment's actions are discrete.
  * @throws UserError unless there are at least two values, all of them numbers within the range
  */
-export function actionsOf(theirs: TheirConfig, id: string) {
+export function actionsOf(foreign: ForeignConfig, id: string) {
   const bound = actionBounds[nameOf(id)];
   if (bound === undefined) return undefined;
-  const count = given(theirs, 'num_action_bins');
+  const count = keyValue(foreign, 'num_action_bins');
   const key = count === undefined ? 'actions' : 'num_action_bins';
-  const written = given(theirs, 'actions');
+  const written = keyValue(foreign, 'actions');
   const list: readonly unknown[] =
     typeof count === 'number' && Number.isInteger(count) && count > 1
       ? Array.from({ length: count }, (_, i) => Number((-bound + (2 * bound * i) / (count - 1)).toFixed(4)))

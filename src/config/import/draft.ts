@@ -2,7 +2,7 @@
 import { plainName } from '../../base/files/files.js';
 import { isMapping } from '../../base/settings/schema.js';
 
-export type TheirConfig = Readonly<Record<string, unknown>>;
+export type ForeignConfig = Readonly<Record<string, unknown>>;
 
 /** The result of importing one key. `key` is a dotted path in the imported config, `to` lists paths in ours. */
 export type ImportNote = {
@@ -18,7 +18,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 /** Our config under construction, with notes on the origin of its fields. */
 export interface Draft {
-  readonly theirs: TheirConfig;
+  readonly foreign: ForeignConfig;
   readonly config: Record<string, unknown>;
   readonly notes: ImportNote[];
 }
@@ -36,12 +36,12 @@ export function drop(draft: Draft, key: string, reason: string): void {
 }
 
 /** The value of a key; undefined if it is absent, null, empty or `None`. */
-export function given(theirs: TheirConfig, key: string): unknown {
-  const value = Object.hasOwn(theirs, key) ? theirs[key] : undefined;
+export function keyValue(foreign: ForeignConfig, key: string): unknown {
+  const value = Object.hasOwn(foreign, key) ? foreign[key] : undefined;
   return value === null || value === 'None' || value === '' ? undefined : value;
 }
 
-export const isOn = (value: unknown): boolean => value === true || value === 'True' || value === 'true';
+export const isTrue = (value: unknown): boolean => value === true || value === 'True' || value === 'true';
 
 /** Sets fields without a note; returns their paths. */
 export function assign({ config }: Draft, fields: Fields): string[] {
@@ -64,7 +64,7 @@ export function assign({ config }: Draft, fields: Fields): string[] {
 /** Copies the values of their keys to the given paths; skips keys without a value. */
 export function carryAll(draft: Draft, paths: Readonly<Record<string, string>>): void {
   for (const [key, path] of Object.entries(paths)) {
-    const value = given(draft.theirs, key);
+    const value = keyValue(draft.foreign, key);
     if (value !== undefined) carry(draft, key, { [path]: value });
   }
 }
@@ -72,11 +72,12 @@ export function carryAll(draft: Draft, paths: Readonly<Record<string, string>>):
 /** A token budget that no history reaches, because their prompts show the whole buffer. */
 export const wholeHistory = { 'memory.tokens': 10_000_000 };
 
-export const templateOf = ({ theirs }: Draft): string => String(given(theirs, 'llm_si_template_name') ?? '');
+export const templateOf = ({ foreign }: Draft): string =>
+  String(keyValue(foreign, 'llm_si_template_name') ?? '');
 
 /** Names the run after the last part of the log directory. */
-export function nameFrom(draft: Draft): void {
-  const parts = String(given(draft.theirs, 'logdir') ?? '').split(/[\\/]/);
+export function setName(draft: Draft): void {
+  const parts = String(keyValue(draft.foreign, 'logdir') ?? '').split(/[\\/]/);
   const name = plainName(parts.findLast((part) => part !== '') ?? '', '');
   if (name !== '') carry(draft, 'logdir', { name }, 'its last part becomes the name; runs are in --runs-dir');
 }

@@ -2,7 +2,7 @@ import { UserError, unlessRejected } from '../../base/errors.js';
 import { isMapping } from '../../base/settings/schema.js';
 import { environmentIds, environmentInfo, isRemoteId } from '../../environments/catalogue/open.js';
 import { replacementFor } from '../../environments/catalogue/versions.js';
-import { carry, type Draft, drop, given, isOn, type TheirConfig } from './draft.js';
+import { carry, type Draft, drop, type ForeignConfig, isTrue, keyValue } from './draft.js';
 
 export interface EnvironmentChoice {
   readonly id: string;
@@ -14,8 +14,8 @@ export interface EnvironmentChoice {
  * @param fixed the environment that `task` always uses in the original, regardless of `gym_env_name`
  * @throws UserError if nothing is fixed and `gym_env_name` names no known environment
  */
-export function chooseEnvironment(theirs: TheirConfig, fixed?: string): EnvironmentChoice {
-  const written = given(theirs, 'gym_env_name');
+export function chooseEnvironment(foreign: ForeignConfig, fixed?: string): EnvironmentChoice {
+  const written = keyValue(foreign, 'gym_env_name');
   if (typeof written !== 'string' && fixed === undefined)
     throw new UserError({
       field: 'gym_env_name',
@@ -24,9 +24,9 @@ export function chooseEnvironment(theirs: TheirConfig, fixed?: string): Environm
       hint: 'set it to the id of an environment, e.g. CartPole-v1',
     });
   const named = typeof written === 'string' ? resolveId(written) : undefined;
-  if (fixed === undefined) return named ?? unknown(String(written));
+  if (fixed === undefined) return named ?? rejectEnvironment(String(written));
   if (named !== undefined && (named.id === fixed || isRemoteId(named.id))) return named;
-  const task = String(given(theirs, 'task'));
+  const task = String(keyValue(foreign, 'task'));
   return { id: fixed, reason: `task ${task} always uses ${fixed} in the original` };
 }
 
@@ -50,7 +50,7 @@ function resolveId(id: string): EnvironmentChoice | undefined {
 }
 
 /** Throws the error for an id that isn't built in, with the key `gym_env_name` as its field. */
-function unknown(value: string): never {
+function rejectEnvironment(value: string): never {
   const field = 'gym_env_name';
   if (/^(Panda|Fetch)/.test(value))
     throw new UserError({
@@ -69,17 +69,17 @@ function unknown(value: string): never {
 
 /** Imports options of the environment: `env_kwargs`, and `is_slippery` and `grid_size` outside it. */
 export function importOptions(draft: Draft, id: string): void {
-  const { theirs } = draft;
-  const options = given(theirs, 'env_kwargs') ?? {};
+  const { foreign } = draft;
+  const options = keyValue(foreign, 'env_kwargs') ?? {};
   if (!isMapping(options)) carry(draft, 'env_kwargs', { 'environment.options': options });
   for (const [name, option] of Object.entries(isMapping(options) ? options : {})) {
     const path = `env_kwargs.${name}`;
     if (name === 'render_mode' || !/^[A-Za-z]\w*$/.test(name)) drop(draft, path, 'has no equivalent here');
     else carry(draft, path, { [`environment.options.${name}`]: option === 'None' ? null : option });
   }
-  const [slippery, grid] = [given(theirs, 'is_slippery'), given(theirs, 'grid_size')];
+  const [slippery, grid] = [keyValue(foreign, 'is_slippery'), keyValue(foreign, 'grid_size')];
   if (slippery !== undefined && /^(FrozenLake|CliffWalking)/.test(id))
-    carry(draft, 'is_slippery', { 'environment.options.is_slippery': isOn(slippery) });
+    carry(draft, 'is_slippery', { 'environment.options.is_slippery': isTrue(slippery) });
   const size = Array.isArray(grid) ? (grid as unknown[])[0] : grid;
   if (size !== undefined && id.startsWith('FrozenLake'))
     carry(draft, 'grid_size', { 'environment.options.map_name': `${String(size)}x${String(size)}` });

@@ -1,9 +1,9 @@
 /** Converts configs of ProPS (Prompted Policy Search) and of LLM-RL-finetune to ours. */
 
 import { Document } from 'yaml';
-import { nearest, UserError } from '../../base/errors.js';
+import { closestMatch, UserError } from '../../base/errors.js';
 import { isMapping } from '../../base/settings/schema.js';
-import { carry, type Draft, drop, given, type ImportNote, type TheirConfig } from './draft.js';
+import { carry, type Draft, drop, type ForeignConfig, type ImportNote, keyValue } from './draft.js';
 import { finetuneKeys, importFinetune, runnerOf } from './llm-rl-finetune.js';
 import { importProps, propsKeys } from './props.js';
 
@@ -16,7 +16,7 @@ export interface ImportedConfig {
 }
 
 /** Recognises a config of either program by its `gym_env_name`. */
-export function isForeignConfig(content: unknown): content is TheirConfig {
+export function isForeignConfig(content: unknown): content is ForeignConfig {
   return isMapping(content) && Object.hasOwn(content, 'gym_env_name');
 }
 
@@ -24,26 +24,22 @@ export function isForeignConfig(content: unknown): content is TheirConfig {
  * Translates their keys to ours. Pure: reads no files and creates no environment.
  * @throws UserError, whose `field` is one of their keys, for values that can't be imported
  */
-export function importConfig(theirs: TheirConfig): ImportedConfig {
-  const isFinetune = isForFinetune(theirs);
-  const draft: Draft = { theirs, config: {}, notes: [] };
+export function importConfig(foreign: ForeignConfig): ImportedConfig {
+  const isFinetune = isForFinetune(foreign);
+  const draft: Draft = { foreign, config: {}, notes: [] };
   (isFinetune ? importFinetune : importProps)(draft);
   const known: readonly string[] = isFinetune ? finetuneKeys : propsKeys;
   const noted = new Set(draft.notes.map(({ key }) => key.split('.')[0]));
-  for (const key of Object.keys(theirs)) {
+  for (const key of Object.keys(foreign)) {
     if (noted.has(key)) continue;
-    if (known.includes(key) && given(theirs, key) === undefined) carry(draft, key);
+    if (known.includes(key) && keyValue(foreign, key) === undefined) carry(draft, key);
     else {
-      const near = nearest(key, known);
+      const near = closestMatch(key, known);
       const unknown = `unknown key${near === undefined ? '' : `; did you mean ${near}?`}`;
       drop(draft, key, known.includes(key) ? 'has no equivalent here' : unknown);
     }
   }
-  return {
-    program: isFinetune ? 'LLM-RL-finetune' : 'ProPS',
-    config: draft.config,
-    notes: draft.notes,
-  };
+  return { program: isFinetune ? 'LLM-RL-finetune' : 'ProPS', config: draft.config, notes: draft.notes };
 }
 
 /** Tasks that exist only in branches of LLM-RL-finetune, where other keys have other meanings. */
@@ -51,8 +47,8 @@ const branchTasks =
   /^(mountaincar_continuous|swimmer_continuous|halfcheetah_continuous|pendulum_(continuous|grid|llm)|mujoco_|nav_track_|pong_llm|panda_reach_|cliff_walking$|maze_\dx\d$|nim$|llm_num_optim_q_table$)/;
 
 /** Recognises the program by the task, or by the keys that only one program has. */
-function isForFinetune(theirs: TheirConfig): boolean {
-  const task = given(theirs, 'task');
+function isForFinetune(foreign: ForeignConfig): boolean {
+  const task = keyValue(foreign, 'task');
   if (runnerOf(task) !== undefined) return true;
   if (branchTasks.test(String(task)))
     throw new UserError({
@@ -62,7 +58,7 @@ function isForFinetune(theirs: TheirConfig): boolean {
       hint: 'write a similar policyloop config yourself, starting from a bundled one',
     });
   const own = (keys: readonly string[], others: readonly string[]) =>
-    Object.keys(theirs).filter((key) => keys.includes(key) && !others.includes(key)).length;
+    Object.keys(foreign).filter((key) => keys.includes(key) && !others.includes(key)).length;
   return own(finetuneKeys, propsKeys) > own(propsKeys, finetuneKeys);
 }
 

@@ -6,9 +6,9 @@ import {
   carry,
   carryAll,
   type Draft,
-  given,
-  isOn,
-  nameFrom,
+  isTrue,
+  keyValue,
+  setName,
   setPrompts,
   templateOf,
   wholeHistory,
@@ -26,22 +26,22 @@ export const finetuneKeys: readonly string[] = [
 ];
 
 export function importFinetune(draft: Draft): void {
-  const { theirs } = draft;
-  const runner = runnerOf(given(theirs, 'task'));
-  const environment = chooseEnvironment(theirs, runner?.environment);
+  const { foreign } = draft;
+  const runner = runnerOf(keyValue(foreign, 'task'));
+  const environment = chooseEnvironment(foreign, runner?.environment);
   const policy = policyKind(draft, environment.id);
   importEnvironment(draft, environment);
   importOptions(draft, environment.id);
   importModel(draft);
-  nameFrom(draft);
+  setName(draft);
   const prompts = promptsOf(templateOf(draft)) ?? 'semantic';
   assign(draft, { 'prompts.set': prompts, 'warmup.policies': 1 });
   setPrompts(draft, prompts);
   // Their linear policies have a bias; their tables have a value for every state and action.
   const kind = policy === 'linear' ? { 'policy.bias': true } : { 'policy.form': 'values' };
   assign(draft, { 'policy.kind': policy, ...kind });
-  const continuous = given(theirs, 'continuous');
-  if (continuous !== undefined && isOn(continuous) === (policy === 'linear'))
+  const continuous = keyValue(foreign, 'continuous');
+  if (continuous !== undefined && isTrue(continuous) === (policy === 'linear'))
     carry(draft, 'continuous', { 'policy.kind': policy });
   if (policy === 'linear' && runner?.optimum !== undefined) {
     const reason = `in the original, the prompts of this task state an optimum of ${runner.optimum}`;
@@ -53,11 +53,11 @@ export function importFinetune(draft: Draft): void {
     optimum: 'prompts.optimum',
     step_size: 'prompts.stepSize',
   });
-  const warmup = given(theirs, 'warmup_episodes');
+  const warmup = keyValue(foreign, 'warmup_episodes');
   const policies = { 'warmup.policies': typeof warmup === 'number' ? warmup + 1 : warmup };
   if (warmup !== undefined)
     carry(draft, 'warmup_episodes', policies, 'plus the untrained policy, which the original also evaluates');
-  const rank = given(theirs, 'rank');
+  const rank = keyValue(foreign, 'rank');
   if (rank !== undefined && policy === 'q-table')
     throw new UserError({
       field: 'rank',
@@ -70,10 +70,10 @@ export function importFinetune(draft: Draft): void {
   importMemory(draft);
 }
 
-function policyKind({ theirs }: Draft, environment: string): 'linear' | 'q-table' {
+function policyKind({ foreign }: Draft, environment: string): 'linear' | 'q-table' {
   if (observesStates(environment)) return 'q-table';
-  const continuous = given(theirs, 'continuous');
-  const isTable = continuous === undefined ? Array.isArray(given(theirs, 'states')) : !isOn(continuous);
+  const continuous = keyValue(foreign, 'continuous');
+  const isTable = continuous === undefined ? Array.isArray(keyValue(foreign, 'states')) : !isTrue(continuous);
   return isTable ? 'q-table' : 'linear';
 }
 
@@ -85,24 +85,24 @@ function promptsOf(template: string): 'numeric' | 'semantic' | undefined {
 
 /** Divides continuous observations and actions into the bins of a table. */
 function importTable(draft: Draft, id: string): void {
-  const observed = binsOf(draft.theirs, id);
+  const observed = binsOf(draft.foreign, id);
   const reason = 'bins of equal width, numbered from 0; the original leaves one bin unused';
   for (const key of observed?.keys ?? []) carry(draft, key, { 'policy.discretize': observed!.bins }, reason);
-  const acted = actionsOf(draft.theirs, id);
+  const acted = actionsOf(draft.foreign, id);
   if (acted !== undefined) carry(draft, acted.key, { 'policy.actions': acted.actions });
 }
 
 /** New templates show the last `max_traj_length` evaluations, older ones the last `max_traj_count` episodes. */
 function importMemory(draft: Draft): void {
-  const { theirs } = draft;
+  const { foreign } = draft;
   const isOlder = templateOf(draft) !== '' && promptsOf(templateOf(draft)) === undefined;
-  const use = given(theirs, 'use_replay_buffer');
-  if (use !== undefined && !isOn(use)) {
+  const use = keyValue(foreign, 'use_replay_buffer');
+  if (use !== undefined && !isTrue(use)) {
     carry(draft, 'use_replay_buffer', { memory: 'none' }, 'the prompt shows no evaluations');
     return;
   }
   const key = isOlder ? 'max_traj_count' : 'max_traj_length';
-  const recent = given(theirs, key);
+  const recent = keyValue(foreign, key);
   if (recent === undefined) return;
   const shown = {
     'memory.recent': recent,

@@ -1,5 +1,5 @@
 import { UserError } from '../../base/errors.js';
-import { carry, type Draft, type Fields, given, type TheirConfig } from './draft.js';
+import { carry, type Draft, type Fields, type ForeignConfig, keyValue } from './draft.js';
 
 /** Our `model` fields, with a note for the user if the choice needs explaining. */
 interface ModelChoice extends Fields {
@@ -8,23 +8,23 @@ interface ModelChoice extends Fields {
 }
 
 export function importModel(draft: Draft): void {
-  const choice = chooseModel(draft.theirs);
+  const choice = chooseModel(draft.foreign);
   if (choice === undefined) return;
   const { reason, ...fields } = choice;
   const paths = Object.fromEntries(Object.entries(fields).map(([key, value]) => [`model.${key}`, value]));
   carry(draft, 'llm_model_name', paths, reason);
-  if (given(draft.theirs, 'model_type') !== undefined)
+  if (keyValue(draft.foreign, 'model_type') !== undefined)
     carry(draft, 'model_type', { 'model.provider': fields.provider });
   if (fields.adapter !== undefined) carry(draft, 'base_model', { 'model.path': fields.path });
 }
 
 /** Both programs infer the provider from the model's name; LLM-RL-finetune also has `model_type`. */
-function chooseModel(theirs: TheirConfig): ModelChoice | undefined {
-  const written = given(theirs, 'llm_model_name');
+function chooseModel(foreign: ForeignConfig): ModelChoice | undefined {
+  const written = keyValue(foreign, 'llm_model_name');
   if (written === undefined) return undefined;
   const name = String(written);
-  const type = String(given(theirs, 'model_type') ?? '').toLowerCase();
-  if (type === 'offline') return modelWithAdapter(name, given(theirs, 'base_model'));
+  const type = String(keyValue(foreign, 'model_type') ?? '').toLowerCase();
+  if (type === 'offline') return modelWithAdapter(name, keyValue(foreign, 'base_model'));
   const oss = gptOss.exec(name)?.[1]?.toLowerCase();
   if (oss !== undefined)
     return {

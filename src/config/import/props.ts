@@ -5,9 +5,9 @@ import {
   carryAll,
   type Draft,
   drop,
-  given,
-  isOn,
-  nameFrom,
+  isTrue,
+  keyValue,
+  setName,
   setPrompts,
   templateOf,
   wholeHistory,
@@ -32,17 +32,17 @@ const forkKeys = [
 ];
 
 export function importProps(draft: Draft): void {
-  const { theirs } = draft;
-  const task = String(given(theirs, 'task') ?? '');
+  const { foreign } = draft;
+  const task = String(keyValue(foreign, 'task') ?? '');
   const known = isKnown(task);
   const isTable = known
     ? task.startsWith('dist_')
-    : Array.isArray(given(theirs, 'dim_states')) || /^dist_state|q_table/.test(task);
+    : Array.isArray(keyValue(foreign, 'dim_states')) || /^dist_state|q_table/.test(task);
   const isSemantic = known
     ? task.includes('semantics')
-    : /semantic/.test(`${task} ${templateOf(draft)}`) || given(theirs, 'env_desc_file') !== undefined;
+    : /semantic/.test(`${task} ${templateOf(draft)}`) || keyValue(foreign, 'env_desc_file') !== undefined;
   const [policy, prompts] = [isTable ? 'q-table' : 'linear', isSemantic ? 'semantic' : 'numeric'] as const;
-  const environment = chooseEnvironment(theirs);
+  const environment = chooseEnvironment(foreign);
   const kinds = {
     'policy.kind': policy,
     // Without the key `bias`, their linear policies have none; ours have one by default.
@@ -55,7 +55,7 @@ export function importProps(draft: Draft): void {
   importEnvironment(draft, environment);
   importOptions(draft, environment.id);
   importModel(draft);
-  nameFrom(draft);
+  setName(draft);
   setPrompts(draft, prompts);
   carryAll(draft, {
     num_episodes: 'iterations',
@@ -74,11 +74,11 @@ export function importProps(draft: Draft): void {
       ...(task.endsWith('_rndm_proj') && { rank: 'policy.projection.rank' }),
     }),
   });
-  const bias = given(theirs, 'bias');
-  if (policy === 'linear' && bias !== undefined) carry(draft, 'bias', { 'policy.bias': isOn(bias) });
+  const bias = keyValue(foreign, 'bias');
+  if (policy === 'linear' && bias !== undefined) carry(draft, 'bias', { 'policy.bias': isTrue(bias) });
   importTrajectories(draft, policy, prompts);
   importContext(draft);
-  if (given(theirs, 'warmup_dir') !== undefined)
+  if (keyValue(foreign, 'warmup_dir') !== undefined)
     drop(draft, 'warmup_dir', 'these files are not read; new random policies are drawn (or see warmup.from)');
 }
 
@@ -92,16 +92,16 @@ const isKnown = (task: string) =>
  * linear policies in one fork.
  */
 function importTrajectories(draft: Draft, policy: string, prompts: string): void {
-  const { theirs } = draft;
+  const { foreign } = draft;
   if (prompts === 'numeric') return;
-  const include = given(theirs, 'include_trajectories');
-  const isFork = forkKeys.some((key) => given(theirs, key) !== undefined);
-  const length = given(theirs, 'max_traj_length');
-  if (include === undefined ? policy === 'q-table' || isFork : isOn(include)) {
+  const include = keyValue(foreign, 'include_trajectories');
+  const isFork = forkKeys.some((key) => keyValue(foreign, key) !== undefined);
+  const length = keyValue(foreign, 'max_traj_length');
+  if (include === undefined ? policy === 'q-table' || isFork : isTrue(include)) {
     const rows = policy === 'q-table' && typeof length === 'number' ? { 'memory.rows': length } : {};
     assign(draft, { 'memory.trajectories': 'rows', ...rows });
     if (include !== undefined) carry(draft, 'include_trajectories', { 'memory.trajectories': 'rows' });
-  } else if (isOn(given(theirs, 'summary'))) {
+  } else if (isTrue(keyValue(foreign, 'summary'))) {
     const reason = 'computed from the first episode, not written by a model';
     carry(draft, 'summary', { 'memory.trajectories': 'summary' }, reason);
   }
@@ -109,9 +109,9 @@ function importTrajectories(draft: Draft, policy: string, prompts: string): void
 
 /** Ollama would truncate longer prompts, so the history gets half of the context. */
 function importContext(draft: Draft): void {
-  const { config, theirs } = draft;
+  const { config, foreign } = draft;
   if ((config.model as { provider?: string } | undefined)?.provider !== 'ollama') return;
-  const [context, asked] = ['ollama_num_ctx', 'ollama_num_predict'].map((key) => given(theirs, key));
+  const [context, asked] = ['ollama_num_ctx', 'ollama_num_predict'].map((key) => keyValue(foreign, key));
   const half = typeof context === 'number' ? Math.max(1, Math.floor(context / 2)) : undefined;
   // In Ollama, negative numbers mean no limit.
   const maxTokens = typeof asked === 'number' && asked > 0 ? asked : Math.min(4096, half ?? 4096);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fromHome } from '../../base/files/regular-file.js';
+import { expandHome } from '../../base/files/regular-file.js';
 import { Acrobot } from '../classic-control/acrobot.js';
 import { CartPole } from '../classic-control/cart-pole.js';
 import { MountainCar, MountainCarContinuous } from '../classic-control/mountain-car.js';
@@ -103,7 +103,7 @@ export const textCatalogue: readonly CatalogueEntry[] = [
 
 /** Creates the entry for a TextWorld game, whose id is `textworld:` and the path of its `.json` or compiled story. */
 function textWorldEntry(id: string): CatalogueEntry {
-  const file = fromHome(id.slice(textWorldPrefix.length), { field: 'environment' });
+  const file = expandHome(id.slice(textWorldPrefix.length), { field: 'environment' });
   if (isStory(file)) return entry(id, {}, noOptions, () => new TextGameTask(loadStory(file)));
   const schema = z.strictObject({ dialect: z.enum(dialects).default('z8') });
   return entry(id, {}, schema, ({ dialect }) => {

@@ -1,5 +1,5 @@
 /** Facts for an environment's description template, computed from its options and their defaults. */
-import { snakeCased } from '../options.js';
+import { toSnakeCase } from '../options.js';
 import { randomMaze, sampleMaze } from '../props/maze.js';
 import { frozenLakeMaps } from '../toy-text/grid-walks.js';
 
@@ -12,9 +12,9 @@ export type Options = Readonly<Record<string, unknown>>;
 export const option = <T>(options: Options, name: string, fallback: T): T => (options[name] ?? fallback) as T;
 
 /** Formats a number with at most four significant digits: 0.3333, 15, -0.05. */
-export const short = (value: number): string => significant(value, 4);
+export const shortText = (value: number): string => formatSignificant(value, 4);
 
-export function significant(value: number, digits: number): string {
+export function formatSignificant(value: number, digits: number): string {
   return String(Number(value.toPrecision(digits)) + 0);
 }
 
@@ -33,7 +33,7 @@ function mazeFacts(options: Options, id: string): Facts {
     lastRow: height - 1,
     start: { ...start },
     goal: { ...goal },
-    stepCost: short(0.1 / (width * height)),
+    stepCost: shortText(0.1 / (width * height)),
   };
 }
 
@@ -43,7 +43,7 @@ const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
     ...step(options, 0.01, 5),
     ...travel(options, 0.1),
     ...noise(options, 0.1),
-    ...placed(options, ['x', 'z', 'pitch', ...legOf('back', 'Shin'), ...legOf('front', 'Shin')]),
+    ...jointIndices(options, ['x', 'z', 'pitch', ...legOf('back', 'Shin'), ...legOf('front', 'Shin')]),
   }),
   Hopper: (options) => ({
     ...step(options, 0.002, 4),
@@ -51,20 +51,20 @@ const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
     ...health(options, [0.7, Number.POSITIVE_INFINITY], [-0.2, 0.2]),
     stateRange: within('value', range(options, 'healthy_state_range', [-100, 100])),
     ...noise(options, 5e-3),
-    ...placed(options, ['x', 'z', 'pitch', 'thigh', 'leg', 'foot']),
+    ...jointIndices(options, ['x', 'z', 'pitch', 'thigh', 'leg', 'foot']),
   }),
   Walker2d: (options) => ({
     ...step(options, 0.002, 4),
     ...travel(options, 1e-3),
     ...health(options, [0.8, 2], [-1, 1]),
     ...noise(options, 5e-3),
-    ...placed(options, ['x', 'z', 'pitch', ...legOf('right', 'Leg'), ...legOf('left', 'Leg')]),
+    ...jointIndices(options, ['x', 'z', 'pitch', ...legOf('right', 'Leg'), ...legOf('left', 'Leg')]),
   }),
   Swimmer: (options) => ({
     ...step(options, 0.01, 4),
     ...travel(options, 1e-4),
     ...noise(options, 0.1),
-    ...placed(options, ['x', 'y', 'heading', 'frontJoint', 'backJoint'], 2),
+    ...jointIndices(options, ['x', 'y', 'heading', 'frontJoint', 'backJoint'], 2),
   }),
   Reacher: (options) => ({
     ...step(options, 0.01, 2),
@@ -75,13 +75,13 @@ const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
   InvertedDoublePendulum: (options) => {
     const reward = option(options, 'healthy_reward', 10);
     // Upright, at rest and centred, the tip is at 1.2, which costs (1.2 - 2)² = 0.64.
-    const rewards = { healthyReward: short(reward), mostReward: short(reward - 0.64) };
+    const rewards = { healthyReward: shortText(reward), mostReward: shortText(reward - 0.64) };
     return { ...step(options, 0.01, 5), ...noise(options, 0.1), ...rewards };
   },
 };
 
 function step(options: Options, timeStep: number, frames: number): Facts {
-  return { stepSeconds: short(timeStep * option(options, 'frame_skip', frames)) };
+  return { stepSeconds: shortText(timeStep * option(options, 'frame_skip', frames)) };
 }
 
 function travel(options: Options, controlWeight: number): Facts {
@@ -92,12 +92,12 @@ function travel(options: Options, controlWeight: number): Facts {
 }
 
 function noise(options: Options, scale: number): Facts {
-  return { noise: short(option(options, 'reset_noise_scale', scale)) };
+  return { noise: shortText(option(options, 'reset_noise_scale', scale)) };
 }
 
 function health(options: Options, heights: Range, angles: Range): Facts {
   return {
-    healthyReward: short(option(options, 'healthy_reward', 1)),
+    healthyReward: shortText(option(options, 'healthy_reward', 1)),
     terminates: option(options, 'terminate_when_unhealthy', true),
     heightRange: within('z', range(options, 'healthy_z_range', heights)),
     angleRange: within('pitch', range(options, 'healthy_angle_range', angles)),
@@ -105,7 +105,7 @@ function health(options: Options, heights: Range, angles: Range): Facts {
 }
 
 /** Returns each joint's indices of position (negative if hidden) and velocity in the observation. */
-function placed(options: Options, joints: readonly string[], hidden = 1): Facts {
+function jointIndices(options: Options, joints: readonly string[], hidden = 1): Facts {
   const placesShown = !option(options, 'exclude_current_positions_from_observation', true);
   const left = placesShown ? 0 : hidden;
   const indexes = (first: number) => Object.fromEntries(joints.map((joint, i) => [joint, first + i]));
@@ -127,17 +127,17 @@ function range(options: Options, name: string, fallback: Range): Range {
 /** Examples: `0.8 < z < 2`, `z > 0.7`. */
 function within(name: string, [low, high]: Range): string {
   if (low === Number.NEGATIVE_INFINITY && high === Number.POSITIVE_INFINITY) return `any ${name}`;
-  if (high === Number.POSITIVE_INFINITY) return `${name} > ${short(low)}`;
-  if (low === Number.NEGATIVE_INFINITY) return `${name} < ${short(high)}`;
-  return `${short(low)} < ${name} < ${short(high)}`;
+  if (high === Number.POSITIVE_INFINITY) return `${name} > ${shortText(low)}`;
+  if (low === Number.NEGATIVE_INFINITY) return `${name} < ${shortText(high)}`;
+  return `${shortText(low)} < ${name} < ${shortText(high)}`;
 }
 
 /** Formats a weight as a factor, followed by a multiplication sign; empty for 1. */
-const factor = (weight: number): string => (weight === 1 ? '' : `${short(weight)} * `);
+const factor = (weight: number): string => (weight === 1 ? '' : `${shortText(weight)} * `);
 
 /** Returns the facts for an id such as `FrozenLake-v1` and valid options in snake_case or camelCase; may be empty. */
 export function environmentFacts(id: string, options: Options): Facts {
-  return entryFor(factsOf, id)?.(snakeCased(options), id) ?? {};
+  return entryFor(factsOf, id)?.(toSnakeCase(options), id) ?? {};
 }
 
 /** Finds the entry for the id without its version, or for the part before its first hyphen. */
@@ -158,7 +158,7 @@ const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>>
     const g = option(options, 'g', 10);
     // Gravity accelerates a horizontal pendulum by 3g / 2l, the torque u by 3u / ml². With l = m = 1 and |u| ≤ 2, the
     // motor can't hold it if 1.5 g exceeds 6.
-    return { g, gravity: short(1.5 * g), weakMotor: Math.abs(1.5 * g) > 6 };
+    return { g, gravity: shortText(1.5 * g), weakMotor: Math.abs(1.5 * g) > 6 };
   },
   FrozenLake: lakeFacts,
   CliffWalking: (options) => ({ slippery: option(options, 'is_slippery', false) }),
@@ -182,7 +182,7 @@ const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>>
 
 function carFacts(options: Options): Facts {
   const goalVelocity = option(options, 'goal_velocity', 0);
-  return { goalVelocity: short(goalVelocity), anyGoalVelocity: goalVelocity === 0 };
+  return { goalVelocity: shortText(goalVelocity), anyGoalVelocity: goalVelocity === 0 };
 }
 
 function lakeFacts(options: Options): Facts {
@@ -208,12 +208,12 @@ function lakeFacts(options: Options): Facts {
     slippery: option(options, 'is_slippery', true),
     success: probability(successRate),
     side: probability((1 - successRate) / 2),
-    rewards: { goal: short(goal), hole: short(hole), frozen: short(frozen) },
+    rewards: { goal: shortText(goal), hole: shortText(hole), frozen: shortText(frozen) },
   };
 }
 
 /** Formats a probability; thirds become fractions, because they have no exact decimal form. */
 function probability(value: number): string {
   const thirds = Math.round(3 * value);
-  return thirds % 3 !== 0 && Math.abs(3 * value - thirds) < 1e-9 ? `${thirds}/3` : short(value);
+  return thirds % 3 !== 0 && Math.abs(3 * value - thirds) < 1e-9 ? `${thirds}/3` : shortText(value);
 }

@@ -1,8 +1,8 @@
 /** Known bounds on the return of an episode. */
 
-import { type Interval, unbounded } from '../../statistics/bootstrap.js';
+import { type Interval, realLine } from '../../statistics/bootstrap.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
-import { snakeCased } from '../options.js';
+import { toSnakeCase } from '../options.js';
 import type { EnvironmentConfig } from '../settings.js';
 import { entryFor, environmentFacts, type Options, option } from './facts.js';
 import { environmentInfo, isBuiltInId } from './open.js';
@@ -14,11 +14,11 @@ export function returnRange(
   { maxSteps, reward }: { readonly maxSteps: number; readonly reward?: unknown },
 ): Interval {
   const { id } = environment;
-  if (reward !== undefined || !isBuiltInId(id)) return unbounded;
-  const options = snakeCased(environment.options);
+  if (reward !== undefined || !isBuiltInId(id)) return realLine;
+  const options = toSnakeCase(environment.options);
   const own = option<number | undefined>(options, 'max_episode_steps', environmentInfo(id).maxSteps);
   const steps = own === undefined || own === -1 ? maxSteps : Math.min(own, maxSteps);
-  return entryFor(ranges, replacementFor(id)?.id ?? id)?.(options, steps, id) ?? unbounded;
+  return entryFor(ranges, replacementFor(id)?.id ?? id)?.(options, steps, id) ?? realLine;
 }
 
 const infinity = Number.POSITIVE_INFINITY;

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { inspect } from 'node:util';
 import { z } from 'zod';
 import { messageOf, UserError } from '../../base/errors.js';
-import { isRecord, loadModule, thrownIn } from '../../base/modules/user-module.js';
+import { errorLocation, isRecord, loadModule } from '../../base/modules/user-module.js';
 import type { RandomGenerator } from '../../base/random/generator.js';
 import { plural } from '../../base/text/numbers.js';
 import {
@@ -89,14 +89,14 @@ const method = z.custom<(...given: never[]) => unknown>(
 const space = z
   .preprocess((value) => {
     if (!isRecord(value) || value.kind !== 'box') return value;
-    return { ...value, low: unbounded(value.low), high: unbounded(value.high) };
+    return { ...value, low: nullInfinities(value.low), high: nullInfinities(value.high) };
   }, spaceSchema)
   .refine(
     (one) => one.kind !== 'box' || (one.low.length > 0 && one.low.length === one.high.length),
     'low and high must have one number per dimension',
   );
 
-const unbounded = (bounds: unknown): unknown =>
+const nullInfinities = (bounds: unknown): unknown =>
   Array.isArray(bounds) || ArrayBuffer.isView(bounds)
     ? Array.from(bounds as ArrayLike<unknown>, (bound) =>
         Math.abs(Number(bound)) === Infinity ? null : bound,
@@ -209,7 +209,7 @@ class UserTask implements Task {
       );
     } catch (error) {
       if (error instanceof EnvironmentError) throw error;
-      const { line } = this.#file === undefined ? {} : thrownIn(this.#file, error);
+      const { line } = this.#file === undefined ? {} : errorLocation(this.#file, error);
       const place = line === undefined ? this.#origin : `${this.#origin}:${line}`;
       throw new EnvironmentError('raised', `${place}: ${member} threw: ${messageOf(error)}`);
     }

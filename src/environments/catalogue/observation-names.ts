@@ -38,7 +38,7 @@ const car = ['position', 'velocity'];
 const leg = (side: string, lower: string) => [`${side} thigh`, `${side} ${lower}`, `${side} foot`];
 
 /** Lists positions, then velocities; the leading positions are hidden by default. */
-const moving = (places: readonly string[], joints: readonly string[]) => [
+const movementNames = (places: readonly string[], joints: readonly string[]) => [
   ...places,
   ...joints.map((joint) => `${joint} angle`),
   ...places.map((place) => `${place} velocity`),
@@ -66,8 +66,8 @@ const builtIn: Readonly<Record<string, readonly string[]>> = {
     ...['cos theta1', 'cos theta2', 'sin theta1', 'sin theta2', 'target x', 'target y'],
     ...['angular velocity1', 'angular velocity2', 'offset x', 'offset y'],
   ],
-  HalfCheetah: moving(['x', 'z', 'pitch'], [...leg('back', 'shin'), ...leg('front', 'shin')]),
-  Hopper: moving(['x', 'z', 'pitch'], ['thigh', 'leg', 'foot']),
-  Walker2d: moving(['x', 'z', 'pitch'], [...leg('right', 'leg'), ...leg('left', 'leg')]),
-  Swimmer: moving(['x', 'y', 'heading'], ['front joint', 'back joint']),
+  HalfCheetah: movementNames(['x', 'z', 'pitch'], [...leg('back', 'shin'), ...leg('front', 'shin')]),
+  Hopper: movementNames(['x', 'z', 'pitch'], ['thigh', 'leg', 'foot']),
+  Walker2d: movementNames(['x', 'z', 'pitch'], [...leg('right', 'leg'), ...leg('left', 'leg')]),
+  Swimmer: movementNames(['x', 'y', 'heading'], ['front joint', 'back joint']),
 };

@@ -1,4 +1,4 @@
-import { nearest, type Problem, UserError } from '../../base/errors.js';
+import { closestMatch, type Problem, UserError } from '../../base/errors.js';
 import { isModulePath } from '../../base/modules/user-module.js';
 import type { Environment } from '../environment.js';
 import type { CatalogueEntry, EnvironmentInfo } from '../options.js';
@@ -122,7 +122,7 @@ function hintFor(id: string, ids: readonly string[]): Partial<Problem> {
   const near =
     versions.find((known) => known.toLowerCase() === bare.toLowerCase()) ??
     versions.at(-1) ??
-    nearest(bare, ids);
+    closestMatch(bare, ids);
   const original = `use gymnasium:${id} if Python's Gymnasium has this environment`;
   const isTheirs = id.includes('/') || (/-v\d+$/.test(id) && versions.length === 0);
   return { near, ...((near === undefined || isTheirs) && { hint: original }) };

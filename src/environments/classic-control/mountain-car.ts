@@ -1,7 +1,7 @@
 import type { RandomGenerator } from '../../base/random/generator.js';
 import type { BoxSpace, DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
 import { circle, type Frame, line, type Point, polygon, type Shape } from '../frame.js';
-import { isSingle } from './single-precision.js';
+import { isSinglePrecision } from './single-precision.js';
 
 const { fround } = Math;
 const leftEnd = -1.2;
@@ -113,7 +113,7 @@ export class MountainCarContinuous implements Task<readonly number[]> {
   #position = 0;
   #velocity = 0;
   /** True once the state is float32, i.e. from the first step on. */
-  #stateSingle = false;
+  #isStateSingle = false;
 
   constructor(options: { readonly goal_velocity: number }) {
     this.#goalVelocity = options.goal_velocity;
@@ -122,26 +122,26 @@ export class MountainCarContinuous implements Task<readonly number[]> {
   reset(random: RandomGenerator): Observation {
     this.#position = random.uniform(-0.6, -0.4);
     this.#velocity = 0;
-    this.#stateSingle = false;
+    this.#isStateSingle = false;
     return [fround(this.#position), 0];
   }
 
   step(action: readonly number[]): TaskStep {
     const force = Math.min(1, Math.max(-1, action[0]!));
     const cut = force !== action[0]!; // clipping yields a Python number, ±1.0
-    const forceSingle = !cut && isSingle(force);
-    const slope = gravity * Math.cos(round(3 * this.#position, this.#stateSingle));
+    const forceSingle = !cut && isSinglePrecision(force);
+    const slope = gravity * Math.cos(round(3 * this.#position, this.#isStateSingle));
     const change = forceSingle
       ? fround(fround(force * fround(power)) - fround(slope))
       : force * power - slope;
 
-    const velocitySingle = this.#stateSingle && (forceSingle || cut);
+    const velocitySingle = this.#isStateSingle && (forceSingle || cut);
     let velocity = round(this.#velocity + round(change, velocitySingle), velocitySingle);
     const speedLimit = round(maxSpeed, velocitySingle);
     const limited = velocity > speedLimit || velocity < -speedLimit;
     if (limited) velocity = velocity > 0 ? maxSpeed : -maxSpeed;
 
-    const positionSingle = this.#stateSingle && (velocitySingle || limited);
+    const positionSingle = this.#isStateSingle && (velocitySingle || limited);
     let position = round(this.#position + round(velocity, positionSingle), positionSingle);
     if (position > round(rightEnd, positionSingle)) position = rightEnd;
     if (position <= round(leftEnd, positionSingle)) {
@@ -153,7 +153,7 @@ export class MountainCarContinuous implements Task<readonly number[]> {
 
     this.#position = fround(position);
     this.#velocity = fround(velocity);
-    this.#stateSingle = true;
+    this.#isStateSingle = true;
     return {
       observation: [this.#position, this.#velocity],
       reward: (terminated ? 100 : 0) - action[0]! * action[0]! * 0.1,

@@ -1,7 +1,7 @@
 import type { RandomGenerator } from '../../base/random/generator.js';
 import { type BoxSpace, type Observation, symmetricBox, type Task, type TaskStep } from '../environment.js';
 import { circle, type Frame, line } from '../frame.js';
-import { isSingle } from './single-precision.js';
+import { isSinglePrecision } from './single-precision.js';
 
 const maxSpeed = 8; // rad/s
 const maxTorque = 2; // N·m
@@ -32,7 +32,7 @@ export class Pendulum implements Task<readonly number[]> {
   }
 
   step(action: readonly number[]): TaskStep {
-    const single = isSingle(action[0]!);
+    const single = isSinglePrecision(action[0]!);
     const torque = Math.min(maxTorque, Math.max(-maxTorque, action[0]!));
     const effort = single ? fround(fround(0.001) * fround(torque * torque)) : 0.001 * (torque * torque);
     const push = single ? fround(3 * torque) : 3 * torque;

@@ -5,7 +5,7 @@ const { fround } = Math;
  * True if Gymnasium would compute with this action in single precision. NumPy uses the dtype of the action's array;
  * here, a number that float32 can represent exactly counts as float32.
  */
-export const isSingle = (action: number): boolean => fround(action) === action;
+export const isSinglePrecision = (action: number): boolean => fround(action) === action;
 
 /** Computes the cosine of a float32 within ±π/4, by the polynomial and rounding of NumPy's vectorised float32 loop. */
 export function singleCos(x: number): number {

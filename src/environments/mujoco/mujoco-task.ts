@@ -1,5 +1,5 @@
 import type { RandomGenerator } from '../../base/random/generator.js';
-import { isSingle } from '../classic-control/single-precision.js';
+import { isSinglePrecision } from '../classic-control/single-precision.js';
 import { type BoxSpace, type Observation, symmetricBox, type Task, type TaskStep } from '../environment.js';
 import type { Frame } from '../frame.js';
 import { drawScene, type Scene } from './scene.js';
@@ -75,7 +75,7 @@ const { fround } = Math;
 /** Computes weight · Σ action², unclipped; in single precision, like NumPy, if float32 can represent the action. */
 export function controlCost(weight: number, action: readonly number[]): number {
   let sum = 0;
-  if (!action.every(isSingle)) {
+  if (!action.every(isSinglePrecision)) {
     for (const component of action) sum += component * component;
     return weight * sum;
   }

@@ -50,15 +50,15 @@ const arenaBytes = 2 ** 18;
 /** Values of `mjtGeom`. */
 const kinds: Readonly<Record<number, Geom['kind']>> = { 2: 'sphere', 3: 'capsule', 5: 'cylinder' };
 
-let loading: Promise<MainModule> | undefined;
-const compiled = new Map<ModelName, Model>();
+let modulePromise: Promise<MainModule> | undefined;
+const modelCache = new Map<ModelName, Model>();
 
 /** Loads one of Gymnasium's models; the first call also loads MuJoCo (10 MB of WebAssembly). Both stay in memory. */
 export async function loadModel(name: ModelName): Promise<Model> {
-  loading ??= import('@mujoco/mujoco').then(({ default: load }) => load());
-  const mujoco = await loading;
-  const model = compiled.get(name) ?? compile(mujoco, name);
-  compiled.set(name, model);
+  modulePromise ??= import('@mujoco/mujoco').then(({ default: load }) => load());
+  const mujoco = await modulePromise;
+  const model = modelCache.get(name) ?? compile(mujoco, name);
+  modelCache.set(name, model);
   return model;
 }
 

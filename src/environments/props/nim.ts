@@ -12,38 +12,38 @@ const allSticks = 10;
 export class Nim implements Task<number> {
   readonly observationSpace: DiscreteSpace = { kind: 'discrete', n: allSticks + 1 };
   readonly actionSpace = { kind: 'discrete', n: 3, start: 1 } as const;
-  #left = allSticks;
+  #sticks = allSticks;
   /** The agent's last move and the opponent's reply; 0 if none was made. */
-  #taken = 0;
+  #sticksTaken = 0;
   #answered = 0;
   #random!: RandomGenerator;
 
   reset(random: RandomGenerator): number {
     this.#random = random;
-    this.#left = allSticks;
-    this.#taken = this.#answered = 0;
-    return this.#left;
+    this.#sticks = allSticks;
+    this.#sticksTaken = this.#answered = 0;
+    return this.#sticks;
   }
 
   step(take: number): TaskStep {
-    const end = (won: boolean) => ({ observation: this.#left, reward: won ? 1 : -1, terminated: true });
-    this.#taken = this.#answered = 0;
-    if (take > this.#left) return end(false);
-    this.#left -= this.#taken = take;
-    if (this.#left === 0) return end(false);
-    this.#left -= this.#answered = this.#answer();
-    return this.#left === 0 ? end(true) : { observation: this.#left, reward: 0, terminated: false };
+    const end = (won: boolean) => ({ observation: this.#sticks, reward: won ? 1 : -1, terminated: true });
+    this.#sticksTaken = this.#answered = 0;
+    if (take > this.#sticks) return end(false);
+    this.#sticks -= this.#sticksTaken = take;
+    if (this.#sticks === 0) return end(false);
+    this.#sticks -= this.#answered = this.#answer();
+    return this.#sticks === 0 ? end(true) : { observation: this.#sticks, reward: 0, terminated: false };
   }
 
   /** Leaves 1 more than a multiple of 4 if possible, which wins; otherwise, any move is as good as another. */
   #answer(): number {
-    const winning = (this.#left - 1) % 4;
-    return winning > 0 ? winning : this.#random.choice([1, 2, 3].filter((take) => take <= this.#left));
+    const winning = (this.#sticks - 1) % 4;
+    return winning > 0 ? winning : this.#random.choice([1, 2, 3].filter((take) => take <= this.#sticks));
   }
 
   /** Draws all sticks in a row: first those left, then those that the opponent and the agent took last. */
   frame(): Frame {
-    const [left, taken, answered] = [this.#left, this.#taken, this.#answered];
+    const [left, taken, answered] = [this.#sticks, this.#sticksTaken, this.#answered];
     const caption = (x: number, content: string, role: Role) => text(content, [x, -0.7], 0.5, role);
     const roleOf = (stick: number): Role => {
       if (stick < left) return 'object';

@@ -45,10 +45,10 @@ export class Pong implements Task<number> {
   }
 
   step(action: number): TaskStep {
-    if (action === 0) this.#agent = moved(this.#agent, -speed);
-    if (action === 1) this.#agent = moved(this.#agent, speed);
+    if (action === 0) this.#agent = movePaddle(this.#agent, -speed);
+    if (action === 1) this.#agent = movePaddle(this.#agent, speed);
     const behind = this.#opponent + paddleHeight / 2 < this.#y;
-    this.#opponent = moved(this.#opponent, behind ? speed : -speed);
+    this.#opponent = movePaddle(this.#opponent, behind ? speed : -speed);
 
     this.#x += this.#dx;
     this.#y += this.#dy;
@@ -97,7 +97,7 @@ export class Pong implements Task<number> {
   }
 }
 
-function moved(paddle: number, by: number): number {
+function movePaddle(paddle: number, by: number): number {
   return Math.min(lowestPaddle, Math.max(0, paddle + by));
 }
 

@@ -20,7 +20,7 @@ export class BridgeProcess {
   readonly #ended: Promise<void>;
   readonly #exchange: Exchange<unknown>;
   /** Error message, set once a reply takes too long. */
-  #overdue: string | undefined;
+  #overdueRequest: string | undefined;
   #stderr = '';
   #mark = '';
 
@@ -48,9 +48,9 @@ export class BridgeProcess {
   /** Sends a request and waits for the reply; only one request at a time. @throws EnvironmentError */
   async request(message: object, timeoutMs = this.#usualTimeoutMs): Promise<unknown> {
     const onTimeout = async () => {
-      this.#overdue = `no reply within ${timeoutMs / 1000} s`;
+      this.#overdueRequest = `no reply within ${timeoutMs / 1000} s`;
       await requestTraceback(this.#child);
-      this.#stop('timeout', this.#overdue);
+      this.#stop('timeout', this.#overdueRequest);
     };
     const send = () => {
       holdOpen(this.#child, true);
@@ -104,7 +104,7 @@ export class BridgeProcess {
         kill(child);
         const end = () => {
           // If SIGUSR1 killed a process that had no handler yet, report the timeout.
-          if (this.#overdue !== undefined) this.#fail('timeout', this.#overdue);
+          if (this.#overdueRequest !== undefined) this.#fail('timeout', this.#overdueRequest);
           this.#fail(
             'died',
             `its process ended (${signal === null ? `exit code ${code}` : `signal ${signal}`})`,

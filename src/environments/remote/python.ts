@@ -18,7 +18,7 @@ export interface PythonSettings {
   readonly processes: number;
 }
 
-const failed = z.object({
+const failureReply = z.object({
   failure: z.object({
     kind: z.enum(['import', 'java', 'make', 'space', 'raised', 'invalid']),
     message: z.string(),
@@ -27,7 +27,7 @@ const failed = z.object({
 });
 
 /** Returns the message and the hint for a failure to create an environment. */
-export type Refusals = (failure: z.output<typeof failed>['failure']) => {
+export type DescribeFailure = (failure: z.output<typeof failureReply>['failure']) => {
   readonly message: string;
   readonly hint?: string;
 };
@@ -36,23 +36,23 @@ export type Refusals = (failure: z.output<typeof failed>['failure']) => {
 const minStartMs = 60_000;
 
 /** An environment run by a script in this folder. */
-interface Played<Description> {
+interface RemoteKind<Description> {
   readonly id: string;
   readonly script: string;
   readonly make: object;
   readonly described: z.ZodType<Description>;
-  readonly refusals: Refusals;
+  readonly refusals: DescribeFailure;
   readonly needs: string;
 }
 
 /** Python processes that play one environment in parallel. Each process starts at its first request. */
 export class PythonPlayers<Description> {
-  readonly #played: Played<Description>;
+  readonly #played: RemoteKind<Description>;
   readonly #settings: PythonSettings;
   readonly #children = new Map<number, Promise<BridgeProcess>>();
   #description: Description | undefined;
 
-  constructor(played: Played<Description>, settings: PythonSettings) {
+  constructor(played: RemoteKind<Description>, settings: PythonSettings) {
     this.#played = played;
     this.#settings = settings;
   }
@@ -67,8 +67,8 @@ export class PythonPlayers<Description> {
   async ask<S extends z.ZodType>(index: number, schema: S, request: object): Promise<z.output<S>> {
     const { id } = this.#played;
     const answer = await (await this.#child(index)).request(request);
-    const failure = failed.safeParse(answer).data?.failure;
-    if (failure === undefined) return parsed(id, schema, answer);
+    const failure = failureReply.safeParse(answer).data?.failure;
+    if (failure === undefined) return parseReply(id, schema, answer);
     const kind = failure.kind === 'invalid' ? 'invalid' : 'raised';
     throw new EnvironmentError(kind, `${id}: ${failure.message}${lastLines(failure.details)}`);
   }
@@ -91,10 +91,10 @@ export class PythonPlayers<Description> {
     const child = new BridgeProcess(id, python, ['-u', '-X', 'utf8', path], timeoutMs);
     try {
       const answer = await child.request({ make }, Math.max(timeoutMs, minStartMs));
-      const failure = failed.safeParse(answer).data?.failure;
+      const failure = failureReply.safeParse(answer).data?.failure;
       if (failure !== undefined)
         throw new UserError({ field: 'environment', value: id, ...refusals(failure) });
-      this.#description ??= parsed(id, described, answer);
+      this.#description ??= parseReply(id, described, answer);
       return child;
     } catch (error) {
       await child.close();
@@ -109,20 +109,16 @@ export class PythonPlayers<Description> {
   }
 }
 
-function parsed<S extends z.ZodType>(id: string, schema: S, answer: unknown): z.output<S> {
+function parseReply<S extends z.ZodType>(id: string, schema: S, answer: unknown): z.output<S> {
   const result = schema.safeParse(answer);
   if (result.success) return result.data;
   throw new EnvironmentError('protocol', `${id}: invalid reply: ${JSON.stringify(answer).slice(0, 200)}`);
 }
 
 const observation = z.union([z.number(), z.array(z.number())]);
-const described = z.object({
-  observation: spaceSchema,
-  action: spaceSchema,
-  maxSteps: z.int().nullable(),
-});
-const started = z.object({ observations: z.array(observation) });
-const stepped = z.object({ steps: z.array(z.tuple([observation, z.number(), z.boolean(), z.boolean()])) });
+const specReply = z.object({ observation: spaceSchema, action: spaceSchema, maxSteps: z.int().nullable() });
+const resetReply = z.object({ observations: z.array(observation) });
+const stepReply = z.object({ steps: z.array(z.tuple([observation, z.number(), z.boolean(), z.boolean()])) });
 
 /**
  * Opens a Gymnasium environment in child processes (`bridge.py`). Arrays are flattened in C order, and dictionaries
@@ -138,7 +134,7 @@ export async function openPythonEnvironment(
 ): Promise<RemoteEnvironment> {
   const { python, modules, parallel, processes } = settings;
   const name = id.slice('gymnasium:'.length);
-  const refusals: Refusals = ({ kind, message, details }) => {
+  const refusals: DescribeFailure = ({ kind, message, details }) => {
     if (kind === 'import') {
       const isOwn = name.split(/[:.]/, 1)[0] === details.split('.', 1)[0];
       const hint = isOwn
@@ -163,7 +159,7 @@ export async function openPythonEnvironment(
       id,
       script: 'bridge.py',
       make: { id: name, options, modules },
-      described,
+      described: specReply,
       refusals,
       needs: 'gymnasium (pip install "gymnasium[mujoco]")',
     },
@@ -171,10 +167,10 @@ export async function openPythonEnvironment(
   );
   const batch = (index: number): EpisodeBatch => ({
     slots: parallel,
-    reset: async (seeds) => (await players.ask(index, started, { reset: seeds })).observations,
+    reset: async (seeds) => (await players.ask(index, resetReply, { reset: seeds })).observations,
     step: async (moves) => {
       const request = { step: moves.map(({ slot, action }) => [slot, action]) };
-      const { steps } = await players.ask(index, stepped, request);
+      const { steps } = await players.ask(index, stepReply, request);
       return steps.map(([observation, reward, terminated, truncated]) => {
         return { observation, reward, terminated, truncated };
       });

@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
 import type { Step, TextInfo } from '../environment.js';
-import { snakeCased } from '../options.js';
+import { toSnakeCase } from '../options.js';
 import { folds } from '../text/text-game.js';
-import { PythonPlayers, type PythonSettings, type Refusals } from './python.js';
+import { type DescribeFailure, PythonPlayers, type PythonSettings } from './python.js';
 import type { EpisodeBatch, RemoteEnvironment } from './remote-environment.js';
 
 const games = [
@@ -42,7 +42,7 @@ const gameSchema = z.looseObject({
 export function parseExpressGame(id: string, options: Readonly<Record<string, unknown>>): ExpressGame {
   const [game = '', ...query] = id.slice('textworld-express:'.length).split('?');
   const given = { ...Object.fromEntries(new URLSearchParams(query.join('?'))), ...options };
-  const { data, error } = gameSchema.safeParse({ ...snakeCased(given), game });
+  const { data, error } = gameSchema.safeParse({ ...toSnakeCase(given), game });
   if (error !== undefined)
     throw new UserError(
       error.issues.map(({ message, path }) => ({
@@ -69,10 +69,10 @@ const camelCase = (name: string) => name.replaceAll(/_([a-z])/g, (_, letter: str
 
 /** Observation, score, won, lost, valid commands. */
 const state = z.tuple([z.string(), z.number(), z.boolean(), z.boolean(), z.array(z.string())]);
-const started = z.object({ tasks: z.array(z.string()), states: z.array(state) });
-const stepped = z.object({ states: z.array(state) });
+const resetReply = z.object({ tasks: z.array(z.string()), states: z.array(state) });
+const stepReply = z.object({ states: z.array(state) });
 const golden = z.object({ gold: z.array(z.string()) });
-const described = z.object({ ready: z.literal(true) });
+const readyReply = z.object({ ready: z.literal(true) });
 
 type State = z.output<typeof state>;
 
@@ -103,7 +103,7 @@ export async function openTextWorldExpress(
 ): Promise<RemoteEnvironment> {
   const { game, params, fold, maxSteps } = parseExpressGame(id, options);
   const { python, parallel, processes } = settings;
-  const refusals: Refusals = ({ kind, message }) => {
+  const refusals: DescribeFailure = ({ kind, message }) => {
     if (kind === 'import')
       return {
         message: `${python} lacks a Python module: ${message}`,
@@ -121,7 +121,7 @@ export async function openTextWorldExpress(
       id,
       script: 'express_bridge.py',
       make: { game, params, fold },
-      described,
+      described: readyReply,
       refusals,
       needs: 'textworld-express (pip install textworld-express; it also needs Java)',
     },
@@ -162,7 +162,7 @@ function batch(
     async reset(given) {
       // Java accepts seeds below 2^31; larger seeds are reduced to their lower 31 bits.
       const seeds = given.map((seed) => seed % 2 ** 31);
-      const { tasks, states } = await players.ask(index, started, { reset: seeds });
+      const { tasks, states } = await players.ask(index, resetReply, { reset: seeds });
       plays = states.map((now, slot) => {
         return { seed: seeds[slot]!, task: tasks[slot]!, info: infoOf(now, 0), steps: 0 };
       });
@@ -170,7 +170,7 @@ function batch(
     },
     async step(moves) {
       const request = { step: moves.map(({ slot, action }) => [slot, String(action)]) };
-      const { states } = await players.ask(index, stepped, request);
+      const { states } = await players.ask(index, stepReply, request);
       return states.map((now, i) => take(plays[moves[i]!.slot]!, now));
     },
     info: (slot) => plays[slot]!.info,

@@ -18,7 +18,7 @@ export function foldOf(description: string): Fold {
 const maxDraws = 1000;
 
 /** Draws until the description belongs to the fold. @throws Error if none does, because the draws vary too little */
-export function drawIn<T>(fold: Fold, draw: () => T, describe: (drawn: T) => string): T {
+export function drawInFold<T>(fold: Fold, draw: () => T, describe: (drawn: T) => string): T {
   for (let tries = 0; tries < maxDraws; tries++) {
     const drawn = draw();
     if (foldOf(describe(drawn)) === fold) return drawn;

@@ -31,7 +31,7 @@ export class Blackjack implements Task<number> {
   #dealer: Hand = { cards: [], hardSum: 0, ace: false };
   #openCard = 0;
   /** True once the dealer has revealed the other card. */
-  #shown = false;
+  #isDealerShown = false;
 
   /** `sab`: a natural beats any other 21 (Sutton and Barto). `natural`: without `sab`, a winning natural pays 1.5. */
   constructor(options: { readonly natural: boolean; readonly sab: boolean }) {
@@ -40,7 +40,7 @@ export class Blackjack implements Task<number> {
 
   reset(random: RandomGenerator): Observation {
     this.#random = random;
-    this.#shown = false;
+    this.#isDealerShown = false;
     this.#openCard = random.choice(deck);
     this.#dealer = deal(this.#openCard, random.choice(deck));
     this.#player = deal(random.choice(deck), random.choice(deck));
@@ -56,7 +56,7 @@ export class Blackjack implements Task<number> {
       const bust = score(this.#player) === 0;
       return { observation: this.#observe(), reward: bust ? -1 : 0, terminated: bust };
     }
-    this.#shown = true;
+    this.#isDealerShown = true;
     while (sum(this.#dealer) < 17) this.#dealer = add(this.#dealer, this.#random.choice(deck));
     return { observation: this.#observe(), reward: this.#settle(), terminated: true };
   }
@@ -65,7 +65,7 @@ export class Blackjack implements Task<number> {
     return {
       view: { min: [0, 0], max: [11.5, 5] },
       shapes: [
-        ...drawHand(this.#dealer, 2.9, 'opponent', !this.#shown),
+        ...drawHand(this.#dealer, 2.9, 'opponent', !this.#isDealerShown),
         ...drawHand(this.#player, 0.5, 'agent', false),
         text('dealer', [1, 3.7], 0.4, 'opponent'),
         text('player', [1, 1.3], 0.4, 'agent'),

@@ -1,7 +1,7 @@
 /** Walks over a grid of tiles: FrozenLake and CliffWalking. */
 import { z } from 'zod';
 import { Grid } from '../grid.js';
-import { type Outcome, startAt, TabularTask } from './tabular-task.js';
+import { type Outcome, startDistribution, TabularTask } from './tabular-task.js';
 
 const cliffGrid = new Grid(4, 12);
 const [cliffStart, cliffGoal] = [36, 47];
@@ -22,7 +22,7 @@ export function cliffWalking(options: { readonly is_slippery: boolean }): Tabula
   return new TabularTask({
     states: cliffGrid.size,
     actions: 4,
-    initial: startAt(cliffStart, cliffGrid.size),
+    initial: startDistribution(cliffStart, cliffGrid.size),
     outcomes: (state, action) =>
       options.is_slippery
         ? [3, 0, 1].map((turn) => move(state, action + turn, 1 / 3))

@@ -21,7 +21,7 @@ interface TabularModel {
 }
 
 /** Returns the initial distribution for a fixed start state. */
-export const startAt = (start: number, states: number): readonly number[] =>
+export const startDistribution = (start: number, states: number): readonly number[] =>
   Array.from({ length: states }, (_, state) => (state === start ? 1 : 0));
 
 /** A task defined by a table. Each reset and step consumes one random number, even if the outcome is certain. */

@@ -70,7 +70,7 @@ export class Taxi implements Task<number> {
 
   reset(random: RandomGenerator): Observation {
     this.#random = random;
-    const state = random.categorical(initial);
+    const state = random.categorical(initialStates);
     this.#situation = decode(state);
     this.#fickle = this.#options.fickle_passenger && random.random() < this.#options.fickle_probability;
     return state;
@@ -141,7 +141,7 @@ function decode(state: number): Situation {
 const certain: readonly number[] = [1];
 
 /** Uniform over the states in which the passenger waits at a stand other than the destination. */
-const initial: readonly number[] = Array.from({ length: states }, (_, state) => {
+const initialStates: readonly number[] = Array.from({ length: states }, (_, state) => {
   const { passenger, destination } = decode(state);
   return passenger !== inTaxi && passenger !== destination ? 1 / 300 : 0;
 });

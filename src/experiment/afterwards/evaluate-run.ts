@@ -5,14 +5,14 @@ import { replaceFile } from '../../base/files/files.js';
 import { changedSince } from '../../base/modules/sources.js';
 import { confirmationSeeds } from '../../base/random/seeds.js';
 import { warningText } from '../../base/text/progress.js';
-import { modulesPlayed } from '../../config/config.js';
+import { evaluationModules } from '../../config/config.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
 import type { ParameterVector } from '../../policies/policy.js';
 import { type Evaluation, evaluate } from '../../rollout/evaluation.js';
 import { svgAnimation } from '../../rollout/pictures/svg-animation.js';
 import { openTask } from '../../rollout/task.js';
 import type { Confirmation } from '../../runs/events.js';
-import { mean95 } from '../../statistics/bootstrap.js';
+import { meanInterval95 } from '../../statistics/bootstrap.js';
 import {
   interquartileMean,
   largest,
@@ -22,7 +22,7 @@ import {
 } from '../../statistics/descriptive.js';
 import { drawEpisode, openDrawable } from '../animations.js';
 import {
-  faultsInFile,
+  locateFaults,
   openPlayedPolicy,
   type PlayedPolicy,
   type PolicyRequest,
@@ -64,12 +64,12 @@ export async function evaluateRun(
   const { parameters, program } = entry;
   const { manifest } = run;
   const seeds = confirmationSeeds(request.seed ?? manifest.seed, 'inspection', request.episodes);
-  const { returns, lengths } = await faultsInFile(file ?? '', () =>
+  const { returns, lengths } = await locateFaults(file ?? '', () =>
     play(run, parameters, seeds, request.workers, context),
   );
   const { picture } = request;
-  if (picture !== undefined) await faultsInFile(file ?? '', () => drawPicture(played, seeds[0]!, picture));
-  for (const module of changedSince(manifest.modules, modulesPlayed(run.config))) {
+  if (picture !== undefined) await locateFaults(file ?? '', () => drawPicture(played, seeds[0]!, picture));
+  for (const module of changedSince(manifest.modules, evaluationModules(run.config))) {
     context.note(warningText(`${module} has changed since the run, so the policy may score differently`));
   }
   const range = returnRange(run.config.environment, run.config.evaluation);
@@ -78,7 +78,7 @@ export async function evaluateRun(
     iteration: file === undefined ? entry.iteration : null,
     episodes: returns.length,
     mean: mean(returns),
-    ci95: mean95(returns, range, 'student'),
+    ci95: meanInterval95(returns, range, 'student'),
     standardDeviation: standardDeviation(returns),
     iqm: interquartileMean(returns),
     min: smallest(returns),

@@ -7,20 +7,20 @@ import { type Completion, type LanguageModel, ModelError } from '../../models/la
 import { silenceWarning } from '../../models/reply-faults.js';
 import { encodingFor } from '../../prompting/notation/encoding.js';
 import { answerFormOf, answerGrammar } from '../../prompting/notation/grammar.js';
-import type { Caller } from '../../proposers/call.js';
+import type { CallContext } from '../../proposers/call.js';
 import { createModel } from '../../proposers/create-model.js';
 import { languageModelProposer } from '../../proposers/language-model.js';
 import { createReplayBuffer } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/calls.js';
 import { rejectionText } from '../../runs/failure-text.js';
 import { programTitle } from '../../runs/program-text.js';
-import { nothingRecorded } from '../../runs/reader.js';
+import { emptyRun } from '../../runs/reader.js';
 import { Prompter } from '../prompter.js';
-import { readingOf } from '../propose.js';
+import { replyReaders } from '../propose.js';
 import { type Assembly, languageModelsOf } from '../setup/assemble.js';
 import { ledgerOf } from '../setup/open-experiment.js';
-import { type Finding, found, warning } from './findings.js';
-import { madeUpWarmUp, promptSize } from './prompt-size.js';
+import { type Finding, okFinding, warningFinding } from './findings.js';
+import { promptSize, syntheticWarmUp } from './prompt-size.js';
 
 /**
  * Tells each model how long its prompts can become, so that servers load it only once, with enough context.
@@ -40,7 +40,7 @@ export async function makeRoom(
   }
 }
 
-type Asking = Pick<Caller, 'signal' | 'onRead'>;
+type AskOptions = Pick<CallContext, 'signal' | 'onRead'>;
 
 const probe = {
   messages: [
@@ -59,12 +59,12 @@ const probe = {
 export async function askModel(
   assembly: Assembly,
   env: CommandContext['env'],
-  asking: Asking,
+  asking: AskOptions,
 ): Promise<readonly Finding[]> {
   const { config, proposer, stages } = assembly;
   const own = languageMemberOf(config.model);
   const others = stages.flatMap(({ model: used }) => used ?? []);
-  const all: readonly Probed[] = [
+  const all: readonly ProbedModel[] = [
     ...(own ? [{ config: own.config, model: proposer.model, field: own.field, proposes: true }] : []),
     ...others.map((one) => ({
       config: one.config,
@@ -79,7 +79,7 @@ export async function askModel(
 }
 
 /** A model to test, and its config section. */
-interface Probed {
+interface ProbedModel {
   readonly config: SingleModelConfig;
   readonly model: LanguageModel | undefined;
   readonly field: string;
@@ -88,10 +88,10 @@ interface Probed {
 }
 
 async function askOne(
-  { config, field, model, proposes }: Probed,
+  { config, field, model, proposes }: ProbedModel,
   assembly: Assembly,
   env: CommandContext['env'],
-  asking: Asking,
+  asking: AskOptions,
 ): Promise<readonly Finding[]> {
   if (model === undefined) return [];
   try {
@@ -111,8 +111,8 @@ async function askOne(
       : await asked.generate(probe.messages, { ...probe.options, ...asking });
     const { warnings = [], ...completion } = answer!;
     return [
-      judged(completion, call, { corrections: assembly.config.corrections, field, name }),
-      ...(completion.text.trim() === '' ? [] : warnings.map((message) => warning({ field, message }))),
+      judgeReply(completion, call, { corrections: assembly.config.corrections, field, name }),
+      ...(completion.text.trim() === '' ? [] : warnings.map((message) => warningFinding({ field, message }))),
     ];
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
@@ -127,7 +127,7 @@ const noAnswer = (field: string, message: string): Finding => ({
 });
 
 /** Reports an answer and, if it is a proposal, how a run would judge it. */
-function judged(
+function judgeReply(
   completion: Completion,
   call: CallRecord | undefined,
   {
@@ -147,24 +147,24 @@ function judged(
       : silenceWarning(completion, undefined);
   if (call === undefined)
     return isEmpty
-      ? warning({
+      ? warningFinding({
           field,
           message: `${answers}, but its reply is empty`,
           ...(longer !== undefined && { hint: longer }),
         })
-      : found(field, answers);
+      : okFinding(field, answers);
   const { outcome } = call;
   if (outcome.kind === 'accepted') {
     const { parameters, program } = outcome;
     const answer =
       program === undefined ? `${plural(parameters.length, 'parameter')} in range` : programTitle(outcome);
-    return found(field, `${answers}; a run would accept the reply: ${answer}`);
+    return okFinding(field, `${answers}; a run would accept the reply: ${answer}`);
   }
   const again =
     corrections === 0
       ? 'set corrections=3 to ask again'
       : `a run asks again up to ${plural(corrections, 'time')}`;
-  return warning({
+  return warningFinding({
     field,
     message: `${answers}, but a run would reject this reply: ${rejectionText(call, 200)}`,
     hint:
@@ -181,12 +181,12 @@ function judged(
 async function firstProposal(
   assembly: Assembly,
   model: LanguageModel,
-  asking: Asking,
+  asking: AskOptions,
 ): Promise<CallRecord | undefined> {
   const { config, family } = assembly;
-  const entries = madeUpWarmUp(assembly);
+  const entries = syntheticWarmUp(assembly);
   const buffer = createReplayBuffer(entries);
-  const prompter = new Prompter({ ...assembly, buffer, recorded: nothingRecorded });
+  const prompter = new Prompter({ ...assembly, buffer, recorded: emptyRun });
   let asked: CallRecord | undefined;
   await languageModelProposer(model).propose({
     prompt: prompter.prompt(1),
@@ -196,7 +196,7 @@ async function firstProposal(
     candidates: [0],
     corrections: 0,
     concurrency: 1,
-    ...readingOf({
+    ...replyReaders({
       family,
       encoding: encodingFor(family, config.prompts.set),
       form: answerFormOf(languageModelOf(config.model), config.prompts),

@@ -12,7 +12,7 @@ import { evaluate } from '../../rollout/evaluation.js';
 import { type Assembly, assemble, closeEnvironment, languageModelsOf } from '../setup/assemble.js';
 import { contextOf } from '../setup/open-models.js';
 import { askModel } from './ask-model.js';
-import { errorsIn, type Finding, found, warning } from './findings.js';
+import { errorsIn, type Finding, okFinding, warningFinding } from './findings.js';
 import { preflight } from './preflight.js';
 
 /**
@@ -29,7 +29,7 @@ export async function checkConfig(
   let loaded: LoadedConfig | undefined;
   try {
     loaded = loadConfig({ file, overrides, cwd });
-    if (offline && runsCode(loaded.config)) return [...notesOf(loaded), ...located(loaded, [notChecked])];
+    if (offline && runsCode(loaded.config)) return [...notesOf(loaded), ...locateAll(loaded, [notChecked])];
     const assembly = await assemble(loaded.config, env, undefined, { ask: offline ? undefined : stop.abort });
     try {
       const context = await contextOf(assembly.config.model, assembly.proposer.model, !offline, stop.abort);
@@ -45,9 +45,9 @@ export async function checkConfig(
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
       // Failures come first, so that they aren't overlooked.
       return [
-        ...located(loaded, [...played, ...failed]),
+        ...locateAll(loaded, [...played, ...failed]),
         ...notesOf(loaded),
-        ...located(loaded, [...findings, ...others]),
+        ...locateAll(loaded, [...findings, ...others]),
       ];
     } finally {
       await closeEnvironment(assembly);
@@ -75,7 +75,7 @@ async function playStep({ environment, family, workers }: Assembly): Promise<rea
 
 const runsCode = (config: Config) => isRemoteId(config.environment.id) || modulesOf(config).length > 0;
 
-const notChecked = warning({
+const notChecked = warningFinding({
   field: 'config',
   message:
     'the config names modules or another program, which are not run offline, so only its fields are checked',
@@ -83,9 +83,9 @@ const notChecked = warning({
 });
 
 const notesOf = (loaded: LoadedConfig | undefined): readonly Finding[] =>
-  (loaded?.notes ?? []).map((note) => found('config', note.trim()));
+  (loaded?.notes ?? []).map((note) => okFinding('config', note.trim()));
 
-function located(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {
+function locateAll(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {
   return findings.map((finding) =>
     finding.level === 'ok' ? finding : { ...finding, ...loaded.locate(new UserError(finding)).problems[0]! },
   );

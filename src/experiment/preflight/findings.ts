@@ -8,9 +8,9 @@ export interface Finding extends Problem {
   readonly level: 'ok' | 'warning' | 'error';
 }
 
-export const found = (field: string, message: string): Finding => ({ level: 'ok', field, message });
+export const okFinding = (field: string, message: string): Finding => ({ level: 'ok', field, message });
 
-export const warning = (problem: Problem): Finding => ({ level: 'warning', ...problem });
+export const warningFinding = (problem: Problem): Finding => ({ level: 'warning', ...problem });
 
 export const errorsIn = (findings: readonly Finding[]): readonly Finding[] =>
   findings.filter(({ level }) => level === 'error');

@@ -4,13 +4,13 @@ import { valueAt } from '../../base/settings/schema.js';
 import { plural } from '../../base/text/numbers.js';
 import type { Config } from '../../config/config.js';
 import {
-  iterationsAsked,
   languageMemberOf,
   languageModelOf,
+  modelIterations,
   type SingleModelConfig,
 } from '../../config/model.js';
-import { atField } from '../../config/model-checks.js';
-import { historyWithin } from '../../config/resolve.js';
+import { withFieldPrefix } from '../../config/model-checks.js';
+import { historyBudget } from '../../config/resolve.js';
 import { stagesOf } from '../../config/stages.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
 import type { ModelContext } from '../../models/language-model.js';
@@ -18,7 +18,7 @@ import { embeddedModel } from '../../models/local/settings.js';
 import { limitField } from '../../runs/calls.js';
 import type { Assembly } from '../setup/assemble.js';
 import { ledgerOf } from '../setup/open-experiment.js';
-import { type Finding, found, warning } from './findings.js';
+import { type Finding, okFinding, warningFinding } from './findings.js';
 import { type PromptSize, promptSize } from './prompt-size.js';
 import { estimateRun, type RunEstimate } from './run-estimate.js';
 
@@ -35,8 +35,8 @@ export function preflight(assembly: Assembly, context?: ModelContext): readonly 
   const reader = languageModelOf(config.model);
   const { field } = languageMemberOf(config.model) ?? { field: 'model' };
   const findings: readonly Found[] = [
-    found('environment', environment.id),
-    found(
+    okFinding('environment', environment.id),
+    okFinding(
       'policy',
       description.kind === 'program'
         ? 'program'
@@ -51,13 +51,13 @@ export function preflight(assembly: Assembly, context?: ModelContext): readonly 
           hiddenHistory(assembly, size, context?.tokens),
           ...lengthFindings(assembly, size, context?.tokens, reader),
         ]),
-    context?.warning !== undefined && warning({ field: 'model.name', message: context.warning }),
+    context?.warning !== undefined && warningFinding({ field: 'model.name', message: context.warning }),
     ...limitFindings(assembly, size),
     estimateRun(assembly, size),
   ];
   return findings
     .filter((finding) => finding !== undefined && finding !== false)
-    .map((finding) => (finding.level === 'ok' ? finding : atField(finding, field)));
+    .map((finding) => (finding.level === 'ok' ? finding : withFieldPrefix(finding, field)));
 }
 
 /** Relative tolerance for returns stated in a config, which may be rounded. */
@@ -76,7 +76,7 @@ function boundFindings({ config, environment: { id } }: Assembly): readonly Foun
     ([field, wanted]) =>
       wanted !== undefined &&
       wanted > value + rounding * Math.abs(value) &&
-      warning({
+      warningFinding({
         field,
         value: wanted,
         message: `exceeds the highest possible return of an episode of ${id}, ${best}`,
@@ -94,7 +94,7 @@ function promptFindings({ config, family }: Assembly, { first }: PromptSize): re
   if (family.description.kind === 'program')
     return [
       !/```|^<{5,}/m.test(text) &&
-        warning({
+        warningFinding({
           ...at,
           message: 'the prompt never shows how to write a program, so replies are likely to be rejected',
           hint: 'show the answer format in a code block, as prompts/programs/partials/program-answer.hbs does',
@@ -104,14 +104,14 @@ function promptFindings({ config, family }: Assembly, { first }: PromptSize): re
   const highest = named.reduce((most, index) => Math.max(most, index), -1);
   return [
     highest >= count &&
-      warning({
+      warningFinding({
         ...at,
         message: `the prompt mentions params[${highest}], but the policy has ${count} parameters (0 to ${count - 1})`,
         hint: 'use {{parameters.count}} or {{parameters.lastIndex}} instead of a number',
       }),
     named.length === 0 &&
       !/"params"/.test(text) &&
-      warning({
+      warningFinding({
         ...at,
         message:
           'the prompt never shows how to write parameters (params[0]: …), so replies are likely to be rejected',
@@ -137,7 +137,7 @@ function notationFindings(config: Config): readonly Found[] {
       value !== 'compact' &&
       !/[\\/]/.test(value) &&
       isEmbedded(by) &&
-      warning({
+      warningFinding({
         field,
         value,
         message: "can't be read by the embedded model, which only understands the prompt set `compact`",
@@ -153,13 +153,13 @@ function hiddenHistory(
   context = Number.POSITIVE_INFINITY,
 ): Found {
   const { candidates, memory, model, warmup } = config;
-  const { count, first } = iterationsAsked(model, config);
+  const { count, first } = modelIterations(model, config);
   const last = warmup.policies + imported.length + (first + count - 2) * candidates;
   const [room, shown] = [Math.floor(memory.tokens / entry), Math.min(last, most)];
   const enough = Math.ceil((shown * entry) / 1000) * 1000;
   return (
     room < shown &&
-    warning({
+    warningFinding({
       field: 'memory.tokens',
       value: memory.tokens,
       message: `has room for about ${room} of the ${shown} evaluations that the last prompt would show; the oldest are hidden`,
@@ -192,7 +192,7 @@ function lengthFindings(
       hint: `set model.maxTokens=${2 * reply}, or use fewer parameters`,
     },
     fits
-      ? found(
+      ? okFinding(
           'context',
           `the first prompt takes about ${first.tokens}${context === undefined ? '' : ` of ${context}`} tokens, the last about ${longest}`,
         )
@@ -200,7 +200,7 @@ function lengthFindings(
           level: fewest > context ? 'error' : 'warning',
           field: 'memory.tokens',
           message: `the first prompt takes about ${first.tokens} tokens, the last about ${longest} and its reply ${reply}, but the model's context has only ${context}`,
-          hint: `show less (memory.tokens=${historyWithin(context)} or fewer evaluations), allow fewer corrections, or use a model with a longer context`,
+          hint: `show less (memory.tokens=${historyBudget(context)} or fewer evaluations), allow fewer corrections, or use a model with a longer context`,
         },
   ];
 }

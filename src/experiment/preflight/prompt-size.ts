@@ -1,15 +1,15 @@
 /** Renders a run's first prompt, and estimates how its prompts grow with the history. */
 
 import { createGenerator } from '../../base/random/generator.js';
-import { iterationsAsked } from '../../config/model.js';
+import { modelIterations } from '../../config/model.js';
 import type { ChatMessage, ModelContext } from '../../models/language-model.js';
-import { fewestTokens, mostTokens } from '../../models/reply-faults.js';
+import { maxPromptTokens, minPromptTokens } from '../../models/reply-faults.js';
 import { programsOf } from '../../policies/policy.js';
 import { createHistory, selectedCount } from '../../prompting/context/history.js';
 import { encodingFor } from '../../prompting/notation/encoding.js';
 import { estimatePromptTokens, estimateTokens } from '../../prompting/token-estimate.js';
 import { type BufferEntry, createReplayBuffer } from '../../rollout/replay-buffer.js';
-import { nothingRecorded } from '../../runs/reader.js';
+import { emptyRun } from '../../runs/reader.js';
 import { mean } from '../../statistics/descriptive.js';
 import { randomPolicies } from '../evaluate.js';
 import { Prompter } from '../prompter.js';
@@ -52,9 +52,9 @@ export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
   const { corrections, memory, prompts } = config;
   const arePrograms = programsOf(family) !== undefined;
   const count = context?.count ?? estimatePromptTokens;
-  const entries = madeUpWarmUp(parts);
+  const entries = syntheticWarmUp(parts);
   const prompter = (shown: readonly BufferEntry[]) =>
-    new Prompter({ ...parts, buffer: createReplayBuffer(shown), recorded: nothingRecorded });
+    new Prompter({ ...parts, buffer: createReplayBuffer(shown), recorded: emptyRun });
   const first = prompter(entries);
   const messages = first.messages(1);
   const empty = count(prompter([]).messages(1));
@@ -73,12 +73,12 @@ export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
   const at = (iteration: number) =>
     empty + Math.min(budget, Math.min(most, entries.length + (iteration - 1) * config.candidates) * each);
   const correction = reply + estimateTokens(first.formatCorrection({ kind: 'missing' }));
-  const asked = iterationsAsked(config.model, config);
+  const asked = modelIterations(config.model, config);
   const prompted = Array.from({ length: Math.max(1, asked.count) }, (_, i) => at(asked.first + i));
   const last = Math.max(count(messages), prompted.at(-1)!);
-  const surplus = Math.max(1, mostTokens(messages) / Math.max(1, estimatePromptTokens(messages)));
+  const surplus = Math.max(1, maxPromptTokens(messages) / Math.max(1, estimatePromptTokens(messages)));
   return {
-    first: { messages, tokens: count(messages), fewest: (context?.count ?? fewestTokens)(messages) },
+    first: { messages, tokens: count(messages), fewest: (context?.count ?? minPromptTokens)(messages) },
     last,
     correction,
     reply,
@@ -95,7 +95,7 @@ const madeUp = {
 };
 
 /** The imported and the warm-up policies, with made-up returns. */
-export function madeUpWarmUp({
+export function syntheticWarmUp({
   config,
   family,
   imported,

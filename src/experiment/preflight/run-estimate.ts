@@ -2,14 +2,14 @@
 
 import { formatCompact, plural } from '../../base/text/numbers.js';
 import type { Config, ConfirmationConfig } from '../../config/config.js';
-import { iterationsAsked, languageModelOf, membersOf } from '../../config/model.js';
+import { languageModelOf, membersOf, modelIterations } from '../../config/model.js';
 import { spansOf } from '../../config/relay.js';
-import { budgetOf, evaluationsOf, stagesOf, timesOf } from '../../config/stages.js';
+import { evaluationBudget, plannedEvaluations, stageRunCount, stagesOf } from '../../config/stages.js';
 import type { PriceConfig } from '../../models/settings.js';
 import { selectionBudget } from '../../runs/events.js';
 import { sum } from '../../statistics/descriptive.js';
 import type { Assembly } from '../setup/assemble.js';
-import { type Finding, found } from './findings.js';
+import { type Finding, okFinding } from './findings.js';
 import type { PromptSize } from './prompt-size.js';
 
 /** `expected`: without corrections; `most`: with all corrections, and the longest replies. */
@@ -30,7 +30,7 @@ export interface RunEstimate {
 }
 
 /** Calls to one model. */
-interface Asked {
+interface AskedModel {
   readonly reader: object;
   readonly calls: number;
   /** Calls if all returns are equal, so that a leg of a relay lasts twice as long. */
@@ -50,13 +50,13 @@ export function estimateRun(
   const { candidates, iterations, warmup } = config;
   const first = warmup.policies + imported.length;
   // The share that `limits.evaluations` allows if every proposal is evaluated.
-  const allowed = (budgetOf(config, first) - first) / evaluationsOf(config);
-  const asked: Asked[] = [];
+  const allowed = (evaluationBudget(config, first) - first) / plannedEvaluations(config);
+  const asked: AskedModel[] = [];
   const members = membersOf(config.model);
-  const within = iterationsAsked(config.model, { candidates, iterations: allowed * iterations }).count;
+  const within = modelIterations(config.model, { candidates, iterations: allowed * iterations }).count;
   const own = members.find((member) => languageModelOf(member.config) !== undefined);
   if (own !== undefined) {
-    const { count } = iterationsAsked(config.model, config);
+    const { count } = modelIterations(config.model, config);
     const isRelay = config.model.provider === 'relay';
     const weights = isRelay ? [own] : members;
     asked.push({
@@ -70,19 +70,19 @@ export function estimateRun(
   }
   for (const stage of stagesOf(config)) {
     const reader = languageModelOf(stage.model ?? config.model);
-    const calls = timesOf(stage, config);
+    const calls = stageRunCount(stage, config);
     // Its prompts are assumed to be as long as the longest prompt for proposals.
     if (reader !== undefined)
       asked.push({ reader, calls, most: calls, prompts: calls, share: allowed, tokens: size.last });
   }
   const end = `${relayText(config)}${confirmationText(config.confirmation)}`;
   if (asked.length === 0)
-    return found('estimate', `${plural(iterations, 'iteration')}; no tokens, no cost${end}`);
+    return okFinding('estimate', `${plural(iterations, 'iteration')}; no tokens, no cost${end}`);
   const estimate = asked.map((one) => estimateOf(one, config.corrections, size)).reduce(sumOf);
   const affordable = (config.limits.cost ?? Number.POSITIVE_INFINITY) / (estimate.cost?.expected ?? 0);
   const last = plural(Math.floor(affordable * within), 'iteration');
   const limited = affordable < 1 ? `; limits.cost ends the run after about ${last}` : '';
-  return { ...found('estimate', `${estimateText(estimate)}${limited}${end}`), estimate };
+  return { ...okFinding('estimate', `${estimateText(estimate)}${limited}${end}`), estimate };
 }
 
 /** Describes the evaluations that the searches of a relay add, and the legs that may last longer. */
@@ -120,7 +120,7 @@ export function estimateText({ calls, completionTokens, cost, listed, promptToke
 }
 
 function estimateOf(
-  { calls, most: longest, prompts, reader, share, tokens }: Asked,
+  { calls, most: longest, prompts, reader, share, tokens }: AskedModel,
   corrections: number,
   { correction, reply }: PromptSize,
 ): RunEstimate {

@@ -13,9 +13,9 @@ import { formatBytes, plural } from '../../base/text/numbers.js';
 import { readHost } from '../../models/hosted/ollama.js';
 import { findDevices } from '../../models/local/engine/find-devices.js';
 import { hfCache, hfModels } from '../../models/local/stores/hf-cache.js';
-import { type Finding, found } from './findings.js';
+import { type Finding, okFinding } from './findings.js';
 
-type Surroundings = Pick<CommandContext, 'cwd' | 'env'>;
+type SetupContext = Pick<CommandContext, 'cwd' | 'env'>;
 
 const broken = (field: string, message: string, hint: string): Finding => ({
   level: 'error',
@@ -26,30 +26,30 @@ const broken = (field: string, message: string, hint: string): Finding => ({
 
 /** An optional part that is missing. */
 const absent = (field: string, message: string, hint: string): Finding => ({
-  ...found(field, message),
+  ...okFinding(field, message),
   hint,
 });
 
 /** @param offline if true, doesn't contact an Ollama server */
-export async function checkSetup(surroundings: Surroundings, offline: boolean): Promise<readonly Finding[]> {
+export async function checkSetup(surroundings: SetupContext, offline: boolean): Promise<readonly Finding[]> {
   const { cwd, env } = surroundings;
   const { free, total } = machineMemory();
   const models = hfModels(env);
   const key = (name: string, use: string) =>
     // Reports whether a key is set, but never the key.
-    env[name]?.trim() ? found(name, 'set') : absent(name, 'not set', `needed only for ${use}`);
+    env[name]?.trim() ? okFinding(name, 'set') : absent(name, 'not set', `needed only for ${use}`);
   return Promise.all([
     nodeVersion(process.versions.node),
-    found(
+    okFinding(
       'processor',
       `${plural(availableParallelism(), 'thread')}, ${cpus()[0]?.model.trim() ?? 'unknown'}`,
     ),
-    found('memory', `${formatBytes(total)}, ${formatBytes(free)} free`),
+    okFinding('memory', `${formatBytes(total)}, ${formatBytes(free)} free`),
     disk(nearestFolder(resolve(cwd, 'buffers'))),
     localModels(),
     ...(offline ? [] : [ollama(env)]),
     models.length > 0
-      ? found('Hugging Face', `${plural(models.length, 'model')} in ${hfCache(env)}`)
+      ? okFinding('Hugging Face', `${plural(models.length, 'model')} in ${hfCache(env)}`)
       : absent(
           'Hugging Face',
           `no models in ${hfCache(env)}`,
@@ -67,7 +67,7 @@ export function nodeVersion(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const isNew = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
   const hint = `install version ${oldestNode.join('.')} or newer: https://nodejs.org`;
-  return isNew ? found('Node.js', version) : broken('Node.js', version, hint);
+  return isNew ? okFinding('Node.js', version) : broken('Node.js', version, hint);
 }
 
 function disk(folder: string): Finding {
@@ -77,7 +77,7 @@ function disk(folder: string): Finding {
   } catch {
     return broken('disk', `${folder} isn't writable`, 'change its permissions, or use --runs-dir');
   }
-  return found('disk', `${formatBytes(bavail * bsize)} free in ${folder}`);
+  return okFinding('disk', `${formatBytes(bavail * bsize)} free in ${folder}`);
 }
 
 const nearestFolder = (path: string): string => (existsSync(path) ? path : nearestFolder(dirname(path)));
@@ -88,7 +88,7 @@ async function localModels(): Promise<Finding> {
     const [first] = unusable;
     const message = `run on ${usable.join(', ')}; model.device auto chooses ${auto}`;
     return first === undefined
-      ? found('local models', message)
+      ? okFinding('local models', message)
       : absent('local models', message, `${first.device} can't be used: ${first.reason}; ${first.hint}`);
   } catch (error) {
     const { message, hint = 'reinstall policyloop' } = problemsOf(error)[0]!;
@@ -96,7 +96,7 @@ async function localModels(): Promise<Finding> {
   }
 }
 
-async function ollama(env: Surroundings['env']): Promise<Finding> {
+async function ollama(env: SetupContext['env']): Promise<Finding> {
   let place = '';
   try {
     const { origin, password, username } = readHost({ host: undefined }, env);
@@ -113,7 +113,7 @@ async function ollama(env: Surroundings['env']): Promise<Finding> {
       return absent('Ollama', `running at ${place}, without models`, 'run ollama pull qwen3:8b');
     const more = models.length > 6 ? `, and ${models.length - 6} more` : '';
     const names = models.slice(0, 6).map((model) => model.name);
-    return found('Ollama', `running at ${place}: ${names.join(', ')}${more}`);
+    return okFinding('Ollama', `running at ${place}: ${names.join(', ')}${more}`);
   } catch (error) {
     if (error instanceof UserError)
       return broken('Ollama', error.problems[0]!.message, 'fix or unset OLLAMA_HOST');
@@ -125,14 +125,15 @@ async function ollama(env: Surroundings['env']): Promise<Finding> {
 const askVersions =
   'import sys\nprint(sys.version.split()[0])\ntry:\n  import gymnasium\n  print(gymnasium.__version__)\nexcept ImportError: pass';
 
-async function python(env: Surroundings['env']): Promise<Finding> {
+async function python(env: SetupContext['env']): Promise<Finding> {
   const program = env.POLICYLOOP_PYTHON ?? 'python3';
   const need = 'needed only for gymnasium: and textworld-express: environments';
   try {
     const options = { env: childEnvironment(env), timeout: 20_000 };
     const { stdout } = await promisify(execFile)(program, ['-c', askVersions], options);
     const [version, gymnasium] = stdout.trim().split('\n');
-    if (gymnasium !== undefined) return found('Python', `${version} (${program}), Gymnasium ${gymnasium}`);
+    if (gymnasium !== undefined)
+      return okFinding('Python', `${version} (${program}), Gymnasium ${gymnasium}`);
     const hint = `Gymnasium is ${need}; run pip install "gymnasium[mujoco]"`;
     return absent('Python', `${version} (${program}), without Gymnasium`, hint);
   } catch {

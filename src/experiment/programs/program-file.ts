@@ -29,7 +29,7 @@ async function openProgramFile(
 ): Promise<{ readonly family: PolicyFamily; readonly parameters: ParameterVector }> {
   const source = programIn(readRegularFile(file, maxFileBytes).toString('utf8'));
   const family = openProgramPolicies(environment);
-  return faultsInFile(file, async () => {
+  return locateFaults(file, async () => {
     const parameters = programsOf(family)!.add(source);
     await family.prepare?.();
     family.build(parameters);
@@ -105,7 +105,7 @@ export function chosenProgram(
 }
 
 /** Turns program faults into UserErrors that name the file. */
-export async function faultsInFile<T>(file: string, work: () => T | Promise<T>): Promise<T> {
+export async function locateFaults<T>(file: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -7,7 +7,7 @@ import type { Experiment } from '../parts.js';
 import { capsIn, statusAfter } from '../stopping.js';
 
 /** Clears a resumed run's earlier outcome from the manifest, and updates the rest from the logs, which may be newer. */
-export function catchUp(directory: RunDirectory, experiment: Experiment): void {
+export function refreshManifest(directory: RunDirectory, experiment: Experiment): void {
   const { buffer, config, ledger, progress } = experiment;
   const caps = capsIn(experiment);
   const { best } = buffer;
@@ -30,7 +30,7 @@ const bestOf = ({ iteration, candidate, score, parameters, program }: BufferEntr
   ...(program !== undefined && { program }),
 });
 
-export function keepManifest(directory: RunDirectory, event: RunEvent, activeMs: number): void {
+export function updateManifest(directory: RunDirectory, event: RunEvent, activeMs: number): void {
   const { manifest } = directory;
   switch (event.kind) {
     case 'call-finished': {

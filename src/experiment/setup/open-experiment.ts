@@ -3,12 +3,12 @@ import { languageModelOf } from '../../config/model.js';
 import { isBuiltInId } from '../../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
 import { programsOf } from '../../policies/policy.js';
-import { countedModels, Ledger } from '../../proposers/budget.js';
+import { Ledger, runUsageConfig } from '../../proposers/budget.js';
 import { BehaviorTest } from '../../rollout/behavior-test.js';
 import type { EvaluationSetting } from '../../rollout/evaluation.js';
 import { createReplayBuffer } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/calls.js';
-import { firstFaults, type LoggedEvent, type RunEvent, tallyOf } from '../../runs/events.js';
+import { faultReporter, type LoggedEvent, type RunEvent, tallyOf } from '../../runs/events.js';
 import { fixedSettings } from '../../runs/fingerprint.js';
 import { type Manifest, manifestHead, type RecordedSpec } from '../../runs/manifest.js';
 import { addPrograms } from '../../runs/open-run.js';
@@ -119,7 +119,7 @@ export function experimentIn(
       run: manifest.run,
       emit,
       warn: warnOnce(emit, recorded.events),
-      onFault: firstFaults(emit),
+      onFault: faultReporter(emit),
       send: isPaid(assembly) ? (lost) => directory.send(lost) : undefined,
       commit: () => directory.commit(),
     },
@@ -141,7 +141,7 @@ export function ledgerOf({
   countedStages,
   sharedBudget,
 }: Pick<Assembly, 'config' | 'counted' | 'countedStages' | 'sharedBudget'>): Ledger {
-  return new Ledger({ ...countedModels(counted, countedStages), limits: config.limits, sharedBudget });
+  return new Ledger({ ...runUsageConfig(counted, countedStages), limits: config.limits, sharedBudget });
 }
 
 /** @param earlier the run's log so far; its warnings aren't repeated */

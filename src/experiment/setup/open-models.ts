@@ -10,7 +10,7 @@ import {
   membersOf,
   type SingleModelConfig,
 } from '../../config/model.js';
-import { dependsOnContext, type Facts } from '../../config/resolve.js';
+import { dependsOnContext, type ResolutionInputs } from '../../config/resolve.js';
 import { stageModelsOf } from '../../config/stages.js';
 import { waitOnClock } from '../../models/hosted/retry.js';
 import { type LanguageModel, type ModelContext, ModelError } from '../../models/language-model.js';
@@ -20,7 +20,7 @@ import type { ReplayedConfig } from '../../models/settings.js';
 import { baselineProposer } from '../../proposers/baseline-proposer.js';
 import { portfolioProposer } from '../../proposers/combined/portfolio.js';
 import { relayProposer } from '../../proposers/combined/relay.js';
-import { createModel, inMember, openLanguageModel } from '../../proposers/create-model.js';
+import { createModel, openLanguageModel, withMemberField } from '../../proposers/create-model.js';
 import { languageModelProposer } from '../../proposers/language-model.js';
 import type { Proposer } from '../../proposers/proposer.js';
 import { callId } from '../../runs/calls.js';
@@ -36,7 +36,7 @@ export interface OpenedModel {
   /** The stages' own models, by stage. */
   readonly countedStages: Readonly<Record<string, ModelConfig>>;
   /** Facts on which the config's defaults depend. */
-  readonly facts: Omit<Facts, 'environment'>;
+  readonly facts: Omit<ResolutionInputs, 'environment'>;
 }
 
 /** @param own replaces the config's model, or the language model of a portfolio or relay */
@@ -54,10 +54,10 @@ export async function openModel(
       return baselineProposer(model, counted.provider === 'portfolio' ? 1 : config.candidates);
     return languageModelProposer(own ?? replayed ?? (await openLanguageModel(model, env)));
   };
-  const members: Parameters<typeof combined>[1][number][] = [];
+  const members: Parameters<typeof combine>[1][number][] = [];
   for (const { config: member, end, field, name, weight } of membersOf(counted))
-    members.push({ name, weight, end, proposer: await inMember(field, () => open(member)) });
-  const opened = combined(counted, members);
+    members.push({ name, weight, end, proposer: await withMemberField(field, () => open(member)) });
+  const opened = combine(counted, members);
   const proposer = replayed === undefined ? opened : { ...opened, id: replayed.id, model: replayed };
   // Query the context only after opening the model, which reports problems with its files.
   const isAsked = recording === undefined && dependsOnContext(config);
@@ -75,7 +75,7 @@ export async function openModel(
   };
 }
 
-const combined = (
+const combine = (
   { provider }: ModelConfig,
   members: readonly (Parameters<typeof portfolioProposer>[0][number] &
     Parameters<typeof relayProposer>[0][number])[],

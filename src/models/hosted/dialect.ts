@@ -1,21 +1,21 @@
 /** Learns from a server's errors and replies which parameters it accepts. */
 
-import { answerSchema, autoSchema, followsSchema, parseObject } from '../answer-schema.js';
+import { answerSchema, autoOptions, followsSchema, parseObject } from '../answer-schema.js';
 import { answerText } from '../answer-text.js';
 import type { AnswerGrammar, Completion } from '../language-model.js';
 import type { OpenAIConfig } from '../settings.js';
-import type { TryFailure } from './retry.js';
+import type { TryError } from './retry.js';
 
 /** Formats that can be requested under `format: auto`, strictest first. */
-const levels = ['json_schema', 'json_object', 'text'] as const;
-type Level = (typeof levels)[number];
+const formats = ['json_schema', 'json_object', 'text'] as const;
+type Format = (typeof formats)[number];
 
 export interface Dialect {
   /** Request fields that aren't sent because the server rejected them. */
-  readonly refused: Set<string>;
+  readonly refusedKeys: Set<string>;
   /** The server's name for the token limit. */
   tokenLimit: 'max_tokens' | 'max_completion_tokens';
-  level: Level;
+  answerFormat: Format;
   /** False if the server rejects schemas with bounds on numbers and lengths. */
   hasBounds: boolean;
   /** Appended to the base URL. */
@@ -27,23 +27,23 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 /** Creates a dialect. OpenAI's reasoning models reject `max_tokens`; some other servers ignore the newer name. */
 export const newDialect = ({ hostname }: URL, { format }: OpenAIConfig): Dialect => ({
-  refused: new Set(),
+  refusedKeys: new Set(),
   tokenLimit: /(^|\.)openai\.com$|\.openai\.azure\.com$/.test(hostname)
     ? 'max_completion_tokens'
     : 'max_tokens',
-  level: format === 'text' ? 'text' : 'json_schema',
+  answerFormat: format === 'text' ? 'text' : 'json_schema',
   hasBounds: true,
   prefix: '',
 });
 
 export function responseFormat(
   { format }: OpenAIConfig,
-  { hasBounds, level }: Dialect,
+  { hasBounds, answerFormat }: Dialect,
   grammar: AnswerGrammar | undefined,
 ): Fields | undefined {
-  if (grammar === undefined || level === 'text') return undefined;
-  if (level === 'json_object') return { type: 'json_object' };
-  const schema = answerSchema(grammar, format === 'auto' ? { ...autoSchema, hasBounds } : {});
+  if (grammar === undefined || answerFormat === 'text') return undefined;
+  if (answerFormat === 'json_object') return { type: 'json_object' };
+  const schema = answerSchema(grammar, format === 'auto' ? { ...autoOptions, hasBounds } : {});
   return { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } };
 }
 
@@ -91,8 +91,8 @@ export function adapt(
   dialect: Dialect,
   config: OpenAIConfig,
   sent: Fields,
-  before: Pick<Dialect, 'level' | 'hasBounds'>,
-  { kind, message }: TryFailure,
+  before: Pick<Dialect, 'answerFormat' | 'hasBounds'>,
+  { kind, message }: TryError,
 ): boolean {
   const isAuto = config.format === 'auto' && sent.response_format !== undefined;
   const chosen = chosenFields(config);
@@ -105,18 +105,18 @@ export function adapt(
   if (kind !== 'bad-request' && !(kind === 'server' && isFormat)) return false;
   if (renameLimit(dialect, sent, message)) return true;
   if (refusedKey(config, sent, message) !== undefined) return false;
-  for (const field of refused) dialect.refused.add(field);
+  for (const field of refused) dialect.refusedKeys.add(field);
   // A concurrent request may have been refused for the same reason.
-  const isKnown = dialect.level !== before.level || dialect.hasBounds !== before.hasBounds;
+  const isKnown = dialect.answerFormat !== before.answerFormat || dialect.hasBounds !== before.hasBounds;
   if (isFormat && !isKnown) {
-    if (dialect.level === 'json_schema' && dialect.hasBounds && boundWords.test(message))
+    if (dialect.answerFormat === 'json_schema' && dialect.hasBounds && boundWords.test(message))
       dialect.hasBounds = false;
-    else dialect.level = levels[levels.indexOf(dialect.level) + 1] ?? 'text';
+    else dialect.answerFormat = formats[formats.indexOf(dialect.answerFormat) + 1] ?? 'text';
   }
   if (refused.length > 0 || isFormat) return true;
   // The message names no field, so first drop `n`, which the fewest servers support.
-  if (sent.n !== undefined) dialect.refused.add('n');
-  else if (isAuto) dialect.level = 'text';
+  if (sent.n !== undefined) dialect.refusedKeys.add('n');
+  else if (isAuto) dialect.answerFormat = 'text';
   else return false;
   return true;
 }
@@ -129,9 +129,9 @@ function renameLimit(dialect: Dialect, sent: Fields, message: string): boolean {
   const name = sent.max_tokens === undefined ? 'max_completion_tokens' : 'max_tokens';
   const other = name === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
   // Each name may be rejected only once, so that requests don't alternate forever.
-  if (sent[name] === undefined || !names(message, 'max_completion_tokens') || dialect.refused.has(other))
+  if (sent[name] === undefined || !names(message, 'max_completion_tokens') || dialect.refusedKeys.has(other))
     return false;
-  dialect.refused.add(name);
+  dialect.refusedKeys.add(name);
   dialect.tokenLimit = other;
   return true;
 }
@@ -139,9 +139,9 @@ function renameLimit(dialect: Dialect, sent: Fields, message: string): boolean {
 /** Returns the format to request next under `format: auto`: the same one, or `text` if the server ignored it. */
 export function formatOf(
   { finishReason, text }: Pick<Completion, 'finishReason' | 'text'>,
-  sent: Level,
+  sent: Format,
   grammar: AnswerGrammar,
-): Level {
+): Format {
   const answer = answerText(text).text.trim();
   // Without an answer, the format can't be judged; a truncated reply shows only how the answer starts.
   if (sent === 'text' || answer === '' || !['stop', 'length'].includes(finishReason)) return sent;

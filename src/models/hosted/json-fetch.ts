@@ -3,7 +3,7 @@
 import { isDeeperThan, jsonIn, maxJsonDepth } from '../../base/files/json-depth.js';
 import { isRecord } from '../../base/modules/user-module.js';
 import type { ModelErrorKind } from '../language-model.js';
-import { TryFailure } from './retry.js';
+import { TryError } from './retry.js';
 
 /** Maximum size of a reply in bytes, far above any completion; a server that sends more is broken. */
 const maxBodyBytes = 16 * 2 ** 20;
@@ -35,7 +35,7 @@ function createAgent(): object | undefined {
 
 const agent = createAgent();
 
-/** Sends a request; accepts only a status of 2xx and a JSON body. @throws TryFailure otherwise */
+/** Sends a request; accepts only a status of 2xx and a JSON body. @throws TryError otherwise */
 export const jsonFetch: typeof fetch = async (input, init) => {
   const url = new URL(input instanceof Request ? input.url : input);
   let response: Response;
@@ -51,7 +51,7 @@ export const jsonFetch: typeof fetch = async (input, init) => {
   }
   if (!response.ok) throw failureOf(response, body);
   if (jsonIn(body) === undefined)
-    throw new TryFailure(
+    throw new TryError(
       isWebPage(body) ? 'html' : 'malformed',
       `${place(url)} returned HTTP ${response.status} with ${describeBody(body)}`,
     );
@@ -59,14 +59,14 @@ export const jsonFetch: typeof fetch = async (input, init) => {
 };
 
 /** Creates the failure for a response with a status other than 2xx. */
-function failureOf({ status, headers }: Response, body: string): TryFailure {
+function failureOf({ status, headers }: Response, body: string): TryError {
   const error = serverError(jsonIn(body));
   const words = error.message || (body && describeBody(body));
   const location = headers.get('location');
   const redirect = location === null ? '' : ` (redirects to ${location}; use that URL instead)`;
   const message = `HTTP ${status}${redirect}${words && `: ${words}`}`;
-  const retryAfter = waitIn(headers);
-  return new TryFailure(kindOf(status, { ...error, message: words }), message, retryAfter);
+  const retryAfter = retryDelay(headers);
+  return new TryError(errorKind(status, { ...error, message: words }), message, retryAfter);
 }
 
 /** Error texts of Azure, OpenAI, DeepSeek, Alibaba, xAI and OpenRouter for prompts that violate a content policy. */
@@ -91,7 +91,7 @@ const failureKinds: readonly (readonly [ModelErrorKind, statuses: RegExp, words?
   ['server', /40[89]|425|5../],
 ];
 
-export function kindOf(status: number, { code, message }: ServerError): ModelErrorKind {
+export function errorKind(status: number, { code, message }: ServerError): ModelErrorKind {
   const text = `${code ?? ''} ${message}`;
   const found = failureKinds.find(
     ([, statuses, words]) => statuses.test(`${status}`) && (words?.test(text) ?? true),
@@ -100,7 +100,7 @@ export function kindOf(status: number, { code, message }: ServerError): ModelErr
 }
 
 /** Returns milliseconds to wait, if stated. `retry-after` (RFC 9110) is in seconds, or a date relative to `date`. */
-export function waitIn(headers: Headers): number | undefined {
+export function retryDelay(headers: Headers): number | undefined {
   const milliseconds = Number.parseFloat(headers.get('retry-after-ms') ?? '');
   if (milliseconds >= 0) return milliseconds;
   const text = headers.get('retry-after') ?? '';
@@ -120,14 +120,14 @@ const networkProblems: readonly (readonly [RegExp, string])[] = [
 /** Codes of failures after the connection was made; the server may have generated a reply. */
 const cutCodes = /^(ECONNRESET|EPIPE|UND_ERR_(?!CONNECT)|HPE_)/;
 
-function networkFailure(url: URL, error: Error): TryFailure {
+function networkFailure(url: URL, error: Error): TryError {
   const cause = (error.cause ?? error) as { readonly code?: unknown; readonly message: string };
   const code = typeof cause.code === 'string' ? cause.code : '';
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
-    return new TryFailure('malformed', `${place(url)} returned more than ${maxBodyBytes} bytes`);
+    return new TryError('malformed', `${place(url)} returned more than ${maxBodyBytes} bytes`);
   const known = networkProblems.find(([codes]) => codes.test(code))?.[1];
   const problem = known ?? (code || cause.message);
-  return new TryFailure(cutCodes.test(code) ? 'cut' : 'network', `no answer from ${place(url)}: ${problem}`);
+  return new TryError(cutCodes.test(code) ? 'cut' : 'network', `no answer from ${place(url)}: ${problem}`);
 }
 
 /** Returns a URL without its login and query, which may be secret. */

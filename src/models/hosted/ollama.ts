@@ -3,7 +3,7 @@ import { type ChatRequest, Ollama } from 'ollama';
 import { z } from 'zod';
 import type { CommandContext } from '../../base/context.js';
 import { isRecord } from '../../base/modules/user-module.js';
-import { answerSchema, autoSchema } from '../answer-schema.js';
+import { answerSchema, autoOptions } from '../answer-schema.js';
 import {
   type ChatMessage,
   type Completion,
@@ -13,13 +13,13 @@ import {
   resolveSampling,
   type Usage,
 } from '../language-model.js';
-import { contextHint, mostTokens, mostTokensOf } from '../reply-faults.js';
+import { contextHint, maxPromptTokens, maxTextTokens } from '../reply-faults.js';
 import { withoutSecrets } from '../secrets.js';
 import type { OllamaConfig } from '../settings.js';
 import { jsonFetch } from './json-fetch.js';
-import { readAddress, takeLogin } from './openai-access.js';
+import { extractLogin, readAddress } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
-import { type Call, callWithRetries, TryFailure, type Wait } from './retry.js';
+import { type Call, callWithRetries, TryError, type Wait } from './retry.js';
 
 /** Response to `show`; in `model_info`, `<architecture>.context_length` is the context length. */
 const modelSchema = z.object({
@@ -33,13 +33,13 @@ const modelSchema = z.object({
 const contextStep = 2048;
 
 /** The server ignores bounds on numbers, but obeys a list of allowed numbers. */
-const jsonSchema = { longestList: 1000, longestReason: 2000 } as const;
+const jsonSchema = { maxChoices: 1000, maxReason: 2000 } as const;
 
 /** Creates a model on an Ollama server. @throws UserError if the host isn't a valid address */
 export function createOllama(config: OllamaConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
   const host = readHost(config, env);
   const id = `ollama/${config.name}`;
-  const login = takeLogin(host);
+  const login = extractLogin(host);
   const headers = login === undefined ? {} : { authorization: login.authorization };
   const secrets = [env.OLLAMA_API_KEY ?? '', ...(login?.secrets ?? [])];
   const server = { isReached: false };
@@ -99,7 +99,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
     },
     async generate(messages, options) {
       const { attempts, grammar, seeds, signal } = options;
-      expect(mostTokens(messages));
+      expect(maxPromptTokens(messages));
       const window = lowestLimit(contextTokens, ownTokens)!;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens)!;
       let format: ChatRequest['format'];
@@ -109,7 +109,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
         const isEnforced = config.format !== 'text' && takesSchema && !(config.think ?? thinks);
         format =
           isEnforced && grammar
-            ? answerSchema(grammar, config.format === 'auto' ? autoSchema : jsonSchema)
+            ? answerSchema(grammar, config.format === 'auto' ? autoOptions : jsonSchema)
             : undefined;
         try {
           const request = chatRequest({ ...config, maxTokens }, messages, options, window, format);
@@ -120,7 +120,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
         } catch (error) {
           if (config.format !== 'auto' || format === undefined || !refusesSchema(error)) throw error;
           takesSchema = false;
-          throw new TryFailure(error.kind, error.message, undefined, true);
+          throw new TryError(error.kind, error.message, undefined, true);
         }
       });
       const warnings = warning === undefined ? [] : [warning];
@@ -151,8 +151,8 @@ const templateWarning = (name: string) =>
   `the template of ${name} uses neither .System nor .Messages: the server drops the system message, which contains the task. ` +
   `Recreate the model with a TEMPLATE for its family in the Modelfile (\`ollama show ${name} --modelfile\` prints the current one)`;
 
-const refusesSchema = (error: unknown): error is TryFailure =>
-  error instanceof TryFailure &&
+const refusesSchema = (error: unknown): error is TryError =>
+  error instanceof TryError &&
   ['bad-request', 'server'].includes(error.kind) &&
   /format|grammar|schema/i.test(error.message);
 
@@ -203,25 +203,25 @@ function asChatCompletion(response: unknown): unknown {
 /** Estimates reasoning tokens: Ollama reports one count for thoughts and text, which is split by their lengths. */
 function withReasoning(usage: Usage, { reasoning, text }: Pick<Completion, 'reasoning' | 'text'>): Usage {
   if (reasoning === undefined) return usage;
-  const [thought, said] = [mostTokensOf(reasoning), mostTokensOf(text)];
+  const [thought, said] = [maxTextTokens(reasoning), maxTextTokens(text)];
   const { completionTokens = thought + said } = usage;
   return { ...usage, reasoningTokens: Math.round((completionTokens * thought) / (thought + said)) };
 }
 
 function withHint(error: unknown, config: OllamaConfig, host: URL, contextTokens: number): unknown {
-  if (!(error instanceof TryFailure)) return error;
+  if (!(error instanceof TryError)) return error;
   const { kind, message } = error;
   if (kind === 'network')
-    return new TryFailure(kind, `${message}. Start the server with \`ollama serve\`, or set model.host`);
+    return new TryError(kind, `${message}. Start the server with \`ollama serve\`, or set model.host`);
   if (kind === 'too-long' || (kind === 'bad-request' && /exceeds (?:(?!exceeds).)*context/i.test(message)))
-    return new TryFailure('too-long', `${message} ${contextHint(contextTokens)}`);
+    return new TryError('too-long', `${message} ${contextHint(contextTokens)}`);
   if (kind === 'bad-request' && /does not support thinking/.test(message))
-    return new TryFailure(kind, `${message}; set model.think=false, or remove model.think`);
+    return new TryError(kind, `${message}; set model.think=false, or remove model.think`);
   if (kind !== 'not-found') return error;
   const hint = /model/i.test(message)
     ? `download the model with \`ollama pull ${config.name}\``
     : `${host.origin} doesn't seem to be an Ollama server: check model.host`;
-  return new TryFailure(kind, `${message}; ${hint}`);
+  return new TryError(kind, `${message}; ${hint}`);
 }
 
 /** Parses a host as Ollama does: quotes, scheme, port, IPv6 brackets and the name before a port are optional. */

@@ -13,7 +13,7 @@ export interface Login {
 }
 
 /** Removes the login from a URL, because `fetch` rejects URLs with one. */
-export function takeLogin(url: URL): Login | undefined {
+export function extractLogin(url: URL): Login | undefined {
   const { username, password } = url;
   if (username === '' && password === '') return undefined;
   [url.username, url.password] = ['', ''];
@@ -26,7 +26,7 @@ export function takeLogin(url: URL): Login | undefined {
 /** Returns the client's settings. @throws UserError if the key is missing or unusable, or the URL is unusable */
 export function openaiServer(config: OpenAIConfig, env: CommandContext['env']) {
   const baseUrl = readBaseUrl(config, env);
-  const login = takeLogin(baseUrl);
+  const login = extractLogin(baseUrl);
   const query = new URLSearchParams(baseUrl.search);
   baseUrl.search = '';
   const apiKey = readApiKey(config, env);

@@ -4,14 +4,14 @@ import { jsonIn } from '../../base/files/json-depth.js';
 import type { Completion, FinishReason } from '../language-model.js';
 import {
   checkUsage,
-  fullWarning,
+  contextWarning,
   type ReportedCounts,
   replyFaults,
   type SentPrompt,
   silenceWarning,
 } from '../reply-faults.js';
-import { kindOf, serverError } from './json-fetch.js';
-import { TryFailure } from './retry.js';
+import { errorKind, serverError } from './json-fetch.js';
+import { TryError } from './retry.js';
 
 /** A text, or a part of a message as an object. */
 const part = z.union([z.string(), z.record(z.string(), z.unknown())]);
@@ -29,26 +29,26 @@ type Choice = z.output<typeof choiceSchema>;
 const responseSchema = z.object({ choices: z.array(choiceSchema).min(1), usage: z.unknown().optional() });
 export type ChatCompletion = z.output<typeof responseSchema>;
 
-/** @throws TryFailure if the response isn't a chat completion */
+/** @throws TryError if the response isn't a chat completion */
 export function readChatCompletion(response: unknown): ChatCompletion {
   const parsed = responseSchema.safeParse(response);
   // OpenRouter and others report errors with HTTP 200, in place of the choices or inside one.
   const error = serverError(parsed.success ? { error: parsed.data.choices[0]!.error } : response);
   const { message, status } = error;
   if (status !== undefined)
-    throw new TryFailure(kindOf(status, error), `the server sent error ${status} with HTTP 200: ${message}`);
+    throw new TryError(errorKind(status, error), `the server sent error ${status} with HTTP 200: ${message}`);
   if (parsed.success) return parsed.data;
   // LM Studio responds like this to a wrong path.
-  if (/unexpected endpoint/i.test(message)) throw new TryFailure('not-found', message);
+  if (/unexpected endpoint/i.test(message)) throw new TryError('not-found', message);
   if (withoutChoices.safeParse(response).success) {
     const said =
       message === '' ? 'the reply has no choices' : `the server sent an error with HTTP 200: ${message}`;
     // If tokens were billed, a reply was generated but lost.
     const billed = Number(countsOf((response as { readonly usage?: unknown }).usage).completion);
-    throw new TryFailure(billed >= 1 ? 'malformed' : 'empty', said);
+    throw new TryError(billed >= 1 ? 'malformed' : 'empty', said);
   }
   const issue = parsed.error.issues[0]!;
-  throw new TryFailure(
+  throw new TryError(
     'malformed',
     `the reply is not a chat completion (${issue.path.join('.') || 'body'}: ${issue.message})`,
   );
@@ -66,7 +66,7 @@ export function completionsOf(
   const counts = checkUsage(countsOf(response.usage), { ...sent, replies: choices });
   return choices.map((choice, i) => {
     const faults = [...replyFaults(choice), ...(i === 0 ? counts.faults : [])];
-    const shortened = fullWarning(choice, counts.usage, sent) ?? silenceWarning(choice, sent.maxTokens);
+    const shortened = contextWarning(choice, counts.usage, sent) ?? silenceWarning(choice, sent.maxTokens);
     const said = [counts.warning, shortened, ...(warnings ?? [])].filter((text) => text !== undefined);
     return {
       ...choice,

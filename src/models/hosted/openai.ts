@@ -10,7 +10,7 @@ import {
   lowestLimit,
   ModelError,
   resolveSampling,
-  shortenPrompt,
+  shortenPromptHint,
 } from '../language-model.js';
 import { withoutSecrets } from '../secrets.js';
 import type { OpenAIConfig } from '../settings.js';
@@ -26,7 +26,7 @@ import {
 import { jsonFetch } from './json-fetch.js';
 import { openaiServer } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
-import { callWithRetries, TryFailure, type Wait } from './retry.js';
+import { callWithRetries, TryError, type Wait } from './retry.js';
 
 /** Creates a model on OpenAI or a compatible server. @throws UserError if the key or the URL can't be used */
 export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
@@ -37,27 +37,27 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   /** The context length that the server reports, requested only once. */
   let served: ReturnType<typeof servedContext> | undefined;
 
-  /** Sends a request. If the server rejects it, adapts the dialect if possible. @throws TryFailure */
+  /** Sends a request. If the server rejects it, adapts the dialect if possible. @throws TryError */
   const request = async (body: ChatCompletionCreateParamsNonStreaming, signal: AbortSignal) => {
     const before = { ...dialect };
     const baseURL = `${settings.baseURL}${dialect.prefix}`;
     const client = new OpenAI({ ...settings, baseURL, fetch: jsonFetch });
     try {
       const response = readChatCompletion(await client.chat.completions.create(body, { signal }));
-      return { response, level: before.level };
+      return { response, format: before.answerFormat };
     } catch (error) {
       // The SDK wraps errors that its `fetch` throws.
       const failure = error instanceof OpenAI.APIConnectionError ? error.cause : error;
-      if (!(failure instanceof TryFailure)) throw error;
+      if (!(failure instanceof TryError)) throw error;
       const { kind, message, retryAfter } = failure;
       const fields = { ...body };
       // Try again with `/v1` if nothing was found at a base URL without a version.
       const isNowhere = kind === 'not-found' && !/model/i.test(message) && !/\/v\d/.test(baseURL);
       if (isNowhere) dialect.prefix = '/v1';
       if (isNowhere || adapt(dialect, config, fields, before, failure))
-        throw new TryFailure(kind, message, undefined, true);
+        throw new TryError(kind, message, undefined, true);
       const hint = hintFor(failure, config, baseUrl, dialect.prefix, fields);
-      throw hint === undefined ? failure : new TryFailure(kind, `${message}; ${hint}`, retryAfter);
+      throw hint === undefined ? failure : new TryError(kind, `${message}; ${hint}`, retryAfter);
     }
   };
 
@@ -66,7 +66,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
     givesSeveral: true,
     async context(signal) {
       served ??= servedContext(settings, config.name, signal).catch((error) => {
-        if (!(error instanceof TryFailure)) throw error;
+        if (!(error instanceof TryError)) throw error;
         throw new ModelError(error.kind, redact(`${id}: ${error.message}`, secrets), {
           retries: 0,
           latencyMs: 0,
@@ -89,10 +89,10 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
         attempts,
         attempt: (end) => request(requestBody({ ...config, maxTokens }, dialect, messages, options), end),
       });
-      const { level, response } = value;
+      const { format: sent, response } = value;
       const [asked, given] = [seeds.length, response.choices.length];
       const warnings = [
-        ...(dialect.refused.has('seed')
+        ...(dialect.refusedKeys.has('seed')
           ? ["the server doesn't accept a seed, so its replies can't be reproduced"]
           : []),
         ...(given > asked
@@ -103,8 +103,8 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       const completions = completionsOf(kept, { messages, maxTokens }, { ...attempted, warnings });
       return completions.map((completion) => {
         if (config.format !== 'auto' || grammar === undefined) return withoutSecrets(completion, secrets);
-        const format = formatOf(completion, level, grammar);
-        if (format !== level) dialect.level = format;
+        const format = formatOf(completion, sent, grammar);
+        if (format !== sent) dialect.answerFormat = format;
         return withoutSecrets({ ...completion, format }, secrets);
       });
     },
@@ -132,7 +132,7 @@ function requestBody(
     response_format: responseFormat(config, dialect, grammar),
   };
   const taken = Object.entries(ours).filter(
-    ([field, value]) => value !== undefined && !dialect.refused.has(field),
+    ([field, value]) => value !== undefined && !dialect.refusedKeys.has(field),
   );
   return {
     ...config.extra,
@@ -144,7 +144,7 @@ function requestBody(
 
 /** Suggests how to fix a failure, usually by changing a config key; undefined if unknown. */
 function hintFor(
-  { kind, message }: TryFailure,
+  { kind, message }: TryError,
   config: OpenAIConfig,
   baseUrl: URL,
   prefix: string,
@@ -157,7 +157,7 @@ function hintFor(
     return key && `it is set by ${key}: remove that key, or use a value that this model accepts`;
   }
   if (kind === 'too-long')
-    return `${shortenPrompt}, lower model.maxTokens, or serve the model with a larger context`;
+    return `${shortenPromptHint}, lower model.maxTokens, or serve the model with a larger context`;
   if (kind === 'authentication') {
     if (/can only afford|fewer max_tokens/.test(message)) return 'lower model.maxTokens, or add credit';
     return /quota|credit|balance|billing/i.test(message)
@@ -178,7 +178,7 @@ const lengthsIn = (facts: unknown): readonly number[] =>
     .map((name) => (isRecord(facts) ? facts[name] : undefined))
     .filter((value): value is number => typeof value === 'number' && value > 0);
 
-/** Returns the smallest context length that the server reports. @throws TryFailure, or the signal's reason */
+/** Returns the smallest context length that the server reports. @throws TryError, or the signal's reason */
 async function servedContext(
   settings: ClientOptions,
   name: string,
@@ -190,7 +190,7 @@ async function servedContext(
   const listed = await client.get(`${version}/models`, { signal }).catch((error) => {
     signal?.throwIfAborted();
     const { cause } = error;
-    if (cause instanceof TryFailure && cause.kind === 'network') throw cause;
+    if (cause instanceof TryError && cause.kind === 'network') throw cause;
   });
   signal?.throwIfAborted();
   const models = isRecord(listed) && Array.isArray(listed.data) ? listed.data.filter(isRecord) : [];

@@ -78,11 +78,11 @@ export const priceLists: Readonly<
 /** The date of a version: `gpt-5-mini-2025-08-07`, `claude-haiku-4-5-20251001`. */
 const versionDate = /-20\d\d-?\d\d-?\d\d$/;
 
-type Named = Pick<OpenAIConfig, 'name'> & Partial<Pick<OpenAIConfig, 'baseUrl' | 'extra'>>;
+type NamedModel = Pick<OpenAIConfig, 'name'> & Partial<Pick<OpenAIConfig, 'baseUrl' | 'extra'>>;
 
 /** Returns the list price of a model; undefined if it isn't known. */
 export function listPrice(
-  { baseUrl, extra, name }: Named,
+  { baseUrl, extra, name }: NamedModel,
   env: Readonly<Record<string, string | undefined>> = {},
 ): PriceConfig | undefined {
   const address = baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');

@@ -15,8 +15,8 @@ export const waitOnClock: Wait = (milliseconds, signal) =>
   setTimeout(milliseconds, undefined, signal && { signal });
 
 /** An attempt that produced no completion. */
-export class TryFailure extends Error {
-  override readonly name = 'TryFailure';
+export class TryError extends Error {
+  override readonly name = 'TryError';
 
   /**
    * @param retryAfter milliseconds that the server asks to wait
@@ -33,7 +33,7 @@ export class TryFailure extends Error {
 }
 
 export interface Call<T> {
-  /** Sends one request; ends if `signal` aborts. @throws TryFailure */
+  /** Sends one request; ends if `signal` aborts. @throws TryError */
   readonly attempt: (signal: AbortSignal) => Promise<T>;
   readonly policy: {
     /** Deadline of a call, including retries and the waits between them. */
@@ -87,7 +87,7 @@ export async function callWithRetries<T>(call: Call<T>) {
   const timeoutMs = 1000 * policy.timeoutSeconds;
   let started = performance.now();
   let end = signal;
-  const failures: TryFailure[] = [];
+  const failures: TryError[] = [];
   /** Number of requests after the first. */
   let retries = 0;
 
@@ -113,7 +113,7 @@ export async function callWithRetries<T>(call: Call<T>) {
   };
 
   /** Waits before a retry. @throws ModelError if there is no retry */
-  const backOff = async (failure: TryFailure) => {
+  const backOff = async (failure: TryError) => {
     const { kind, message, retryAfter } = failure;
     attempts.onFault?.(kind, redact(message, secrets));
     const counted = failures.filter(({ isAvoided }) => !isAvoided).length;
@@ -142,7 +142,7 @@ export async function callWithRetries<T>(call: Call<T>) {
     for (; ; retries++) {
       end.throwIfAborted();
       const tried = await call.attempt(end).then((value) => ({ value }), failureIn);
-      const isFailure = tried instanceof TryFailure;
+      const isFailure = tried instanceof TryError;
       if (server !== undefined && !(isFailure && tried.kind === 'network')) server.isReached = true;
       if (!isFailure) {
         const failedTries = failures.map((failure) => failure.kind);
@@ -163,7 +163,7 @@ export async function callWithRetries<T>(call: Call<T>) {
   }
 }
 
-function failureIn(error: unknown): TryFailure {
-  if (error instanceof TryFailure) return error;
+function failureIn(error: unknown): TryError {
+  if (error instanceof TryError) return error;
   throw error;
 }

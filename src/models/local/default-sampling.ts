@@ -4,7 +4,7 @@ import { type LocalConfig, modelDirectory, sharesProcess } from './settings.js';
 import { readGenerationDefaults, samplingOf } from './weights/generation-config.js';
 import { isGguf } from './weights/gguf.js';
 
-type Sampled = Pick<
+type SampledModel = Pick<
   LocalConfig,
   'format' | 'minP' | 'path' | 'repetitionPenalty' | 'temperature' | 'topK' | 'topP'
 >;
@@ -13,7 +13,7 @@ type Sampled = Pick<
  * Returns the sampling settings of a new run. Free text is sampled as the publisher recommends. Under a constraint,
  * these settings make a model repeat the shown parameters (docs/results/real-models.md); the default is plain sampling.
  */
-export function defaultSampling(model: Sampled): Sampling {
+export function defaultSampling(model: SampledModel): Sampling {
   const path = modelDirectory(model.path);
   const published = readGenerationDefaults(path);
   if (model.format !== 'text') return samplingOf(published, [model, plainSampling]);

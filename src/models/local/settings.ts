@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
-import { about } from '../settings.js';
-import { hfModelPath, isReference } from './stores/hf-cache.js';
+import { describe } from '../settings.js';
+import { hfModelPath, isHfReference } from './stores/hf-cache.js';
 import { quantizations } from './weights/quantization.js';
 
 const scheme = 'package:';
@@ -21,7 +21,7 @@ export const isPackaged = (path: string): boolean => path.startsWith(scheme);
  * @throws UserError if the package or a store doesn't contain the model
  */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
-  if (isReference(path)) return hfModelPath(path);
+  if (isHfReference(path)) return hfModelPath(path);
   if (!isPackaged(path)) return resultIn(cwd === undefined ? path : resolve(cwd, path));
   const directory = join(packageRoot(), path.slice(scheme.length));
   if (existsSync(directory) && directory.startsWith(join(packageRoot(), '/'))) return directory;
@@ -55,7 +55,7 @@ export type Device = (typeof devices)[number];
 
 export const deviceSchema = z.enum(['auto', ...devices]);
 
-export const ignoreKeysSchema = about(
+export const ignoreKeysSchema = describe(
   'Unknown keys in config.json, adapter_config.json or GGUF metadata that change nothing and can be ignored; dots address nested keys of JSON files',
   z.array(z.string().min(1)).optional(),
 );
@@ -64,23 +64,23 @@ export const localSchema = z.strictObject({
   provider: z
     .literal('local')
     .describe('A Hugging Face model directory or GGUF file, run on this machine with onnxruntime'),
-  path: about(
+  path: describe(
     'Hugging Face directory (docs/reference/local-models.md lists the families) or GGUF file; `hf:ORG/NAME[:FILE.gguf]` in the Hugging Face cache; `package:PATH` in this package (default: the embedded model)',
     z.string().default(embeddedModel),
     { format: 'path', aliases: ['name', 'model', 'file'] },
   ),
-  adapter: about("Directory of a LoRA adapter for that model, in PEFT's format", z.string().optional(), {
+  adapter: describe("Directory of a LoRA adapter for that model, in PEFT's format", z.string().optional(), {
     format: 'path',
   }),
   device: deviceSchema
     .default('auto')
     .describe('`auto` uses a GPU if one works (on Linux, only with CUDA), otherwise the processor'),
-  quantization: about(
+  quantization: describe(
     'Precision of the weights: 8 or 4 bits are smaller, faster and a little less exact; `int4-block128` is the smallest and least exact. `float32` unpacks a quantised GGUF file: larger, slower, exact.',
     z.enum(quantizations).default('none'),
   ),
   threads: count(1).optional().describe('Processor threads (default: the number of idle physical cores)'),
-  batch: about(
+  batch: describe(
     'Maximum number of calls answered in one batch, from several runs (`--jobs`) or agents; only on the processor (default: 1)',
     count(1).max(64).optional(),
   ),
@@ -88,7 +88,7 @@ export const localSchema = z.strictObject({
     .optional()
     .describe("Context length in tokens: prompt plus reply (default and maximum: the model's own)"),
   maxTokens: count(1).default(1024).describe('Maximum tokens per completion'),
-  temperature: about(
+  temperature: describe(
     "Sampling temperature; 0 always takes the most likely token (default: 1; for `format: text`, the model's)",
     z.number().min(0).max(5).optional(),
   ),
@@ -105,19 +105,19 @@ export const localSchema = z.strictObject({
     .describe(
       "Number of most likely tokens to choose from; 0: all (default: 0; for `format: text`, the model's)",
     ),
-  minP: about(
+  minP: describe(
     "Minimum probability of a token, as a fraction of the most likely token's (default: 0; for `format: text`, the model's)",
     z.number().min(0).lt(1).optional(),
   ),
-  repetitionPenalty: about(
+  repetitionPenalty: describe(
     "Penalty factor for tokens that have already occurred (default: 1, none; for `format: text`, the model's)",
     z.number().positive().optional(),
   ),
-  format: about(
+  format: describe(
     '`auto`: only the parameters, always valid, because other tokens are masked. `constrained`: the same with free text around them. `text`: nothing is masked',
     z.enum(['auto', 'text', 'constrained']).default('auto'),
   ),
-  template: about(
+  template: describe(
     "Variables for the model's chat template, e.g. `{enable_thinking: false}`",
     z.record(z.string(), z.unknown()).default({}),
   ),

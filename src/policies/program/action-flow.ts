@@ -14,11 +14,11 @@ import {
 /** Methods that return one or more elements of an array or map. */
 const elementMethods = new Set('at concat filter find get pop reverse shift slice'.split(' '));
 /** Methods that make their arguments elements of an array. */
-const filling = new Set(['push', 'unshift', 'fill']);
+const fillingCalls = new Set(['push', 'unshift', 'fill']);
 /** Functions that return or store one of their arguments, or its elements, numeric value or text. */
-const passing = new Set(['min', 'max', 'Number', 'String', 'of', 'from', 'freeze', ...filling]);
+const passingCalls = new Set(['min', 'max', 'Number', 'String', 'of', 'from', 'freeze', ...fillingCalls]);
 /** Functions that limit a value; the program's own are recognised by their usual names. */
-const limiting = /^(min|max|clip|clamp|limit|saturate|bound)/i;
+const limiterName = /^(min|max|clip|clamp|limit|saturate|bound)/i;
 const arithmetic = new Set(['+', '-', '*']);
 
 type Nodes = readonly (AnyNode | null | undefined)[];
@@ -31,7 +31,7 @@ export function actionNumbers(script: Script, act: FunctionNode, space: Space): 
   if (space.kind !== 'box') return numbersOfActions(script, act, true);
   const numbers = numbersOfActions(script, act, false);
   const limits = [...nodesIn(script)].flatMap((node) =>
-    node.type === 'CallExpression' && limiting.test(calledName(node.callee) ?? '') ? node.arguments : [],
+    node.type === 'CallExpression' && limiterName.test(calledName(node.callee) ?? '') ? node.arguments : [],
   );
   return new Set(limits.filter((node) => numbers.has(node)));
 }
@@ -82,7 +82,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
 
   function ofCall({ callee, arguments: given }: Extract<AnyNode, { type: 'CallExpression' }>): Nodes {
     const name = calledName(callee) ?? '';
-    const passed = passing.has(name) ? given : [];
+    const passed = passingCalls.has(name) ? given : [];
     if (callee.type !== 'MemberExpression') return [callee, ...passed];
     return [
       ...passed,
@@ -115,7 +115,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
       case 'AssignmentExpression':
         return isNamed(rootOf(node.left)) ? [node.right] : [];
       case 'CallExpression':
-        return filling.has(calledName(node.callee) ?? '') && isNamed(rootOf(node.callee))
+        return fillingCalls.has(calledName(node.callee) ?? '') && isNamed(rootOf(node.callee))
           ? node.arguments
           : [];
       case 'FunctionDeclaration':
@@ -180,7 +180,7 @@ function partsOf(node: AnyNode): Nodes {
 export function numbersFor(node: AnyNode): readonly AnyNode[] {
   if (numberOf(node) !== undefined) return [node];
   const parts =
-    node.type === 'CallExpression' && passing.has(calledName(node.callee) ?? '')
+    node.type === 'CallExpression' && passingCalls.has(calledName(node.callee) ?? '')
       ? node.arguments
       : isFunction(node)
         ? []

@@ -15,8 +15,7 @@ export function programAction(
 ): { readonly action: Action } | { readonly reason: string } {
   const action = written(space, floats, returned);
   if (action !== undefined && isValidAction(action, space)) return { action };
-  const shown =
-    action === undefined ? returned() : typeof action === 'string' ? quoted(action) : text(action);
+  const shown = action === undefined ? returned() : typeof action === 'string' ? quote(action) : text(action);
   // A program may return the only number of a vector by itself.
   const expected = space.kind === 'box' && space.low.length === 1 ? 'a finite number' : actionText(space);
   return { reason: `returned ${shown}, but an action is ${expected}` };
@@ -40,7 +39,7 @@ function written(space: Space, floats: Float64Array, returned: () => string): Ac
 
 const tupleLength = (space: Space) => (space.kind === 'tuple' ? space.spaces.length : 0);
 
-const quoted = (value: string) => JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+const quote = (value: string) => JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
 
 const text = (action: number | readonly number[]) =>
   typeof action === 'number' ? String(action) : `[${action.join(', ')}]`;

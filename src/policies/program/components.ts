@@ -4,7 +4,7 @@ import { append } from '../../base/append.js';
 import { observationNames } from '../../environments/catalogue/observation-names.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
 import { ProgramFault } from './program.js';
-import { isFunction, lineAt, nodesIn, syntaxTree, topLevel } from './syntax.js';
+import { isFunction, lineAt, nodesIn, syntaxTree, topLevelDeclaration } from './syntax.js';
 
 /**
  * Checks `observation.name` and `{ name } = observation` in `act`. Skips programs that change the observation or
@@ -13,7 +13,7 @@ import { isFunction, lineAt, nodesIn, syntaxTree, topLevel } from './syntax.js';
  */
 export function requireComponents(source: string, environment: EnvironmentSpec): void {
   const names = observationNames(environment).filter((name) => name !== undefined);
-  const act = topLevel(syntaxTree(source), 'act')?.value;
+  const act = topLevelDeclaration(syntaxTree(source), 'act')?.value;
   if (names.length === 0 || !isFunction(act)) return;
   const [given] = act.params;
   const named = [...(given?.type === 'ObjectPattern' ? keysOf(given) : [])];

@@ -1,6 +1,6 @@
 /** Declares names that a program uses without declaring them, if they can mean only one thing. */
 import type { AnyNode } from 'acorn';
-import { childrenOf, isFunction, namesIn, nodesIn, syntaxTree, topLevel } from './syntax.js';
+import { childrenOf, isFunction, namesIn, nodesIn, syntaxTree, topLevelDeclaration } from './syntax.js';
 
 /**
  * Small models often write `poleAngle > 0` instead of `observation.poleAngle > 0`, or assign `action` without a `let`.
@@ -10,7 +10,7 @@ import { childrenOf, isFunction, namesIn, nodesIn, syntaxTree, topLevel } from '
  */
 export function withDeclarations(source: string, components: readonly string[]): string {
   const script = syntaxTree(source);
-  const act = topLevel(script, 'act')?.value;
+  const act = topLevelDeclaration(script, 'act')?.value;
   if (!isFunction(act) || act.body.type !== 'BlockStatement') return source;
   const inside = new Set(usesIn(act.body));
   const outside = new Set([...usesIn(script)].filter((use) => !inside.has(use)).flatMap(({ name }) => name));

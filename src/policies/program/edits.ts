@@ -10,14 +10,14 @@ interface Block {
   readonly replace: readonly string[];
 }
 
-interface Placed extends Block {
+interface PlacedEdit extends Block {
   /** 0-based line of the parent. */
   readonly at: number;
 }
 
-const opening = /^<{5,9} ?SEARCH$/;
+const openingMark = /^<{5,9} ?SEARCH$/;
 const middle = /^={5,9}$/;
-const closing = /^>{5,9} ?REPLACE$/;
+const closingMark = /^>{5,9} ?REPLACE$/;
 
 /**
  * Applies one or more blocks
@@ -65,11 +65,11 @@ function blocksIn(reply: string, isCut: boolean): readonly Block[] {
   for (const line of reply.split(/\r?\n/).map((text) => text.trimEnd())) {
     const number = blocks.length + 1;
     const mark = line.trim();
-    if (opening.test(mark)) {
+    if (openingMark.test(mark)) {
       if (search) throw fault(number, 'it has no >>>>>>> REPLACE line');
       search = [];
     } else if (search && !replace && middle.test(mark)) replace = [];
-    else if (closing.test(mark)) {
+    else if (closingMark.test(mark)) {
       if (!search) throw fault(number, 'it has no <<<<<<< SEARCH line');
       if (!replace) throw fault(number, 'it has no ======= line');
       blocks.push({ number, search: withoutBlankEnds(search), replace });
@@ -88,7 +88,7 @@ function withoutBlankEnds(lines: readonly string[]): readonly string[] {
   return first < 0 ? [] : lines.slice(first, lines.findLastIndex((line) => line !== '') + 1);
 }
 
-function placeOf(block: Block, lines: readonly string[]): Placed {
+function placeOf(block: Block, lines: readonly string[]): PlacedEdit {
   const { number, search } = block;
   if (search.length === 0) throw fault(number, 'its search part is empty');
   const exact = placesOf(search, lines);

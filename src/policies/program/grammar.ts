@@ -6,16 +6,16 @@
 import type { RandomGenerator } from '../../base/random/generator.js';
 import type { DiscreteSpace, EnvironmentSpec } from '../../environments/environment.js';
 import {
-  binary,
+  binaryOps,
   comparisons,
-  digits,
+  digitOps,
   integerTests,
   programText,
-  type Sort,
   type Spaces,
   spacesOf,
   type Tree,
-  unary,
+  type TreeType,
+  unaryOps,
 } from './tree.js';
 
 /** Maximum number of nodes on a path from the root of a tree to a leaf. */
@@ -26,7 +26,7 @@ const leafShare = 0.4;
 const maxBound = 1e6;
 
 /** The spaces that trees are drawn for, and the random generator. */
-export interface Growth extends Spaces {
+export interface GrowthContext extends Spaces {
   readonly random: RandomGenerator;
 }
 
@@ -44,13 +44,13 @@ export function randomProgram(environment: EnvironmentSpec, random: RandomGenera
   return programText(trees, spaces);
 }
 
-function sortsOf({ acted }: Spaces): readonly Sort[] {
+function sortsOf({ acted }: Spaces): readonly TreeType[] {
   if (acted.kind === 'discrete') return [0];
   return acted.kind === 'box' ? acted.low.map(() => 'number') : acted.spaces.map((_, i) => i);
 }
 
 /** Draws a tree. @param depth its maximum depth: at least 1, or at least 2 for a test */
-export function growTree(sort: Sort, depth: number, growth: Growth): Tree {
+export function growTree(sort: TreeType, depth: number, growth: GrowthContext): Tree {
   const { random } = growth;
   if (sort === 'test') return growTest(depth, growth);
   if (depth < 2 || random.random() < leafShare) return leaf(sort, growth);
@@ -59,11 +59,11 @@ export function growTree(sort: Sort, depth: number, growth: Growth): Tree {
 }
 
 /** @param depth at least 2 */
-function growNumber(depth: number, growth: Growth): Tree {
+function growNumber(depth: number, growth: GrowthContext): Tree {
   const { random } = growth;
   if (depth > 2 && random.random() < 0.1) return growChoice('number', depth, growth);
-  const op = random.choice([...binary, ...unary]);
-  const count = unary.some((one) => one === op) ? 1 : 2;
+  const op = random.choice([...binaryOps, ...unaryOps]);
+  const count = unaryOps.some((one) => one === op) ? 1 : 2;
   return {
     sort: 'number',
     op,
@@ -72,7 +72,7 @@ function growNumber(depth: number, growth: Growth): Tree {
 }
 
 /** @param depth at least 3 */
-function growChoice(sort: Sort, depth: number, growth: Growth): Tree {
+function growChoice(sort: TreeType, depth: number, growth: GrowthContext): Tree {
   const test = growTest(depth - 1, growth);
   const then = growTree(sort, depth - 1, growth);
   let otherwise = growTree(sort, depth - 1, growth);
@@ -84,7 +84,7 @@ function growChoice(sort: Sort, depth: number, growth: Growth): Tree {
 
 const isSame = (a: Tree, b: Tree) => JSON.stringify(a) === JSON.stringify(b);
 
-function growTest(depth: number, growth: Growth): Tree {
+function growTest(depth: number, growth: GrowthContext): Tree {
   const { observed, random } = growth;
   const isExact = observed.kind === 'discrete' || (observed.kind === 'tuple' && random.random() < 0.5);
   if (isExact) {
@@ -102,7 +102,7 @@ function growTest(depth: number, growth: Growth): Tree {
   return { sort: 'test', op: random.choice(comparisons), parts: [left, right] };
 }
 
-export function leaf(sort: Sort, growth: Growth): Tree {
+export function leaf(sort: TreeType, growth: GrowthContext): Tree {
   const { acted, random } = growth;
   if (sort === 'number') return random.random() < 0.3 ? constant(undefined, growth) : observationTerm(growth);
   if (sort === 'test') return growTest(2, growth);
@@ -111,7 +111,7 @@ export function leaf(sort: Sort, growth: Growth): Tree {
 }
 
 /** Draws a component of the observation; a discrete observation may also be divided: its remainder or quotient. */
-function observationTerm({ observed, random }: Growth): Tree {
+function observationTerm({ observed, random }: GrowthContext): Tree {
   const term = { sort: 'number', op: 'observation', value: 0, parts: [] } as const;
   if (observed.kind !== 'discrete') {
     const count = observed.kind === 'box' ? observed.low.length : observed.spaces.length;
@@ -119,7 +119,7 @@ function observationTerm({ observed, random }: Growth): Tree {
   }
   const divisors = divisorsOf(observed.n);
   if (divisors.length === 0 || random.random() < 1 / 3) return term;
-  return { ...term, op: random.choice(digits), value: random.choice(divisors) };
+  return { ...term, op: random.choice(digitOps), value: random.choice(divisors) };
 }
 
 /**
@@ -133,7 +133,7 @@ function divisorsOf(n: number): readonly number[] {
 }
 
 /** Returns the integers that a term can take. */
-function valuesOf({ op, value }: Tree, { observed }: Growth): DiscreteSpace {
+function valuesOf({ op, value }: Tree, { observed }: GrowthContext): DiscreteSpace {
   if (observed.kind === 'tuple') return observed.spaces[value!]!;
   const { n, start = 0 } = observed as DiscreteSpace;
   if (op === 'observation') return { kind: 'discrete', n, start };
@@ -143,17 +143,17 @@ function valuesOf({ op, value }: Tree, { observed }: Growth): DiscreteSpace {
 }
 
 /** Draws a constant to compare with a term: within its bounds or, if unknown or wide, log-uniform, ±0.01 to ±10. */
-export function constant(term: Tree | undefined, { observed, random }: Growth): Tree {
+export function constant(term: Tree | undefined, { observed, random }: GrowthContext): Tree {
   const { low, high } = boundsOf(term, observed);
   const isBounded = Math.abs(low) < maxBound && Math.abs(high) < maxBound;
   const value = isBounded
     ? random.uniform(low, high)
     : 10 ** random.uniform(-2, 1) * (random.random() < 0.5 ? -1 : 1);
-  return { sort: 'number', op: 'constant', value: rounded(value), parts: [] };
+  return { sort: 'number', op: 'constant', value: roundConstant(value), parts: [] };
 }
 
 /** Rounds to 3 significant digits. */
-export const rounded = (value: number): number => Number(value.toPrecision(3));
+export const roundConstant = (value: number): number => Number(value.toPrecision(3));
 
 function boundsOf(
   term: Tree | undefined,

@@ -63,13 +63,13 @@ export interface Machine {
   reset(image: Image, renew?: boolean): void;
 }
 
-let compiled: Promise<WebAssembly.Module> | undefined;
+let modulePromise: Promise<WebAssembly.Module> | undefined;
 
 /** Compiles the module once per thread. */
 const wasmModule = (): Promise<WebAssembly.Module> => {
   const file = createRequire(import.meta.url).resolve('@jitl/quickjs-wasmfile-release-sync/wasm');
-  compiled ??= readFile(file).then((bytes) => WebAssembly.compile(addMeter(bytes)));
-  return compiled;
+  modulePromise ??= readFile(file).then((bytes) => WebAssembly.compile(addMeter(bytes)));
+  return modulePromise;
 };
 
 export async function openMachine(): Promise<Machine> {

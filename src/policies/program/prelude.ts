@@ -18,8 +18,8 @@ const maxAppended = 1024;
 /** Longest text action, in characters. */
 const maxText = 10_000;
 
-/** At the start, the buffer holds `firstMark`, `firstMark - 1`, …, so that the host can find it in the memory. */
-export const firstMark = -Math.PI;
+/** At the start, the buffer holds `bufferMark`, `bufferMark - 1`, …, so that the host can find it in the memory. */
+export const bufferMark = -Math.PI;
 
 const width = (space: Space): number => (space.kind === 'text' ? 0 : dimensionsOf(space));
 
@@ -29,7 +29,7 @@ const isVector = ({ kind }: Space) => kind === 'box' || kind === 'tuple';
 const maxUnrolled = 64;
 
 /** Returns a JavaScript expression that reads a new observation from the buffer. */
-function observed(space: Space, names: Names): string {
+function observationCode(space: Space, names: Names): string {
   if (space.kind === 'text') return 'whole()';
   if (!isVector(space)) return 'floats[0]';
   const indexes = Array.from({ length: width(space) }, (_, i) => i);
@@ -51,7 +51,7 @@ export function preludeSource(environment: EnvironmentSpec, names: Names): strin
   return `(() => {
 'use strict';
 const floats = new Float64Array(${length});
-${hardening}
+${hardeningCode}
 let program, act, memory, constants, text = '';
 const whole = () => { const all = text; text = ''; return all; };
 const vector = () => {
@@ -107,7 +107,7 @@ const shown = (value) => {
     return 'an unreadable object';
   }
 };
-for (let i = 0; i < ${length}; i++) floats[i] = ${firstMark} - i;
+for (let i = 0; i < ${length}; i++) floats[i] = ${bufferMark} - i;
 return {
   load: (made) => { program = made; },
   start() {
@@ -127,7 +127,7 @@ return {
     return 1;
   },
   append() { text += fromCharCode(...floats.subarray(0, floats[${length - 1}])); },
-  step: () => take(act(${observed(observationSpace, names)}, memory, constants)),
+  step: () => take(act(${observationCode(observationSpace, names)}, memory, constants)),
   describe(error) {
     try {
       if (!(error instanceof Failure)) return stringify(['', 'threw ' + shown(error), '']);
@@ -163,7 +163,7 @@ const random = () => ((next() >>> 5) * 67108864 + (next() >>> 6)) / 900719925474
  * Removes features that run text as code or differ between machines, replaces `Math.random` and freezes built-ins. The
  * properties of frozen prototypes become accessors, so that objects can still be assigned a property of the same name.
  */
-const hardening = `
+const hardeningCode = `
 const { isArray } = Array, { min } = Math, { fromCharCode } = String, { isView } = ArrayBuffer, { stringify } = JSON, { keys, freeze } = Object, Failure = Error;
 const NoCode = function Function() { throw new TypeError('code from text is not available'); };
 NoCode.prototype = Function.prototype;

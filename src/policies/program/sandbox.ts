@@ -6,7 +6,7 @@ import { observationNames } from '../../environments/catalogue/observation-names
 import type { Action, EnvironmentSpec, Observation } from '../../environments/environment.js';
 import { programAction } from './actions.js';
 import { type Image, type Limit, maxWork, type Outcome, openMachine } from './machine.js';
-import { bufferLength, firstMark, preludeSource } from './prelude.js';
+import { bufferLength, bufferMark, preludeSource } from './prelude.js';
 import { type ActingProgram, type ProgramFailure, ProgramFault } from './program.js';
 
 /** Longest source, in characters. */
@@ -30,7 +30,7 @@ export interface Sandbox {
 const randomStream = 0x70726f67;
 
 interface Episode {
-  readonly program: Compiled;
+  readonly program: CompiledCode;
   readonly seed: number;
   /** The observations so far; undefined if the state is copied instead. */
   history: Observation[] | undefined;
@@ -42,7 +42,7 @@ interface Episode {
 }
 
 /** The state after compiling a program, and the number of its lines. */
-interface Compiled {
+interface CompiledCode {
   readonly image: Image;
   readonly lines: number;
 }
@@ -105,7 +105,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     current = undefined;
   }
 
-  function compile(text: string): Compiled {
+  function compile(text: string): CompiledCode {
     if (text.length > maxCharacters)
       throw new ProgramFault({ reason: `longer than ${maxCharacters} characters (${text.length})` });
     const lines = text.split(/\r\n|[\n\r\u2028\u2029]/).length;
@@ -205,7 +205,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
 
 /** Returns a view of the buffer that the prelude filled with marks; QuickJS's API returns only copies of buffers. */
 function sharedBuffer({ buffer }: WebAssembly.Memory, length: number): Float64Array {
-  const marks = Float64Array.from({ length }, (_, i) => firstMark - i);
+  const marks = Float64Array.from({ length }, (_, i) => bufferMark - i);
   const place = Buffer.from(buffer).indexOf(new Uint8Array(marks.buffer));
   if (place === -1) throw new Error("the interpreter's memory lacks the shared buffer");
   return new Float64Array(buffer, place, length);

@@ -13,7 +13,7 @@ import {
   nodesIn,
   numberOf,
   syntaxTree,
-  topLevel,
+  topLevelDeclaration,
 } from './syntax.js';
 import { fixedParts } from './tunable.js';
 
@@ -28,8 +28,8 @@ export function parseProgram(source: string, actionSpace: Space): Program {
   const act = actOf(script, source);
   for (const node of nodesIn(script))
     if (isFunction(node) && node.async)
-      throw new ProgramFault({ reason: asynchronous, line: lineAt(source, node.start) });
-  const declared = topLevel(script, 'constants');
+      throw new ProgramFault({ reason: asyncMessage, line: lineAt(source, node.start) });
+  const declared = topLevelDeclaration(script, 'constants');
   const constants =
     declared?.kind === 'const'
       ? declaredConstants(declared.value, source)
@@ -41,13 +41,13 @@ export function parseProgram(source: string, actionSpace: Space): Program {
   };
 }
 
-const asynchronous = 'async functions are not available';
+const asyncMessage = 'async functions are not available';
 
 /** @returns the first 48 bits of the SHA-256 */
 const hashOf = (text: string) => createHash('sha256').update(text).digest().readUIntBE(0, 6);
 
 function actOf(script: Script, source: string): FunctionNode {
-  const declared = topLevel(script, 'act');
+  const declared = topLevelDeclaration(script, 'act');
   const line = declared && lineAt(source, declared.node.start);
   const fault = (reason: string) => new ProgramFault({ reason, ...(line !== undefined && { line }) });
   if (declared === undefined) throw fault('the program has no function act(observation, memory, constants)');

@@ -66,15 +66,15 @@ export const isFunction = (node: AnyNode | null | undefined): node is FunctionNo
   node?.type === 'ArrowFunctionExpression';
 
 /** A declared variable; `kind` is `function` for function declarations. */
-export interface Declared {
+export interface Declaration {
   readonly kind: string;
   readonly node: AnyNode;
   readonly value: AnyNode | null | undefined;
 }
 
 /** Finds the last top-level declaration of a name. */
-export function topLevel(script: Script, name: string): Declared | undefined {
-  let found: Declared | undefined;
+export function topLevelDeclaration(script: Script, name: string): Declaration | undefined {
+  let found: Declaration | undefined;
   for (const node of script.body) {
     if (node.type === 'FunctionDeclaration' && node.id.name === name)
       found = { kind: 'function', node, value: node };

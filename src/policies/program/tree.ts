@@ -6,29 +6,25 @@ import type { EnvironmentSpec, NumericSpace, Space } from '../../environments/en
 import { largest } from '../../statistics/descriptive.js';
 import { ProgramFault } from './program.js';
 import { parseProgram } from './source.js';
-import { calledName, isFunction, numberOf, syntaxTree, topLevel } from './syntax.js';
+import { calledName, isFunction, numberOf, syntaxTree, topLevelDeclaration } from './syntax.js';
 
-export const binary = ['+', '-', '*', 'divide', 'min', 'max'] as const;
-export const unary = ['abs', 'sin', 'cos', 'tanh'] as const;
+export const binaryOps = ['+', '-', '*', 'divide', 'min', 'max'] as const;
+export const unaryOps = ['abs', 'sin', 'cos', 'tanh'] as const;
 export const comparisons = ['<', '>'] as const;
 export const integerTests = ['equals', 'below'] as const;
 /** Operations on a discrete observation: the remainder and the quotient after division by a positive integer. */
-export const digits = ['modulo', 'quotient'] as const;
+export const digitOps = ['modulo', 'quotient'] as const;
+export const opGroups = [binaryOps, unaryOps, comparisons, integerTests, digitOps] as const;
 
 /**
  * Type of a tree's value: a number, a truth value, or an action (0 if discrete, otherwise the index in the tuple).
  * Only trees of the same sort can replace each other.
  */
-export type Sort = 'number' | 'test' | number;
+export type TreeType = 'number' | 'test' | number;
 
 export interface Tree {
-  readonly sort: Sort;
-  readonly op:
-    | 'constant'
-    | 'observation'
-    | 'take'
-    | 'if'
-    | (typeof binary | typeof unary | typeof comparisons | typeof integerTests | typeof digits)[number];
+  readonly sort: TreeType;
+  readonly op: 'constant' | 'observation' | 'take' | 'if' | (typeof opGroups)[number][number];
   /** A constant, the index of an observation, an action, the integer in a test, or a divisor. */
   readonly value?: number;
   readonly parts: readonly Tree[];
@@ -132,10 +128,10 @@ export function programText(trees: Trees, { observed, acted }: Spaces): string {
 }
 
 /** Reads the trees of a program of this grammar; undefined for other programs. */
-export function treesOf(source: string, spaces: Spaces): Trees | undefined {
+export function parseTrees(source: string, spaces: Spaces): Trees | undefined {
   try {
     const { constants } = parseProgram(source, spaces.acted);
-    const act = topLevel(syntaxTree(source), 'act')!.value;
+    const act = topLevelDeclaration(syntaxTree(source), 'act')!.value;
     if (!isFunction(act) || act.body.type !== 'BlockStatement') return undefined;
     const values = new Map(constants.map(({ name, value }) => [name ?? '', value]));
     const trees = readBody(act.body.body, spaces.acted, values);
@@ -170,9 +166,10 @@ function readDecision([first, ...rest]: readonly AnyNode[], constants: Constants
   return { sort: 0, op: 'if', parts: [test, then, readDecision(rest, constants)] };
 }
 
-/** Reads more than the grammar allows, because `treesOf` compares the trees' text with the source. */
-function readTree(node: AnyNode | null | undefined, sort: Sort, constants: Constants): Tree {
-  const read = (part: AnyNode | null | undefined, inner: Sort = 'number') => readTree(part, inner, constants);
+/** Reads more than the grammar allows, because `parseTrees` compares the trees' text with the source. */
+function readTree(node: AnyNode | null | undefined, sort: TreeType, constants: Constants): Tree {
+  const read = (part: AnyNode | null | undefined, inner: TreeType = 'number') =>
+    readTree(part, inner, constants);
   const leaf = (op: Tree['op'], value: number | undefined, ...parts: readonly Tree[]): Tree => {
     if (value === undefined) throw new NotOfGrammar();
     return { sort, op, value, parts };
@@ -195,7 +192,7 @@ function readTree(node: AnyNode | null | undefined, sort: Sort, constants: Const
       const name = calledName(node.callee);
       if (name === 'floor')
         return leaf('quotient', first?.type === 'BinaryExpression' ? numberOf(first.right) : undefined);
-      const op = [...binary, ...unary].find((one) => one === name);
+      const op = [...binaryOps, ...unaryOps].find((one) => one === name);
       return branch(op, ...node.arguments.map((argument) => read(argument)));
     }
     case 'BinaryExpression': {
@@ -203,7 +200,7 @@ function readTree(node: AnyNode | null | undefined, sort: Sort, constants: Const
       const integer = numberOf(right);
       if (operator === '%') return leaf('modulo', integer);
       if (integer !== undefined) return leaf(operator === '===' ? 'equals' : 'below', integer, read(left));
-      const op = [...binary, ...comparisons].find((one) => one === operator);
+      const op = [...binaryOps, ...comparisons].find((one) => one === operator);
       return branch(op, read(left), read(right));
     }
     default:

@@ -2,21 +2,17 @@
 
 import type { RandomGenerator } from '../../base/random/generator.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
-import { constant, type Growth, growTree, leaf, maxDepth, rounded } from './grammar.js';
+import { constant, type GrowthContext, growTree, leaf, maxDepth, roundConstant } from './grammar.js';
 import {
-  binary,
-  comparisons,
   depthOf,
-  digits,
-  integerTests,
+  opGroups,
+  parseTrees,
   programText,
-  type Sort,
   type Spaces,
   spacesOf,
   type Tree,
   type Trees,
-  treesOf,
-  unary,
+  type TreeType,
 } from './tree.js';
 
 /** A node and its path: the indices of the parts that lead to it. */
@@ -41,8 +37,8 @@ export function crossover(
   random: RandomGenerator,
 ): string | undefined {
   const spaces = spacesOf(environment);
-  const trees = treesOf(a, spaces);
-  const donors = treesOf(b, spaces)?.flatMap((tree) => placesIn(tree));
+  const trees = parseTrees(a, spaces);
+  const donors = parseTrees(b, spaces)?.flatMap((tree) => placesIn(tree));
   if (trees === undefined || donors === undefined) return undefined;
   return vary(
     trees,
@@ -67,7 +63,7 @@ export function mutate(
   random: RandomGenerator,
 ): string | undefined {
   const spaces = spacesOf(environment);
-  const trees = treesOf(source, spaces);
+  const trees = parseTrees(source, spaces);
   if (trees === undefined) return undefined;
   const growth = { ...spaces, random };
   return vary(
@@ -120,19 +116,19 @@ function drawPlace(places: readonly Place[], random: RandomGenerator): Place {
 }
 
 /** Scales a constant by 1 ± 0.3 (standard deviation), or draws a new one. */
-function shiftConstant(node: Tree, growth: Growth): Tree {
+function shiftConstant(node: Tree, growth: GrowthContext): Tree {
   const { random } = growth;
   if (random.random() < 0.2) return constant(undefined, growth);
-  return { ...node, value: rounded(node.value! * (1 + 0.3 * random.normal())) };
+  return { ...node, value: roundConstant(node.value! * (1 + 0.3 * random.normal())) };
 }
 
 /** Gives a node another operation of the same kind, swaps the results of a condition, or draws another leaf. */
-function mutatePoint(node: Tree, growth: Growth): Tree {
+function mutatePoint(node: Tree, growth: GrowthContext): Tree {
   const { random } = growth;
-  const groups: readonly (readonly Tree['op'][])[] = [binary, unary, comparisons, integerTests, digits];
+  const groups: readonly (readonly Tree['op'][])[] = opGroups;
   const group = groups.find((ops) => ops.includes(node.op));
   if (group) return { ...node, op: random.choice(group.filter((op) => op !== node.op)) };
-  return node.parts.length > 0 ? swapSubtrees(node) : leaf(node.sort as Sort, growth);
+  return node.parts.length > 0 ? swapSubtrees(node) : leaf(node.sort as TreeType, growth);
 }
 
 const swapSubtrees = ({ parts: [test, then, otherwise], ...node }: Tree): Tree => ({

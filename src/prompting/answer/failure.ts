@@ -47,10 +47,10 @@ export interface ParseContext {
   readonly constrained?: boolean | undefined;
 }
 
-export const failed = (failure: ParseFailure): ParseResult => ({ ok: false, failure });
+export const failWith = (failure: ParseFailure): ParseResult => ({ ok: false, failure });
 
 /** Creates the failure for parameters that were seen before, with the iteration and score of the earlier ones. */
-export const repeated = ({ iteration, score }: SeenParameters): ParseFailure => ({
+export const asRepeat = ({ iteration, score }: SeenParameters): ParseFailure => ({
   kind: 'repeated',
   ...(iteration !== undefined && { iteration }),
   ...(score !== undefined && { score }),

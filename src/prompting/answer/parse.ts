@@ -1,6 +1,6 @@
 import { answerText } from '../../models/answer-text.js';
 import type { ParameterSpec } from '../../policies/policy.js';
-import { failed, type IndexedText, type ParseContext, type ParseResult, repeated } from './failure.js';
+import { asRepeat, failWith, type IndexedText, type ParseContext, type ParseResult } from './failure.js';
 import { grammarAnswer } from './grammar-answer.js';
 
 /** A value as written, cut to 24 characters; `number` is set only if it is a plain number. */
@@ -45,26 +45,26 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   const isTorn = isCut && chosen !== undefined && /^[\d.]*$/.test(plain.slice(chosen.set.end - 1));
   if (chosen && !isTorn) return chosen.result;
   const isUnfinished = isCut || /[[(][\s\d.,+-]{2,}$/.test(plain.slice(-4000));
-  if (isTorn || (isUnfinished && complete.length === 0)) return failed({ kind: 'truncated' });
+  if (isTorn || (isUnfinished && complete.length === 0)) return failWith({ kind: 'truncated' });
   if (complete.length > 0) {
     const vectors = new Set(complete.map(({ set }) => indices.map((i) => set.values.get(i)!.number).join()));
-    return vectors.size === 1 ? complete[0]!.result : failed({ kind: 'echo' });
+    return vectors.size === 1 ? complete[0]!.result : failWith({ kind: 'echo' });
   }
   const attempts = written.filter(({ isNamed, values }) => isNamed || values.size > spec.count / 2);
   const [attempt] = attempts.sort((a, b) => +b.isNamed - +a.isNamed || b.values.size - a.values.size);
   if (attempt !== undefined) {
     const absent = indices.filter((i) => !attempt.values.has(i));
     const unknown = [...attempt.values.keys()].filter((i) => i >= spec.count).sort((a, b) => a - b);
-    return failed({ kind: 'count', expected: spec.count, found: attempt.values.size, absent, unknown });
+    return failWith({ kind: 'count', expected: spec.count, found: attempt.values.size, absent, unknown });
   }
   if (sets.some(({ values }) => [...values.values()].every((one) => placeholder.test(one.text))))
-    return failed({ kind: 'echo' });
+    return failWith({ kind: 'echo' });
   const words = sets.find(isComplete);
-  return words === undefined ? failed({ kind: 'missing' }) : validate(words, plain, spec, context);
+  return words === undefined ? failWith({ kind: 'missing' }) : validate(words, plain, spec, context);
 }
 
 /** Finds the most likely set of parameters in a text; undefined if there is none. */
-export function parametersIn(text: string): Readonly<Span> | undefined {
+export function findParameters(text: string): Readonly<Span> | undefined {
   const plain = plainText(text);
   const sets = numberSets(plain, 3);
   return sets.toSorted((a, b) => weightOf(b, plain, sets) - weightOf(a, plain, sets))[0];
@@ -73,34 +73,34 @@ export function parametersIn(text: string): Readonly<Span> | undefined {
 function validate(set: NumberSet, plain: string, spec: ParameterSpec, { seen }: ParseContext): ParseResult {
   const { low, high, decimals, choices } = spec;
   if (set.conflicts.size > 0)
-    return failed({ kind: 'duplicate-index', indices: [...set.conflicts].sort((a, b) => a - b) });
+    return failWith({ kind: 'duplicate-index', indices: [...set.conflicts].sort((a, b) => a - b) });
   const written = [...set.values]
     .map(([index, one]) => ({ index, ...one }))
     .sort((a, b) => a.index - b.index);
   const where = (test: (number: number) => boolean): readonly IndexedText[] =>
     written.flatMap(({ index, number = Number.NaN, text }) => (test(number) ? [{ index, text }] : []));
   const notFinite = where(Number.isNaN);
-  if (notFinite.length > 0) return failed({ kind: 'not-finite', values: notFinite });
+  if (notFinite.length > 0) return failWith({ kind: 'not-finite', values: notFinite });
   const outside = where((number) => (choices ? !choices.includes(number) : number < low || number > high));
   if (outside.length > 0)
-    return failed({ kind: 'range', values: outside, low, high, ...(choices && { choices }) });
+    return failWith({ kind: 'range', values: outside, low, high, ...(choices && { choices }) });
   const tooFine = where((number) => Number(number.toFixed(decimals)) !== number);
-  if (tooFine.length > 0) return failed({ kind: 'decimals', values: tooFine, decimals });
+  if (tooFine.length > 0) return failWith({ kind: 'decimals', values: tooFine, decimals });
   const value = written.map(({ number }) => number!);
   const before = seen?.(value);
-  if (before !== undefined) return failed(repeated(before));
+  if (before !== undefined) return failWith(asRepeat(before));
   const predicted = predictedScore(plain, set);
   return { ok: true, value, ...(predicted !== undefined && { predicted }) };
 }
 
-const expected = '(?:predicted|expected|estimated)[ _]';
-const score = String.raw`(?:f ?\( ?param\w* ?\)|(?:${expected}|mean )*(?:scored?|return|reward|fitness)|\bf(?= ?[:=]))["']?`;
+const predictionWords = '(?:predicted|expected|estimated)[ _]';
+const score = String.raw`(?:f ?\( ?param\w* ?\)|(?:${predictionWords}|mean )*(?:scored?|return|reward|fitness)|\bf(?= ?[:=]))["']?`;
 const amount = String.raw`(?:[\s:=\u2248~]|is|of){0,8}([+-]?(?:\d+(?:\.\d+)?|\.\d+))`;
 const scoreAfter = new RegExp(
   String.raw`^["'\s\]}),;|.(\u2014\u2192>-]{0,16}(?:with |an? |the ){0,2}["']?${score}(?:${amount})?`,
   'i',
 );
-const prediction = new RegExp(String.raw`(?:["']${score}\s{0,4}:|${expected}\w+)${amount}`, 'i');
+const prediction = new RegExp(String.raw`(?:["']${score}\s{0,4}:|${predictionWords}\w+)${amount}`, 'i');
 
 /** Finds the score predicted after a set or, as in histories of the `compact` prompt set, before it. */
 function predictedScore(plain: string, { start, end }: NumberSet): number | undefined {
@@ -166,7 +166,7 @@ const placeholder = /^(?:<[^<>\d][^<>]{0,40}>|\?+|\.{3}|\u2026|_{2,})$/;
 const remarks =
   /^(?:\s*\((?!\s*(?:or|maybe|x|to|times|negat\w*|in)\b|\W{0,40}[\d.]{1,40}\W{0,40}\))[^()]*(?:\([^()]*\)[^()]*)*\))+/i;
 /** Text that may follow a value without changing its meaning: the end, a separator, a comment, a clause. */
-const harmless =
+const harmlessTail =
   /^[\s)\]}]*(?:$|[,;|&](?!\s?[+-]?\.?\d)|#|\/\/|<[/|!]|\u2014|\.(?=\s*$|\s+[^\d\s])|(?:(?<=\s)-{1,2}|:)\s+[^\d\s.+-]|\s(?:and\s*$|because|since|as|so|next\b|[A-Z][a-z]{2,}\b))/;
 
 function wholeValue(written: string): Value {
@@ -181,7 +181,7 @@ function valueIn(chunk: string, isLast: boolean): { value: Value; end: number; n
   const close = open === '' ? '' : `"'>)]}`[`"'<([{`.indexOf(open)]!;
   const rest = chunk.slice(all.length + close.length).replace(remarks, '');
   const isPlain =
-    chunk.startsWith(close, all.length) && (harmless.test(rest) || (isLast && scoreAfter.test(rest)));
+    chunk.startsWith(close, all.length) && (harmlessTail.test(rest) || (isLast && scoreAfter.test(rest)));
   if (number !== '' && isPlain) return { value: wholeValue(number), end: all.length, next: all.length };
   const text = /^(?:<[^<>]{0,40}>|(?:,\d|[^,;|\n(])*)/.exec(chunk)![0].trim();
   return { value: { text: text.slice(0, 24) }, end: all.length || text.length, next: text.length };
@@ -283,7 +283,7 @@ const numberLines =
   /^([^\n\r\u2028\u2029]*[:=])?((?:[ \t"']*(?:[-*+\u2022>][ \t]+|\|[ \t]*|\d{1,3}[.)][ \t]+)?[+-]? ?\.?\d[-+.\deE,;|\t ]*(?:["'})\]]+[.,]?[ \t]*)?(?:\n|$))+)/gm;
 /** A bullet at the start of a line and punctuation at its end. A dash is a bullet only if every line has one. */
 const edges = /^[ \t]*(?:[+\u2022>|]\s*|\d{1,3}[.)]\s+)?["']?|(?<!["'.,;| \t})\]])["'.,;| \t})\]]+$/gm;
-const dashed = /^[ \t]*-\s+(?=[+-]?[\d.]+\s*$)/;
+const dashedItem = /^[ \t]*-\s+(?=[+-]?[\d.]+\s*$)/;
 /** A key such as `params[3]:` is followed by a single value, not by a list. */
 const isKey = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/*]=$/;
 
@@ -292,7 +292,7 @@ const lines = (plain: string, count: number): readonly NumberSet[] =>
   [...plain.replace(/\bf ?\( ?param\w* ?\)[^\n]*/gi, blank).matchAll(numberLines)].flatMap((found) => {
     const [all, label = '', body = ''] = found;
     const written = body.trimEnd().split('\n');
-    const bullet = written.every((line) => dashed.test(line)) ? dashed : '';
+    const bullet = written.every((line) => dashedItem.test(line)) ? dashedItem : '';
     const rows = written.map((line) => itemsOf(line.replace(bullet, '').replace(edges, '')));
     const joint = rows.flat();
     if (isKey.test(label) || joint.some(({ number }) => number === undefined)) return [];

@@ -5,8 +5,8 @@ import type { ParameterVector } from '../../policies/policy.js';
 import { applyEdits } from '../../policies/program/edits.js';
 import type { ProgramLibrary } from '../../policies/program/library.js';
 import { ProgramFault, programParameters } from '../../policies/program/program.js';
-import { isFunction, nodesIn, syntaxTree, topLevel } from '../../policies/program/syntax.js';
-import { failed, type ParseContext, type ParseResult, repeated } from './failure.js';
+import { isFunction, nodesIn, syntaxTree, topLevelDeclaration } from '../../policies/program/syntax.js';
+import { asRepeat, failWith, type ParseContext, type ParseResult } from './failure.js';
 
 /**
  * Reads the program of a reply and adds it to the library: the last code block that defines `act`, otherwise the text
@@ -20,8 +20,8 @@ export function readProgram(
   const { text, unclosedThinking } = answerText(reply);
   const { isClosed, source } = sourceIn(text, context.finishReason === 'length');
   const isCut = unclosedThinking || (context.finishReason === 'length' && !isClosed);
-  if (source === undefined) return failed({ kind: isCut ? 'truncated' : 'missing' });
-  return added(asWritten(reply, source), programs, context, isCut);
+  if (source === undefined) return failWith({ kind: isCut ? 'truncated' : 'missing' });
+  return addProgram(asWritten(reply, source), programs, context, isCut);
 }
 
 /**
@@ -38,7 +38,7 @@ export function readEdits(
   if (!areEdits(text)) return readProgram(reply, programs, context);
   const isCut = context.finishReason === 'length';
   try {
-    return added(applyEdits(programs.program(parent).source, text, isCut), programs, context, isCut);
+    return addProgram(applyEdits(programs.program(parent).source, text, isCut), programs, context, isCut);
   } catch (error) {
     return failedBy(error, isCut);
   }
@@ -46,7 +46,7 @@ export function readEdits(
 
 const areEdits = (text: string) => /^[ \t]*<{5}/m.test(text);
 
-function added(
+function addProgram(
   written: string,
   programs: ProgramLibrary,
   { seen }: ParseContext,
@@ -56,7 +56,7 @@ function added(
     const source = programs.declared(written);
     const value = programParameters(programs.parse(source));
     const known = seen?.(value);
-    if (known !== undefined) return failed(repeated(known));
+    if (known !== undefined) return failWith(asRepeat(known));
     return { ok: true, value: programs.add(source) };
   } catch (error) {
     return failedBy(error, isCut);
@@ -65,7 +65,7 @@ function added(
 
 function failedBy(error: unknown, isCut: boolean): ParseResult {
   if (!(error instanceof ProgramFault)) throw error;
-  return failed(isCut ? { kind: 'truncated' } : { kind: 'program', ...error.failure });
+  return failWith(isCut ? { kind: 'truncated' } : { kind: 'program', ...error.failure });
 }
 
 const definition = /^[ \t]*(?:(?:async )?function\s+\w|(?:const|let|var)\s+\w+\s*=)/m;
@@ -80,7 +80,7 @@ const sketch = /\u2026|\.{3}[ \t]*(?:[}\n]|\*\/)/;
 function definesAct(code: string, mayHaveErrors = true): boolean {
   if (!mentionsAct.test(code)) return false;
   try {
-    const value = topLevel(syntaxTree(code), 'act')?.value;
+    const value = topLevelDeclaration(syntaxTree(code), 'act')?.value;
     if (!isFunction(value)) return false;
     return value.expression || [...nodesIn(value)].some(({ type }) => type === 'ReturnStatement');
   } catch {

@@ -1,5 +1,5 @@
 import { answerText } from '../../models/answer-text.js';
-import { parametersIn } from './parse.js';
+import { findParameters } from './parse.js';
 import { withoutProgram } from './program.js';
 
 const opener = /\{\s*"params"\s*:\s*(?=\n)/;
@@ -14,7 +14,7 @@ export function statedReason(reply: string, limit = 600): string {
   if (/\bfunction\s+act\b/.test(text)) return '';
   const inJson = jsonReason.exec(text)?.[1];
   if (inJson !== undefined) return oneLine(inJson.replace(/\\n/g, ' ').replace(/\\(.)/gs, '$1'), limit);
-  const { end, start } = parametersIn(text) ?? { end: text.length, start: text.length };
+  const { end, start } = findParameters(text) ?? { end: text.length, start: text.length };
   return oneLine(`${text.slice(0, start)}\n${text.slice(end, end + 4 * limit)}`.replace(opener, ''), limit);
 }
 

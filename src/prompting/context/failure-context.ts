@@ -6,7 +6,7 @@ import { type ScoreText, scoreText as textOfScore } from './scores.js';
 /** Maximum number of indices or values to list in a correction; the rest are only counted. */
 const namedLimit = 20;
 
-const nothing: FailureContext = {
+const noFailure: FailureContext = {
   missing: false,
   truncated: false,
   echo: false,
@@ -24,12 +24,12 @@ const nothing: FailureContext = {
 export const failureContext = (
   failure: ParseFailure,
   scoreText: ScoreText = textOfScore,
-): FailureContext => ({ ...nothing, ...stated(failure, scoreText) });
+): FailureContext => ({ ...noFailure, ...failureFields(failure, scoreText) });
 
-function stated(failure: ParseFailure, scoreText: ScoreText): Partial<FailureContext> {
-  const indices = (all: readonly number[]) => listed(all.map((index) => `params[${index}]`));
+function failureFields(failure: ParseFailure, scoreText: ScoreText): Partial<FailureContext> {
+  const indices = (all: readonly number[]) => listText(all.map((index) => `params[${index}]`));
   const values = (all: readonly IndexedText[]) => ({
-    text: listed(all.map(({ index, text }) => `params[${index}]: ${text}`)),
+    text: listText(all.map(({ index, text }) => `params[${index}]: ${text}`)),
   });
   switch (failure.kind) {
     case 'missing':
@@ -89,7 +89,7 @@ const seenText = ({ iteration, score }: SeenParameters, scoreText: ScoreText) =>
   score: score === undefined ? null : scoreText(score),
 });
 
-function listed(items: readonly string[]): string {
+function listText(items: readonly string[]): string {
   const more = items.length - namedLimit;
   return more <= 0 ? items.join(', ') : `${items.slice(0, namedLimit).join(', ')} and ${more} more`;
 }

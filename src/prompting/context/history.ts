@@ -21,7 +21,7 @@ type MemoryEntry = Pick<BufferEntry, 'iteration' | 'score'> &
  * Prompts, baselines and fine-tuning use only these; repeats, the target and the best policy depend on all.
  * `entries`: oldest first, candidates in order.
  */
-export function remembered<Entry extends MemoryEntry>(entries: readonly Entry[]): readonly Entry[] {
+export function rememberedEntries<Entry extends MemoryEntry>(entries: readonly Entry[]): readonly Entry[] {
   const dropped = new Set<Entry>();
   for (const [i, entry] of entries.entries()) {
     if (entry.revises === undefined) continue;
@@ -142,8 +142,8 @@ export function createHistory({
 }): History {
   const scores = new ScoreTexts();
   const below = (line: string, entry: BufferEntry) =>
-    [line, ...trajectoryLines(trajectory?.(entry), memory, scores.of)].join('\n  ');
-  const format = (entry: BufferEntry) => below(historyLine(entry, encoding, scores.of), entry);
+    [line, ...trajectoryLines(trajectory?.(entry), memory, scores.textOf)].join('\n  ');
+  const format = (entry: BufferEntry) => below(historyLine(entry, encoding, scores.textOf), entry);
   // Prompts of a long run show only a few of its evaluations, so cache only the texts of those shown.
   let shownTexts = new WeakMap<BufferEntry, string>();
   let counts = new WeakMap<BufferEntry, number>();
@@ -164,12 +164,12 @@ export function createHistory({
   };
   return {
     know,
-    scoreText: scores.of,
+    scoreText: scores.textOf,
     tokens,
     turns: (shown, form) =>
       shown.map((entry) => ({
         answer: encoding.answer(entry.parameters, form),
-        result: below(encoding.result(scores.of(entry.score)), entry),
+        result: below(encoding.result(scores.textOf(entry.score)), entry),
       })),
     context({ iteration, iterations, held, shown, parent }) {
       know(held);
@@ -185,10 +185,10 @@ export function createHistory({
           shown: shown.length,
           total,
           partial,
-          ...rankHistory(shown, encoding, memory, scores.of),
+          ...rankHistory(shown, encoding, memory, scores.textOf),
         },
-        best: bestContext(held, encoding, scores.of),
-        parent: parent === undefined ? null : { line: historyLine(parent, encoding, scores.of) },
+        best: bestContext(held, encoding, scores.textOf),
+        parent: parent === undefined ? null : { line: historyLine(parent, encoding, scores.textOf) },
       };
     },
   };

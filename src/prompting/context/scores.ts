@@ -1,7 +1,7 @@
 /** Formats scores for prompts: two decimals, plus as many more as needed to distinguish scores. */
 import { formatValue } from '../notation/grammar.js';
 
-interface Scored {
+interface ScoredEntry {
   /** 0 for the warm-up. */
   readonly iteration: number;
   readonly score: number;
@@ -24,7 +24,7 @@ export const scoreText: ScoreText = (score) => written(score, decimalsOf(score, 
 export function scoreTexts(scores: readonly number[]): ScoreText {
   const texts = new ScoreTexts();
   texts.know(scores.map((score) => ({ iteration: 0, score })));
-  return texts.of;
+  return texts.textOf;
 }
 
 /**
@@ -36,13 +36,13 @@ export class ScoreTexts {
   readonly #scores = new Map<string, number>();
   #least = 0;
   #known = 0;
-  #last: Scored | undefined;
+  #last: ScoredEntry | undefined;
 
   /** Formats a score, even one that isn't in the history. */
-  readonly of: ScoreText = (score) => this.#texts.get(score) ?? this.#own(score);
+  readonly textOf: ScoreText = (score) => this.#texts.get(score) ?? this.#own(score);
 
   /** Registers the whole history, oldest first. @returns true if scores formatted earlier may look different now */
-  know(entries: readonly Scored[]): boolean {
+  know(entries: readonly ScoredEntry[]): boolean {
     const least = decimalsFor(firstScores(entries));
     const isMore = least === this.#least && entries[this.#known - 1] === this.#last;
     if (!isMore) {
@@ -71,7 +71,7 @@ export class ScoreTexts {
 }
 
 /** Selects the scores that determine the common number of decimals: the warm-up's, or more if those are all equal. */
-function firstScores(entries: readonly Scored[]): readonly number[] {
+function firstScores(entries: readonly ScoredEntry[]): readonly number[] {
   const first = entries[0]?.score;
   const proposed = entries.findIndex(({ iteration }) => iteration > 0);
   const other = entries.findIndex(({ score }) => score !== first);

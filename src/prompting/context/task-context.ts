@@ -1,5 +1,5 @@
 /** The task as prompts describe it: plain data that is constant during a run. */
-import { short } from '../../environments/catalogue/facts.js';
+import { shortText } from '../../environments/catalogue/facts.js';
 import { observationNames } from '../../environments/catalogue/observation-names.js';
 import type { DiscreteSpace, EnvironmentSpec, Space } from '../../environments/environment.js';
 import type { EnvironmentConfig } from '../../environments/settings.js';
@@ -108,7 +108,7 @@ function programContext(environment: EnvironmentSpec, config: PolicyConfig | und
   const names = observationNames(environment);
   return {
     names: names.flatMap((name, index) => (name === undefined ? [] : [{ index, name }])),
-    stepSeconds: environment.stepSeconds === undefined ? null : short(environment.stepSeconds),
+    stepSeconds: environment.stepSeconds === undefined ? null : shortText(environment.stepSeconds),
     tuned: config?.kind === 'program' && config.tune !== undefined,
   };
 }
@@ -189,7 +189,7 @@ function spaceContext(space: Space): SpaceContext {
 
 const ends = ({ n, start = 0 }: DiscreteSpace) => ({ first: start, last: start + n - 1 });
 
-const finite = (bound: number): string | null => (Math.abs(bound) < 1e30 ? short(bound) : null);
+const finite = (bound: number): string | null => (Math.abs(bound) < 1e30 ? shortText(bound) : null);
 
 function tableContext(
   policy: PolicyDescription & { kind: 'q-table' },
@@ -242,7 +242,7 @@ function mixedRadix(sizes: readonly number[], digit: (i: number) => string): str
 /** Example: `0: below -0.6; 1: -0.6 to below 0; 2: 0 and above`. */
 function binRanges({ edges }: BinEdges): string {
   if (edges.length === 0) return '0: every value';
-  const texts = edges.map(short);
+  const texts = edges.map(shortText);
   const inner = texts.slice(1).map((edge, i) => `${i + 1}: ${texts[i]} to below ${edge}`);
   return [`0: below ${texts[0]}`, ...inner, `${edges.length}: ${texts.at(-1)} and above`].join('; ');
 }

@@ -1,5 +1,5 @@
 /** Formats an episode as a few lines of text: either sampled steps or statistics. */
-import { short, significant } from '../../environments/catalogue/facts.js';
+import { formatSignificant, shortText } from '../../environments/catalogue/facts.js';
 import type { Action, Observation } from '../../environments/environment.js';
 import { occurrences } from '../../rollout/behavior.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
@@ -30,7 +30,7 @@ type Value = Observation | Action;
 export function trajectoryRows(episode: Episode, count: number, returnText: ScoreText): readonly string[] {
   const rows = evenSteps(episode.actions.length, count).map((t) => {
     const { observations, actions, rewards } = episode;
-    return `${t} | ${show(observations[t]!)} | ${show(actions[t]!)} | ${short(rewards[t]!)}`;
+    return `${t} | ${show(observations[t]!)} | ${show(actions[t]!)} | ${shortText(rewards[t]!)}`;
   });
   return [...rows, `end | ${show(episode.observations.at(-1)!)} | ${outcome(episode, returnText)}`];
 }
@@ -80,13 +80,13 @@ function describe(name: string, values: readonly Value[], counted: string): read
       high = Math.max(high, component);
       sum += component;
     }
-    return `${name}[${i}]: min ${short(low)}, mean ${short(sum / components.length)}, max ${short(high)}`;
+    return `${name}[${i}]: min ${shortText(low)}, mean ${shortText(sum / components.length)}, max ${shortText(high)}`;
   });
 }
 
 /** Formats numbers with four significant digits. */
 function show(value: Value): string {
   if (typeof value === 'string') return value;
-  const asText = (number: number) => significant(number, 4);
+  const asText = (number: number) => formatSignificant(number, 4);
   return typeof value === 'number' ? asText(value) : `[${value.map(asText).join(', ')}]`;
 }

@@ -1,7 +1,7 @@
 /** A prompt set: loads and checks its templates, and renders messages. */
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { nearest, UserError } from '../../base/errors.js';
+import { closestMatch, UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
 import { environmentFacts } from '../../environments/catalogue/facts.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
@@ -114,7 +114,7 @@ export function findSet(set: string, builtIn: readonly string[], field: string):
     field,
     message: folder === set ? 'there is no such folder' : 'there is no such prompt set',
     value: set,
-    near: nearest(set, builtIn),
+    near: closestMatch(set, builtIn),
     alternatives: [...builtIn, "the path of a folder, containing a '/'"],
   });
 }

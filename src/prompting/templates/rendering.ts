@@ -1,7 +1,7 @@
 /** Loads, checks and renders templates. */
 import { createHash } from 'node:crypto';
 import Handlebars from 'handlebars';
-import { messageOf, nearest, UserError } from '../../base/errors.js';
+import { closestMatch, messageOf, UserError } from '../../base/errors.js';
 import { isRecord, loadModule } from '../../base/modules/user-module.js';
 import { readPartials, readTemplate, type Template } from './template-files.js';
 
@@ -120,7 +120,7 @@ function explain(message: string, path: string, names: readonly string[]) {
   const name = helper ?? path;
   const shallowFirst = names.toSorted((a, b) => a.split('.').length - b.split('.').length);
   const same = shallowFirst.find((one) => name.endsWith(`.${one}`) || one.endsWith(`.${name}`));
-  const near = same ?? nearest(name, helper ? ['if', 'unless', 'each', 'with', ...names] : names);
+  const near = same ?? closestMatch(name, helper ? ['if', 'unless', 'each', 'with', ...names] : names);
   const other = `use ${names.filter((one) => !one.includes('.')).join(', ')} or their parts (prompts/README.md)`;
   const hint = helper ? 'set prompts.helpers to the module that defines it' : other;
   if (helper ?? / not defined in (?!null)/.test(message))

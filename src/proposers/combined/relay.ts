@@ -1,9 +1,9 @@
 /** Proposers that take over from each other: for example, a language model proposes first, then a search continues. */
 import type { LegEnd } from '../../config/relay.js';
-import { remembered } from '../../prompting/context/history.js';
+import { rememberedEntries } from '../../prompting/context/history.js';
 import { type BufferEntry, bestEntries, entriesBefore } from '../../rollout/replay-buffer.js';
 import { largest, median } from '../../statistics/descriptive.js';
-import { nearBest, noiseFloor, spreadOf } from '../../statistics/noise-floor.js';
+import { nearBestCount, noiseFloor, spreadOf } from '../../statistics/noise-floor.js';
 import type { ProposalRequest, Proposer } from '../proposer.js';
 
 interface Leg {
@@ -20,7 +20,7 @@ export function relayProposer(legs: readonly Leg[]): Proposer {
     propose(request) {
       const { past } = request;
       const { leg, since } = legAt(legs, request);
-      const warmup = remembered(entriesBefore(past?.entries ?? [], since)).length;
+      const warmup = rememberedEntries(entriesBefore(past?.entries ?? [], since)).length;
       const task = leg === legs[0] ? request.task : { ...request.task, warmup };
       return leg.proposer.propose({ ...request, task, member: leg.name });
     },
@@ -87,7 +87,7 @@ function floorOf(entries: readonly BufferEntry[], paired: boolean): number | und
   const distinct = new Map(
     bestEntries(entries, Number.POSITIVE_INFINITY).map(({ returns }) => [returns.join(), returns]),
   );
-  const near = [...distinct.values()].slice(0, nearBest);
+  const near = [...distinct.values()].slice(0, nearBestCount);
   const spread = spreadOf(near, paired);
   return spread && noiseFloor(spread, near[0]!.length);
 }

@@ -11,10 +11,10 @@ import {
 import { colors, type Paint } from './colors.js';
 import {
   type Clock,
-  lasting,
+  extendToLoop,
   motion,
   movingOrStill,
-  painted,
+  paintAttributes,
   type SvgShape,
   svgShapes,
   type Track,
@@ -42,7 +42,7 @@ export function svgAnimation(animation: Animation, width: number): string {
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${across} ${height}" width="${width}" height="${Math.round((height * width) / across)}" role="img" font-family="system-ui,'Segoe UI',Roboto,Helvetica,Arial,sans-serif">`,
     `<title>${escapeXml(title)}</title>`,
     `<style>${style}</style>`,
-    `<rect ${painted('page')} fill="currentColor" width="${across}" height="${height}"/>`,
+    `<rect ${paintAttributes('page')} fill="currentColor" width="${across}" height="${height}"/>`,
     caption(animation, captions, layout, clock),
     `<svg x="${scene.left}" y="${scene.top}" width="${scene.width}" height="${scene.height}" fill="none" stroke="currentColor" stroke-linecap="round" stroke-linejoin="round" fill-rule="evenodd">`,
     ...sceneElements(animation, layout, clock),
@@ -62,11 +62,11 @@ function caption(animation: Animation, captions: readonly Caption[], layout: Lay
   // An average letter is about 0.58 times as wide as the font size.
   const room = layout.width - 3 * margin - (speed?.length ?? 0) * figures.size * 0.58;
   const size = Math.min(title.size, room / (animation.title.length * 0.58));
-  const note = `${painted('note')} fill="currentColor" y="${figures.baseline}" font-size="${figures.size}"`;
+  const note = `${paintAttributes('note')} fill="currentColor" y="${figures.baseline}" font-size="${figures.size}"`;
   return [
-    `<text ${painted('writing')} fill="currentColor" font-weight="600" x="${margin}" y="${title.baseline}" font-size="${Number(size.toFixed(1))}">${escapeXml(animation.title)}</text>`,
+    `<text ${paintAttributes('writing')} fill="currentColor" font-weight="600" x="${margin}" y="${title.baseline}" font-size="${Number(size.toFixed(1))}">${escapeXml(animation.title)}</text>`,
     speed &&
-      `<text ${painted('note')} fill="currentColor" text-anchor="end" x="${layout.width - margin}" y="${title.baseline}" font-size="${figures.size}">${speed}</text>`,
+      `<text ${paintAttributes('note')} fill="currentColor" text-anchor="end" x="${layout.width - margin}" y="${title.baseline}" font-size="${figures.size}">${speed}</text>`,
     `<text ${note} x="${columns[0]}">return</text><text ${note} x="${columns[2]}">step</text>`,
     captionFigures(animation, captions, layout, clock),
   ]
@@ -91,7 +91,7 @@ function captionFigures(
   const lineOf = (i: number) =>
     i === captions.length - 1 ? lines.length - 1 : Math.min(Math.floor(i / every), lines.length - 1);
   const shiftedBy = (line: number) => Number((baseline - lineHeight * (line + 1)).toFixed(1));
-  const shifts = lasting(
+  const shifts = extendToLoop(
     captions.map((_, i) => `${shiftedBy(lineOf(i))}`),
     clock,
   );
@@ -100,7 +100,7 @@ function captionFigures(
       (line) =>
         `<tspan x="${columns[1]}" dy="${lineHeight}">${line.return}</tspan><tspan x="${columns[3]}">${line.step}</tspan>`,
     );
-    return `<text ${painted('writing')} fill="currentColor" font-size="${figures.size}" y="${y}" font-variant-numeric="tabular-nums">${inside}${spans.join('')}</text>`;
+    return `<text ${paintAttributes('writing')} fill="currentColor" font-size="${figures.size}" y="${y}" font-variant-numeric="tabular-nums">${inside}${spans.join('')}</text>`;
   };
   const moving = text(lines, shifts.at(-1)!, motion({ attribute: 'y' }, shifts, clock));
   const still = text([captions.at(-1)!], shiftedBy(0));
@@ -138,7 +138,7 @@ function movingElement(track: Track, clock: Clock): string {
   const last = places.at(-1)!;
   const target = shape.kind === 'text' ? ({ transform: 'translate' } as const) : { attribute: 'd' };
   return movingOrStill(
-    element(shape, last, motion(target, lasting(places, clock), clock)),
+    element(shape, last, motion(target, extendToLoop(places, clock), clock)),
     track.at(-1) === undefined ? '' : element(shape, last),
   );
 }

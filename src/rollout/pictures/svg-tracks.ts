@@ -20,11 +20,11 @@ export function motion(
     'attribute' in target
       ? `<animate attributeName="${target.attribute}"`
       : `<animateTransform attributeName="transform" type="${target.transform}"`;
-  return `${element} calcMode="discrete" dur="${Number(seconds.toFixed(3))}s" repeatCount="indefinite" ${shortest(values, moments)}/>`;
+  return `${element} calcMode="discrete" dur="${Number(seconds.toFixed(3))}s" repeatCount="indefinite" ${shortestMotion(values, moments)}/>`;
 }
 
 /** Writes all values at equal intervals, or each change with its time, whichever is shorter. */
-function shortest(values: readonly string[], moments: number): string {
+function shortestMotion(values: readonly string[], moments: number): string {
   const changes = [...values.keys()].filter((i) => i === 0 || values[i] !== values[i - 1]);
   const times = changes.map(
     (i) =>
@@ -43,7 +43,7 @@ export const movingOrStill = (moving: string, still: string) =>
   `<g class="moving">${moving}</g><g class="still" display="none">${still}</g>`;
 
 /** Extends the values by repeating the last one until the loop restarts. */
-export function lasting<Value>(values: readonly Value[], { moments }: Clock): readonly Value[] {
+export function extendToLoop<Value>(values: readonly Value[], { moments }: Clock): readonly Value[] {
   return Array.from({ length: moments }, (_, i) => values[Math.min(i, values.length - 1)]!);
 }
 
@@ -97,7 +97,7 @@ export interface SvgShape {
  * Sets the colour as an attribute, so that no style sheet is needed, and as a class, so that a dark page can
  * change it.
  */
-export const painted = (paint: Paint): string => `class="${paint}" color="${colors[paint].light}"`;
+export const paintAttributes = (paint: Paint): string => `class="${paint}" color="${colors[paint].light}"`;
 
 export function svgShapes({ shapes, view }: Frame, { scale }: Layout): readonly SvgShape[] {
   const toView = ([x, y]: Point): Point => [
@@ -108,7 +108,7 @@ export function svgShapes({ shapes, view }: Frame, { scale }: Layout): readonly 
     const { look, place } = partsOf(shape, scale, toView);
     return {
       kind: shape.kind === 'text' ? 'text' : 'path',
-      attributes: `${painted(paintOf(shape))} ${look}`,
+      attributes: `${paintAttributes(paintOf(shape))} ${look}`,
       content: shape.kind === 'text' ? escapeXml(shape.text) : '',
       place,
       joinable: shape.kind === 'line' || shape.kind === 'circle',
@@ -119,7 +119,7 @@ export function svgShapes({ shapes, view }: Frame, { scale }: Layout): readonly 
 /** Height of capitals, relative to the font size. */
 const capitalHeight = 0.72;
 
-const filled = 'fill="currentColor" stroke="none"';
+const fillAttributes = 'fill="currentColor" stroke="none"';
 
 /** @param to maps a point of a frame to the picture */
 function partsOf(
@@ -127,24 +127,24 @@ function partsOf(
   scale: number,
   to: (point: Point) => Point,
 ): { readonly look: string; readonly place: string } {
-  const stroked = (width: number) => `stroke-width="${rounded(width * scale)}"`;
+  const stroked = (width: number) => `stroke-width="${roundLength(width * scale)}"`;
   switch (shape.kind) {
     case 'line':
       return { look: stroked(shape.width), place: `M${joinNumbers(shape.points.map(to))}` };
     case 'polygon':
-      return { look: filled, place: `M${joinNumbers(shape.points.map(to))}z` };
+      return { look: fillAttributes, place: `M${joinNumbers(shape.points.map(to))}z` };
     case 'circle':
       // A line of zero length; its round caps form the circle.
       return { look: stroked(2 * shape.radius), place: `M${joinNumbers([to(shape.center)])}h0` };
     case 'rectangle': {
       const [[left, bottom], [right, top]] = [to(shape.min), to(shape.max)];
-      return { look: filled, place: `M${joinNumbers([[left, top]])}H${right}V${bottom}H${left}z` };
+      return { look: fillAttributes, place: `M${joinNumbers([[left, top]])}H${right}V${bottom}H${left}z` };
     }
     case 'text': {
       const size = shape.height * scale;
       const [x, y] = to(shape.center);
       return {
-        look: `${filled} text-anchor="middle" font-size="${rounded(size)}"`,
+        look: `${fillAttributes} text-anchor="middle" font-size="${roundLength(size)}"`,
         place: `${x} ${y + Math.round((size * capitalHeight) / 2)}`,
       };
     }
@@ -155,4 +155,4 @@ function partsOf(
 const joinNumbers = (points: readonly Point[]): string => points.flat().join(' ').replaceAll(' -', '-');
 
 /** Rounds to one decimal, but to at least 1, because thinner lines would be invisible. */
-const rounded = (length: number): number => Math.max(1, Math.round(length * 10) / 10);
+const roundLength = (length: number): number => Math.max(1, Math.round(length * 10) / 10);

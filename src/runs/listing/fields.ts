@@ -7,19 +7,19 @@ export interface Field {
   readonly key: string;
   readonly title: string;
   readonly kind: 'text' | 'number' | 'time' | 'setting';
-  readonly of: (item: Item) => Value;
+  readonly get: (item: Item) => Value;
   /** All possible values, if there are only a few. */
   readonly values?: readonly string[];
 }
 
-const text = (key: string, of: Field['of'], values?: readonly string[]): Field => ({
+const text = (key: string, get: Field['get'], values?: readonly string[]): Field => ({
   key,
   title: key,
   kind: 'text',
-  of,
+  get,
   ...(values && { values }),
 });
-const number = (key: string, of: Field['of']): Field => ({ key, title: key, kind: 'number', of });
+const number = (key: string, get: Field['get']): Field => ({ key, title: key, kind: 'number', get });
 
 /** Fields that every item has; all other keys are config keys. */
 export const fields: readonly Field[] = [
@@ -38,7 +38,7 @@ export const fields: readonly Field[] = [
   number('tokens', ({ tokens }) => tokens),
   number('cost', ({ cost }) => cost),
   number('minutes', ({ minutes }) => minutes),
-  { key: 'started', title: 'started (UTC)', kind: 'time', of: ({ started }) => started },
+  { key: 'started', title: 'started (UTC)', kind: 'time', get: ({ started }) => started },
 ];
 
 /** Other names of fields. */
@@ -47,13 +47,13 @@ export const aliases: Readonly<Record<string, string>> = { best: 'observed', don
 const byKey = new Map(fields.map((field) => [field.key, field]));
 
 /** True for keys whose values the server sends only on request. */
-export const isAsked = (key: string): boolean => fieldOf(key).kind === 'setting';
+export const isSettingKey = (key: string): boolean => fieldOf(key).kind === 'setting';
 
 /** The field with this key. Any other key is a config key, such as `model.temperature`. */
 export function fieldOf(key: string): Field {
   const own = byKey.get(aliases[key] ?? key);
   if (own !== undefined) return own;
-  return { key, title: key, kind: 'setting', of: ({ settings }) => settingOf(settings, key) };
+  return { key, title: key, kind: 'setting', get: ({ settings }) => settingOf(settings, key) };
 }
 
 /** The value as a number if possible, so that it is sorted and grouped as one. */
@@ -73,8 +73,8 @@ export function compareValues(a: Value, b: Value, sign = 1): number {
 /** @param sort a key; a leading `-` means descending order */
 export function sortItems(items: readonly Item[], sort: string): readonly Item[] {
   const isDown = sort.startsWith('-');
-  const { of } = fieldOf(isDown ? sort.slice(1) : sort);
+  const { get } = fieldOf(isDown ? sort.slice(1) : sort);
   return items.toSorted(
-    (a, b) => compareValues(of(a), of(b), isDown ? -1 : 1) || compareValues(a.name, b.name),
+    (a, b) => compareValues(get(a), get(b), isDown ? -1 : 1) || compareValues(a.name, b.name),
   );
 }

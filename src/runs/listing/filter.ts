@@ -1,7 +1,7 @@
 /** Filters for lists: words, and `key=value` with patterns and ranges. */
 import { distance } from 'fastest-levenshtein';
-import { matches } from '../../base/pattern.js';
-import { aliases, type Field, fieldOf, fields, isAsked } from './fields.js';
+import { isMatch } from '../../base/pattern.js';
+import { aliases, type Field, fieldOf, fields, isSettingKey } from './fields.js';
 import type { Item } from './item.js';
 
 export interface Filter {
@@ -9,23 +9,23 @@ export interface Filter {
   /** Messages about invalid parts, which are ignored. */
   readonly problems: readonly string[];
   /** Keys whose values the server must send. */
-  readonly asked: readonly string[];
+  readonly settingKeys: readonly string[];
 }
 
 /** @param configKeys keys in the configs; undefined until they are loaded */
 export function parseFilter(text: string | readonly string[], configKeys?: readonly string[]): Filter {
   const tests: ((item: Item) => boolean)[] = [];
   const problems: string[] = [];
-  const asked: string[] = [];
+  const settingKeys: string[] = [];
   for (const part of typeof text === 'string' ? text.split(/\s+/).filter(Boolean) : text) {
     const test = testOf(part, configKeys);
     if (typeof test === 'string') problems.push(test);
     else {
       tests.push(test.accepts);
-      if (test.key !== undefined && isAsked(test.key)) asked.push(test.key);
+      if (test.key !== undefined && isSettingKey(test.key)) settingKeys.push(test.key);
     }
   }
-  return { accepts: (item) => tests.every((test) => test(item)), problems, asked };
+  return { accepts: (item) => tests.every((test) => test(item)), problems, settingKeys };
 }
 
 type Test = { readonly accepts: (item: Item) => boolean; readonly key?: string };
@@ -54,31 +54,31 @@ function wordTest(word: string): Test['accepts'] {
 
 /** @param name the key as the user typed it */
 function valueTest(field: Field, name: string, value: string): Test['accepts'] | string {
-  const { key, kind, of, values } = field;
+  const { key, kind, get, values } = field;
   const range = rangeOf(value);
   switch (kind) {
     case 'number':
       if (range === undefined || !range.every((end) => end === '' || isNumber(end)))
         return `${name} must be a number or a range of numbers, such as 400, 400.., ..400 or 100..400, not “${value}”`;
-      return inRange(of, range);
+      return inRange(get, range);
     case 'time': {
       if (range === undefined || !range.every((end) => /^(\d{4}(-\d\d(-\d\d(T[\d:.Z]*)?)?)?)?$/.test(end)))
         return `${name} must be a date or a range of dates, such as 2026-01, 2026-01-31.. or 2026-01-01..2026-01-31, not “${value}”`;
       const [first, last] = range;
       return (item) => {
-        const own = of(item);
+        const own = get(item);
         // An upper end such as 2026-01 includes every time that begins with it.
         return own !== null && own >= first && (last === '' || own <= `${last}\uffff`);
       };
     }
     case 'setting':
       if (range?.some(isNumber) && range.every((end) => end === '' || isNumber(end)))
-        return inRange(of, range);
-      return textTest(of, value);
+        return inRange(get, range);
+      return textTest(get, value);
     case 'text':
-      if (values && !values.some((known) => matches(value.toLowerCase(), known)))
+      if (values && !values.some((known) => isMatch(value.toLowerCase(), known)))
         return `${name} must be one of ${values.join(', ')}, not “${value}”`;
-      return key === 'tag' ? ({ tags }) => tags.some(fits(value)) : textTest(of, value);
+      return key === 'tag' ? ({ tags }) => tags.some(fits(value)) : textTest(get, value);
   }
 }
 
@@ -90,7 +90,7 @@ function rangeOf(value: string): readonly [string, string] | undefined {
   return more.length > 0 || (first === '' && last === '') ? undefined : [first, last];
 }
 
-function inRange(of: Field['of'], [first, last]: readonly [string, string]): Test['accepts'] {
+function inRange(of: Field['get'], [first, last]: readonly [string, string]): Test['accepts'] {
   const [low, high] = [first === '' ? -Infinity : Number(first), last === '' ? Infinity : Number(last)];
   return (item) => {
     const own = of(item);
@@ -98,9 +98,9 @@ function inRange(of: Field['of'], [first, last]: readonly [string, string]): Tes
   };
 }
 
-const fits = (pattern: string) => (text: string) => matches(pattern.toLowerCase(), text.toLowerCase());
+const fits = (pattern: string) => (text: string) => isMatch(pattern.toLowerCase(), text.toLowerCase());
 
-function textTest(of: Field['of'], pattern: string): Test['accepts'] {
+function textTest(of: Field['get'], pattern: string): Test['accepts'] {
   return (item) => {
     const own = of(item);
     return own !== null && fits(pattern)(String(own));

@@ -1,27 +1,27 @@
 /** Lists runs and training runs for `policyloop list`, e.g. with `environment=CartPole-v1 best=400..`. */
 
 import { join, resolve } from 'node:path';
-import { common } from '../../base/command.js';
+import { commonOptions } from '../../base/command.js';
 import { UserError } from '../../base/errors.js';
 import { groupBy } from '../../base/grouped.js';
 import { formatReturn } from '../../base/text/numbers.js';
 import { type Column, number, terminalTable, text } from '../../base/text/table.js';
 import { trainingsFolder } from '../training-files.js';
-import { compareValues, fieldOf, isAsked, sortItems } from './fields.js';
+import { compareValues, fieldOf, isSettingKey, sortItems } from './fields.js';
 import { isKnown, parseFilter, unknownKey } from './filter.js';
 import { isHolder } from './item.js';
 import { type Place, type Root, scan, totalsOf, unknown } from './scan.js';
 
 /** The directories in which to look for runs. */
-export interface RunPlaces {
+export interface RunFolders {
   readonly cwd: string;
   readonly runsDir: string;
 }
 
 /** Directories to scan: the runs directory and, if that is the default, also `tuned`. */
-export const rootsOf = ({ cwd, runsDir }: RunPlaces): readonly Root[] => [
+export const rootsOf = ({ cwd, runsDir }: RunFolders): readonly Root[] => [
   { path: resolve(cwd, runsDir), prefix: '' },
-  ...(runsDir === common.runsDir.default
+  ...(runsDir === commonOptions.runsDir.default
     ? [{ path: join(cwd, trainingsFolder), prefix: `${trainingsFolder}/`, name: trainingsFolder }]
     : []),
 ];
@@ -40,7 +40,7 @@ export interface Line {
  * One line per run, except that the runs of a study share one, then one per training run; oldest first. `damaged`: the
  * runs and training runs that can't be read.
  */
-export function linesOf(places: RunPlaces) {
+export function linesOf(places: RunFolders) {
   const found = scan(rootsOf(places));
   const singles = [...found.values()].filter(({ item }) => !isHolder(item));
   const started = ({ item, training }: Place) => `${training === undefined ? 0 : 1} ${item.started ?? ''}`;
@@ -68,12 +68,12 @@ export interface Selection {
 }
 
 /** The config keys whose values the selection needs. */
-export const askedIn = ({ filters, sort = 'name' }: Selection): readonly string[] =>
-  [...parseFilter(filters).asked, sort].filter(isAsked);
+export const usedKeys = ({ filters, sort = 'name' }: Selection): readonly string[] =>
+  [...parseFilter(filters).settingKeys, sort].filter(isSettingKey);
 
 /**
  * The places that the filters accept.
- * @param configKeys keys in the configs; the items must have the values of those in `askedIn`
+ * @param configKeys keys in the configs; the items must have the values of those in `usedKeys`
  * @throws UserError for an invalid filter or sort key
  */
 export function selectPlaces<T extends Place>(

@@ -4,20 +4,20 @@
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { nearest, UserError } from '../../base/errors.js';
+import { closestMatch, UserError } from '../../base/errors.js';
 import { foldersMatching, isPattern } from '../../base/files/files.js';
 import { shellWord } from '../../base/text/one-line.js';
-import { foundBelow, runsBelow } from '../finder.js';
-import { noRun, runFiles } from '../reader.js';
+import { itemsBelow, runsBelow } from '../finder.js';
+import { noRunError, runFiles } from '../reader.js';
 import { isTraining, trainingFiles } from '../training-files.js';
 import { compareValues } from './fields.js';
-import { isStudy, type Line, linesOf, type RunPlaces, rootsOf } from './listing.js';
+import { isStudy, type Line, linesOf, type RunFolders, rootsOf } from './listing.js';
 import { type Place, scan } from './scan.js';
 
 /** `folder`: a study, or any other directory of runs. */
 type Kind = 'run' | 'folder' | 'training';
 
-export interface Named {
+export interface Match {
   readonly kind: Kind;
   readonly path: string;
 }
@@ -26,22 +26,22 @@ export interface Named {
  * Path of the only run with this name.
  * @throws UserError if none or several match; the error suggests names if there are any
  */
-export const findRun = (name: string, places: RunPlaces): string => findNamed(name, places, ['run']).path;
+export const findRun = (name: string, places: RunFolders): string => findNamed(name, places, ['run']).path;
 
 /**
  * The only item of these kinds with this name; for the result of a training run, the training run.
  * @throws UserError if none or several match; the error suggests names if there are any
  */
-export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[]): Named {
-  const isOneOf = ({ kind }: Named) => kinds.includes(kind);
+export function findNamed(name: string, places: RunFolders, kinds: readonly Kind[]): Match {
+  const isOneOf = ({ kind }: Match) => kinds.includes(kind);
   const found = matches(name, places, isOneOf);
   if (found.length === 1) return found[0]!;
-  if (found.length > 1) throw ambiguous(name, found, places);
+  if (found.length > 1) throw ambiguousError(name, found, places);
   const result = pathsOf(name, places).find(isResult);
   if (result !== undefined) return findNamed(dirname(result), places, kinds);
   const [folder] = matches(name, places, ({ kind }) => kind === 'folder');
-  if (folder === undefined) throw missing(name, places);
-  throw ambiguous(
+  if (folder === undefined) throw missingError(name, places);
+  throw ambiguousError(
     name,
     runsBelow(folder.path).map((path) => ({ kind: 'run', path })),
     places,
@@ -58,13 +58,13 @@ const isResult = (path: string) => existsSync(join(path, trainingFiles.about)) &
  */
 export function findRuns(
   names: readonly string[],
-  places: RunPlaces,
-  isWhole: (found: Named) => boolean = () => false,
+  places: RunFolders,
+  isWhole: (found: Match) => boolean = () => false,
 ): readonly string[] {
   const found = names.flatMap((name) => {
     const items = severalMatching(name, places, (one) => one.kind !== 'training' || isWhole(one));
     const runs = items.flatMap((one) => (isWhole(one) ? one.path : runsBelow(one.path)));
-    if (runs.length === 0) throw missing(name, places);
+    if (runs.length === 0) throw missingError(name, places);
     return runs;
   });
   return [...new Map(found.map((path) => [realpathSync(path), path])).values()];
@@ -75,23 +75,23 @@ export function findRuns(
  * directory, the folder of training runs or a parent of either.
  * @throws UserError if nothing matches, or the name is ambiguous; the error suggests names
  */
-export function findAll(name: string, places: RunPlaces): readonly string[] {
+export function findAll(name: string, places: RunFolders): readonly string[] {
   const holdsAll = (path: string) => foldersOf(places).some((folder) => `${folder}/`.startsWith(`${path}/`));
   const found = severalMatching(name, places, ({ path }) => !holdsAll(path));
-  if (found.length === 0) throw missing(name, places);
-  return outermost(found).map(({ path }) => path);
+  if (found.length === 0) throw missingError(name, places);
+  return outermostOf(found).map(({ path }) => path);
 }
 
 /** @throws UserError if something other than a pattern matches several items */
-function severalMatching(name: string, places: RunPlaces, isWanted: (found: Named) => boolean) {
+function severalMatching(name: string, places: RunFolders, isWanted: (found: Match) => boolean) {
   const found = matches(name, places, isWanted);
-  if (found.length > 1 && !isPattern(name)) throw ambiguous(name, found, places);
+  if (found.length > 1 && !isPattern(name)) throw ambiguousError(name, found, places);
   return found;
 }
 
 /** Everything that a name can refer to: several items for a pattern or an ambiguous name. */
-function matches(name: string, places: RunPlaces, wanted: (found: Named) => boolean): readonly Named[] {
-  const isWanted = (found: Named | undefined): found is Named => {
+function matches(name: string, places: RunFolders, wanted: (found: Match) => boolean): readonly Match[] {
+  const isWanted = (found: Match | undefined): found is Match => {
     if (found === undefined || !wanted(found)) return false;
     requireInside(found.path, places);
     return true;
@@ -111,7 +111,7 @@ function matches(name: string, places: RunPlaces, wanted: (found: Named) => bool
   if (existsSync(paths.at(-1)!)) return [];
   if (name === 'latest')
     return newestRun(scan(rootsOf(places)).values())
-      .map(({ path }): Named => ({ kind: 'run', path }))
+      .map(({ path }): Match => ({ kind: 'run', path }))
       .filter(isWanted);
   if (/^[1-9]\d*$/.test(name)) {
     const line = linesOf(places).lines[Number(name) - 1];
@@ -121,7 +121,7 @@ function matches(name: string, places: RunPlaces, wanted: (found: Named) => bool
 }
 
 /** @throws UserError if the path is in a folder of runs, but a link leads out of that folder */
-function requireInside(path: string, places: RunPlaces): void {
+function requireInside(path: string, places: RunFolders): void {
   const folder = foldersOf(places).find((one) => isBelow(path, one));
   if (folder === undefined || isBelow(realpathSync(path), realpathSync(folder))) return;
   throw leadsOut(path, folder, `use its target: ${realpathSync(path)}`);
@@ -131,7 +131,7 @@ function requireInside(path: string, places: RunPlaces): void {
  * Checks a name that comes from a client.
  * @throws UserError if it refers to an existing path outside the working directory and the folders of runs
  */
-export function requireWithin(name: string, places: RunPlaces): void {
+export function requireWithin(name: string, places: RunFolders): void {
   const roots = [places.cwd, ...foldersOf(places)]
     .filter((folder) => existsSync(folder))
     .map((folder) => realpathSync(folder));
@@ -151,23 +151,23 @@ const leadsOut = (value: string, folder: string, hint: string) =>
   new UserError({ value, message: `leads to a path outside ${folder}`, hint });
 
 /** Directories in which to search for a pattern. */
-const searchedFor = (name: string, { cwd, runsDir }: RunPlaces) =>
+const searchedFor = (name: string, { cwd, runsDir }: RunFolders) =>
   isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir)];
 
 /** Paths that a name can mean, in order of precedence, including those in the folders of training runs. */
-function pathsOf(name: string, places: RunPlaces): readonly string[] {
+function pathsOf(name: string, places: RunFolders): readonly string[] {
   if (isAbsolute(name)) return [name];
   const [root = '', ...others] = foldersOf(places);
   return [places.cwd, ...others, root].map((folder) => resolve(folder, name));
 }
 
-function namedAt(path: string): Named | undefined {
+function namedAt(path: string): Match | undefined {
   if (existsSync(join(path, runFiles.manifest))) return { kind: 'run', path };
   if (isTraining(path)) return { kind: 'training', path };
   return runsBelow(path).length > 0 ? { kind: 'folder', path } : undefined;
 }
 
-const namedIn = (line: Line): Named => ({
+const namedIn = (line: Line): Match => ({
   kind: isStudy(line) ? 'folder' : line.places[0]!.training === undefined ? 'run' : 'training',
   path: line.path,
 });
@@ -180,19 +180,19 @@ export const newestRun = (places: Iterable<Place>): readonly Place[] =>
     .slice(-1);
 
 /** Everything that can be named: runs, studies and training runs. */
-const allNamed = (places: RunPlaces): readonly Named[] =>
+const allNamed = (places: RunFolders): readonly Match[] =>
   foldersOf(places)
-    .flatMap((folder) => foundBelow(folder))
-    .flatMap(({ kind, name, path, within }): readonly Named[] => {
+    .flatMap((folder) => itemsBelow(folder))
+    .flatMap(({ kind, name, path, within }): readonly Match[] => {
       if (kind !== 'plan') return [{ kind, path }];
       return within === null && name !== '' ? [{ kind: 'folder', path }] : [];
     });
 
 /** The runs directory and the folder of training runs. */
-const foldersOf = (places: RunPlaces): readonly string[] => rootsOf(places).map(({ path }) => path);
+const foldersOf = (places: RunFolders): readonly string[] => rootsOf(places).map(({ path }) => path);
 
 /** Names for shell completion: `latest`, and the names of all runs, training runs and directories of runs. */
-export const runNames = (places: RunPlaces): readonly string[] => [
+export const runNames = (places: RunFolders): readonly string[] => [
   'latest',
   ...new Set(allNamed(places).map(({ path }) => nameOf(path, places))),
 ];
@@ -201,18 +201,18 @@ export const runNames = (places: RunPlaces): readonly string[] => [
  * Items whose name or base name begins with `start`; if some base names equal `start`, only those items. A matching
  * directory replaces its contents.
  */
-function beginningWith(start: string, all: readonly Named[], places: RunPlaces): readonly Named[] {
+function beginningWith(start: string, all: readonly Match[], places: RunFolders): readonly Match[] {
   if (start === '') return [];
   const begun = all.filter(
     ({ path }) => nameOf(path, places).startsWith(start) || basename(path).startsWith(start),
   );
   const exact = begun.filter(({ path }) => basename(path) === start);
   const found = exact.length > 0 ? exact : begun;
-  return outermost(found);
+  return outermostOf(found);
 }
 
 /** Removes items that are inside other items. */
-function outermost(found: readonly Named[]): readonly Named[] {
+function outermostOf(found: readonly Match[]): readonly Match[] {
   const paths = new Set(found.map(({ path }) => path));
   const isHeld = (path: string): boolean =>
     dirname(path) !== path && (paths.has(dirname(path)) || isHeld(dirname(path)));
@@ -220,12 +220,12 @@ function outermost(found: readonly Named[]): readonly Named[] {
 }
 
 /** Path relative to the runs directory, a folder of training runs or the working directory; absolute outside them. */
-function nameOf(path: string, places: RunPlaces): string {
+function nameOf(path: string, places: RunFolders): string {
   const around = [...foldersOf(places), places.cwd].find((folder) => path.startsWith(`${folder}/`));
   return around === undefined ? path : relative(around, path);
 }
 
-function ambiguous(name: string, found: readonly Named[], places: RunPlaces): UserError {
+function ambiguousError(name: string, found: readonly Match[], places: RunFolders): UserError {
   return new UserError({
     field: 'run',
     message: `${isPattern(name) ? 'this pattern matches' : 'this name matches'} ${found.length} runs or directories; choose one`,
@@ -235,9 +235,9 @@ function ambiguous(name: string, found: readonly Named[], places: RunPlaces): Us
 }
 
 /** The error to throw if nothing matches. */
-function missing(name: string, places: RunPlaces): UserError {
+function missingError(name: string, places: RunFolders): UserError {
   const there = isPattern(name) ? undefined : pathsOf(name, places).find((path) => existsSync(path));
-  if (there !== undefined) return noRun(there);
+  if (there !== undefined) return noRunError(there);
   const around = pathsOf(dirname(name), places).find(
     (path) => dirname(name) !== '.' && runsBelow(path).length > 0,
   );
@@ -246,7 +246,7 @@ function missing(name: string, places: RunPlaces): UserError {
     : allNamed(places).map(({ path }) => nameOf(path, places));
   return new UserError({
     message: `${isPattern(name) ? 'no run matches' : 'no such run:'} ${name}`,
-    near: nearest(name, names),
+    near: closestMatch(name, names),
     alternatives: [...new Set(names)],
     hint: name.includes('=')
       ? `only policyloop list accepts filters; pass the numbers that \`policyloop list ${shellWord(name)}\` prints`

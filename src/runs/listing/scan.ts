@@ -5,10 +5,10 @@ import { UserError } from '../../base/errors.js';
 import { readOwnJson } from '../../base/files/files.js';
 import { isLocked } from '../../base/files/lock.js';
 import { groupBy } from '../../base/grouped.js';
-import { type FoundItem, foundBelow, planLock } from '../finder.js';
+import { type FoundItem, itemsBelow, planLock } from '../finder.js';
 import { planFile, runFiles } from '../reader.js';
 import { type RunSummary, summaryOf } from '../summary.js';
-import { measuredText, type RecordedTraining, readTraining } from '../training/trainings.js';
+import { measurementText, type RecordedTraining, readTraining } from '../training/trainings.js';
 import { trainingFiles } from '../training-files.js';
 import { type Item, type ItemKind, isHolder } from './item.js';
 import { labelsFile, readLabels } from './labels.js';
@@ -34,7 +34,7 @@ export interface RunPlace extends Place {
   readonly summary: RunSummary;
 }
 
-export interface Known extends Place {
+export interface ScannedItem extends Place {
   /** Changes whenever the run's manifest, the training run's files, or the labels change. */
   readonly version: string;
 }
@@ -46,11 +46,11 @@ export interface Known extends Place {
  */
 export function scan(
   roots: readonly Root[],
-  before: ReadonlyMap<string, Known> = new Map(),
-): ReadonlyMap<string, Known> {
-  const found = new Map<string, Known>();
+  before: ReadonlyMap<string, ScannedItem> = new Map(),
+): ReadonlyMap<string, ScannedItem> {
+  const found = new Map<string, ScannedItem>();
   for (const { path: root, prefix, name: own = prefix + basename(root) } of roots)
-    for (const one of foundBelow(root)) {
+    for (const one of itemsBelow(root)) {
       const name = one.name === '' ? own : prefix + one.name;
       found.set(name, knownOf({ ...one, name, within: one.within && prefix + one.within }, before.get(name)));
     }
@@ -58,7 +58,7 @@ export function scan(
   return found;
 }
 
-function knownOf(found: FoundItem, before: Known | undefined): Known {
+function knownOf(found: FoundItem, before: ScannedItem | undefined): ScannedItem {
   const { kind, path } = found;
   if (kind === 'plan') return { path, version: '', item: holderItem(found) };
   const files = { run: [runFiles.manifest], training: [trainingFiles.about, trainingFiles.metrics] }[kind];
@@ -106,7 +106,7 @@ function holderItem({ name, path, within }: FoundItem): Item {
 }
 
 /** Fills in the totals of directories from the runs in them. */
-function addUp(found: Map<string, Known>): void {
+function addUp(found: Map<string, ScannedItem>): void {
   const leaves = [...found.values()].flatMap(({ item }) => (isHolder(item) ? [] : item));
   const inside = groupBy(
     leaves.flatMap((item) => foldersOf(item).map((folder) => ({ folder, item }))),
@@ -130,11 +130,7 @@ function sumOf(holder: Item, items: readonly Item[]): Partial<Item> {
   const total = totalsOf(items);
   const of = Math.max(holder.of, items.length);
   const isRunning = [holder, ...items].some(({ status }) => status === 'running');
-  return {
-    ...total,
-    of,
-    status: isRunning ? 'running' : total.done === of ? 'completed' : 'interrupted',
-  };
+  return { ...total, of, status: isRunning ? 'running' : total.done === of ? 'completed' : 'interrupted' };
 }
 
 /** The result of `read`; if the file is damaged or was removed, the reason as a string. */
@@ -167,9 +163,9 @@ export const unknown = {
   started: null,
 };
 
-type Recorded = Omit<Item, 'name' | 'within' | 'tags'>;
+type RecordedItem = Omit<Item, 'name' | 'within' | 'tags'>;
 
-function runItem({ confirmed, ended, manifest, observed, status, tokens }: RunSummary): Recorded {
+function runItem({ confirmed, ended, manifest, observed, status, tokens }: RunSummary): RecordedItem {
   const { activeMs, created, environment, iterations, model, play, reason, seed, usage } = manifest;
   return {
     status,
@@ -191,7 +187,7 @@ function runItem({ confirmed, ended, manifest, observed, status, tokens }: RunSu
   };
 }
 
-function trainingItem(training: RecordedTraining): Recorded {
+function trainingItem(training: RecordedTraining): RecordedItem {
   const { best, model, on, seconds, started, status, steps, tokens, unit } = training;
   return {
     ...unknown,
@@ -205,7 +201,7 @@ function trainingItem(training: RecordedTraining): Recorded {
     model: model === null ? null : basename(model),
     minutes: seconds / 60,
     observed: best?.kind === 'return' ? best.value : null,
-    ...(best && { final: { value: measuredText(best), of: `${best.name} at ${unit} ${best.step}` } }),
+    ...(best && { final: { value: measurementText(best), of: `${best.name} at ${unit} ${best.step}` } }),
   };
 }
 

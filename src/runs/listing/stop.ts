@@ -9,10 +9,10 @@ import { readManifest, runFiles, statusOf } from '../reader.js';
 import { requestStop } from '../stop-request.js';
 import { readTraining } from '../training/trainings.js';
 import { isTraining } from '../training-files.js';
-import type { RunPlaces } from './listing.js';
-import { findRuns, type Named } from './names.js';
+import type { RunFolders } from './listing.js';
+import { findRuns, type Match } from './names.js';
 
-export interface Stopped {
+export interface StopResult {
   /** Path of the run, training run or plan. */
   readonly run: string;
   /** `asked`: its process hasn't ended yet, e.g. because an iteration is in flight. */
@@ -37,7 +37,7 @@ function isPlanRunning(path: string): boolean {
  * @param now aborts the calls and evaluations in flight
  * @throws UserError if no process executes it
  */
-export async function stopRun(path: string, now: boolean, seconds: number): Promise<Stopped> {
+export async function stopRun(path: string, now: boolean, seconds: number): Promise<StopResult> {
   if (!isRunning(path))
     throw new UserError({
       field: 'run',
@@ -53,10 +53,10 @@ export async function stopRun(path: string, now: boolean, seconds: number): Prom
 /** Stops the runs with these names that are running. @throws UserError if none is running */
 export async function stopRuns(
   names: readonly string[],
-  places: RunPlaces,
+  places: RunFolders,
   { now, seconds }: { readonly now: boolean; readonly seconds: number },
-): Promise<readonly Stopped[]> {
-  const isWhole = ({ kind, path }: Named) => kind === 'training' || isPlanRunning(path);
+): Promise<readonly StopResult[]> {
+  const isWhole = ({ kind, path }: Match) => kind === 'training' || isPlanRunning(path);
   const running = findRuns(names, places, isWhole).filter(isRunning);
   if (running.length === 0)
     throw new UserError({
@@ -69,10 +69,10 @@ export async function stopRuns(
 }
 
 /** @param unit what the process completes before it stops; omitted if it stops now */
-export const stoppedText = ({ outcome }: Pick<Stopped, 'outcome'>, unit?: string): string =>
+export const stoppedText = ({ outcome }: Pick<StopResult, 'outcome'>, unit?: string): string =>
   outcome === 'stopped' ? 'stopped' : unit ? `will stop after this ${unit}` : 'is stopping';
 
-export const alreadyRunning = (path: string): UserError =>
+export const alreadyRunningError = (path: string): UserError =>
   new UserError({
     field: 'run',
     value: path,

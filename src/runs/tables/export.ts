@@ -9,7 +9,7 @@ import { groupBy } from '../../base/grouped.js';
 import { version } from '../../base/package.js';
 import { csvOnly, csvTable } from '../../base/text/table.js';
 import { largest, mean } from '../../statistics/descriptive.js';
-import { linesOf, type RunPlaces } from '../listing/listing.js';
+import { linesOf, type RunFolders } from '../listing/listing.js';
 import { findRuns } from '../listing/names.js';
 import { type RunPlace, scan } from '../listing/scan.js';
 import { openLogs } from '../reader.js';
@@ -33,7 +33,7 @@ export interface ExportedTable {
  * The runs with these names, in the order of `policyloop list`. Skips runs with a damaged manifest.
  * @throws UserError if a name matches no run
  */
-export function selectRuns(names: readonly string[], places: RunPlaces): readonly RunPlace[] {
+export function selectRuns(names: readonly string[], places: RunFolders): readonly RunPlace[] {
   const paths = new Set(findRuns(names, places));
   const below = linesOf(places)
     .lines.flatMap((line) => line.places)

@@ -50,7 +50,7 @@ function table<T>(
   };
 }
 
-interface Placed {
+interface RowPlace {
   readonly iteration: number;
   readonly candidate: number;
 }
@@ -62,8 +62,8 @@ export interface ExportedRun extends RunPlace {
 }
 
 const place = {
-  iteration: integer(({ iteration }: Placed) => iteration),
-  candidate: integer(({ candidate }: Placed) => candidate),
+  iteration: integer(({ iteration }: RowPlace) => iteration),
+  candidate: integer(({ candidate }: RowPlace) => candidate),
 };
 
 type Episode = Pick<GameRecord, 'candidate' | 'episode' | 'iteration' | 'length' | 'return'>;
@@ -166,7 +166,7 @@ export const tables = {
 /** Adds a column for each config key that varies. */
 export function withSettings({ columns, rowsOf }: Table, runs: readonly ExportedRun[]): Table {
   const keys = [...new Set(runs.flatMap(({ item }) => Object.keys(item.settings ?? {})))].toSorted();
-  const settingIn = ({ item }: RunPlace, key: string) => fieldOf(key).of(item);
+  const settingIn = ({ item }: RunPlace, key: string) => fieldOf(key).get(item);
   const added = keys
     .filter((key) => new Set(runs.map((run) => settingIn(run, key))).size > 1)
     .map((key) => {

@@ -7,7 +7,7 @@ import { shellWord } from '../../base/text/one-line.js';
 import { number, terminalTable, text } from '../../base/text/table.js';
 import { shownModel } from '../../models/local/settings.js';
 import { trainingFiles } from '../training-files.js';
-import { finalText, measuredText, overText, type RecordedTraining } from './trainings.js';
+import { episodesText, finalText, measurementText, type RecordedTraining } from './trainings.js';
 
 export function trainingTable(
   trainings: readonly (RecordedTraining & { readonly number: number })[],
@@ -91,18 +91,18 @@ function trainedText({ method, model, objective, on, unit }: RecordedTraining, c
 const modelText = (model: string, cwd: string) => (isAbsolute(model) ? shownModel(model, cwd) : model);
 
 /** Shown if no evaluation selected a result. */
-export const notEvaluated = (status: RecordedTraining['status']): string =>
+export const notEvaluatedText = (status: RecordedTraining['status']): string =>
   status === 'completed' ? 'no validation' : 'not evaluated yet';
 
 function bestText(training: RecordedTraining): string {
   const { best, first, unit } = training;
-  if (best === null) return notEvaluated(training.status);
+  if (best === null) return notEvaluatedText(training.status);
   const margin = best.margin === undefined ? '' : ` ± ${formatNumber(best.margin, 2)}`;
   const before =
     first === null || first.step === best.step
       ? ''
-      : `; ${measuredText(first)} at ${unit} ${formatCount(first.step)}`;
-  return `${best.name} ${measuredText(best)}${margin}${overText(best)} at ${unit} ${formatCount(best.step)}${before}`;
+      : `; ${measurementText(first)} at ${unit} ${formatCount(first.step)}`;
+  return `${best.name} ${measurementText(best)}${margin}${episodesText(best)} at ${unit} ${formatCount(best.step)}${before}`;
 }
 
 /** Lines with the commands that use the result and, before the end, resume the training run. */

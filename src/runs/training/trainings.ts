@@ -56,15 +56,15 @@ export interface RecordedTraining {
 
 /** The evaluation that selected the result of a training run, as text for lists; null without one. */
 export function finalText({ best, unit }: Pick<RecordedTraining, 'best' | 'unit'>): string | null {
-  return best && `${best.name} ${measuredText(best)} at ${unit} ${formatCount(best.step)}`;
+  return best && `${best.name} ${measurementText(best)} at ${unit} ${formatCount(best.step)}`;
 }
 
 /** Formats losses with four decimals, because differences in the third decimal matter. */
-export const measuredText = ({ kind, value }: Pick<Measurement, 'kind' | 'value'>): string =>
+export const measurementText = ({ kind, value }: Pick<Measurement, 'kind' | 'value'>): string =>
   kind === 'loss' ? value.toFixed(4) : formatReturn(value);
 
 /** Example: ` over 8 episodes`; proposers are evaluated on runs. Empty for a loss. */
-export const overText = ({ episodes, name }: Pick<Measurement, 'episodes' | 'name'>): string =>
+export const episodesText = ({ episodes, name }: Pick<Measurement, 'episodes' | 'name'>): string =>
   episodes === undefined ? '' : ` over ${plural(episodes, name.endsWith('mean return') ? 'episode' : 'run')}`;
 
 /** A held-out return (higher is better) or a validation loss. */
@@ -181,12 +181,12 @@ export function readTrainingFiles(path: string): TrainingFiles {
   return trainingOf(path, about, metrics, isLocked(join(path, trainingFiles.lock)));
 }
 
-/** @param isHeld true while a process holds the lock of the training run */
+/** @param hasLock true while a process holds the lock of the training run */
 export function trainingOf(
   path: string,
   about: TrainingAbout | undefined,
   metrics: readonly TrainingMetric[],
-  isHeld: boolean,
+  hasLock: boolean,
 ): TrainingFiles {
   const config = about?.config;
   const steps = metrics.filter(({ kind }) => kind === 'step');
@@ -198,7 +198,7 @@ export function trainingOf(
   const result = ['adapter', 'model', 'policy']
     .map((name) => join(path, name))
     .find((one) => existsSync(one));
-  const status = statusOf(isHeld, about?.outcome.ended);
+  const status = statusOf(hasLock, about?.outcome.ended);
   const facts: RecordedTraining = {
     kind: 'training',
     path,
@@ -235,8 +235,8 @@ export function trainingOf(
 }
 
 /** The current status: a training run recorded as `running` has crashed if no process holds its lock. */
-function statusOf(isHeld: boolean, ended: string | undefined): RecordedTraining['status'] {
-  if (isHeld) return 'running';
+function statusOf(hasLock: boolean, ended: string | undefined): RecordedTraining['status'] {
+  if (hasLock) return 'running';
   if (ended === 'interrupted' || ended === 'failed') return ended;
   return ended === undefined || ended === 'running' ? 'crashed' : 'completed';
 }

@@ -9,22 +9,22 @@ import { ProgramFault } from '../../policies/program/program.js';
 import type { EvaluationSetting } from '../../rollout/evaluation.js';
 import { type PlayedReturns, playAll } from '../../rollout/played.js';
 import { vectorKey } from '../../rollout/replay-buffer.js';
-import { type Interval, mean95 } from '../../statistics/bootstrap.js';
+import { type Interval, meanInterval95 } from '../../statistics/bootstrap.js';
 import { mean, smallest } from '../../statistics/descriptive.js';
 import { comparePairs, type PairedDifference } from '../../statistics/paired.js';
 import {
-  fewestForVerdict,
   holmAdjusted,
-  type Judged,
+  type JudgedResult,
+  minForVerdict,
   permutationTest,
-  significance,
+  significanceLevel,
   unpairedTest,
   verdicts,
 } from '../../statistics/tests.js';
-import type { Recorded, RecordedEvaluation } from './record.js';
+import type { AuditRecord, RecordedEvaluation } from './record.js';
 
 /** A new best in the record, compared with the best of the earlier new bests. */
-export interface Improvement extends Pick<PairedDifference, 'difference' | 'interval' | 'p'>, Judged {
+export interface Improvement extends Pick<PairedDifference, 'difference' | 'interval' | 'p'>, JudgedResult {
   readonly at: string;
   /** Recorded mean return. */
   readonly recorded: number;
@@ -62,7 +62,7 @@ export function freshSeeds(seed: number, episodes: number) {
 }
 
 /** A policy with its returns in fresh episodes, and the evaluation in which it first appeared. */
-interface Scored extends PlayedReturns {
+interface ScoredPolicy extends PlayedReturns {
   readonly parameters: ParameterVector;
   readonly at: string;
   readonly mean: number;
@@ -70,7 +70,7 @@ interface Scored extends PlayedReturns {
 
 /** @throws like `evaluate`, except for programs that fail */
 export async function audit(
-  { evaluations, name, start, unknown }: Recorded & { readonly name: string },
+  { evaluations, name, start, unknown }: AuditRecord & { readonly name: string },
   setting: EvaluationSetting,
   { episodes, onPlayed, range, seed, signal }: AuditOptions,
 ) {
@@ -91,7 +91,7 @@ export async function audit(
       return { returns: seeds.map(() => worst), actions: `failed: ${at}` };
     }
   };
-  const scored = new Map<string, Scored>();
+  const scored = new Map<string, ScoredPolicy>();
   for (const { name: at, parameters } of evaluations) {
     const key = vectorKey(parameters);
     if (scored.has(key)) continue;
@@ -100,8 +100,8 @@ export async function audit(
     onPlayed?.(scored.size);
   }
   const policyOf = ({ parameters }: RecordedEvaluation) => scored.get(vectorKey(parameters))!;
-  const measured = new Map<Scored, readonly number[]>();
-  const measure = async (policy: Scored) => {
+  const measured = new Map<ScoredPolicy, readonly number[]>();
+  const measure = async (policy: ScoredPolicy) => {
     const returns = measured.get(policy) ?? (await orWorst(policy.at, policy.parameters, measuring)).returns;
     measured.set(policy, returns);
     return returns;
@@ -110,7 +110,7 @@ export async function audit(
   const [first] = evaluations;
   let [record, best, leader] = [first!, policyOf(first!), policyOf(first!)];
   const curves = { recorded: [] as number[], fresh: [] as number[], best: [] as number[] };
-  const compared: Omit<Improvement, keyof Judged>[] = [];
+  const compared: Omit<Improvement, keyof JudgedResult>[] = [];
   for (const evaluation of evaluations) {
     const policy = policyOf(evaluation);
     if (policy.mean > best.mean) best = policy;
@@ -127,13 +127,13 @@ export async function audit(
       compared.push({ ...place, before: leader.at, difference, interval, p });
       if (policy.mean > leader.mean) leader = policy;
     } else if (evaluation === first && start !== undefined && recorded > start.score)
-      compared.push({ ...place, before: null, ...unpaired(returns, start) });
+      compared.push({ ...place, before: null, ...unpairedResult(returns, start) });
   }
   const list = verdicts(compared);
 
-  const figures = async (policy: Scored) => {
+  const figures = async (policy: ScoredPolicy) => {
     const returns = await measure(policy);
-    return [mean(returns), mean95(returns, range, 'student')] as const;
+    return [mean(returns), meanInterval95(returns, range, 'student')] as const;
   };
   const [ofBest, bestInterval] = await figures(best);
   const [ofRecordedBest, ofRecordedBestInterval] = await figures(policyOf(record));
@@ -176,18 +176,14 @@ export async function audit(
 }
 
 /** Compares with recorded returns, whose policy is unknown; without a test if there are too few, e.g. only a mean. */
-function unpaired(returns: readonly number[], start: Pick<RecordedEvaluation, 'returns' | 'score'>) {
-  const enough = start.returns.length >= fewestForVerdict && returns.length >= fewestForVerdict;
+function unpairedResult(returns: readonly number[], start: Pick<RecordedEvaluation, 'returns' | 'score'>) {
+  const enough = start.returns.length >= minForVerdict && returns.length >= minForVerdict;
   const test = enough ? unpairedTest(returns, start.returns) : undefined;
-  return {
-    difference: mean(returns) - start.score,
-    interval: test?.interval ?? null,
-    p: test?.p ?? null,
-  };
+  return { difference: mean(returns) - start.score, interval: test?.interval ?? null, p: test?.p ?? null };
 }
 
 /** Half of 5%, because a worse new best also counts against a record; both tests flag at most 5% of sound records. */
-const level = significance / 2;
+const level = significanceLevel / 2;
 
 /** Tests for each recorded mean whether its episodes and the fresh ones could come from one distribution of returns. */
 function reproduction(

@@ -21,7 +21,7 @@ export interface RecordedEvaluation {
   readonly line?: number;
 }
 
-export interface Recorded {
+export interface AuditRecord {
   readonly evaluations: readonly RecordedEvaluation[];
   /** Number of rows with returns but without parameters, which can't be played again. */
   readonly unknown: number;
@@ -42,7 +42,7 @@ const maxRecordBytes = 128 * 2 ** 20;
  * @param file name for error messages
  * @throws UserError that names the line if a column is missing or a value isn't a number; if there are no evaluations
  */
-export function readRecord(path: string, file: string): Recorded {
+export function readRecord(path: string, file: string): AuditRecord {
   const [ending] = /\.(csv|jsonl)$/i.exec(file) ?? [];
   if (ending === undefined)
     throw new UserError({ file, message: 'must end in .csv or .jsonl', hint: 'rename or convert the file' });

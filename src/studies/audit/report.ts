@@ -7,13 +7,13 @@ import { formatReturn, formatSigned, plural } from '../../base/text/numbers.js';
 import { type Column, estimate, number, pageTable, terminalTable, text } from '../../base/text/table.js';
 import { fitText } from '../../base/text/width.js';
 import { baselineLabel } from '../../config/baselines.js';
-import { fewestForVerdict } from '../../statistics/tests.js';
+import { minForVerdict } from '../../statistics/tests.js';
 import { chartFigure } from '../../web/chart.js';
 import { type Page, sectionsOf } from '../../web/page.js';
-import { explanations, howToRead, pageHeader, verdictBox, writtenBy } from '../../web/study.js';
+import { explanationList, howToReadTitle, pageHeader, verdictBox, writtenByNote } from '../../web/study.js';
 import { pText, verdictCell } from '../comparison/words.js';
 import type { Audit, Improvement, Unreproduced } from './audit.js';
-import type { AuditResult, Searched } from './searches.js';
+import type { AuditResult, SearchOutcome } from './searches.js';
 
 const sourceColumns: readonly Column<Audit>[] = [
   text('record', ({ name }) => name),
@@ -57,7 +57,7 @@ const unreproducedColumns: readonly Column<Unreproduced>[] = [
   holm,
 ];
 
-const searchColumns: readonly Column<Searched>[] = [
+const searchColumns: readonly Column<SearchOutcome>[] = [
   text('search', ({ search }) => baselineLabel(search)),
   number('evaluations', ({ evaluations }) => evaluations),
   number('repeats', ({ returns }) => returns.length),
@@ -128,17 +128,17 @@ export function auditText(results: readonly AuditResult[], width?: number): stri
       `${styleText('bold', environments)}  ${styleText('dim', `${plural(episodes, 'fresh episode')} per policy, ${measuring} more for the figures`)}`,
       terminalTable(results, sourceColumns, width),
       ...blocks,
-      styleText('dim', reading.join('\n')),
+      styleText('dim', readingNotes.join('\n')),
     ].join('\n\n'),
     width,
   );
 }
 
 /** Explanations of the columns. */
-const reading: readonly string[] = [
+const readingNotes: readonly string[] = [
   'behaviours: policies that differ in at least one action of the fresh episodes; policies with equal actions are one behaviour',
   "true mean: mean return in fresh episodes, which all policies share; some choose the best policies, others give the figures, so that selection can't inflate them",
-  `new bests: evaluations with the highest recorded mean so far; one is confirmed if its policy is better than every earlier one, by paired differences and after Holm's correction for all new bests (at least ${fewestForVerdict} episodes)`,
+  `new bests: evaluations with the highest recorded mean so far; one is confirmed if its policy is better than every earlier one, by paired differences and after Holm's correction for all new bests (at least ${minForVerdict} episodes)`,
   "not reproduced: recorded means that differ from the fresh episodes by more than chance allows (permutation test, Holm's correction for all evaluations)",
 ];
 
@@ -165,9 +165,9 @@ ${curves(result)}
 ${tablesOf(result).map((table) => html`<h3>${table.title}</h3>${table.page()}`)}`,
           ] as const,
       ),
-      ['reading', howToRead, explanations(reading)],
+      ['reading', howToReadTitle, explanationList(readingNotes)],
     ),
-    footer: writtenBy(version()),
+    footer: writtenByNote(version()),
   };
 }
 

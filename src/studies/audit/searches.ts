@@ -6,14 +6,14 @@ import type { BaselineName } from '../../config/baselines.js';
 import { createBaseline } from '../../proposers/create-baseline.js';
 import { type EvaluationSetting, evaluate } from '../../rollout/evaluation.js';
 import { bestEntry, type Evaluated } from '../../rollout/replay-buffer.js';
-import { type Interval, mean95 } from '../../statistics/bootstrap.js';
+import { type Interval, meanInterval95 } from '../../statistics/bootstrap.js';
 import { largest, mean } from '../../statistics/descriptive.js';
 import type { Audit } from './audit.js';
 
 type Search = Exclude<BaselineName, 'genetic'>;
 
 /** Mean returns, in fresh episodes, of the policies that the repeats of a search chose. */
-export interface Searched {
+export interface SearchOutcome {
   readonly search: Search;
   /** Number of evaluations of each repeat. */
   readonly evaluations: number;
@@ -25,7 +25,7 @@ export interface Searched {
 
 /** An audit with the searches that had the same number of evaluations; a line of `audit --json`. */
 export interface AuditResult extends Audit {
-  readonly searches: readonly Searched[];
+  readonly searches: readonly SearchOutcome[];
 }
 
 /** Number of random policies at the start of a search, like the warm-up of a run. */
@@ -51,12 +51,12 @@ export async function searchAgain(
   setting: EvaluationSetting,
   budgets: ReadonlySet<number>,
   { episodes, measuring, progress, range, repeats, searches, seed: first, signal }: SearchOptions,
-): Promise<readonly Searched[]> {
+): Promise<readonly SearchOutcome[]> {
   const { parameters: spec, initial } = setting.family;
   const most = largest(budgets);
   const [low, high] = range;
   const enough = Number.isFinite(high - low) ? high - 0.01 * (high - low) : high;
-  const rows: Searched[] = [];
+  const rows: SearchOutcome[] = [];
   for (const search of repeats > 0 ? searches : []) {
     progress.begin({ label: `${search}: evaluation`, total: repeats * most });
     const histories: Evaluated[][] = [];
@@ -83,7 +83,7 @@ export async function searchAgain(
         const { parameters } = bestEntry(history.slice(0, evaluations))!;
         returns.push((await evaluate(setting, parameters, measuring, signal)).score);
       }
-      const interval = mean95(returns, range, 'student');
+      const interval = meanInterval95(returns, range, 'student');
       rows.push({ search, evaluations, returns, mean: mean(returns), interval });
     }
   }

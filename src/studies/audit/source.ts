@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { type CommandContext, shownPath } from '../../base/context.js';
-import { changingProblems, messageOf, type Problem, UserError } from '../../base/errors.js';
+import { mapThrownProblems, messageOf, type Problem, UserError } from '../../base/errors.js';
 import { plural } from '../../base/text/numbers.js';
 import { warningText } from '../../base/text/progress.js';
 import { parseConfig } from '../../config/load.js';
@@ -14,7 +14,7 @@ import { openTask } from '../../rollout/task.js';
 import { findRuns } from '../../runs/listing/names.js';
 import { type OpenedRun, readWholeRun } from '../../runs/open-run.js';
 import { placeName } from '../../runs/summary.js';
-import { type Recorded, readRecord } from './record.js';
+import { type AuditRecord, readRecord } from './record.js';
 
 export interface SourceRequest {
   /** Runs, directories of runs, and records in .csv or .jsonl files. */
@@ -25,7 +25,7 @@ export interface SourceRequest {
   readonly policy?: string | undefined;
 }
 
-export interface Source extends Recorded, Pick<OpenedRun, 'config' | 'family'> {
+export interface Source extends AuditRecord, Pick<OpenedRun, 'config' | 'family'> {
   /** Path of the run or file, for display. */
   readonly name: string;
   /** Equal for sources with the same environment and policies, which share searches. */
@@ -108,7 +108,7 @@ async function policiesOf(
     ...problem,
     ...(field !== undefined && { field: `--${field}` }),
   });
-  return changingProblems(async () => {
+  return mapThrownProblems(async () => {
     const config = parseConfig(given, cwd);
     const task = await openTask(config.environment, undefined, env, 1);
     await task.close?.();
@@ -128,7 +128,7 @@ function inYaml(field: string, text: string): unknown {
 /** @throws UserError for the first vector that isn't one of these policies */
 function requireVectors(
   file: string,
-  { evaluations }: Recorded,
+  { evaluations }: AuditRecord,
   { config, family }: Pick<Source, 'config' | 'family'>,
 ): void {
   const { choices, count } = family.parameters;

@@ -6,9 +6,9 @@ import { isBaselineName } from '../../config/baselines.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { mean } from '../../statistics/descriptive.js';
 import { comparePairs } from '../../statistics/paired.js';
-import { fewestForVerdict, judge, type Tested, unpairedTest, type Verdict } from '../../statistics/tests.js';
+import { judge, minForVerdict, type TestResult, unpairedTest, type Verdict } from '../../statistics/tests.js';
 import { type ComparedRun, type ConfiguredRun, commonRange } from './compared-runs.js';
-import { failuresDiffer } from './failures.js';
+import { failureCaution } from './failures.js';
 import { materialSettings, type RunGroup, settingOf, type TaskGroups } from './run-groups.js';
 
 /** The difference between the confirmed returns of two groups. */
@@ -57,8 +57,8 @@ export function differencesOf(
   return judgeDifferences(found);
 }
 
-type Untested = Omit<GroupDifference, 'adjusted' | 'verdict'> & Tested;
-type Excusable = Tested & Pick<GroupDifference, 'reason'>;
+type UntestedPair = Omit<GroupDifference, 'adjusted' | 'verdict'> & TestResult;
+type Excusable = TestResult & Pick<GroupDifference, 'reason'>;
 
 /** Adds verdicts, with one correction for all differences. Differences with a `reason` get none. */
 export const judgeDifferences = <T extends Excusable>(found: readonly (readonly T[])[]) =>
@@ -92,21 +92,21 @@ const sideOf = ({ name, runs }: RunGroup) => ({
   range: commonRange(runs),
   confirmed: confirmedBySeed(runs),
   /** A step limit changes the meaning of a return, so groups that differ in it are not tested. */
-  scoring: valuesOf(runs, scoring),
+  scoring: valuesOf(runs, scoringKey),
   /** Equal if runs with the same seed were evaluated, and confirmed, on the same episodes. */
   episodes: ['evaluation', 'confirmation'].map((section) => valuesOf(runs, section)),
 });
 
-const scoring = 'evaluation.maxSteps';
+const scoringKey = 'evaluation.maxSteps';
 
 type Side = ReturnType<typeof sideOf>;
 
 const isShared = (a: readonly string[], b: readonly string[]) => new Set([...a, ...b]).size === 1;
 
-const differenceOf = (of: Side, against: Side): Untested =>
-  withholdVerdict(measuredDifference(of, against), failuresDiffer(of, against));
+const differenceOf = (of: Side, against: Side): UntestedPair =>
+  withholdVerdict(measuredDifference(of, against), failureCaution(of, against));
 
-function measuredDifference(of: Side, against: Side): Untested {
+function measuredDifference(of: Side, against: Side): UntestedPair {
   const [a, b] = [of.confirmed, against.confirmed];
   const untested = {
     of: of.name,
@@ -115,7 +115,7 @@ function measuredDifference(of: Side, against: Side): Untested {
     ...{ difference: null, interval: null, winRate: null, p: null },
   };
   if (!isShared(of.scoring, against.scoring))
-    return { ...untested, test: 'none', reason: `${scoring} differs` };
+    return { ...untested, test: 'none', reason: `${scoringKey} differs` };
   const range = commonRange([of, against]);
   const seeds = [...a.keys()].filter((seed) => b.has(seed));
   const isSameSetting = of.episodes.every((values, i) => isShared(values, against.episodes[i]!));
@@ -126,7 +126,7 @@ function measuredDifference(of: Side, against: Side): Untested {
   const [left, right] = [[...a.values()], [...b.values()]];
   if (a.size === 0 || b.size === 0) return { ...untested, test: 'unpaired' };
   const { difference, interval, p } = unpairedTest(left, right, range);
-  const isEnough = Math.min(a.size, b.size) >= fewestForVerdict;
+  const isEnough = Math.min(a.size, b.size) >= minForVerdict;
   return { ...untested, test: 'unpaired', difference, interval, p: isEnough ? p : null };
 }
 
@@ -159,7 +159,7 @@ export function pairings(
 
 /** Runs are paired if the groups share all seeds of the smaller group, or enough seeds for a verdict. */
 const arePairs = (shared: number, a: number, b: number) =>
-  shared > 0 && (shared === Math.min(a, b) || shared >= fewestForVerdict);
+  shared > 0 && (shared === Math.min(a, b) || shared >= minForVerdict);
 
 export const confirmedBySeed = (runs: readonly ConfiguredRun[]) =>
   meanBySeed(runs, ({ confirmed, counted }) => confirmed?.mean ?? counted ?? null);
@@ -190,16 +190,16 @@ export function cautions(
 ): readonly string[] {
   const keys = groups.flatMap(({ runs }) => runs.flatMap((run) => [...materialSettings(run).keys()]));
   return [
-    ...differing('budget in evaluations', groups, ({ runs }) => runs.map(({ budget }) => String(budget))),
+    ...listValues('budget in evaluations', groups, ({ runs }) => runs.map(({ budget }) => String(budget))),
     ...[...new Set(keys)]
       .toSorted()
       .filter((key) => !isNamed(key, named))
       .flatMap((key) => {
         // Baselines ignore prompts and settings of language models.
         const own = /^(prompts|model)\./.test(key) ? groups.filter((group) => !isOfBaselines(group)) : groups;
-        return differing(key, own, ({ runs }) => valuesOf(runs, key));
+        return listValues(key, own, ({ runs }) => valuesOf(runs, key));
       }),
-    ...groups.flatMap((group) => [...mixed(group, by), ...ofRuns(group)]),
+    ...groups.flatMap((group) => [...mixedSettings(group, by), ...ofRuns(group)]),
   ];
 }
 
@@ -210,7 +210,7 @@ const isNamed = (key: string, named: readonly string[]): boolean =>
   (key === 'prompts.templates' && named.includes('prompts.set'));
 
 /** Lists the groups with each value if values differ; omits the list if it is long. */
-function differing(
+function listValues(
   key: string,
   groups: readonly RunGroup[],
   valuesIn: (group: RunGroup) => Iterable<string>,
@@ -228,7 +228,7 @@ const isOfBaselines = ({ runs }: RunGroup) =>
   runs.every(({ config }) => isBaselineName(config.model.provider));
 
 /** Warns if `--by` merged runs with different settings. */
-function mixed({ name, runs }: RunGroup, by: readonly string[] | undefined): readonly string[] {
+function mixedSettings({ name, runs }: RunGroup, by: readonly string[] | undefined): readonly string[] {
   const keys = [...new Set(runs.flatMap((run) => [...materialSettings(run).keys()]))].filter(
     (key) => valuesOf(runs, key).length > 1,
   );

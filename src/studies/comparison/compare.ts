@@ -10,13 +10,13 @@ import type { tableFormats } from '../../base/text/table.js';
 import { findRuns } from '../../runs/listing/names.js';
 import { headlineOf } from '../../runs/summary.js';
 import { page } from '../../web/page.js';
-import { inFile } from '../../web/study.js';
+import { fileContext } from '../../web/study.js';
 import { type ConfiguredRun, readComparedRuns } from './compared-runs.js';
-import { worstOf } from './failures.js';
+import { worstReturn } from './failures.js';
 import { comparisonPage } from './page.js';
 import { compareGroups, type LeftOut } from './run-comparison.js';
-import { environmentOf, groupRuns, identityOf } from './run-groups.js';
-import { comparisonIn, comparisonTables } from './table.js';
+import { environmentKeyOf, groupRuns, runIdentity } from './run-groups.js';
+import { comparisonTables, formatComparison } from './table.js';
 
 export interface CompareRequest {
   readonly runs: readonly string[];
@@ -39,11 +39,11 @@ export function compareRuns(
   const { comparison, tasks } = comparisonOf(findRuns(runs, { cwd, runsDir }), request, cwd);
   const file = html === undefined ? undefined : resolve(cwd, html);
   if (file !== undefined) {
-    const linkOf = (run: string) => inFile.linkOf(relative(dirname(file), resolve(cwd, run)));
+    const linkOf = (run: string) => fileContext.linkOf(relative(dirname(file), resolve(cwd, run)));
     replaceFile(file, page(comparisonPage(comparison, tasks, { linkOf })));
   }
   if (json) return JSON.stringify(comparison);
-  if (format !== undefined) return comparisonIn(format, comparison);
+  if (format !== undefined) return formatComparison(format, comparison);
   return (
     comparisonTables(comparison, columns) +
     (file === undefined ? '' : `\n\npage        ${shownPath(file, cwd)}`)
@@ -63,7 +63,7 @@ export function comparisonOf(
     ...read.unreadable.map(({ path, message }) => ({ run: named(path), reason: message })),
     ...unfit,
   ];
-  if (kept.length === 0) throw nothingLeft(leftOut, read.runs.length === 0);
+  if (kept.length === 0) throw noRunsLeftError(leftOut, read.runs.length === 0);
   const tasks = groupRuns(kept, by);
   return { tasks, comparison: compareGroups(tasks, { against, by, target, leftOut, named }) };
 }
@@ -85,8 +85,8 @@ export function selectUsable<T extends ConfiguredRun>(
       });
       continue;
     }
-    const same = kept.get(identityOf(run));
-    if (same === undefined) kept.set(identityOf(run), run);
+    const same = kept.get(runIdentity(run));
+    if (same === undefined) kept.set(runIdentity(run), run);
     else leftOut.push({ run: named(path), reason: `same config and seed as ${named(same.path)}` });
   }
   return { kept: withFailures([...kept.values()]), leftOut };
@@ -94,14 +94,14 @@ export function selectUsable<T extends ConfiguredRun>(
 
 /** Gives failed runs without a confirmed return the lowest confirmed return of their environment. */
 function withFailures<T extends ConfiguredRun>(runs: readonly T[]): readonly T[] {
-  return [...groupBy(runs, environmentOf).values()].flatMap((own) => {
-    const counted = worstOf(own.map(({ confirmed }) => confirmed?.mean ?? null));
+  return [...groupBy(runs, environmentKeyOf).values()].flatMap((own) => {
+    const counted = worstReturn(own.map(({ confirmed }) => confirmed?.mean ?? null));
     return own.map((run) => (run.failed && run.confirmed === null ? { ...run, counted } : run));
   });
 }
 
 /** Returns the error for a comparison without runs. @param areUnreadable true if none of the runs could be read */
-export function nothingLeft(leftOut: readonly LeftOut[], areUnreadable: boolean): UserError {
+export function noRunsLeftError(leftOut: readonly LeftOut[], areUnreadable: boolean): UserError {
   if (leftOut.length === 0) return new UserError({ field: 'runs', message: 'there are no runs to compare' });
   const first = leftOut.slice(0, 5).map(({ run, reason }) => `${run}: ${reason}`);
   return new UserError({

@@ -5,7 +5,7 @@ import { messageOf, UserError } from '../../base/errors.js';
 import { readOwnText } from '../../base/files/regular-file.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig } from '../../config/load.js';
-import { budgetOf, evaluationsOf } from '../../config/stages.js';
+import { evaluationBudget, plannedEvaluations } from '../../config/stages.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { requireConfig } from '../../runs/open-run.js';
@@ -22,7 +22,7 @@ export interface ConfiguredRun extends RunSummary {
   readonly range: Interval;
   /** True if the run, or its policy in fresh episodes, failed. */
   readonly failed: boolean;
-  /** The return that a failed run without a confirmed return gets in a comparison (see `worstOf`). */
+  /** The return that a failed run without a confirmed return gets in a comparison (see `worstReturn`). */
   readonly counted?: number | null;
 }
 
@@ -87,8 +87,8 @@ export function readComparedRun(run: ConfiguredRun): ComparedRun {
   const entries = readEvaluations(path, manifest);
   const first = entries.filter(({ iteration }) => iteration === 0).length;
   const warmup = status === 'completed' ? first : Math.max(first, config.warmup.policies);
-  const budget = budgetOf(config, warmup);
-  const length = status === 'completed' ? budget : budgetOf({ ...config, iterations: done }, first);
+  const budget = evaluationBudget(config, warmup);
+  const length = status === 'completed' ? budget : evaluationBudget({ ...config, iterations: done }, first);
   const spent = spentAfter(entries, first, { ...config, iterations: done });
   return {
     ...run,
@@ -104,13 +104,13 @@ export function readComparedRun(run: ConfiguredRun): ComparedRun {
 function spentAfter(
   entries: readonly BufferEntry[],
   warmup: number,
-  config: Parameters<typeof evaluationsOf>[0] & Pick<Config, 'limits'>,
+  config: Parameters<typeof plannedEvaluations>[0] & Pick<Config, 'limits'>,
 ): readonly number[] {
   let played = 0;
   return Array.from({ length: config.iterations + 1 }, (_, iterations) => {
     while (played < entries.length && entries[played]!.iteration <= iterations) played++;
     return config.limits.evaluations === undefined
-      ? warmup + evaluationsOf({ ...config, iterations })
+      ? warmup + plannedEvaluations({ ...config, iterations })
       : played;
   });
 }

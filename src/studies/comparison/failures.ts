@@ -8,7 +8,7 @@ export const hasFailed = ({ confirmed, manifest, status }: RunSummary, candidate
   (status === 'completed' && confirmed === null && candidates > 0);
 
 /** Returns the value for failed runs without a confirmed return: the lowest of all runs of the environment. */
-export function worstOf(confirmed: readonly (number | null)[]): number | null {
+export function worstReturn(confirmed: readonly (number | null)[]): number | null {
   const known = confirmed.filter((value) => value !== null);
   return known.length === 0 ? null : smallest(known);
 }
@@ -17,7 +17,7 @@ export function worstOf(confirmed: readonly (number | null)[]): number | null {
  * Returns the reason for withholding a verdict if methods fail in different shares of their runs; otherwise undefined.
  * @param sides methods with their numbers of failed runs and of runs that are over
  */
-export function failuresDiffer(
+export function failureCaution(
   ...sides: readonly { readonly name: string; readonly failed: number; readonly over: number }[]
 ): string | undefined {
   const shares = sides.map(({ failed, over }) => (over === 0 ? 0 : failed / over));

@@ -8,19 +8,19 @@ import { largest } from '../../statistics/descriptive.js';
 import { type Page, sectionsOf } from '../../web/page.js';
 import { armCurves } from '../../web/report/charts/arm-curves.js';
 import {
-  explanations,
-  howToRead,
+  explanationList,
+  howToReadTitle,
   type PageContext,
   pageHeader,
   verdictBox,
   warningList,
-  writtenBy,
+  writtenByNote,
 } from '../../web/study.js';
 import { type ComparedRun, commonRange, shortPath } from './compared-runs.js';
 import type { RunComparison, TaskComparison } from './run-comparison.js';
 import { type RunGroup, settingOf, settingsOf, type TaskGroups } from './run-groups.js';
 import { confirmedColumns, differenceColumns, effortColumns, groupColumn, groupsOf } from './table.js';
-import { conclusionOf, reading, verdictRule } from './words.js';
+import { conclusionOf, glossary, verdictRule } from './words.js';
 
 /** Maximum number of points drawn per learning curve. */
 const maxPoints = 400;
@@ -66,11 +66,11 @@ export function comparisonPage(comparison: RunComparison, groups: readonly TaskG
       ['left-out', 'Left out', warningList(leftOut.map(({ reason, run }) => `${run}: ${reason}`))],
       [
         'reading',
-        howToRead,
-        explanations([reading.confirmed, reading.area, reading.target, ...verdictRule(tested)]),
+        howToReadTitle,
+        explanationList([glossary.confirmed, glossary.area, glossary.target, ...verdictRule(tested)]),
       ],
     ),
-    footer: writtenBy(policyloop),
+    footer: writtenByNote(policyloop),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Groups runs that repeat the same experiment, and names the groups. */
 
-import { nearest, UserError } from '../../base/errors.js';
+import { closestMatch, UserError } from '../../base/errors.js';
 import { groupBy } from '../../base/grouped.js';
 import { isMapping } from '../../base/settings/schema.js';
 import { isBaselineName } from '../../config/baselines.js';
@@ -32,7 +32,7 @@ export interface TaskGroups<T = ComparedRun> {
 export type Settings = ReadonlyMap<string, string>;
 
 /** Keys that don't affect results or only identify the run, plus the seed; the environment is compared separately. */
-const immaterial =
+const immaterialKey =
   /^(name|seed|record|environment)($|\.)|^evaluation\.workers$|^limits\.rejections$|^model\.((members|relay)\.\d+\.)?(concurrency|timeoutSeconds|maxRetries|maxRetryAfterSeconds|price(\..*)?|apiKeyEnv|keepAlive|device|threads)$/;
 
 /** Priority of keys in group names. */
@@ -91,7 +91,7 @@ function flatten(value: unknown, key: string): readonly (readonly [string, strin
 
 /** The settings that define an experiment. */
 export const materialSettings = cachedByRun(
-  (run: Configured): Settings => new Map([...settingsOf(run)].filter(([key]) => !immaterial.test(key))),
+  (run: Configured): Settings => new Map([...settingsOf(run)].filter(([key]) => !immaterialKey.test(key))),
 );
 
 const unset = '–';
@@ -135,7 +135,7 @@ export function groupRuns<T extends ConfiguredRun>(
     const labeled = (own: Settings) =>
       by === undefined ? named.filter((key) => key === 'model' || settingOf(own, key) !== unset) : named;
     return {
-      name: alone ? names[index]! : `${id} ${canonical(options)}`,
+      name: alone ? names[index]! : `${id} ${canonicalText(options)}`,
       environment: { id, options },
       named,
       groups: groups.map((members, i) => ({
@@ -149,15 +149,15 @@ export function groupRuns<T extends ConfiguredRun>(
 }
 
 /** Returns a string that is equal for runs of the same environment with the same options. */
-export const environmentOf = ({ config }: Configured): string => environmentKey(config);
+export const environmentKeyOf = ({ config }: Configured): string => environmentKey(config);
 
 /** Returns a string that is equal for runs of the same experiment and seed, which count as one observation. */
-export const identityOf = (run: Configured): string =>
+export const runIdentity = (run: Configured): string =>
   `${environmentKey(run.config)} ${materialKey(run)} ${run.manifest.seed}`;
 
-const materialKey = (run: Configured) => canonical(Object.fromEntries(materialSettings(run)));
+const materialKey = (run: Configured) => canonicalText(Object.fromEntries(materialSettings(run)));
 
-const environmentKey = ({ environment: { id, options } }: Config) => `${id} ${canonical(options)}`;
+const environmentKey = ({ environment: { id, options } }: Config) => `${id} ${canonicalText(options)}`;
 
 /** Greedily chooses keys that distinguish all groups, by priority; not necessarily the smallest set. */
 function namingKeys(groups: readonly Settings[]): readonly string[] {
@@ -190,12 +190,12 @@ function requireKeys(by: readonly string[], settings: readonly Settings[]): void
         ? "runs can't be grouped by this key, because figures are averages over seeds"
         : "none of these runs' configs has this key",
     value: missing,
-    near: nearest(missing, known),
+    near: closestMatch(missing, known),
     alternatives: known.toSorted(),
   });
 }
 
-function canonical(value: unknown): string {
+function canonicalText(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     isMapping(inner)
       ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))

@@ -26,9 +26,9 @@ import type { GroupFigures, RunComparison, TaskComparison } from './run-comparis
 import {
   conclusionOf,
   countText,
+  glossary,
   iterationsText,
   pText,
-  reading,
   verdictCell,
   verdictRule,
 } from './words.js';
@@ -112,7 +112,7 @@ export function comparisonTables(comparison: RunComparison, width?: number): str
   blocks.push(
     styleText(
       'dim',
-      [reading.confirmed, reading.area, ...(targets ? [reading.target] : []), ...verdictRule(tested)].join(
+      [glossary.confirmed, glossary.area, ...(targets ? [glossary.target] : []), ...verdictRule(tested)].join(
         '\n',
       ),
     ),
@@ -133,7 +133,7 @@ export function leftOutText(leftOut: RunComparison['leftOut']): readonly string[
 }
 
 /** Formats the groups of each task, and (except in CSV) their differences, for a paper or a spreadsheet. */
-export function comparisonIn(format: keyof typeof tableFormats, comparison: RunComparison): string {
+export function formatComparison(format: keyof typeof tableFormats, comparison: RunComparison): string {
   if (format === 'csv')
     return csvTable(comparison.tasks.flatMap(groupsOf), [
       csvOnly('environment', ({ task }) => task.environment.id),

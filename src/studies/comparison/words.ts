@@ -4,17 +4,17 @@ import {
   formatNumber,
   formatReturn,
   formatSigned,
-  missing,
+  missingMark,
   plural,
 } from '../../base/text/numbers.js';
-import { fewestIfTied } from '../../statistics/bootstrap.js';
+import { minIfTied } from '../../statistics/bootstrap.js';
 import { smallest } from '../../statistics/descriptive.js';
-import { fewestForVerdict, type Verdict } from '../../statistics/tests.js';
+import { minForVerdict, type Verdict } from '../../statistics/tests.js';
 import type { GroupDifference } from './comparability.js';
 import type { TargetFigures, TaskComparison } from './run-comparison.js';
 
 /** Minimum number of pairs, or of runs in each group, for a verdict without a warning about small samples. */
-export const fewBelow = 10;
+export const fewLimit = 10;
 
 type Counted = Pick<GroupDifference, 'counts' | 'test'>;
 
@@ -91,8 +91,8 @@ export function verdictSentence(
   const measured = `${of} − ${against} is ${formatSigned(found.difference)} in ${quantity}`;
   const count = countText(found);
   if (verdict === 'too-few' || interval === null) {
-    const areTied = smallest(counts) >= fewestForVerdict;
-    const needed = `${areTied ? fewestIfTied : fewestForVerdict} ${test === 'paired' ? 'pairs' : 'runs of each'}`;
+    const areTied = smallest(counts) >= minForVerdict;
+    const needed = `${areTied ? minIfTied : minForVerdict} ${test === 'paired' ? 'pairs' : 'runs of each'}`;
     return `Too few for a verdict: ${measured} over ${count}, and at least ${needed} are needed${areTied ? ', because most values are equal' : ''}.`;
   }
   // An interval clipped to the possible range is asymmetric, so use its longer half.
@@ -101,8 +101,8 @@ export function verdictSentence(
     verdict === 'no-evidence' && half > 0
       ? ` A difference below about ${formatReturn(half)} can't be distinguished from noise here.`
       : '';
-  const few = smallest(counts) < fewBelow ? ` ${count} are few: more seeds would narrow the interval.` : '';
-  return `${verdictStarts[verdict]}: ${measured} (95 % interval ${formatInterval(interval, formatSigned)}, p ${adjusted === null ? missing : pText(adjusted)}, ${count}).${noise}${few}`;
+  const few = smallest(counts) < fewLimit ? ` ${count} are few: more seeds would narrow the interval.` : '';
+  return `${verdictStarts[verdict]}: ${measured} (95 % interval ${formatInterval(interval, formatSigned)}, p ${adjusted === null ? missingMark : pText(adjusted)}, ${count}).${noise}${few}`;
 }
 
 const verdictStarts = {
@@ -128,7 +128,7 @@ export const verdictRule = (tested: number): readonly string[] =>
       ];
 
 /** Explanations of the columns of comparison tables. */
-export const reading = {
+export const glossary = {
   confirmed:
     "confirmed: mean return of each run's chosen policy on fresh episodes; 95 % intervals over runs, if there are at least three. If a fifth of the runs reach a bound of the return, the interval allows for unseen runs at the other bound",
   area: 'best so far: the best observed return up to each evaluation, averaged over the evaluations of a run (a rejected candidate counts as one, unless limits.evaluations sets the budget). The best of many noisy means is optimistic',

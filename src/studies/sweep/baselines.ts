@@ -3,10 +3,10 @@
 import { type BaselineName, baselineLabel } from '../../config/baselines.js';
 import type { ConfigInput } from '../../config/config.js';
 import { parseConfig } from '../../config/load.js';
-import { evaluationsOf } from '../../config/stages.js';
+import { plannedEvaluations } from '../../config/stages.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { type GroupDifference, judgeDifferences, pairedDifference } from '../comparison/comparability.js';
-import { failuresDiffer } from '../comparison/failures.js';
+import { failureCaution } from '../comparison/failures.js';
 import type { SettingFigures } from './ranking.js';
 import { type SweepSetting, settingName, settingOf } from './settings.js';
 
@@ -14,7 +14,7 @@ const numericSearches = ['random', 'hill-climb', 'cma-es', 'gp'] as const;
 const programSearches = ['random', 'genetic'] as const;
 
 /** Config sections that also apply to baselines, which reject some of the others. */
-const shared: readonly string[] = [
+const sharedKeys: readonly string[] = [
   ...(['environment', 'policy', 'seed', 'iterations', 'candidates', 'target', 'limits', 'warmup'] as const),
   ...(['evaluation', 'confirmation', 'record', 'name'] as const),
 ] satisfies readonly (keyof ConfigInput)[];
@@ -23,11 +23,11 @@ const shared: readonly string[] = [
 export function baselinesFor({ config, values }: SweepSetting): readonly SweepSetting[] {
   const names: readonly BaselineName[] =
     config.policy?.kind === 'program' ? programSearches : numericSearches;
-  const isShared = ([key]: readonly [string, unknown]) => shared.includes(key.split('.', 1)[0]!);
+  const isShared = ([key]: readonly [string, unknown]) => sharedKeys.includes(key.split('.', 1)[0]!);
   const sections = Object.fromEntries(Object.entries(config).filter(isShared));
   const own = Object.fromEntries(Object.entries(values).filter(isShared));
   // Stages add evaluations, too.
-  const iterations = Math.round(evaluationsOf(config) / config.candidates);
+  const iterations = Math.round(plannedEvaluations(config) / config.candidates);
   const more = iterations !== config.iterations && { iterations: String(iterations) };
   return names.map((baseline) => ({
     ...settingOf({ baseline, ...own, ...more }),
@@ -50,7 +50,7 @@ export function baselineDifferences(
         of.comparedWith.flatMap((name) => {
           const other = settings.find((one) => one.name === name)!;
           const named = { of: settingName(of), against: baselineLabel(other.baseline!) };
-          const reason = failuresDiffer({ ...of, name: named.of }, { ...other, name: named.against });
+          const reason = failureCaution({ ...of, name: named.of }, { ...other, name: named.against });
           return pairedDifference({ ...named, reason }, of.returns, other.returns, range);
         }),
       ),

@@ -3,7 +3,7 @@ import type { Interval } from '../../statistics/bootstrap.js';
 import { mean, sum } from '../../statistics/descriptive.js';
 import { comparePairs, type PairedDifference, type Summary, summarize } from '../../statistics/paired.js';
 import { type GroupDifference, judgeDifferences, withholdVerdict } from '../comparison/comparability.js';
-import { failuresDiffer } from '../comparison/failures.js';
+import { failureCaution } from '../comparison/failures.js';
 import type { SettingFigures } from './ranking.js';
 
 /** The mean return of all settings that share a value of a key. */
@@ -60,7 +60,7 @@ export function effectsOf(
   const main = varying.flatMap(({ key, items: [against, ...others] }) =>
     others.map((of) => {
       const { difference, interval, p } = comparePairs(bySeed(key, of), bySeed(key, against!), range)!;
-      const reason = failuresDiffer(failuresOf(key, of), failuresOf(key, against!));
+      const reason = failureCaution(failuresOf(key, of), failuresOf(key, against!));
       return withholdVerdict({ key, of, against: against!, difference, interval, p }, reason);
     }),
   );

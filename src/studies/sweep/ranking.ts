@@ -2,10 +2,10 @@
 
 import { formatInterval, formatReturn, formatSigned, plural } from '../../base/text/numbers.js';
 import type { UsageTotals } from '../../runs/calls.js';
-import { fewestIfTied } from '../../statistics/bootstrap.js';
+import { minIfTied } from '../../statistics/bootstrap.js';
 import { comparePairs, type Summary } from '../../statistics/paired.js';
-import { fewestForVerdict, verdicts } from '../../statistics/tests.js';
-import { failuresDiffer } from '../comparison/failures.js';
+import { minForVerdict, verdicts } from '../../statistics/tests.js';
+import { failureCaution } from '../comparison/failures.js';
 import { pText } from '../comparison/words.js';
 import { type SweepSetting, settingName } from './settings.js';
 
@@ -51,11 +51,11 @@ export function bestSentence(
     return { text: `${first}; no other setting has that many complete seeds.`, mark: '' };
   const { adjusted, difference, interval, next, verdict } = lead;
   const against = `the next setting, ${settingName(next)}`;
-  const reason = failuresDiffer(...[best, next].map((one) => ({ ...one, name: settingName(one) })));
+  const reason = failureCaution(...[best, next].map((one) => ({ ...one, name: settingName(one) })));
   if (reason !== undefined) return { text: `${first}. There is no verdict: ${reason}.`, mark: '' };
   if (verdict === 'too-few' || interval === null || adjusted === null)
     return {
-      text: `${first}. Whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}) isn't known yet: a verdict needs at least ${count < fewestForVerdict ? fewestForVerdict : fewestIfTied} seeds.`,
+      text: `${first}. Whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}) isn't known yet: a verdict needs at least ${count < minForVerdict ? minForVerdict : minIfTied} seeds.`,
       mark: 'too-few',
     };
   const measured = `(${formatSigned(difference)}, 95 % interval ${formatInterval(interval, formatSigned)}, p ${pText(adjusted)})`;

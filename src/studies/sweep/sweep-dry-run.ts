@@ -1,7 +1,7 @@
 /** Lists the settings and seeds of a sweep and estimates its calls, tokens and cost. Calls no model. */
 import { type CommandContext, exitCodes } from '../../base/context.js';
 import { plural } from '../../base/text/numbers.js';
-import { describeFindings, errorsIn, found } from '../../experiment/preflight/findings.js';
+import { describeFindings, errorsIn, okFinding } from '../../experiment/preflight/findings.js';
 import { preflight } from '../../experiment/preflight/preflight.js';
 import { estimateText, sumOf } from '../../experiment/preflight/run-estimate.js';
 import { assemble, closeEnvironment } from '../../experiment/setup/assemble.js';
@@ -26,7 +26,7 @@ export async function dryRunSweep(sweep: Sweep, json: boolean, { env, print }: C
   const shown = all
     .filter(({ field, level }) => level !== 'ok' || field === 'estimate')
     .map(({ field, name, ...one }) => ({ ...one, field: field === 'estimate' ? name : `${name}: ${field}` }));
-  const total = found(plural(entries.length, 'run'), `${shape} (${seeds.join(', ')}): ${cost}${mayEnd}`);
+  const total = okFinding(plural(entries.length, 'run'), `${shape} (${seeds.join(', ')}): ${cost}${mayEnd}`);
   const whole = { runs: entries.length, seeds, settings, limits, estimate: estimate ?? null };
   print(json ? JSON.stringify(whole) : describeFindings([...shown, total]));
   return errorsIn(all).length > 0 ? exitCodes.usage : 0;

@@ -7,13 +7,13 @@ import { formatUsage } from '../../runs/summary.js';
 import { type Page, sectionsOf } from '../../web/page.js';
 import { parallelFigure, parallelPlot } from '../../web/parallel.js';
 import {
-  explanations,
+  explanationList,
   failureList,
-  howToRead,
+  howToReadTitle,
   type PageContext,
   pageHeader,
   verdictBox,
-  writtenBy,
+  writtenByNote,
 } from '../../web/study.js';
 import { differenceColumns } from '../comparison/table.js';
 import { bestSentence, rank, type SettingFigures } from './ranking.js';
@@ -24,9 +24,9 @@ import {
   baselinesText,
   effectColumns,
   keyColumns,
-  optimistic,
-  overText,
+  optimismNote,
   ruleOf,
+  seedsText,
   settingColumns,
 } from './sweep-tables.js';
 
@@ -68,9 +68,9 @@ ${perTask(result, ({ baselines }) => pageTable(baselines, differenceColumns, { t
       ],
       ['runs', 'Runs', perTask(result, (task) => runTable(task, seeds, shown))],
       ['failures', 'Failures', failureList(failures)],
-      ['reading', howToRead, explanations(readingNotes(result))],
+      ['reading', howToReadTitle, explanationList(readingNotes(result))],
     ),
-    footer: writtenBy(policyloop),
+    footer: writtenByNote(policyloop),
     keys: names,
   };
 }
@@ -105,7 +105,7 @@ ${pageTable(rows.slice(0, maxRanked), [
     ({ confirmed }) => confirmed!.count,
   ),
 ])}
-<p class="note">Mean confirmed return of each setting, with its 95 % interval over seeds.${more > 0 && ` The table of settings has ${more} more.`}${settings.length > 1 && ` ${optimistic(settings)}`}</p>`;
+<p class="note">Mean confirmed return of each setting, with its 95 % interval over seeds.${more > 0 && ` The table of settings has ${more} more.`}${settings.length > 1 && ` ${optimismNote(settings)}`}</p>`;
 }
 
 /** @param include values that the axis must include */
@@ -162,7 +162,7 @@ function effectsView({ effects }: SweptTask): Content | undefined {
     ]),
   )}
 <p class="note">Mean confirmed return of the settings with each value, with 95 % intervals over seeds.</p>
-<h3>Differences</h3><p class="note">${overText(effects)}</p>${pageTable(main, effectColumns)}`;
+<h3>Differences</h3><p class="note">${seedsText(effects)}</p>${pageTable(main, effectColumns)}`;
 }
 
 function runTable(task: SweptTask, seeds: readonly number[], { linkOf }: PageContext): Content {

@@ -1,6 +1,6 @@
 /** Plans a sweep: a run for every setting and seed, each in its own directory. */
 import { basename, extname, join, resolve } from 'node:path';
-import { withProblems } from '../../base/errors.js';
+import { mapProblems } from '../../base/errors.js';
 import { plainName } from '../../base/files/files.js';
 import { plural } from '../../base/text/numbers.js';
 import { loadConfig, loadSweep } from '../../config/load.js';
@@ -78,7 +78,7 @@ function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
   } catch (error) {
     const drawn = new Set(keys.flatMap(({ key, values }) => (values.kind === 'list' ? [] : [key])));
     const hint = 'uniform(…) and loguniform(…) also draw fractions; for whole numbers, write 1..9 or a list';
-    throw withProblems(error, (one) => (drawn.has(one.field ?? '') ? { hint, ...one } : one));
+    throw mapProblems(error, (one) => (drawn.has(one.field ?? '') ? { hint, ...one } : one));
   }
 }
 

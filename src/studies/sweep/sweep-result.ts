@@ -6,14 +6,14 @@ import { version } from '../../base/package.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
 import type { UsageTotals } from '../../runs/calls.js';
 import { type RunSummary, summaryOf } from '../../runs/summary.js';
-import { addUsage } from '../../runs/usage.js';
+import { sumUsage } from '../../runs/usage.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { mean } from '../../statistics/descriptive.js';
 import { summarize } from '../../statistics/paired.js';
 import type { ParallelKey } from '../../web/parallel.js';
 import type { GroupDifference } from '../comparison/comparability.js';
 import { commonRange } from '../comparison/compared-runs.js';
-import { hasFailed, worstOf } from '../comparison/failures.js';
+import { hasFailed, worstReturn } from '../comparison/failures.js';
 import { baselineDifferences } from './baselines.js';
 import { type Effects, effectsOf } from './effects.js';
 import { rank, type SettingFigures } from './ranking.js';
@@ -87,7 +87,7 @@ export function sweepResult(
       own.map(({ setting: { config } }) => ({ range: returnRange(config.environment, config.evaluation) })),
     );
     const environment = own.flatMap((one) => one.runs).find((run) => run)?.manifest.environment ?? id;
-    const worst = worstOf(own.flatMap((one) => one.runs.map(confirmedOf)));
+    const worst = worstReturn(own.flatMap((one) => one.runs.map(confirmedOf)));
     return { environment, range, settings: own.map((one) => figuresOf(one.setting, one.runs, range, worst)) };
   });
   const differences = baselineDifferences(tasks);
@@ -119,7 +119,7 @@ export function sweepResult(
 }
 
 const totalsOf = (runs: readonly (RunSummary | undefined)[]) => ({
-  usage: addUsage(runs.flatMap((run) => run?.manifest.usage ?? [])),
+  usage: sumUsage(runs.flatMap((run) => run?.manifest.usage ?? [])),
   activeMs: runs.reduce((total, run) => total + (run?.manifest.activeMs ?? 0), 0),
 });
 

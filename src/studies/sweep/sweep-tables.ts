@@ -3,8 +3,8 @@ import { styleText } from 'node:util';
 import { append } from '../../base/append.js';
 import { formatCost, formatReturn, formatSigned, plural } from '../../base/text/numbers.js';
 import { type Column, estimate, number, terminalTable, text } from '../../base/text/table.js';
-import { fewestIfTied } from '../../statistics/bootstrap.js';
-import { fewestForVerdict } from '../../statistics/tests.js';
+import { minIfTied } from '../../statistics/bootstrap.js';
+import { minForVerdict } from '../../statistics/tests.js';
 import { differenceColumns } from '../comparison/table.js';
 import { conclusionOf, pText, verdictCell, verdictRule } from '../comparison/words.js';
 import type { Effect, Effects } from './effects.js';
@@ -52,7 +52,7 @@ export const ruleOf = (differences: readonly { readonly p: number | null }[]): r
 
 export const allBaselines = ({ tasks }: SweepResult) => tasks.flatMap(({ baselines }) => baselines);
 
-export const overText = ({ count }: Effects): string =>
+export const seedsText = ({ count }: Effects): string =>
   `Over ${plural(count, 'seed')} for which all settings are complete.`;
 
 /** Describes the comparison with the baselines; undefined if there are no differences yet. */
@@ -61,14 +61,14 @@ export function baselinesText(result: SweepResult): string | undefined {
     result.tasks.map(({ baselines, environment }) => ({ name: environment, differences: baselines })),
   );
   if (!allBaselines(result).some(({ verdict }) => verdict === 'too-few')) return conclusion;
-  return `${conclusion} A verdict needs at least ${fewestForVerdict} seeds (${fewestIfTied} if most values are equal): run the same command with seed=1..10.`;
+  return `${conclusion} A verdict needs at least ${minForVerdict} seeds (${minIfTied} if most values are equal): run the same command with seed=1..10.`;
 }
 
 /** Maximum number of settings shown on a terminal; the page shows all. */
 const maxShown = 24;
 
 /** @param width see `CommandContext.columns` */
-export function sweepOnTerminal(result: SweepResult, width?: number): string {
+export function sweepText(result: SweepResult, width?: number): string {
   const { tasks } = result;
   const blocks = tasks.flatMap((task) => [
     ...(tasks.length > 1 ? [styleText('bold', task.environment)] : []),
@@ -95,15 +95,15 @@ function taskOnTerminal({ effects, settings }: SweptTask, width: number | undefi
   if (effects !== null && effects.main.length > 0)
     append(blocks, [
       styleText('bold', 'Effects'),
-      overText(effects),
+      seedsText(effects),
       terminalTable(effects.main, effectColumns, width),
       ...ruleOf(effects.main).map((rule) => styleText('dim', rule)),
     ]);
   const best = bestSentence(settings);
   if (best !== undefined && settings.length > 1)
-    blocks.push(`best        ${best.text} ${optimistic(settings)}`);
+    blocks.push(`best        ${best.text} ${optimismNote(settings)}`);
   return blocks;
 }
 
-export const optimistic = ({ length }: readonly SettingFigures[]): string =>
+export const optimismNote = ({ length }: readonly SettingFigures[]): string =>
   `The best of ${length} settings was chosen by the results of these runs, so its mean is optimistic: evaluate it on other seeds.`;

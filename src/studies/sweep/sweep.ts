@@ -8,16 +8,16 @@ import { loadSlurm } from '../../config/load.js';
 import { limitField } from '../../runs/calls.js';
 import { runFiles } from '../../runs/reader.js';
 import { formatUsage } from '../../runs/summary.js';
-import { fewestForVerdict } from '../../statistics/tests.js';
+import { minForVerdict } from '../../statistics/tests.js';
 import { page } from '../../web/page.js';
-import { inFile } from '../../web/study.js';
+import { fileContext } from '../../web/study.js';
 import { checkConfig, commandOf, type PlanArguments, resultFiles } from '../plan.js';
 import { type PlanOutcome, runPlan } from '../schedule.js';
 import { dryRunSweep } from './sweep-dry-run.js';
 import { sweepPage } from './sweep-page.js';
 import { loadPlannedSweep, sweepPlace, sweepPlan } from './sweep-plan.js';
 import { type SweepResult, sweepReader, sweepResult } from './sweep-result.js';
-import { sweepOnTerminal } from './sweep-tables.js';
+import { sweepText } from './sweep-tables.js';
 
 interface SweepArguments extends PlanArguments {
   readonly config: string;
@@ -38,7 +38,7 @@ export async function runSweep(args: SweepArguments, context: CommandContext): P
   for (const note of sweep.notes) context.note(note);
   if (isTooFew(sweep.seeds) && sweep.settings.length > 1)
     context.note(
-      `${plural(sweep.seeds.length, 'seed')} can't give a verdict: use seed=1..${fewestForVerdict} or more (10 are better)`,
+      `${plural(sweep.seeds.length, 'seed')} can't give a verdict: use seed=1..${minForVerdict} or more (10 are better)`,
     );
   for (const { name, config } of sweep.settings) await checkConfig(config, context.env, `setting ${name}`);
   const cluster = args.slurm === true ? loadSlurm({ file, overrides, cwd }) : undefined;
@@ -55,11 +55,11 @@ export async function runSweep(args: SweepArguments, context: CommandContext): P
 
 function write(result: SweepResult, directory: string): SweepResult {
   replaceFile(join(directory, resultFiles.sweep), `${JSON.stringify(result, null, 2)}\n`);
-  replaceFile(join(directory, runFiles.report), page(sweepPage(result, inFile)));
+  replaceFile(join(directory, runFiles.report), page(sweepPage(result, fileContext)));
   return result;
 }
 
-const isTooFew = ({ length }: readonly number[]) => length < fewestForVerdict;
+const isTooFew = ({ length }: readonly number[]) => length < minForVerdict;
 
 function printSweep(
   result: SweepResult,
@@ -77,7 +77,7 @@ function printSweep(
     return;
   }
   const lines = [
-    sweepOnTerminal(result, context.columns),
+    sweepText(result, context.columns),
     '',
     ...outcome.failures.map(({ message, run }) => `failed      ${run}: ${message}`),
     ...(outcome.limit ? [`stopped: ${limitField(outcome.limit)} was reached`] : []),

@@ -1,7 +1,7 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { html } from './base/html.js';
-import { enter, type LinkState, OnLinkState, useAnswer } from './base/live.js';
+import { type LinkState, logIn, OnLinkState, useAnswer } from './base/live.js';
 import { currentAddress, followLinks } from './base/words.js';
 import { ComparePage } from './pages/compare.js';
 import { IndexPage } from './pages/index-page.js';
@@ -45,7 +45,7 @@ function onKey(event: KeyboardEvent) {
 }
 
 export function showView() {
-  enter();
+  logIn();
   followLinks();
   render(html`<${App} />`, document.body);
 }

@@ -5,9 +5,9 @@ import { html } from './base/html.js';
 import { openTarget, type Page, ShownPage } from './pages/shown-page.js';
 
 addEventListener('hashchange', openTarget);
-const saved = document.getElementById('page');
-if (saved === null) showView();
+const pageElement = document.getElementById('page');
+if (pageElement === null) showView();
 else {
-  render(html`<${ShownPage} page=${JSON.parse(saved.textContent) as Page} />`, document.body);
+  render(html`<${ShownPage} page=${JSON.parse(pageElement.textContent) as Page} />`, document.body);
   openTarget();
 }

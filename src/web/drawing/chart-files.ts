@@ -1,5 +1,5 @@
 /** The charts of a page as files. */
-import type { Shown } from '../../base/text/content.js';
+import type { ContentJson } from '../../base/text/content.js';
 import type { Chart } from '../chart.js';
 import type { HeatMap } from '../heat-map.js';
 import type { PageOf } from '../messages.js';
@@ -23,7 +23,7 @@ const pictureOf = ({ chart, map, parallel }: Given): Picture =>
 
 /** Returns the charts in the sections of a page, by their data. @param taken names of files of other charts */
 export function chartFiles(
-  { sections, title: page }: Pick<PageOf<readonly Shown[]>, 'sections' | 'title'>,
+  { sections, title: page }: Pick<PageOf<readonly ContentJson[]>, 'sections' | 'title'>,
   taken = new Set<string>(),
 ): ReadonlyMap<object, ChartFile> {
   const files = new Map<object, ChartFile>();
@@ -36,7 +36,7 @@ export function chartFiles(
       .join('-');
   for (const section of sections) {
     let heading = section.title;
-    const walk = (shown: Shown) => {
+    const walk = (shown: ContentJson) => {
       if (typeof shown !== 'object') return;
       const [tag, given, ...children] = shown;
       if (tag === 'h3') heading = `${section.title}: ${children.join('')}`;

@@ -4,7 +4,7 @@ import { formatCount, formatNumber } from '../../base/text/numbers.js';
 import type { Color } from '../chart.js';
 import type { HeatMap } from '../heat-map.js';
 import { tickStep, ticksWithin } from '../ticks.js';
-import { type Entry, savedWidth, shortened } from './picture.js';
+import { type LegendKey, savedWidth, shortenText } from './picture.js';
 
 const [strip, top] = [12, 18];
 
@@ -44,8 +44,8 @@ export function heatMapPicture(map: HeatMap, width = savedWidth) {
       return [value < 0 ? '--negative' : '--positive', scale > 0 ? Math.abs(value) / scale : 0];
     }),
   );
-  const bar = (text: string, color: Color): Entry => ({ label: text, color, draw: 'bars' });
-  const legend: Entry[] = choices?.map(({ name }, i) => bar(name, `--choice-${i}`)) ?? [
+  const bar = (text: string, color: Color): LegendKey => ({ label: text, color, draw: 'bars' });
+  const legend: LegendKey[] = choices?.map(({ name }, i) => bar(name, `--choice-${i}`)) ?? [
     bar(`down to ${formatNumber(-scale)}`, '--negative'),
     bar(`up to ${formatNumber(scale)}`, '--positive'),
   ];
@@ -61,7 +61,7 @@ export function heatMapPicture(map: HeatMap, width = savedWidth) {
 ${hasWarmup && html`<path stroke="var(--muted)" stroke-dasharray="6 4" d=${`M${x(warmup)} 0V${bottom}`} />`}
 <rect fill="none" stroke="var(--text)" x=${x(best.column)} width=${x(1) - left} y="0" height=${bottom} />
 <g fill="var(--muted)" font-size="12" text-anchor="middle"><g text-anchor="end">
-${names.map((name, i) => i % labeled === 0 && html`<text x=${left - 8} y=${top + Math.round((i + 0.5) * rowHeight)} dy="0.35em">${width < 440 ? i : shortened(name, left - 8)}</text>`)}</g>
+${names.map((name, i) => i % labeled === 0 && html`<text x=${left - 8} y=${top + Math.round((i + 0.5) * rowHeight)} dy="0.35em">${width < 440 ? i : shortenText(name, left - 8)}</text>`)}</g>
 <g class="x-axis">${ticks.map((tick) => html`<text x=${left + (wide * (tick - 0.5)) / total} y=${bottom + 16}>${tick}</text>`)}</g>
 <text x=${left + wide / 2} y=${bottom + 34}>${`Evaluation${columns.length < total ? ` (${formatCount(columns.length)} of ${formatCount(total)} shown)` : ''}`}</text></g>`;
   return { label, width, height: bottom + 40, content, legend, left, top, bottom, x };

@@ -1,7 +1,7 @@
 /** Draws parallel coordinates as SVG. */
 import { html } from '../../base/text/html.js';
 import type { Parallel, ParallelLine } from '../parallel.js';
-import { savedWidth, shortened } from './picture.js';
+import { savedWidth, shortenText } from './picture.js';
 
 const [height, top, bottom] = [320, 34, 308];
 /** Margins in pixels, for the labels of the first and the last axis. */
@@ -26,8 +26,8 @@ ${line && html`<path class="chosen" stroke="var(--accent)" d=${path(line)} />`}<
     ({ ticks, title }, i) => {
       const [anchor, dx] = ends[i === 0 ? 0 : i === axes.length - 1 ? 2 : 1];
       return html`<path stroke="var(--point)" stroke-width="1" d=${`M${x(i)} ${y(1)}V${y(0)}`} />
-<text class="title" x=${x(i)} y="14" text-anchor=${anchor} dx=${dx}>${shortened(title, (0.85 * width) / axes.length)}<title>${title}</title></text>
-${ticks.map(([at, text]) => html`<text x=${x(i) + 6} y=${y(at) + 4}>${shortened(text, minGap)}</text>`)}`;
+<text class="title" x=${x(i)} y="14" text-anchor=${anchor} dx=${dx}>${shortenText(title, (0.85 * width) / axes.length)}<title>${title}</title></text>
+${ticks.map(([at, text]) => html`<text x=${x(i) + 6} y=${y(at) + 4}>${shortenText(text, minGap)}</text>`)}`;
     },
   )}</g>`;
   return { label, width, height, content, legend: [], x, y };

@@ -2,7 +2,7 @@
 import { type Content, childrenOf, escapeXml, Part } from '../../base/text/content.js';
 import { html } from '../../base/text/html.js';
 import type { Color } from '../chart.js';
-import { inLight } from '../palette.js';
+import { withLightColors } from '../palette.js';
 
 /** Shapes of samples in legends, 16 pixels wide and 12 high, with the widths of their lines; 0: filled. */
 const samples = {
@@ -18,7 +18,7 @@ const samples = {
 } as const;
 
 /** An entry of a legend. */
-export interface Entry {
+export interface LegendKey {
   readonly label: string;
   readonly draw: keyof typeof samples;
   readonly color: Color;
@@ -26,7 +26,7 @@ export interface Entry {
 }
 
 /** Draws the sample of an entry. */
-export function sampleOf({ color, draw, isDashed = false }: Entry): Content {
+export function sampleOf({ color, draw, isDashed = false }: LegendKey): Content {
   const [d, width] = samples[draw];
   const ink = `var(${color})`;
   const isLine = width > 0;
@@ -40,7 +40,7 @@ export interface Picture {
   readonly width: number;
   readonly height: number;
   readonly content: Content;
-  readonly legend: readonly Entry[];
+  readonly legend: readonly LegendKey[];
 }
 
 /** Width of saved charts in pixels, at which their text is legible in a column of a paper. */
@@ -50,7 +50,7 @@ export const savedWidth = 480;
 const widthOf = (text: string) => 6.6 * text.replaceAll(/[\u2e80-\uffff]/g, '__').length;
 
 /** Keeps the end of a long text, such as `…temperature`, because the end of a key is the most specific part. */
-export function shortened(text: string, room: number): string {
+export function shortenText(text: string, room: number): string {
   const most = Math.max(6, Math.floor(room / 6.6));
   return text.length <= most ? text : `…${text.slice(1 - most)}`;
 }
@@ -61,7 +61,7 @@ const margin = 10;
 export function svgFile(title: string, { content, height, label, legend, width }: Picture): string {
   let [x, y] = [0, 0];
   const entries = legend.map((entry) => {
-    const text = shortened(entry.label, width - 24);
+    const text = shortenText(entry.label, width - 24);
     const room = 40 + widthOf(text);
     if (x > 0 && x + room - 18 > width) [x, y] = [0, y + 19];
     x += room;
@@ -82,7 +82,7 @@ function written(content: Content): string {
   const texts = childrenOf(content).map((child) => {
     if (!(child instanceof Part)) return escapeXml(String(child));
     const attributes = Object.entries(child.props).map(([name, value]) =>
-      value === undefined || value === false ? '' : ` ${name}="${escapeXml(inLight(String(value)))}"`,
+      value === undefined || value === false ? '' : ` ${name}="${escapeXml(withLightColors(String(value)))}"`,
     );
     return `<${child.tag}${attributes.join('')}>${written(child.children)}</${child.tag}>`;
   });

@@ -2,11 +2,13 @@
 import type { Content } from '../../base/text/content.js';
 import { html } from '../../base/text/html.js';
 import type { Chart, Series } from '../chart.js';
-import { type Entry, savedWidth } from './picture.js';
-import { type Drawn, type Ends, textOf, ticksOf, xRange, yRange } from './scales.js';
+import { type LegendKey, savedWidth } from './picture.js';
+import { axisText, type DrawnChart, type Extent, ticksOf, xRange, yRange } from './scales.js';
+
+type HideableKey = LegendKey & { isHidden?: boolean };
 
 /** Returns the parts that the legend can hide: one per label of series and marks, and one for all bands. */
-export function partsOf({ bands, marks = [], series }: Chart): readonly (Entry & { isHidden?: boolean })[] {
+export function keysOf({ bands, marks = [], series }: Chart): readonly HideableKey[] {
   const parts = [...series, ...marks];
   return [
     ...parts.filter(({ label }, i) => parts.findIndex((one) => one.label === label) === i),
@@ -14,23 +16,23 @@ export function partsOf({ bands, marks = [], series }: Chart): readonly (Entry &
   ];
 }
 
-type Hidden = Drawn['hidden'];
+type Hidden = DrawnChart['hidden'];
 
-export const hiddenAtFirst = (chart: Chart): Hidden =>
-  new Set(partsOf(chart).flatMap(({ isHidden, label }) => (isHidden ? [label] : [])));
+export const defaultHidden = (chart: Chart): Hidden =>
+  new Set(keysOf(chart).flatMap(({ isHidden, label }) => (isHidden ? [label] : [])));
 
 /** Returns the marks to the right of the plot. */
 const edgeMarks = ({ marks = [] }: Chart) =>
   marks.flatMap((own) => own.marks).filter(({ x }) => x === undefined);
 
 /** Computes the positions of a chart's parts, in pixels. */
-function plotOf(chart: Chart, hidden: Hidden, width: number, view: Ends | undefined) {
+function plotOf(chart: Chart, hidden: Hidden, width: number, view: Extent | undefined) {
   const height = 16 + (chart.height ?? 320);
   const [top, bottom] = [24, height - 46];
   const xEnds = xRange(chart, view);
   const yEnds = yRange({ chart, hidden }, xEnds);
   const yTicks = ticksOf(chart.y, yEnds, bottom - top, 40);
-  const lastTick = textOf(chart.x, Math.round(chart.at.at(-1) ?? 0)).length;
+  const lastTick = axisText(chart.x, Math.round(chart.at.at(-1) ?? 0)).length;
   const edges = (width > 600 ? 14 : 7) * edgeMarks(chart).length;
   const left = 18 + 7 * yTicks.reduce((most, [, text]) => Math.max(most, text.length), 2);
   const right = Math.max(left + 1, width - Math.max(3.5 * lastTick + 4, 16 + edges));
@@ -47,15 +49,15 @@ function plotOf(chart: Chart, hidden: Hidden, width: number, view: Ends | undefi
 type Plot = ReturnType<typeof plotOf>;
 
 /** @param view the range of x, if the user has zoomed in */
-export function chartPicture(chart: Chart, hidden = hiddenAtFirst(chart), width = savedWidth, view?: Ends) {
+export function chartPicture(chart: Chart, hidden = defaultHidden(chart), width = savedWidth, view?: Extent) {
   const plot = plotOf(chart, hidden, width, view);
-  const parts = partsOf(chart);
+  const parts = keysOf(chart);
   const levels = chart.levels?.map(
-    ({ label }): Entry => ({ label, draw: 'line', color: '--muted', isDashed: true }),
+    ({ label }): LegendKey => ({ label, draw: 'line', color: '--muted', isDashed: true }),
   );
   // Diamonds with the label of a line have no entry of their own.
   const same = chart.marks?.find(({ label }) => chart.series.some((one) => one.label === label));
-  const marks: readonly Entry[] = same ? [{ label: 'confirmed', draw: same.draw, color: '--text' }] : [];
+  const marks: readonly LegendKey[] = same ? [{ label: 'confirmed', draw: same.draw, color: '--text' }] : [];
   const all = [...parts.filter(({ label }) => !hidden.has(label)), ...marks, ...(levels ?? [])];
   const legend = parts.length + (levels?.length ?? 0) > 1 ? all : [];
   return { ...plot, label: chart.label, content: plotDrawing(plot), legend };
@@ -63,7 +65,7 @@ export function chartPicture(chart: Chart, hidden = hiddenAtFirst(chart), width 
 
 /** Maps values to coordinates. Clamps them, because browsers don't draw lines to points that are too far away. */
 const scale =
-  ([low, high]: Ends, from: number, to: number) =>
+  ([low, high]: Extent, from: number, to: number) =>
   (value: number) =>
     Math.max(
       -1e5,

@@ -1,6 +1,6 @@
 /** The axes of a chart: ranges, ticks and their labels. */
 import {
-  distinct,
+  distinctFormat,
   formatBytes,
   formatCompact,
   formatCost,
@@ -12,12 +12,12 @@ import type { Axis, Chart } from '../chart.js';
 import { tickStep, ticksWithin } from '../ticks.js';
 
 /** A chart to draw; `hidden`: labels of its hidden parts. */
-export interface Drawn {
+export interface DrawnChart {
   readonly chart: Chart;
   readonly hidden: ReadonlySet<string>;
 }
 
-export type Ends = readonly [low: number, high: number];
+export type Extent = readonly [low: number, high: number];
 
 /** Formats a number; uses scientific notation, such as `2.5e−7`, for very large and very small ones. */
 function formatPlain(value: number, digits = 6): string {
@@ -36,22 +36,23 @@ const texts: Readonly<Record<NonNullable<Axis['kind']>, (value: number) => strin
   duration: formatDuration,
 };
 
-export const textOf = ({ kind = 'number' }: Axis, value: number): string => texts[kind](value);
+export const axisText = ({ kind = 'number' }: Axis, value: number): string => texts[kind](value);
 
 /**
  * Returns round ticks with their labels. If the axis has no `kind`, labels have enough digits to tell them apart.
  * @param size length of the axis, in pixels @param room minimum distance between ticks, in pixels
  */
-export function ticksOf(axis: Axis, [low, high]: Ends, size: number, room: number) {
+export function ticksOf(axis: Axis, [low, high]: Extent, size: number, room: number) {
   const count = Math.max(2, size / room);
   const isFine = axis.kind === 'whole' && (high - low) / count <= 1;
   const ticks = ticksWithin(low, high, isFine ? (high - low) / tickStep(1) : count);
-  const text = axis.kind === undefined ? distinct(ticks, formatPlain) : (tick: number) => textOf(axis, tick);
+  const text =
+    axis.kind === undefined ? distinctFormat(ticks, formatPlain) : (tick: number) => axisText(axis, tick);
   return ticks.map((tick) => [tick, text(tick)] as const);
 }
 
 /** @param view the range that the user has zoomed to */
-export function xRange({ at, marks = [], series, x }: Chart, view?: Ends): Ends {
+export function xRange({ at, marks = [], series, x }: Chart, view?: Extent): Extent {
   if (view !== undefined) return view;
   const marked = marks.flatMap((own) => own.marks.flatMap((mark) => mark.x ?? []));
   const [first, last] = endsOf([at[0] ?? 0, at.at(-1) ?? 1, ...marked]);
@@ -69,14 +70,14 @@ export function xRange({ at, marks = [], series, x }: Chart, view?: Ends): Ends 
 /** Larger values would make ranges overflow. */
 const bound = 1e300;
 
-const endsOf = (values: readonly number[]): Ends =>
-  values.reduce<Ends>(
+const endsOf = (values: readonly number[]): Extent =>
+  values.reduce<Extent>(
     ([low, high], value) => [Math.min(low, Math.max(-bound, value)), Math.max(high, Math.min(bound, value))],
     [Infinity, -Infinity],
   );
 
 /** Returns the range of y that contains all values, intervals, levels and marks in a range of x, except outliers. */
-export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
+export function yRange({ chart, hidden }: DrawnChart, [from, to]: Extent): Extent {
   const { at, bands, levels = [], marks = [], series, y } = chart;
   const isShown = ({ label }: { readonly label: string }) => !hidden.has(label);
   const isInView = (x: number) => x >= from && x <= to;
@@ -90,7 +91,7 @@ export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
       if (one.draw === 'bars') return [];
       const own = numbers(one.values);
       const ends = hasBands || one.draw === 'points' ? [...numbers(one.low), ...numbers(one.high)] : [];
-      return fenced(own, endsOf([...own, ...ends]), one.outliers);
+      return fence(own, endsOf([...own, ...ends]), one.outliers);
     }),
     ...(bars.length === 0
       ? []
@@ -115,7 +116,7 @@ export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
 }
 
 /** Limits one side of a range to Tukey's outer fence (3 interquartile ranges), so outliers don't flatten the rest. */
-function fenced(values: readonly number[], [low, high]: Ends, side: 'low' | 'high' | undefined): Ends {
+function fence(values: readonly number[], [low, high]: Extent, side: 'low' | 'high' | undefined): Extent {
   if (side === undefined || values.length < 20) return [low, high];
   const ascending = values.toSorted((a, b) => a - b);
   const at = (share: number) => ascending[Math.floor(share * (ascending.length - 1))]!;

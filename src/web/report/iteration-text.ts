@@ -2,7 +2,7 @@
 import { styleText } from 'node:util';
 import { UserError } from '../../base/errors.js';
 import { safeLine, safeText } from '../../base/terminal-text.js';
-import { distinct, plural } from '../../base/text/numbers.js';
+import { distinctFormat, plural } from '../../base/text/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { type CallRecord, isModelCall, stageOf } from '../../runs/calls.js';
 import { outcomeText } from '../../runs/failure-text.js';
@@ -45,14 +45,14 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
   let shown = '';
   const callText = (call: CallRecord): readonly string[] => {
     if (!isModelCall(call)) return [`--- proposal (${callTitle(call)}) ---`];
-    const prompt = call.messages.map(({ role, content }) => `--- ${role} ---\n${quoted(content)}`).join('\n');
+    const prompt = call.messages.map(({ role, content }) => `--- ${role} ---\n${indent(content)}`).join('\n');
     const isNew = prompt !== shown;
     shown = prompt;
     return [
       ...(isNew ? [prompt] : []),
       `--- reply (${callTitle(call)}) ---`,
-      ...(call.completion?.reasoning ? [quoted(call.completion.reasoning), '--- answer ---'] : []),
-      quoted(call.completion?.text ?? '(none)'),
+      ...(call.completion?.reasoning ? [indent(call.completion.reasoning), '--- answer ---'] : []),
+      indent(call.completion?.text ?? '(none)'),
     ];
   };
   return candidates
@@ -62,7 +62,7 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
       const own = calls.filter((call) => call.candidate === candidate);
       const name = iteration === 0 ? 'warm-up policy' : `iteration ${iteration}, candidate`;
       const origin = own.some((call) => stageOf(call) !== 'proposal') ? ' (revised)' : '';
-      const asText = distinct([entry?.score, ...(entry?.returns ?? [])]);
+      const asText = distinctFormat([entry?.score, ...(entry?.returns ?? [])]);
       const score =
         entry === undefined
           ? 'not evaluated'
@@ -77,11 +77,11 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
 function programText(entry: BufferEntry | undefined, calls: readonly CallRecord[]): readonly string[] {
   const source = entry?.program?.trim();
   if (source === undefined || calls.at(-1)?.completion?.text.includes(source)) return [];
-  return [`--- ${programTitle(entry)} ---`, quoted(source)];
+  return [`--- ${programTitle(entry)} ---`, indent(source)];
 }
 
 /** Indents text so that none of its lines can be mistaken for output of policyloop. */
-const quoted = (text: string) => safeText(text).replaceAll(/^/gm, '  ');
+const indent = (text: string) => safeText(text).replaceAll(/^/gm, '  ');
 
 function callTitle(call: CallRecord): string {
   const { attempt, member, outcome } = call;

@@ -4,7 +4,7 @@ import { formatReturn } from '../../base/text/numbers.js';
 import { bestEntry } from '../../rollout/replay-buffer.js';
 import { placeName } from '../../runs/summary.js';
 import { type Page, page, sectionsOf } from '../page.js';
-import { writtenBy } from '../study.js';
+import { writtenByNote } from '../study.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve } from './charts/learning-curve.js';
 import { isLeg, memberFigures, revisionFigures } from './data/contributions.js';
@@ -69,7 +69,7 @@ export function runPage(data: RunData, episodes: Content, linkOf?: ShownCalls['l
       ['config', 'Config', preformatted(configYaml)],
       ['reproduce', 'Reproduce', reproduction(data)],
     ),
-    footer: writtenBy(manifest.versions.policyloop, manifest.updated),
+    footer: writtenByNote(manifest.versions.policyloop, manifest.updated),
   };
 }
 

@@ -15,10 +15,10 @@ import {
 } from '../../base/text/numbers.js';
 import { capitalize } from '../../base/text/one-line.js';
 import { type RecordedSample, readSamples } from '../../runs/training/samples.js';
-import { commandToUse, notEvaluated } from '../../runs/training/text.js';
+import { commandToUse, notEvaluatedText } from '../../runs/training/text.js';
 import {
-  measuredText,
-  overText,
+  episodesText,
+  measurementText,
   readTrainingFiles,
   secondsLeftOf,
   type TrainingFiles,
@@ -26,8 +26,8 @@ import {
 import { largest } from '../../statistics/descriptive.js';
 import { type Chart, chartFigure } from '../chart.js';
 import { type Page, sectionsOf } from '../page.js';
-import { pageHeader, tile, warningList, writtenBy } from '../study.js';
-import { type TrainingWords, trainingCharts, trainingLoss } from '../training-charts.js';
+import { pageHeader, tile, warningList, writtenByNote } from '../study.js';
+import { type TrainingLabels, trainingCharts, trainingLoss } from '../training-charts.js';
 import { baselines, dataView, samplesView } from './views/training-view.js';
 
 export interface ShownTraining extends TrainingFiles {
@@ -60,7 +60,7 @@ export function trainingPage(training: ShownTraining): Page {
       ['data', 'Data', dataView(training)],
       ['config', 'Config', about !== undefined && preformatted(stringify(config))],
     ),
-    footer: last !== undefined && writtenBy(version(), last),
+    footer: last !== undefined && writtenByNote(version(), last),
   };
 }
 
@@ -121,11 +121,11 @@ function headline({ facts, metrics }: ShownTraining): Content {
   return html`<dl class="headline main">
 ${
   best === null
-    ? tile('Best result', '–', notEvaluated(facts.status))
+    ? tile('Best result', '–', notEvaluatedText(facts.status))
     : tile(
         `Best ${best.name}`,
-        html`${measuredText(best)}${margin !== '' && html`<span class="muted">${margin}</span>`}`,
-        html`at ${unit} ${formatCount(best.step)}${overText(best)}${first !== null && first.step !== best.step && html`; <b>${measuredText(first)}</b> at ${unit} ${formatCount(first.step)}`}`,
+        html`${measurementText(best)}${margin !== '' && html`<span class="muted">${margin}</span>`}`,
+        html`at ${unit} ${formatCount(best.step)}${episodesText(best)}${first !== null && first.step !== best.step && html`; <b>${measurementText(first)}</b> at ${unit} ${formatCount(first.step)}`}`,
         'confirmed',
       )
 }
@@ -140,7 +140,7 @@ ${memory > 0 && Number.isFinite(memory) && tile('Memory', formatBytes(memory), '
 </dl>`;
 }
 
-function wordsFor({ about, facts, metrics }: ShownTraining): TrainingWords {
+function wordsFor({ about, facts, metrics }: ShownTraining): TrainingLabels {
   const limit = about?.config.maxGradientNorm;
   const isProposer = about?.config.tasks !== undefined;
   const measured = metrics.findLast(({ kind }) => kind === 'start')?.measured ?? 'mean return';

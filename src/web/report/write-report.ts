@@ -3,7 +3,7 @@ import { UserError } from '../../base/errors.js';
 import { replaceFile } from '../../base/files/files.js';
 import { readOwnText } from '../../base/files/regular-file.js';
 import { html } from '../../base/text/html.js';
-import { distinct, plural } from '../../base/text/numbers.js';
+import { distinctFormat, plural } from '../../base/text/numbers.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../../experiment/animations.js';
 import type { PolicyFamily } from '../../policies/policy.js';
 import { ProgramFault } from '../../policies/program/program.js';
@@ -77,7 +77,7 @@ async function animationsOf(
         const draw = (maxFrames: number) => drawEpisode(setting, entry, choice, maxFrames);
         const { replay, recorded = replay.return, svg } = drawBounded(draw, animationWidth);
         const place = placeName(entry, config);
-        const asText = distinct([replay.return, recorded, entry.score]);
+        const asText = distinctFormat([replay.return, recorded, entry.score]);
         const outcome = `return ${asText(replay.return)} in ${plural(replay.length, 'step')}`;
         return {
           picture: { svg },

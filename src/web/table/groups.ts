@@ -20,7 +20,7 @@ export function groupsOf(items: readonly Item[], by: readonly string[]): readonl
   for (const item of items) {
     if (isHolder(item)) continue;
     const { environment } = item;
-    const values = keys.map(({ of }) => of(item));
+    const values = keys.map(({ get }) => get(item));
     const id = JSON.stringify([environment, ...values]);
     const group = groups.get(id) ?? { id, environment, values, items: [] };
     group.items.push(item);
@@ -34,8 +34,8 @@ export const groupTitle = ({ values }: Pick<Group, 'values'>, by: readonly strin
   values.map((value, i) => `${by.length > 1 ? `${by[i]} ` : ''}${value ?? '–'}`).join(', ');
 
 /** Returns a field's value for a group: mean, earliest start, shared value, or the number of different values. */
-export function groupValue(items: readonly Item[], { key, kind, of }: Field): Value {
-  const values = items.map(of).filter((value) => value !== null);
+export function groupValue(items: readonly Item[], { key, kind, get }: Field): Value {
+  const values = items.map(get).filter((value) => value !== null);
   const [first = null] = values;
   if (first === null) return null;
   if (key === 'started') return values.reduce((least, value) => (value < least ? value : least));

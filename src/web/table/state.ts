@@ -1,5 +1,5 @@
 /** The state of a list, which is part of the URL: filter, order, columns and grouping. */
-import { fieldOf, isAsked } from '../../runs/listing/fields.js';
+import { fieldOf, isSettingKey } from '../../runs/listing/fields.js';
 import { isKnown, unknownKey } from '../../runs/listing/filter.js';
 
 export interface TableState {
@@ -19,7 +19,7 @@ const initialColumns: readonly string[] = [
   ...['status', 'environment', 'model', 'progress', 'observed', 'confirmed', 'started'],
 ];
 
-const initial: TableState = { filter: '', sort: '-started', columns: initialColumns, by: [] };
+const initialState: TableState = { filter: '', sort: '-started', columns: initialColumns, by: [] };
 
 const listOf = (text: string): readonly string[] =>
   [...new Set(text.split(',').map((part) => part.trim()))].filter(Boolean);
@@ -28,8 +28,8 @@ const listOf = (text: string): readonly string[] =>
 export function stateOf(query: URLSearchParams, usual = initialColumns): TableState {
   const [columns, by] = [query.get('columns'), query.get('by')];
   return {
-    filter: query.get('filter') ?? initial.filter,
-    sort: query.get('sort') ?? (by ? 'name' : initial.sort),
+    filter: query.get('filter') ?? initialState.filter,
+    sort: query.get('sort') ?? (by ? 'name' : initialState.sort),
     columns: columns === null ? usual : listOf(columns).map((key) => fieldOf(key).key),
     by: by === null ? [] : listOf(by),
   };
@@ -38,16 +38,16 @@ export function stateOf(query: URLSearchParams, usual = initialColumns): TableSt
 /** Returns the parts of the state that differ from the defaults, as a query. */
 export function queryOfState({ by, columns, filter, sort }: TableState): Readonly<Record<string, string>> {
   return {
-    ...(filter !== initial.filter && { filter }),
+    ...(filter !== initialState.filter && { filter }),
     ...(by.length > 0 && { by: by.join(',') }),
-    ...(sort !== (by.length > 0 ? 'name' : initial.sort) && { sort }),
+    ...(sort !== (by.length > 0 ? 'name' : initialState.sort) && { sort }),
     ...(columns.join() !== initialColumns.join() && { columns: columns.join(',') }),
   };
 }
 
 /** Returns the keys whose values the server must send with the items. */
-export const askedBy = ({ by, columns, sort }: TableState, filtered: readonly string[]): readonly string[] =>
-  [...new Set([...by, ...columns, ...filtered, sort.replace(/^-/, '')])].filter(isAsked).toSorted();
+export const usedKeys = ({ by, columns, sort }: TableState, filtered: readonly string[]): readonly string[] =>
+  [...new Set([...by, ...columns, ...filtered, sort.replace(/^-/, '')])].filter(isSettingKey).toSorted();
 
 /** Returns error messages for unknown keys. */
 export const unknownKeys = (

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { isCutOff, isTaken, writeWhole } from '../../../src/base/files/draft.js';
+import { isIncomplete, isTaken, writeWhole } from '../../../src/base/files/draft.js';
 import { built } from '../../support/built.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
@@ -62,7 +62,7 @@ describe('writeWhole', () => {
     const lines = "writeWhole(output, write); process.kill(process.pid, 'SIGKILL');";
     cutOff(output, lines);
     expect(readFileSync(join(output, 'a'), 'utf8')).toBe('first');
-    expect([isCutOff(output), isTaken(output)]).toEqual([true, false]);
+    expect([isIncomplete(output), isTaken(output)]).toEqual([true, false]);
     writeSecond(output);
     expect(readFileSync(join(output, 'a'), 'utf8')).toBe('second');
     expect(isTaken(output)).toBe(true);

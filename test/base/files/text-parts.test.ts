@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { partsOf, textOf } from '../../../src/base/files/text-parts.js';
+import { decodeText, encodeText } from '../../../src/base/files/text-parts.js';
 
 const line = (i: number) => `params[0]: ${i / 10}; params[1]: ${-i}; f(params): ${i * 1.25}`;
 const history = (from: number, to: number) =>
@@ -16,8 +16,8 @@ describe('parts of a text', () => {
       .map((pieces) => pieces.join(''));
     fc.assert(
       fc.property(text, text, (now, earlier) => {
-        const written = JSON.parse(JSON.stringify(partsOf(now, earlier))) as ReturnType<typeof partsOf>;
-        expect(textOf(written, earlier)).toBe(now);
+        const written = JSON.parse(JSON.stringify(encodeText(now, earlier))) as ReturnType<typeof encodeText>;
+        expect(decodeText(written, earlier)).toBe(now);
       }),
     );
   });
@@ -39,20 +39,20 @@ describe('parts of a text', () => {
     ['the same lines in another order', history(0, 200), `${history(100, 200)}\n${history(0, 100)}`, 6],
     ['a history on one line', JSON.stringify([history(0, 300)]), JSON.stringify([history(0, 301)]), 3],
   ])('are few and short for %s', (_, earlier, now, most) => {
-    const parts = partsOf(now, earlier);
-    expect(textOf(parts, earlier)).toBe(now);
+    const parts = encodeText(now, earlier);
+    expect(decodeText(parts, earlier)).toBe(now);
     expect(parts.length).toBeLessThanOrEqual(most);
     expect(JSON.stringify(parts).length).toBeLessThan(250);
   });
 
   it('are the text itself if nothing is shared', () => {
-    expect(partsOf('nothing of this', 'stands there')).toEqual(['nothing of this']);
-    expect(textOf([], 'earlier')).toBe('');
+    expect(encodeText('nothing of this', 'stands there')).toEqual(['nothing of this']);
+    expect(decodeText([], 'earlier')).toBe('');
   });
 
   it('are rejected if they point outside the earlier text', () => {
-    expect(() => textOf([[2, 9]], 'short')).toThrow(RangeError);
-    expect(() => textOf([[-1, 2]], 'short')).toThrow(RangeError);
-    expect(() => textOf([[0.5, 2]], 'short')).toThrow(RangeError);
+    expect(() => decodeText([[2, 9]], 'short')).toThrow(RangeError);
+    expect(() => decodeText([[-1, 2]], 'short')).toThrow(RangeError);
+    expect(() => decodeText([[0.5, 2]], 'short')).toThrow(RangeError);
   });
 });

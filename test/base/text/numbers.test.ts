@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  distinct,
+  distinctFormat,
   formatBytes,
   formatCompact,
   formatCost,
@@ -13,7 +13,7 @@ import {
   formatSigned,
   formatTime,
   plural,
-  signed,
+  withSign,
 } from '../../../src/base/text/numbers.js';
 
 describe('number formatting', () => {
@@ -57,13 +57,13 @@ describe('number formatting', () => {
     expect(bytes).toEqual(['0 B', '512 B', '12.3 kB', '988 MB', '1.98 GB']);
     expect([0, 0.625, 1].map(formatShare)).toEqual(['0 %', '62.5 %', '100 %']);
     expect([5.25, -5.25, 0].map((value) => formatSigned(value))).toEqual(['+5.250', '−5.250', '0.000']);
-    expect(signed(formatShare)(0.5)).toBe('+50 %');
+    expect(withSign(formatShare)(0.5)).toBe('+50 %');
     expect([formatInterval([-1, 2]), formatInterval(null)]).toEqual(['−1.000 … 2.000', '–']);
   });
 
   it('uses enough digits to tell different numbers apart, up to rounding error', () => {
     const told = (values: readonly number[], format?: (value: number, digits?: number) => string) =>
-      values.map(distinct(values, format));
+      values.map(distinctFormat(values, format));
     expect(told([131.36, 500, 9.35])).toEqual(['131.4', '500.0', '9.350']);
     expect(told([1e-4, 1.2e-4, 0])).toEqual(
       ['0.0001000', '0.0001200', '0.000'].map((text) => text.replace(/(\.\d{3}\d*?)0+$/, '$1')),

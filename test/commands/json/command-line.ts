@@ -1,8 +1,8 @@
 /** A command line in this process: the command is found, its arguments are read, and what it prints is kept. */
 import yargs from 'yargs';
 import type { CommandContext } from '../../../src/base/context.js';
-import { overridesApart } from '../../../src/base/overrides-apart.js';
-import { declaredOptions, namedCommand } from '../../../src/commands.js';
+import { separateOverrides } from '../../../src/base/overrides-apart.js';
+import { declaredOptions, findCommand } from '../../../src/commands.js';
 import { recordingContext } from '../../support/experiments.js';
 
 /** @param words behind the program's name */
@@ -11,7 +11,7 @@ export async function commandLine(
   words: readonly string[],
   changes: Partial<CommandContext> = {},
 ) {
-  const named = namedCommand(words).command!;
+  const named = findCommand(words).command!;
   const [signature, describe, load] = named;
   const own = words.slice(words[0] === signature.split(' ')[0] ? 0 : 1);
   const { execute, options } = await load();
@@ -26,7 +26,7 @@ export async function commandLine(
       throw error ?? new Error(message);
     })
     .parseAsync(
-      /\[overrides|<configs/.test(signature) ? overridesApart(own, await declaredOptions(named)) : own,
+      /\[overrides|<configs/.test(signature) ? separateOverrides(own, await declaredOptions(named)) : own,
     );
   return { ...recorded, code };
 }

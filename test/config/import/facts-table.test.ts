@@ -9,7 +9,7 @@ import { type LoadedConfig, loadConfig } from '../../../src/config/load.js';
 import { Prompter } from '../../../src/experiment/prompter.js';
 import { assemble, closeEnvironment } from '../../../src/experiment/setup/assemble.js';
 import { createReplayBuffer } from '../../../src/rollout/replay-buffer.js';
-import { nothingRecorded } from '../../../src/runs/reader.js';
+import { emptyRun } from '../../../src/runs/reader.js';
 
 interface Case {
   readonly name: string;
@@ -51,7 +51,7 @@ async function built({ config, imported, notes }: LoadedConfig): Promise<Record<
     ...assembly,
     config: { ...assembly.config, model },
     buffer,
-    recorded: nothingRecorded,
+    recorded: emptyRun,
   });
   const text = prompter
     .messages(iterations)

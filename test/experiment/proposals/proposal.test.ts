@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readingOf } from '../../../src/experiment/propose.js';
+import { replyReaders } from '../../../src/experiment/propose.js';
 import {
   type ChatMessage,
   type Completion,
@@ -42,7 +42,7 @@ function request(
     corrections: 2,
     prompt: { messages: prompt, formatCorrection: (failure) => `correct this: ${failure.kind}` },
     task: { parameters: spec, history: [], warmup: 0 },
-    ...readingOf({
+    ...replyReaders({
       family: { description: { kind: 'module', name: 'own', text: '' } },
       encoding: encodingOf(spec, 'numeric'),
       form: freeForm,
@@ -78,13 +78,13 @@ describe('propose', () => {
     const model = createScriptedModel([good(3, 4)]);
     const second = request(model, {
       recorded,
-      mostRejected: 1,
+      maxRejected: 1,
       check: async ([a]) => (a === 1 ? { kind: 'repeated', iteration: 2 } : undefined),
     });
     // That process had counted its first reply, but ended before it could check the second.
     expect(await second.proposals).toMatchObject({ proposals: [{ parameters: [3, 4] }] });
     expect(second.calls).toHaveLength(1);
-    const third = request(model, { recorded, mostRejected: 1 });
+    const third = request(model, { recorded, maxRejected: 1 });
     expect(await third.proposals).toMatchObject({ proposals: [{ parameters: [1, 2] }] });
     expect(model.calls).toHaveLength(1);
   });

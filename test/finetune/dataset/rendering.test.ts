@@ -45,7 +45,7 @@ it('serving and training use the same number of prompt tokens, even if messages 
     template: {},
   });
   const job = { messages, seeds: [1], maxTokens: 2, sampling: {} };
-  const served = await engine.generate(job, { aborted: () => false });
+  const served = await engine.generate(job, { isAborted: () => false });
   await engine.close();
   expect(served.promptTokens).toBe(promptIds.length);
 });

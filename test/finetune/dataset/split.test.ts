@@ -6,7 +6,7 @@ import {
   type SplitRun,
   validationRuns,
 } from '../../../finetune/dataset/split.js';
-import { matches } from '../../../src/base/pattern.js';
+import { isMatch } from '../../../src/base/pattern.js';
 import { sum } from '../../../src/statistics/descriptive.js';
 
 const someRuns = fc
@@ -103,12 +103,12 @@ describe('patterns', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (a, b) => {
         const literal = a.replaceAll(/[*?]/g, '');
-        expect(matches(literal, literal)).toBe(true);
-        expect(matches(`${literal}*`, literal + b)).toBe(true);
-        expect(matches(literal, `${literal}x`)).toBe(false);
+        expect(isMatch(literal, literal)).toBe(true);
+        expect(isMatch(`${literal}*`, literal + b)).toBe(true);
+        expect(isMatch(literal, `${literal}x`)).toBe(false);
       }),
     );
-    expect(matches('a?c', 'abc')).toBe(true);
-    expect(matches('a?c', 'ac')).toBe(false);
+    expect(isMatch('a?c', 'abc')).toBe(true);
+    expect(isMatch('a?c', 'ac')).toBe(false);
   });
 });

@@ -117,7 +117,7 @@ function copyModel(name: string): string {
 }
 
 /** The stored weights with the matrices that the quantised ones stand for. */
-function dequantizedBase(directory: string, { matrices, rounded }: PackedWeights) {
+function dequantizedBase(directory: string, { matrices, format }: PackedWeights) {
   const weights = new Map(openWeights(directory));
   const read = (tensor: StoredTensor) => readTensorBytes(tensor);
   const dense = [...weights.values()]
@@ -129,7 +129,7 @@ function dequantizedBase(directory: string, { matrices, rounded }: PackedWeights
       const codes = read(packed.codes);
       return tensorOf({ name, shape }, dequantize(codes, scales, rows, columns, packed));
     });
-  const file = path.join(folder, `dequantized-${rounded}.safetensors`);
+  const file = path.join(folder, `dequantized-${format}.safetensors`);
   writeSafetensors(file, dense);
   for (const tensor of readSafetensors(file).tensors) weights.set(tensor.name, tensor);
   return weights;

@@ -7,7 +7,7 @@ import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/supervised.js';
 import { alone } from '../../../finetune/train/packing.js';
-import { findDevicesHere } from '../../../src/models/local/engine/device.js';
+import { surveyDevices } from '../../../src/models/local/engine/device.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
@@ -16,7 +16,7 @@ import { referenceDirectory } from '../../models/local/fixture.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { adapterValues, readReferenceTraining, relativeDistance } from '../reference-training.js';
 
-const { usable } = await findDevicesHere();
+const { usable } = await surveyDevices();
 
 interface NodeRun {
   readonly cat: string;

@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { serverError, waitIn } from '../../../src/models/hosted/json-fetch.js';
+import { retryDelay, serverError } from '../../../src/models/hosted/json-fetch.js';
 import { listening } from '../../support/fake-server.js';
 
-describe('waitIn', () => {
+describe('retryDelay', () => {
   it.each([
     [{}, undefined],
     [{ 'retry-after': '12' }, 12_000],
@@ -18,7 +18,7 @@ describe('waitIn', () => {
     [{ 'retry-after': 'Wed, 21 Oct 2026 07:27:00 GMT', date: 'Wed, 21 Oct 2026 07:28:00 GMT' }, 0],
     [{ 'retry-after': 'Wed, 21 Oct 2026 07:28:30 GMT' }, undefined],
   ])('reads %o as %s ms', (headers, expected) => {
-    expect(waitIn(new Headers(Object.entries(headers)))).toBe(expected);
+    expect(retryDelay(new Headers(Object.entries(headers)))).toBe(expected);
   });
 });
 

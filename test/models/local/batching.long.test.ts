@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { plainSampling } from '../../../src/models/language-model.js';
-import { cacheShape, tokenBytes } from '../../../src/models/local/engine/key-value-cache.js';
+import { bytesPerToken, cacheShape } from '../../../src/models/local/engine/key-value-cache.js';
 import { type DecoderSession, openSession } from '../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { GenerationHooks, GenerationRequest } from '../../../src/models/local/generation/candidate.js';
@@ -15,7 +15,7 @@ import { largest } from '../../../src/statistics/descriptive.js';
 import { referenceDirectory, referenceModels } from './fixture.js';
 import { familyDirectory, recurrentFamilies, referenceFamilies } from './reference-families.js';
 
-const never: GenerationHooks = { aborted: () => false };
+const never: GenerationHooks = { isAborted: () => false };
 
 /** A model whose runs are recorded. */
 interface Watched {
@@ -150,7 +150,7 @@ describe('a batch', () => {
     let joined: Promise<Generation> | undefined;
     let asked = 0;
     const first = await generator.generate(long, {
-      aborted() {
+      isAborted() {
         if (++asked === 10) joined = generator.generate(model.request(2), never);
         return false;
       },
@@ -176,7 +176,7 @@ describe('a batch', () => {
       return Math.max(...model.runs.map(({ rows }) => rows));
     };
     expect(await mostRows(model.generator(2))).toBe(4);
-    const perToken = tokenBytes(cacheShape(readDecoderConfig(path)));
+    const perToken = bytesPerToken(cacheShape(readDecoderConfig(path)));
     const longest = Math.max(...requests.map(({ prompt, maxTokens }) => prompt.length + maxTokens));
     const rows = (tokens: number) => ({ rows: tokens * perToken, prompts: 2 ** 30 });
     expect(await mostRows(model.generator(8, rows(6 * longest)))).toBe(6);
@@ -186,7 +186,7 @@ describe('a batch', () => {
 
   it("reads only the new tokens of each game's prompt while all games fit into memory", async () => {
     const model = await open(path);
-    const perToken = tokenBytes(cacheShape(readDecoderConfig(path)));
+    const perToken = bytesPerToken(cacheShape(readDecoderConfig(path)));
     const { prompt: random } = model.request(20);
     // The first two games are the same for two turns.
     const played = [0, 1, 2, 3].map((game) => random.with(0, Math.max(1, game)).with(70, 10 + game));
@@ -216,7 +216,7 @@ describe('a batch', () => {
     let asked = 0;
     const settled = await Promise.allSettled([
       generator.generate(requests[0]!, never),
-      generator.generate(requests[1]!, { aborted: () => ++asked > 12 }),
+      generator.generate(requests[1]!, { isAborted: () => ++asked > 12 }),
       generator.generate(requests[2]!, never),
     ]);
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);

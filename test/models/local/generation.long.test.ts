@@ -8,7 +8,7 @@ import { parseParameters } from '../../../src/prompting/answer/parse.js';
 import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
 import { byteFallbackModel, readReference, referenceDirectory, referenceModels } from './fixture.js';
 
-const hooks = { aborted: () => false };
+const hooks = { isAborted: () => false };
 const settings = {
   device: 'cpu',
   quantization: 'none',
@@ -82,7 +82,7 @@ test('each candidate equals what its seed gives alone, however long the others a
 
 test('an abort ends the reply, and the prompt stays cached', async () => {
   let asked = 0;
-  const aborting = { aborted: () => ++asked > 5 };
+  const aborting = { isAborted: () => ++asked > 5 };
   await expect(engine.generate({ ...job, messages: grown }, aborting)).rejects.toThrow(AbortedError);
   expect(asked).toBe(6);
   const next = await engine.generate({ ...job, messages: grown }, hooks);
@@ -115,7 +115,7 @@ test('forced tokens are read together even if log-probabilities are requested, a
   const scored = { ...job, maxTokens: 100, grammar: answerGrammar(specs[1]!), sampledLogProbabilities: true };
   const counted = async (use: Engine, seeds: number[]) => {
     let runs = 0;
-    const { replies } = await use.generate({ ...scored, seeds }, { aborted: () => ++runs < 0 });
+    const { replies } = await use.generate({ ...scored, seeds }, { isAborted: () => ++runs < 0 });
     return { replies, runs };
   };
   try {

@@ -9,7 +9,7 @@ it('cached keys and values of prompts are evicted in least-recently-used order',
     tokens: 100,
     hasStates: false,
   });
-  const placeOf = (conversation: string) => caches.of({ conversation, long: false }, [7]);
+  const placeOf = (conversation: string) => caches.lookUp({ conversation, isLong: false }, [7]);
   const seen = new Set<unknown>();
   for (const conversation of ['a', 'b', 'c', 'd', 'e']) {
     const held = await placeOf(conversation);

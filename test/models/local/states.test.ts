@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { plainSampling } from '../../../src/models/language-model.js';
-import { StatePlaces } from '../../../src/models/local/engine/key-value-cache.js';
+import { StateSnapshots } from '../../../src/models/local/engine/key-value-cache.js';
 import { type DecoderSession, openSession } from '../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { TextGenerator } from '../../../src/models/local/generation/generation.js';
@@ -10,7 +10,7 @@ import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { familyDirectory, readFamily, recurrentFamilies } from './reference-families.js';
 
 const bytes = { of: (id: number) => Uint8Array.of(id), isByte: () => false, stripsFirstSpace: false };
-const hooks = { aborted: () => false };
+const hooks = { isAborted: () => false };
 
 function request(prompt: readonly number[], change: { seeds?: number[]; maxTokens?: number } = {}) {
   return {
@@ -75,14 +75,14 @@ describe.each(recurrentFamilies)('%s', (name) => {
     }));
 });
 
-it('StatePlaces keeps only the latest places of a prompt', () => {
-  const places = new StatePlaces();
+it('StateSnapshots keeps only the latest places of a prompt', () => {
+  const places = new StateSnapshots();
   for (let tokens = 10; tokens <= 120; tokens += 10) places.add(tokens, [Float32Array.of(tokens)]);
-  expect(places.at(40)).toEqual([]);
+  expect(places.stateAt(40)).toEqual([]);
   expect(places.cut(49)).toBe(0);
   places.add(30, [Float32Array.of(30)]);
   places.add(60, [Float32Array.of(60)]);
   expect(places.cut(59)).toBe(30);
-  expect(places.at(60)).toEqual([]);
-  expect(places.at(30)).toEqual([Float32Array.of(30)]);
+  expect(places.stateAt(60)).toEqual([]);
+  expect(places.stateAt(30)).toEqual([Float32Array.of(30)]);
 });

@@ -10,7 +10,7 @@ import {
 } from '../../../src/environments/environment.js';
 import { randomProgram } from '../../../src/policies/program/grammar.js';
 import { parseProgram, withConstants } from '../../../src/policies/program/source.js';
-import { depthOf, spacesOf, treesOf } from '../../../src/policies/program/tree.js';
+import { depthOf, parseTrees, spacesOf } from '../../../src/policies/program/tree.js';
 import { crossover, mutate } from '../../../src/policies/program/variation.js';
 
 const unbounded = Number.POSITIVE_INFINITY;
@@ -86,7 +86,7 @@ const drawn = (environment: EnvironmentSpec, count: number) =>
 
 /** Depth, form and actions of a program. */
 function expectValid(source: string, environment: EnvironmentSpec, random: RandomGenerator): void {
-  const trees = treesOf(source, spacesOf(environment));
+  const trees = parseTrees(source, spacesOf(environment));
   expect(trees, source).toBeDefined();
   expect(Math.max(...trees!.map(depthOf))).toBeLessThanOrEqual(6);
   const act = run(source);

@@ -8,7 +8,7 @@ import { execute } from '../../../src/commands/sweep.js';
 import { sweepSchema } from '../../../src/config/many-runs.js';
 import type { Finding } from '../../../src/experiment/preflight/findings.js';
 import type { RunEstimate } from '../../../src/experiment/preflight/run-estimate.js';
-import { addUsage } from '../../../src/runs/usage.js';
+import { sumUsage } from '../../../src/runs/usage.js';
 import { sum } from '../../../src/statistics/descriptive.js';
 import { summarize } from '../../../src/statistics/paired.js';
 import { effectsOf } from '../../../src/studies/sweep/effects.js';
@@ -164,7 +164,7 @@ it('settings with more seeds rank before a lucky setting with fewer', () => {
     baseline: null,
     comparedWith: [],
     confirmed: summarize(returns) ?? null,
-    usage: addUsage([]),
+    usage: sumUsage([]),
   });
   const settings = [figures('lucky', 9), figures('failed'), figures('second', 2, 4), figures('first', 3, 5)];
   expect(rank(settings).map(({ name }) => name)).toEqual(['first', 'second', 'lucky', 'failed']);

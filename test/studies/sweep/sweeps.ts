@@ -1,5 +1,5 @@
 /** Results of sweeps, without playing anything. */
-import { addUsage } from '../../../src/runs/usage.js';
+import { sumUsage } from '../../../src/runs/usage.js';
 import { summarize } from '../../../src/statistics/paired.js';
 import { effectsOf } from '../../../src/studies/sweep/effects.js';
 import type { SettingFigures } from '../../../src/studies/sweep/ranking.js';
@@ -21,7 +21,7 @@ export const figures = (
     observed: null,
     baseline: null,
     comparedWith: [],
-    usage: addUsage([]),
+    usage: sumUsage([]),
     confirmed: summarize(known) ?? null,
   };
 };
@@ -66,7 +66,7 @@ export function gridResult(
         effects: effectsOf([{ key: 'rate' }, { key: 'size' }], settings, [-1000, 1000]),
       },
     ],
-    usage: addUsage([]),
+    usage: sumUsage([]),
     activeMs: 1,
     failures: [],
   };

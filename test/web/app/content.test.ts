@@ -2,7 +2,7 @@
 
 import { render } from 'preact';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { type Content, childrenOf, Part, type Shown } from '../../../src/base/text/content.js';
+import { type Content, type ContentJson, childrenOf, Part } from '../../../src/base/text/content.js';
 import { number, pageTable, text } from '../../../src/base/text/table.js';
 import { html } from '../../../src/web/app/base/html.js';
 import { draw } from '../../../src/web/app/content/draw.js';
@@ -28,7 +28,7 @@ const settled = () => vi.advanceTimersByTimeAsync(120);
 
 const shown = (content: Content) => {
   render(null, document.body);
-  const parts = JSON.parse(JSON.stringify(childrenOf(content))) as Shown[];
+  const parts = JSON.parse(JSON.stringify(childrenOf(content))) as ContentJson[];
   render(html`${parts.map(draw)}`, document.body);
   return document.body;
 };

@@ -6,7 +6,7 @@ import { type Chart, chartFigure } from '../../../src/web/chart.js';
 import { chartFiles } from '../../../src/web/drawing/chart-files.js';
 import type { Page } from '../../../src/web/page.js';
 import { runPage } from '../../../src/web/report/run-report.js';
-import { inFile } from '../../../src/web/study.js';
+import { fileContext } from '../../../src/web/study.js';
 import { gridResult } from '../../studies/sweep/sweeps.js';
 import { runFixture } from '../report/run-fixture.js';
 import { chartsIn, sentPage } from '../shown.js';
@@ -65,7 +65,7 @@ it('the charts of a short run, and of two tasks of a sweep, have distinct file n
   const result = gridResult((rate, size) => rate * size);
   const [task] = result.tasks;
   const tasks = [task!, { ...task!, environment: 'Pendulum-v1' }];
-  const sweep = filesOf(sweepPage({ ...result, tasks }, inFile));
+  const sweep = filesOf(sweepPage({ ...result, tasks }, fileContext));
   expect([...sweep.keys()].map((name) => /result-(.*)\.svg$/.exec(name)![1])).toEqual([
     ...['cartpole-v1', 'pendulum-v1'],
   ]);

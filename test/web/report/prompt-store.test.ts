@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { textOf } from '../../../src/base/files/text-parts.js';
+import { decodeText } from '../../../src/base/files/text-parts.js';
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import { type PackedPrompts, packPrompts } from '../../../src/web/report/data/prompt-store.js';
 
@@ -8,7 +8,7 @@ function unpack(packed: PackedPrompts): ChatMessage[][] {
   let text = '';
   return packed
     .map((parts) => {
-      text = textOf(parts, text);
+      text = decodeText(parts, text);
       return JSON.parse(text);
     })
     .toReversed();

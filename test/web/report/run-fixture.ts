@@ -9,7 +9,7 @@ import type { CallRecord, UsageTotals } from '../../../src/runs/calls.js';
 import type { Confirmation, LoggedEvent } from '../../../src/runs/events.js';
 import { fixedSettings } from '../../../src/runs/fingerprint.js';
 import { summaryOf } from '../../../src/runs/summary.js';
-import { addUsage, noUsage, usageOfCall } from '../../../src/runs/usage.js';
+import { noUsage, sumUsage, usageOfCall } from '../../../src/runs/usage.js';
 import { interval95 } from '../../../src/statistics/bootstrap.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import type { RunData } from '../../../src/web/report/data/proposals.js';
@@ -141,7 +141,7 @@ export function runFixture(
         reason: options.reason,
       });
       calls.push(call);
-      usage = addUsage([usage, usageOfCall(call, 0, true)]);
+      usage = sumUsage([usage, usageOfCall(call, 0, true)]);
       if (call.outcome.kind === 'accepted') {
         record(proposed, { iteration, candidate: 0, source: 'proposal' });
         break;

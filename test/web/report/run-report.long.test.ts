@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { textOf } from '../../../src/base/files/text-parts.js';
+import { decodeText } from '../../../src/base/files/text-parts.js';
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import { summaryOf } from '../../../src/runs/summary.js';
 import type { PackedPrompts } from '../../../src/web/report/data/prompt-store.js';
@@ -115,7 +115,7 @@ describe('untrusted text', () => {
   it('leaves the embedded data readable', () => {
     const log = elementsOf(poisonedPage).find(({ name }) => name === 'proposal-log')!.attributes;
     const [first] = log.prompts as unknown as PackedPrompts;
-    const prompt = JSON.parse(textOf(first!, '')) as ChatMessage[];
+    const prompt = JSON.parse(decodeText(first!, '')) as ChatMessage[];
     expect(prompt.flatMap(({ content }) => content.split('\n'))).toContain(attack);
     expect(chartIn(poisonedPage).at.length).toBeGreaterThan(1);
   });

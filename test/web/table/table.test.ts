@@ -4,7 +4,7 @@ import { compareValues, fieldOf, sortItems } from '../../../src/runs/listing/fie
 import { parseFilter } from '../../../src/runs/listing/filter.js';
 import type { Item } from '../../../src/runs/listing/item.js';
 import { groupsOf, groupTitle, groupValue, sortedGroups } from '../../../src/web/table/groups.js';
-import { askedBy, queryOfState, stateOf } from '../../../src/web/table/state.js';
+import { queryOfState, stateOf, usedKeys } from '../../../src/web/table/state.js';
 
 const unknown = [
   'observed',
@@ -86,7 +86,7 @@ describe('a filter', () => {
 
   it('accepts any config key while the keys are unknown, and reports which ones it needs', () => {
     expect(parseFilter('foo.bar=1 status=running')).toMatchObject({ problems: [], asked: ['foo.bar'] });
-    expect(parseFilter('foo.bar=1', configKeys).asked).toEqual([]);
+    expect(parseFilter('foo.bar=1', configKeys).settingKeys).toEqual([]);
     expect(parseFilter('memory=best*', configKeys).problems).toEqual([]);
   });
 });
@@ -108,7 +108,7 @@ describe('the order', () => {
 
   it('accepts earlier names of fields', () => {
     expect(fieldOf('best').key).toBe('observed');
-    expect(fieldOf('done').of(item('x'))).toBe(0.5);
+    expect(fieldOf('done').get(item('x'))).toBe(0.5);
   });
 });
 
@@ -178,9 +178,9 @@ describe('the URL', () => {
     const state = stateOf(
       new URLSearchParams('columns=status,tokens,memory.best&by=policy.kind&sort=-confirmed'),
     );
-    expect(askedBy(state, ['model.temperature'])).toEqual([
+    expect(usedKeys(state, ['model.temperature'])).toEqual([
       ...['memory.best', 'model.temperature', 'policy.kind'],
     ]);
-    expect(askedBy(stateOf(new URLSearchParams()), [])).toEqual([]);
+    expect(usedKeys(stateOf(new URLSearchParams()), [])).toEqual([]);
   });
 });

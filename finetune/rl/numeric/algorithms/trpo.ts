@@ -3,7 +3,7 @@
  * whose KL divergence is at most `maxKl` to second order. Halves the step until its actual gain and divergence are
  * acceptable.
  */
-import { dot, plus } from '../../../../src/proposers/linear-algebra.js';
+import { axpy, dot } from '../../../../src/proposers/linear-algebra.js';
 import type { Distributions, NumericPolicy } from '../network/policy.js';
 import type { Batch } from './values.js';
 
@@ -42,7 +42,7 @@ export function fisherProduct(
 ): (v: Float64Array) => Promise<Float64Array> {
   return async (v) => {
     const change = await policy.change(theta, batch.observations, v);
-    return plus(
+    return axpy(
       await policy.backward(theta, batch.observations, policy.head.fisher(before, change)),
       damping,
       v,
@@ -64,10 +64,10 @@ export async function conjugateGradient(
   for (let step = 0; step < steps && size > tolerance; step++) {
     const image = await product(direction);
     const length = size / dot(direction, image);
-    x = plus(x, length, direction);
-    residual = plus(residual, -length, image);
+    x = axpy(x, length, direction);
+    residual = axpy(residual, -length, image);
     const next = dot(residual, residual);
-    direction = plus(residual, next / size, direction);
+    direction = axpy(residual, next / size, direction);
     size = next;
   }
   return x;
@@ -122,7 +122,7 @@ export async function trpoUpdate(
   const expectedGain = dot(gradient, direction) * fullStep;
   for (let backtracks = 0; backtracks <= settings.backtracks; backtracks++) {
     const share = 0.5 ** backtracks;
-    const tried = plus(theta, share * fullStep, direction);
+    const tried = axpy(theta, share * fullStep, direction);
     const after = await policy.distributions(tried, batch.observations);
     const gain = surrogateOf(batch, policy, logs, after) - start;
     const kl = head.divergence(before, after);

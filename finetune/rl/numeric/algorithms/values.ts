@@ -1,5 +1,5 @@
 /** Computes advantages and value targets for a batch of episodes. */
-import { minimise } from '../../../../src/proposers/lbfgs.js';
+import { minimize } from '../../../../src/proposers/lbfgs.js';
 import { dot } from '../../../../src/proposers/linear-algebra.js';
 import { generalizedAdvantages } from '../../advantages.js';
 import { concatRows, type NumericNetwork, type Row } from '../network/network.js';
@@ -67,7 +67,7 @@ export async function fitByLbfgs(
   { observations, targets }: Batch,
   { iterations, l2 }: { readonly iterations: number; readonly l2: number },
 ): Promise<{ readonly theta: Float64Array; readonly loss: number }> {
-  const { x, value } = await minimise(
+  const { x, value } = await minimize(
     async (tried) => {
       const errors = (await network.forward(tried, observations)).map((v, i) => v - targets[i]!);
       const slope = await network.vectorJacobian(
@@ -77,7 +77,7 @@ export async function fitByLbfgs(
       );
       return {
         value: dot(errors, errors) / errors.length + l2 * dot(tried, tried),
-        slope: slope.map((part, i) => part + 2 * l2 * tried[i]!),
+        gradient: slope.map((part, i) => part + 2 * l2 * tried[i]!),
       };
     },
     theta,

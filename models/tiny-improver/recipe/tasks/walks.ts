@@ -2,7 +2,7 @@
 
 import type { RandomGenerator } from '../../../../src/base/random/generator.js';
 import { Grid } from '../../../../src/environments/grid.js';
-import { startAt, TabularTask } from '../../../../src/environments/toy-text/tabular-task.js';
+import { startDistribution, TabularTask } from '../../../../src/environments/toy-text/tabular-task.js';
 import { drawShare, policiesFor } from './controlled-task.js';
 import { chance, type Draw, integerBetween, logUniform, permutation } from './distributions.js';
 
@@ -102,7 +102,7 @@ export const drawDecisionProcess: Draw = (random) => {
   const task = new TabularTask({
     states,
     actions,
-    initial: startAt(walk.start, states),
+    initial: startDistribution(walk.start, states),
     outcomes: (state, action) =>
       walk.moves(state, action).map((move) => ({
         ...move,
@@ -180,7 +180,7 @@ export const drawGrid: Draw = (random) => {
   const task = new TabularTask({
     states,
     actions: 4,
-    initial: startAt(map.start, states),
+    initial: startDistribution(map.start, states),
     outcomes: (state, action) =>
       walk.moves(state, action).map(({ probability, state: next }) => {
         const outcome = { probability, state: next, terminated: next === goal || walk.ends(next) };

@@ -1,20 +1,20 @@
 /** `text:cooking`: the player finds a recipe, gathers and prepares its ingredients, makes the meal and eats it. */
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../base/random/generator.js';
-import { drawIn, folds, type TextGame, type TextTurn } from '../text-game.js';
+import { drawInFold, folds, type TextGame, type TextTurn } from '../text-game.js';
 import {
   type Cut,
   cookingMethods,
   cutCommand,
   cuts,
-  firstFood,
+  firstFoodIndex,
   House,
   type HousePlan,
   isCarried,
-  knife,
+  knifeIndex,
   type Location,
   type Method,
-  meal,
+  mealIndex,
   type ThingPlan,
   Walker,
 } from './house.js';
@@ -40,11 +40,11 @@ interface Ingredient {
 }
 
 export function cookingGame(options: CookingOptions, random: RandomGenerator): TextGame {
-  const recipe = drawIn(options.fold, () => drawRecipe(options, random), describeRecipe);
-  const house = drawIn(
+  const recipe = drawInFold(options.fold, () => drawRecipe(options, random), describeRecipe);
+  const house = drawInFold(
     options.fold,
     () => drawHouse(options, recipe, random),
-    ({ layout, things }) => describeLayout(layout) + JSON.stringify(things.slice(firstFood)),
+    ({ layout, things }) => describeLayout(layout) + JSON.stringify(things.slice(firstFoodIndex)),
   );
   const plan: HousePlan = {
     ...house.layout,
@@ -82,14 +82,14 @@ function drawHouse(options: CookingOptions, recipe: readonly Ingredient[], rando
     (food): ThingPlan => ({
       name: food,
       food: true,
-      at: drawPlace(layout, random),
+      location: drawPlace(layout, random),
     }),
   );
   const anywhere = layout.places.flatMap(({ room }, place) => (room === kitchen ? [place] : []));
   const things: ThingPlan[] = [
-    { name: 'cookbook', at: { kind: 'place', place: counter } },
-    { name: 'knife', at: { kind: 'place', place: anywhere[random.integers(0, anywhere.length)]! } },
-    { name: 'meal', at: { kind: 'gone' } },
+    { name: 'cookbook', location: { kind: 'place', place: counter } },
+    { name: 'knife', location: { kind: 'place', place: anywhere[random.integers(0, anywhere.length)]! } },
+    { name: 'meal', location: { kind: 'gone' } },
     ...placed,
   ];
   return { layout, things };
@@ -171,7 +171,7 @@ class CookingGame implements TextGame {
     if (refusal !== undefined) return { text: refusal, understood: false };
     this.#moves++;
     const texts = [command.run()];
-    if (text === making) for (const { thing } of this.#ingredients()) thing.at = { kind: 'used' };
+    if (text === cookCommand) for (const { thing } of this.#ingredients()) thing.location = { kind: 'used' };
     this.#admissible = undefined;
     const before = this.score;
     for (const goal of this.#goals) if (goal()) this.#reached.add(goal);
@@ -183,12 +183,12 @@ class CookingGame implements TextGame {
   }
 
   #ingredients() {
-    return this.#recipe.map((wanted, i) => ({ wanted, thing: this.#house.things[firstFood + i]! }));
+    return this.#recipe.map((wanted, i) => ({ wanted, thing: this.#house.things[firstFoodIndex + i]! }));
   }
 
   /** Explains why a possible command is refused. */
   #refusal(text: string): string | undefined {
-    if (text !== making) return undefined;
+    if (text !== cookCommand) return undefined;
     if (this.#house.room !== this.#kitchen) return 'A meal is made in the kitchen.';
     const isReady = this.#ingredients().every(
       ({ thing, wanted }) => isCarried(thing) && thing.cut === wanted.cut && thing.cooked === wanted.heat,
@@ -198,7 +198,7 @@ class CookingGame implements TextGame {
 
   /** Lists the goals; each earns the same share of the score when it is first reached. */
   #newGoals(): readonly (() => boolean)[] {
-    const dish = this.#house.things[meal]!;
+    const dish = this.#house.things[mealIndex]!;
     const ingredients = this.#ingredients();
     return [
       ...ingredients.flatMap(({ thing, wanted: { cut, heat } }) => [
@@ -208,23 +208,23 @@ class CookingGame implements TextGame {
       ]),
       () => isCarried(dish),
       // Making the meal uses up all ingredients.
-      () => dish.at.kind === 'gone' && ingredients.every(({ thing }) => thing.at.kind === 'used'),
+      () => dish.location.kind === 'gone' && ingredients.every(({ thing }) => thing.location.kind === 'used'),
     ];
   }
 
   /** Describes a mistake, which loses the game; undefined if there is none. */
   #findMistake(): string | undefined {
     for (const { thing, wanted } of this.#ingredients()) {
-      const { name, cut, cooked, at } = thing;
+      const { name, cut, cooked, location } = thing;
       if (cut !== 'uncut' && cut !== wanted.cut) return `The ${name} must be cut differently.`;
       if (cooked !== 'raw' && cooked !== wanted.heat) return `The ${name} must be cooked differently.`;
-      if (at.kind === 'gone') return `The ${name} is missing from the meal.`;
+      if (location.kind === 'gone') return `The ${name} is missing from the meal.`;
     }
     return undefined;
   }
 }
 
-const making = 'prepare meal';
+const cookCommand = 'prepare meal';
 
 const kitchenOf = ({ rooms }: Layout) => rooms.findIndex(({ name }) => name === 'kitchen');
 
@@ -233,14 +233,14 @@ function goldOf(plan: HousePlan, recipe: readonly Ingredient[]): readonly string
   const kitchen = kitchenOf(plan);
   walker.goTo(kitchen);
   walker.say('read cookbook');
-  for (const i of recipe.keys()) walker.fetch(firstFood + i);
-  if (recipe.some(({ cut }) => cut !== 'uncut')) walker.fetch(knife);
+  for (const i of recipe.keys()) walker.fetch(firstFoodIndex + i);
+  if (recipe.some(({ cut }) => cut !== 'uncut')) walker.fetch(knifeIndex);
   walker.goTo(kitchen);
   for (const { food, cut, heat } of recipe) {
     if (cut !== 'uncut') walker.say(cutCommand(cut, food));
     if (heat !== 'raw') walker.say(`cook ${food} with ${appliances[heat]}`);
   }
-  walker.say(making);
+  walker.say(cookCommand);
   walker.say('eat meal');
   return walker.commands;
 }

@@ -21,14 +21,14 @@ export interface ThingPlan {
   readonly name: string;
   /** True for food, which can be cut, cooked and eaten. */
   readonly food?: boolean;
-  readonly at: Location;
+  readonly location: Location;
 }
 
 /** Indices of the things that every house has; the other things are foods. */
 const cookbook = 0;
-export const knife = 1;
-export const meal = 2;
-export const firstFood = 3;
+export const knifeIndex = 1;
+export const mealIndex = 2;
+export const firstFoodIndex = 3;
 
 export interface HousePlan extends Layout {
   readonly things: readonly ThingPlan[];
@@ -39,7 +39,7 @@ export interface HousePlan extends Layout {
 
 interface Thing {
   readonly name: string;
-  at: Location;
+  location: Location;
   cut: Cut | 'uncut';
   cooked: Method | 'raw' | 'burned';
 }
@@ -62,7 +62,7 @@ export class House {
 
   constructor(plan: HousePlan) {
     this.plan = plan;
-    this.things = plan.things.map(({ at, name }) => ({ name, at, cut: 'uncut', cooked: 'raw' }));
+    this.things = plan.things.map(({ location, name }) => ({ name, location, cut: 'uncut', cooked: 'raw' }));
     this.doors = plan.doors.map((door) => ({ ...door }));
     this.places = plan.places.map((place) => ({ ...place, open: place.state !== 'closed' }));
     this.room = plan.start;
@@ -85,15 +85,15 @@ export class House {
   }
 
   #plainCommands(): Command[] {
-    const dish = this.things[meal]!;
+    const dish = this.things[mealIndex]!;
     return [
       { text: 'look', isPossible: () => true, run: () => this.roomText() },
       { text: 'inventory', isPossible: () => true, run: () => this.#inventoryText() },
       {
         text: 'prepare meal',
-        isPossible: () => dish.at.kind === 'gone',
+        isPossible: () => dish.location.kind === 'gone',
         run() {
-          dish.at = carried;
+          dish.location = carried;
           return 'You make the meal and hold it in your hands.';
         },
       },
@@ -103,29 +103,29 @@ export class House {
   #commandsOfThing(index: number): Command[] {
     const thing = this.things[index]!;
     const { name } = thing;
-    const tool = this.things[knife]!;
+    const tool = this.things[knifeIndex]!;
     const isFood = this.plan.things[index]!.food === true;
     const commands: Command[] = [
       {
         text: `take ${name}`,
-        isPossible: () => thing.at.kind === 'floor' && thing.at.room === this.room,
-        run: moving(thing, () => carried, `You take the ${name} from the floor.`),
+        isPossible: () => thing.location.kind === 'floor' && thing.location.room === this.room,
+        run: moveThing(thing, () => carried, `You take the ${name} from the floor.`),
       },
       {
         text: `drop ${name}`,
         isPossible: () => isCarried(thing),
-        run: moving(thing, () => ({ kind: 'floor', room: this.room }), `You drop the ${name}.`),
+        run: moveThing(thing, () => ({ kind: 'floor', room: this.room }), `You drop the ${name}.`),
       },
     ];
     if (index === cookbook) {
       const isPossible = () => isCarried(thing) || this.#sees(thing);
       commands.push({ text: `read ${name}`, isPossible, run: () => this.plan.recipe });
     }
-    if (isFood || index === meal)
+    if (isFood || index === mealIndex)
       commands.push({
         text: `eat ${name}`,
         isPossible: () => isCarried(thing),
-        run: moving(thing, () => ({ kind: 'gone' }), `You eat the ${name}.`),
+        run: moveThing(thing, () => ({ kind: 'gone' }), `You eat the ${name}.`),
       });
     for (const cut of isFood ? cuts : [])
       commands.push({
@@ -139,10 +139,10 @@ export class House {
     return commands;
   }
 
-  #sees({ at }: Thing): boolean {
-    if (at.kind === 'floor') return at.room === this.room;
-    if (at.kind !== 'place') return false;
-    const { open, room } = this.places[at.place]!;
+  #sees({ location }: Thing): boolean {
+    if (location.kind === 'floor') return location.room === this.room;
+    if (location.kind !== 'place') return false;
+    const { open, room } = this.places[location.place]!;
     return room === this.room && open;
   }
 
@@ -172,18 +172,18 @@ export class House {
         {
           text: `take ${thing.name} from ${name}`,
           isPossible: () => isAt(thing, index) && place.open,
-          run: moving(thing, () => carried, `You take the ${thing.name} from the ${name}.`),
+          run: moveThing(thing, () => carried, `You take the ${thing.name} from the ${name}.`),
         },
         {
           text: `put ${thing.name} ${word} ${name}`,
           isPossible: () => isCarried(thing) && place.open,
-          run: moving(
+          run: moveThing(
             thing,
             () => ({ kind: 'place', place: index }),
             `You put the ${thing.name} ${word} the ${name}.`,
           ),
         },
-        ...(heat !== undefined && this.plan.things[i]!.food ? [cooking(thing, name, heat)] : []),
+        ...(heat !== undefined && this.plan.things[i]!.food ? [cookWith(thing, name, heat)] : []),
       ]);
       return kind === 'surface'
         ? commands
@@ -196,7 +196,9 @@ export class House {
     const here = [...this.places.keys()].filter((place) => this.places[place]!.room === this.room);
     if (here.length > 0) sentences.push(`Here ${areOrIs(here.map((place) => this.#placeName(place)))}.`);
     for (const place of here) append(sentences, this.#contentsText(place));
-    const floor = this.things.filter(({ at }) => at.kind === 'floor' && at.room === this.room);
+    const floor = this.things.filter(
+      ({ location }) => location.kind === 'floor' && location.room === this.room,
+    );
     if (floor.length > 0) sentences.push(`On the floor ${areOrIs(floor.map(thingName))}.`);
     return [...sentences, ...this.#exitTexts()].join(' ');
   }
@@ -221,25 +223,25 @@ export class House {
       if (exit === undefined) return [];
       if (exit.door === undefined) return [`A way leads ${direction}.`];
       const { name, open } = this.doors[exit.door]!;
-      return [`To the ${direction} is ${listed([`${open ? 'open' : 'closed'} ${name}`])}.`];
+      return [`To the ${direction} is ${listText([`${open ? 'open' : 'closed'} ${name}`])}.`];
     });
   }
 
   #inventoryText(): string {
     const names = this.things.filter(isCarried).map(thingName);
-    return `You carry ${names.length === 0 ? 'nothing' : listed(names)}.`;
+    return `You carry ${names.length === 0 ? 'nothing' : listText(names)}.`;
   }
 }
 
 const carried: Location = { kind: 'carried' };
 
-export const isCarried = ({ at }: Thing): boolean => at.kind === 'carried';
+export const isCarried = ({ location }: Thing): boolean => location.kind === 'carried';
 
-const isAt = ({ at }: Thing, place: number) => at.kind === 'place' && at.place === place;
+const isAt = ({ location }: Thing, place: number) => location.kind === 'place' && location.place === place;
 
-function moving(thing: Thing, to: () => Location, response: string): () => string {
+function moveThing(thing: Thing, to: () => Location, response: string): () => string {
   return () => {
-    thing.at = to();
+    thing.location = to();
     return response;
   };
 }
@@ -269,7 +271,7 @@ function opening(opened: { readonly name: string; open: boolean }, shown = (): s
 
 export const cutCommand = (cut: Cut, food: string): string => `${verbOf[cut]} ${food} with knife`;
 
-const cooking = (thing: Thing, appliance: string, heat: Method): Command => ({
+const cookWith = (thing: Thing, appliance: string, heat: Method): Command => ({
   text: `cook ${thing.name} with ${appliance}`,
   isPossible: () => isCarried(thing),
   run() {
@@ -279,12 +281,12 @@ const cooking = (thing: Thing, appliance: string, heat: Method): Command => ({
 });
 
 /** Example: `a coin, an apple and a knife`. */
-function listed(names: readonly string[]): string {
+function listText(names: readonly string[]): string {
   const words = names.map((name) => `${'aeiou'.includes(name[0]!) ? 'an' : 'a'} ${name}`);
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)!}`;
 }
 
-const areOrIs = (names: readonly string[]) => `${names.length > 1 ? 'are' : 'is'} ${listed(names)}`;
+const areOrIs = (names: readonly string[]) => `${names.length > 1 ? 'are' : 'is'} ${listText(names)}`;
 
 /** Returns the thing's name with its cut and cooking, e.g. `diced fried carrot`. */
 function thingName({ name, cut, cooked }: Thing): string {
@@ -303,7 +305,7 @@ export class Walker {
   /** Takes the shortest route, opening doors on the way. */
   goTo(room: number): void {
     const { doors, plan } = this.#house;
-    for (const direction of this.#way(room)) {
+    for (const direction of this.#path(room)) {
       const { door } = plan.rooms[this.#house.room]!.exits[direction]!;
       if (door !== undefined && !doors[door]!.open) this.say(`open ${doors[door]!.name}`);
       this.say(`go ${direction}`);
@@ -312,12 +314,12 @@ export class Walker {
 
   /** Takes the thing, wherever it is. */
   fetch(thing: number): void {
-    const { name, at } = this.#house.things[thing]!;
-    if (at.kind === 'floor') {
-      this.goTo(at.room);
+    const { name, location } = this.#house.things[thing]!;
+    if (location.kind === 'floor') {
+      this.goTo(location.room);
       this.say(`take ${name}`);
-    } else if (at.kind === 'place') {
-      const place = this.#house.places[at.place]!;
+    } else if (location.kind === 'place') {
+      const place = this.#house.places[location.place]!;
       this.goTo(place.room);
       if (!place.open) this.say(`open ${place.name}`);
       this.say(`take ${name} from ${place.name}`);
@@ -330,7 +332,7 @@ export class Walker {
     this.commands.push(command);
   }
 
-  #way(goal: number): Direction[] {
+  #path(goal: number): Direction[] {
     const from = new Map<number, { readonly room: number; readonly direction: Direction } | undefined>([
       [this.#house.room, undefined],
     ]);

@@ -30,41 +30,41 @@ export interface PlacePlan {
 type Furniture = Omit<PlacePlan, 'room'>;
 
 const surface = (name: string): Furniture => ({ name, kind: 'surface' });
-const closed = (name: string): Furniture => ({ name, kind: 'container', state: 'closed' });
+const closedPlace = (name: string): Furniture => ({ name, kind: 'container', state: 'closed' });
 const open = (name: string): Furniture => ({ name, kind: 'container' });
 
 /** Furniture by room. The kitchen has everything needed for cooking. */
 const furnitureOf: Readonly<Record<string, readonly Furniture[]>> = {
   kitchen: [
-    closed('fridge'),
+    closedPlace('fridge'),
     surface('counter'),
     { ...surface('stove'), heat: 'fried' },
-    { ...closed('oven'), heat: 'roasted' },
+    { ...closedPlace('oven'), heat: 'roasted' },
     { ...surface('grill'), heat: 'grilled' },
   ],
-  pantry: [surface('shelf'), closed('crate')],
+  pantry: [surface('shelf'), closedPlace('crate')],
   'living room': [surface('sofa'), surface('coffee table')],
-  bedroom: [surface('bed'), closed('wardrobe')],
-  bathroom: [surface('sink'), closed('medicine cabinet')],
-  corridor: [closed('shoe rack')],
-  cellar: [closed('barrel'), surface('wine rack')],
-  attic: [closed('trunk'), surface('rocking chair')],
-  garage: [surface('workbench'), closed('toolbox')],
-  garden: [surface('bench'), closed('shed')],
+  bedroom: [surface('bed'), closedPlace('wardrobe')],
+  bathroom: [surface('sink'), closedPlace('medicine cabinet')],
+  corridor: [closedPlace('shoe rack')],
+  cellar: [closedPlace('barrel'), surface('wine rack')],
+  attic: [closedPlace('trunk'), surface('rocking chair')],
+  garage: [surface('workbench'), closedPlace('toolbox')],
+  garden: [surface('bench'), closedPlace('shed')],
   greenhouse: [surface('potting table')],
   library: [surface('bookcase'), surface('reading desk')],
-  laundry: [closed('washing machine'), open('laundry basket')],
-  'dining room': [surface('dining table'), closed('sideboard')],
-  study: [surface('desk'), closed('drawer')],
+  laundry: [closedPlace('washing machine'), open('laundry basket')],
+  'dining room': [surface('dining table'), closedPlace('sideboard')],
+  study: [surface('desk'), closedPlace('drawer')],
   balcony: [surface('deck chair')],
-  nursery: [closed('toy chest'), surface('cot')],
-  'music room': [surface('piano'), closed('instrument case')],
+  nursery: [closedPlace('toy chest'), surface('cot')],
+  'music room': [surface('piano'), closedPlace('instrument case')],
   hall: [surface('hat stand')],
-  porch: [surface('swing'), closed('letter box')],
-  storeroom: [closed('locker'), surface('rack')],
+  porch: [surface('swing'), closedPlace('letter box')],
+  storeroom: [closedPlace('locker'), surface('rack')],
   terrace: [surface('garden table')],
   courtyard: [surface('stone well')],
-  gallery: [surface('pedestal'), closed('display cabinet')],
+  gallery: [surface('pedestal'), closedPlace('display cabinet')],
 };
 
 const roomNames: readonly string[] = Object.keys(furnitureOf);

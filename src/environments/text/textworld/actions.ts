@@ -47,26 +47,26 @@ export class ActionFinder {
   readonly #rules: readonly CompiledRule[];
   readonly #vocabulary: Vocabulary;
   readonly #names: readonly string[];
-  #found: Action[][] = [];
+  #actionsByRule: Action[][] = [];
 
   /** @param names names of the objects, as used in commands */
   constructor(logic: Logic, vocabulary: Vocabulary, names: readonly string[]) {
     this.#vocabulary = vocabulary;
     this.#names = names;
-    this.#rules = logic.rules.flatMap((rule) => compiled(rule, logic, vocabulary));
+    this.#rules = logic.rules.flatMap((rule) => compileRule(rule, logic, vocabulary));
   }
 
   /** Finds the actions of each rule, sorted. @param changed predicates whose facts have changed; undefined for all */
   find(facts: Facts, changed: ReadonlySet<string> | undefined): readonly (readonly Action[])[] {
-    this.#found = this.#rules.map((rule, i) => {
+    this.#actionsByRule = this.#rules.map((rule, i) => {
       const stays = changed !== undefined && !readsAny(rule, changed);
-      return stays ? this.#found[i]! : this.#actions(rule, facts);
+      return stays ? this.#actionsByRule[i]! : this.#actions(rule, facts);
     });
-    return this.#found;
+    return this.#actionsByRule;
   }
 
-  found(): readonly Action[] {
-    return this.#found.flat();
+  current(): readonly Action[] {
+    return this.#actionsByRule.flat();
   }
 
   #actions(rule: CompiledRule, facts: Facts): Action[] {
@@ -153,10 +153,10 @@ function candidates(
   for (let place = 0; place < slots.length; place++) {
     const object = bound[slots[place]!]!;
     if (object < 0) continue;
-    const found = facts.with(predicate, place, object);
+    const found = facts.withObject(predicate, place, object);
     if (fewest === undefined || found.size < fewest.size) fewest = found;
   }
-  return fewest ?? facts.of(predicate);
+  return fewest ?? facts.withPredicate(predicate);
 }
 
 /** Binds the placeholders to the fact's objects. @returns the newly bound slots; undefined if the objects don't fit */
@@ -184,7 +184,7 @@ function bind(
 }
 
 /** Compiles a rule. @returns an empty list if no command triggers it, or if one of its constants isn't in the game */
-function compiled(rule: Rule, { parents }: Logic, vocabulary: Vocabulary): CompiledRule[] {
+function compileRule(rule: Rule, { parents }: Logic, vocabulary: Vocabulary): CompiledRule[] {
   if (rule.said === undefined) return [];
   const { command, event } = rule.said;
   const placeholders = new Map(

@@ -67,11 +67,11 @@ export class Facts {
     return this.#index.get(fact.predicate)?.all.has(fact) ?? false;
   }
 
-  of(predicate: string): ReadonlySet<Fact> {
+  withPredicate(predicate: string): ReadonlySet<Fact> {
     return this.#index.get(predicate)?.all ?? none;
   }
 
-  with(predicate: string, place: number, object: number): ReadonlySet<Fact> {
+  withObject(predicate: string, place: number, object: number): ReadonlySet<Fact> {
     return this.#index.get(predicate)?.places[place]?.get(object) ?? none;
   }
 

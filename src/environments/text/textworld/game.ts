@@ -13,9 +13,9 @@ import { type Logic, parseLogic } from './logic.js';
 import { makePlan } from './plan.js';
 import { type Dialect, maximumScore, type Quest, QuestLog } from './quests.js';
 import {
+  doubleQuoted,
   endText,
   feedback,
-  inQuotes,
   inventoryText,
   missingForMeal,
   roomText,
@@ -58,7 +58,7 @@ export function loadGame(file: GameFile, dialect: Dialect): TextWorldGame {
     logic,
     start: file.world.map(factOf),
     quests,
-    objective: inQuotes(objectiveOf(file)),
+    objective: doubleQuoted(objectiveOf(file)),
     maxScore: maximumScore(quests),
     walkthrough: file.metadata.walkthrough ?? undefined,
   };
@@ -166,7 +166,7 @@ export class TextWorldPlay implements TextGame {
 
   /** Executes an action reported by the compiled game, such as `opening the trunk`. @returns false if it is unknown */
   follow(event: string): boolean {
-    const named = this.#finder.found().filter((action) => action.event === event);
+    const named = this.#finder.current().filter((action) => action.event === event);
     const [action] = named.toSorted((a, b) => b.before.length - a.before.length);
     if (action !== undefined) this.#do(action);
     return action !== undefined;
@@ -195,7 +195,7 @@ export class TextWorldPlay implements TextGame {
 
   get #room(): number {
     const player = this.#game.vocabulary.number('P')!;
-    return [...this.#facts.with('at/2', 0, player)][0]!.objects[1]!;
+    return [...this.#facts.withObject('at/2', 0, player)][0]!.objects[1]!;
   }
 
   /** @returns the predicates that changed */

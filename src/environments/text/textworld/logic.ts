@@ -95,7 +95,7 @@ const maxAliasDepth = 16;
 export function parseLogic(text: string): Logic {
   const reader = new LogicReader(tokensOfLogic(text));
   reader.read();
-  const rules = reader.rules.map((rule) => expanded(rule, reader.aliases, reader.commands.get(rule.name)));
+  const rules = reader.rules.map((rule) => expandRule(rule, reader.aliases, reader.commands.get(rule.name)));
   return {
     parents: reader.parents,
     rules: rules.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
@@ -274,7 +274,7 @@ class LogicReader {
 
 const signature = (predicate: string, { length }: { readonly length: number }) => `${predicate}/${length}`;
 
-function expanded(
+function expandRule(
   { name, before, after }: WrittenRule,
   aliases: ReadonlyMap<string, Alias>,
   said: Said | undefined,

@@ -238,10 +238,10 @@ class StoryPlay implements TextGame {
     return this.#tracked?.maxScore ?? null;
   }
   get won(): boolean {
-    return this.#tracked?.won ?? (this.#end !== undefined && winning.test(this.#end));
+    return this.#tracked?.won ?? (this.#end !== undefined && winPattern.test(this.#end));
   }
   get lost(): boolean {
-    return this.#tracked?.lost ?? (this.#end !== undefined && !winning.test(this.#end));
+    return this.#tracked?.lost ?? (this.#end !== undefined && !winPattern.test(this.#end));
   }
   get moves(): number | null {
     return this.#tracked?.moves ?? null;
@@ -278,7 +278,7 @@ class StoryPlay implements TextGame {
   }
 }
 
-const winning = /the end|won|victory/i;
+const winPattern = /the end|won|victory/i;
 const bannerEnd = '$$$$$$$ ';
 
 /** Cuts out the lines of `tw-trace-actions`: `[opening the trunk]` and `[opening the trunk - succeeded]`. */

@@ -32,7 +32,7 @@ const nameOf = ({ infos }: Scene, object: number): string => infos[object]?.name
 /** Lists the objects with `fact(object, place)`: the most recently moved first, then by type and order in the file. */
 function contents(scene: Scene, fact: string, place: number): readonly number[] {
   const { vocabulary, facts, moved } = scene;
-  const found = [...facts.with(`${fact}/2`, 1, place)].map(({ objects }) => objects[0]!);
+  const found = [...facts.withObject(`${fact}/2`, 1, place)].map(({ objects }) => objects[0]!);
   const type = (object: number) => vocabulary.objects[object]!.type;
   return found.toSorted((a, b) => {
     const later = (moved.get(b) ?? -1) - (moved.get(a) ?? -1);
@@ -69,7 +69,7 @@ export function roomText(scene: Scene, room: number): string {
   const title = titleCase(nameOf(scene, room));
   const floor = contents(scene, 'at', room).filter((object) => isPortable(scene, object));
   const paragraphs = [
-    `-= ${title} =-\n${expanded(scene, room)}`.trimEnd(),
+    `-= ${title} =-\n${fullText(scene, room)}`.trimEnd(),
     ...(floor.length === 0 ? [] : [`There is ${list(scene, floor)} on the floor.`]),
   ];
   return paragraphs.join('\n\n');
@@ -77,17 +77,17 @@ export function roomText(scene: Scene, room: number): string {
 
 /** True if the object can lie on the floor. */
 function isPortable({ vocabulary }: Scene, object: number): boolean {
-  return !fixed.has(vocabulary.objects[object]!.type);
+  return !fixedTypes.has(vocabulary.objects[object]!.type);
 }
 
 /** Types of objects that are never listed on the floor, including the subtypes in cooking games. */
-const fixed: ReadonlySet<string> = new Set(['P', 'c', 's', 'd', 'r', 'oven', 'toaster', 'stove']);
+const fixedTypes: ReadonlySet<string> = new Set(['P', 'c', 's', 'd', 'r', 'oven', 'toaster', 'stove']);
 
 const titleCase = (name: string) =>
   name.replaceAll(/[A-Za-z]+('[A-Za-z]+)?/g, (word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase());
 
 /** Returns an object's description with its substitutions expanded. */
-function expanded(scene: Scene, object: number): string {
+function fullText(scene: Scene, object: number): string {
   const text = scene.infos[object]?.desc ?? '';
   const shown: string[] = [];
   let open = true;
@@ -105,7 +105,7 @@ function expanded(scene: Scene, object: number): string {
     else if (open) shown.push(substitution(scene, object, piece));
     chosen ||= open;
   }
-  return inQuotes(shown.join('')).replaceAll(/\n[ \t]+/g, '\n');
+  return doubleQuoted(shown.join('')).replaceAll(/\n[ \t]+/g, '\n');
 }
 
 function substitution(scene: Scene, object: number, piece: string): string {
@@ -138,7 +138,8 @@ function isEmpty(scene: Scene, id: string): boolean {
 }
 
 /** Turns single quotes that aren't within a word into double quotes. */
-export const inQuotes = (text: string): string => text.replaceAll(/(?<![A-Za-z0-9])'|'(?![A-Za-z0-9])/g, '"');
+export const doubleQuoted = (text: string): string =>
+  text.replaceAll(/(?<![A-Za-z0-9])'|'(?![A-Za-z0-9])/g, '"');
 
 /** @returns the reason why the meal can't be prepared yet; undefined if nothing is missing */
 export function missingForMeal(scene: Scene): string | undefined {
@@ -146,9 +147,9 @@ export function missingForMeal(scene: Scene): string | undefined {
   const recipe = vocabulary.number('RECIPE');
   const player = vocabulary.number('I');
   if (recipe === undefined || player === undefined) return undefined;
-  const ingredients = [...facts.with('in/2', 1, recipe)].map(({ objects }) => objects[0]!);
+  const ingredients = [...facts.withObject('in/2', 1, recipe)].map(({ objects }) => objects[0]!);
   for (const ingredient of ingredients.toSorted((a, b) => a - b)) {
-    const food = [...facts.with('base/2', 1, ingredient)][0]?.objects[0];
+    const food = [...facts.withObject('base/2', 1, ingredient)][0]?.objects[0];
     if (food === undefined || !holds(scene, 'in', food, player)) return 'You still miss something.';
     const [wanted, is] = [preparation(scene, ingredient), preparation(scene, food)];
     if (wanted.cooking !== is.cooking) return 'Something still needs to be cooked.';
@@ -173,15 +174,15 @@ export function feedback(scene: Scene, action: Action, room: number): string {
     case 'inventory':
       return inventoryText(scene);
     case 'examine':
-      return examined(scene, subject(scene, action));
+      return examineText(scene, subject(scene, action));
     case 'prepare':
       return 'Adding the meal to your inventory.';
     default:
-      return changed(scene, action, verb);
+      return changeText(scene, action, verb);
   }
 }
 
-function changed(scene: Scene, action: Action, verb: string): string {
+function changeText(scene: Scene, action: Action, verb: string): string {
   const object = subject(scene, action);
   const name = the(scene, object);
   switch (verb) {
@@ -241,8 +242,8 @@ function the(scene: Scene, object: number): string {
   return scene.vocabulary.objects[object]?.type === 'd' ? name : `the ${name}`;
 }
 
-function examined(scene: Scene, object: number): string {
-  const text = expanded(scene, object).trimEnd();
+function examineText(scene: Scene, object: number): string {
+  const text = fullText(scene, object).trimEnd();
   const inside = holds(scene, 'open', object) ? contents(scene, 'in', object) : [];
   const on = contents(scene, 'on', object);
   const [word, objects] = inside.length > 0 ? ['In', inside] : ['On', on];

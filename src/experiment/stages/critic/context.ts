@@ -1,7 +1,7 @@
 /** The variables available to a critic's prompt templates; see `prompting/context/prompt-context.ts`. */
 
 import { z } from 'zod';
-import { short } from '../../../environments/catalogue/facts.js';
+import { shortText } from '../../../environments/catalogue/facts.js';
 import { count, flag, list, maybe, maybeText, object, text } from '../../../prompting/context/fields.js';
 import { failureSchema, taskContextSchema } from '../../../prompting/context/prompt-context.js';
 import type { Behavior, Ending, Quartiles } from '../../../rollout/behavior.js';
@@ -62,12 +62,12 @@ export function statisticsContext(behavior: Behavior): StatisticsContext {
   const { endings, episodes, figures, length, return: returns } = behavior;
   return {
     episodes,
-    return: `mean ${short(returns.mean)}, lowest ${short(returns.lowest)}, quartiles ${short(returns.low)}, ${short(returns.median)} and ${short(returns.high)}, highest ${short(returns.highest)}`,
+    return: `mean ${shortText(returns.mean)}, lowest ${shortText(returns.lowest)}, quartiles ${shortText(returns.low)}, ${shortText(returns.median)} and ${shortText(returns.high)}, highest ${shortText(returns.highest)}`,
     length: spread(length),
     endings: endings.map((ending) => ({
       terminated: ending.how === 'terminated',
       episodes: ending.episodes,
-      return: short(ending.return),
+      return: shortText(ending.return),
       length: spread(ending.length),
       last: lastText(ending.last),
     })),
@@ -80,7 +80,7 @@ export function statisticsContext(behavior: Behavior): StatisticsContext {
 
 /** The median, followed by the quartiles if they differ. */
 const spread = ({ high, low, median }: Quartiles) =>
-  low === high ? short(median) : `${short(median)} (${short(low)} to ${short(high)})`;
+  low === high ? shortText(median) : `${shortText(median)} (${shortText(low)} to ${shortText(high)})`;
 
 function lastText(last: Ending['last']): string {
   return last

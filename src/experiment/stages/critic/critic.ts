@@ -16,11 +16,11 @@ import type { Revision, StopReason } from '../../../runs/events.js';
 import type { StopRequests } from '../../../runs/stop-request.js';
 import { evaluateCandidate, recordCandidate, searchTask } from '../../evaluate.js';
 import type { Experiment, Stage } from '../../parts.js';
-import { shownOf } from '../../prompter.js';
-import { ask, readingOf } from '../../propose.js';
-import { checkIn } from '../../repeats.js';
+import { shownEvaluations } from '../../prompter.js';
+import { ask, replyReaders } from '../../propose.js';
+import { createCheck } from '../../repeats.js';
 import { evaluationsLeft } from '../../stopping.js';
-import { type CriticPrompter, mostChange } from './prompter.js';
+import { type CriticPrompter, maxChange } from './prompter.js';
 
 export interface Critic {
   readonly config: CriticConfig;
@@ -65,10 +65,10 @@ async function revise(
     iteration,
     candidates: [candidate],
     purpose: 'critic',
-    prompt: { messages, shown: shownOf(buffer, shown, bestEntry(shown)), formatCorrection },
+    prompt: { messages, shown: shownEvaluations(buffer, shown, bestEntry(shown)), formatCorrection },
     task: { ...searchTask(experiment), shared: true },
     ...rejections(experiment, critic.config, best, measured),
-    ...readingOf({
+    ...replyReaders({
       family: setting.family,
       encoding: encodingFor(setting.family, 'numeric'),
       form: answerFormOf(languageModelOf(critic.config.model ?? config.model), config.prompts),
@@ -122,10 +122,10 @@ function rejections(
   measured: readonly MeasuredPolicy[],
 ): Pick<ProposalRequest, 'check' | 'seen'> {
   const { buffer, setting } = experiment;
-  const check = checkIn(experiment, best.iteration);
+  const check = createCheck(experiment, best.iteration);
   const siblings = measured.map(({ entry }) => entry.parameters);
   const spec = setting.family.parameters;
-  const most = mostChange(share, spec);
+  const most = maxChange(share, spec);
   const isUnchanged = (parameters: ParameterVector) => vectorKey(parameters) === vectorKey(best.parameters);
   return {
     seen: (parameters) => (isUnchanged(parameters) ? undefined : buffer.find(parameters)),

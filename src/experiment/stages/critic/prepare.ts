@@ -5,13 +5,13 @@ import { answerFormOf } from '../../../prompting/notation/grammar.js';
 import { findSet, loadPrompts } from '../../../prompting/templates/prompt-set.js';
 import { loadHelpers } from '../../../prompting/templates/rendering.js';
 import { baselineProposer } from '../../../proposers/baseline-proposer.js';
-import { inMember, openLanguageModel } from '../../../proposers/create-model.js';
+import { openLanguageModel, withMemberField } from '../../../proposers/create-model.js';
 import { languageModelProposer } from '../../../proposers/language-model.js';
 import type { Proposer } from '../../../proposers/proposer.js';
 import type { PrepareStage } from '../../prepared-stage.js';
 import { type CriticContext, criticContextSchema, criticCorrectionSchema } from './context.js';
 import { createCritic } from './critic.js';
-import { createCriticPrompter, mostChange } from './prompter.js';
+import { createCriticPrompter, maxChange } from './prompter.js';
 
 export const prepareCritic: PrepareStage = async ({ critic, model, policy, prompts }, env, own) => {
   if (critic === undefined) return undefined;
@@ -28,7 +28,7 @@ export const prepareCritic: PrepareStage = async ({ critic, model, policy, promp
     if (isBaseline(config)) return baselineProposer(config);
     // In a replay, the recording answers the critic's calls too.
     if (model.provider === 'replayed') return undefined;
-    return languageModelProposer(await inMember('critic.model', () => openLanguageModel(config, env)));
+    return languageModelProposer(await withMemberField('critic.model', () => openLanguageModel(config, env)));
   };
   const proposer = await open();
   return {
@@ -50,7 +50,7 @@ export const prepareCritic: PrepareStage = async ({ critic, model, policy, promp
           prompts: loaded,
           encoding: encodingFor(family, 'numeric'),
           task: taskContext(run, answerFormOf(answering, prompts)),
-          most: mostChange(critic.distance, family.parameters),
+          most: maxChange(critic.distance, family.parameters),
         }),
       });
     },

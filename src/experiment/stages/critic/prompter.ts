@@ -16,7 +16,7 @@ import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { type CriticContext, statisticsContext } from './context.js';
 
 /** Largest allowed distance between a proposal and its revision, in [0, 1]. In a table, one entry may always change. */
-export const mostChange = (share: number, spec: ParameterSpec): number =>
+export const maxChange = (share: number, spec: ParameterSpec): number =>
   isTable(spec) ? Math.max(share, 1 / spec.count) : share;
 
 interface RevisionRequest {

@@ -90,7 +90,7 @@ export interface AnswerAutomaton {
   canEnd(state: AnswerState): boolean;
   /** Labels without the space before the number, then the closing text (empty if there is none). */
   readonly literals: readonly string[];
-  readonly values: NumberGrammar;
+  readonly valueGrammar: NumberGrammar;
 }
 
 /** Tag with which a model opens a thinking block if its chat template doesn't. */
@@ -110,7 +110,7 @@ const thinkingPatterns = [
 export const openerOf = ({ labels }: Pick<AnswerGrammar, 'labels'>): string => /^\w*\W?/.exec(labels[0]!)![0];
 
 /** Returns the last characters, in lower and upper case, of the patterns that are rejected after the answer. */
-export const patternEnds = ({ mention }: Pick<AnswerGrammar, 'mention'>): string =>
+export const patternLastCharacters = ({ mention }: Pick<AnswerGrammar, 'mention'>): string =>
   `${mention.at(-1)!.toLowerCase()}${mention.at(-1)!.toUpperCase()}>]`;
 
 const code = (character: string) => character.charCodeAt(0);
@@ -122,13 +122,13 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
   const { closing, labels } = grammar;
   // The space becomes part of the following number, because many vocabularies have tokens such as ` -`.
   const literals = [...labels.map((label) => label.replace(/ $/, '')), closing ?? ''];
-  const values = numberGrammar(grammar.number);
+  const valueGrammar = numberGrammar(grammar.number);
   const match = patternMatcher([{ text: grammar.mention, role: 'mention' as const }, ...thinkingPatterns]);
   const opener = openerOf(grammar);
   const last = labels.length - 1;
   const spaceOf = (index: number) => labels[index]!.length - literals[index]!.length;
   const isComplete = ({ index, text }: AnswerState & { kind: 'value' }) =>
-    text.length > spaceOf(index) && values.complete(text.slice(spaceOf(index)));
+    text.length > spaceOf(index) && valueGrammar.isComplete(text.slice(spaceOf(index)));
   const thought = (matcher: number): AnswerState =>
     closing === undefined ? fresh(matcher, false) : { kind: 'lead', offset: 0, mayThink: false };
 
@@ -174,7 +174,7 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
     const { index } = state;
     const text = state.text + String.fromCharCode(byte);
     const isPart =
-      state.text.length < spaceOf(index) ? text === ' ' : values.feasible(text.slice(spaceOf(index)));
+      state.text.length < spaceOf(index) ? text === ' ' : valueGrammar.isFeasible(text.slice(spaceOf(index)));
     if (isPart) return { ...state, text };
     if (!isComplete(state)) return undefined;
     if (index < last || closing !== undefined)
@@ -203,7 +203,7 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
 
   return {
     literals,
-    values,
+    valueGrammar,
     start(thinking) {
       if (thinking === 'open' || closing === undefined) return fresh(0, thinking === 'open');
       return thinking === 'may'

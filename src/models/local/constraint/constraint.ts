@@ -7,7 +7,7 @@ import {
   type AnswerState,
   answerAutomaton,
   openerOf,
-  patternEnds,
+  patternLastCharacters,
   thinkingStart,
 } from './answer-automaton.js';
 import type { TokenMask } from './sampling.js';
@@ -28,9 +28,9 @@ export interface ConstraintState {
 export interface ConstraintVocabulary {
   readonly bytes: readonly Uint8Array[];
   /** Token ids by their first byte. */
-  readonly byFirst: readonly (readonly number[])[];
+  readonly byFirstByte: readonly (readonly number[])[];
   /** Ids that are never chosen as text: end and control tokens, unused embedding rows, and raw bytes beyond ASCII. */
-  readonly silent: readonly number[];
+  readonly silentIds: readonly number[];
   readonly eosTokens: ReadonlySet<number>;
   /** Tokens whose bytes together spell exactly this text; empty if the vocabulary can't spell it. */
   spell(text: string): readonly number[];
@@ -47,16 +47,16 @@ export function constraintVocabulary(
     const stray = tokenizer.bytes.isByte(id) && token[0]! >= 0x80;
     return stray || eosTokens.has(id) || tokenizer.controlIds.has(id) ? new Uint8Array(0) : token;
   });
-  const byFirst: number[][] = Array.from({ length: 256 }, () => []);
+  const byFirstByte: number[][] = Array.from({ length: 256 }, () => []);
   bytes.forEach((token, id) => {
-    if (token.length > 0) byFirst[token[0]!]!.push(id);
+    if (token.length > 0) byFirstByte[token[0]!]!.push(id);
   });
   return {
     bytes,
-    byFirst,
-    silent: [...bytes.keys()].filter((id) => bytes[id]!.length === 0),
+    byFirstByte,
+    silentIds: [...bytes.keys()].filter((id) => bytes[id]!.length === 0),
     eosTokens,
-    spell: spelling(tokenizer, bytes, byFirst),
+    spell: spelling(tokenizer, bytes, byFirstByte),
   };
 }
 
@@ -64,7 +64,7 @@ export function constraintVocabulary(
 function spelling(
   tokenizer: ChatTokenizer,
   bytes: readonly Uint8Array[],
-  byFirst: readonly (readonly number[])[],
+  byFirstByte: readonly (readonly number[])[],
 ): (text: string) => readonly number[] {
   const known = new Map<string, readonly number[]>();
   // Among tokens of the same length, ordinary ones come before raw bytes, because models write the ordinary ones.
@@ -75,7 +75,7 @@ function spelling(
     if (Buffer.concat(own.map((id) => bytes[id]!)).equals(wanted)) return own;
     const ids: number[] = [];
     for (let at = 0; at < wanted.length; ) {
-      const fitting = byFirst[wanted[at]!]!.filter((id) => wanted.indexOf(bytes[id]!, at) === at);
+      const fitting = byFirstByte[wanted[at]!]!.filter((id) => wanted.indexOf(bytes[id]!, at) === at);
       if (fitting.length === 0) return [];
       const longest = fitting.reduce((a, b) => (rank(b) > rank(a) ? b : a));
       ids.push(longest);
@@ -122,8 +122,8 @@ export function createConstraint(
     costs,
     masks: new Map(),
     suspects: {
-      free: holding(openerOf(grammar).slice(-1), vocabulary),
-      after: holding(patternEnds(grammar), vocabulary),
+      free: idsContaining(openerOf(grammar).slice(-1), vocabulary),
+      after: idsContaining(patternLastCharacters(grammar), vocabulary),
     },
   };
   return {
@@ -133,12 +133,14 @@ export function createConstraint(
 }
 
 /** True if the model has a single token that opens a thinking block. */
-const mayThink = ({ byFirst, bytes }: ConstraintVocabulary) =>
-  byFirst[thinkingStart.charCodeAt(0)]!.some((id) => Buffer.from(bytes[id]!).toString() === thinkingStart);
+const mayThink = ({ byFirstByte, bytes }: ConstraintVocabulary) =>
+  byFirstByte[thinkingStart.charCodeAt(0)]!.some(
+    (id) => Buffer.from(bytes[id]!).toString() === thinkingStart,
+  );
 
-function requireCharacters(characters: string, { bytes, byFirst }: ConstraintVocabulary): void {
+function requireCharacters(characters: string, { bytes, byFirstByte }: ConstraintVocabulary): void {
   const missing = [...new Set(characters)].filter(
-    (character) => !byFirst[character.charCodeAt(0)]!.some((id) => bytes[id]!.length === 1),
+    (character) => !byFirstByte[character.charCodeAt(0)]!.some((id) => bytes[id]!.length === 1),
   );
   if (missing.length === 0) return;
   throw new UserError({
@@ -149,7 +151,7 @@ function requireCharacters(characters: string, { bytes, byFirst }: ConstraintVoc
 }
 
 /** Returns the ids of tokens that contain any of the characters. */
-function holding(characters: string, { bytes }: ConstraintVocabulary): readonly number[] {
+function idsContaining(characters: string, { bytes }: ConstraintVocabulary): readonly number[] {
   const wanted = Buffer.from(characters);
   return [...bytes.keys()].filter((id) => bytes[id]!.some((byte) => wanted.includes(byte)));
 }
@@ -164,10 +166,10 @@ interface Costs {
 }
 
 function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary): Costs {
-  const { literals, values } = automaton;
+  const { literals, valueGrammar } = automaton;
   const count = literals.length - 1;
-  const shortestValue = 1 + values.shortfall('');
-  const longestValue = 1 + values.longest;
+  const shortestValue = 1 + valueGrammar.shortfall('');
+  const longestValue = 1 + valueGrammar.maxLength;
   /** Upper bound on the tokens from the comma before value `index` to the end, with the shortest values. */
   const tails: number[] = [];
   // The last value is followed by the closing text, the end token or a line break.
@@ -191,7 +193,7 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
       const tail = tails[state.index + 1];
       if (tail === undefined) return rest + 1;
       const written = state.kind === 'value' ? state.text.trimStart() : '';
-      return rest + tail + (written === '' ? shortestValue : values.shortfall(written));
+      return rest + tail + (written === '' ? shortestValue : valueGrammar.shortfall(written));
     },
   };
 }
@@ -280,17 +282,17 @@ class Reply implements ConstraintState {
 
   #computeMask(state: AnswerState): TokenMask {
     const { automaton, suspects, vocabulary } = this.#rules;
-    const { silent, eosTokens, byFirst } = vocabulary;
+    const { silentIds, eosTokens, byFirstByte } = vocabulary;
     const ends = automaton.canEnd(state);
     if (state.kind === 'free' || state.kind === 'after') {
       const rejected = suspects[state.kind].filter((id) => this.#walk(state, id) === undefined);
-      const mute = ends ? silent.filter((id) => !eosTokens.has(id)) : silent;
+      const mute = ends ? silentIds.filter((id) => !eosTokens.has(id)) : silentIds;
       return { kind: 'except', ids: Int32Array.from([...mute, ...rejected]) };
     }
     const ids: number[] = ends ? [...eosTokens] : [];
     for (let byte = 0; byte < 256; byte++) {
       if (automaton.step(state, byte) === undefined) continue;
-      for (const id of byFirst[byte]!) if (this.#walk(state, id) !== undefined) ids.push(id);
+      for (const id of byFirstByte[byte]!) if (this.#walk(state, id) !== undefined) ids.push(id);
     }
     return { kind: 'only', ids: Int32Array.from(ids).sort() };
   }

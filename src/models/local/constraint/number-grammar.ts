@@ -3,12 +3,12 @@ import type { NumberKind } from '../../language-model.js';
 
 /** Determines whether a text is an allowed value, or can be completed to one. */
 export interface NumberGrammar {
-  feasible(text: string): boolean;
-  complete(text: string): boolean;
+  isFeasible(text: string): boolean;
+  isComplete(text: string): boolean;
   /** Minimum number of characters needed to complete a feasible text. */
   shortfall(text: string): number;
   /** Length of the longest value in characters. */
-  readonly longest: number;
+  readonly maxLength: number;
 }
 
 export function numberGrammar(kind: NumberKind): NumberGrammar {
@@ -21,14 +21,16 @@ export function numberGrammar(kind: NumberKind): NumberGrammar {
     return length;
   };
   return {
-    feasible: (text) => Number.isFinite(shortfall(text)),
-    complete: (text) => shortfall(text) === 0,
+    isFeasible: (text) => Number.isFinite(shortfall(text)),
+    isComplete: (text) => shortfall(text) === 0,
     shortfall(text) {
       const length = shortfall(text);
       if (!Number.isFinite(length)) throw new Error(`no allowed value starts with '${text}'`);
       return length;
     },
-    longest: largest((kind.choices ?? [kind.low, kind.high]).map((end) => end.toFixed(kind.decimals).length)),
+    maxLength: largest(
+      (kind.choices ?? [kind.low, kind.high]).map((end) => end.toFixed(kind.decimals).length),
+    ),
   };
 }
 

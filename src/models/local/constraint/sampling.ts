@@ -26,7 +26,7 @@ export function sampleToken(
   let ids = mask?.kind === 'only' ? mask.ids : undefined;
   const best = argmax(logits, ids);
   if (temperature === 0) return { id: best, logProbability: 0 };
-  if (topK > 0 && topK < (ids ?? logits).length) ids = likeliest(logits, ids, topK);
+  if (topK > 0 && topK < (ids ?? logits).length) ids = topIds(logits, ids, topK);
   let weights = softmaxWeights(logits, ids, temperature, logits[best]!);
   if (topP < 1) {
     ids = nucleus(ids, weights, topP);
@@ -118,7 +118,7 @@ function total(weights: Float64Array): number {
 }
 
 /** Returns the k tokens with the largest logits, including ties with the last, in ascending order of id. */
-function likeliest(logits: Float32Array, ids: Int32Array | undefined, k: number): Int32Array {
+function topIds(logits: Float32Array, ids: Int32Array | undefined, k: number): Int32Array {
   const threshold = kthLargest(logits, ids, k);
   const kept: number[] = [];
   for (let i = 0; i < (ids ?? logits).length; i++) {

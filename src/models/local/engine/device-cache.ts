@@ -181,8 +181,8 @@ class DeviceCache implements TokenCache {
     slots: Int32Array,
   ): Promise<ort.Tensor[]> {
     const results = await this.#graphs.rearrange.run({
-      ...named('cache', this.tensors()),
-      ...named('new', added),
+      ...nameTensors('cache', this.tensors()),
+      ...nameTensors('new', added),
       rows: new ort.Tensor('int32', Int32Array.from(rows), [rows.length]),
       slots: new ort.Tensor('int32', slots, [slots.length]),
     });
@@ -206,16 +206,16 @@ class DeviceCache implements TokenCache {
     const cache = lines(held, this.capacity);
     await this.#graphs.write.run(
       {
-        ...named('cache', cache),
-        ...named('new', lines(added, tokens)),
+        ...nameTensors('cache', cache),
+        ...nameTensors('new', lines(added, tokens)),
         places: new ort.Tensor('int64', places, [places.length, 1]),
       },
       // An output that is the same tensor as its input is modified in place.
-      named('changed', cache),
+      nameTensors('changed', cache),
     );
   }
 }
 
-function named(name: string, tensors: readonly ort.Tensor[]): Record<string, ort.Tensor> {
+function nameTensors(name: string, tensors: readonly ort.Tensor[]): Record<string, ort.Tensor> {
   return Object.fromEntries(tensors.map((tensor, index) => [`${name}.${index}`, tensor]));
 }

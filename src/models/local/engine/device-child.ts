@@ -1,5 +1,5 @@
 /** Probes devices in a separate process, because drivers write to the terminal, and faulty drivers may crash. */
-import { chooseDevice, findDevicesHere } from './device.js';
+import { chooseDevice, surveyDevices } from './device.js';
 
-process.send?.({ ...(await findDevicesHere()), auto: await chooseDevice('auto') });
+process.send?.({ ...(await surveyDevices()), auto: await chooseDevice('auto') });
 process.disconnect?.();

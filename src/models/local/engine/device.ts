@@ -5,7 +5,7 @@ import { type Device, devices, type LocalConfig } from '../settings.js';
 import { ort } from './onnx-runtime.js';
 
 /** Devices that `auto` tries before the CPU. On Linux, WebGPU is omitted: it may be a slow software renderer. */
-const preferred: readonly Device[] =
+const devicePreference: readonly Device[] =
   process.platform === 'win32'
     ? ['cuda', 'dml', 'webgpu']
     : process.platform === 'darwin'
@@ -15,13 +15,13 @@ const preferred: readonly Device[] =
 /** Selects the device to run on. @throws UserError if `wanted`, from the config field `field`, can't be used */
 export async function chooseDevice(wanted: LocalConfig['device'], field = 'model.device'): Promise<Device> {
   if (wanted === 'auto') {
-    for (const device of preferred) if ((await tryDevice(device)) === undefined) return device;
+    for (const device of devicePreference) if ((await tryDevice(device)) === undefined) return device;
     return 'cpu';
   }
   // The CPU is always available.
   const failure = wanted === 'cpu' ? undefined : await tryDevice(wanted);
   if (failure === undefined) return wanted;
-  const { usable } = await findDevicesHere();
+  const { usable } = await surveyDevices();
   throw new UserError({
     field,
     value: wanted,
@@ -31,13 +31,13 @@ export async function chooseDevice(wanted: LocalConfig['device'], field = 'model
   });
 }
 
-export interface DevicesHere {
+export interface AvailableDevices {
   readonly usable: readonly Device[];
   /** Devices that the runtime supports on this system, but that can't be used. */
   readonly unusable: readonly UnusableDevice[];
 }
 
-export async function findDevicesHere(): Promise<DevicesHere> {
+export async function surveyDevices(): Promise<AvailableDevices> {
   const usable: Device[] = ['cpu'];
   const failures: UnusableDevice[] = [];
   for (const device of devices.filter((one) => one !== 'cpu' && hasProvider(one))) {
@@ -53,7 +53,7 @@ function hasProvider(device: Device): boolean {
 }
 
 async function tryDevice(device: Device): Promise<UnusableDevice | undefined> {
-  if (!hasProvider(device)) return unusable(device);
+  if (!hasProvider(device)) return unusableDevice(device);
   try {
     const g = new GraphBuilder();
     const x = g.input('x', 'float32', [1, 1]);
@@ -66,7 +66,7 @@ async function tryDevice(device: Device): Promise<UnusableDevice | undefined> {
     await session.release();
     return undefined;
   } catch (error) {
-    return unusable(device, error);
+    return unusableDevice(device, error);
   }
 }
 
@@ -90,7 +90,7 @@ const hints: Readonly<Record<Device, string>> = {
 };
 
 /** @param cause error thrown by the runtime; undefined if the runtime doesn't include the device */
-export function unusable(device: Device, cause?: unknown): UnusableDevice {
+export function unusableDevice(device: Device, cause?: unknown): UnusableDevice {
   const reason =
     cause === undefined
       ? `the runtime for ${process.platform} ${process.arch} doesn't include ${device}`

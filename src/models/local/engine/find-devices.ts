@@ -2,10 +2,10 @@ import { createRequire } from 'node:module';
 import { UserError } from '../../../base/errors.js';
 import { startProcess } from '../../../base/files/thread.js';
 import type { Device } from '../settings.js';
-import type { DevicesHere } from './device.js';
+import type { AvailableDevices } from './device.js';
 
 /** Usable devices, unusable ones with the reasons, and the device that `auto` selects. */
-export interface Devices extends DevicesHere {
+export interface Devices extends AvailableDevices {
   readonly auto: Device;
 }
 

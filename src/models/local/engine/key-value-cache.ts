@@ -9,7 +9,7 @@ export interface CacheShape {
   readonly headDim: number;
 }
 
-export const tokenBytes = ({ layers, kvHeads, headDim }: CacheShape): number =>
+export const bytesPerToken = ({ layers, kvHeads, headDim }: CacheShape): number =>
   8 * layers * kvHeads * headDim;
 
 export const cacheShape = (config: DecoderConfig): CacheShape => ({
@@ -238,7 +238,7 @@ export function selectStates(states: States, rows: number, kept: readonly number
 const maxPlaces = 8;
 
 /** Stores a sequence's states at several positions, because a state can't be truncated to fewer tokens. */
-export class StatePlaces {
+export class StateSnapshots {
   /** States by the number of preceding tokens, in ascending order. */
   readonly #places: Map<number, States>;
 
@@ -246,8 +246,8 @@ export class StatePlaces {
     this.#places = new Map(places);
   }
 
-  copy(): StatePlaces {
-    return new StatePlaces(this.#places);
+  copy(): StateSnapshots {
+    return new StateSnapshots(this.#places);
   }
 
   /** Drops positions after `tokens`, and returns the last remaining one, or 0 if there is none. */
@@ -257,7 +257,7 @@ export class StatePlaces {
   }
 
   /** Returns the states at a position; empty at the start, where all states are zero. */
-  at(tokens: number): States {
+  stateAt(tokens: number): States {
     return this.#places.get(tokens) ?? [];
   }
 

@@ -1,6 +1,6 @@
 import { type BuiltGraph, shaderDevice } from '../graph/graph.js';
 import { attentionLayers, type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
-import { longSequences } from '../weights/rope.js';
+import { longRopeStart } from '../weights/rope.js';
 import { deviceCaches } from './device-cache.js';
 import {
   type CacheShape,
@@ -147,7 +147,7 @@ function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.T
     cached_positions: cachedPositions(prompt, own, starts.length),
     rows: int32(Int32Array.from(input.logitsOf), [input.logitsOf.length]),
   };
-  if (longSequences(config.layers) !== undefined) {
+  if (longRopeStart(config.layers) !== undefined) {
     const lengths = [input.sequenceTokens ?? starts.map((start) => start + tokens)].flat();
     tensors.sequence_tokens = int32(Int32Array.from(lengths), [lengths.length]);
   }

@@ -1,7 +1,7 @@
 /** Supported families: their additional keys of `config.json`, defaults (as in Transformers 5) and decoder options. */
 
 import { type DecoderConfig, llamaModules } from '../weights/decoder-config.js';
-import { unsupported } from '../weights/rope.js';
+import { valueError } from '../weights/rope.js';
 import type { Family, HfConfig, LayerType, Options } from './config-schema.js';
 import { gpt2, qwen35 } from './recurrent-families.js';
 
@@ -193,7 +193,7 @@ function queryGrowth(config: HfConfig, file: string): DecoderConfig['queryGrowth
   const { llama_4_scaling_beta: beta, original_max_position_embeddings: context } = section;
   if (beta == null) return undefined;
   if (typeof beta === 'number' && typeof context === 'number' && context > 0) return { beta, context };
-  throw unsupported(file, 'rope_parameters.llama_4_scaling_beta', beta, [
+  throw valueError(file, 'rope_parameters.llama_4_scaling_beta', beta, [
     'a number, along with original_max_position_embeddings',
   ]);
 }
@@ -201,12 +201,12 @@ function queryGrowth(config: HfConfig, file: string): DecoderConfig['queryGrowth
 /** @throws UserError unless every layer is attention plus a single feed-forward part */
 function hybridLayers(config: HfConfig, file: string): object {
   const experts = config.num_local_experts;
-  if (experts !== 0) throw unsupported(file, 'num_local_experts', experts, ['0']);
+  if (experts !== 0) throw valueError(file, 'num_local_experts', experts, ['0']);
   const types: unknown = config.layer_types ?? config.layers_block_type;
   const given = Array.isArray(types) ? (types as unknown[]) : [];
   const other = given.find((type) => type !== 'attention' && type !== 'full_attention');
   if (other !== undefined || given.length !== config.num_hidden_layers)
-    throw unsupported(file, 'layer_types', other ?? types ?? 'mamba', [
+    throw valueError(file, 'layer_types', other ?? types ?? 'mamba', [
       `a list with "attention" for each of the ${config.num_hidden_layers} layers`,
     ]);
   return {};

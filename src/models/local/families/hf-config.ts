@@ -11,11 +11,11 @@ import {
   llamaModules,
 } from '../weights/decoder-config.js';
 import { tokenIds } from '../weights/generation-config.js';
-import { type GgufFile, isGguf, noModel, openGguf } from '../weights/gguf.js';
+import { type GgufFile, isGguf, noModelError, openGguf } from '../weights/gguf.js';
 import { ggufArchitecture, ggufConfig, ropeDivisors } from '../weights/gguf-config.js';
 import { ggufFamilies } from '../weights/gguf-families.js';
-import { type Rope, readRope, rotaryWidth, unsupported } from '../weights/rope.js';
-import { directoryWeights, sameTensor } from '../weights/safetensors.js';
+import { type Rope, readRope, rotaryWidth, valueError } from '../weights/rope.js';
+import { directoryWeights, isSameTensor } from '../weights/safetensors.js';
 import {
   commonShape,
   configSchema,
@@ -31,7 +31,7 @@ export function readDecoderConfig(directory: string, ignoredKeys: readonly strin
   if (isGguf(directory)) return readGgufConfig(openGguf(directory), ignoredKeys);
   const file = path.join(directory, 'config.json');
   const raw = readJson(file);
-  if (raw === undefined) throw noModel(directory);
+  if (raw === undefined) throw noModelError(directory);
   const config = parseDecoderConfig(withoutKeys(raw, ignoredKeys), file);
   return config.tied && storesOwnHead(directory, config.modules) ? { ...config, tied: false } : config;
 }
@@ -42,7 +42,7 @@ function storesOwnHead(directory: string, modules: DecoderConfig['modules']): bo
   const differ = unlessRejected(() => {
     const weights = directoryWeights(directory);
     const [head, embedding] = [modules.head, modules.embedding].map((name) => weights.get(`${name}.weight`));
-    return head !== undefined && embedding !== undefined && !sameTensor(head, embedding);
+    return head !== undefined && embedding !== undefined && !isSameTensor(head, embedding);
   });
   return differ ?? false;
 }
@@ -58,7 +58,7 @@ function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): Decoder
   const divisors = ropeDivisors(gguf);
   if (divisors === undefined) return config;
   if (divisors.length !== config.headDim / 2 || !divisors.every((divisor) => divisor > 0))
-    throw unsupported(gguf.file, 'rope_freqs.weight', divisors.slice(0, 4), [
+    throw valueError(gguf.file, 'rope_freqs.weight', divisors.slice(0, 4), [
       `${config.headDim / 2} positive numbers`,
     ]);
   const divided = (rope: Rope | undefined): Rope | undefined =>
@@ -83,13 +83,13 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   const heads = config.num_attention_heads;
   const kvHeads = config.num_key_value_heads ?? heads;
   if (heads % kvHeads !== 0)
-    throw unsupported(file, 'num_key_value_heads', kvHeads, [`a divisor of ${heads}`]);
+    throw valueError(file, 'num_key_value_heads', kvHeads, [`a divisor of ${heads}`]);
   const allBiased = config.attention_bias ?? false;
   const headDim = config.head_dim ?? config.hidden_size / heads;
   const own = family.options?.(config, file);
   const layers = readLayers(config, family, headDim, file);
   if (attentionLayers({ layers }).length === 0)
-    throw unsupported(file, 'layer_types', config.layer_types ?? null, [
+    throw valueError(file, 'layer_types', config.layer_types ?? null, [
       'a list with at least one "full_attention"',
     ]);
   return {
@@ -176,7 +176,7 @@ function readFamily(
   const family = Object.hasOwn(families, type ?? '') ? families[type!] : undefined;
   const decoder = classes?.every((name) => /ForCausalLM$|^GPT2LMHeadModel$/.test(name)) ?? true;
   if (family !== undefined && decoder)
-    return { family, name: type!, content: respelled(parsed.data, family) };
+    return { family, name: type!, content: renameKeys(parsed.data, family) };
   throw new UserError({
     file,
     field: family === undefined ? 'model_type' : 'architectures',
@@ -189,7 +189,7 @@ function readFamily(
 }
 
 /** Renames keys to Llama's names. If both names are present, the family's own takes precedence. */
-function respelled(content: Readonly<Record<string, unknown>>, { spelling, derived }: Family) {
+function renameKeys(content: Readonly<Record<string, unknown>>, { spelling, derived }: Family) {
   const respell = ([key, value]: [string, unknown]): [string, unknown] => [spelling?.[key] ?? key, value];
   const entries = Object.entries(content);
   const isOwn = ([key]: [string, unknown]) => spelling !== undefined && key in spelling;
@@ -237,29 +237,28 @@ function rejectUnsupported(config: HfConfig, name: string, family: Family, file:
   const possible = Object.keys(activations).filter(
     (key) => activations[key] === (family.activation ?? 'silu'),
   );
-  if (!possible.includes(config[field] ?? '')) throw unsupported(file, field, config[field], possible);
+  if (!possible.includes(config[field] ?? '')) throw valueError(file, field, config[field], possible);
   if (config.quantization_config && Object.keys(config.quantization_config).length > 0)
-    throw unsupported(file, 'quantization_config', config.quantization_config.quant_method ?? 'some method', [
+    throw valueError(file, 'quantization_config', config.quantization_config.quant_method ?? 'some method', [
       'weights in float32, float16 or bfloat16, which `model.quantization` can quantise',
     ]);
   const rotary = config.partial_rotary_factor ?? 1;
-  if (rotary !== 1 && !family.partialRotation)
-    throw unsupported(file, 'partial_rotary_factor', rotary, ['1']);
+  if (rotary !== 1 && !family.partialRotation) throw valueError(file, 'partial_rotary_factor', rotary, ['1']);
   // For the other families, Transformers ignores `mlp_bias`, whatever the weights contain.
   if (config.mlp_bias === true && family.biases !== 'all')
-    throw unsupported(file, 'mlp_bias', true, [`false, as ${name} requires`]);
+    throw valueError(file, 'mlp_bias', true, [`false, as ${name} requires`]);
   if (config.attention_bias === true && family.biases === 'none')
-    throw unsupported(file, 'attention_bias', true, [`false, as ${name} requires`]);
+    throw valueError(file, 'attention_bias', true, [`false, as ${name} requires`]);
   const { sliding_window: window, max_position_embeddings: context } = config;
   const windowless = family.layerType === undefined && config.use_sliding_window !== false;
   if (windowless && window != null && window < context)
-    throw unsupported(file, 'sliding_window', window, [`null, as ${name} requires`, `at least ${context}`]);
+    throw valueError(file, 'sliding_window', window, [`null, as ${name} requires`, `at least ${context}`]);
 }
 
 function readLayers(config: HfConfig, family: Family, headDim: number, file: string): LayerConfig[] {
   const count = config.num_hidden_layers;
   if (config.layer_types && config.layer_types.length !== count)
-    throw unsupported(file, 'layer_types', config.layer_types, [
+    throw valueError(file, 'layer_types', config.layer_types, [
       `a list with one type for each of the ${count} layers`,
     ]);
   const window = family.windowed?.(config) ? (config.sliding_window ?? undefined) : undefined;
@@ -305,5 +304,5 @@ function layerType(
   const found = possible.find((one) => one === stated);
   if (found !== undefined) return found;
   const others = family.recurrent === undefined ? [] : [family.recurrent.type];
-  throw unsupported(file, `layer_types.${layer}`, stated, [...possible, ...others]);
+  throw valueError(file, `layer_types.${layer}`, stated, [...possible, ...others]);
 }

@@ -1,6 +1,6 @@
 /** Families that don't follow Llama's layout: GPT-2, and Qwen3.5, most of whose layers are recurrent. */
 import { llamaModules } from '../weights/decoder-config.js';
-import { unsupported } from '../weights/rope.js';
+import { valueError } from '../weights/rope.js';
 import type { Family, HfConfig } from './config-schema.js';
 
 /** By default, three of every four layers use the gated delta rule; the fourth uses gated attention. */
@@ -43,7 +43,7 @@ export const qwen35: Family = {
 function gatedDelta(config: HfConfig, file: string) {
   const [keyHeads, valueHeads] = [config.linear_num_key_heads!, config.linear_num_value_heads!];
   if (valueHeads % keyHeads !== 0)
-    throw unsupported(file, 'linear_num_key_heads', keyHeads, [`a divisor of ${valueHeads}`]);
+    throw valueError(file, 'linear_num_key_heads', keyHeads, [`a divisor of ${valueHeads}`]);
   return {
     kernel: config.linear_conv_kernel_dim!,
     keyHeads,

@@ -11,7 +11,7 @@ import {
 import type { DecoderSession } from '../engine/runtime.js';
 import { type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
 import type { Candidate, GenerationHooks, GenerationRequest } from './candidate.js';
-import type { HeldPrompt } from './prompt-caches.js';
+import type { CachedPrompt } from './prompt-caches.js';
 import type { Generation } from './protocol.js';
 
 /** The candidates' cache grows by this many slots at a time; whole blocks of spare slots don't change rounding. */
@@ -26,10 +26,10 @@ export interface QueuedRequest {
 
 /** A request whose prompt is being read or has been read. */
 export interface StartedRequest extends QueuedRequest {
-  readonly held: HeldPrompt;
+  readonly cachedPrompt: CachedPrompt;
   readonly cachedTokens: number;
   readonly candidates: Candidate[];
-  /** Value of `held.tokens` right after the prompt was read. If it is another list now, another request uses `held`. */
+  /** `cachedPrompt.tokens` right after the prompt was read. If it is another list now, another request uses the prompt. */
   read?: readonly number[];
 }
 
@@ -45,60 +45,60 @@ export class CandidateRows {
   readonly #hasStates: boolean;
   readonly #vocabulary: number;
   /** A cache that always stays empty. */
-  readonly #none: TokenCache;
+  readonly #emptyCache: TokenCache;
   /** Caches the candidates' tokens and, with several prompts, the prompts' tokens. */
-  readonly #own: TokenCache;
+  readonly #ownCache: TokenCache;
   #rows: readonly Row[] = [];
   /** Rows not yet in the cache. They are added together before the next step, so the other rows move only once. */
-  #arrived: NewEntries[] = [];
+  #newEntries: NewEntries[] = [];
   #states: States = [];
-  #several = false;
+  #isShared = false;
 
   constructor(session: DecoderSession, config: DecoderConfig) {
     this.#session = session;
     this.#hasStates = stateShapes(config).length > 0;
     this.#vocabulary = config.vocabulary;
-    this.#none = session.newCache();
-    this.#own = session.newCache();
+    this.#emptyCache = session.newCache();
+    this.#ownCache = session.newCache();
   }
 
   get all(): readonly Row[] {
     return this.#rows;
   }
 
-  get several(): boolean {
-    return this.#several;
+  get isShared(): boolean {
+    return this.#isShared;
   }
 
   /** Number of tokens that fit in a row before the cache grows; 0 if there are no rows, even if it has grown. */
   get capacity(): number {
-    return this.#rows.length === 0 ? 0 : this.#own.capacity;
+    return this.#rows.length === 0 ? 0 : this.#ownCache.capacity;
   }
 
   get canJoin(): boolean {
-    return this.#own.join !== undefined;
+    return this.#ownCache.join !== undefined;
   }
 
   /** May be called only while there are no rows. */
   begin(several: boolean): void {
-    this.#several = several;
-    this.#own.reset(0);
-    this.#arrived = [];
+    this.#isShared = several;
+    this.#ownCache.reset(0);
+    this.#newEntries = [];
     this.#states = [];
   }
 
   /** Adds candidates, which start at the end of their prompt. */
   async join(work: StartedRequest, running: readonly Candidate[]): Promise<void> {
     if (running.length === 0) return;
-    const { held } = work;
-    if (this.#several) {
-      const entries = await held.cache.entries(0);
+    const { cachedPrompt } = work;
+    if (this.#isShared) {
+      const entries = await cachedPrompt.cache.entries(0);
       append(
-        this.#arrived,
+        this.#newEntries,
         running.map(() => entries),
       );
-    } else this.#own.reset(running.length);
-    const states = tileStates(held.states.at(held.cache.length), running.length);
+    } else this.#ownCache.reset(running.length);
+    const states = tileStates(cachedPrompt.states.stateAt(cachedPrompt.cache.length), running.length);
     this.#states = joinStates(this.#states, states);
     this.#rows = [...this.#rows, ...running.map((candidate) => ({ work, candidate }))];
   }
@@ -108,26 +108,26 @@ export class CandidateRows {
     const rows = this.#rows;
     const [{ work }] = rows as [Row, ...Row[]];
     this.#enterCache();
-    const shared = this.#several ? this.#none : work.held.cache;
+    const shared = this.#isShared ? this.#emptyCache : work.cachedPrompt.cache;
     // Forced tokens are read along with the previous one, except with several requests, because one request's
     // rounding would then depend on the others.
-    const tokens = this.#several ? 1 : smallest(rows.map(({ candidate }) => candidate.unread.length));
-    const choosing = [...rows.keys()].filter((row) => rows[row]!.candidate.unread.length === tokens);
+    const tokens = this.#isShared ? 1 : smallest(rows.map(({ candidate }) => candidate.unreadIds.length));
+    const choosing = [...rows.keys()].filter((row) => rows[row]!.candidate.unreadIds.length === tokens);
     const lengths = rows.map((one) => one.work.request.prompt.length + one.work.request.maxTokens);
     const { logits, entries, states } = await this.#session.forward({
-      ids: rows.flatMap(({ candidate }) => candidate.unread.slice(0, tokens)),
+      ids: rows.flatMap(({ candidate }) => candidate.unreadIds.slice(0, tokens)),
       rows: rows.length,
-      position: this.#several ? this.#own.lengths : shared.length + this.#own.length,
-      sequenceTokens: this.#several ? lengths : lengths[0]!,
+      position: this.#isShared ? this.#ownCache.lengths : shared.length + this.#ownCache.length,
+      sequenceTokens: this.#isShared ? lengths : lengths[0]!,
       adapter: work.request.adapter,
       prompt: shared,
-      own: this.#own,
+      own: this.#ownCache,
       states: this.#states,
       logitsOf: choosing.map((row) => (row + 1) * tokens - 1),
     });
-    await this.#own.append(entries, ownBlock);
+    await this.#ownCache.append(entries, ownBlock);
     this.#states = states;
-    for (const { candidate } of rows) candidate.unread.splice(0, tokens);
+    for (const { candidate } of rows) candidate.unreadIds.splice(0, tokens);
     const failed = new Map<QueuedRequest, unknown>();
     choosing.forEach((row, i) => {
       const { candidate, work: one } = rows[row]!;
@@ -139,7 +139,7 @@ export class CandidateRows {
       }
     });
     await this.#keepReplies();
-    await this.keep(({ work: one, candidate }) => !candidate.finished && !failed.has(one));
+    await this.keep(({ work: one, candidate }) => !candidate.isFinished && !failed.has(one));
     return failed;
   }
 
@@ -148,29 +148,29 @@ export class CandidateRows {
     if (kept.length === this.#rows.length) return;
     this.#enterCache();
     if (kept.length > 0) {
-      await this.#own.keepRows(kept);
+      await this.#ownCache.keepRows(kept);
       this.#states = selectStates(this.#states, this.#rows.length, kept);
     }
     this.#rows = kept.map((row) => this.#rows[row]!);
   }
 
   #enterCache(): void {
-    if (this.#arrived.length > 0) this.#own.join!(this.#arrived, ownBlock);
-    this.#arrived = [];
+    if (this.#newEntries.length > 0) this.#ownCache.join!(this.#newEntries, ownBlock);
+    this.#newEntries = [];
   }
 
   /** Adds the reply of a request to its prompt's cache, if it is the only one and `readTogether` allows it. */
   async #keepReplies(): Promise<void> {
     for (const [row, { work, candidate }] of this.#rows.entries()) {
-      const { candidates, held, read } = work;
+      const { candidates, cachedPrompt, read } = work;
       if (!work.request.readTogether || candidates.length > 1) continue;
-      if (!candidate.finished || held.tokens !== read) continue;
-      const from = this.#several ? work.request.prompt.length : 0;
-      const entries = await this.#own.entries(row, from);
-      await held.cache.append(entries);
-      if (this.#hasStates)
-        held.states.add(held.cache.length, selectStates(this.#states, this.#rows.length, [row]));
-      held.tokens = [...held.tokens, ...candidate.ids.slice(0, entries.tokens)];
+      if (!candidate.isFinished || cachedPrompt.tokens !== read) continue;
+      const from = this.#isShared ? work.request.prompt.length : 0;
+      const entries = await this.#ownCache.entries(row, from);
+      const { cache, states } = cachedPrompt;
+      await cache.append(entries);
+      if (this.#hasStates) states.add(cache.length, selectStates(this.#states, this.#rows.length, [row]));
+      cachedPrompt.tokens = [...cachedPrompt.tokens, ...candidate.ids.slice(0, entries.tokens)];
     }
   }
 }

@@ -22,7 +22,7 @@ export interface GenerationRequest
 
 export interface GenerationHooks {
   /** Called before each run of the model; if it returns true, the generation ends with `AbortedError`. */
-  aborted(): boolean;
+  isAborted(): boolean;
   readonly onRead?: OnRead | undefined;
 }
 
@@ -30,30 +30,30 @@ export interface GenerationHooks {
 export class Candidate {
   readonly ids: number[] = [];
   /** Chosen tokens that the model hasn't read yet. */
-  readonly unread: number[] = [];
+  readonly unreadIds: number[] = [];
   readonly #request: GenerationRequest;
   readonly #random: RandomGenerator;
-  readonly #occurred: Set<number>;
+  readonly #occurredIds: Set<number>;
   readonly #stream: TextStream;
   readonly #constraint: ConstraintState | undefined;
   readonly #sampledLogProbabilities: number[] = [];
-  readonly #allowed: (readonly number[] | null)[] = [];
+  readonly #allowedIds: (readonly number[] | null)[] = [];
   #mask: TokenMask | undefined;
   #text = '';
-  #finish: 'stop' | 'length' | undefined;
+  #finishReason: 'stop' | 'length' | undefined;
 
   constructor(seed: number, request: GenerationRequest, bytes: TokenBytes) {
     this.#request = request;
     this.#random = createGenerator(seed);
-    this.#occurred = new Set(request.prompt);
+    this.#occurredIds = new Set(request.prompt);
     this.#stream = new TextStream(bytes);
     this.#constraint = request.constraint?.start();
     this.#mask = this.#nextMask();
   }
 
   /** True once the last token has been chosen. */
-  get finished(): boolean {
-    return this.#finish !== undefined;
+  get isFinished(): boolean {
+    return this.#finishReason !== undefined;
   }
 
   /** Chooses the next token from its logits, which it modifies, and adds any forced tokens after it. */
@@ -64,7 +64,7 @@ export class Candidate {
       logits,
       sampling,
       this.#random,
-      this.#occurred,
+      this.#occurredIds,
       this.#mask,
     );
     if (sampledLogProbabilities) {
@@ -75,14 +75,14 @@ export class Candidate {
       this.#sampledLogProbabilities.push(
         tempered === undefined ? drawn : logProbability(tempered, id, allowed),
       );
-      this.#allowed.push(allowed === undefined ? null : [...allowed]);
+      this.#allowedIds.push(allowed === undefined ? null : [...allowed]);
     }
     this.#add(id);
-    while (!this.finished) {
+    while (!this.isFinished) {
       this.#mask = this.#nextMask();
       if (this.#mask?.kind !== 'only' || this.#mask.ids.length !== 1) break;
       this.#sampledLogProbabilities.push(0);
-      this.#allowed.push([...this.#mask.ids]);
+      this.#allowedIds.push([...this.#mask.ids]);
       this.#add(this.#mask.ids[0]!);
     }
   }
@@ -91,10 +91,10 @@ export class Candidate {
     return {
       text: this.#text,
       ids: this.ids,
-      finishReason: this.#finish ?? 'length',
+      finishReason: this.#finishReason ?? 'length',
       ...(this.#request.sampledLogProbabilities && {
         sampledLogProbabilities: this.#sampledLogProbabilities,
-        allowed: this.#allowed,
+        allowed: this.#allowedIds,
       }),
     };
   }
@@ -105,8 +105,8 @@ export class Candidate {
 
   #add(id: number): void {
     this.ids.push(id);
-    this.unread.push(id);
-    this.#occurred.add(id);
+    this.unreadIds.push(id);
+    this.#occurredIds.add(id);
     if (this.#request.eosTokens.has(id)) {
       this.#end('stop');
       return;
@@ -117,7 +117,7 @@ export class Candidate {
   }
 
   #end(reason: 'stop' | 'length'): void {
-    this.#finish = reason;
+    this.#finishReason = reason;
     this.#text += this.#stream.end();
   }
 }

@@ -1,6 +1,6 @@
 /** A loaded model, which turns messages into replies. Runs in the model's own process. */
 import { plural } from '../../../base/text/numbers.js';
-import { type AnswerGrammar, type ChatMessage, shortenPrompt } from '../../language-model.js';
+import { type AnswerGrammar, type ChatMessage, shortenPromptHint } from '../../language-model.js';
 import { choiceConstraint } from '../constraint/choices.js';
 import {
   type Constraint,
@@ -70,7 +70,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
       if (prompt.length >= contextTokens)
         throw new RequestError(
           `the prompt has ${prompt.length} tokens, but the context only holds ${contextTokens}, reply included: ` +
-            shortenPrompt +
+            shortenPromptHint +
             (contextTokens < config.contextTokens ? ' or raise model.contextTokens' : ''),
           'too-long',
         );

@@ -1,11 +1,11 @@
 import { append } from '../../../base/append.js';
 import { machineMemory } from '../../../base/machine-memory.js';
 import { largest } from '../../../statistics/descriptive.js';
-import { cacheShape, type TokenCache, tokenBytes } from '../engine/key-value-cache.js';
+import { bytesPerToken, cacheShape, type TokenCache } from '../engine/key-value-cache.js';
 import type { DecoderSession } from '../engine/runtime.js';
 import type { TokenBytes } from '../tokens/token-text.js';
 import { type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
-import { longSequences } from '../weights/rope.js';
+import { longRopeStart } from '../weights/rope.js';
 import { Candidate, type GenerationHooks, type GenerationRequest } from './candidate.js';
 import { CandidateRows, type QueuedRequest, type StartedRequest } from './candidate-rows.js';
 import { PromptCaches } from './prompt-caches.js';
@@ -44,17 +44,17 @@ export class TextGenerator {
   readonly #config: DecoderConfig;
   readonly #hasStates: boolean;
   readonly #bytes: TokenBytes;
-  readonly #most: number;
-  readonly #tokens: number;
+  readonly #maxRequests: number;
+  readonly #maxTokens: number;
   readonly #prompts: PromptCaches;
-  readonly #none: TokenCache;
+  readonly #emptyCache: TokenCache;
   readonly #rows: CandidateRows;
   /** Cache for reading prompts together; created when first needed. */
-  #scratch: TokenCache | undefined;
-  readonly #waiting: QueuedRequest[] = [];
+  #jointCache: TokenCache | undefined;
+  readonly #queue: QueuedRequest[] = [];
   /** Requests whose prompts are being read, in order. */
-  #entering: StartedRequest[] = [];
-  #working = false;
+  #prefilling: StartedRequest[] = [];
+  #isRunning = false;
 
   /** `most`: maximum number of concurrent requests. `memory`: limits in bytes for rows and for cached prompts. */
   constructor(
@@ -68,13 +68,13 @@ export class TextGenerator {
     this.#config = config;
     this.#hasStates = stateShapes(config).length > 0;
     this.#bytes = bytes;
-    this.#none = session.newCache();
+    this.#emptyCache = session.newCache();
     this.#rows = new CandidateRows(session, config);
-    this.#most = this.#rows.canJoin ? most : 1;
-    const tokensIn = (bytes: number) => Math.floor(bytes / tokenBytes(cacheShape(config)));
-    this.#tokens = tokensIn(memory.rows);
+    this.#maxRequests = this.#rows.canJoin ? most : 1;
+    const tokensIn = (bytes: number) => Math.floor(bytes / bytesPerToken(cacheShape(config)));
+    this.#maxTokens = tokensIn(memory.rows);
     this.#prompts = new PromptCaches(() => session.newCache(), {
-      requests: this.#most,
+      requests: this.#maxRequests,
       tokens: tokensIn(memory.prompts),
       hasStates: this.#hasStates,
     });
@@ -83,8 +83,8 @@ export class TextGenerator {
   /** @throws AbortedError if aborted; tokens already read stay cached */
   generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ request, hooks, resolve, reject });
-      if (!this.#working) void this.#work();
+      this.#queue.push({ request, hooks, resolve, reject });
+      if (!this.#isRunning) void this.#run();
     });
   }
 
@@ -93,63 +93,64 @@ export class TextGenerator {
   }
 
   /** Reads prompts before decoding, because a step with more rows costs less per token. */
-  async #work(): Promise<void> {
-    this.#working = true;
+  async #run(): Promise<void> {
+    this.#isRunning = true;
     for (;;) {
       await this.#dropAborted();
-      const next = this.#takesMore() ? this.#next() : undefined;
-      const [first, ...others] = this.#entering;
+      const next = this.#canRead() ? this.#next() : undefined;
+      const [first, ...others] = this.#prefilling;
       if (next !== undefined) await this.#begin(next);
-      else if (others.length > 0 && this.#entering.every(isShort))
-        await this.#prefillTogether(this.#entering);
+      else if (others.length > 0 && this.#prefilling.every(isShort))
+        await this.#prefillTogether(this.#prefilling);
       else if (first !== undefined) await this.#prefill(first);
       else if (this.#rows.all.length > 0) await this.#step();
       else break;
     }
-    this.#working = false;
+    this.#isRunning = false;
   }
 
   /** Takes the next request from the queue if it can join the current ones. */
   #next(): QueuedRequest | undefined {
-    const begun = this.#begun().length;
-    const [work] = this.#waiting;
-    if (begun === 0) this.#rows.begin(this.#most > 1 && work !== undefined && this.#fits(work));
-    else if (!this.#rows.several || begun >= this.#most || work === undefined || !this.#fits(work))
+    const begun = this.#started().length;
+    const [work] = this.#queue;
+    if (begun === 0) this.#rows.begin(this.#maxRequests > 1 && work !== undefined && this.#fits(work));
+    else if (!this.#rows.isShared || begun >= this.#maxRequests || work === undefined || !this.#fits(work))
       return undefined;
-    return this.#waiting.shift();
+    return this.#queue.shift();
   }
 
   /** True if the batch including this request fits in memory even if all replies reach their maximum length. */
   #fits({ request }: QueuedRequest): boolean {
-    const entering = this.#entering.map((one) => one.request.seeds.length);
+    const entering = this.#prefilling.map((one) => one.request.seeds.length);
     const rows = [request.seeds.length, ...entering].reduce((sum, one) => sum + one, this.#rows.all.length);
-    const lengths = [request, ...this.#begun().map((one) => one.request)].map(
+    const lengths = [request, ...this.#started().map((one) => one.request)].map(
       ({ prompt, maxTokens }) => prompt.length + maxTokens,
     );
-    return rows * largest([this.#rows.capacity, ...lengths]) <= this.#tokens;
+    return rows * largest([this.#rows.capacity, ...lengths]) <= this.#maxTokens;
   }
 
   /** Returns the requests being read or decoded. */
-  #begun(): readonly StartedRequest[] {
-    return [...new Set([...this.#entering, ...this.#rows.all.map(({ work }) => work)])];
+  #started(): readonly StartedRequest[] {
+    return [...new Set([...this.#prefilling, ...this.#rows.all.map(({ work }) => work)])];
   }
 
-  /** True if another prompt can be read now, alone or in one pass with the prompts in `#entering`. */
-  #takesMore(): boolean {
-    const unread = (this.#entering.length + 1) * largest([1, ...this.#entering.map(unreadTokens)]);
-    const together = this.#rows.several && !this.#hasStates && this.#entering.every(isShort);
-    return this.#entering.length === 0 || (together && unread <= maxJointTokens);
+  /** True if another prompt can be read now, alone or in one pass with the prompts in `#prefilling`. */
+  #canRead(): boolean {
+    const unread = (this.#prefilling.length + 1) * largest([1, ...this.#prefilling.map(unreadTokens)]);
+    const together = this.#rows.isShared && !this.#hasStates && this.#prefilling.every(isShort);
+    return this.#prefilling.length === 0 || (together && unread <= maxJointTokens);
   }
 
   async #begin(work: QueuedRequest): Promise<void> {
     const { conversation, maxTokens, prompt, system } = work.request;
-    const limit = longSequences(this.#config.layers);
-    const long = limit !== undefined && prompt.length + maxTokens > limit;
+    const limit = longRopeStart(this.#config.layers);
+    const kind = { conversation, system, isLong: limit !== undefined && prompt.length + maxTokens > limit };
     try {
       // Cached tokens have no logits, so read the last token again.
       const step = work.request.readTogether ? 1 : chunkOf(this.#hasStates);
-      const held = await this.#prompts.of({ conversation, system, long }, prompt.slice(0, -1), step);
-      this.#entering.push({ ...work, held, cachedTokens: held.cache.length, candidates: [] });
+      const cachedPrompt = await this.#prompts.lookUp(kind, prompt.slice(0, -1), step);
+      const cachedTokens = cachedPrompt.cache.length;
+      this.#prefilling.push({ ...work, cachedPrompt, cachedTokens, candidates: [] });
     } catch (error) {
       work.reject(error);
     }
@@ -157,9 +158,9 @@ export class TextGenerator {
 
   /** Reads the next part of a prompt; after the last part, starts its candidates. */
   async #prefill(work: StartedRequest): Promise<void> {
-    const { held, hooks, request } = work;
+    const { cachedPrompt, hooks, request } = work;
     const { adapter, prompt: ids, maxTokens } = request;
-    const prompt = held.cache;
+    const prompt = cachedPrompt.cache;
     try {
       const from = prompt.length;
       hooks.onRead?.(from, ids.length);
@@ -172,13 +173,13 @@ export class TextGenerator {
         sequenceTokens: ids.length + maxTokens,
         adapter,
         prompt,
-        own: this.#none,
-        states: held.states.at(from),
+        own: this.#emptyCache,
+        states: cachedPrompt.states.stateAt(from),
         logitsOf: last ? [chunk.length - 1] : [],
       });
       await prompt.append(output.entries);
-      if (this.#hasStates) held.states.add(prompt.length, output.states);
-      held.tokens = ids.slice(0, prompt.length);
+      if (this.#hasStates) cachedPrompt.states.add(prompt.length, output.states);
+      cachedPrompt.tokens = ids.slice(0, prompt.length);
       if (last) hooks.onRead?.(ids.length, ids.length);
       if (last) await this.#join(work, output.logits);
     } catch (error) {
@@ -189,11 +190,11 @@ export class TextGenerator {
 
   /** Reads the rest of several prompts in one pass; shorter ones are padded. */
   async #prefillTogether(works: readonly StartedRequest[]): Promise<void> {
-    this.#scratch ??= this.#session.newCache();
-    const own = this.#scratch;
+    this.#jointCache ??= this.#session.newCache();
+    const own = this.#jointCache;
     try {
       own.reset(0);
-      own.join!(await Promise.all(works.map(({ held }) => held.cache.entries(0))), 1);
+      own.join!(await Promise.all(works.map(({ cachedPrompt }) => cachedPrompt.cache.entries(0))), 1);
       const [{ request }] = works as [StartedRequest, ...StartedRequest[]];
       const position = [...own.lengths];
       const unread = works.map(unreadTokens);
@@ -206,33 +207,33 @@ export class TextGenerator {
         rows: works.length,
         position,
         adapter: request.adapter,
-        prompt: this.#none,
+        prompt: this.#emptyCache,
         own,
         sequenceTokens: works.map(({ request: { maxTokens, prompt } }) => prompt.length + maxTokens),
         logitsOf: unread.map((tokens, row) => row * longest + tokens - 1),
       });
       await own.append(output.entries);
       for (const [row, work] of works.entries()) {
-        const { held, request: asked } = work;
-        await held.cache.append(await own.entries(row, position[row], asked.prompt.length));
-        held.tokens = asked.prompt;
+        const { cachedPrompt, request: asked } = work;
+        await cachedPrompt.cache.append(await own.entries(row, position[row], asked.prompt.length));
+        cachedPrompt.tokens = asked.prompt;
         const { vocabulary } = this.#config;
         await this.#join(work, output.logits.subarray(row * vocabulary, (row + 1) * vocabulary));
       }
     } catch (error) {
-      for (const work of this.#entering) work.reject(error);
-      this.#entering = [];
+      for (const work of this.#prefilling) work.reject(error);
+      this.#prefilling = [];
     }
   }
 
   #leave(work: StartedRequest): void {
-    this.#entering = this.#entering.filter((one) => one !== work);
+    this.#prefilling = this.#prefilling.filter((one) => one !== work);
   }
 
   /** Starts the candidates of a prompt. @param logits logits after its last token */
   async #join(work: StartedRequest, logits: Float32Array): Promise<void> {
-    const { candidates, held, request } = work;
-    work.read = held.tokens;
+    const { candidates, cachedPrompt, request } = work;
+    work.read = cachedPrompt.tokens;
     append(
       candidates,
       request.seeds.map((seed) => new Candidate(seed, request, this.#bytes)),
@@ -240,7 +241,7 @@ export class TextGenerator {
     for (const candidate of candidates) candidate.take(logits.slice());
     await this.#rows.join(
       work,
-      candidates.filter((candidate) => !candidate.finished),
+      candidates.filter((candidate) => !candidate.isFinished),
     );
     this.#leave(work);
     resolveFinished([work]);
@@ -259,15 +260,16 @@ export class TextGenerator {
   }
 
   async #dropAborted(): Promise<void> {
-    const aborted = new Set(this.#begun().filter(({ hooks }) => hooks.aborted()));
+    const aborted = new Set(this.#started().filter(({ hooks }) => hooks.isAborted()));
     if (aborted.size === 0) return;
     for (const work of aborted) work.reject(new AbortedError());
-    this.#entering = this.#entering.filter((work) => !aborted.has(work));
+    this.#prefilling = this.#prefilling.filter((work) => !aborted.has(work));
     await this.#rows.keep(({ work }) => !aborted.has(work));
   }
 }
 
-const unreadTokens = ({ held, request }: StartedRequest): number => request.prompt.length - held.cache.length;
+const unreadTokens = ({ cachedPrompt, request }: StartedRequest): number =>
+  request.prompt.length - cachedPrompt.cache.length;
 
 /** True if a request's prompt may be read together with others and its unread part is short. */
 const isShort = (work: StartedRequest): boolean =>
@@ -275,7 +277,7 @@ const isShort = (work: StartedRequest): boolean =>
 
 function resolveFinished(works: readonly StartedRequest[]): void {
   for (const { candidates, request, cachedTokens, resolve } of new Set(works))
-    if (candidates.every((candidate) => candidate.finished))
+    if (candidates.every((candidate) => candidate.isFinished))
       resolve({
         replies: candidates.map((candidate) => candidate.reply()),
         promptTokens: request.prompt.length,

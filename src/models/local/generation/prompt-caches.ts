@@ -1,9 +1,9 @@
-import { StatePlaces, type TokenCache } from '../engine/key-value-cache.js';
+import { StateSnapshots, type TokenCache } from '../engine/key-value-cache.js';
 
 /** A prompt with cached keys and values. */
-export interface HeldPrompt {
+export interface CachedPrompt {
   readonly cache: TokenCache;
-  states: StatePlaces;
+  states: StateSnapshots;
   /** Tokens whose keys and values are in `cache`. Another request that uses the prompt replaces this list. */
   tokens: readonly number[];
 }
@@ -13,13 +13,13 @@ export interface PromptKind {
   readonly conversation?: string | undefined;
   /** System message; separates the prompts of different stages, so that alternating calls don't evict each other. */
   readonly system?: string | undefined;
-  readonly long: boolean;
+  readonly isLong: boolean;
 }
 
-interface KindPrompt extends HeldPrompt {
+interface KindPrompt extends CachedPrompt {
   kind: PromptKind;
   /** Length of the prompt that was last looked up; `tokens` may also contain a reply to it. */
-  asked: number;
+  lookupLength: number;
 }
 
 interface PromptLimits {
@@ -48,29 +48,29 @@ export class PromptCaches {
   }
 
   /** Returns a cache with the longest prefix, in whole steps, that `prompt` shares with a cached prompt of its kind. */
-  async of(kind: PromptKind, prompt: readonly number[], step = 1): Promise<HeldPrompt> {
+  async lookUp(kind: PromptKind, prompt: readonly number[], step = 1): Promise<CachedPrompt> {
     const several = this.#limits.requests > 1;
     const alike = this.#prompts.filter(
       (one) =>
         one.kind.conversation === kind.conversation &&
         one.kind.system === kind.system &&
-        (!several || one.kind.long === kind.long),
+        (!several || one.kind.isLong === kind.isLong),
     );
     const found = alike
-      .map((held) => ({ held, common: commonPrefix(held.tokens, prompt) }))
-      .reduceRight((best, one) => (one.common > best.common ? one : best), { held: alike.at(-1), common: 0 });
+      .map((hit) => ({ hit, common: commonPrefix(hit.tokens, prompt) }))
+      .reduceRight((best, one) => (one.common > best.common ? one : best), { hit: alike.at(-1), common: 0 });
     const reusable = found.common - (found.common % step);
-    const held =
-      found.held === undefined ||
+    const hit =
+      found.hit === undefined ||
       (several &&
-        (isUnread(found.held) || found.common < Math.min(found.held.asked, found.held.tokens.length)))
-        ? await this.#copy(kind, found.held, reusable)
-        : this.#cut(found.held, found.held.kind.long === kind.long ? reusable : 0);
-    held.kind = kind;
-    held.asked = prompt.length;
-    this.#prompts = [...this.#prompts.filter((one) => one !== held), held];
+        (isUnread(found.hit) || found.common < Math.min(found.hit.lookupLength, found.hit.tokens.length)))
+        ? await this.#copy(kind, found.hit, reusable)
+        : this.#cut(found.hit, found.hit.kind.isLong === kind.isLong ? reusable : 0);
+    hit.kind = kind;
+    hit.lookupLength = prompt.length;
+    this.#prompts = [...this.#prompts.filter((one) => one !== hit), hit];
     if (several) this.#fit();
-    return held;
+    return hit;
   }
 
   clear(): void {
@@ -78,22 +78,22 @@ export class PromptCaches {
     while (this.#prompts.length > 0) this.#drop().cache.reset(0);
   }
 
-  #cut(held: KindPrompt, common: number): KindPrompt {
-    const kept = this.#limits.hasStates ? held.states.cut(common) : common;
-    held.cache.truncate(kept);
-    held.tokens = held.tokens.slice(0, kept);
-    return held;
+  #cut(prompt: KindPrompt, common: number): KindPrompt {
+    const kept = this.#limits.hasStates ? prompt.states.cut(common) : common;
+    prompt.cache.truncate(kept);
+    prompt.tokens = prompt.tokens.slice(0, kept);
+    return prompt;
   }
 
   /** Copies the common prefix of a cached prompt; the prompt stays unchanged for requests that continue it. */
   async #copy(kind: PromptKind, from: KindPrompt | undefined, common: number): Promise<KindPrompt> {
-    const states = from?.states.copy() ?? new StatePlaces();
+    const states = from?.states.copy() ?? new StateSnapshots();
     const kept = this.#limits.hasStates ? states.cut(common) : common;
     const tokens = from?.tokens.slice(0, kept) ?? [];
     const entries = kept > 0 ? await from?.cache.entries(0, 0, kept) : undefined;
-    const held = { kind, cache: this.#free(), states, tokens, asked: 0 };
-    if (entries !== undefined) await held.cache.append(entries);
-    return held;
+    const copy = { kind, cache: this.#free(), states, tokens, lookupLength: 0 };
+    if (entries !== undefined) await copy.cache.append(entries);
+    return copy;
   }
 
   #free(): TokenCache {
@@ -104,8 +104,8 @@ export class PromptCaches {
   }
 
   #fit(): void {
-    const held = () => this.#prompts.reduce((sum, one) => sum + one.tokens.length, 0);
-    while (held() > this.#limits.tokens && this.#prompts.length > 1) this.#drop();
+    const total = () => this.#prompts.reduce((sum, one) => sum + one.tokens.length, 0);
+    while (total() > this.#limits.tokens && this.#prompts.length > 1) this.#drop();
   }
 
   #drop(): KindPrompt {
@@ -116,7 +116,7 @@ export class PromptCaches {
 }
 
 /** True while another request is reading the prompt, or if that request was aborted. */
-const isUnread = ({ asked, tokens }: KindPrompt): boolean => tokens.length < asked;
+const isUnread = ({ lookupLength, tokens }: KindPrompt): boolean => tokens.length < lookupLength;
 
 export function commonPrefix(a: readonly number[], b: readonly number[]): number {
   const limit = Math.min(a.length, b.length);

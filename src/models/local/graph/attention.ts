@@ -13,7 +13,7 @@ export interface CachedSegment {
 }
 
 /** Becomes 0 in a softmax, and doesn't overflow float32 when added to a score. */
-const masked = -1e30;
+const maskValue = -1e30;
 
 /** Shape vectors that all layers share; decoder.ts explains the letters. */
 export interface Shapes {
@@ -69,7 +69,7 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, given?: Valu
   };
 }
 
-export interface Places extends TokenPlaces {
+export interface TokenPositions extends TokenPlaces {
   /** int32 [P, T₁ + T₂ + …]: positions of the cached keys, segment by segment. Spare slots are beyond any context. */
   readonly cachedPositions?: Value;
 }
@@ -78,7 +78,7 @@ export interface Places extends TokenPlaces {
 export function emitBias(
   { g, config, precision }: DecoderBuild,
   window: number | undefined,
-  { positions, cachedPositions }: Places,
+  { positions, cachedPositions }: TokenPositions,
 ): Value {
   const all =
     cachedPositions === undefined ? positions : g.op('Concat', [cachedPositions, positions], { axis: -1 });
@@ -89,7 +89,7 @@ export function emitBias(
     const near = g.op('Less', [g.op('Sub', [queries, keys]), g.int32s([window], [])]);
     visible = g.op('And', [visible, near]);
   }
-  const bias = g.op('Where', [visible, g.floats(precision, [0], []), g.floats(precision, [masked], [])]);
+  const bias = g.op('Where', [visible, g.floats(precision, [0], []), g.floats(precision, [maskValue], [])]);
   // [P, S, T + S] → [P, g·S, T + S], because the query heads of a group are consecutive.
   const group = config.heads / config.kvHeads;
   if (group === 1) return bias;
@@ -105,7 +105,7 @@ interface AttentionContext {
   readonly rotation: Rotation | undefined;
   /** Factors by which the queries are multiplied, broadcast over [B, S, kvHeads, g, headDim]. */
   readonly growth: Value | undefined;
-  readonly mix: (projected: Projected) => Mixed;
+  readonly mix: (projected: Qkv) => AttentionMix;
 }
 
 /** The cached segments that queries attend to in addition to the new tokens, and the bias that masks both. */
@@ -115,7 +115,7 @@ interface Visible {
   readonly segments: readonly CachedSegment[];
 }
 
-export interface Mixed {
+export interface AttentionMix {
   /** [N, heads·headDim] */
   readonly merged: Value;
   /** [kvHeads, B, S, headDim] */
@@ -142,7 +142,7 @@ export function attention(
 }
 
 /** Emits the attention of each row to the segments and to its own new tokens. */
-export function mixSegments(build: DecoderBuild, seen: Visible, { query, key, value }: Projected): Mixed {
+export function mixSegments(build: DecoderBuild, seen: Visible, { query, key, value }: Qkv): AttentionMix {
   const { g, config } = build;
   const { shapes } = seen;
   // [B, S, kvHeads, ·, headDim] → [kvHeads, B, ·, S, headDim]
@@ -159,7 +159,7 @@ export function mixSegments(build: DecoderBuild, seen: Visible, { query, key, va
   return { merged, keys, values };
 }
 
-export interface Projected {
+export interface Qkv {
   /** [B, S, kvHeads, g, headDim], scaled. */
   readonly query: Value;
   /** [B, S, kvHeads, 1, headDim] */
@@ -167,7 +167,7 @@ export interface Projected {
   readonly value: Value;
 }
 
-interface Projections extends Projected {
+interface Projections extends Qkv {
   /** [N, heads·headDim]. The output of attention is multiplied by its sigmoid. */
   readonly gate?: Value | undefined;
 }

@@ -1,5 +1,5 @@
 /** Attention for training: tokens are packed into one row and split into blocks, first prompts, then replies. */
-import { emitBias, emitShapes, type Mixed, mixSegments, type Projected } from './attention.js';
+import { type AttentionMix, emitBias, emitShapes, mixSegments, type Qkv } from './attention.js';
 import type { Value } from './graph.js';
 import type { DecoderBuild } from './parameters.js';
 
@@ -19,7 +19,7 @@ export interface Blocks {
 export function emitBlocks(
   build: DecoderBuild,
   { prompts, replies, promptPositions, replyPositions, slots }: Blocks,
-): (window: number | undefined) => (projected: Projected) => Mixed {
+): (window: number | undefined) => (projected: Qkv) => AttentionMix {
   const { g, config } = build;
   const { headDim, heads, kvHeads } = config;
   const size = g.op('Shape', [replies]);
@@ -46,12 +46,12 @@ export function emitBlocks(
       g.op('Gather', [g.op('Reshape', [x, g.integers([-1, count * headDim])]), block], { axis: 0 }),
       shape,
     ]);
-  const inBlock = ({ query, key, value }: Projected, block: Value, shapes: typeof ofPrompts): Projected => ({
+  const inBlock = ({ query, key, value }: Qkv, block: Value, shapes: typeof ofPrompts): Qkv => ({
     query: taken(query, heads, block, shapes.queries),
     key: taken(key, kvHeads, block, shapes.keys),
     value: taken(value, kvHeads, block, shapes.keys),
   });
-  const known = new Map<number | undefined, (projected: Projected) => Mixed>();
+  const known = new Map<number | undefined, (projected: Qkv) => AttentionMix>();
   return (window) => {
     const found = known.get(window);
     if (found !== undefined) return found;
@@ -59,7 +59,7 @@ export function emitBlocks(
       prompts: emitBias(build, window, places.prompts),
       replies: emitBias(build, window, places.replies),
     };
-    const mix = (projected: Projected): Mixed => {
+    const mix = (projected: Qkv): AttentionMix => {
       const before = mixSegments(
         build,
         { shapes: ofPrompts, bias: biases.prompts, segments: [] },

@@ -15,15 +15,15 @@ import {
   type Recurrence,
   stateShapes,
 } from '../weights/decoder-config.js';
-import { longSequences } from '../weights/rope.js';
+import { longRopeStart } from '../weights/rope.js';
 import {
   attention,
   type CachedSegment,
   emitBias,
   emitShapes,
   mixSegments,
-  type Places,
-  type Projected,
+  type Qkv,
+  type TokenPositions,
 } from './attention.js';
 import { type Blocks, emitBlocks } from './blocks.js';
 import { type BuiltGraph, GraphBuilder, type Value } from './graph.js';
@@ -31,7 +31,7 @@ import { applyCap, applyNorm, type DecoderBuild, type ParameterSource, scaleBy }
 import { recurrent } from './recurrence.js';
 import { emitRotation, type Rotation } from './rotation.js';
 
-export interface DecoderInputs extends Places {
+export interface DecoderInputs extends TokenPositions {
   /** int32 [B, S] */
   readonly ids: Value;
   /** Cached segments of each layer with attention, oldest first. */
@@ -74,7 +74,7 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
   const ofRows = (window: number | undefined, segments: readonly CachedSegment[]) => {
     const bias = biases.get(window) ?? emitBias(build, window, inputs);
     biases.set(window, bias);
-    return (projected: Projected) => mixSegments(build, { shapes, bias, segments }, projected);
+    return (projected: Qkv) => mixSegments(build, { shapes, bias, segments }, projected);
   };
   const attended = (layer: LayerConfig, module: string, x: () => Value) => {
     const rope = JSON.stringify(layer.rope);
@@ -188,7 +188,7 @@ export function buildInferenceGraph(
   const positions = g.input('positions', 'int32', ['P', 'S']);
   const cachedPositions = g.input('cached_positions', 'int32', ['P', 'T']);
   const rows = g.input('rows', 'int32', ['R']);
-  const long = longSequences(config.layers) !== undefined;
+  const long = longRopeStart(config.layers) !== undefined;
   const sequence = long
     ? { sequenceTokens: g.op('Unsqueeze', [g.input('sequence_tokens', 'int32', ['P']), g.integers([-1])]) }
     : {};

@@ -1,5 +1,5 @@
 /** Writes an ONNX ModelProto with onnx.proto3's field numbers (IR version 9), limited to what the graphs need. */
-import { float, integer, nested, text } from '../../../base/files/tensorboard.js';
+import { floatField, integerField, messageField, textField } from '../../../base/files/tensorboard.js';
 
 export type ElementType =
   | 'float32'
@@ -77,71 +77,71 @@ const irVersion = 9;
 /** @param declared whether inputs and outputs declare their shapes */
 export function writeOnnxModel(graph: OnnxGraph, declared = true): Uint8Array {
   return Buffer.concat([
-    integer(1, irVersion),
-    text(2, 'policyloop'),
-    nested(7, Buffer.concat(graphFields(graph, declared))),
-    nested(8, text(1, ''), integer(2, opset)),
-    nested(8, text(1, 'com.microsoft'), integer(2, 1)),
+    integerField(1, irVersion),
+    textField(2, 'policyloop'),
+    messageField(7, Buffer.concat(graphFields(graph, declared))),
+    messageField(8, textField(1, ''), integerField(2, opset)),
+    messageField(8, textField(1, 'com.microsoft'), integerField(2, 1)),
   ]);
 }
 
 type Fields = readonly Uint8Array[];
 
 const graphFields = (graph: OnnxGraph, declared: boolean): Fields => [
-  ...graph.nodes.map((node, index) => nested(1, ...nodeFields(node, index))),
-  text(2, graph.name),
-  ...graph.initializers.map((initializer) => nested(5, ...tensorFields(initializer))),
-  ...graph.inputs.map((value) => nested(11, ...valueInfoFields(value, declared))),
-  ...graph.outputs.map((value) => nested(12, ...valueInfoFields(value, declared))),
+  ...graph.nodes.map((node, index) => messageField(1, ...nodeFields(node, index))),
+  textField(2, graph.name),
+  ...graph.initializers.map((initializer) => messageField(5, ...tensorFields(initializer))),
+  ...graph.inputs.map((value) => messageField(11, ...valueInfoFields(value, declared))),
+  ...graph.outputs.map((value) => messageField(12, ...valueInfoFields(value, declared))),
 ];
 
 const nodeFields = (node: OnnxNode, index: number): Fields => [
-  ...node.inputs.map((name) => text(1, name)),
-  ...node.outputs.map((name) => text(2, name)),
-  text(3, `${node.op}_${index}`),
-  text(4, node.op),
+  ...node.inputs.map((name) => textField(1, name)),
+  ...node.outputs.map((name) => textField(2, name)),
+  textField(3, `${node.op}_${index}`),
+  textField(4, node.op),
   ...Object.entries(node.attributes).map(([name, attribute]) =>
-    nested(5, text(1, name), ...attributeFields(attribute)),
+    messageField(5, textField(1, name), ...attributeFields(attribute)),
   ),
-  ...(node.domain === '' ? [] : [text(7, node.domain)]),
+  ...(node.domain === '' ? [] : [textField(7, node.domain)]),
 ];
 
 function attributeFields(attribute: Attribute): Fields {
   switch (attribute.kind) {
     case 'float':
-      return [float(2, attribute.value), integer(20, 1)];
+      return [floatField(2, attribute.value), integerField(20, 1)];
     case 'int':
-      return [integer(3, attribute.value), integer(20, 2)];
+      return [integerField(3, attribute.value), integerField(20, 2)];
     case 'string':
-      return [text(4, attribute.value), integer(20, 3)];
+      return [textField(4, attribute.value), integerField(20, 3)];
     case 'ints':
-      return [...attribute.value.map((value) => integer(8, value)), integer(20, 7)];
+      return [...attribute.value.map((value) => integerField(8, value)), integerField(20, 7)];
   }
 }
 
 const tensorFields = ({ name, type, shape, data }: OnnxInitializer): Fields => [
-  ...shape.map((dimension) => integer(1, dimension)),
-  integer(2, elementTypeNumbers[type]),
-  text(8, name),
+  ...shape.map((dimension) => integerField(1, dimension)),
+  integerField(2, elementTypeNumbers[type]),
+  textField(8, name),
   ...(data.kind === 'inline'
-    ? [nested(9, data.bytes)]
+    ? [messageField(9, data.bytes)]
     : [
         entry('location', data.location),
         entry('offset', String(data.offset)),
         entry('length', String(data.length)),
-        integer(14, 1),
+        integerField(14, 1),
       ]),
 ];
 
-const entry = (key: string, value: string) => nested(13, text(1, key), text(2, value));
+const entry = (key: string, value: string) => messageField(13, textField(1, key), textField(2, value));
 
 function valueInfoFields({ name, type, shape }: OnnxValue, declared: boolean): Fields {
   const dimensions = shape.map((dimension) =>
-    nested(1, typeof dimension === 'number' ? integer(1, dimension) : text(2, dimension)),
+    messageField(1, typeof dimension === 'number' ? integerField(1, dimension) : textField(2, dimension)),
   );
-  const known = declared ? [nested(2, ...dimensions)] : [];
-  const tensorType = nested(1, integer(1, elementTypeNumbers[type]), ...known);
-  return [text(1, name), nested(2, tensorType)];
+  const known = declared ? [messageField(2, ...dimensions)] : [];
+  const tensorType = messageField(1, integerField(1, elementTypeNumbers[type]), ...known);
+  return [textField(1, name), messageField(2, tensorType)];
 }
 
 export const elementTypeNumber = (type: ElementType): number => elementTypeNumbers[type];

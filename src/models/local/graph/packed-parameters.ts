@@ -9,8 +9,8 @@ import {
   isPacked,
   type PackedMatrix,
   type PackedWeights,
+  packBlocks,
   roundWeights,
-  storedBlocks,
 } from './packed-weights.js';
 import { decoderTensors, type ParameterSource, requireTensor } from './parameters.js';
 
@@ -29,7 +29,7 @@ export function packedWeights(
     .map(({ name }) => requireTensor(weights, name));
   const blocks = matrices.filter(isPacked);
   if (quantization === 'none' || quantization === 'float32')
-    return blocks.length === 0 ? undefined : storedBlocks(model, blocks);
+    return blocks.length === 0 ? undefined : packBlocks(model, blocks);
   if (blocks.length > 0)
     throw new UserError({
       field: 'model.quantization',
@@ -58,7 +58,7 @@ export function multipliedMatrices(config: DecoderConfig, weights: StoredTensors
  */
 export function packedParameters(
   g: GraphBuilder,
-  { matrices, rounded }: PackedWeights,
+  { matrices, format }: PackedWeights,
   exact: ParameterSource,
   stacking = false,
 ): ParameterSource {
@@ -104,7 +104,7 @@ export function packedParameters(
       const product = multiplied(x, matrix);
       return bias ? g.op('Add', [product, exact.vector(`${module}.bias`)]) : product;
     },
-    ...(rounded === undefined && { embed: (module, ids) => embedRows(g, matrices, exact, module, ids) }),
+    ...(format === undefined && { embed: (module, ids) => embedRows(g, matrices, exact, module, ids) }),
   };
 }
 

@@ -31,24 +31,24 @@ export interface PackedWeights {
   /** Packed matrices by the name of the tensor that each replaces. */
   readonly matrices: ReadonlyMap<string, PackedMatrix>;
   /** The type to which the weights were rounded; undefined for a file's own blocks. */
-  readonly rounded: WeightFormat | undefined;
+  readonly format: WeightFormat | undefined;
 }
 
 /** Rounds matrices to codes, which are cached on disk. @throws UserError if they can't be written */
 export function roundWeights(
   model: string,
   matrices: readonly StoredTensor[],
-  rounded: WeightFormat,
+  format: WeightFormat,
 ): PackedWeights {
-  const { bits, block } = weightFormats[rounded];
+  const { bits, block } = weightFormats[format];
   const packing = { bits, block, offset: false } as const;
-  return { ...packed(model, `int${bits}-block${block}`, matrices, () => packing), rounded };
+  return { ...pack(model, `int${bits}-block${block}`, matrices, () => packing), format };
 }
 
-export function storedBlocks(model: string, matrices: readonly StoredTensor[]): PackedWeights {
+export function packBlocks(model: string, matrices: readonly StoredTensor[]): PackedWeights {
   return {
-    ...packed(model, 'blocks', matrices, ({ dtype }) => blockType(dtype)!.packing!),
-    rounded: undefined,
+    ...pack(model, 'blocks', matrices, ({ dtype }) => blockType(dtype)!.packing!),
+    format: undefined,
   };
 }
 
@@ -81,12 +81,12 @@ export function readPackedRows(matrix: PackedMatrix, from: number, count: number
   return values;
 }
 
-function packed(
+function pack(
   model: string,
   kind: string,
   matrices: readonly StoredTensor[],
   packingOf: (tensor: StoredTensor) => Packing,
-): Omit<PackedWeights, 'rounded'> {
+): Omit<PackedWeights, 'format'> {
   const { layout, bytes } = layoutOf(matrices, packingOf);
   const file = cachedFile(model, kind, formatVersion, matrices, bytes, (path) => write(path, layout));
   const stored = new Map(readSafetensors(file).tensors.map((tensor) => [tensor.name, tensor]));
@@ -113,7 +113,7 @@ const parts = ['codes', 'scales', 'offsets'] as const;
 type Part = (typeof parts)[number];
 type Sizes = Record<Part, number>;
 
-interface Placed {
+interface PlacedMatrix {
   readonly tensor: StoredTensor;
   readonly packing: Packing;
   readonly blocks: number;
@@ -123,7 +123,7 @@ interface Placed {
 }
 
 function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredTensor) => Packing) {
-  const layout = matrices.map((tensor): Placed => {
+  const layout = matrices.map((tensor): PlacedMatrix => {
     const packing = packingOf(tensor);
     const blocks = Math.ceil(tensor.shape[1]! / packing.block);
     const codes = (blocks * packing.block * packing.bits) / 8;
@@ -140,7 +140,7 @@ function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredT
   return { layout, bytes };
 }
 
-function headerOf(layout: readonly Placed[]): Uint8Array {
+function headerOf(layout: readonly PlacedMatrix[]): Uint8Array {
   const entries = layout.flatMap(({ blocks, perRow, starts, tensor }) => {
     const rows = tensor.shape[0]!;
     return parts
@@ -163,7 +163,7 @@ function headerOf(layout: readonly Placed[]): Uint8Array {
 /** About this many bytes of a matrix are read and packed at a time. */
 const chunkBytes = 1 << 24;
 
-function write(file: string, layout: readonly Placed[]): void {
+function write(file: string, layout: readonly PlacedMatrix[]): void {
   const temporary = `${file}.${process.pid}.tmp`;
   const descriptor = openSync(temporary, 'w');
   try {
@@ -189,7 +189,7 @@ function write(file: string, layout: readonly Placed[]): void {
   }
 }
 
-function packRows({ tensor, packing }: Placed, row: number, count: number): Rows {
+function packRows({ tensor, packing }: PlacedMatrix, row: number, count: number): Rows {
   return isPacked(tensor)
     ? repackRows(tensor, row, count)
     : quantizeRows(readRows(tensor, row, count), tensor.shape[1]!, packing);

@@ -7,7 +7,7 @@ import type { Shapes } from './attention.js';
 import type { Value } from './graph.js';
 import { applyNorm, type DecoderBuild } from './parameters.js';
 
-interface Mixed {
+interface MixedTokens {
   /** [N, H] */
   readonly output: Value;
   readonly states: readonly Value[];
@@ -25,7 +25,7 @@ export function recurrent(
   x: Value,
   shapes: Shapes,
   [convolutionBefore = '', before = '']: readonly Value[] = [],
-): Mixed {
+): MixedTokens {
   const module = `${layer}.linear_attn`;
   const { g, parameters } = build;
   const { keyHeads, keyDim, valueHeads, valueDim } = recurrence;

@@ -35,7 +35,7 @@ async function runJob({ id, job }: Job): Promise<void> {
     const loaded = await engine;
     if (loaded === undefined) throw new Error('no model was loaded before this job');
     const result = await loaded.generate(job, {
-      aborted: () => jobs.get(id)?.aborted ?? true,
+      isAborted: () => jobs.get(id)?.aborted ?? true,
       onRead: (read, of) => send({ kind: 'read', id, read, of }),
     });
     send({ kind: 'done', id, result });

@@ -7,7 +7,7 @@ import { readDecoderConfig } from '../families/hf-config.js';
 import { type GenerateJob, type JobResult, type LoadSettings, loadKeys } from '../generation/protocol.js';
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory, sharesProcess } from '../settings.js';
-import { isReference } from '../stores/hf-cache.js';
+import { isHfReference } from '../stores/hf-cache.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import { blockType } from '../weights/gguf-blocks.js';
 import { openWeights } from '../weights/gguf-tensors.js';
@@ -23,7 +23,7 @@ export function createLocalModel(config: LocalConfig): LanguageModel {
     config.adapter === undefined ? undefined : modelDirectory(config.adapter, undefined, 'model.adapter');
   const located: LocalConfig = { ...config, path: modelDirectory(config.path), adapter };
   checkFiles(located);
-  const id = modelId(nameable(config.path), adapter);
+  const id = modelId(displayName(config.path), adapter);
   if (sharesProcess(config)) return sharingModel(id, located);
   const process = new ModelProcess(id, located);
   return { ...languageModel(id, located, process), close: () => process.close() };
@@ -67,7 +67,7 @@ function checkFiles({ adapter, ignoreKeys, path }: LocalConfig): void {
 }
 
 /** Returns a name for messages: the reference of a model in a store, whose path may be just a hash, or the path. */
-const nameable = (path: string): string => (isReference(path) ? path : modelDirectory(path));
+const displayName = (path: string): string => (isHfReference(path) ? path : modelDirectory(path));
 
 function modelId(path: string, adapter?: string): string {
   return `local/${[path, ...(adapter === undefined ? [] : [adapter])].map(modelName).join('+')}`;
@@ -141,7 +141,7 @@ export function localContext({
 
 /** Returns a short name: the reference, the repository's name in a Hugging Face cache, or the path's last part. */
 export function modelName(directory: string): string {
-  if (isReference(directory)) return directory;
+  if (isHfReference(directory)) return directory;
   const resolved = path.resolve(directory);
   const cached = /models--([^/\\]+)[/\\]snapshots[/\\][^/\\]+$/.exec(resolved);
   return cached === null ? path.basename(resolved) : cached[1]!.replaceAll('--', '/');

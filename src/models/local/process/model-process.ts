@@ -14,7 +14,7 @@ import type {
   ProcessMessage,
 } from '../generation/protocol.js';
 
-interface Pending {
+interface PendingJob {
   resolve(result: JobResult): void;
   reject(error: Error): void;
   readonly onRead: OnRead | undefined;
@@ -24,7 +24,7 @@ interface Pending {
 interface Running {
   readonly child: ChildProcess;
   readonly report: Promise<LoadReport>;
-  readonly jobs: Map<number, Pending>;
+  readonly jobs: Map<number, PendingJob>;
 }
 
 /** Manages the model's process from its parent: starts it when needed, and again after a crash. */
@@ -94,7 +94,7 @@ export class ModelProcess {
   #start(): Running {
     if (this.#running !== undefined) return this.#running;
     const child = forkChild();
-    const jobs = new Map<number, Pending>();
+    const jobs = new Map<number, PendingJob>();
     let stderr = '';
     child.stderr?.on('data', (data: Buffer) => {
       stderr = (stderr + data.toString()).slice(-2000);
@@ -127,7 +127,7 @@ export class ModelProcess {
     return this.#running;
   }
 
-  #receive(jobs: ReadonlyMap<number, Pending>, message: Extract<ProcessMessage, { id: number }>): void {
+  #receive(jobs: ReadonlyMap<number, PendingJob>, message: Extract<ProcessMessage, { id: number }>): void {
     const job = jobs.get(message.id);
     if (job === undefined) return;
     if (message.kind === 'read') job.onRead?.(message.read, message.of);

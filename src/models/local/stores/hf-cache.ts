@@ -10,7 +10,7 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 const hfScheme = 'hf:';
 
 /** True if a path refers to a model in the cache rather than to a location on disk. */
-export const isReference = (path: string): boolean => path.startsWith(hfScheme);
+export const isHfReference = (path: string): boolean => path.startsWith(hfScheme);
 
 /** Parsed `hf:[ORG/]NAME[@REVISION][:FILE.gguf]`; a few old models have no organisation. */
 export interface HfReference {

@@ -43,7 +43,7 @@ export async function pullModel(
     const headers = env.HF_TOKEN ? { authorization: `Bearer ${env.HF_TOKEN}` } : {};
     const response = await fetch(`${endpoint}/${address}`, { headers, ...(signal && { signal }) });
     if (response.ok) return response;
-    throw refusal(reference, `${endpoint} returned HTTP ${response.status}`, response.status);
+    throw downloadError(reference, `${endpoint} returned HTTP ${response.status}`, response.status);
   };
   try {
     const found = await get(`api/models/${repository}/revision/${encodeURIComponent(revision)}?blobs=true`);
@@ -79,14 +79,14 @@ export async function pullModel(
     signal?.throwIfAborted();
     if (error instanceof UserError) throw error;
     if (error instanceof z.ZodError || error instanceof SyntaxError)
-      throw refusal(reference, `${endpoint} sent an unusable response`);
+      throw downloadError(reference, `${endpoint} sent an unusable response`);
     const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
     const message = `the download failed: ${messageOf(error)}${cause}`;
-    throw refusal(reference, redact(message, [env.HF_TOKEN ?? '']));
+    throw downloadError(reference, redact(message, [env.HF_TOKEN ?? '']));
   }
 }
 
-function refusal(reference: string, message: string, status?: number): UserError {
+function downloadError(reference: string, message: string, status?: number): UserError {
   const place = { field: 'model', value: reference };
   if (status === 404)
     return new UserError({ ...place, message: `${message}: there is no such model, revision or file` });

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../base/files/files.js';
 import { readRegularFile } from '../../../base/files/regular-file.js';
-import { withinTime } from '../../../base/time-limit.js';
+import { withTimeLimit } from '../../../base/time-limit.js';
 import type { ChatMessage } from '../../language-model.js';
 import { isGguf, openGguf } from '../weights/gguf.js';
 import { ggufTokenizerConfig } from './gguf-tokenizer.js';
@@ -45,7 +45,7 @@ export interface ChatTemplate {
   /** All strings in the template, whether or not they are ever output. */
   readonly literals: readonly string[];
   /** Strings that the template may search for in messages, such as `</think>`: arguments of methods and of `in`. */
-  readonly sought: readonly string[];
+  readonly searched: readonly string[];
   /** Renders the prompt's text before tokenisation; it ends where the assistant's reply begins. */
   render(messages: readonly ChatMessage[]): string;
 }
@@ -63,7 +63,7 @@ export function openChatTemplate(
     return text === undefined ? [] : ([[name, text]] as const);
   });
   const fixed = new Map<string, Value>([
-    ...provided,
+    ...globals,
     ...tokens,
     // Transformers passes these two as None, and templates test `is not none`.
     ['tools', null],
@@ -78,9 +78,9 @@ export function openChatTemplate(
       const all = new Map([...fixed, ['messages', toValue(messages)], ...own]);
       try {
         // Searching a long text repeatedly takes few steps but a long time, so limit the time too.
-        return withinTime(maxSeconds, () => renderNode(template, all));
+        return withTimeLimit(maxSeconds, () => renderNode(template, all));
       } catch (error) {
-        if (error instanceof UnsupportedError) throw rejected(error, file);
+        if (error instanceof UnsupportedError) throw templateError(error, file);
         throw new UserError({
           file,
           message: `the chat template can't render these messages: ${messageOf(error)}`,
@@ -92,18 +92,18 @@ export function openChatTemplate(
   };
 }
 
-function literalsOf(template: Node): Pick<ChatTemplate, 'literals' | 'sought'> {
+function literalsOf(template: Node): Pick<ChatTemplate, 'literals' | 'searched'> {
   const nodes = nodesOf(template);
   const texts = (found: readonly Node[]) =>
     found.flatMap((node) => (node.type === 'StringLiteral' ? [node.value] : []));
-  const sought = nodes.flatMap((node) => {
+  const searched = nodes.flatMap((node) => {
     if (node.type === 'CallExpression' && node.callee.type === 'MemberExpression') return node.args;
     return node.type === 'BinaryExpression' && /in$/.test(node.operator.value) ? [node.left] : [];
   });
-  return { literals: texts(nodes), sought: texts(sought) };
+  return { literals: texts(nodes), searched: texts(searched) };
 }
 
-const rejected = (error: UnsupportedError, file: string) =>
+const templateError = (error: UnsupportedError, file: string) =>
   new UserError({
     file,
     message: `the chat template uses ${error.message}, which is not supported, because the prompt could differ from Transformers'`,
@@ -111,7 +111,7 @@ const rejected = (error: UnsupportedError, file: string) =>
   });
 
 /** Values available to every template in addition to its variables. */
-const provided = new Map<string, Value>([
+const globals = new Map<string, Value>([
   ...functions,
   ['true', true],
   ['false', false],
@@ -185,7 +185,7 @@ function parse(source: string, file: string): Node {
   try {
     return parseTemplate(source);
   } catch (error) {
-    if (error instanceof UnsupportedError) throw rejected(error, file);
+    if (error instanceof UnsupportedError) throw templateError(error, file);
     throw new UserError({ file, message: `the chat template can't be parsed: ${messageOf(error)}` });
   }
 }
@@ -207,7 +207,7 @@ export interface ControlTokens {
   /** Removes marks and breakers. */
   clean(rendered: string): string;
   /** Spells a token as `mark` writes it. */
-  spelled(token: string): string;
+  spell(token: string): string;
 }
 
 /**
@@ -233,7 +233,7 @@ export function controlTokens(
       content.replace(strays, '\u{FFFD}').replace(isReply ? headsInReplies : heads, `$1${breaker}`),
     mark: (rendered) => rendered.replace(token, spelled).replaceAll(breaker, ''),
     clean: (rendered) => rendered.replace(strays, ''),
-    spelled,
+    spell: spelled,
   };
 }
 

@@ -1,7 +1,7 @@
 /** Converts the tokenizer in a GGUF file's metadata to `tokenizer.json` and `tokenizer_config.json`. */
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile } from '../weights/gguf.js';
-import { notSupported, preTokenizers, splitStep } from './tokenizer-settings.js';
+import { preTokenizers, splitStep, valueError } from './tokenizer-settings.js';
 
 const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4 } as const;
 
@@ -38,14 +38,14 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
     return { ...shared, ...spaced(false, splitStep('[^\\n]+|[\\n]+'), vocab, storedMerges(gguf), unknown) };
   if (model === 'llama') {
     const scores = numbers(gguf, 'scores', tokens.length);
-    if (scores === undefined) throw missing(gguf, 'scores', 'a list of numbers, one per token');
+    if (scores === undefined) throw missingError(gguf, 'scores', 'a list of numbers, one per token');
     const prefixed = metadata.get('tokenizer.ggml.add_space_prefix') !== false;
     return {
       ...shared,
       ...spaced(prefixed, null, vocab, scoredMerges(vocab, tokens, kinds, scores), unknown),
     };
   }
-  throw notSupported('tokenizer.ggml.model', model, ['gpt2', 'llama', 'gemma4'], file);
+  throw valueError('tokenizer.ggml.model', model, ['gpt2', 'llama', 'gemma4'], file);
 }
 
 export function ggufTokenizerConfig({ metadata }: GgufFile): Record<string, unknown> {
@@ -72,8 +72,7 @@ function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
   const name = gguf.metadata.get('tokenizer.ggml.pre') ?? preTokenizerOf(vocab);
   const rule =
     typeof name === 'string' && Object.hasOwn(preTokenizers, name) ? preTokenizers[name] : undefined;
-  if (rule === undefined)
-    throw notSupported('tokenizer.ggml.pre', name, Object.keys(preTokenizers), gguf.file);
+  if (rule === undefined) throw valueError('tokenizer.ggml.pre', name, Object.keys(preTokenizers), gguf.file);
   const bytes = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false };
   return {
     normalizer: null,
@@ -161,7 +160,7 @@ function texts(gguf: GgufFile, name: string): readonly string[] {
   const values = gguf.metadata.get(`tokenizer.ggml.${name}`);
   if (Array.isArray(values) && values.length > 0 && values.every((value) => typeof value === 'string'))
     return values;
-  throw missing(gguf, name, 'a non-empty list of strings');
+  throw missingError(gguf, name, 'a non-empty list of strings');
 }
 
 function numbers(gguf: GgufFile, name: string, count: number): readonly number[] | undefined {
@@ -169,10 +168,10 @@ function numbers(gguf: GgufFile, name: string, count: number): readonly number[]
   if (values === undefined) return undefined;
   const right = Array.isArray(values) && values.length === count && typeof values[0] === 'number';
   if (right) return values as readonly number[];
-  throw missing(gguf, name, `a list of ${count} numbers, one per token`);
+  throw missingError(gguf, name, `a list of ${count} numbers, one per token`);
 }
 
-const missing = ({ file }: GgufFile, name: string, what: string) =>
+const missingError = ({ file }: GgufFile, name: string, what: string) =>
   new UserError({
     file,
     field: `tokenizer.ggml.${name}`,

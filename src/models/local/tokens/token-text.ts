@@ -1,6 +1,6 @@
 /** Bytes and text of tokens. A token can be part of a character, so streaming and constraints work on bytes. */
 import { append } from '../../../base/append.js';
-import { notSupported, stepsOf, type TokenizerJson } from './tokenizer-settings.js';
+import { stepsOf, type TokenizerJson, valueError } from './tokenizer-settings.js';
 
 export interface TokenBytes {
   /** Returns the bytes that a token adds to the text; empty for control tokens and for unused ids. */
@@ -19,15 +19,15 @@ export function tokenBytes(
 ): TokenBytes {
   const kinds = stepsOf(json.decoder, 'decoder', 'decoders', decoders, file).map(({ type }) => String(type));
   const form = kinds.join();
-  if (!Object.hasOwn(forms, form)) throw notSupported('decoder', kinds, Object.keys(forms), file);
+  if (!Object.hasOwn(forms, form)) throw valueError('decoder', kinds, Object.keys(forms), file);
   const { byteLevel, stripsFirstSpace } = forms[form]!;
   const special = new Set(json.added_tokens.filter((token) => token.special).map((token) => token.id));
   const table = tokens.map((token, id) => {
-    if (token === undefined || special.has(id)) return nothing;
+    if (token === undefined || special.has(id)) return noBytes;
     return byteLevel ? byteLevelBytes(token) : sentencePieceBytes(token);
   });
   return {
-    of: (id) => table[id] ?? nothing,
+    of: (id) => table[id] ?? noBytes,
     isByte: (id) => !byteLevel && byteToken.test(tokens[id] ?? ''),
     stripsFirstSpace,
   };
@@ -48,7 +48,7 @@ const decoders = {
 };
 
 const encoder = new TextEncoder();
-const nothing = new Uint8Array(0);
+const noBytes = new Uint8Array(0);
 
 /** GPT-2's byte alphabet (Radford et al. 2019): printable Latin-1 as is; the other bytes in order from U+0100. */
 const byteOfCharacter = new Map<string, number>();

@@ -30,13 +30,13 @@ export type TokenizerJson = z.output<typeof tokenizerSchema>;
 
 type Step = Readonly<Record<string, unknown>>;
 /** Allowed values of a setting, including undefined if it may be missing, or a test for them. */
-type Allowed = readonly unknown[] | ((value: unknown) => boolean);
-type Kinds = Readonly<Record<string, Readonly<Record<string, Allowed>>>>;
+type AllowedValues = readonly unknown[] | ((value: unknown) => boolean);
+type Kinds = Readonly<Record<string, Readonly<Record<string, AllowedValues>>>>;
 
-const anything: Allowed = () => true;
-const flag: Allowed = (value) => typeof value === 'boolean';
-const unset: Allowed = [undefined, null, ''];
-const off: Allowed = [undefined, false];
+const anyValue: AllowedValues = () => true;
+const flag: AllowedValues = (value) => typeof value === 'boolean';
+const unset: AllowedValues = [undefined, null, ''];
+const off: AllowedValues = [undefined, false];
 const literal = (value: unknown) => isMapping(value) && typeof value.String === 'string';
 
 const normalizers: Kinds = {
@@ -50,13 +50,13 @@ const normalizers: Kinds = {
 };
 
 const preTokenizerKinds: Kinds = {
-  ByteLevel: { add_prefix_space: off, use_regex: [undefined, true, false], trim_offsets: anything },
+  ByteLevel: { add_prefix_space: off, use_regex: [undefined, true, false], trim_offsets: anyValue },
   Digits: { individual_digits: flag },
   Metaspace: {
     replacement: ['▁'],
     prepend_scheme: ['always', 'first', 'never'],
     split: [false],
-    add_prefix_space: anything,
+    add_prefix_space: anyValue,
     str_rep: [undefined, '▁'],
   },
   Split: {
@@ -67,24 +67,24 @@ const preTokenizerKinds: Kinds = {
 };
 
 const modelKind: Kinds[string] = {
-  vocab: anything,
-  merges: anything,
-  unk_token: anything,
+  vocab: anyValue,
+  merges: anyValue,
+  unk_token: anyValue,
   dropout: [undefined, null, 0],
   continuing_subword_prefix: unset,
   end_of_word_suffix: unset,
-  fuse_unk: anything,
-  byte_fallback: anything,
-  ignore_merges: anything,
+  fuse_unk: anyValue,
+  byte_fallback: anyValue,
+  ignore_merges: anyValue,
 };
 
 const addedTokenKind: Kinds[string] = {
-  id: anything,
+  id: anyValue,
   content: (value) => value !== '',
-  special: anything,
-  normalized: anything,
-  lstrip: anything,
-  rstrip: anything,
+  special: anyValue,
+  normalized: anyValue,
+  lstrip: anyValue,
+  rstrip: anyValue,
   single_word: off,
 };
 
@@ -122,23 +122,23 @@ export function stepsOf(
   if (part.type === 'Sequence' && Array.isArray(inner))
     return inner.flatMap((one, i) => stepsOf(one, `${field}.${list}.${i}`, list, kinds, file));
   const kind = Object.hasOwn(kinds, part.type) ? kinds[part.type] : undefined;
-  if (kind === undefined) throw notSupported(`${field}.type`, part.type, Object.keys(kinds), file);
-  rejectOthers(part, { ...kind, type: anything }, field, file);
+  if (kind === undefined) throw valueError(`${field}.type`, part.type, Object.keys(kinds), file);
+  rejectOthers(part, { ...kind, type: anyValue }, field, file);
   return [part];
 }
 
 function rejectOthers(settings: Step, kind: Kinds[string], field: string, file: string): void {
   for (const name of new Set([...Object.keys(kind!), ...Object.keys(settings)])) {
     const value = settings[name];
-    const allowed: Allowed = kind![name] ?? [undefined];
+    const allowed: AllowedValues = kind![name] ?? [undefined];
     if (typeof allowed === 'function' ? allowed(value) : allowed.includes(value)) continue;
     const alternatives =
       typeof allowed === 'function' ? [] : allowed.filter((one) => one != null && one !== '');
-    throw notSupported(`${field}.${name}`, value, alternatives.map(String), file);
+    throw valueError(`${field}.${name}`, value, alternatives.map(String), file);
   }
 }
 
-export const notSupported = (field: string, value: unknown, alternatives: readonly string[], file: string) =>
+export const valueError = (field: string, value: unknown, alternatives: readonly string[], file: string) =>
   new UserError({
     file,
     field,
@@ -178,7 +178,7 @@ function exact(step: Step): readonly Step[] {
   if (!isMapping(pattern)) return [step];
   return [
     splitStep(
-      typeof pattern.Regex === 'string' ? folded(pattern.Regex) : escapePattern(String(pattern.String)),
+      typeof pattern.Regex === 'string' ? withFoldings(pattern.Regex) : escapePattern(String(pattern.String)),
     ),
   ];
 }
@@ -188,7 +188,7 @@ const foldings = [
   ["(?i:'s|'t|'re|'ve|'m|'ll|'d)", "(?i:'[sſ]|'t|'re|'ve|'m|'ll|'d)"],
   ['(?i:[sdmt]|ll|ve|re)', '(?i:[sſdmt]|ll|ve|re)'],
 ] as const;
-const folded = (pattern: string) =>
+const withFoldings = (pattern: string) =>
   foldings.reduce((text, [group, whole]) => text.replaceAll(group, whole), pattern);
 
 /** True if a pattern means the same in Oniguruma and in JavaScript after the library has rewritten it. */
@@ -209,7 +209,7 @@ const words = (digits: string) =>
   String.raw`${contractions}|[^\r\n\p{L}\p{N}]?\p{L}+|${digits}|${symbols}|${spaces}`;
 const upper = String.raw`[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`;
 const lower = String.raw`[\p{Ll}\p{Lm}\p{Lo}\p{M}]`;
-const cased = (ending: string, digits: string) =>
+const casedWords = (ending: string, digits: string) =>
   String.raw`[^\r\n\p{L}\p{N}]?${upper}*${lower}+${ending}|[^\r\n\p{L}\p{N}]?${upper}+${lower}*${ending}|${digits}| ?[^\s\p{L}\p{N}]+[\r\n/]*|${spaces}`;
 const qwen35 = String.raw`${contractions}|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|${spaces}`;
 
@@ -240,8 +240,8 @@ export const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
   qwen2: rule(words(oneDigit)),
   'deepseek-r1-qwen': rule(words(oneDigit)),
   qwen35: rule(qwen35),
-  tekken: { splits: [cased('', oneDigit)], ignoreMerges: true },
-  'gpt-4o': rule(cased(`${contractions}?`, threeDigits)),
+  tekken: { splits: [casedWords('', oneDigit)], ignoreMerges: true },
+  'gpt-4o': rule(casedWords(`${contractions}?`, threeDigits)),
 };
 
 /** Returns the first name of the rule by which these steps split text; undefined if it has none. */
@@ -252,6 +252,6 @@ export function ruleOf(steps: readonly Step[], ignoreMerges: boolean): string | 
   });
   return Object.keys(preTokenizers).find((name) => {
     const { splits, ignoreMerges: ignores } = preTokenizers[name]!;
-    return ignores === ignoreMerges && splits.map(folded).join('\n') === patterns.join('\n');
+    return ignores === ignoreMerges && splits.map(withFoldings).join('\n') === patterns.join('\n');
   });
 }

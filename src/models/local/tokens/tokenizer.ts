@@ -4,7 +4,7 @@ import { Tokenizer } from '@huggingface/tokenizers';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../base/files/files.js';
 import { isMapping } from '../../../base/settings/schema.js';
-import { TimeLimitError, withinTime } from '../../../base/time-limit.js';
+import { TimeLimitError, withTimeLimit } from '../../../base/time-limit.js';
 import type { ChatMessage } from '../../language-model.js';
 import { maxTokenId } from '../weights/generation-config.js';
 import { isGguf, openGguf } from '../weights/gguf.js';
@@ -20,10 +20,10 @@ import { ggufTokenizerJson } from './gguf-tokenizer.js';
 import { TextStream, type TokenBytes, tokenBytes } from './token-text.js';
 import {
   escapePattern,
-  notSupported,
   supportedSettings,
   type TokenizerJson,
   tokenizerSchema,
+  valueError,
 } from './tokenizer-settings.js';
 
 export interface ChatTokenizer {
@@ -112,7 +112,7 @@ function openEncoder(directory: string, template?: ChatTemplate) {
   const own = json.added_tokens.filter((token) => !token.special && isControl.has(token.content));
   const control = controlTokens(
     [...isControl],
-    own.map((token) => token.content).filter((one) => template?.sought.some((text) => text.includes(one))),
+    own.map((token) => token.content).filter((one) => template?.searched.some((text) => text.includes(one))),
     contents.filter((content) => !isControl.has(content)),
   );
   const tokenizer = markedTokenizer(json, control, file);
@@ -143,7 +143,7 @@ function stripper({ added_tokens: added }: TokenizerJson, control: ControlTokens
     .filter(({ lstrip, rstrip }) => lstrip || rstrip)
     .map(({ content, lstrip, rstrip }) => {
       const space = (isStripped: boolean) => (isStripped ? '\\p{White_Space}*' : '');
-      const token = escapePattern(control.spelled(content));
+      const token = escapePattern(control.spell(content));
       return new RegExp(`${space(lstrip)}(${token})${space(rstrip)}`, 'gu');
     });
   return (text) => patterns.reduce((rest, pattern) => rest.replace(pattern, '$1'), text);
@@ -152,7 +152,7 @@ function stripper({ added_tokens: added }: TokenizerJson, control: ControlTokens
 /** Creates a tokenizer that recognises control tokens only in their marked form, which no message can produce. */
 function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: string): Tokenizer {
   const settings = supportedSettings(json, file);
-  const added = settings.added_tokens.map((token) => ({ ...token, content: control.spelled(token.content) }));
+  const added = settings.added_tokens.map((token) => ({ ...token, content: control.spell(token.content) }));
   try {
     return runTimed(file, () => new Tokenizer({ ...settings, added_tokens: added }, {}));
   } catch (error) {
@@ -167,7 +167,7 @@ const maxSeconds = 20;
 /** Limits the time for a model's patterns, which may backtrack for a very long time. @throws UserError if exceeded */
 function runTimed<T>(file: string, work: () => T): T {
   try {
-    return withinTime(maxSeconds, work);
+    return withTimeLimit(maxSeconds, work);
   } catch (error) {
     if (!(error instanceof TimeLimitError)) throw error;
     throw new UserError({
@@ -208,7 +208,7 @@ export function readTokenizerJson(model: string): TokenizerJson {
     });
   const json = checkedValue(tokenizerSchema, raw, file);
   const { type = null } = json.model;
-  if (type !== 'BPE' && type !== null) throw notSupported('model.type', type, ['BPE'], file);
+  if (type !== 'BPE' && type !== null) throw valueError('model.type', type, ['BPE'], file);
   rejectStrangeIds(json.model, file);
   return json;
 }

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { checkedValue } from '../../../base/files/files.js';
-import { withinTime } from '../../../base/time-limit.js';
+import { withTimeLimit } from '../../../base/time-limit.js';
 import { harmlessAdapterKeys, ignoreHint, rejectUnknownKeys, withoutKeys } from './config-keys.js';
 
 export interface LoraScaling {
@@ -41,7 +41,7 @@ const schema = z.looseObject({
 type Fields = z.output<typeof schema>;
 
 /** Keys for modules and ranks, which are read from the factors in `adapter_model.safetensors` instead. */
-const selecting = 'target_modules exclude_modules layers_to_transform layers_pattern rank_pattern'.split(' ');
+const selectors = 'target_modules exclude_modules layers_to_transform layers_pattern rank_pattern'.split(' ');
 
 /** True if all targets are modules that GPT-2's files store transposed; `fan_in_fan_out` is then redundant. */
 const isOfGpt2 = (targets: unknown): boolean =>
@@ -56,7 +56,7 @@ export function parseAdapterConfig(
   const content = withoutKeys(raw, ignoredKeys);
   const fields = checkedValue(schema, content, file, { prefix: 'this kind of adapter is not supported: ' });
   rejectChangedBase(fields, file);
-  const read = [...Object.keys(schema.shape), ...selecting];
+  const read = [...Object.keys(schema.shape), ...selectors];
   if (isOfGpt2(fields.target_modules)) read.push('fan_in_fan_out');
   rejectUnknownKeys(fields, { read, harmless: harmlessAdapterKeys }, file);
   const scaling = { rank: fields.r, alpha: fields.lora_alpha, rankStabilized: fields.use_rslora ?? false };
@@ -91,7 +91,7 @@ function fits(pattern: string, module: string, file: string): boolean {
   try {
     // Other groups with (? differ between Python and JavaScript. The flag `u` rejects unknown escapes.
     if (/\(\?(?!:)/.test(pattern)) throw new SyntaxError('it has a group that starts with (?');
-    return withinTime(0.5, () => new RegExp(`^(?:.*\\.)?(?:${pattern})$`, 'u').test(module));
+    return withTimeLimit(0.5, () => new RegExp(`^(?:.*\\.)?(?:${pattern})$`, 'u').test(module));
   } catch (error) {
     throw new UserError({
       file,

@@ -57,7 +57,7 @@ const endSpellings = new Set(
   ).split(' '),
 );
 
-const normal = 1;
+const normalType = 1;
 
 /** Returns the ids of tokens that end a reply: those that the file names, and special tokens with a known spelling. */
 function ggufEndTokens({ metadata }: GgufFile): readonly number[] {
@@ -65,7 +65,7 @@ function ggufEndTokens({ metadata }: GgufFile): readonly number[] {
   const tokens = metadata.get('tokenizer.ggml.tokens');
   const kinds = metadata.get('tokenizer.ggml.token_type');
   const spelled = (Array.isArray(tokens) ? tokens : []).flatMap((token, id) =>
-    endSpellings.has(String(token)) && (!Array.isArray(kinds) || kinds[id] !== normal) ? [id] : [],
+    endSpellings.has(String(token)) && (!Array.isArray(kinds) || kinds[id] !== normalType) ? [id] : [],
   );
   return [...new Set([...named.filter((id) => typeof id === 'number'), ...spelled])];
 }

@@ -20,9 +20,9 @@ export interface BlockType {
 }
 
 /** Reads the codes (one per byte), scales and offsets of the block that starts at `at`. */
-type Unpack = (from: Buffer, at: number, to: Unpacked) => void;
+type Unpack = (from: Buffer, at: number, to: UnpackedRows) => void;
 
-export interface Unpacked {
+export interface UnpackedRows {
   /** Unsigned codes, one per value; the middle, 2^(bits−1), represents 0 + offset. */
   readonly codes: Uint8Array;
   /** One scale per `packing.block` values. */
@@ -30,25 +30,25 @@ export interface Unpacked {
   readonly offsets: Float32Array;
 }
 
-const packed = (bits: Bits, block: 16 | 32, offset = false): Packing => ({ bits, block, offset });
+const packingOf = (bits: Bits, block: 16 | 32, offset = false): Packing => ({ bits, block, offset });
 
 /** Dtype, number in the format, values per block, bytes per block, packing and reader. */
 const types: readonly (readonly [string, number, number, number, Packing?, Unpack?])[] = [
   ['F32', 0, 1, 4],
   ['F16', 1, 1, 2],
   ['BF16', 30, 1, 2],
-  ['Q4_0', 2, 32, 18, packed(4, 32), q4_0],
-  ['Q4_1', 3, 32, 20, packed(4, 32, true), q4_1],
-  ['Q5_0', 6, 32, 22, packed(8, 32), q5_0],
-  ['Q5_1', 7, 32, 24, packed(8, 32, true), q5_1],
-  ['Q8_0', 8, 32, 34, packed(8, 32), q8_0],
-  ['IQ4_NL', 20, 32, 18, packed(8, 32), iq4nl],
-  ['Q2_K', 10, 256, 84, packed(4, 16, true), q2K],
-  ['Q3_K', 11, 256, 110, packed(4, 16), q3K],
-  ['Q4_K', 12, 256, 144, packed(4, 32, true), q4K],
-  ['Q5_K', 13, 256, 176, packed(8, 32, true), q5K],
-  ['Q6_K', 14, 256, 210, packed(8, 16), q6K],
-  ['IQ4_XS', 23, 256, 136, packed(8, 32), iq4xs],
+  ['Q4_0', 2, 32, 18, packingOf(4, 32), q4_0],
+  ['Q4_1', 3, 32, 20, packingOf(4, 32, true), q4_1],
+  ['Q5_0', 6, 32, 22, packingOf(8, 32), q5_0],
+  ['Q5_1', 7, 32, 24, packingOf(8, 32, true), q5_1],
+  ['Q8_0', 8, 32, 34, packingOf(8, 32), q8_0],
+  ['IQ4_NL', 20, 32, 18, packingOf(8, 32), iq4nl],
+  ['Q2_K', 10, 256, 84, packingOf(4, 16, true), q2K],
+  ['Q3_K', 11, 256, 110, packingOf(4, 16), q3K],
+  ['Q4_K', 12, 256, 144, packingOf(4, 32, true), q4K],
+  ['Q5_K', 13, 256, 176, packingOf(8, 32, true), q5K],
+  ['Q6_K', 14, 256, 210, packingOf(8, 16), q6K],
+  ['IQ4_XS', 23, 256, 136, packingOf(8, 32), iq4xs],
 ];
 export const blockTypes: readonly BlockType[] = types.map(
   ([dtype, number, elements, bytes, packing, unpack]) => {
@@ -72,12 +72,12 @@ function halves(from: Buffer, at: number, codes: Uint8Array, add = 0): void {
   }
 }
 
-function q4_0(from: Buffer, at: number, { codes, scales }: Unpacked): void {
+function q4_0(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
   scales[0] = half(from, at);
   halves(from, at + 2, codes);
 }
 
-function q4_1(from: Buffer, at: number, { codes, scales, offsets }: Unpacked): void {
+function q4_1(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows): void {
   const d = half(from, at);
   scales[0] = d;
   offsets[0] = half(from, at + 2) + 8 * d;
@@ -90,19 +90,19 @@ function fiveBits(from: Buffer, high: number, low: number, codes: Uint8Array): v
   for (let i = 0; i < 32; i++) codes[i]! += ((from[high + (i >> 3)]! >> (i & 7)) & 1) << 4;
 }
 
-function q5_0(from: Buffer, at: number, { codes, scales }: Unpacked): void {
+function q5_0(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
   scales[0] = half(from, at);
   fiveBits(from, at + 2, at + 6, codes);
 }
 
-function q5_1(from: Buffer, at: number, { codes, scales, offsets }: Unpacked): void {
+function q5_1(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows): void {
   const d = half(from, at);
   scales[0] = d;
   offsets[0] = half(from, at + 2) + 16 * d;
   fiveBits(from, at + 4, at + 8, codes);
 }
 
-function q8_0(from: Buffer, at: number, { codes, scales }: Unpacked): void {
+function q8_0(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
   scales[0] = half(from, at);
   for (let i = 0; i < 32; i++) codes[i] = from[at + 2 + i]! ^ 128;
 }
@@ -120,13 +120,13 @@ function levels(from: Buffer, at: number, codes: Uint8Array, first = 0): void {
   }
 }
 
-function iq4nl(from: Buffer, at: number, { codes, scales }: Unpacked): void {
+function iq4nl(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
   scales[0] = half(from, at);
   levels(from, at + 2, codes);
 }
 
 /** Layout: d, 16 bits with the top two bits of eight scales, 4 bytes with their low four bits, 128 bytes of codes. */
-function iq4xs(from: Buffer, at: number, { codes, scales }: Unpacked): void {
+function iq4xs(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
   const d = half(from, at);
   const high = from.readUInt16LE(at + 2);
   for (let j = 0; j < 8; j++) {
@@ -143,7 +143,7 @@ function sixBits(from: Buffer, at: number, j: number): readonly [scale: number, 
   return [(s(j + 4) & 15) | ((s(j - 4) >> 6) << 4), (s(j + 4) >> 4) | ((s(j) >> 6) << 4)];
 }
 
-function q4K(from: Buffer, at: number, { codes, scales, offsets }: Unpacked): void {
+function q4K(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows): void {
   const [d, dmin] = [half(from, at), half(from, at + 2)];
   for (let j = 0; j < 8; j++) {
     const [scale, minimum] = sixBits(from, at + 4, j);
@@ -154,7 +154,7 @@ function q4K(from: Buffer, at: number, { codes, scales, offsets }: Unpacked): vo
   }
 }
 
-function q5K(from: Buffer, at: number, { codes, scales, offsets }: Unpacked): void {
+function q5K(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows): void {
   const [d, dmin] = [half(from, at), half(from, at + 2)];
   for (let j = 0; j < 8; j++) {
     const [scale, minimum] = sixBits(from, at + 4, j);
@@ -167,7 +167,7 @@ function q5K(from: Buffer, at: number, { codes, scales, offsets }: Unpacked): vo
   }
 }
 
-function q6K(from: Buffer, at: number, { codes, scales }: Unpacked): void {
+function q6K(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
   const d = half(from, at + 208);
   for (let i = 0; i < 16; i++) scales[i] = d * from.readInt8(at + 192 + i);
   for (let i = 0; i < 256; i++) {
@@ -178,7 +178,7 @@ function q6K(from: Buffer, at: number, { codes, scales }: Unpacked): void {
   }
 }
 
-function q2K(from: Buffer, at: number, { codes, scales, offsets }: Unpacked): void {
+function q2K(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows): void {
   const [d, dmin] = [half(from, at + 80), half(from, at + 82)];
   for (let j = 0; j < 16; j++) {
     scales[j] = d * (from[at + j]! & 15);
@@ -187,7 +187,7 @@ function q2K(from: Buffer, at: number, { codes, scales, offsets }: Unpacked): vo
   for (let i = 0; i < 256; i++) codes[i] = 6 + twoBits(from, at + 16, i);
 }
 
-function q3K(from: Buffer, at: number, { codes, scales }: Unpacked): void {
+function q3K(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
   const d = half(from, at + 108);
   for (let j = 0; j < 16; j++) {
     const low = (from[at + 96 + (j & 7)]! >> (4 * (j >> 3))) & 15;

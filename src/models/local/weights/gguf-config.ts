@@ -28,7 +28,7 @@ const understood = new Set(
 /** Keys of the vision part, which some files contain. */
 const visionKeys = /^(vision|mm)\.|^(image_token_(index|id)|spatial_merge_size|vision_\w+_token_id)$/;
 
-const neutral: Readonly<Record<string, GgufValue>> = {
+const neutralValues: Readonly<Record<string, GgufValue>> = {
   expert_count: 0,
   expert_used_count: 0,
   'attention.causal': true,
@@ -157,7 +157,7 @@ function rejectUnknown({ metadata, file }: GgufFile, architecture: string, ignor
     const isYarn = metadata.get(`${architecture}.rope.scaling.type`) === 'yarn';
     if (isYarn && name === 'rope.scaling.attn_factor') continue;
     if (keys?.includes(name) || name in aliases || visionKeys.test(name)) continue;
-    if (name in neutral ? value === neutral[name] : understood.has(name)) continue;
+    if (name in neutralValues ? value === neutralValues[name] : understood.has(name)) continue;
     throw new UserError({
       file,
       field: key,

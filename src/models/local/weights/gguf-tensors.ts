@@ -26,7 +26,7 @@ const otherModules: Readonly<Record<string, string>> = {
 };
 
 /** Tensors that are read elsewhere or aren't needed, such as the vision part and layers for multi-token prediction. */
-const skipped =
+const skippedNames =
   /^rope_(freqs|factors_long|factors_short)\.weight$|^blk\.\d+\.(attn_rot_embd$|nextn\.)|^(v|mm|mtp)\./;
 
 interface Names {
@@ -57,7 +57,7 @@ function ggufTensors(gguf: GgufFile): StoredTensors {
   const tensors = new Map<string, StoredTensor>();
   for (const tensor of gguf.tensors.values()) {
     const layer = Number(/^blk\.(\d{1,5})\./.exec(tensor.name)?.[1] ?? 0);
-    if (skipped.test(tensor.name) || (extraLayers > 0 && layer >= layers)) continue;
+    if (skippedNames.test(tensor.name) || (extraLayers > 0 && layer >= layers)) continue;
     const name = hfName(tensor.name, names);
     if (name === undefined)
       throw new UserError({

@@ -46,7 +46,7 @@ export type Rope = { readonly theta: number } & (
 );
 
 /** Returns the length above which a sequence uses longrope's longer wavelengths; undefined if there is none. */
-export function longSequences(layers: readonly { readonly rope: Rope | undefined }[]): number | undefined {
+export function longRopeStart(layers: readonly { readonly rope: Rope | undefined }[]): number | undefined {
   const found = layers.find(({ rope }) => rope?.scaling === 'longrope')?.rope;
   return found?.scaling === 'longrope' ? found.originalContext : undefined;
 }
@@ -124,15 +124,15 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
   const kind = family.kinds.find((one) => one === scaling);
   if (kind === undefined) {
     const possible = family.kinds.map((one) => (one === 'none' ? 'default' : one));
-    throw unsupported(file, `${field}.rope_type`, stated, possible);
+    throw valueError(file, `${field}.rope_type`, stated, possible);
   }
   const read = [...everyKind, ...keysOf[kind], ...(family.keys ?? [])];
   rejectUnknownKeys(given, { read }, file, field);
   const rotary = section.partial_rotary_factor ?? 1;
   if (rotary !== 1 && !family.partial)
-    throw unsupported(file, `${field}.partial_rotary_factor`, rotary, ['1']);
+    throw valueError(file, `${field}.partial_rotary_factor`, rotary, ['1']);
   const need = (name: 'factor' | 'low_freq_factor' | 'high_freq_factor') =>
-    section[name] ?? missing(file, `${field}.${name}`, stated);
+    section[name] ?? rejectMissing(file, `${field}.${name}`, stated);
   const originalContext =
     config.original_max_position_embeddings ??
     section.original_max_position_embeddings ??
@@ -161,9 +161,9 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
     case 'longrope': {
       const width = rotaryWidth(config, family.headDim, layerType, file);
       const factors = (name: 'short_factor' | 'long_factor') => {
-        const list = section[name] ?? missing(file, `${field}.${name}`, stated);
+        const list = section[name] ?? rejectMissing(file, `${field}.${name}`, stated);
         if (list.length === width / 2) return list;
-        throw unsupported(file, `${field}.${name}`, `${list.length} numbers`, [
+        throw valueError(file, `${field}.${name}`, `${list.length} numbers`, [
           `a list of ${width / 2} numbers`,
         ]);
       };
@@ -201,7 +201,7 @@ export function rotaryWidth(config: RopeConfig, headDim: number, layerType: stri
   const share = given.partial_rotary_factor ?? config.partial_rotary_factor ?? 1;
   const width = typeof share === 'number' ? Math.floor(headDim * share) : 0;
   if (width > 0 && width <= headDim && width % 2 === 0) return width;
-  throw unsupported(file, `${field}.partial_rotary_factor`, share, [
+  throw valueError(file, `${field}.partial_rotary_factor`, share, [
     'a fraction that gives an even number of dimensions',
   ]);
 }
@@ -214,7 +214,7 @@ function sectionOf(
 ): { given: Readonly<Record<string, unknown>>; field: string } {
   const isSet = (value: object | null | undefined) => value != null && Object.keys(value).length > 0;
   if (!isSet(parameters)) return { given: old ?? {}, field: 'rope_scaling' };
-  if (isSet(old)) throw unsupported(file, 'rope_scaling', old, ['null, because rope_parameters is set']);
+  if (isSet(old)) throw valueError(file, 'rope_scaling', old, ['null, because rope_parameters is set']);
   const sections = Object.values(parameters!).some(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   );
@@ -226,9 +226,9 @@ function sectionOf(
   throw new UserError({ file, field, message: `is missing, but some layers have the type ${layerType}` });
 }
 
-function missing(file: string, field: string, kind: string): never {
+function rejectMissing(file: string, field: string, kind: string): never {
   throw new UserError({ file, field, message: `is missing, but rope_type ${kind} requires it` });
 }
 
-export const unsupported = (file: string, field: string, value: unknown, alternatives: readonly string[]) =>
+export const valueError = (file: string, field: string, value: unknown, alternatives: readonly string[]) =>
   new UserError({ file, field, value, message: 'is not supported', alternatives });

@@ -1,5 +1,5 @@
 /** Rows of a stored matrix as float32, regardless of the file format. */
-import { blockType, type Unpacked } from './gguf-blocks.js';
+import { blockType, type UnpackedRows } from './gguf-blocks.js';
 import { toFloat32 } from './quantization.js';
 import { readTensorBytes, type StoredTensor } from './safetensors.js';
 
@@ -12,14 +12,14 @@ export function readRows(
   if (tensor.transposed) return upright(tensor, from, count);
   const rows = tensor.shape[0] ?? 1;
   const rowBytes = tensor.length / rows;
-  if (tensor.interleaved === undefined) return decoded(tensor, from * rowBytes, count * rowBytes);
+  if (tensor.interleaved === undefined) return readDecoded(tensor, from * rowBytes, count * rowBytes);
   const columns = tensor.shape.slice(1).reduce((product, size) => product * size, 1);
   const result = new Float32Array(count * columns);
   const order = rowOrder(tensor)!;
   // Reads whole heads, because adjacent rows in one order aren't adjacent in the other.
   const head = tensor.interleaved;
   for (let first = from - (from % head); first < from + count; first += head) {
-    const values = decoded(tensor, first * rowBytes, Math.min(head, rows - first) * rowBytes);
+    const values = readDecoded(tensor, first * rowBytes, Math.min(head, rows - first) * rowBytes);
     for (let row = Math.max(first, from); row < Math.min(first + head, from + count); row++) {
       const at = order[row]! - first;
       result.set(values.subarray(at * columns, (at + 1) * columns), (row - from) * columns);
@@ -47,7 +47,7 @@ export function rowOrder({ shape, interleaved }: StoredTensor): readonly number[
   });
 }
 
-const decoded = (tensor: StoredTensor, start: number, length: number): Float32Array =>
+const readDecoded = (tensor: StoredTensor, start: number, length: number): Float32Array =>
   decodeWeights(readTensorBytes(tensor, start, length), tensor.dtype);
 
 /** Decodes stored weights, of whole blocks if the dtype has blocks. */
@@ -71,7 +71,7 @@ export function decodeWeights(bytes: Buffer, dtype: StoredTensor['dtype']): Floa
   return values;
 }
 
-export const emptyBlock = (elements: number, block: number): Unpacked => ({
+export const emptyBlock = (elements: number, block: number): UnpackedRows => ({
   codes: new Uint8Array(elements),
   scales: new Float32Array(elements / block),
   offsets: new Float32Array(elements / block),

@@ -201,7 +201,7 @@ export function sampledParts(bytes: number): readonly (readonly [start: number, 
 }
 
 /** True if two tensors have the same bytes. Compares samples first, because different tensors usually differ there. */
-export function sameTensor(a: StoredTensor, b: StoredTensor): boolean {
+export function isSameTensor(a: StoredTensor, b: StoredTensor): boolean {
   if (a.dtype !== b.dtype || a.shape.join() !== b.shape.join()) return false;
   const step = 1 << 22;
   const chunks = Array.from({ length: Math.ceil(a.length / step) }, (_, i) => {

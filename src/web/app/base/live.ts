@@ -22,7 +22,7 @@ export const OnLinkState = createContext<(state: LinkState) => void>(() => undef
 const tokenKey = 'policyloop view';
 
 /** If the URL contains the token, stores it in local storage and removes it from the address bar. */
-export function enter(): void {
+export function logIn(): void {
   const entered = new URL(location.href);
   const token = entered.searchParams.get('token');
   if (token !== null) {

@@ -1,11 +1,11 @@
-import { formatReturn, missing } from '../../../base/text/numbers.js';
+import { formatReturn, missingMark } from '../../../base/text/numbers.js';
 import type { Item } from '../../../runs/listing/item.js';
 
 export const unitOf = ({ kind, unit = 'step' }: Item): string =>
   ({ run: 'iterations', play: 'games', training: `${unit}s` })[kind as string] ?? 'runs';
 
 export const shownReturn = (value: number | null | undefined): string =>
-  value === null || value === undefined ? missing : formatReturn(value);
+  value === null || value === undefined ? missingMark : formatReturn(value);
 
 export interface Address {
   readonly page: 'index' | 'item' | 'compare' | 'search';
@@ -30,7 +30,7 @@ export function currentAddress(): Address {
 }
 
 /** Shows a page of the view without reloading. @param replace true to replace the history entry */
-export function go(address: string, replace = false): void {
+export function visit(address: string, replace = false): void {
   history[replace ? 'replaceState' : 'pushState'](null, '', address);
   dispatchEvent(new PopStateEvent('popstate'));
   if (!replace) scrollTo(0, 0);
@@ -49,6 +49,6 @@ export function followLinks(): void {
     const isPage = /^\/(?:$|of\/|(?:compare|search)$)/.test(pathname);
     if (origin !== location.origin || isHere || !isPage) return;
     event.preventDefault();
-    go(`${pathname}${search}${hash}`);
+    visit(`${pathname}${search}${hash}`);
   });
 }

@@ -2,24 +2,24 @@
 import { useMemo, useState } from 'preact/hooks';
 import { formatInterval } from '../../../base/text/numbers.js';
 import type { Chart } from '../../chart.js';
-import type { Entry } from '../../drawing/picture.js';
-import { chartPicture, hiddenAtFirst, nearestPoint, partsOf } from '../../drawing/plot.js';
-import { type Drawn, type Ends, textOf } from '../../drawing/scales.js';
+import type { LegendKey } from '../../drawing/picture.js';
+import { chartPicture, defaultHidden, keysOf, nearestPoint } from '../../drawing/plot.js';
+import { axisText, type DrawnChart, type Extent } from '../../drawing/scales.js';
 import { html, type InputEvent, shapes } from '../base/html.js';
-import { go } from '../base/words.js';
-import { Readout, Sample, useWidth } from './parts.js';
+import { visit } from '../base/words.js';
+import { LegendSample, Readout, useWidth } from './parts.js';
 
-type Hidden = Drawn['hidden'];
+type Hidden = DrawnChart['hidden'];
 
 /** Minimum length of a selection that zooms, in pixels. */
 const minDrag = 8;
 
 export function ChartFigure({ chart }: { readonly chart: Chart }) {
   const [place, width] = useWidth();
-  const [hidden, setHidden] = useState<Hidden>(() => hiddenAtFirst(chart));
-  const [view, setView] = useState<Ends | undefined>(undefined);
+  const [hidden, setHidden] = useState<Hidden>(() => defaultHidden(chart));
+  const [view, setView] = useState<Extent | undefined>(undefined);
   /** Horizontal positions at which the pointer was pressed and is now, in pixels. */
-  const [drag, setDrag] = useState<Ends | undefined>(undefined);
+  const [drag, setDrag] = useState<Extent | undefined>(undefined);
   /** Index of the last point selected with the pointer or keyboard; -1 before the first. */
   const [last, setLast] = useState(-1);
   const plot = useMemo(() => chartPicture(chart, hidden, width, view), [chart, hidden, width, view]);
@@ -70,7 +70,7 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
       setView([plot.xAt(Math.max(plot.left, from)), plot.xAt(Math.min(plot.right, to))]);
     else if (target) follow(target);
   };
-  const parts = partsOf(chart);
+  const parts = keysOf(chart);
   const levels = plot.legend.filter(({ label }) => !parts.some((part) => part.label === label));
   const lines = [...new Set(series.map(({ label }) => label))];
   const isInView =
@@ -86,7 +86,7 @@ ${
   html`<ul class=${`legend toggles${lines.length > 5 ? ' column' : ''}`}>
 ${lines.length > 3 && html`<${Toggle} label="all" isOn=${lines.every((label) => !hidden.has(label))} onChange=${(isOn: boolean) => toggle(lines, isOn)} />`}
 ${parts.length > 1 && parts.map((part) => html`<${Toggle} key=${part.label} label=${part.label} entry=${part} isOn=${!hidden.has(part.label)} onChange=${(isOn: boolean) => toggle([part.label], isOn)} />`)}
-${levels.map((entry) => html`<li><${Sample} entry=${entry} /></li>`)}
+${levels.map((entry) => html`<li><${LegendSample} entry=${entry} /></li>`)}
 </ul>`
 }`;
 }
@@ -100,19 +100,19 @@ function nextOf(key: string, from: number, count: number): number | undefined {
 
 function follow(link: string): void {
   if (link.startsWith('#')) location.hash = link;
-  else go(link);
+  else visit(link);
 }
 
 interface ToggleProps {
   readonly label: string;
-  readonly entry?: Entry;
+  readonly entry?: LegendKey;
   readonly isOn: boolean;
   readonly onChange: (isOn: boolean) => void;
 }
 
 /** A checkbox that shows or hides parts of a chart. `entry`: legend entry to show instead of the plain `label`. */
 const Toggle = ({ label, entry, isOn, onChange }: ToggleProps) =>
-  html`<li><label><input type="checkbox" checked=${isOn} onChange=${({ currentTarget }: InputEvent) => onChange(currentTarget.checked)} /> ${entry ? html`<${Sample} entry=${entry} />` : label}</label></li>`;
+  html`<li><label><input type="checkbox" checked=${isOn} onChange=${({ currentTarget }: InputEvent) => onChange(currentTarget.checked)} /> ${entry ? html`<${LegendSample} entry=${entry} />` : label}</label></li>`;
 
 /** Formats the values at an index, such as `Iteration 7: cost 3, tokens 12`. */
 function valuesAt({ at, bands, series, x, y }: Chart, hidden: Hidden, index: number): string {
@@ -123,9 +123,9 @@ function valuesAt({ at, bands, series, x, y }: Chart, hidden: Hidden, index: num
     const isShown = draw === 'points' || bands === undefined || !hidden.has(bands.label);
     const interval =
       isShown && typeof ends[0] === 'number' && ends[0] !== ends[1]
-        ? ` (${formatInterval(ends as unknown as Ends, (end) => textOf(y, end))})`
+        ? ` (${formatInterval(ends as unknown as Extent, (end) => axisText(y, end))})`
         : '';
-    return [`${label} ${textOf(y, value)}${interval}`];
+    return [`${label} ${axisText(y, value)}${interval}`];
   });
-  return `${x.title} ${textOf(x, at[index]!)}: ${[...new Set(own)].join(', ')}`;
+  return `${x.title} ${axisText(x, at[index]!)}: ${[...new Set(own)].join(', ')}`;
 }

@@ -4,7 +4,7 @@ import { formatParameter } from '../../../base/text/numbers.js';
 import { heatMapPicture } from '../../drawing/heat-map.js';
 import type { HeatMap } from '../../heat-map.js';
 import { html, shapes } from '../base/html.js';
-import { Readout, Sample, useWidth } from './parts.js';
+import { LegendSample, Readout, useWidth } from './parts.js';
 
 export function HeatMapFigure({ map }: { readonly map: HeatMap }) {
   const { columns, evaluations, label, names, titles } = map;
@@ -41,5 +41,5 @@ ${drawing}
 ${column >= 0 && html`<rect fill="none" stroke="var(--text)" stroke-width="1.5" x=${x(column)} width=${x(1) - left} y=${top + rowHeight * row} height=${rowHeight} />`}
 </svg></div>
 <${Readout} of=${map}>${note}<//>
-<figcaption><ul class="legend">${legend.map((entry) => html`<li><${Sample} entry=${entry} /></li>`)}</ul></figcaption></figure>`;
+<figcaption><ul class="legend">${legend.map((entry) => html`<li><${LegendSample} entry=${entry} /></li>`)}</ul></figcaption></figure>`;
 }

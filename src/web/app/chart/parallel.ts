@@ -12,7 +12,7 @@ export function ParallelPlot({ parallel }: { readonly parallel: Parallel }) {
   const { content, height, label, width, x, y } = parallelPicture(parallel, least, chosen);
   const point = (event: PointerEvent & { readonly currentTarget: Element }) => {
     const box = event.currentTarget.getBoundingClientRect();
-    setChosen(nearest(lines, [event.clientX - box.left, event.clientY - box.top], x, y));
+    setChosen(nearestLine(lines, [event.clientX - box.left, event.clientY - box.top], x, y));
   };
   const onKey = (event: KeyboardEvent) => {
     const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
@@ -34,7 +34,7 @@ ${shapes(content)}
 /** Maximum vertical distance, in pixels, between the pointer and the line that it selects. */
 const reach = 24;
 
-function nearest(
+function nearestLine(
   lines: readonly ParallelLine[],
   [px, py]: readonly [number, number],
   x: (axis: number) => number,

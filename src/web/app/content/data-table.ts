@@ -1,6 +1,6 @@
 /** A table that sorts by the column whose header is clicked: descending, then ascending, then in its original order. */
 import { useState } from 'preact/hooks';
-import { formatNumber, missing } from '../../../base/text/numbers.js';
+import { formatNumber, missingMark } from '../../../base/text/numbers.js';
 import type { IntervalAxis, TableCell, TableData } from '../../../base/text/table-data.js';
 import { compareValues, type Value } from '../../../runs/listing/fields.js';
 import { largest, smallest } from '../../../statistics/descriptive.js';
@@ -61,7 +61,7 @@ function sortedBy({ share, text, value }: TableCell): Value {
   if (value !== undefined || share !== undefined) return value ?? share!;
   const number = text.replaceAll(/[\s,]/g, '').replace('−', '-');
   if (/^[-+$]?[\d.]/.test(number)) return Number.parseFloat(number.replace('$', ''));
-  return text === '' || text === missing ? null : text;
+  return text === '' || text === missingMark ? null : text;
 }
 
 const tintOf = (tint: number) =>
@@ -72,7 +72,7 @@ function contentOf({ code, detail, href, mark, strong, text, tint }: TableCell) 
     return html`<span class="tint" style=${{ background: tintOf(tint) }}>${text}</span>`;
   const marked = mark === undefined ? text : html`<span class=${mark}>${text}</span>`;
   const worded = code ? html`<code>${marked}</code>` : marked;
-  const strongly = strong && text !== missing ? html`<b>${worded}</b>` : worded;
+  const strongly = strong && text !== missingMark ? html`<b>${worded}</b>` : worded;
   return html`${href === undefined ? strongly : html`<a href=${href}>${strongly}</a>`}${detail !== undefined && html`<br /><span class="muted">${detail}</span>`}`;
 }
 

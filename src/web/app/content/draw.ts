@@ -1,6 +1,6 @@
 /** Draws content that comes as data from the server or a file (base/text/content.ts). Strings are never markup. */
 import { type ComponentChildren, type ComponentType, h, type VNode } from 'preact';
-import type { Shown } from '../../../base/text/content.js';
+import type { ContentJson } from '../../../base/text/content.js';
 import type { Chart } from '../../chart.js';
 import { html } from '../base/html.js';
 import { ChartFigure } from '../chart/chart-figure.js';
@@ -32,7 +32,7 @@ const components: Readonly<Record<string, ComponentType<any>>> = {
   'text-difference': TextDifference,
 };
 
-export function draw(content: Shown): VNode | string | number {
+export function draw(content: ContentJson): VNode | string | number {
   if (typeof content !== 'object') return content;
   const [tag, props, ...children] = content;
   return h(components[tag] ?? tag, { key: props.id, ...props }, ...children.map(draw));

@@ -1,7 +1,7 @@
 /** The log of proposals: a filter, the proposals, and their prompts, which are stored as differences. */
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
-import { textOf } from '../../../base/files/text-parts.js';
+import { decodeText } from '../../../base/files/text-parts.js';
 import type { PackedPrompts } from '../../report/data/prompt-store.js';
 import { html } from '../base/html.js';
 
@@ -9,10 +9,10 @@ type Prompts = readonly (readonly { readonly role: string; readonly content: str
 
 const PromptsOfPage = createContext<() => Prompts>(() => []);
 
-function unpacked(packed: PackedPrompts): Prompts {
+function unpackPrompts(packed: PackedPrompts): Prompts {
   let text = '';
   const latestFirst = packed.map((parts) => {
-    text = textOf(parts, text);
+    text = decodeText(parts, text);
     return JSON.parse(text) as Prompts[number];
   });
   return latestFirst.toReversed();
@@ -29,7 +29,7 @@ export function ProposalLog({ children, counts, prompts }: LogProps) {
   const [filter, setFilter] = useState('all');
   const read = useMemo(() => {
     let known: Prompts | undefined;
-    return () => (known ??= unpacked(prompts));
+    return () => (known ??= unpackPrompts(prompts));
   }, [prompts]);
   useEffect(() => {
     // A link may lead to a proposal that the filter hides.

@@ -1,7 +1,7 @@
 /** Compares runs, or groups of them; the server computes the page. */
 import { html, type InputEvent } from '../base/html.js';
 import { useLive } from '../base/live.js';
-import { go } from '../base/words.js';
+import { visit } from '../base/words.js';
 import { KeysField } from '../table/keys-field.js';
 import { ShownPage, usePage } from './shown-page.js';
 
@@ -15,7 +15,7 @@ export function ComparePage({ query }: { readonly query: URLSearchParams }) {
     else next.set(key, value);
     // Group ids depend on the keys.
     if (key === 'by') next.delete('group');
-    go(`/compare?${next}`, true);
+    visit(`/compare?${next}`, true);
   };
   const box = (key: string, label: string) =>
     html`<label><input type="checkbox" checked=${query.has(key)} onChange=${({ currentTarget }: InputEvent) => change(key, currentTarget.checked ? '1' : '')} /> ${label}</label>`;

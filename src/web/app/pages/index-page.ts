@@ -5,7 +5,7 @@ import { parseFilter } from '../../../runs/listing/filter.js';
 import { type Item, isHolder } from '../../../runs/listing/item.js';
 import { queryOf } from '../../address.js';
 import type { ConfigKeys } from '../../messages.js';
-import { askedBy, stateOf } from '../../table/state.js';
+import { stateOf, usedKeys } from '../../table/state.js';
 import { html } from '../base/html.js';
 import { useAnswer, useLive } from '../base/live.js';
 import { ItemTable } from '../table/item-table.js';
@@ -28,7 +28,7 @@ export function LiveTable({ columns, empty = 'No runs yet.', path, query, within
   const known = useAnswer<ConfigKeys>(needsKeys ? '/api/keys' : undefined).answer;
   const state = useMemo(() => stateOf(query, columns), [String(query), columns?.join()]);
   const filter = useMemo(() => parseFilter(state.filter, known?.keys), [state.filter, known]);
-  const key = askedBy(state, filter.asked);
+  const key = usedKeys(state, filter.settingKeys);
   useLive(queryOf({ all: 'true', key }), {
     items: ({ changed, removed, whole }) =>
       setItems((before) => {

@@ -3,7 +3,7 @@ import { type Item, isHolder } from '../../../runs/listing/item.js';
 import { itemAddress, queryOf } from '../../address.js';
 import { html, submitHandler } from '../base/html.js';
 import { useLive, usePost } from '../base/live.js';
-import { go, unitOf } from '../base/words.js';
+import { unitOf, visit } from '../base/words.js';
 import { LiveTable } from './index-page.js';
 import { type Page, ShownPage, usePage } from './shown-page.js';
 
@@ -26,7 +26,7 @@ function WholePage({ name, query }: Props) {
     items: ({ changed: [own], whole }) => {
       if (own === undefined) return;
       // `latest` is the address of a run with another name.
-      if (own.name !== name) return go(itemAddress(own.name), true);
+      if (own.name !== name) return visit(itemAddress(own.name), true);
       // Refresh the page, because it shows the status too.
       if (item !== undefined && !whole && own.status !== item.status) refresh();
       setItem(own);
@@ -86,7 +86,7 @@ ${isSure ? button('Confirm stop', stop) : button('Stop', () => setSure(true))}
 function IterationForm({ name, iteration }: { readonly name: string; readonly iteration?: number }) {
   const open = submitHandler((field) => {
     const value = field('iteration');
-    if (value !== '') go(itemAddress(name, { iteration: value }));
+    if (value !== '') visit(itemAddress(name, { iteration: value }));
   });
   return html`<form onSubmit=${open}><label>Iteration <input name="iteration" type="number" min="0" inputmode="numeric" value=${iteration ?? ''} key=${iteration} /></label> <button type="submit">Open</button></form>`;
 }
@@ -105,7 +105,7 @@ function IterationPage({ iteration, name }: { readonly name: string; readonly it
   const last = item?.done ?? iteration;
   const step = (by: number) => {
     const to = iteration + by;
-    if (to >= 0 && to <= last) go(itemAddress(name, { iteration: to }), true);
+    if (to >= 0 && to <= last) visit(itemAddress(name, { iteration: to }), true);
   };
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {

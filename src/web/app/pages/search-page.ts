@@ -3,7 +3,7 @@ import { itemAddress, queryOf } from '../../address.js';
 import type { SearchResult } from '../../messages.js';
 import { html, submitHandler } from '../base/html.js';
 import { useAnswer } from '../base/live.js';
-import { go } from '../base/words.js';
+import { visit } from '../base/words.js';
 
 export function SearchPage({ query }: { readonly query: URLSearchParams }) {
   const [text, names] = [query.get('q') ?? '', query.getAll('of')];
@@ -11,7 +11,7 @@ export function SearchPage({ query }: { readonly query: URLSearchParams }) {
   useEffect(() => {
     document.title = text === '' ? 'Search' : `${text}: search`;
   }, [text]);
-  const submit = submitHandler((field) => go(`/search${queryOf({ q: field('q'), of: names })}`));
+  const submit = submitHandler((field) => visit(`/search${queryOf({ q: field('q'), of: names })}`));
   return html`<form class="filter-form" role="search" onSubmit=${submit}>
 <label>Text <input name="q" type="search" value=${text} maxlength="200" placeholder="Search prompts and replies" autocomplete="off" /></label>
 <button type="submit">Search</button>

@@ -1,7 +1,7 @@
 /** A page whose content is data. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
-import type { Shown } from '../../../base/text/content.js';
+import type { ContentJson } from '../../../base/text/content.js';
 import { chartFiles } from '../../drawing/chart-files.js';
 import type { PageOf } from '../../messages.js';
 import { html } from '../base/html.js';
@@ -10,7 +10,7 @@ import { decode } from '../base/words.js';
 import { ChartFiles } from '../chart/parts.js';
 import { draw } from '../content/draw.js';
 
-export type Page = PageOf<readonly Shown[]>;
+export type Page = PageOf<readonly ContentJson[]>;
 
 /** Scrolls to the element that the URL's fragment names, and opens it if it is a log entry. */
 export function openTarget(): void {

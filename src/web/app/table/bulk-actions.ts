@@ -7,7 +7,7 @@ import type { Group } from '../../table/groups.js';
 import type { TableState } from '../../table/state.js';
 import { html, submitHandler } from '../base/html.js';
 import { usePost } from '../base/live.js';
-import { go } from '../base/words.js';
+import { visit } from '../base/words.js';
 
 interface Props {
   /** Names of the selected items and ids of the selected groups. */
@@ -39,7 +39,7 @@ export function BulkActions({ chosen, clear, groups, items, state, within }: Pro
   const hasTooMany = !areGroups && names.length > maxNames;
   const compare = () => {
     const group = chosenGroups.map(({ id }) => id);
-    go(`/compare${queryOf(areGroups ? { of: within, by: by.join(','), filter, group } : { of: names })}`);
+    visit(`/compare${queryOf(areGroups ? { of: within, by: by.join(','), filter, group } : { of: names })}`);
   };
   const tag = submitHandler((field) => {
     const tags = field('tags')

@@ -3,7 +3,7 @@ import {
   formatCost,
   formatDuration,
   formatNumber,
-  missing,
+  missingMark,
 } from '../../../base/text/numbers.js';
 import { fieldOf, type Value } from '../../../runs/listing/fields.js';
 import { type Item, isHolder } from '../../../runs/listing/item.js';
@@ -24,14 +24,14 @@ const numberTexts: Readonly<Record<string, (value: number) => string>> = {
 };
 
 function textOf(key: string, value: Value): string {
-  if (value === null || value === '') return missing;
+  if (value === null || value === '') return missingMark;
   if (typeof value === 'string') return key === 'started' ? value.slice(0, 16).replace('T', ' ') : value;
   return (numberTexts[key] ?? ((number: number) => formatNumber(number, 6)))(value);
 }
 
 const statusMark = (status: string) => html`<span class=${`status ${status}`}>${status}</span>`;
 
-const interval = (ends: readonly [number, number] | null | undefined) =>
+const intervalView = (ends: readonly [number, number] | null | undefined) =>
   ends && html`<br /><span class="muted">${shownReturn(ends[0])} … ${shownReturn(ends[1])}</span>`;
 
 const classOf = (key: string) =>
@@ -44,7 +44,7 @@ function cellOf(item: Item, key: string) {
     case 'progress':
       return progressBar(`progress of ${item.name}`, item.done, plannedIn(item), unitOf(item));
     case 'confirmed':
-      return html`<b>${shownReturn(item.confirmed)}</b>${interval(item.ci95)}`;
+      return html`<b>${shownReturn(item.confirmed)}</b>${intervalView(item.ci95)}`;
     case 'observed':
       return item.final === undefined
         ? shownReturn(item.observed)
@@ -52,7 +52,7 @@ function cellOf(item: Item, key: string) {
     case 'tag':
       return item.tags.map((tag) => html`<span class="tag">${tag}</span> `);
     default:
-      return textOf(key, fieldOf(key).of(item));
+      return textOf(key, fieldOf(key).get(item));
   }
 }
 
@@ -108,8 +108,8 @@ export function GroupRow({ by, columns, expand, figures, group, isChosen, isOpen
     if (key === 'status' && typeof value === 'string' && !value.endsWith(' values')) return statusMark(value);
     if (key === 'status') return statusCounts(items);
     const text = textOf(key, value);
-    if (key === 'confirmed') return html`<b>${text}</b>${interval(figures?.confirmed?.meanInterval)}`;
-    return key === 'observed' ? html`${text}${interval(figures?.observed?.meanInterval)}` : text;
+    if (key === 'confirmed') return html`<b>${text}</b>${intervalView(figures?.confirmed?.meanInterval)}`;
+    return key === 'observed' ? html`${text}${intervalView(figures?.observed?.meanInterval)}` : text;
   };
   return html`<tr class=${`group${isChosen ? ' chosen' : ''}`}>
 <td class="choose"><input type="checkbox" aria-label=${`select the group ${title}`} checked=${isChosen} onChange=${toggle} /></td>

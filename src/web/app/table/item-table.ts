@@ -9,17 +9,17 @@ import { groupsOf, sortedGroups } from '../../table/groups.js';
 import { queryOfState, type TableState } from '../../table/state.js';
 import { html } from '../base/html.js';
 import { useAnswer } from '../base/live.js';
-import { go } from '../base/words.js';
+import { visit } from '../base/words.js';
 import { BulkActions } from './bulk-actions.js';
 import { GroupRow, ItemRow } from './item-rows.js';
-import { type Listed, TableControls } from './table-controls.js';
+import { type ListedItems, TableControls } from './table-controls.js';
 
 /** Number of rows added at a time while scrolling. */
 const rowsAtOnce = 100;
 
 type Figures = Readonly<Record<string, GroupFigures>>;
 
-interface Props extends Listed {
+interface Props extends ListedItems {
   readonly filter: Filter;
   readonly path: string;
   readonly within?: string | undefined;
@@ -61,7 +61,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
   );
   const count = isGrouped ? groupRows.length : rows.length;
   const change = (changes: Partial<TableState>) =>
-    go(`${path}${queryOf(queryOfState({ ...state, ...changes }))}`, true);
+    visit(`${path}${queryOf(queryOfState({ ...state, ...changes }))}`, true);
   useEffect(() => setMost(rowsAtOnce), [state]);
   // Clear the selection before the user can select anything else.
   useLayoutEffect(() => setChosen(new Set()), [by]);

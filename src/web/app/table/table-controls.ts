@@ -9,14 +9,14 @@ import { html, type InputEvent } from '../base/html.js';
 import { KeysField } from './keys-field.js';
 
 /** The items and the state of a table. */
-export interface Listed {
+export interface ListedItems {
   readonly items: readonly Item[];
   readonly state: TableState;
   readonly known: ConfigKeys | undefined;
   readonly loadKeys: () => void;
 }
 
-interface Props extends Listed {
+interface Props extends ListedItems {
   readonly problems: readonly string[];
   readonly shown: readonly Item[];
   readonly groups: readonly Group[];
@@ -24,7 +24,7 @@ interface Props extends Listed {
 }
 
 /** Fields to suggest for grouping, in addition to config keys. */
-const groupable = ['model', 'environment', 'status', 'kind', 'tag'];
+const groupableKeys = ['model', 'environment', 'status', 'kind', 'tag'];
 
 export function TableControls({ change, groups, items, known, loadKeys, problems, shown, state }: Props) {
   const { by, columns, filter } = state;
@@ -45,7 +45,7 @@ export function TableControls({ change, groups, items, known, loadKeys, problems
   return html`<form class="filter-form" role="search" onSubmit=${(event: Event) => event.preventDefault()}>
 <label>Filter <input id="filter" type="search" value=${filter} placeholder="text, or status=running model.temperature=0.7..1" autocomplete="off" spellcheck=${false}
   aria-describedby="filter-help filter-problems" aria-invalid=${problems.length > 0} onInput=${({ currentTarget }: InputEvent) => change({ filter: currentTarget.value })} /></label>
-<${KeysField} id="group-by" by=${by.join(', ')} placeholder="e.g. model.temperature" known=${[...(known?.different ?? []), ...groupable]} onFocus=${loadKeys} apply=${group} />
+<${KeysField} id="group-by" by=${by.join(', ')} placeholder="e.g. model.temperature" known=${[...(known?.different ?? []), ...groupableKeys]} onFocus=${loadKeys} apply=${group} />
 <span class="muted" role="status">${[count, ...totals(isSingle ? shown : leaves)].join(', ')}</span>
 <div id="filter-problems" role="status">${all.map((problem) => html`<p class="note warn-text">${problem}.</p>`)}</div>
 <p class="note" id="filter-help">Fields: ${fields.map(({ key }) => key).join(', ')}, and config keys such as model.temperature. Values may contain *; numbers and dates may be ranges, such as observed=400.. for at least 400.</p>

@@ -2,7 +2,7 @@
 import type { Content } from '../../../base/text/content.js';
 import { html } from '../../../base/text/html.js';
 import { formatInterval, formatReturn, plural } from '../../../base/text/numbers.js';
-import { type Interval, mean95 } from '../../../statistics/bootstrap.js';
+import { type Interval, meanInterval95 } from '../../../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../../statistics/descriptive.js';
 import { type Chart, chartFigure, type Series } from '../../chart.js';
 
@@ -130,7 +130,7 @@ function meanCurve(curves: readonly (readonly number[])[], range: Interval): rea
   return Array.from({ length }, (_, i) => {
     const values: number[] = [];
     for (const { [i]: value } of curves) if (value !== undefined) values.push(value);
-    return { mean: mean(values), interval: mean95(values, range, 'student'), count: values.length };
+    return { mean: mean(values), interval: meanInterval95(values, range, 'student'), count: values.length };
   });
 }
 

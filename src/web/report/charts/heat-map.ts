@@ -1,6 +1,6 @@
 import { type Content, Part } from '../../../base/text/content.js';
 import { html } from '../../../base/text/html.js';
-import { distinct, formatParameter, formatScore, plural } from '../../../base/text/numbers.js';
+import { distinctFormat, formatParameter, formatScore, plural } from '../../../base/text/numbers.js';
 import type { ParameterSpec, PolicyDescription } from '../../../policies/policy.js';
 import { type BufferEntry, bestEntry } from '../../../rollout/replay-buffer.js';
 import { placeName } from '../../../runs/summary.js';
@@ -24,7 +24,7 @@ export function parameterHeatMap(data: RunData, labels: TaskLabels): Content {
   if (columns === 0 || spec.count === 0) return html`<p class="empty">No evaluations.</p>`;
   const names = rowNames(spec, data.policy, labels);
   const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
-  const asText = distinct(
+  const asText = distinctFormat(
     entries.map(({ score }) => score),
     formatScore,
   );

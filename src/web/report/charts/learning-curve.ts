@@ -1,7 +1,7 @@
 /** The learning curve of a run, the same in its report and in the live view. */
 import type { Content } from '../../../base/text/content.js';
 import { html } from '../../../base/text/html.js';
-import { distinct, formatNumber, formatScore, plural } from '../../../base/text/numbers.js';
+import { distinctFormat, formatNumber, formatScore, plural } from '../../../base/text/numbers.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { noiseText } from '../../../runs/summary.js';
 import { largest, quantile, smallest, standardDeviation } from '../../../statistics/descriptive.js';
@@ -77,7 +77,7 @@ export function learningCurve(
   const points = thinOut(all, maxStretches, extremes)
     .toSorted((a, b) => place(a) - place(b))
     .filter((point, i, sorted) => i === sorted.length - 1 || place(point) !== place(sorted[i + 1]!));
-  const asText = distinct(
+  const asText = distinctFormat(
     entries.map(({ score }) => score),
     formatScore,
   );
@@ -176,6 +176,6 @@ function extremes(stretch: readonly Point[]): readonly Point[] {
 
 function returnRange(returns: readonly number[]): string {
   const range = [smallest(returns), largest(returns)];
-  const ends = range.map(distinct(range, formatNumber));
+  const ends = range.map(distinctFormat(range, formatNumber));
   return `${plural(returns.length, 'episode')} from ${ends.join(' to ')}`;
 }

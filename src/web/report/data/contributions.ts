@@ -1,7 +1,7 @@
 import { formatCost, formatNumber, plural } from '../../../base/text/numbers.js';
 import { type CallRecord, stageOf, type UsageTotals } from '../../../runs/calls.js';
 import type { LoggedEvent, Revision } from '../../../runs/events.js';
-import { addUsage, usageOfCall } from '../../../runs/usage.js';
+import { sumUsage, usageOfCall } from '../../../runs/usage.js';
 import { largest, mean } from '../../../statistics/descriptive.js';
 import type { LoggedProposal } from './proposals.js';
 
@@ -38,7 +38,7 @@ export function revisionFigures(
   const used: UsageTotals[] = [];
   for (const call of calls) if (stageOf(call) !== 'proposal') used.push(usageOfCall(call, 0, true));
   if (revisions.length + used.length === 0) return undefined;
-  const usage = addUsage(used);
+  const usage = sumUsage(used);
   const count = (result: Revision['result']) => revisions.filter((one) => one.result === result).length;
   const evaluated = revisions.flatMap(({ after, before, distance }) =>
     after === undefined ? [] : { change: after - before, distance: distance ?? 0 },

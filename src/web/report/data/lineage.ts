@@ -1,6 +1,6 @@
 /** Traces a run's programs back to the programs that they were made from. */
 import type { Config } from '../../../config/config.js';
-import { remembered, withoutVariants } from '../../../prompting/context/history.js';
+import { rememberedEntries, withoutVariants } from '../../../prompting/context/history.js';
 import { type BufferEntry, bestEntry, entriesBefore } from '../../../rollout/replay-buffer.js';
 import { isModelCall } from '../../../runs/calls.js';
 import type { LoggedProposal, RunData } from './proposals.js';
@@ -14,7 +14,7 @@ export interface Descent {
   readonly isWritten: boolean;
 }
 
-type Proposed = Pick<BufferEntry, 'iteration'> &
+type ProposedEntry = Pick<BufferEntry, 'iteration'> &
   Partial<Pick<BufferEntry, 'parameters' | 'revises' | 'tuned'>>;
 
 /**
@@ -22,14 +22,14 @@ type Proposed = Pick<BufferEntry, 'iteration'> &
  * edit it (`policy.edits`), or else the best evaluation in the prompt. Prompts don't show programs of the warm-up.
  */
 export function parentOf(
-  { iteration, parameters, revises, tuned }: Proposed,
+  { iteration, parameters, revises, tuned }: ProposedEntry,
   { config, entries }: { readonly config: Config; readonly entries: readonly BufferEntry[] },
 ): BufferEntry | undefined {
   if (revises !== undefined)
     return entries.find((one) => one.iteration === iteration && one.candidate === revises);
   const known = entriesBefore(entries, iteration);
   if (tuned) return bestEntry(known.filter((one) => one.parameters[0] === parameters?.[0]));
-  const held = withoutVariants(remembered(known));
+  const held = withoutVariants(rememberedEntries(known));
   const { memory, policy } = config;
   if (policy?.kind === 'program' && policy.edits) return bestEntry(held);
   const { best, recent } = memory;

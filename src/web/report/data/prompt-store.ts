@@ -1,4 +1,4 @@
-import { partsOf, type TextPart } from '../../../base/files/text-parts.js';
+import { encodeText, type TextPart } from '../../../base/files/text-parts.js';
 import type { ChatMessage } from '../../../models/language-model.js';
 
 type Prompt = readonly ChatMessage[];
@@ -15,7 +15,7 @@ export function packPrompts(prompts: readonly Prompt[]): PackedPrompts {
   let [before, left] = ['', maxCharacters];
   for (const prompt of prompts.toReversed()) {
     const text = JSON.stringify(prompt);
-    const parts = partsOf(text, before);
+    const parts = encodeText(text, before);
     left -= JSON.stringify(parts).length;
     if (left < 0) break;
     packed.push(parts);

@@ -1,7 +1,7 @@
 import { type Content, Part } from '../../../base/text/content.js';
 import { html, preformatted } from '../../../base/text/html.js';
 import {
-  distinct,
+  distinctFormat,
   formatCost,
   formatCount,
   formatDuration,
@@ -66,7 +66,7 @@ export function proposalList(
     groups: proposals.some(({ candidate }) => candidate > 0),
     prompts: new Map(places.slice(places.length - packed.length).map((place, i) => [place, i])),
     longest: longestOf([...calls.values()]),
-    asText: distinct(proposals.flatMap(({ entry }) => (entry ? [entry.score, ...entry.returns] : []))),
+    asText: distinctFormat(proposals.flatMap(({ entry }) => (entry ? [entry.score, ...entry.returns] : []))),
   };
   const isOpen = counts.length === 0;
   return new Part(

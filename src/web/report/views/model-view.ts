@@ -1,6 +1,6 @@
 import type { Content } from '../../../base/text/content.js';
 import { html } from '../../../base/text/html.js';
-import { distinct, formatNumber, formatReturn, plural } from '../../../base/text/numbers.js';
+import { distinctFormat, formatNumber, formatReturn, plural } from '../../../base/text/numbers.js';
 import { largest, smallest } from '../../../statistics/descriptive.js';
 import { predictionFigures } from '../../../statistics/predictions.js';
 import { chartFigure } from '../../chart.js';
@@ -17,7 +17,7 @@ export function predictionView(proposals: readonly LoggedProposal[]): Content | 
   const figures = predictionFigures(points.map((one) => [one.predicted, one.observed]));
   if (figures === undefined) return undefined;
   const [predicted, observed] = [points.map((one) => one.predicted), points.map((one) => one.observed)];
-  const asText = distinct([...predicted, ...observed]);
+  const asText = distinctFormat([...predicted, ...observed]);
   const [low, high] = [smallest(observed), largest(observed)];
   const { bias, correlation, count, error } = figures;
   const figure = chartFigure({

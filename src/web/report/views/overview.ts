@@ -2,7 +2,7 @@ import type { Content } from '../../../base/text/content.js';
 import { html, preformatted } from '../../../base/text/html.js';
 import {
   costNote,
-  distinct,
+  distinctFormat,
   formatCompact,
   formatCost,
   formatCount,
@@ -94,7 +94,7 @@ ${
         confirmed ? `on ${plural(confirmed.episodes, 'fresh episode')}` : 'not confirmed yet',
       )
 }
-${best && tile('Best observed mean return', distinct([best.score, confirmed?.mean])(best.score), observedNote(best, config))}
+${best && tile('Best observed mean return', distinctFormat([best.score, confirmed?.mean])(best.score), observedNote(best, config))}
 </dl>
 <dl class="headline">
 ${tile('Iterations', formatCount(manifest.iterations.done), `of ${formatCount(manifest.iterations.of)}`)}

@@ -21,7 +21,7 @@ export function lineageView(
 ): Content | undefined {
   if (descents.length === 0) return undefined;
   const shown = descents.slice(-maxShown);
-  const placed = (entry: Descent['entry'] | undefined) => entry && linked(entry, config, link);
+  const placed = (entry: Descent['entry'] | undefined) => entry && placeLink(entry, config, link);
   const changed = shown.filter(({ entry, parent }) => parent !== undefined && entry.program !== undefined);
   return html`${shown.length < descents.length && html`<p>The last ${shown.length} of ${plural(descents.length, 'program')}.</p>`}
 ${pageTable(shown, [
@@ -36,7 +36,7 @@ ${pageTable(shown, [
 ${changed.map(({ entry, parent }, i) => programChange(entry, parent!, config, i === changed.length - 1))}`;
 }
 
-const linked = (
+const placeLink = (
   place: Pick<Descent['entry'], 'iteration' | 'candidate'>,
   config: Config,
   link: ShownCalls['link'],

@@ -5,13 +5,13 @@ import {
   formatCost,
   formatCount,
   formatDuration,
-  missing,
+  missingMark,
   plural,
 } from '../../../base/text/numbers.js';
 import { number, pageTable, text } from '../../../base/text/table.js';
 import type { CallRecord, UsageTotals } from '../../../runs/calls.js';
 import { formatCaps } from '../../../runs/summary.js';
-import { addUsage, usageOfCall } from '../../../runs/usage.js';
+import { sumUsage, usageOfCall } from '../../../runs/usage.js';
 import { type Axis, chartFigure, type Series, thinOut } from '../../chart.js';
 import type { RunData } from '../data/proposals.js';
 
@@ -36,7 +36,7 @@ export function usageView(
   iterations: readonly UsageTotals[],
 ): Content {
   const numbered = iterations.map((usage, i) => ({ ...usage, iteration: i + 1 }));
-  const shown = thinOut(numbered, maxBars, (own) => [{ ...addUsage(own), iteration: own[0]!.iteration }]);
+  const shown = thinOut(numbered, maxBars, (own) => [{ ...sumUsage(own), iteration: own[0]!.iteration }]);
   const size = (shown[1]?.iteration ?? 2) - 1;
   const each = size === 1 ? 'per iteration' : `per ${size} iterations`;
   const chart = (y: Axis, series: readonly Series[]) =>
@@ -82,19 +82,19 @@ export class UsageByIteration {
   readonly #usage: UsageTotals[] = [];
 
   add(call: CallRecord): void {
-    const own = this.#usage[call.iteration - 1] ?? addUsage([]);
-    this.#usage[call.iteration - 1] = addUsage([own, usageOfCall(call, 0, true)]);
+    const own = this.#usage[call.iteration - 1] ?? sumUsage([]);
+    this.#usage[call.iteration - 1] = sumUsage([own, usageOfCall(call, 0, true)]);
   }
 
   get totals(): readonly UsageTotals[] {
-    return Array.from(this.#usage, (own = addUsage([])) => own);
+    return Array.from(this.#usage, (own = sumUsage([])) => own);
   }
 }
 
 function totalsTable(usage: UsageTotals): Content {
   const finished = usage.calls - usage.errors;
   const mean = (total: number, format: (value: number) => string) =>
-    finished > 0 ? format(total / finished) : missing;
+    finished > 0 ? format(total / finished) : missingMark;
   const part = (share: number, whole: number) =>
     `${formatCount(share)}${whole > 0 ? ` (${Math.round((100 * share) / whole)} %)` : ''}`;
   const { cachedTokens, completionTokens, cost, errors, latencyMs, promptTokens, reasoningTokens } = usage;

@@ -13,15 +13,15 @@ import { loadNumericConfig } from '../../../../finetune/rl/numeric/numeric-confi
 import { createGenerator } from '../../../../src/base/random/generator.js';
 import { makeEnvironment } from '../../../../src/environments/catalogue/open.js';
 import type { Space } from '../../../../src/environments/environment.js';
-import { minimise } from '../../../../src/proposers/lbfgs.js';
+import { minimize } from '../../../../src/proposers/lbfgs.js';
 import { temporaryDirectory } from '../../../support/experiments.js';
 
 describe('L-BFGS', () => {
   it('finds the minimum of the Rosenbrock function', async () => {
-    const { x, value } = await minimise(
+    const { x, value } = await minimize(
       async ([a, b]) => ({
         value: (1 - a!) ** 2 + 100 * (b! - a! * a!) ** 2,
-        slope: Float64Array.of(-2 * (1 - a!) - 400 * a! * (b! - a! * a!), 200 * (b! - a! * a!)),
+        gradient: Float64Array.of(-2 * (1 - a!) - 400 * a! * (b! - a! * a!), 200 * (b! - a! * a!)),
       }),
       Float64Array.of(-1.2, 1),
       200,
@@ -31,8 +31,8 @@ describe('L-BFGS', () => {
   });
 
   it('stays at its starting point on a flat function', async () => {
-    const flat = async (x: Float64Array) => ({ value: 3, slope: new Float64Array(x.length) });
-    expect((await minimise(flat, Float64Array.of(7), 25)).x).toEqual(Float64Array.of(7));
+    const flat = async (x: Float64Array) => ({ value: 3, gradient: new Float64Array(x.length) });
+    expect((await minimize(flat, Float64Array.of(7), 25)).x).toEqual(Float64Array.of(7));
   });
 });
 

@@ -33,7 +33,7 @@ test.each(referenceModels)(
         maxTokens: 24,
         sampling: { temperature: 0 },
       },
-      { aborted: () => false },
+      { isAborted: () => false },
     );
     await engine.close();
     const { ids } = replies[0]!;

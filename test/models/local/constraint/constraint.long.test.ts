@@ -31,8 +31,8 @@ describe('the grammar of one value', () => {
             ? (Math.round(given.low * unit) + (pick % (steps + 1))) / unit
             : given.choices[pick % given.choices.length]!;
         const text = (value === 0 ? 0 : value).toFixed(given.decimals);
-        for (let end = 0; end <= text.length; end++) expect(grammar.feasible(text.slice(0, end))).toBe(true);
-        expect(grammar.complete(text)).toBe(true);
+        for (let to = 0; to <= text.length; to++) expect(grammar.isFeasible(text.slice(0, to))).toBe(true);
+        expect(grammar.isComplete(text)).toBe(true);
       }),
     );
   });
@@ -44,8 +44,8 @@ describe('the grammar of one value', () => {
         const random = createGenerator(Math.abs(seed));
         let text = '';
         for (let step = 0; step < 12; step++) {
-          const options = [...'0123456789-.'].filter((next) => grammar.feasible(text + next));
-          if (grammar.complete(text)) {
+          const options = [...'0123456789-.'].filter((next) => grammar.isFeasible(text + next));
+          if (grammar.isComplete(text)) {
             const value = Number(text);
             expect(given.choices?.includes(value) ?? (value >= given.low && value <= given.high)).toBe(true);
             expect(Object.is(value, -0)).toBe(false);
@@ -75,7 +75,7 @@ describe('the grammar of one value', () => {
     ['-6', true],
     ['.5', false],
   ])('%s is a value between -6 and 6 with one decimal: %s', (text, allowed) => {
-    expect(numberGrammar({ low: -6, high: 6, decimals: 1 }).complete(text)).toBe(allowed);
+    expect(numberGrammar({ low: -6, high: 6, decimals: 1 }).isComplete(text)).toBe(allowed);
   });
 });
 

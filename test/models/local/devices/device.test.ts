@@ -1,8 +1,8 @@
 import process from 'node:process';
 import { expect, test } from 'vitest';
-import { chooseDevice, findDevicesHere, unusable } from '../../../../src/models/local/engine/device.js';
+import { chooseDevice, surveyDevices, unusableDevice } from '../../../../src/models/local/engine/device.js';
 
-const { usable } = await findDevicesHere();
+const { usable } = await surveyDevices();
 
 test('the CPU is always usable, and `auto` chooses a usable device', async () => {
   expect(usable).toContain('cpu');
@@ -20,17 +20,17 @@ test.each((['cuda', 'webgpu', 'dml', 'coreml'] as const).filter((device) => !usa
 );
 
 test("the reason why a device is unusable does not quote the runtime's source code", async () => {
-  const { unusable: others } = await findDevicesHere();
+  const { unusable: others } = await surveyDevices();
   for (const { reason } of others) expect(reason).not.toMatch(/onnxruntime_src|0x|::/);
   const thrown = new Error(
     '/src/webgpu_context.cc:136 f() x was false. Failed to get a WebGPU adapter: No supported adapters',
   );
-  expect(unusable('webgpu', thrown).reason).toMatch(/^no graphics card with a .* driver was found$/);
-  expect(unusable('webgpu', new Error('device lost\nstack')).reason).toBe('device lost');
-  expect(unusable('dml').reason).toBe(
+  expect(unusableDevice('webgpu', thrown).reason).toMatch(/^no graphics card with a .* driver was found$/);
+  expect(unusableDevice('webgpu', new Error('device lost\nstack')).reason).toBe('device lost');
+  expect(unusableDevice('dml').reason).toBe(
     `the runtime for ${process.platform} ${process.arch} doesn't include dml`,
   );
   // Installing a driver wouldn't add a device to the runtime.
-  expect(unusable('cuda').hint).toMatch(/^use auto/);
-  expect(unusable('cuda', new Error('no driver')).hint).toMatch(/^install an NVIDIA driver/);
+  expect(unusableDevice('cuda').hint).toMatch(/^use auto/);
+  expect(unusableDevice('cuda', new Error('no driver')).hint).toMatch(/^install an NVIDIA driver/);
 });

@@ -1,7 +1,7 @@
 import { cpSync, rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { findDevicesHere } from '../../../../src/models/local/engine/device.js';
+import { surveyDevices } from '../../../../src/models/local/engine/device.js';
 import { deviceCaches } from '../../../../src/models/local/engine/device-cache.js';
 import {
   KeyValueCache,
@@ -20,7 +20,7 @@ import type { Quantization } from '../../../../src/models/local/weights/quantiza
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { readReference, referenceDirectory, referenceModels } from '../fixture.js';
 
-const { usable } = await findDevicesHere();
+const { usable } = await surveyDevices();
 
 // A Vulkan driver in software will do: SwiftShader, which comes with Chromium, or Mesa's lavapipe from version 25 on.
 describe.skipIf(!usable.includes('webgpu'))(
@@ -156,7 +156,7 @@ describe.skipIf(!usable.includes('webgpu'))(
         quantization,
       });
 
-    const hooks = { aborted: () => false };
+    const hooks = { isAborted: () => false };
 
     test.each(referenceModels)(
       "%s: greedy ids equal the reference, and log-probabilities match the CPU's",

@@ -11,11 +11,11 @@ describe.each(['llama3-rope-bf16', 'qwen2-tied-bf16-sharded'])('%s in 4 bits', (
     const played = await fresh(path, 'int4');
     const resumed = await fresh(path, 'int4');
     const turn = (lines: number): GenerateJob => repeatableJob(lines, [lines]);
-    await played.generate(turn(20), { aborted: () => false });
+    await played.generate(turn(20), { isAborted: () => false });
     for (const lines of [24, 31]) {
-      const next = await played.generate(turn(lines), { aborted: () => false });
+      const next = await played.generate(turn(lines), { isAborted: () => false });
       expect(next.cachedTokens).toBeGreaterThan(60);
-      expect(next.replies).toEqual((await resumed.generate(turn(lines), { aborted: () => false })).replies);
+      expect(next.replies).toEqual((await resumed.generate(turn(lines), { isAborted: () => false })).replies);
     }
   });
 });

@@ -16,7 +16,7 @@ export async function fresh(path: string, quantization: Quantization, threads = 
   return engine;
 }
 
-const never = { aborted: () => false };
+const never = { isAborted: () => false };
 
 /** @param lines length of the prompt, which begins like every other one */
 export function repeatableJob(lines: number, seeds: readonly number[], end = 'Go on.'): GenerateJob {

@@ -49,7 +49,7 @@ function ascii(text: string): string {
   return /^\p{ASCII}*$/u.test(text) ? text : unsupported('`capitalize` or `title` of non-ASCII text');
 }
 
-const capitalized = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase();
+const capitalize = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase();
 
 /** Computes Python's `text.split(separator, limit)`. */
 function split(text: string, separator: Value, limit: Value = -1): string[] {
@@ -87,8 +87,8 @@ const textMethods = methodsOf<string>({
   endswith: ['suffix', (text, [parts]) => someOf(parts, (part) => text.endsWith(part))],
   upper: ['', (text) => text.toUpperCase()],
   lower: ['', (text) => text.toLowerCase()],
-  capitalize: ['', (text) => capitalized(ascii(text))],
-  title: ['', (text) => ascii(text).replaceAll(/[A-Za-z]+/g, capitalized)],
+  capitalize: ['', (text) => capitalize(ascii(text))],
+  title: ['', (text) => ascii(text).replaceAll(/[A-Za-z]+/g, capitalize)],
 });
 
 const pairs = (map: Value): Value[] =>
@@ -207,7 +207,7 @@ const table: Record<string, Filter> = {
   trim: simple('chars', (value, [chars]) => strip(textOf(value), chars, true, true)),
   upper: simple('', (value) => textOf(value).toUpperCase()),
   lower: simple('', (value) => textOf(value).toLowerCase()),
-  capitalize: simple('', (value) => capitalized(ascii(textOf(value)))),
+  capitalize: simple('', (value) => capitalize(ascii(textOf(value)))),
   string: simple('', textOf),
   list: simple('', itemsOf),
   first: simple('', (value) => itemsOf(value)[0]),

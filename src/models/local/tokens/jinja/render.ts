@@ -11,10 +11,10 @@ import {
   Namespace,
   slice,
   textOf,
+  toInteger,
   typeName,
   unsupported,
   type Value,
-  whole,
 } from './values.js';
 
 /** Maximum work per rendering: a character counts as 1, and a step or list item as `workOfStep`. */
@@ -43,7 +43,7 @@ interface Output {
 }
 
 /** Names that Jinja predefines; they are unsupported unless the template defines them. */
-const reserved = new Set('caller cycler dict joiner kwargs lipsum self super varargs'.split(' '));
+const reservedNames = new Set('caller cycler dict joiner kwargs lipsum self super varargs'.split(' '));
 
 /** @throws UnsupportedError for an unsupported construct; Error if the template fails */
 export function renderNode(template: Node, variables: ReadonlyMap<string, Value>): string {
@@ -170,7 +170,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
       case 'StringLiteral':
         return node.value;
       case 'IntegerLiteral':
-        return whole(node.value);
+        return toInteger(node.value);
       case 'ArrayLiteral':
       case 'TupleLiteral':
         return node.value.map((item) => evaluate(item, scope));
@@ -185,7 +185,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
         );
       case 'Identifier': {
         const owner = scope.ownerOf(node.value);
-        if (owner === undefined && reserved.has(node.value)) unsupported(`\`${node.value}\``);
+        if (owner === undefined && reservedNames.has(node.value)) unsupported(`\`${node.value}\``);
         return owner?.variables.get(node.value);
       }
       case 'MemberExpression':

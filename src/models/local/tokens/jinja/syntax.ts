@@ -54,7 +54,7 @@ export function parseTemplate(source: string): Node {
 }
 
 const resets = new Set(['and', 'or', 'if', 'else']);
-const resetting = new Set(['Comma', 'Equals', 'Colon', 'CloseStatement', 'CloseExpression']);
+const resetTokens = new Set(['Comma', 'Equals', 'Colon', 'CloseStatement', 'CloseExpression']);
 
 /** Rejects `a < b < c`, which the library, unlike Python, parses as `(a < b) < c`. */
 function rejectChains(tokens: readonly Token[]): void {
@@ -65,7 +65,7 @@ function rejectChains(tokens: readonly Token[]): void {
     if (isComparison) seen[seen.length - 1] = true;
     else if (/^Open(Paren|SquareBracket|CurlyBracket)$/.test(type)) seen.push(false);
     else if (/^Close(Paren|SquareBracket|CurlyBracket)$/.test(type)) seen.pop();
-    else if (resetting.has(type) || (type === 'Identifier' && resets.has(value)))
+    else if (resetTokens.has(type) || (type === 'Identifier' && resets.has(value)))
       seen[seen.length - 1] = false;
   }
 }
