@@ -17,7 +17,7 @@ import {
   warningList,
   writtenBy,
 } from '../../src/web/study.js';
-import { type Evaluation, type ExperimentResult, type GroupResult, testedIn } from './evaluation.js';
+import { type Evaluation, type ExperimentResult, type GroupResult, testCount } from './evaluation.js';
 import {
   armColumns,
   armsIn,
@@ -130,7 +130,7 @@ function reading({ seeds, experiments }: Evaluation): readonly Content[] {
     html`All models run the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, and the same number of proposals (fewer if a target or a limit ends a run). Runs with the same seed form a pair; incomplete pairs are excluded`,
     html`<b>Confirmed return:</b> the mean return of a run's best policy on episodes that were used neither to find it nor to choose it`,
     html`<b>Intervals</b> are 95 % intervals: symmetric studentised bootstrap (Student's t with fewer than ten runs or nearly equal returns). Wins: the share of pairs in which the first model is higher; ties count half. In simulations with ten pairs of normal, skewed and all-or-nothing returns, coverage was at least 94 %`,
-    html`<b>Verdicts</b> need at least six pairs, and cover confirmed returns only. ${verdictRule(testedIn(experiments)).map((text) => `${capitalize(text)}. `)}No evidence of a difference is not evidence of no difference`,
+    html`<b>Verdicts</b> need at least six pairs, and cover confirmed returns only. ${verdictRule(testCount(experiments)).map((text) => `${capitalize(text)}. `)}No evidence of a difference is not evidence of no difference`,
     html`<b>Improvement rate:</b> the share of requested proposals that beat everything before them in their run. It falls as a run gets better, so compare it together with the return`,
     html`<b>Valid at first:</b> the share of proposals whose first reply had the right format, even if it repeated an earlier policy. <b>Valid after corrections:</b> the share of proposals that could be evaluated, if necessary after corrections`,
   ];

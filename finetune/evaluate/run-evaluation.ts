@@ -18,7 +18,7 @@ import {
 import { runPlan } from '../../src/studies/schedule.js';
 import { page } from '../../src/web/page.js';
 import { inFile } from '../../src/web/study.js';
-import { openArms, trainedOn } from './arms.js';
+import { findTrainedOn, openArms } from './arms.js';
 import { evaluate } from './evaluate.js';
 import { type EvaluatedRun, type Evaluation, type RunFigures, readFigures } from './evaluation.js';
 import { evaluationPage } from './page.js';
@@ -50,7 +50,7 @@ export async function runEvaluation(args: EvaluationRequest, context: CommandCon
   const plan = planEvaluation({ arms, files: given.files, overrides, seed, repeats, cwd: context.cwd });
   for (const { name, configs } of plan.experiments)
     for (const config of Object.values(configs)) await checkConfig(config, context.env, `experiment ${name}`);
-  const known = trainedOn(arms.find(({ name }) => name === 'tuned')!, stated);
+  const known = findTrainedOn(arms.find(({ name }) => name === 'tuned')!, stated);
   for (const note of plan.notes ?? []) context.note(note);
   if (known.kind === 'unknown') context.note(`training environments unknown: ${known.reason}`);
 

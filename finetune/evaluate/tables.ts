@@ -13,7 +13,7 @@ import {
   type ExperimentResult,
   type Familiarity,
   type GroupResult,
-  testedIn,
+  testCount,
 } from './evaluation.js';
 
 type DifferenceIn = GroupDifference & { readonly where: string };
@@ -83,7 +83,7 @@ export function evaluationTables(evaluation: Evaluation, width?: number): string
     );
     const pooled =
       'normalised: 0 is the lowest and 1 the highest confirmed return in each experiment; each seed counts once; verdicts are corrected for multiple comparisons within the normalised rows';
-    const notes = [...(experiments.length > 1 ? [pooled] : []), ...verdictRule(testedIn(experiments))];
+    const notes = [...(experiments.length > 1 ? [pooled] : []), ...verdictRule(testCount(experiments))];
     if (notes.length > 0) blocks.push(styleText('dim', notes.join('\n')));
   }
   for (const { arm, run, message } of failures) {

@@ -4,7 +4,7 @@ import { hashModules } from '../../src/base/modules/sources.js';
 import { isModulePath } from '../../src/base/modules/user-module.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { contentHash } from '../dataset/lineage.js';
-import { freshState, identityOf } from '../engine/checkpoint.js';
+import { identityOf, initialState } from '../engine/checkpoint.js';
 import { openSampler } from '../engine/sampler.js';
 import { elementCount, type Trainable, trainedParameters } from '../engine/trainable.js';
 import type { Parameter } from '../engine/training-session.js';
@@ -76,7 +76,7 @@ export async function openTrainer(plan: PlannedLearning, hooks?: OnlineHooks): P
   const owner = { identity: identityOf(identityParts(config), parameters), threads };
   const prepared = { checkpoint, owner, parameters, settings, objective };
   // Report the start first: a dry run ends there, before the model is loaded into sessions, which takes much longer.
-  const state = hooks === undefined ? freshState(parameters) : startLearning(prepared, hooks);
+  const state = hooks === undefined ? initialState(parameters) : startLearning(prepared, hooks);
   const sampler = await openSampler({ ...model, ...answeringOf(config) });
   const kl = readsReference(config.objective);
   const isRead = config.epochs * config.minibatches > 1 || kl || config.objective.kind === 'ppo';

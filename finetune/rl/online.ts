@@ -5,7 +5,7 @@ import { largest, mean, smallest, standardDeviation } from '../../src/statistics
 import {
   bestParameters,
   type CheckpointOwner,
-  freshState,
+  initialState,
   keepBest,
   readCheckpoint,
   type TrainingState,
@@ -76,7 +76,7 @@ export function startLearning(
 ): TrainingState {
   const { groups, groupSize, updates: totalSteps } = run.settings;
   const { checkpoint, owner, parameters } = run;
-  const state = readCheckpoint(checkpoint, parameters, owner.identity) ?? freshState(parameters);
+  const state = readCheckpoint(checkpoint, parameters, owner.identity) ?? initialState(parameters);
   hooks.onEvent?.({
     kind: 'start',
     step: state.step,

@@ -5,7 +5,7 @@ import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { type DatasetLineage, playedLineage } from '../dataset/lineage.js';
-import { orOutOfMemory } from '../engine/training-session.js';
+import { guardMemory } from '../engine/training-session.js';
 import { policyChecks } from '../train/alarms.js';
 import type { Metric } from '../train/events.js';
 import type { TrainingHooks } from '../train/loop.js';
@@ -60,9 +60,9 @@ async function learn(
 ): Promise<OnlineOutcome & TrainingResult> {
   const { config, decoder, method } = plan;
   const all = { ...hooks, measured: wordsOf(config).measured, milliseconds };
-  const learning = await orOutOfMemory('loading the model', () => openLearning(plan, all));
+  const learning = await guardMemory('loading the model', () => openLearning(plan, all));
   try {
-    const outcome = await orOutOfMemory('learning', () => learnOnline(learning, all));
+    const outcome = await guardMemory('learning', () => learnOnline(learning, all));
     const { chosen, ended } = outcome;
     const lowest = chosen && { step: chosen.step, loss: -chosen.meanReward };
     if (ended === 'interrupted') return { ...outcome, lowest, result: undefined };

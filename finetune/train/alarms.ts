@@ -146,7 +146,7 @@ export function templateAlarms(
 ): readonly Alarm[] {
   const name = `local/${basename(resolve(model))}`;
   const served = conversations
-    .flatMap(({ messages, served }) =>
+    .flatMap(({ messages, promptOrigin: served }) =>
       served !== undefined && (served.model === name || served.model.startsWith(`${name}+`))
         ? [{ messages, before: served.promptTokens }]
         : [],

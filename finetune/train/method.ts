@@ -35,7 +35,7 @@ import {
   type Trainable,
   trainedParameters,
 } from '../engine/trainable.js';
-import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
+import { guardMemory, type Parameter } from '../engine/training-session.js';
 import type { MethodSettings, TrainConfig } from './train-config.js';
 
 type AdapterSettings = Extract<MethodSettings, { readonly kind: 'lora' }>;
@@ -101,7 +101,7 @@ export async function openModel(
   { model, seed, template, ...settings }: ModelSettings,
 ) {
   const device = await chooseDevice(settings.device, 'device');
-  const first = await orOutOfMemory('reading the weights', () =>
+  const first = await guardMemory('reading the weights', () =>
     initialParameters({ model, method, seed }, config),
   );
   const tokenizer = openTokenizer(model, template);

@@ -1,7 +1,7 @@
 /** Statistics of a policy update: how far the policy moved and how certain it is. */
 
 import { largest, mean, standardDeviation, sum } from '../../src/statistics/descriptive.js';
-import type { ReadExample } from '../engine/batch.js';
+import type { ExampleResult } from '../engine/batch.js';
 import type { Improvement } from './events.js';
 import type { PerToken, Sampled } from './objectives/sampled.js';
 import type { ObjectiveSettings } from './objectives/settings.js';
@@ -13,7 +13,7 @@ type Figures = Pick<
 
 /** Statistics of the trained tokens of an optimizer step, mostly means. KL divergences are k3 estimates in nats. */
 export function policyStatistics(
-  examples: readonly ReadExample<Sampled>[],
+  examples: readonly ExampleResult<Sampled>[],
   settings: ObjectiveSettings,
 ): Figures {
   const tokens = examples.flatMap((read) => tokensOf(read, settings));
@@ -45,7 +45,7 @@ interface Token {
 }
 
 function tokensOf(
-  { example, logp, outputs }: ReadExample<Sampled>,
+  { example, logp, outputs }: ExampleResult<Sampled>,
   { kind }: ObjectiveSettings,
 ): readonly Token[] {
   const { advantages, oldLogp = logp, samplerLogp, referenceLogp } = example;
@@ -74,7 +74,7 @@ function limitsOf(settings: ObjectiveSettings): { readonly low: number; readonly
 /** eᵈ − d − 1 with d = log q − log p estimates KL(p ‖ q) from samples of p and is never negative (Schulman 2020). */
 const k3 = (difference: number): number => Math.expm1(difference) - difference;
 
-function explained(examples: readonly ReadExample<Sampled>[]): Pick<Figures, 'explainedVariance'> {
+function explained(examples: readonly ExampleResult<Sampled>[]): Pick<Figures, 'explainedVariance'> {
   const pairs = examples.flatMap(({ example: { returns, trained, completionIds }, outputs: { values } }) =>
     returns === undefined || values === undefined
       ? []

@@ -7,8 +7,8 @@ import { type Conversation, endOfReply, renderExample } from '../dataset/read-da
 import { exampleLength, type InputsOf, makeBatch, type TokenExample } from '../engine/batch.js';
 import {
   bestParameters,
-  freshState,
   identityOf,
+  initialState,
   keepBest,
   readCheckpoint,
   type StepLoss,
@@ -17,7 +17,7 @@ import { sessionBytes } from '../engine/memory.js';
 import type { Objective } from '../engine/objective.js';
 import { openMuon } from '../engine/optimisers.js';
 import { buildTrainingGraph } from '../engine/training-graph.js';
-import { orOutOfMemory, type Parameter, parameterCount } from '../engine/training-session.js';
+import { guardMemory, type Parameter, parameterCount } from '../engine/training-session.js';
 import { templateAlarms } from './alarms.js';
 import type { EventOf, TrainingEvent } from './events.js';
 import { rejectNonFinite, runLoop, stoppedEvaluation, type TrainingHooks } from './loop.js';
@@ -65,7 +65,7 @@ export async function fineTune(
 ): Promise<FineTuneResult> {
   const plan = planModel(config);
   const model = await openModel(plan, config);
-  return orOutOfMemory('training', () => learn(config, data, plan, model, hooks));
+  return guardMemory('training', () => learn(config, data, plan, model, hooks));
 }
 
 type OpenedModel = Awaited<ReturnType<typeof openModel>>;
@@ -84,7 +84,7 @@ async function learn(
   const examples = [training.length, validation.length, ...training, ...validation];
   const described = [fixedSettings(config), contentHash(config.model), ...examples];
   const owner = { identity: identityOf(described, parameters), threads };
-  const state = readCheckpoint(checkpoint, parameters, owner.identity) ?? freshState(parameters);
+  const state = readCheckpoint(checkpoint, parameters, owner.identity) ?? initialState(parameters);
   const { epochs, maxSteps = Number.POSITIVE_INFINITY } = config;
   const perEpoch = stepsPerEpoch(training.length, order);
   const totalSteps = Math.min(maxSteps, epochs * perEpoch);

@@ -10,7 +10,7 @@ import {
   makeModelDirectory,
   modelFiles,
   requireModelDirectory,
-  stateFloat32,
+  setFloat32,
 } from '../../engine/model-directory.js';
 import { safetensorsParts, type TensorToWrite } from '../../engine/safetensors-writer.js';
 import { adapterChanges, mergeTensor, type WeightChange } from './merged-rows.js';
@@ -66,7 +66,7 @@ export async function mergeAdapter(
     // The adapter's lineage includes its base's lineage.
     const lineage = path.join(adapter.directory, lineageFile);
     if (existsSync(lineage)) copyFileSync(lineage, path.join(directory, lineageFile));
-    if (dtype === 'f32') stateFloat32(directory);
+    if (dtype === 'f32') setFloat32(directory);
   });
   return { changedMatrices: changes.size, bytes, keptChange: rounding.keptChange() };
 }

@@ -11,8 +11,8 @@ import { trainingFiles } from '../../../src/runs/training-files.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import {
   bestParameters,
-  freshState,
   identityOf,
+  initialState,
   keepBest,
   readCheckpoint,
   type TrainingState,
@@ -77,7 +77,7 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   const fixed = { ...fixedSettings(config), baselines: undefined, threads };
   const owner = { identity: identityOf([fixed]), threads };
   const initial = learner.initial();
-  const state = readCheckpoint(checkpoint, initial, owner.identity) ?? freshState(initial);
+  const state = readCheckpoint(checkpoint, initial, owner.identity) ?? initialState(initial);
   let played: Played =
     state.progress === undefined ? { episodes: 0, steps: 0 } : (JSON.parse(state.progress) as Played);
   const isComplete = () => state.step >= updates || played.episodes >= maxEpisodes(config);

@@ -32,7 +32,7 @@ export interface RunInFlight {
   readonly grammar: AnswerGrammar;
   /** Evaluates the replies to the current prompt; reuses earlier evaluations of the same parameters. */
   judge(
-    replies: readonly Pick<SampledReply, 'text' | 'ended'>[],
+    replies: readonly Pick<SampledReply, 'text' | 'isComplete'>[],
     constrained: boolean,
   ): Promise<CandidateGroup>;
   /** Evaluates parameters that don't come from a reply. */
@@ -93,8 +93,8 @@ export async function openRun(
     grammar: answerGrammar(encoding.spec),
     async judge(replies, constrained) {
       const candidates: Candidate[] = [];
-      for (const { text, ended } of replies) {
-        const finishReason = ended ? 'stop' : 'length';
+      for (const { text, isComplete } of replies) {
+        const finishReason = isComplete ? 'stop' : 'length';
         const context = { finishReason, ...(constrained && { constrained }) } as const;
         const read = encoding.read(text, context);
         if (!read.ok) candidates.push({ kind: 'unreadable', text, failure: read.failure.kind });

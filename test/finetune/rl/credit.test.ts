@@ -12,7 +12,7 @@ const reply = (promptIds: readonly number[], ids: readonly number[]): SampledRep
   ids,
   logp: ids.map((id) => -id),
   allowed: ids.map(() => null),
-  ended: true,
+  isComplete: true,
 });
 
 /** Two turns; the second prompt goes on from the first by 8, 9. */

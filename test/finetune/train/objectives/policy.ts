@@ -1,5 +1,5 @@
 /** A tiny policy in float64 whose updates tests compute. */
-import type { ReadExample, TokenSequence } from '../../../../finetune/engine/batch.js';
+import type { ExampleResult, TokenSequence } from '../../../../finetune/engine/batch.js';
 import type { Trainable } from '../../../../finetune/engine/trainable.js';
 import { allParameters, buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
 import {
@@ -31,7 +31,7 @@ export type Written = Parameters<typeof objectiveSchema.parse>[0];
 export interface Updated {
   readonly loss: number;
   readonly gradients: Gradients;
-  readonly examples: readonly ReadExample<Sampled>[];
+  readonly examples: readonly ExampleResult<Sampled>[];
 }
 
 /** Loss and gradients of one update for each layout of the same completions. */
