@@ -135,10 +135,10 @@ function readExamples<E extends TokenSequence>(
   part: Part<E>,
   { logp, outputs }: Awaited<ReturnType<TrainingSession['run']>>,
 ): readonly ExampleResult<E>[] {
-  const columns = Object.entries(outputs).map(([name, values]) => ({ name, read: distribute(part, values) }));
+  const columns = Object.entries(outputs).map(([name, values]) => ({ name, rows: distribute(part, values) }));
   return distribute(part, logp).map(({ example, values }, index) => ({
     example,
     logp: values,
-    outputs: Object.fromEntries(columns.map(({ name, read }) => [name, read[index]!.values])),
+    outputs: Object.fromEntries(columns.map(({ name, rows }) => [name, rows[index]!.values])),
   }));
 }

@@ -51,9 +51,9 @@ export async function mergeAdapter(
   const rounding = roundingMeter();
   const files = modelFiles(model);
   // Omit a second copy of the weights in another layout, which some directories have, because it would stay unmerged.
-  const used = new Set([...weights.values()].map(({ file }) => file));
+  const usedFiles = new Set([...weights.values()].map(({ file }) => file));
   const weightFiles = files
-    .filter((name) => name.endsWith('.safetensors') && used.has(realpathSync(path.join(model, name))))
+    .filter((name) => name.endsWith('.safetensors') && usedFiles.has(realpathSync(path.join(model, name))))
     .map((name) => ({ name, ...mergedFile(path.join(model, name), changes, dtype, rounding) }));
   const bytes = weightFiles
     .flatMap(({ tensors }) => tensors)
@@ -79,7 +79,7 @@ function mergedFile(
   rounding: RoundingMeter,
 ) {
   const { tensors, metadata } = readSafetensors(file);
-  const written = tensors.map((tensor): TensorToWrite => {
+  const mergedTensors = tensors.map((tensor): TensorToWrite => {
     const change = changes.get(textName(tensor.name));
     if (change === undefined) return copyTensor(tensor);
     const { name, shape } = tensor;
@@ -90,5 +90,5 @@ function mergedFile(
       rounding,
     );
   });
-  return { metadata, tensors: written };
+  return { metadata, tensors: mergedTensors };
 }

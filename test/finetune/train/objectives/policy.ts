@@ -10,7 +10,7 @@ import {
 import { policyObjective } from '../../../../finetune/train/objectives/policy.js';
 import type { PolicyContext, Sampled } from '../../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
-import { alone, type Part } from '../../../../finetune/train/packing.js';
+import { type Part, singleFamilies } from '../../../../finetune/train/packing.js';
 import { readParts } from '../../../../finetune/train/training-step.js';
 import { createGenerator } from '../../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
@@ -39,7 +39,7 @@ export async function updates(
   written: Written,
   given: Partial<PolicyContext>,
   update: readonly Sampled[],
-  layouts: readonly (readonly Part<Sampled>[])[] = [[alone(update)]],
+  layouts: readonly (readonly Part<Sampled>[])[] = [[singleFamilies(update)]],
   parameters?: readonly Parameter[],
 ): Promise<readonly Updated[]> {
   const { objective, inputs } = policyObjective(objectiveSchema.parse(written), { ...context, ...given });
