@@ -90,7 +90,7 @@ export function addPrograms(
 export const readShownFrame = (path: string) => frameOf(path, shownParts);
 
 type RunFrame = Omit<OpenedRun, 'recorded'>;
-type Parts = Pick<OpenedRun, 'environment' | 'family'> & { readonly unknown?: string };
+type RunParts = Pick<OpenedRun, 'environment' | 'family'> & { readonly unknown?: string };
 
 async function frameOf(
   path: string,
@@ -98,8 +98,8 @@ async function frameOf(
     readonly manifest: Manifest;
     readonly config: Config;
     readonly policy: PolicyConfig;
-  }) => Promise<Parts>,
-): Promise<RunFrame & Pick<Parts, 'unknown'>> {
+  }) => Promise<RunParts>,
+): Promise<RunFrame & Pick<RunParts, 'unknown'>> {
   const manifest = readManifest(path);
   if (manifest.play !== undefined)
     throw new UserError({
@@ -129,14 +129,14 @@ function recordedEnvironment({ environment: id, spec }: Manifest): EnvironmentSp
   return spec && { ...spec, id, ...(spec.description !== undefined && { words: spec }) };
 }
 
-const nothing = { kind: 'box', low: [], high: [] } as const;
+const emptySpace = { kind: 'box', low: [], high: [] } as const;
 
 /** Creates the environment and policies from built-in and recorded data, without running user code. */
 async function shownParts({
   config,
   manifest,
   policy,
-}: Parameters<Parameters<typeof frameOf>[1]>[0]): Promise<Parts> {
+}: Parameters<Parameters<typeof frameOf>[1]>[0]): Promise<RunParts> {
   const { environment: id, policy: recorded, spec } = manifest;
   const { environment: source } = config;
   const isKnown = spec !== undefined || isSelfContained(source.id);
@@ -144,7 +144,7 @@ async function shownParts({
     recordedEnvironment(manifest) ??
     (isKnown
       ? await makeEnvironment(source.id, source.options)
-      : { id, observationSpace: nothing, actionSpace: nothing });
+      : { id, observationSpace: emptySpace, actionSpace: emptySpace });
   if (recorded === undefined && isKnown && policy.kind !== 'module')
     return { environment, family: createPolicyFamily(policy, environment) };
   const count = manifest.best?.parameters?.length ?? 1;

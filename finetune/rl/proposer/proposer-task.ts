@@ -137,7 +137,7 @@ class RunsInFlight {
   readonly #env: Env;
   readonly #count: number;
   #slots: Slot[] = [];
-  nextNumber = 0;
+  #nextNumber = 0;
 
   constructor(plan: TaskPlan, count: number, env: Env) {
     this.#plan = plan;
@@ -158,7 +158,7 @@ class RunsInFlight {
 
   /** Starts the next run. Shortens the first runs by different amounts, so that runs in flight differ in iteration. */
   async #begin(place: number, isFirst: boolean): Promise<Slot> {
-    const number = this.nextNumber++;
+    const number = this.#nextNumber++;
     const config = configOf(this.#plan, number);
     const share = isFirst ? (place + 1) / this.#count : 1;
     return { number, until: Math.ceil(config.iterations * share), run: await openRun(config, this.#env) };
@@ -166,7 +166,7 @@ class RunsInFlight {
 
   save(): string {
     const saved: SavedRuns = {
-      next: this.nextNumber,
+      next: this.#nextNumber,
       slots: this.#slots.map(({ number, until, run }) => ({ number, until, ...run.state })),
     };
     return JSON.stringify(saved);
@@ -175,7 +175,7 @@ class RunsInFlight {
   async restore(text: string): Promise<void> {
     const { next, slots } = JSON.parse(text) as SavedRuns;
     await this.close();
-    this.nextNumber = next;
+    this.#nextNumber = next;
     for (const { number, until, ...state } of slots) {
       const run = await openRun(configOf(this.#plan, number), this.#env, state);
       this.#slots.push({ number, until, run });

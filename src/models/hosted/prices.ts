@@ -78,11 +78,11 @@ export const priceLists: Readonly<
 /** The date of a version: `gpt-5-mini-2025-08-07`, `claude-haiku-4-5-20251001`. */
 const versionDate = /-20\d\d-?\d\d-?\d\d$/;
 
-type Named = Pick<OpenAIConfig, 'name'> & Partial<Pick<OpenAIConfig, 'baseUrl' | 'extra'>>;
+type PricedModel = Pick<OpenAIConfig, 'name'> & Partial<Pick<OpenAIConfig, 'baseUrl' | 'extra'>>;
 
 /** Returns the list price of a model; undefined if it isn't known. */
 export function listPrice(
-  { baseUrl, extra, name }: Named,
+  { baseUrl, extra, name }: PricedModel,
   env: Readonly<Record<string, string | undefined>> = {},
 ): PriceConfig | undefined {
   const address = baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
@@ -91,10 +91,10 @@ export function listPrice(
   // Other service tiers have other prices.
   if (list === undefined || extra?.service_tier !== undefined) return undefined;
   const model = name.replace(versionDate, '');
-  const known = list.models.find(([, , , names]) => names.split(' ').includes(model));
+  const entry = list.models.find(([, , , names]) => names.split(' ').includes(model));
   // The version of 2024-05-13 costs more than gpt-4o.
-  if (known === undefined || name === 'gpt-4o-2024-05-13') return undefined;
-  const [input, cachedInput, output] = known;
+  if (entry === undefined || name === 'gpt-4o-2024-05-13') return undefined;
+  const [input, cachedInput, output] = entry;
   return { input, ...(cachedInput !== null && { cachedInput }), output, listed: list.read };
 }
 

@@ -16,16 +16,16 @@ export interface Filter {
 export function parseFilter(text: string | readonly string[], configKeys?: readonly string[]): Filter {
   const tests: ((item: Item) => boolean)[] = [];
   const problems: string[] = [];
-  const asked: string[] = [];
+  const neededKeys: string[] = [];
   for (const part of typeof text === 'string' ? text.split(/\s+/).filter(Boolean) : text) {
     const test = testOf(part, configKeys);
     if (typeof test === 'string') problems.push(test);
     else {
       tests.push(test.accepts);
-      if (test.key !== undefined && isAsked(test.key)) asked.push(test.key);
+      if (test.key !== undefined && isAsked(test.key)) neededKeys.push(test.key);
     }
   }
-  return { accepts: (item) => tests.every((test) => test(item)), problems, asked };
+  return { accepts: (item) => tests.every((test) => test(item)), problems, asked: neededKeys };
 }
 
 type Test = { readonly accepts: (item: Item) => boolean; readonly key?: string };

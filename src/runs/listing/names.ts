@@ -36,12 +36,12 @@ export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[
   const isOneOf = ({ kind }: Named) => kinds.includes(kind);
   const found = matches(name, places, isOneOf);
   if (found.length === 1) return found[0]!;
-  if (found.length > 1) throw ambiguous(name, found, places);
+  if (found.length > 1) throw ambiguityError(name, found, places);
   const result = pathsOf(name, places).find(isResult);
   if (result !== undefined) return findNamed(dirname(result), places, kinds);
   const [folder] = matches(name, places, ({ kind }) => kind === 'folder');
-  if (folder === undefined) throw missing(name, places);
-  throw ambiguous(
+  if (folder === undefined) throw missingError(name, places);
+  throw ambiguityError(
     name,
     runsBelow(folder.path).map((path) => ({ kind: 'run', path })),
     places,
@@ -62,9 +62,9 @@ export function findRuns(
   isWhole: (found: Named) => boolean = () => false,
 ): readonly string[] {
   const found = names.flatMap((name) => {
-    const items = severalMatching(name, places, (one) => one.kind !== 'training' || isWhole(one));
+    const items = findMatches(name, places, (one) => one.kind !== 'training' || isWhole(one));
     const runs = items.flatMap((one) => (isWhole(one) ? one.path : runsBelow(one.path)));
-    if (runs.length === 0) throw missing(name, places);
+    if (runs.length === 0) throw missingError(name, places);
     return runs;
   });
   return [...new Map(found.map((path) => [realpathSync(path), path])).values()];
@@ -77,15 +77,15 @@ export function findRuns(
  */
 export function findAll(name: string, places: RunPlaces): readonly string[] {
   const holdsAll = (path: string) => foldersOf(places).some((folder) => `${folder}/`.startsWith(`${path}/`));
-  const found = severalMatching(name, places, ({ path }) => !holdsAll(path));
-  if (found.length === 0) throw missing(name, places);
+  const found = findMatches(name, places, ({ path }) => !holdsAll(path));
+  if (found.length === 0) throw missingError(name, places);
   return outermost(found).map(({ path }) => path);
 }
 
 /** @throws UserError if something other than a pattern matches several items */
-function severalMatching(name: string, places: RunPlaces, isWanted: (found: Named) => boolean) {
+function findMatches(name: string, places: RunPlaces, isWanted: (found: Named) => boolean) {
   const found = matches(name, places, isWanted);
-  if (found.length > 1 && !isPattern(name)) throw ambiguous(name, found, places);
+  if (found.length > 1 && !isPattern(name)) throw ambiguityError(name, found, places);
   return found;
 }
 
@@ -98,7 +98,7 @@ function matches(name: string, places: RunPlaces, wanted: (found: Named) => bool
   };
   if (isPattern(name)) {
     return (
-      searchedFor(name, places)
+      searchRoots(name, places)
         .map((root) => foldersMatching(name, root).toSorted().map(namedAt).filter(isWanted))
         .find((found) => found.length > 0) ?? []
     );
@@ -117,14 +117,14 @@ function matches(name: string, places: RunPlaces, wanted: (found: Named) => bool
     const line = linesOf(places).lines[Number(name) - 1];
     return line === undefined ? [] : [namedIn(line)].filter(isWanted);
   }
-  return beginningWith(name, allNamed(places).filter(isWanted), places);
+  return startingWith(name, allNamed(places).filter(isWanted), places);
 }
 
 /** @throws UserError if the path is in a folder of runs, but a link leads out of that folder */
 function requireInside(path: string, places: RunPlaces): void {
   const folder = foldersOf(places).find((one) => isBelow(path, one));
   if (folder === undefined || isBelow(realpathSync(path), realpathSync(folder))) return;
-  throw leadsOut(path, folder, `use its target: ${realpathSync(path)}`);
+  throw outsideError(path, folder, `use its target: ${realpathSync(path)}`);
 }
 
 /**
@@ -136,22 +136,22 @@ export function requireWithin(name: string, places: RunPlaces): void {
     .filter((folder) => existsSync(folder))
     .map((folder) => realpathSync(folder));
   const paths = isPattern(name)
-    ? searchedFor(name, places).flatMap((root) => foldersMatching(name, root))
+    ? searchRoots(name, places).flatMap((root) => foldersMatching(name, root))
     : pathsOf(name, places);
   for (const path of paths.filter((one) => existsSync(one))) {
     const real = realpathSync(path);
     if (!roots.some((root) => isBelow(real, root) || real === root))
-      throw leadsOut(name, 'the working directory', 'choose a path inside it');
+      throw outsideError(name, 'the working directory', 'choose a path inside it');
   }
 }
 
 const isBelow = (path: string, folder: string) => path.startsWith(`${folder.replace(/[/\\]$/, '')}${sep}`);
 
-const leadsOut = (value: string, folder: string, hint: string) =>
+const outsideError = (value: string, folder: string, hint: string) =>
   new UserError({ value, message: `leads to a path outside ${folder}`, hint });
 
 /** Directories in which to search for a pattern. */
-const searchedFor = (name: string, { cwd, runsDir }: RunPlaces) =>
+const searchRoots = (name: string, { cwd, runsDir }: RunPlaces) =>
   isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir)];
 
 /** Paths that a name can mean, in order of precedence, including those in the folders of training runs. */
@@ -201,13 +201,13 @@ export const runNames = (places: RunPlaces): readonly string[] => [
  * Items whose name or base name begins with `start`; if some base names equal `start`, only those items. A matching
  * directory replaces its contents.
  */
-function beginningWith(start: string, all: readonly Named[], places: RunPlaces): readonly Named[] {
+function startingWith(start: string, all: readonly Named[], places: RunPlaces): readonly Named[] {
   if (start === '') return [];
-  const begun = all.filter(
+  const candidates = all.filter(
     ({ path }) => nameOf(path, places).startsWith(start) || basename(path).startsWith(start),
   );
-  const exact = begun.filter(({ path }) => basename(path) === start);
-  const found = exact.length > 0 ? exact : begun;
+  const exact = candidates.filter(({ path }) => basename(path) === start);
+  const found = exact.length > 0 ? exact : candidates;
   return outermost(found);
 }
 
@@ -225,7 +225,7 @@ function nameOf(path: string, places: RunPlaces): string {
   return around === undefined ? path : relative(around, path);
 }
 
-function ambiguous(name: string, found: readonly Named[], places: RunPlaces): UserError {
+function ambiguityError(name: string, found: readonly Named[], places: RunPlaces): UserError {
   return new UserError({
     field: 'run',
     message: `${isPattern(name) ? 'this pattern matches' : 'this name matches'} ${found.length} runs or directories; choose one`,
@@ -235,7 +235,7 @@ function ambiguous(name: string, found: readonly Named[], places: RunPlaces): Us
 }
 
 /** The error to throw if nothing matches. */
-function missing(name: string, places: RunPlaces): UserError {
+function missingError(name: string, places: RunPlaces): UserError {
   const there = isPattern(name) ? undefined : pathsOf(name, places).find((path) => existsSync(path));
   if (there !== undefined) return noRun(there);
   const around = pathsOf(dirname(name), places).find(

@@ -51,22 +51,22 @@ export function trainingFigures(training: RecordedTraining, cwd: string): Traini
 export function trainingText(training: RecordedTraining, cwd: string): string {
   const { alarms, episodes, final, note, path, seconds, status, steps, tokens, unit } = training;
   const why = note === null || status === 'running' ? '' : `: ${note}`;
-  const learned = [
+  const amounts = [
     ...(episodes === null ? [] : [plural(episodes, 'episode')]),
     ...(tokens === null ? [] : [`${formatCompact(tokens)} ${episodes === null ? '' : 'sampled '}tokens`]),
   ];
-  const raised = new Map(alarms.map((alarm) => [alarm.message, alarm]));
+  const alarmsByMessage = new Map(alarms.map((alarm) => [alarm.message, alarm]));
   const lines: (readonly [string, string] | undefined)[] = [
     ['trained', trainedText(training, cwd)],
     ['best', bestText(training)],
-    learned.length > 0 ? ['trained on', learned.join(', ')] : undefined,
+    amounts.length > 0 ? ['trained on', amounts.join(', ')] : undefined,
     final.length === 0
       ? undefined
       : [
           'at the end',
           `mean return: ${final.map(({ name, meanReturn }) => `${name} ${formatNumber(meanReturn, 4)}`).join(', ')}`,
         ],
-    ...[...raised.values()].map(
+    ...[...alarmsByMessage.values()].map(
       ({ message, hint, step }) =>
         ['alarm', `${unit} ${step}: ${message}${hint === null ? '' : `\n  hint: ${hint}`}`] as const,
     ),
@@ -98,11 +98,11 @@ function bestText(training: RecordedTraining): string {
   const { best, first, unit } = training;
   if (best === null) return notEvaluated(training.status);
   const margin = best.margin === undefined ? '' : ` ± ${formatNumber(best.margin, 2)}`;
-  const before =
+  const firstText =
     first === null || first.step === best.step
       ? ''
       : `; ${measuredText(first)} at ${unit} ${formatCount(first.step)}`;
-  return `${best.name} ${measuredText(best)}${margin}${overText(best)} at ${unit} ${formatCount(best.step)}${before}`;
+  return `${best.name} ${measuredText(best)}${margin}${overText(best)} at ${unit} ${formatCount(best.step)}${firstText}`;
 }
 
 /** Lines with the commands that use the result and, before the end, resume the training run. */

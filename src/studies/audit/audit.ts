@@ -62,7 +62,7 @@ export function freshSeeds(seed: number, episodes: number) {
 }
 
 /** A policy with its returns in fresh episodes, and the evaluation in which it first appeared. */
-interface Scored extends PlayedReturns {
+interface ScoredPolicy extends PlayedReturns {
   readonly parameters: ParameterVector;
   readonly at: string;
   readonly mean: number;
@@ -75,10 +75,10 @@ export async function audit(
   { episodes, onPlayed, range, seed, signal }: AuditOptions,
 ) {
   const { choosing, measuring } = freshSeeds(seed, episodes);
-  const worst = Number.isFinite(range[0]) ? range[0] : smallest(evaluations.map(({ score }) => score));
+  const worstReturn = Number.isFinite(range[0]) ? range[0] : smallest(evaluations.map(({ score }) => score));
   const failed = new Set<string>();
   /** Plays a policy in fresh episodes; a program that fails gets the worst return in all of them. */
-  const orWorst = async (
+  const tryPlay = async (
     at: string,
     parameters: ParameterVector,
     seeds: readonly number[],
@@ -88,22 +88,22 @@ export async function audit(
     } catch (error) {
       if (!(error instanceof ProgramFault)) throw error;
       failed.add(at);
-      return { returns: seeds.map(() => worst), actions: `failed: ${at}` };
+      return { returns: seeds.map(() => worstReturn), actions: `failed: ${at}` };
     }
   };
-  const scored = new Map<string, Scored>();
+  const policies = new Map<string, ScoredPolicy>();
   for (const { name: at, parameters } of evaluations) {
     const key = vectorKey(parameters);
-    if (scored.has(key)) continue;
-    const own = await orWorst(at, parameters, choosing);
-    scored.set(key, { ...own, parameters, at, mean: mean(own.returns) });
-    onPlayed?.(scored.size);
+    if (policies.has(key)) continue;
+    const own = await tryPlay(at, parameters, choosing);
+    policies.set(key, { ...own, parameters, at, mean: mean(own.returns) });
+    onPlayed?.(policies.size);
   }
-  const policyOf = ({ parameters }: RecordedEvaluation) => scored.get(vectorKey(parameters))!;
-  const measured = new Map<Scored, readonly number[]>();
-  const measure = async (policy: Scored) => {
-    const returns = measured.get(policy) ?? (await orWorst(policy.at, policy.parameters, measuring)).returns;
-    measured.set(policy, returns);
+  const policyOf = ({ parameters }: RecordedEvaluation) => policies.get(vectorKey(parameters))!;
+  const results = new Map<ScoredPolicy, readonly number[]>();
+  const measure = async (policy: ScoredPolicy) => {
+    const returns = results.get(policy) ?? (await tryPlay(policy.at, policy.parameters, measuring)).returns;
+    results.set(policy, returns);
     return returns;
   };
 
@@ -127,11 +127,11 @@ export async function audit(
       compared.push({ ...place, before: leader.at, difference, interval, p });
       if (policy.mean > leader.mean) leader = policy;
     } else if (evaluation === first && start !== undefined && recorded > start.score)
-      compared.push({ ...place, before: null, ...unpaired(returns, start) });
+      compared.push({ ...place, before: null, ...compareUnpaired(returns, start) });
   }
   const list = verdicts(compared);
 
-  const figures = async (policy: Scored) => {
+  const figures = async (policy: ScoredPolicy) => {
     const returns = await measure(policy);
     return [mean(returns), mean95(returns, range, 'student')] as const;
   };
@@ -139,7 +139,7 @@ export async function audit(
   const [ofRecordedBest, ofRecordedBestInterval] = await figures(policyOf(record));
   const returnsOf = (evaluation: RecordedEvaluation) => {
     const policy = policyOf(evaluation);
-    return [...policy.returns, ...(measured.get(policy) ?? [])];
+    return [...policy.returns, ...(results.get(policy) ?? [])];
   };
   return {
     name,
@@ -149,11 +149,11 @@ export async function audit(
     /** Number of recorded evaluations without parameters, which are left out. */
     unknown,
     /** Number of distinct parameter vectors. */
-    policies: scored.size,
+    policies: policies.size,
     /** Evaluations whose programs failed in fresh episodes; they get the worst return. */
     failed: [...failed],
     /** Number of policies that differ in at least one action of the fresh episodes. */
-    behaviors: new Set([...scored.values()].map(({ actions }) => actions)).size,
+    behaviors: new Set([...policies.values()].map(({ actions }) => actions)).size,
     /** Number of fresh episodes per policy to choose the best; `measuring` more give the figures and verdicts. */
     episodes,
     measuring: measuring.length,
@@ -176,7 +176,7 @@ export async function audit(
 }
 
 /** Compares with recorded returns, whose policy is unknown; without a test if there are too few, e.g. only a mean. */
-function unpaired(returns: readonly number[], start: Pick<RecordedEvaluation, 'returns' | 'score'>) {
+function compareUnpaired(returns: readonly number[], start: Pick<RecordedEvaluation, 'returns' | 'score'>) {
   const enough = start.returns.length >= fewestForVerdict && returns.length >= fewestForVerdict;
   const test = enough ? unpairedTest(returns, start.returns) : undefined;
   return {
@@ -198,9 +198,9 @@ function reproduction(
   const tested = evaluations.filter(({ returns }) => returns.length > 0);
   const random = createGenerator(seed);
   // Enough that the smallest possible p-value remains significant after the correction.
-  const most = Math.ceil((4 * tested.length) / level);
+  const permutations = Math.ceil((4 * tested.length) / level);
   const adjusted = holmAdjusted(
-    tested.map((one) => permutationTest(one.returns, returnsOf(one), random, most)),
+    tested.map((one) => permutationTest(one.returns, returnsOf(one), random, permutations)),
   );
   const not = tested.flatMap((one, i): readonly Unreproduced[] =>
     adjusted[i]! < level

@@ -55,7 +55,7 @@ export async function readSources(
     }
     const paths = findRuns([name], { cwd, runsDir });
     for (const path of paths) {
-      const run = await ofRun(path, cwd).catch((error: unknown) => {
+      const run = await readRun(path, cwd).catch((error: unknown) => {
         if (paths.length === 1 || !(error instanceof UserError)) throw error;
         note(warningText(`${shownPath(path, cwd)} left out: ${error.problems[0]!.message}`));
       });
@@ -66,7 +66,7 @@ export async function readSources(
   throw new UserError({ value: sources.join(' '), message: 'none of these runs can be audited' });
 }
 
-async function ofRun(path: string, cwd: string): Promise<Source> {
+async function readRun(path: string, cwd: string): Promise<Source> {
   const name = shownPath(path, cwd);
   const { config, family, recorded } = await readWholeRun(path);
   const evaluations = recorded.entries.map((entry) => ({ ...entry, name: placeName(entry, config) }));
@@ -98,9 +98,9 @@ async function policiesOf(
       message: 'a record needs the environment in which it was made',
       hint: 'add one, such as --environment CartPole-v1; list them with policyloop environments',
     });
-  const kind = policy && inYaml('--policy', policy);
+  const kind = policy && parseYaml('--policy', policy);
   const given = {
-    environment: inYaml('--environment', environment),
+    environment: parseYaml('--environment', environment),
     policy: typeof kind === 'string' ? { kind } : kind,
     model: { provider: 'random' },
   };
@@ -117,7 +117,7 @@ async function policiesOf(
   }, asOption);
 }
 
-function inYaml(field: string, text: string): unknown {
+function parseYaml(field: string, text: string): unknown {
   try {
     return parse(text);
   } catch (error) {

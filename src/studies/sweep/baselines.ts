@@ -14,7 +14,7 @@ const numericSearches = ['random', 'hill-climb', 'cma-es', 'gp'] as const;
 const programSearches = ['random', 'genetic'] as const;
 
 /** Config sections that also apply to baselines, which reject some of the others. */
-const shared: readonly string[] = [
+const sharedSections: readonly string[] = [
   ...(['environment', 'policy', 'seed', 'iterations', 'candidates', 'target', 'limits', 'warmup'] as const),
   ...(['evaluation', 'confirmation', 'record', 'name'] as const),
 ] satisfies readonly (keyof ConfigInput)[];
@@ -23,14 +23,14 @@ const shared: readonly string[] = [
 export function baselinesFor({ config, values }: SweepSetting): readonly SweepSetting[] {
   const names: readonly BaselineName[] =
     config.policy?.kind === 'program' ? programSearches : numericSearches;
-  const isShared = ([key]: readonly [string, unknown]) => shared.includes(key.split('.', 1)[0]!);
+  const isShared = ([key]: readonly [string, unknown]) => sharedSections.includes(key.split('.', 1)[0]!);
   const sections = Object.fromEntries(Object.entries(config).filter(isShared));
   const own = Object.fromEntries(Object.entries(values).filter(isShared));
   // Stages add evaluations, too.
   const iterations = Math.round(evaluationsOf(config) / config.candidates);
-  const more = iterations !== config.iterations && { iterations: String(iterations) };
+  const iterationValue = iterations !== config.iterations && { iterations: String(iterations) };
   return names.map((baseline) => ({
-    ...settingOf({ baseline, ...own, ...more }),
+    ...settingOf({ baseline, ...own, ...iterationValue }),
     config: parseConfig({ ...sections, model: { provider: baseline }, iterations }),
     baseline,
     comparedWith: [],

@@ -44,18 +44,18 @@ export interface SweepKeys {
  * @throws UserError for keys that can't be swept, and for invalid lists
  */
 export function parseSweep(section: SweepConfig | undefined, texts: readonly string[]): SweepKeys {
-  const ofSection = Object.entries(section?.keys ?? {}).map(([key, value]) => `${key}=${sourceOf(value)}`);
+  const sectionTexts = Object.entries(section?.keys ?? {}).map(([key, value]) => `${key}=${sourceOf(value)}`);
   // If a key is repeated, the last value wins, as in `run`.
-  const last = new Map([...ofSection, ...texts].map((text) => [keyOf(text), text]));
+  const textByKey = new Map([...sectionTexts, ...texts].map((text) => [keyOf(text), text]));
   const keys: SweptKey[] = [];
   const fixed: string[] = [];
   let seeds: readonly number[] | undefined;
-  for (const [key, text] of last) {
+  for (const [key, text] of textByKey) {
     const values = text.includes('=') ? valuesOf(text.slice(text.indexOf('=') + 1), key) : undefined;
     if (values === undefined) fixed.push(text);
     else if (key === 'seed') seeds = seedsOf(values);
     else {
-      const hint = unvaried[key.split('.', 1)[0]!];
+      const hint = fixedSections[key.split('.', 1)[0]!];
       if (hint !== undefined) throw new UserError({ field: key, message: "can't be varied", hint });
       keys.push({ key, values });
     }
@@ -64,7 +64,7 @@ export function parseSweep(section: SweepConfig | undefined, texts: readonly str
 }
 
 /** Sections that can't vary, with hints. */
-const unvaried: Readonly<Record<string, string>> = {
+const fixedSections: Readonly<Record<string, string>> = {
   name: 'remove it: settings are named after their values',
   sweep: 'set sweep.method, sweep.keys and similar keys once: they apply to all settings',
   slurm: 'set slurm.tasks, slurm.time and similar keys once: they apply to all runs',
@@ -204,11 +204,11 @@ export const shownValue = (value: string | undefined): string =>
   value === 'null' ? '(none)' : (value ?? '');
 
 /** Rounds numbers with four or more decimals, such as drawn ones, which would obscure the rest of a name. */
-const rounded = (value: string): string =>
+const roundedText = (value: string): string =>
   /^-?\d*\.\d{4,}$/.test(value) ? formatNumber(Number(value), 3) : shownValue(value);
 
 /** Example: `model.temperature=0.2, candidates=4`. */
 export const settingName = ({ values }: Pick<Setting, 'values'>): string =>
   Object.entries(values)
-    .map(([key, value]) => `${key}=${rounded(value)}`)
+    .map(([key, value]) => `${key}=${roundedText(value)}`)
     .join(', ') || "the config's model";

@@ -56,11 +56,11 @@ type ReadRun = (setting: SweepSetting, seed: number) => RunSummary | undefined;
 
 /** Returns a function that reads the runs of the sweep in `directory` and caches complete ones. */
 export function sweepReader(directory: string): ReadRun {
-  const complete = new Map<string, RunSummary>();
+  const completeRuns = new Map<string, RunSummary>();
   return ({ name }, seed) => {
     const path = join(directory, name, `seed-${seed}`);
-    const run = complete.get(path) ?? unlessRejected(() => summaryOf(path));
-    if (isDone(run)) complete.set(path, run);
+    const run = completeRuns.get(path) ?? unlessRejected(() => summaryOf(path));
+    if (isDone(run)) completeRuns.set(path, run);
     return run;
   };
 }
@@ -79,9 +79,9 @@ export function sweepResult(
   now: Date,
   read: ReadRun,
 ): SweepResult {
-  const all = settings.map((setting) => ({ setting, runs: seeds.map((seed) => read(setting, seed)) }));
-  const runs = all.flatMap((one) => one.runs);
-  const tasks = [...groupBy(all, ({ setting }) => setting.config.environment.id)].map(([id, own]) => {
+  const groups = settings.map((setting) => ({ setting, runs: seeds.map((seed) => read(setting, seed)) }));
+  const runs = groups.flatMap((one) => one.runs);
+  const tasks = [...groupBy(groups, ({ setting }) => setting.config.environment.id)].map(([id, own]) => {
     // The settings' environments may have different options.
     const range = commonRange(
       own.map(({ setting: { config } }) => ({ range: returnRange(config.environment, config.evaluation) })),

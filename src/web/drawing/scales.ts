@@ -90,7 +90,7 @@ export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
       if (one.draw === 'bars') return [];
       const own = numbers(one.values);
       const ends = hasBands || one.draw === 'points' ? [...numbers(one.low), ...numbers(one.high)] : [];
-      return fenced(own, endsOf([...own, ...ends]), one.outliers);
+      return fenceOutliers(own, endsOf([...own, ...ends]), one.outliers);
     }),
     ...(bars.length === 0
       ? []
@@ -115,7 +115,7 @@ export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
 }
 
 /** Limits one side of a range to Tukey's outer fence (3 interquartile ranges), so outliers don't flatten the rest. */
-function fenced(values: readonly number[], [low, high]: Ends, side: 'low' | 'high' | undefined): Ends {
+function fenceOutliers(values: readonly number[], [low, high]: Ends, side: 'low' | 'high' | undefined): Ends {
   if (side === undefined || values.length < 20) return [low, high];
   const ascending = values.toSorted((a, b) => a - b);
   const at = (share: number) => ascending[Math.floor(share * (ascending.length - 1))]!;

@@ -42,17 +42,17 @@ export function iterationFigures(
 /** Formats the iteration as text. A prompt that equals the previous one isn't repeated. */
 export function iterationText({ iteration, evaluations, calls }: IterationFigures): string {
   const candidates = [...new Set([...calls, ...evaluations].map(({ candidate }) => candidate))];
-  let shown = '';
+  let lastPrompt = '';
   const callText = (call: CallRecord): readonly string[] => {
     if (!isModelCall(call)) return [`--- proposal (${callTitle(call)}) ---`];
-    const prompt = call.messages.map(({ role, content }) => `--- ${role} ---\n${quoted(content)}`).join('\n');
-    const isNew = prompt !== shown;
-    shown = prompt;
+    const prompt = call.messages.map(({ role, content }) => `--- ${role} ---\n${indent(content)}`).join('\n');
+    const isNew = prompt !== lastPrompt;
+    lastPrompt = prompt;
     return [
       ...(isNew ? [prompt] : []),
       `--- reply (${callTitle(call)}) ---`,
-      ...(call.completion?.reasoning ? [quoted(call.completion.reasoning), '--- answer ---'] : []),
-      quoted(call.completion?.text ?? '(none)'),
+      ...(call.completion?.reasoning ? [indent(call.completion.reasoning), '--- answer ---'] : []),
+      indent(call.completion?.text ?? '(none)'),
     ];
   };
   return candidates
@@ -77,11 +77,11 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
 function programText(entry: BufferEntry | undefined, calls: readonly CallRecord[]): readonly string[] {
   const source = entry?.program?.trim();
   if (source === undefined || calls.at(-1)?.completion?.text.includes(source)) return [];
-  return [`--- ${programTitle(entry)} ---`, quoted(source)];
+  return [`--- ${programTitle(entry)} ---`, indent(source)];
 }
 
 /** Indents text so that none of its lines can be mistaken for output of policyloop. */
-const quoted = (text: string) => safeText(text).replaceAll(/^/gm, '  ');
+const indent = (text: string) => safeText(text).replaceAll(/^/gm, '  ');
 
 function callTitle(call: CallRecord): string {
   const { attempt, member, outcome } = call;

@@ -48,11 +48,11 @@ export function trainingPage(training: ShownTraining): Page {
   const isRunning = facts.status === 'running';
   const last = metrics.at(-1)?.time;
   return {
-    title: `${isRunning ? `${doneText(training)} ` : ''}${basename(facts.path)}: ${titleOf(training).join(' ')}`,
+    title: `${isRunning ? `${percentText(training)} ` : ''}${basename(facts.path)}: ${titleOf(training).join(' ')}`,
     header: header(training),
     sections: sectionsOf(
       ['result', 'Result', headline(training)],
-      ['alarms', 'Alarms', warningList(alarms(training))],
+      ['alarms', 'Alarms', warningList(alarmViews(training))],
       ['use', facts.status === 'completed' ? 'Use it' : 'Resume', useOf(training)],
       ['course', 'Progress', chartsOf(training)],
       ['samples', 'Sample replies', samplesView(samples, facts)],
@@ -96,13 +96,13 @@ function stateText(training: ShownTraining): string {
   const { note, status, steps, unit } = facts;
   if (status === 'running') {
     const left = secondsLeft === undefined ? '' : `, about ${formatDuration(1000 * secondsLeft)} left`;
-    return `${unit} ${formatCount(steps.done)} of ${formatCount(steps.of)}, ${doneText(training)}${left}`;
+    return `${unit} ${formatCount(steps.done)} of ${formatCount(steps.of)}, ${percentText(training)}${left}`;
   }
   if (status === 'completed') return note ?? `after all ${unit}s`;
   return { crashed: 'killed', interrupted: 'by the user', failed: note ?? '' }[status];
 }
 
-const doneText = ({ facts: { steps } }: ShownTraining): string =>
+const percentText = ({ facts: { steps } }: ShownTraining): string =>
   steps.of === 0 ? '' : `${Math.floor((100 * steps.done) / steps.of)} %`;
 
 /** Shows the best result, then the training loss and the amount of training. */
@@ -162,7 +162,7 @@ function chartsOf(training: ShownTraining): Content {
 }
 
 /** Lists the failure, a changed dataset, and each distinct alarm once, even if several sessions raised it. */
-function alarms({ about, facts }: ShownTraining): readonly Content[] {
+function alarmViews({ about, facts }: ShownTraining): readonly Content[] {
   const raised = [
     ...facts.alarms.map(({ hint, message, step }) => ({
       ...{ message, hint },

@@ -116,26 +116,26 @@ export const patternEnds = ({ mention }: Pick<AnswerGrammar, 'mention'>): string
 const code = (character: string) => character.charCodeAt(0);
 const [newline, colon] = [code('\n'), code(':')];
 /** Characters, mostly markup, that may come between the start of a line (or a colon) and the answer. */
-const decoration = new Set([...' \t*_`>#-"\'('].map(code));
+const markup = new Set([...' \t*_`>#-"\'('].map(code));
 
 export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
   const { closing, labels } = grammar;
   // The space becomes part of the following number, because many vocabularies have tokens such as ` -`.
   const literals = [...labels.map((label) => label.replace(/ $/, '')), closing ?? ''];
-  const values = numberGrammar(grammar.number);
+  const valueGrammar = numberGrammar(grammar.number);
   const match = patternMatcher([{ text: grammar.mention, role: 'mention' as const }, ...thinkingPatterns]);
   const opener = openerOf(grammar);
-  const last = labels.length - 1;
+  const lastIndex = labels.length - 1;
   const spaceOf = (index: number) => labels[index]!.length - literals[index]!.length;
   const isComplete = ({ index, text }: AnswerState & { kind: 'value' }) =>
-    text.length > spaceOf(index) && values.complete(text.slice(spaceOf(index)));
-  const thought = (matcher: number): AnswerState =>
-    closing === undefined ? fresh(matcher, false) : { kind: 'lead', offset: 0, mayThink: false };
+    text.length > spaceOf(index) && valueGrammar.complete(text.slice(spaceOf(index)));
+  const afterThought = (matcher: number): AnswerState =>
+    closing === undefined ? freeState(matcher, false) : { kind: 'lead', offset: 0, mayThink: false };
 
   function stepFree(state: AnswerState & { kind: 'free' }, byte: number): AnswerState | undefined {
     const { next, role } = match(state.matcher, byte);
-    if (state.thinking) return role === 'close' ? thought(next) : fresh(next, true);
-    if (role === 'open') return fresh(next, true);
+    if (state.thinking) return role === 'close' ? afterThought(next) : freeState(next, true);
+    if (role === 'open') return freeState(next, true);
     const continues = byte === opener.charCodeAt(state.matched);
     const matched =
       state.matched > 0 && continues ? state.matched + 1 : state.anchored && byte === code(opener) ? 1 : 0;
@@ -147,14 +147,14 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
       thinking: false,
       mention: role === 'mention' ? 'word' : mentionAfter(state.mention, byte),
       matched,
-      anchored: byte === newline || byte === colon || (state.anchored && decoration.has(byte)),
+      anchored: byte === newline || byte === colon || (state.anchored && markup.has(byte)),
     };
   }
 
   function stepLead(state: AnswerState & { kind: 'lead' }, byte: number): AnswerState | undefined {
     if (byte === thinkingStart.charCodeAt(state.offset) && state.mayThink) {
       const offset = state.offset + 1;
-      return offset === thinkingStart.length ? fresh(0, true) : { ...state, offset };
+      return offset === thinkingStart.length ? freeState(0, true) : { ...state, offset };
     }
     if (state.offset > 0) return undefined;
     if (byte === code(literals[0]!)) return stepLiteral({ kind: 'literal', index: 0, offset: 0 }, byte);
@@ -167,17 +167,17 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
   ): AnswerState | undefined {
     if (byte !== literals[index]!.charCodeAt(offset)) return undefined;
     if (offset + 1 < literals[index]!.length) return { kind: 'literal', index, offset: offset + 1 };
-    return index > last ? { kind: 'end' } : { kind: 'value', index, text: '' };
+    return index > lastIndex ? { kind: 'end' } : { kind: 'value', index, text: '' };
   }
 
   function stepValue(state: AnswerState & { kind: 'value' }, byte: number): AnswerState | undefined {
     const { index } = state;
     const text = state.text + String.fromCharCode(byte);
     const isPart =
-      state.text.length < spaceOf(index) ? text === ' ' : values.feasible(text.slice(spaceOf(index)));
+      state.text.length < spaceOf(index) ? text === ' ' : valueGrammar.feasible(text.slice(spaceOf(index)));
     if (isPart) return { ...state, text };
     if (!isComplete(state)) return undefined;
-    if (index < last || closing !== undefined)
+    if (index < lastIndex || closing !== undefined)
       return stepLiteral({ kind: 'literal', index: index + 1, offset: 0 }, byte);
     return byte === newline ? { kind: 'after', matcher: 0 } : undefined;
   }
@@ -203,9 +203,9 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
 
   return {
     literals,
-    values,
+    values: valueGrammar,
     start(thinking) {
-      if (thinking === 'open' || closing === undefined) return fresh(0, thinking === 'open');
+      if (thinking === 'open' || closing === undefined) return freeState(0, thinking === 'open');
       return thinking === 'may'
         ? { kind: 'lead', offset: 0, mayThink: true }
         : { kind: 'literal', index: 0, offset: 0 };
@@ -213,12 +213,12 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
     canEnd: (state) =>
       state.kind === 'after' ||
       state.kind === 'end' ||
-      (state.kind === 'value' && state.index === last && !closing && isComplete(state)),
+      (state.kind === 'value' && state.index === lastIndex && !closing && isComplete(state)),
     step,
   };
 }
 
-function fresh(state: number, thinking: boolean): AnswerState {
+function freeState(state: number, thinking: boolean): AnswerState {
   return {
     kind: 'free',
     matcher: thinking ? state : 0,

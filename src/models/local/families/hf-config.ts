@@ -53,7 +53,7 @@ function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): Decoder
   const config: DecoderConfig = {
     ...parsed,
     ...(wholeNorms && { norm: { ...parsed.norm, offset: 0 } }),
-    layers: parsed.layers.map((layer) => asStored(layer, gguf)),
+    layers: parsed.layers.map((layer) => storedLayer(layer, gguf)),
   };
   const divisors = ropeDivisors(gguf);
   if (divisors === undefined) return config;
@@ -67,7 +67,7 @@ function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): Decoder
 }
 
 /** Adapts a layer to GGUF files, which store decay rates directly and interleave the value heads that share a key. */
-function asStored({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile): LayerConfig {
+function storedLayer({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile): LayerConfig {
   if (recurrence === undefined) return layer;
   // Ollama's own files state whether they reordered the heads.
   const order = metadata.get('qwen35.ssm.v_head_reordered') === false ? 'grouped' : 'tiled';
@@ -141,7 +141,7 @@ const longestContext = (stated: number, layers: readonly LayerConfig[]) =>
   );
 
 /** Default type of each vision-language model's text part; `text_config` holds its config and may name another. */
-const withText: Readonly<Record<string, string>> = {
+const textModelTypes: Readonly<Record<string, string>> = {
   gemma3: 'gemma3_text',
   mistral3: 'mistral',
   qwen3_5: 'qwen3_5_text',
@@ -165,12 +165,12 @@ function readFamily(
       hint: 'download the model directory again',
     });
   const { model_type: type, architectures: classes, text_config: text } = parsed.data;
-  const inner = withText[type ?? ''];
-  if (inner !== undefined && text) {
+  const textType = textModelTypes[type ?? ''];
+  if (textType !== undefined && text) {
     const { eos_token_id, tie_word_embeddings, dtype, torch_dtype, quantization_config } = parsed.data;
     const outer = { eos_token_id, tie_word_embeddings, dtype, torch_dtype, quantization_config };
     const given = Object.entries(outer).filter(([, value]) => value !== undefined);
-    const content = { model_type: inner, ...Object.fromEntries(given), ...text };
+    const content = { model_type: textType, ...Object.fromEntries(given), ...text };
     return readFamily({ ...content, architectures: undefined }, file);
   }
   const family = Object.hasOwn(families, type ?? '') ? families[type!] : undefined;

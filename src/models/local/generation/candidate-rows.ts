@@ -26,10 +26,10 @@ export interface QueuedRequest {
 
 /** A request whose prompt is being read or has been read. */
 export interface StartedRequest extends QueuedRequest {
-  readonly held: HeldPrompt;
+  readonly cachedPrompt: HeldPrompt;
   readonly cachedTokens: number;
   readonly candidates: Candidate[];
-  /** Value of `held.tokens` right after the prompt was read. If it is another list now, another request uses `held`. */
+  /** Value of `cachedPrompt.tokens` right after the prompt was read. If it is another list now, another request uses it. */
   read?: readonly number[];
 }
 
@@ -45,12 +45,12 @@ export class CandidateRows {
   readonly #hasStates: boolean;
   readonly #vocabulary: number;
   /** A cache that always stays empty. */
-  readonly #none: TokenCache;
+  readonly #emptyCache: TokenCache;
   /** Caches the candidates' tokens and, with several prompts, the prompts' tokens. */
-  readonly #own: TokenCache;
+  readonly #ownCache: TokenCache;
   #rows: readonly Row[] = [];
   /** Rows not yet in the cache. They are added together before the next step, so the other rows move only once. */
-  #arrived: NewEntries[] = [];
+  #newRows: NewEntries[] = [];
   #states: States = [];
   #several = false;
 
@@ -58,8 +58,8 @@ export class CandidateRows {
     this.#session = session;
     this.#hasStates = stateShapes(config).length > 0;
     this.#vocabulary = config.vocabulary;
-    this.#none = session.newCache();
-    this.#own = session.newCache();
+    this.#emptyCache = session.newCache();
+    this.#ownCache = session.newCache();
   }
 
   get all(): readonly Row[] {
@@ -72,33 +72,33 @@ export class CandidateRows {
 
   /** Number of tokens that fit in a row before the cache grows; 0 if there are no rows, even if it has grown. */
   get capacity(): number {
-    return this.#rows.length === 0 ? 0 : this.#own.capacity;
+    return this.#rows.length === 0 ? 0 : this.#ownCache.capacity;
   }
 
   get canJoin(): boolean {
-    return this.#own.join !== undefined;
+    return this.#ownCache.join !== undefined;
   }
 
   /** May be called only while there are no rows. */
   begin(several: boolean): void {
     this.#several = several;
-    this.#own.reset(0);
-    this.#arrived = [];
+    this.#ownCache.reset(0);
+    this.#newRows = [];
     this.#states = [];
   }
 
   /** Adds candidates, which start at the end of their prompt. */
   async join(work: StartedRequest, running: readonly Candidate[]): Promise<void> {
     if (running.length === 0) return;
-    const { held } = work;
+    const { cachedPrompt } = work;
     if (this.#several) {
-      const entries = await held.cache.entries(0);
+      const entries = await cachedPrompt.cache.entries(0);
       append(
-        this.#arrived,
+        this.#newRows,
         running.map(() => entries),
       );
-    } else this.#own.reset(running.length);
-    const states = tileStates(held.states.at(held.cache.length), running.length);
+    } else this.#ownCache.reset(running.length);
+    const states = tileStates(cachedPrompt.states.at(cachedPrompt.cache.length), running.length);
     this.#states = joinStates(this.#states, states);
     this.#rows = [...this.#rows, ...running.map((candidate) => ({ work, candidate }))];
   }
@@ -108,69 +108,72 @@ export class CandidateRows {
     const rows = this.#rows;
     const [{ work }] = rows as [Row, ...Row[]];
     this.#enterCache();
-    const shared = this.#several ? this.#none : work.held.cache;
+    const sharedCache = this.#several ? this.#emptyCache : work.cachedPrompt.cache;
     // Forced tokens are read along with the previous one, except with several requests, because one request's
     // rounding would then depend on the others.
     const tokens = this.#several ? 1 : smallest(rows.map(({ candidate }) => candidate.unread.length));
-    const choosing = [...rows.keys()].filter((row) => rows[row]!.candidate.unread.length === tokens);
+    const choosingRows = [...rows.keys()].filter((row) => rows[row]!.candidate.unread.length === tokens);
     const lengths = rows.map((one) => one.work.request.prompt.length + one.work.request.maxTokens);
     const { logits, entries, states } = await this.#session.forward({
       ids: rows.flatMap(({ candidate }) => candidate.unread.slice(0, tokens)),
       rows: rows.length,
-      position: this.#several ? this.#own.lengths : shared.length + this.#own.length,
+      position: this.#several ? this.#ownCache.lengths : sharedCache.length + this.#ownCache.length,
       sequenceTokens: this.#several ? lengths : lengths[0]!,
       adapter: work.request.adapter,
-      prompt: shared,
-      own: this.#own,
+      prompt: sharedCache,
+      own: this.#ownCache,
       states: this.#states,
-      logitsOf: choosing.map((row) => (row + 1) * tokens - 1),
+      logitsOf: choosingRows.map((row) => (row + 1) * tokens - 1),
     });
-    await this.#own.append(entries, ownBlock);
+    await this.#ownCache.append(entries, ownBlock);
     this.#states = states;
     for (const { candidate } of rows) candidate.unread.splice(0, tokens);
-    const failed = new Map<QueuedRequest, unknown>();
-    choosing.forEach((row, i) => {
-      const { candidate, work: one } = rows[row]!;
+    const errors = new Map<QueuedRequest, unknown>();
+    choosingRows.forEach((row, i) => {
+      const { candidate, work: request } = rows[row]!;
       const values = logits.subarray(i * this.#vocabulary, (i + 1) * this.#vocabulary);
       try {
         candidate.take(values);
       } catch (error) {
-        failed.set(one, error);
+        errors.set(request, error);
       }
     });
     await this.#keepReplies();
-    await this.keep(({ work: one, candidate }) => !candidate.finished && !failed.has(one));
-    return failed;
+    await this.keep(({ work: one, candidate }) => !candidate.finished && !errors.has(one));
+    return errors;
   }
 
   async keep(stays: (row: Row) => boolean): Promise<void> {
-    const kept = [...this.#rows.keys()].filter((row) => stays(this.#rows[row]!));
-    if (kept.length === this.#rows.length) return;
+    const keptRows = [...this.#rows.keys()].filter((row) => stays(this.#rows[row]!));
+    if (keptRows.length === this.#rows.length) return;
     this.#enterCache();
-    if (kept.length > 0) {
-      await this.#own.keepRows(kept);
-      this.#states = selectStates(this.#states, this.#rows.length, kept);
+    if (keptRows.length > 0) {
+      await this.#ownCache.keepRows(keptRows);
+      this.#states = selectStates(this.#states, this.#rows.length, keptRows);
     }
-    this.#rows = kept.map((row) => this.#rows[row]!);
+    this.#rows = keptRows.map((row) => this.#rows[row]!);
   }
 
   #enterCache(): void {
-    if (this.#arrived.length > 0) this.#own.join!(this.#arrived, ownBlock);
-    this.#arrived = [];
+    if (this.#newRows.length > 0) this.#ownCache.join!(this.#newRows, ownBlock);
+    this.#newRows = [];
   }
 
   /** Adds the reply of a request to its prompt's cache, if it is the only one and `readTogether` allows it. */
   async #keepReplies(): Promise<void> {
     for (const [row, { work, candidate }] of this.#rows.entries()) {
-      const { candidates, held, read } = work;
+      const { candidates, cachedPrompt, read } = work;
       if (!work.request.readTogether || candidates.length > 1) continue;
-      if (!candidate.finished || held.tokens !== read) continue;
+      if (!candidate.finished || cachedPrompt.tokens !== read) continue;
       const from = this.#several ? work.request.prompt.length : 0;
-      const entries = await this.#own.entries(row, from);
-      await held.cache.append(entries);
+      const entries = await this.#ownCache.entries(row, from);
+      await cachedPrompt.cache.append(entries);
       if (this.#hasStates)
-        held.states.add(held.cache.length, selectStates(this.#states, this.#rows.length, [row]));
-      held.tokens = [...held.tokens, ...candidate.ids.slice(0, entries.tokens)];
+        cachedPrompt.states.add(
+          cachedPrompt.cache.length,
+          selectStates(this.#states, this.#rows.length, [row]),
+        );
+      cachedPrompt.tokens = [...cachedPrompt.tokens, ...candidate.ids.slice(0, entries.tokens)];
     }
   }
 }

@@ -36,45 +36,45 @@ const promptBytes = () => Math.max(batchBytes, machineMemory().total / 4);
 
 /**
  * Generates replies. A prompt is prefilled once for all its candidates and cached for later requests. Requests are
- * processed one by one, or up to `most` at a time: then each step decodes one token per candidate, and requests
- * join and leave between steps.
+ * processed one by one, or up to `maxRequests` at a time: then each step decodes one token per candidate, and
+ * requests join and leave between steps.
  */
 export class TextGenerator {
   readonly #session: DecoderSession;
   readonly #config: DecoderConfig;
   readonly #hasStates: boolean;
   readonly #bytes: TokenBytes;
-  readonly #most: number;
-  readonly #tokens: number;
+  readonly #maxRequests: number;
+  readonly #maxTokens: number;
   readonly #prompts: PromptCaches;
-  readonly #none: TokenCache;
+  readonly #emptyCache: TokenCache;
   readonly #rows: CandidateRows;
   /** Cache for reading prompts together; created when first needed. */
   #scratch: TokenCache | undefined;
-  readonly #waiting: QueuedRequest[] = [];
+  readonly #queue: QueuedRequest[] = [];
   /** Requests whose prompts are being read, in order. */
-  #entering: StartedRequest[] = [];
-  #working = false;
+  #reading: StartedRequest[] = [];
+  #isWorking = false;
 
-  /** `most`: maximum number of concurrent requests. `memory`: limits in bytes for rows and for cached prompts. */
+  /** `maxRequests`: number of concurrent requests. `memory`: limits in bytes for rows and for cached prompts. */
   constructor(
     session: DecoderSession,
     config: DecoderConfig,
     bytes: TokenBytes,
-    most = 1,
+    maxRequests = 1,
     memory = { rows: batchBytes, prompts: promptBytes() },
   ) {
     this.#session = session;
     this.#config = config;
     this.#hasStates = stateShapes(config).length > 0;
     this.#bytes = bytes;
-    this.#none = session.newCache();
+    this.#emptyCache = session.newCache();
     this.#rows = new CandidateRows(session, config);
-    this.#most = this.#rows.canJoin ? most : 1;
+    this.#maxRequests = this.#rows.canJoin ? maxRequests : 1;
     const tokensIn = (bytes: number) => Math.floor(bytes / tokenBytes(cacheShape(config)));
-    this.#tokens = tokensIn(memory.rows);
+    this.#maxTokens = tokensIn(memory.rows);
     this.#prompts = new PromptCaches(() => session.newCache(), {
-      requests: this.#most,
+      requests: this.#maxRequests,
       tokens: tokensIn(memory.prompts),
       hasStates: this.#hasStates,
     });
@@ -83,8 +83,8 @@ export class TextGenerator {
   /** @throws AbortedError if aborted; tokens already read stay cached */
   generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ request, hooks, resolve, reject });
-      if (!this.#working) void this.#work();
+      this.#queue.push({ request, hooks, resolve, reject });
+      if (!this.#isWorking) void this.#work();
     });
   }
 
@@ -94,51 +94,50 @@ export class TextGenerator {
 
   /** Reads prompts before decoding, because a step with more rows costs less per token. */
   async #work(): Promise<void> {
-    this.#working = true;
+    this.#isWorking = true;
     for (;;) {
       await this.#dropAborted();
-      const next = this.#takesMore() ? this.#next() : undefined;
-      const [first, ...others] = this.#entering;
+      const next = this.#canReadMore() ? this.#takeNext() : undefined;
+      const [first, ...others] = this.#reading;
       if (next !== undefined) await this.#begin(next);
-      else if (others.length > 0 && this.#entering.every(isShort))
-        await this.#prefillTogether(this.#entering);
+      else if (others.length > 0 && this.#reading.every(isShort)) await this.#prefillTogether(this.#reading);
       else if (first !== undefined) await this.#prefill(first);
       else if (this.#rows.all.length > 0) await this.#step();
       else break;
     }
-    this.#working = false;
+    this.#isWorking = false;
   }
 
   /** Takes the next request from the queue if it can join the current ones. */
-  #next(): QueuedRequest | undefined {
-    const begun = this.#begun().length;
-    const [work] = this.#waiting;
-    if (begun === 0) this.#rows.begin(this.#most > 1 && work !== undefined && this.#fits(work));
-    else if (!this.#rows.several || begun >= this.#most || work === undefined || !this.#fits(work))
+  #takeNext(): QueuedRequest | undefined {
+    const count = this.#active().length;
+    const [work] = this.#queue;
+    if (count === 0) this.#rows.begin(this.#maxRequests > 1 && work !== undefined && this.#fits(work));
+    else if (!this.#rows.several || count >= this.#maxRequests || work === undefined || !this.#fits(work))
       return undefined;
-    return this.#waiting.shift();
+    return this.#queue.shift();
   }
 
   /** True if the batch including this request fits in memory even if all replies reach their maximum length. */
   #fits({ request }: QueuedRequest): boolean {
-    const entering = this.#entering.map((one) => one.request.seeds.length);
-    const rows = [request.seeds.length, ...entering].reduce((sum, one) => sum + one, this.#rows.all.length);
-    const lengths = [request, ...this.#begun().map((one) => one.request)].map(
+    const seedCounts = this.#reading.map((one) => one.request.seeds.length);
+    const rows = [request.seeds.length, ...seedCounts].reduce((sum, one) => sum + one, this.#rows.all.length);
+    const lengths = [request, ...this.#active().map((one) => one.request)].map(
       ({ prompt, maxTokens }) => prompt.length + maxTokens,
     );
-    return rows * largest([this.#rows.capacity, ...lengths]) <= this.#tokens;
+    return rows * largest([this.#rows.capacity, ...lengths]) <= this.#maxTokens;
   }
 
   /** Returns the requests being read or decoded. */
-  #begun(): readonly StartedRequest[] {
-    return [...new Set([...this.#entering, ...this.#rows.all.map(({ work }) => work)])];
+  #active(): readonly StartedRequest[] {
+    return [...new Set([...this.#reading, ...this.#rows.all.map(({ work }) => work)])];
   }
 
   /** True if another prompt can be read now, alone or in one pass with the prompts in `#entering`. */
-  #takesMore(): boolean {
-    const unread = (this.#entering.length + 1) * largest([1, ...this.#entering.map(unreadTokens)]);
-    const together = this.#rows.several && !this.#hasStates && this.#entering.every(isShort);
-    return this.#entering.length === 0 || (together && unread <= maxJointTokens);
+  #canReadMore(): boolean {
+    const unread = (this.#reading.length + 1) * largest([1, ...this.#reading.map(unreadTokens)]);
+    const canJoin = this.#rows.several && !this.#hasStates && this.#reading.every(isShort);
+    return this.#reading.length === 0 || (canJoin && unread <= maxJointTokens);
   }
 
   async #begin(work: QueuedRequest): Promise<void> {
@@ -148,8 +147,8 @@ export class TextGenerator {
     try {
       // Cached tokens have no logits, so read the last token again.
       const step = work.request.readTogether ? 1 : chunkOf(this.#hasStates);
-      const held = await this.#prompts.of({ conversation, system, long }, prompt.slice(0, -1), step);
-      this.#entering.push({ ...work, held, cachedTokens: held.cache.length, candidates: [] });
+      const cachedPrompt = await this.#prompts.of({ conversation, system, long }, prompt.slice(0, -1), step);
+      this.#reading.push({ ...work, cachedPrompt, cachedTokens: cachedPrompt.cache.length, candidates: [] });
     } catch (error) {
       work.reject(error);
     }
@@ -157,14 +156,14 @@ export class TextGenerator {
 
   /** Reads the next part of a prompt; after the last part, starts its candidates. */
   async #prefill(work: StartedRequest): Promise<void> {
-    const { held, hooks, request } = work;
+    const { cachedPrompt, hooks, request } = work;
     const { adapter, prompt: ids, maxTokens } = request;
-    const prompt = held.cache;
+    const prompt = cachedPrompt.cache;
     try {
       const from = prompt.length;
       hooks.onRead?.(from, ids.length);
       const chunk = ids.slice(from, from + chunkOf(this.#hasStates));
-      const last = from + chunk.length === ids.length;
+      const isLast = from + chunk.length === ids.length;
       const output = await this.#session.forward({
         ids: chunk,
         rows: 1,
@@ -172,15 +171,15 @@ export class TextGenerator {
         sequenceTokens: ids.length + maxTokens,
         adapter,
         prompt,
-        own: this.#none,
-        states: held.states.at(from),
-        logitsOf: last ? [chunk.length - 1] : [],
+        own: this.#emptyCache,
+        states: cachedPrompt.states.at(from),
+        logitsOf: isLast ? [chunk.length - 1] : [],
       });
       await prompt.append(output.entries);
-      if (this.#hasStates) held.states.add(prompt.length, output.states);
-      held.tokens = ids.slice(0, prompt.length);
-      if (last) hooks.onRead?.(ids.length, ids.length);
-      if (last) await this.#join(work, output.logits);
+      if (this.#hasStates) cachedPrompt.states.add(prompt.length, output.states);
+      cachedPrompt.tokens = ids.slice(0, prompt.length);
+      if (isLast) hooks.onRead?.(ids.length, ids.length);
+      if (isLast) await this.#join(work, output.logits);
     } catch (error) {
       this.#leave(work);
       work.reject(error);
@@ -190,14 +189,14 @@ export class TextGenerator {
   /** Reads the rest of several prompts in one pass; shorter ones are padded. */
   async #prefillTogether(works: readonly StartedRequest[]): Promise<void> {
     this.#scratch ??= this.#session.newCache();
-    const own = this.#scratch;
+    const jointCache = this.#scratch;
     try {
-      own.reset(0);
-      own.join!(await Promise.all(works.map(({ held }) => held.cache.entries(0))), 1);
+      jointCache.reset(0);
+      jointCache.join!(await Promise.all(works.map(({ cachedPrompt }) => cachedPrompt.cache.entries(0))), 1);
       const [{ request }] = works as [StartedRequest, ...StartedRequest[]];
-      const position = [...own.lengths];
-      const unread = works.map(unreadTokens);
-      const longest = largest(unread);
+      const position = [...jointCache.lengths];
+      const unreadCounts = works.map(unreadTokens);
+      const longest = largest(unreadCounts);
       const output = await this.#session.forward({
         ids: works.flatMap(({ request: { prompt } }, row) => {
           const rest = prompt.slice(position[row]);
@@ -206,33 +205,33 @@ export class TextGenerator {
         rows: works.length,
         position,
         adapter: request.adapter,
-        prompt: this.#none,
-        own,
+        prompt: this.#emptyCache,
+        own: jointCache,
         sequenceTokens: works.map(({ request: { maxTokens, prompt } }) => prompt.length + maxTokens),
-        logitsOf: unread.map((tokens, row) => row * longest + tokens - 1),
+        logitsOf: unreadCounts.map((tokens, row) => row * longest + tokens - 1),
       });
-      await own.append(output.entries);
+      await jointCache.append(output.entries);
       for (const [row, work] of works.entries()) {
-        const { held, request: asked } = work;
-        await held.cache.append(await own.entries(row, position[row], asked.prompt.length));
-        held.tokens = asked.prompt;
+        const { cachedPrompt, request: asked } = work;
+        await cachedPrompt.cache.append(await jointCache.entries(row, position[row], asked.prompt.length));
+        cachedPrompt.tokens = asked.prompt;
         const { vocabulary } = this.#config;
         await this.#join(work, output.logits.subarray(row * vocabulary, (row + 1) * vocabulary));
       }
     } catch (error) {
-      for (const work of this.#entering) work.reject(error);
-      this.#entering = [];
+      for (const work of this.#reading) work.reject(error);
+      this.#reading = [];
     }
   }
 
   #leave(work: StartedRequest): void {
-    this.#entering = this.#entering.filter((one) => one !== work);
+    this.#reading = this.#reading.filter((one) => one !== work);
   }
 
   /** Starts the candidates of a prompt. @param logits logits after its last token */
   async #join(work: StartedRequest, logits: Float32Array): Promise<void> {
-    const { candidates, held, request } = work;
-    work.read = held.tokens;
+    const { candidates, cachedPrompt, request } = work;
+    work.read = cachedPrompt.tokens;
     append(
       candidates,
       request.seeds.map((seed) => new Candidate(seed, request, this.#bytes)),
@@ -259,15 +258,16 @@ export class TextGenerator {
   }
 
   async #dropAborted(): Promise<void> {
-    const aborted = new Set(this.#begun().filter(({ hooks }) => hooks.aborted()));
+    const aborted = new Set(this.#active().filter(({ hooks }) => hooks.aborted()));
     if (aborted.size === 0) return;
     for (const work of aborted) work.reject(new AbortedError());
-    this.#entering = this.#entering.filter((work) => !aborted.has(work));
+    this.#reading = this.#reading.filter((work) => !aborted.has(work));
     await this.#rows.keep(({ work }) => !aborted.has(work));
   }
 }
 
-const unreadTokens = ({ held, request }: StartedRequest): number => request.prompt.length - held.cache.length;
+const unreadTokens = ({ cachedPrompt, request }: StartedRequest): number =>
+  request.prompt.length - cachedPrompt.cache.length;
 
 /** True if a request's prompt may be read together with others and its unread part is short. */
 const isShort = (work: StartedRequest): boolean =>

@@ -19,7 +19,7 @@ export interface PromptKind {
 interface KindPrompt extends HeldPrompt {
   kind: PromptKind;
   /** Length of the prompt that was last looked up; `tokens` may also contain a reply to it. */
-  asked: number;
+  askedLength: number;
 }
 
 interface PromptLimits {
@@ -49,28 +49,28 @@ export class PromptCaches {
 
   /** Returns a cache with the longest prefix, in whole steps, that `prompt` shares with a cached prompt of its kind. */
   async of(kind: PromptKind, prompt: readonly number[], step = 1): Promise<HeldPrompt> {
-    const several = this.#limits.requests > 1;
-    const alike = this.#prompts.filter(
+    const isConcurrent = this.#limits.requests > 1;
+    const peers = this.#prompts.filter(
       (one) =>
         one.kind.conversation === kind.conversation &&
         one.kind.system === kind.system &&
-        (!several || one.kind.long === kind.long),
+        (!isConcurrent || one.kind.long === kind.long),
     );
-    const found = alike
+    const match = peers
       .map((held) => ({ held, common: commonPrefix(held.tokens, prompt) }))
-      .reduceRight((best, one) => (one.common > best.common ? one : best), { held: alike.at(-1), common: 0 });
-    const reusable = found.common - (found.common % step);
-    const held =
-      found.held === undefined ||
-      (several &&
-        (isUnread(found.held) || found.common < Math.min(found.held.asked, found.held.tokens.length)))
-        ? await this.#copy(kind, found.held, reusable)
-        : this.#cut(found.held, found.held.kind.long === kind.long ? reusable : 0);
-    held.kind = kind;
-    held.asked = prompt.length;
-    this.#prompts = [...this.#prompts.filter((one) => one !== held), held];
-    if (several) this.#fit();
-    return held;
+      .reduceRight((best, one) => (one.common > best.common ? one : best), { held: peers.at(-1), common: 0 });
+    const reusable = match.common - (match.common % step);
+    const cachedPrompt =
+      match.held === undefined ||
+      (isConcurrent &&
+        (isUnread(match.held) || match.common < Math.min(match.held.askedLength, match.held.tokens.length)))
+        ? await this.#copy(kind, match.held, reusable)
+        : this.#cut(match.held, match.held.kind.long === kind.long ? reusable : 0);
+    cachedPrompt.kind = kind;
+    cachedPrompt.askedLength = prompt.length;
+    this.#prompts = [...this.#prompts.filter((one) => one !== cachedPrompt), cachedPrompt];
+    if (isConcurrent) this.#evictExcess();
+    return cachedPrompt;
   }
 
   clear(): void {
@@ -78,34 +78,34 @@ export class PromptCaches {
     while (this.#prompts.length > 0) this.#drop().cache.reset(0);
   }
 
-  #cut(held: KindPrompt, common: number): KindPrompt {
-    const kept = this.#limits.hasStates ? held.states.cut(common) : common;
-    held.cache.truncate(kept);
-    held.tokens = held.tokens.slice(0, kept);
-    return held;
+  #cut(prompt: KindPrompt, common: number): KindPrompt {
+    const keptLength = this.#limits.hasStates ? prompt.states.cut(common) : common;
+    prompt.cache.truncate(keptLength);
+    prompt.tokens = prompt.tokens.slice(0, keptLength);
+    return prompt;
   }
 
   /** Copies the common prefix of a cached prompt; the prompt stays unchanged for requests that continue it. */
   async #copy(kind: PromptKind, from: KindPrompt | undefined, common: number): Promise<KindPrompt> {
     const states = from?.states.copy() ?? new StatePlaces();
-    const kept = this.#limits.hasStates ? states.cut(common) : common;
-    const tokens = from?.tokens.slice(0, kept) ?? [];
-    const entries = kept > 0 ? await from?.cache.entries(0, 0, kept) : undefined;
-    const held = { kind, cache: this.#free(), states, tokens, asked: 0 };
-    if (entries !== undefined) await held.cache.append(entries);
-    return held;
+    const keptLength = this.#limits.hasStates ? states.cut(common) : common;
+    const tokens = from?.tokens.slice(0, keptLength) ?? [];
+    const entries = keptLength > 0 ? await from?.cache.entries(0, 0, keptLength) : undefined;
+    const copy = { kind, cache: this.#emptyCache(), states, tokens, askedLength: 0 };
+    if (entries !== undefined) await copy.cache.append(entries);
+    return copy;
   }
 
-  #free(): TokenCache {
+  #emptyCache(): TokenCache {
     const isFull = this.#prompts.length >= Math.max(maxPrompts, 2 * this.#limits.requests);
     const cache = isFull ? this.#drop().cache : this.#newCache();
     cache.reset(1);
     return cache;
   }
 
-  #fit(): void {
-    const held = () => this.#prompts.reduce((sum, one) => sum + one.tokens.length, 0);
-    while (held() > this.#limits.tokens && this.#prompts.length > 1) this.#drop();
+  #evictExcess(): void {
+    const cachedTokens = () => this.#prompts.reduce((sum, one) => sum + one.tokens.length, 0);
+    while (cachedTokens() > this.#limits.tokens && this.#prompts.length > 1) this.#drop();
   }
 
   #drop(): KindPrompt {
@@ -116,7 +116,7 @@ export class PromptCaches {
 }
 
 /** True while another request is reading the prompt, or if that request was aborted. */
-const isUnread = ({ asked, tokens }: KindPrompt): boolean => tokens.length < asked;
+const isUnread = ({ askedLength, tokens }: KindPrompt): boolean => tokens.length < askedLength;
 
 export function commonPrefix(a: readonly number[], b: readonly number[]): number {
   const limit = Math.min(a.length, b.length);

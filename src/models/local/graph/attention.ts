@@ -53,8 +53,8 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, given?: Valu
   const tokens = g.op('Slice', [shape, g.integers([1]), g.integers([2])]);
   const concat = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
   const one = g.integers([1]);
-  const ofRows = () => g.op('Where', [g.op('Equal', [tokens, one]), batch, one]);
-  const apart = given ?? (g.shaders || group > 1 ? one : ofRows());
+  const rowGroups = () => g.op('Where', [g.op('Equal', [tokens, one]), batch, one]);
+  const apart = given ?? (g.shaders || group > 1 ? one : rowGroups());
   return {
     batch,
     tokens,
@@ -80,10 +80,10 @@ export function emitBias(
   window: number | undefined,
   { positions, cachedPositions }: Places,
 ): Value {
-  const all =
+  const allPositions =
     cachedPositions === undefined ? positions : g.op('Concat', [cachedPositions, positions], { axis: -1 });
   const queries = g.op('Unsqueeze', [positions, g.integers([-1])]);
-  const keys = g.op('Unsqueeze', [all, g.integers([-2])]);
+  const keys = g.op('Unsqueeze', [allPositions, g.integers([-2])]);
   let visible = g.op('LessOrEqual', [keys, queries]);
   if (window !== undefined) {
     const near = g.op('Less', [g.op('Sub', [queries, keys]), g.int32s([window], [])]);
@@ -190,7 +190,7 @@ function projections(build: DecoderBuild, module: string, x: Value, context: Att
     return normed(g.op('Reshape', [part, shape]));
   };
   const turned = (value: Value) => (rotation === undefined ? value : rotate(build, value, rotation));
-  const [projected, gate] = queryGate ? withGate(build, product(0)) : [product(0)];
+  const [projected, gate] = queryGate ? splitGate(build, product(0)) : [product(0)];
   const query = turned(shaped(projected!, shapes.queries, modules.queryNorm));
   return {
     query: scaleQueries(build, query, config.scoreScale, context),
@@ -227,7 +227,7 @@ function rotateTogether(
 }
 
 /** Splits each head into the query and the input of its gate; both are [N, heads·headDim]. */
-function withGate({ g, config: { heads, headDim } }: DecoderBuild, product: Value): Value[] {
+function splitGate({ g, config: { heads, headDim } }: DecoderBuild, product: Value): Value[] {
   const pairs = g.op('Reshape', [product, g.integers([-1, heads, 2 * headDim])]);
   return g
     .split('Split', [pairs], 2, { axis: -1 })

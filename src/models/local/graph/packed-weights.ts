@@ -42,12 +42,12 @@ export function roundWeights(
 ): PackedWeights {
   const { bits, block } = weightFormats[rounded];
   const packing = { bits, block, offset: false } as const;
-  return { ...packed(model, `int${bits}-block${block}`, matrices, () => packing), rounded };
+  return { ...packMatrices(model, `int${bits}-block${block}`, matrices, () => packing), rounded };
 }
 
 export function storedBlocks(model: string, matrices: readonly StoredTensor[]): PackedWeights {
   return {
-    ...packed(model, 'blocks', matrices, ({ dtype }) => blockType(dtype)!.packing!),
+    ...packMatrices(model, 'blocks', matrices, ({ dtype }) => blockType(dtype)!.packing!),
     rounded: undefined,
   };
 }
@@ -81,7 +81,7 @@ export function readPackedRows(matrix: PackedMatrix, from: number, count: number
   return values;
 }
 
-function packed(
+function packMatrices(
   model: string,
   kind: string,
   matrices: readonly StoredTensor[],
@@ -113,7 +113,7 @@ const parts = ['codes', 'scales', 'offsets'] as const;
 type Part = (typeof parts)[number];
 type Sizes = Record<Part, number>;
 
-interface Placed {
+interface LayoutEntry {
   readonly tensor: StoredTensor;
   readonly packing: Packing;
   readonly blocks: number;
@@ -123,7 +123,7 @@ interface Placed {
 }
 
 function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredTensor) => Packing) {
-  const layout = matrices.map((tensor): Placed => {
+  const layout = matrices.map((tensor): LayoutEntry => {
     const packing = packingOf(tensor);
     const blocks = Math.ceil(tensor.shape[1]! / packing.block);
     const codes = (blocks * packing.block * packing.bits) / 8;
@@ -140,7 +140,7 @@ function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredT
   return { layout, bytes };
 }
 
-function headerOf(layout: readonly Placed[]): Uint8Array {
+function headerOf(layout: readonly LayoutEntry[]): Uint8Array {
   const entries = layout.flatMap(({ blocks, perRow, starts, tensor }) => {
     const rows = tensor.shape[0]!;
     return parts
@@ -163,7 +163,7 @@ function headerOf(layout: readonly Placed[]): Uint8Array {
 /** About this many bytes of a matrix are read and packed at a time. */
 const chunkBytes = 1 << 24;
 
-function write(file: string, layout: readonly Placed[]): void {
+function write(file: string, layout: readonly LayoutEntry[]): void {
   const temporary = `${file}.${process.pid}.tmp`;
   const descriptor = openSync(temporary, 'w');
   try {
@@ -189,7 +189,7 @@ function write(file: string, layout: readonly Placed[]): void {
   }
 }
 
-function packRows({ tensor, packing }: Placed, row: number, count: number): Rows {
+function packRows({ tensor, packing }: LayoutEntry, row: number, count: number): Rows {
   return isPacked(tensor)
     ? repackRows(tensor, row, count)
     : quantizeRows(readRows(tensor, row, count), tensor.shape[1]!, packing);
@@ -209,25 +209,25 @@ function repackRows(tensor: StoredTensor, from: number, count: number): Rows {
   const rowBytes = (columns / elements) * blockBytes;
   const bytes = readTensorBytes(tensor, from * rowBytes, count * rowBytes);
   const order = rowOrder(tensor);
-  const perRow = { codes: (columns * bits) / 8, scales: columns / block };
+  const rowSizes = { codes: (columns * bits) / 8, scales: columns / block };
   const result = {
-    codes: new Uint8Array(count * perRow.codes),
-    scales: new Float32Array(count * perRow.scales),
-    offsets: new Float32Array(count * perRow.scales),
+    codes: new Uint8Array(count * rowSizes.codes),
+    scales: new Float32Array(count * rowSizes.scales),
+    offsets: new Float32Array(count * rowSizes.scales),
   };
   const unpacked = emptyBlock(elements, block);
   for (let row = 0; row < count; row++) {
     const stored = order === undefined ? row : order[from + row]! - from;
     for (let b = 0; b < columns / elements; b++) {
       unpack!(bytes, stored * rowBytes + b * blockBytes, unpacked);
-      const at = row * perRow.scales + (b * elements) / block;
+      const at = row * rowSizes.scales + (b * elements) / block;
       result.scales.set(unpacked.scales, at);
       if (packing!.offset) result.offsets.set(unpacked.offsets, at);
-      const first = row * perRow.codes + (b * elements * bits) / 8;
-      if (bits === 8) result.codes.set(unpacked.codes, first);
+      const start = row * rowSizes.codes + (b * elements * bits) / 8;
+      if (bits === 8) result.codes.set(unpacked.codes, start);
       else
         for (let i = 0; i < elements; i += 2)
-          result.codes[first + i / 2] = unpacked.codes[i]! | (unpacked.codes[i + 1]! << 4);
+          result.codes[start + i / 2] = unpacked.codes[i]! | (unpacked.codes[i + 1]! << 4);
     }
   }
   return result;

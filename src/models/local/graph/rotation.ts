@@ -14,17 +14,17 @@ export function ropeFrequencies(rope: Rope, width: number, long = false): number
   const wavelengths = Array.from({ length: width / 2 }, (_, i) =>
     Math.fround(rope.theta ** Math.fround((2 * i) / width)),
   );
-  const plain = wavelengths.map((length) => Math.fround(1 / length));
+  const unscaled = wavelengths.map((length) => Math.fround(1 / length));
   switch (rope.scaling) {
     case 'none':
-      return plain;
+      return unscaled;
     case 'linear':
-      return plain.map((frequency) => Math.fround(frequency / rope.factor));
+      return unscaled.map((frequency) => Math.fround(frequency / rope.factor));
     case 'divided':
-      return plain.map((frequency, i) => Math.fround(frequency / rope.divisors[i]!));
+      return unscaled.map((frequency, i) => Math.fround(frequency / rope.divisors[i]!));
     case 'llama3': {
       const { factor, lowFrequencyFactor: low, highFrequencyFactor: high, originalContext } = rope;
-      return plain.map((frequency) => {
+      return unscaled.map((frequency) => {
         const wavelength = (2 * Math.PI) / frequency;
         if (wavelength > originalContext / low) return Math.fround(frequency / factor);
         if (wavelength < originalContext / high) return frequency;
@@ -107,7 +107,7 @@ export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlace
   const halves = (first: number) => Array.from({ length: width }, (_, i) => (i < width / 2 ? first : factor));
   const cos = turned('Cos', [...halves(factor), ...kept.map(() => 1)]);
   const sin = turned('Sin', [...halves(-factor), ...kept]);
-  return { cos, sin, allHeads: ofAllHeads(build, cos, sin) };
+  return { cos, sin, allHeads: forAllHeads(build, cos, sin) };
 }
 
 /** Emits true for sequences longer than `context`. Without `sequenceTokens`, the last position gives the length. */
@@ -130,7 +130,7 @@ export function rotate({ g, config }: DecoderBuild, x: Value, { cos, sin }: Fact
 }
 
 /** Emits the factors for all heads together, which also scale the queries and leave the values unchanged. */
-function ofAllHeads({ g, config, precision }: DecoderBuild, cos: Value, sin: Value): Factors {
+function forAllHeads({ g, config, precision }: DecoderBuild, cos: Value, sin: Value): Factors {
   const { heads, kvHeads } = config;
   const perHead = (query: number, key: number, value: number) => {
     const numbers = [heads, kvHeads, kvHeads].flatMap((count, i) =>

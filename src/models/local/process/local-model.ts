@@ -23,7 +23,7 @@ export function createLocalModel(config: LocalConfig): LanguageModel {
     config.adapter === undefined ? undefined : modelDirectory(config.adapter, undefined, 'model.adapter');
   const located: LocalConfig = { ...config, path: modelDirectory(config.path), adapter };
   checkFiles(located);
-  const id = modelId(nameable(config.path), adapter);
+  const id = modelId(shownName(config.path), adapter);
   if (sharesProcess(config)) return sharingModel(id, located);
   const process = new ModelProcess(id, located);
   return { ...languageModel(id, located, process), close: () => process.close() };
@@ -38,15 +38,15 @@ function sharingModel(id: string, config: LocalConfig): LanguageModel {
   const settings = Object.fromEntries(loadKeys.map((key) => [key, config[key]])) as unknown as LoadSettings;
   const key = JSON.stringify(settings);
   const conversation = `${conversations++}`;
-  const used = () => {
+  const useProcess = () => {
     const shared = sharedProcesses.get(key) ?? { process: new ModelProcess(id, settings), users: new Set() };
     sharedProcesses.set(key, shared);
     shared.users.add(conversation);
     return shared.process;
   };
   const process: Pick<ModelProcess, 'generate' | 'load'> = {
-    generate: (job, signal, onRead) => used().generate(job, signal, onRead),
-    load: () => used().load(),
+    generate: (job, signal, onRead) => useProcess().generate(job, signal, onRead),
+    load: () => useProcess().load(),
   };
   return {
     ...languageModel(id, config, process, { conversation }),
@@ -67,7 +67,7 @@ function checkFiles({ adapter, ignoreKeys, path }: LocalConfig): void {
 }
 
 /** Returns a name for messages: the reference of a model in a store, whose path may be just a hash, or the path. */
-const nameable = (path: string): string => (isReference(path) ? path : modelDirectory(path));
+const shownName = (path: string): string => (isReference(path) ? path : modelDirectory(path));
 
 function modelId(path: string, adapter?: string): string {
   return `local/${[path, ...(adapter === undefined ? [] : [adapter])].map(modelName).join('+')}`;
@@ -107,7 +107,7 @@ function languageModel(
         onRead,
       );
       const latencyMs = performance.now() - start;
-      const replies = completions(result, latencyMs);
+      const replies = toCompletions(result, latencyMs);
       if (config.format === 'text' || grammar === undefined) return replies;
       const format = config.format === 'auto' ? { format: 'constrained' as const } : {};
       return replies.map((completion) => ({ ...completion, constrained: true, ...format }));
@@ -148,7 +148,7 @@ export function modelName(directory: string): string {
 }
 
 /** Converts a result to completions; the first contains the usage and latency of the whole call. */
-function completions({ replies, cachedTokens, promptTokens }: JobResult, latencyMs: number): Completion[] {
+function toCompletions({ replies, cachedTokens, promptTokens }: JobResult, latencyMs: number): Completion[] {
   const completionTokens = replies.reduce((sum, { ids }) => sum + ids.length, 0);
   return replies.map((reply, index): Completion => {
     const faults = replyFaults(reply);

@@ -80,7 +80,7 @@ export function openChatTemplate(
         // Searching a long text repeatedly takes few steps but a long time, so limit the time too.
         return withinTime(maxSeconds, () => renderNode(template, all));
       } catch (error) {
-        if (error instanceof UnsupportedError) throw rejected(error, file);
+        if (error instanceof UnsupportedError) throw unsupported(error, file);
         throw new UserError({
           file,
           message: `the chat template can't render these messages: ${messageOf(error)}`,
@@ -103,7 +103,7 @@ function literalsOf(template: Node): Pick<ChatTemplate, 'literals' | 'sought'> {
   return { literals: texts(nodes), sought: texts(sought) };
 }
 
-const rejected = (error: UnsupportedError, file: string) =>
+const unsupported = (error: UnsupportedError, file: string) =>
   new UserError({
     file,
     message: `the chat template uses ${error.message}, which is not supported, because the prompt could differ from Transformers'`,
@@ -185,7 +185,7 @@ function parse(source: string, file: string): Node {
   try {
     return parseTemplate(source);
   } catch (error) {
-    if (error instanceof UnsupportedError) throw rejected(error, file);
+    if (error instanceof UnsupportedError) throw unsupported(error, file);
     throw new UserError({ file, message: `the chat template can't be parsed: ${messageOf(error)}` });
   }
 }

@@ -41,8 +41,8 @@ export function noModel(value: string): UserError {
 const max = { tensors: 100_000, pairs: 20_000, elements: 8_000_000, text: 1 << 26, head: 1 << 29 } as const;
 
 /** Headers of the files read most recently, kept because several parts of a program read the same file. */
-const opened = new Map<string, GgufFile>();
-const openedAtMost = 4;
+const openFiles = new Map<string, GgufFile>();
+const maxOpenFiles = 4;
 
 /** Reads the header of a file and of its other parts, if it is split. @throws UserError if they can't be used */
 export function openGguf(file: string): GgufFile {
@@ -51,12 +51,12 @@ export function openGguf(file: string): GgufFile {
   if (!stat.isFile())
     throw new UserError({ field: 'model.path', value: file, message: 'is not a regular file' });
   const key = [realpathSync(file), stat.size, stat.mtimeMs].join('\0');
-  const known = opened.get(key);
+  const known = openFiles.get(key);
   if (known !== undefined) return known;
   const first = readOne(file);
   const gguf = { ...first, tensors: new Map(splitOf(first).flatMap(({ tensors }) => [...tensors])) };
-  opened.set(key, gguf);
-  for (const old of [...opened.keys()].slice(0, -openedAtMost)) opened.delete(old);
+  openFiles.set(key, gguf);
+  for (const old of [...openFiles.keys()].slice(0, -maxOpenFiles)) openFiles.delete(old);
   return gguf;
 }
 
@@ -90,7 +90,7 @@ function readOne(file: string): GgufFile {
     const [tensorCount, pairCount] = readPrefix(reader, file);
     const { metadata, places } = readMetadata(reader, pairCount);
     const infos = Array.from({ length: tensorCount }, () => readTensorInfo(reader));
-    return { file, metadata, places, tensors: placed(infos, metadata, reader, real) };
+    return { file, metadata, places, tensors: placeTensors(infos, metadata, reader, real) };
   } finally {
     closeSync(descriptor);
   }
@@ -174,7 +174,7 @@ function readTensorInfo(reader: HeadReader): TensorInfo {
 }
 
 /** Locates the tensors in the file, and checks that they are aligned, within the file, and don't overlap. */
-function placed(
+function placeTensors(
   infos: readonly TensorInfo[],
   metadata: GgufFile['metadata'],
   { file, size, position }: HeadReader,

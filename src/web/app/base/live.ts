@@ -107,14 +107,14 @@ export function useAnswer<T>(address: string | undefined, basis?: string) {
   const [problem, setProblem] = useState('');
   const state = useRef({ address, isAsking: false, isStale: false });
   const refresh = async () => {
-    const now = state.current;
-    now.isStale = true;
-    if (now.isAsking) return;
-    now.isAsking = true;
-    while (now.isStale && now.address !== undefined) {
-      now.isStale = false;
-      const asked = now.address;
-      const isCurrent = () => state.current === now && now.address === asked;
+    const asking = state.current;
+    asking.isStale = true;
+    if (asking.isAsking) return;
+    asking.isAsking = true;
+    while (asking.isStale && asking.address !== undefined) {
+      asking.isStale = false;
+      const asked = asking.address;
+      const isCurrent = () => state.current === asking && asking.address === asked;
       const began = performance.now();
       await request(asked).then(
         async (response) => {
@@ -127,9 +127,9 @@ export function useAnswer<T>(address: string | undefined, basis?: string) {
       );
       const pause = Math.max(minPause, 4 * (performance.now() - began));
       await new Promise((resolve) => setTimeout(resolve, pause));
-      if (state.current !== now) return;
+      if (state.current !== asking) return;
     }
-    now.isAsking = false;
+    asking.isAsking = false;
   };
   useEffect(() => {
     if (basis === undefined) {

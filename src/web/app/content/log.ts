@@ -9,7 +9,7 @@ type Prompts = readonly (readonly { readonly role: string; readonly content: str
 
 const PromptsOfPage = createContext<() => Prompts>(() => []);
 
-function unpacked(packed: PackedPrompts): Prompts {
+function unpack(packed: PackedPrompts): Prompts {
   let text = '';
   const latestFirst = packed.map((parts) => {
     text = textOf(parts, text);
@@ -27,9 +27,9 @@ interface LogProps {
 
 export function ProposalLog({ children, counts, prompts }: LogProps) {
   const [filter, setFilter] = useState('all');
-  const read = useMemo(() => {
+  const getPrompts = useMemo(() => {
     let known: Prompts | undefined;
-    return () => (known ??= unpacked(prompts));
+    return () => (known ??= unpack(prompts));
   }, [prompts]);
   useEffect(() => {
     // A link may lead to a proposal that the filter hides.
@@ -37,7 +37,7 @@ export function ProposalLog({ children, counts, prompts }: LogProps) {
     addEventListener('hashchange', showAll);
     return () => removeEventListener('hashchange', showAll);
   }, []);
-  return html`<${PromptsOfPage.Provider} value=${read}>
+  return html`<${PromptsOfPage.Provider} value=${getPrompts}>
 ${
   counts.length > 0 &&
   html`<fieldset class="filter"><legend>Show</legend>

@@ -17,9 +17,9 @@ const maxColumns = 1500;
 /** Draws the parameters (rows) of up to `maxColumns` evaluations (columns) below a strip of scores. */
 export function parameterHeatMap(data: RunData, labels: TaskLabels): Content {
   const { config, entries: all, parameters: spec } = data;
-  const highest = bestEntry(all);
+  const best = bestEntry(all);
   // More columns would be narrower than a pixel.
-  const entries = sampleEvenly(all, maxColumns, highest);
+  const entries = sampleEvenly(all, maxColumns, best);
   const columns = entries.length;
   if (columns === 0 || spec.count === 0) return html`<p class="empty">No evaluations.</p>`;
   const names = rowNames(spec, data.policy, labels);
@@ -43,7 +43,7 @@ export function parameterHeatMap(data: RunData, labels: TaskLabels): Content {
     ),
     choices: choices?.map((value, i) => ({ value, name: choiceName(value, labels.actions[i]) })),
     scale,
-    best: { column: entries.indexOf(highest!), number: places.get(highest!)! },
+    best: { column: entries.indexOf(best!), number: places.get(best!)! },
     warmup,
     total: all.length,
   };
