@@ -68,13 +68,13 @@ function activeValues(
   parameters: readonly Value[],
   constants: readonly Value[],
 ): ReadonlySet<Value> {
-  const active = new Set(parameters);
+  const activeSet = new Set(parameters);
   const fixed = new Set(constants);
   for (const node of nodes) {
-    if (node.op === 'Shape' || !node.inputs.some((name) => active.has(name))) continue;
-    for (const output of node.outputs) if (!fixed.has(output)) active.add(output);
+    if (node.op === 'Shape' || !node.inputs.some((name) => activeSet.has(name))) continue;
+    for (const output of node.outputs) if (!fixed.has(output)) activeSet.add(output);
   }
-  return active;
+  return activeSet;
 }
 
 /** Wraps a source so that each product, and the input of attention's output projection, is added to `kept`. */

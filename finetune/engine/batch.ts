@@ -56,13 +56,13 @@ function readLength({ completionIds, promptIds, trained }: TokenSequence): numbe
 
 /** Dimensions of the attention blocks that hold the families. An extra slot per row keeps a block's last slot empty. */
 export function blockSizes(families: readonly Family<TokenSequence>[]) {
-  const shared = families.map(sharedLength);
+  const sharedLengths = families.map(sharedLength);
   return {
     families: families.length,
-    promptTokens: largest(shared) + 1,
+    promptTokens: largest(sharedLengths) + 1,
     replies: largest(families.map(({ length }) => length)),
     replyTokens:
-      largest(families.flatMap((family, f) => family.map((one) => readLength(one) - shared[f]!))) + 1,
+      largest(families.flatMap((family, f) => family.map((one) => readLength(one) - sharedLengths[f]!))) + 1,
   };
 }
 

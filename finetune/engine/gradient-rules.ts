@@ -11,53 +11,53 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   Add: (context) => broadcastRule(context, (dy) => [() => dy, () => dy]),
   Sub: (context) => broadcastRule(context, (dy) => [() => dy, () => context.g.op('Neg', [dy])]),
   Mul: (context) => {
-    const { g, node, recall: recalled } = context;
+    const { g, node, recall } = context;
     const [a, b] = node.inputs as [Value, Value];
     return broadcastRule(context, (dy) => [
-      () => g.op('Mul', [dy, recalled(b)]),
-      () => g.op('Mul', [dy, recalled(a)]),
+      () => g.op('Mul', [dy, recall(b)]),
+      () => g.op('Mul', [dy, recall(a)]),
     ]);
   },
   Div: (context) => {
-    const { g, node, recall: recalled } = context;
-    const divisor = recalled(node.inputs[1]!);
+    const { g, node, recall } = context;
+    const divisor = recall(node.inputs[1]!);
     return broadcastRule(context, (dy) => [
       () => g.op('Div', [dy, divisor]),
-      () => g.op('Neg', [g.op('Div', [g.op('Mul', [dy, recalled(node.outputs[0]!)]), divisor])]),
+      () => g.op('Neg', [g.op('Div', [g.op('Mul', [dy, recall(node.outputs[0]!)]), divisor])]),
     ]);
   },
   /** On ties, the gradient goes to the first input. */
   Min: (context) => extremeRule(context, ([a, b]) => [a, b]),
   Max: (context) => extremeRule(context, ([a, b]) => [b, a]),
   /** The exponent is 2. */
-  Pow: ({ g, node, outputs, precision, recall: recalled }) => {
-    const twice = g.op('Mul', [recalled(node.inputs[0]!), g.floats(precision, [2], [])]);
+  Pow: ({ g, node, outputs, precision, recall }) => {
+    const twice = g.op('Mul', [recall(node.inputs[0]!), g.floats(precision, [2], [])]);
     return [g.op('Mul', [outputs[0]!, twice])];
   },
-  Sqrt: ({ g, node, outputs, precision, recall: recalled }) => [
-    g.op('Div', [g.op('Mul', [outputs[0]!, g.floats(precision, [0.5], [])]), recalled(node.outputs[0]!)]),
+  Sqrt: ({ g, node, outputs, precision, recall }) => [
+    g.op('Div', [g.op('Mul', [outputs[0]!, g.floats(precision, [0.5], [])]), recall(node.outputs[0]!)]),
   ],
-  Exp: ({ g, node, outputs, recall: recalled }) => [g.op('Mul', [outputs[0]!, recalled(node.outputs[0]!)])],
-  Log: ({ g, node, outputs, recall: recalled }) => [g.op('Div', [outputs[0]!, recalled(node.inputs[0]!)])],
+  Exp: ({ g, node, outputs, recall }) => [g.op('Mul', [outputs[0]!, recall(node.outputs[0]!)])],
+  Log: ({ g, node, outputs, recall }) => [g.op('Div', [outputs[0]!, recall(node.inputs[0]!)])],
   /** dx = dy where y > 0, else 0. */
-  Relu: ({ g, node, outputs, precision, recall: recalled }) => {
-    const positive = g.op('Less', [g.floats(precision, [0], []), recalled(node.outputs[0]!)]);
+  Relu: ({ g, node, outputs, precision, recall }) => {
+    const positive = g.op('Less', [g.floats(precision, [0], []), recall(node.outputs[0]!)]);
     return [g.op('Mul', [outputs[0]!, g.cast(positive, precision)])];
   },
   /** dx = dy·(1 − y²) */
-  Tanh: ({ g, node, outputs, precision, recall: recalled }) => {
-    const y = recalled(node.outputs[0]!);
+  Tanh: ({ g, node, outputs, precision, recall }) => {
+    const y = recall(node.outputs[0]!);
     const slope = g.op('Sub', [g.floats(precision, [1], []), g.op('Mul', [y, y])]);
     return [g.op('Mul', [outputs[0]!, slope])];
   },
-  Sigmoid: ({ g, node, outputs, precision, recall: recalled }) => {
-    const y = recalled(node.outputs[0]!);
+  Sigmoid: ({ g, node, outputs, precision, recall }) => {
+    const y = recall(node.outputs[0]!);
     const slope = g.op('Mul', [y, g.op('Sub', [g.floats(precision, [1], []), y])]);
     return [g.op('Mul', [outputs[0]!, slope])];
   },
   /** dx = (dy − Σ dy·y)·y, summed along the last axis. */
-  Softmax: ({ g, node, outputs, recall: recalled }) => {
-    const y = recalled(node.outputs[0]!);
+  Softmax: ({ g, node, outputs, recall }) => {
+    const y = recall(node.outputs[0]!);
     const sum = g.op('ReduceSum', [g.op('Mul', [outputs[0]!, y]), g.integers([-1])], { keepdims: 1 });
     return [g.op('Mul', [g.op('Sub', [outputs[0]!, sum]), y])];
   },
@@ -124,19 +124,19 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   },
   /** y = a·b + bias, where a and b may be transposed and the bias is broadcast over rows. */
   Gemm: (context) => {
-    const { g, node, outputs, wants, recall: recalled } = context;
+    const { g, node, outputs, wants, recall } = context;
     const [a, b, bias] = node.inputs as [Value, Value, Value | undefined];
     const dy = outputs[0]!;
     const transA = intAttribute(node, 'transA', 0);
     const transB = intAttribute(node, 'transB', 0);
     const da = () =>
       transA === 1
-        ? g.op('Gemm', [recalled(b), dy], { ...(transB === 1 && { transA: 1 }), transB: 1 })
-        : g.op('Gemm', [dy, recalled(b)], { transB: 1 - transB });
+        ? g.op('Gemm', [recall(b), dy], { ...(transB === 1 && { transA: 1 }), transB: 1 })
+        : g.op('Gemm', [dy, recall(b)], { transB: 1 - transB });
     const db = () =>
       transB === 1
-        ? g.op('Gemm', [dy, recalled(a)], { transA: 1, ...(transA === 1 && { transB: 1 }) })
-        : g.op('Gemm', [recalled(a), dy], transA === 1 ? {} : { transA: 1 });
+        ? g.op('Gemm', [dy, recall(a)], { transA: 1, ...(transA === 1 && { transB: 1 }) })
+        : g.op('Gemm', [recall(a), dy], transA === 1 ? {} : { transA: 1 });
     return [
       wants(0) ? da() : undefined,
       wants(1) ? db() : undefined,
@@ -147,12 +147,12 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   [int8Product]: int8ProductRule,
   /** Both inputs have the same batch dimensions. */
   MatMul: (context) => {
-    const { g, node, outputs, wants, shape, recall: recalled } = context;
+    const { g, node, outputs, wants, shape, recall } = context;
     const [a, b] = node.inputs as [Value, Value];
     const dy = outputs[0]!;
     const rank = shape(node.outputs[0]!).length;
     const perm = [...Array(rank - 2).keys(), rank - 1, rank - 2];
-    const transpose = (value: Value) => g.op('Transpose', [recalled(value)], { perm });
+    const transpose = (value: Value) => g.op('Transpose', [recall(value)], { perm });
     return [
       wants(0) ? g.op('MatMul', [dy, transpose(b)]) : undefined,
       wants(1) ? g.op('MatMul', [transpose(a), dy]) : undefined,
@@ -176,8 +176,8 @@ function extremeRule(
   context: RuleContext,
   order: (inputs: readonly [Value, Value]) => readonly [Value, Value],
 ): readonly (Value | undefined)[] {
-  const { g, node, precision, recall: recalled } = context;
-  const inputs = order(node.inputs as [Value, Value]).map(recalled);
+  const { g, node, precision, recall } = context;
+  const inputs = order(node.inputs as [Value, Value]).map(recall);
   const first = g.cast(g.op('LessOrEqual', inputs), precision);
   const second = () => g.op('Sub', [g.floats(precision, [1], []), first]);
   return broadcastRule(context, (dy) => [() => g.op('Mul', [dy, first]), () => g.op('Mul', [dy, second()])]);

@@ -91,11 +91,11 @@ function emitBlockInputs(g: GraphBuilder): { blocks: Blocks; inverses: ReadonlyM
     promptPositions: input('prompt_positions', ['F', 'P']),
     replyPositions: input('reply_positions', ['F', 'G', 'A']),
   };
-  const flat = [prompts, replies].map((places) => g.op('Reshape', [places, g.integers([-1])]));
+  const flatPlaces = [prompts, replies].map((places) => g.op('Reshape', [places, g.integers([-1])]));
   const inverses = new Map([
     [prompts, input('prompt_slots', ['N'])],
     [replies, input('reply_slots', ['N'])],
-    [slots, g.op('Concat', flat, { axis: 0 })],
+    [slots, g.op('Concat', flatPlaces, { axis: 0 })],
   ]);
   return { blocks, inverses };
 }
@@ -135,9 +135,9 @@ function tokenValues(
 ): TokenValues {
   const inputs = new Map<string, Value>();
   const input = (name: string, type: Precision | 'int32') => {
-    const known = inputs.get(name) ?? g.input(name, type, ['C']);
-    inputs.set(name, known);
-    return known;
+    const value = inputs.get(name) ?? g.input(name, type, ['C']);
+    inputs.set(name, value);
+    return value;
   };
   return {
     g,

@@ -87,8 +87,8 @@ export function evaluate(
     arms: arms.map(({ name, label, hash }) => ({ name, label, weights: hash })),
     seeds,
     trainedOn,
-    experiments: withVerdicts(outcomes.map(({ result }) => result)),
-    groups: withVerdicts(groups),
+    experiments: addVerdicts(outcomes.map(({ result }) => result)),
+    groups: addVerdicts(groups),
     failures,
     runs,
   };
@@ -153,7 +153,7 @@ function compareArms(arms: readonly Arm[], returns: Interval, runsOf: RunsOf) {
 }
 
 /** Adds verdicts to the differences, corrected for multiple tests across all results. */
-function withVerdicts<R extends Pick<ReturnType<typeof compareArms>, 'differences'>>(results: readonly R[]) {
+function addVerdicts<R extends Pick<ReturnType<typeof compareArms>, 'differences'>>(results: readonly R[]) {
   const found = judgeDifferences(results.map(({ differences }) => differences));
   return results.map((result, i) => ({ ...result, differences: found[i]! }));
 }

@@ -13,7 +13,7 @@ import { loadTrainConfig } from '../train/train-config.js';
 import type { GgufTensorType } from './gguf/format.js';
 import { type WrittenGguf, writeGguf } from './gguf/gguf.js';
 import { openBase, trainedVariables } from './merged/base-model.js';
-import { type Merged, mergeAdapter } from './merged/merge.js';
+import { type MergeResult, mergeAdapter } from './merged/merge.js';
 import { roundingNotes } from './merged/rounding.js';
 import { ggufModelfile } from './ollama/modelfile.js';
 import { type WrittenTrl, writeTrl } from './trl/trl.js';
@@ -35,7 +35,7 @@ interface ExportResult {
   readonly lines: readonly string[];
   readonly notes: readonly string[];
   readonly output: { readonly out: string } & (
-    | ({ readonly base: string; readonly dtype: string } & Merged)
+    | ({ readonly base: string; readonly dtype: string } & MergeResult)
     | ({
         readonly modelfile: string;
         /** True if the Modelfile includes a chat template. */

@@ -126,9 +126,9 @@ function splitBySequence(
 ): readonly Sampled[] {
   let start = 0;
   return sequences.map((sequence) => {
-    let place = start;
-    const places = sequence.trained.map((isTrained) => (isTrained ? place++ : -1));
-    start = place;
+    let index = start;
+    const places = sequence.trained.map((isTrained) => (isTrained ? index++ : -1));
+    start = index;
     const select = (numbers: readonly number[]) => places.map((at) => numbers[at] ?? 0);
     return { ...sequence, advantages: select(advantages), ...(returns && { returns: select(returns) }) };
   });

@@ -72,7 +72,7 @@ const window = 10;
 /** The first updates and the latest ones, for comparison. */
 interface Course {
   readonly before: readonly PolicyStep[];
-  readonly now: readonly PolicyStep[];
+  readonly latest: readonly PolicyStep[];
   /** True if the mean return of recent updates is close to the best return so far. */
   readonly solved: boolean;
 }
@@ -89,18 +89,18 @@ const policyCheck = (alarm: Alarm['alarm'], updates: number, find: (course: Cour
   find(events) {
     const steps = events.filter(isPolicyStep);
     if (steps.length < updates) return undefined;
-    const now = steps.slice(-updates);
+    const latest = steps.slice(-updates);
     const highest = largest(steps.map((step) => step.highest));
     const range = highest - smallest(steps.map((step) => step.lowest));
-    const solved = range > 0 && meanOf(now, 'reward') >= highest - 0.05 * range;
-    return find({ before: steps.slice(0, window), now, solved });
+    const solved = range > 0 && meanOf(latest, 'reward') >= highest - 0.05 * range;
+    return find({ before: steps.slice(0, window), latest, solved });
   },
 });
 
 /** @param compares true if the objective compares the episodes of a group */
 export const policyChecks = (compares: boolean): readonly Check[] => [
-  policyCheck('no-variance', window, ({ now, solved }) => {
-    const flat = meanOf(now, 'flat');
+  policyCheck('no-variance', window, ({ latest, solved }) => {
+    const flat = meanOf(latest, 'flat');
     if (!compares || flat < 0.9 || solved) return undefined;
     return {
       message: `in ${percent(flat)} of the groups of the last ${window} updates, all returns were equal, so there was nothing to compare`,
@@ -108,25 +108,25 @@ export const policyChecks = (compares: boolean): readonly Check[] => [
     };
   }),
   // An update of a large model takes minutes, and its policy can collapse within two.
-  policyCheck('entropy-collapse', 3, ({ before, now, solved }) => {
-    const [first, last] = [before[0]!.entropy, meanOf(now, 'entropy')];
-    const varies = compares && meanOf(now, 'flat') < 0.5;
+  policyCheck('entropy-collapse', 3, ({ before, latest, solved }) => {
+    const [first, last] = [before[0]!.entropy, meanOf(latest, 'entropy')];
+    const varies = compares && meanOf(latest, 'flat') < 0.5;
     if (solved || varies || first < 0.1 || last > 0.05 * first) return undefined;
     return {
       message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats per token: the model no longer explores`,
       hint: 'lower the learning rate, raise objective.entropy, or stop if the task is solved',
     };
   }),
-  policyCheck('mismatch', window, ({ now }) => {
-    const mismatch = meanOf(now, 'mismatch');
+  policyCheck('mismatch', window, ({ latest }) => {
+    const mismatch = meanOf(latest, 'mismatch');
     if (mismatch < 0.01) return undefined;
     return {
       message: `sampler and trainer compute different probabilities (KL ${mismatch.toPrecision(2)} nats per token)`,
       hint: 'with method lora, set method.quantization=none and method.compute=float32; otherwise, lower objective.maxImportance',
     };
   }),
-  policyCheck('format-loss', window, ({ before, now }) => {
-    const [first, last] = [meanOf(before, 'valid'), meanOf(now, 'valid')];
+  policyCheck('format-loss', window, ({ before, latest }) => {
+    const [first, last] = [meanOf(before, 'valid'), meanOf(latest, 'valid')];
     if (last > 0.5 * first) return undefined;
     return {
       message: `${percent(last)} of the replies can be parsed, compared with ${percent(first)} at the start`,

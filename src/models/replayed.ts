@@ -113,10 +113,10 @@ const notRecorded = (message: string) =>
 
 /** Describes the first difference between two prompts. */
 function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMessage[]): string {
-  const found = recorded.findIndex(
+  const index = recorded.findIndex(
     ({ content, role }, i) => role !== now[i]?.role || content !== now[i].content,
   );
-  const i = found < 0 ? recorded.length : found;
+  const i = index < 0 ? recorded.length : index;
   const [was, is] = [recorded[i], now[i]];
   if (was === undefined) return `Message ${i + 1} (${is!.role}) was added`;
   if (is === undefined) return `Message ${i + 1} (${was.role}) was removed`;

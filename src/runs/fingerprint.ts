@@ -131,10 +131,10 @@ export function requireSame(
 ): void {
   if (assembly.fingerprint === manifest.fingerprint) return;
   const hint = `undo the change, or ${newStart[manifest.play === undefined ? 'run' : 'play']}`;
-  const changed = changedModules(manifest.modules ?? {}, assembly.modules ?? {});
-  if (changed.length > 0) {
+  const changedFiles = changedModules(manifest.modules ?? {}, assembly.modules ?? {});
+  if (changedFiles.length > 0) {
     const message = 'this module has changed since the run started';
-    throw new UserError(changed.map((module) => ({ file: module, message, hint })));
+    throw new UserError(changedFiles.map((module) => ({ file: module, message, hint })));
   }
   const message = 'this file has been edited since the run started';
   requireEqual(manifest.settings, assembly.config, message, hint, file);

@@ -77,19 +77,19 @@ export function scanLogs(files: LogFiles, tolerant = false): Scan {
   );
   const iteration = last?.iteration ?? 0;
   const nextFinished = finished.find((mark) => mark.iteration > iteration);
-  const complete = evaluated.filter((entry) => entry.iteration <= iteration);
-  const isKept = keptTest(complete, iteration);
+  const completeEntries = evaluated.filter((entry) => entry.iteration <= iteration);
+  const isKept = keptTest(completeEntries, iteration);
   let keptEpisodes = 0;
   for (let i = 0; i < placesOfEpisodes.length; i += 2) {
     if (isKept({ iteration: placesOfEpisodes[i]!, candidate: placesOfEpisodes[i + 1]! })) keptEpisodes++;
   }
   const lines = {
-    evaluations: complete.length,
+    evaluations: completeEntries.length,
     episodes: keptEpisodes,
     calls: calls.lines,
     events: nextFinished?.at ?? events.lines,
   };
-  const { entries, lost } = usableEntries(complete, files);
+  const { entries, lost } = usableEntries(completeEntries, files);
   append(faults, lost);
   const recorded: RecordedRun = {
     entries,

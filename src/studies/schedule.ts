@@ -166,10 +166,10 @@ async function runEntries(
   const ends = new Map<PlanEntry, RunEnd>();
   const outcome = () => outcomeOf(entries, ends);
   if (!json && !quiet) {
-    const before = entries.filter(({ path }) => isComplete(join(directory, path))).length;
+    const doneBefore = entries.filter(({ path }) => isComplete(join(directory, path))).length;
     const place = shownPath(directory, outerContext.cwd);
     outerContext.note(
-      `${plural(entries.length, 'run')} (${shape}) in ${place}${before > 0 ? `; ${before} already complete` : ''}${maxRuns > 1 ? `; ${maxRuns} at once` : ''}`,
+      `${plural(entries.length, 'run')} (${shape}) in ${place}${doneBefore > 0 ? `; ${doneBefore} already complete` : ''}${maxRuns > 1 ? `; ${maxRuns} at once` : ''}`,
     );
   }
   const requests = watchStopRequests(directory, outerContext.stop, part !== undefined);

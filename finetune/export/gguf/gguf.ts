@@ -58,7 +58,7 @@ export async function writeGguf(
   const weights = openWeights(model);
   const changes = adapter === undefined ? new Map<string, WeightChange>() : adapterChanges(adapter, weights);
   const rounding = roundingMeter();
-  const write = isGguf(model) ? mergedGguf : exportModel;
+  const write = isGguf(model) ? mergeIntoGguf : exportModel;
   const { metadata, tensors } = write({ model, config, weights, changes, type, rounding });
   const bytes = tensorBytes(tensors);
   await writeWhole(output, (partial) => writeParts(partial, ggufParts(metadata, tensors), signal));
@@ -101,7 +101,7 @@ interface FileParts {
 }
 
 /** Copies unchanged tensors byte for byte. */
-function mergedGguf(sources: Sources): FileParts {
+function mergeIntoGguf(sources: Sources): FileParts {
   const { changes, model, type, weights } = sources;
   const gguf = openGguf(model);
   const placeOf = ({ file, offset }: StoredTensor) => `${file}:${offset}`;

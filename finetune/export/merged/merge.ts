@@ -17,7 +17,7 @@ import { adapterChanges, mergeTensor, type WeightChange } from './merged-rows.js
 import { type RoundingMeter, roundingMeter } from './rounding.js';
 import { copyTensor, writeParts } from './writing.js';
 
-export interface Merged {
+export interface MergeResult {
   readonly changedMatrices: number;
   /** Bytes of all weights. */
   readonly bytes: number;
@@ -37,7 +37,7 @@ export async function mergeAdapter(
   output: string,
   dtype: 'stored' | 'f32',
   signal?: AbortSignal,
-): Promise<Merged> {
+): Promise<MergeResult> {
   requireModelDirectory(model);
   const weights = openWeights(model);
   if ([...weights.values()].some(({ transposed }) => transposed))

@@ -117,15 +117,15 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   const lowest = best && { step: best.step, loss: best.loss };
   const outcome = { step: state.step, lowest, ...played };
   const noResult = { returns: undefined, baselines: [], result: undefined };
-  const interrupted = { ...outcome, ...noResult, ended: 'interrupted' } as const;
-  if (ended === 'interrupted') return interrupted;
+  const interruptedOutcome = { ...outcome, ...noResult, ended: 'interrupted' } as const;
+  if (ended === 'interrupted') return interruptedOutcome;
   const finalSeeds = evaluationSeeds(config, 1);
   const returns = await play(training, bestParameters(state), finalSeeds);
   hooks.onEvent?.({ kind: 'final', step: state.step, episodes: played.episodes, returns });
   const baselines: NumericBaseline[] = [];
   if (searches.length > 0) hooks.onBaselines?.();
   for (const name of searches) {
-    if (hooks.stop?.()) return interrupted;
+    if (hooks.stop?.()) return interruptedOutcome;
     const budget = { seed, episodes: played.episodes, finalSeeds };
     const baseline = await playBaseline(name, environments[0]!, budget);
     baselines.push(baseline);

@@ -210,15 +210,15 @@ async function playHeldOut(
     for (const config of configs) runs.push(await openRun(config, env));
     const longest = largest(configs.map(({ iterations }) => iterations));
     for (let iteration = 0; iteration < longest; iteration++) {
-      const active = [...runs.keys()].filter((i) => iteration < configs[i]!.iterations);
+      const indices = [...runs.keys()].filter((i) => iteration < configs[i]!.iterations);
       const seeds = deriveSeeds(seed, [iteration], configs.length);
-      const own = active.map((i) => [seeds[i]!]);
+      const own = indices.map((i) => [seeds[i]!]);
       const answered = await iterate(
         sampler,
-        active.map((i) => runs[i]!),
+        indices.map((i) => runs[i]!),
         own,
       );
-      for (const [k, i] of active.entries()) lists[i]!.push(answered[k]!);
+      for (const [k, i] of indices.entries()) lists[i]!.push(answered[k]!);
     }
     return runs.map(({ state }, i) => ({ best: bestEntry(state.entries)?.score, answered: lists[i]! }));
   } finally {

@@ -125,8 +125,8 @@ function networkFailure(url: URL, error: Error): TryFailure {
   const code = typeof cause.code === 'string' ? cause.code : '';
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
     return new TryFailure('malformed', `${place(url)} returned more than ${maxBodyBytes} bytes`);
-  const known = networkProblems.find(([codes]) => codes.test(code))?.[1];
-  const problem = known ?? (code || cause.message);
+  const problemText = networkProblems.find(([codes]) => codes.test(code))?.[1];
+  const problem = problemText ?? (code || cause.message);
   return new TryFailure(cutCodes.test(code) ? 'cut' : 'network', `no answer from ${place(url)}: ${problem}`);
 }
 

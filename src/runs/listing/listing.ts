@@ -41,8 +41,8 @@ export interface Line {
  * runs and training runs that can't be read.
  */
 export function linesOf(places: RunPlaces) {
-  const found = scan(rootsOf(places));
-  const items = [...found.values()].filter(({ item }) => !isHolder(item));
+  const placesByName = scan(rootsOf(places));
+  const items = [...placesByName.values()].filter(({ item }) => !isHolder(item));
   const startKey = ({ item, training }: Place) => `${training === undefined ? 0 : 1} ${item.started ?? ''}`;
   const lines = groupBy(
     items
@@ -52,7 +52,7 @@ export function linesOf(places: RunPlaces) {
   );
   return {
     lines: [...lines].map(
-      ([name, own], i): Line => ({ name, path: found.get(name)!.path, number: i + 1, places: own }),
+      ([name, own], i): Line => ({ name, path: placesByName.get(name)!.path, number: i + 1, places: own }),
     ),
     damaged: items.filter(({ summary, training }) => (summary ?? training) === undefined),
   };
@@ -83,13 +83,13 @@ export function selectPlaces<T extends Place>(
 ): readonly T[] {
   const { accepts, problems } = parseFilter(filters, configKeys);
   if (problems[0] !== undefined) throw new UserError({ field: 'filters', message: problems[0] });
-  const found = new Map(places.map((place) => [place.item, place]));
-  const accepted = [...found.keys()].filter(accepts);
+  const placeByItem = new Map(places.map((place) => [place.item, place]));
+  const accepted = [...placeByItem.keys()].filter(accepts);
   const selected =
     sort === undefined
       ? accepted.slice(-(limit ?? accepted.length))
       : sortItems(accepted, sortOf(sort, configKeys)).slice(0, limit);
-  return selected.map((item) => found.get(item)!);
+  return selected.map((item) => placeByItem.get(item)!);
 }
 
 /** Returns the order for a key: ascending for text fields, descending for numbers, times and config keys. */

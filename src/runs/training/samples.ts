@@ -31,7 +31,7 @@ const maxTurns = 3;
 const maxTextLength = 700;
 
 /** Shortens a long text; keeps more of its end than of its beginning, because prompts end with the task. */
-function shortened(text: string): string {
+function shortenText(text: string): string {
   if (text.length <= maxTextLength) return text;
   return `${text.slice(0, maxTextLength / 4)} […] ${text.slice((-3 * maxTextLength) / 4)}`;
 }
@@ -41,9 +41,9 @@ export function sampleOf(turns: Sample['turns'], rest: Pick<Sample, 'expected' |
   return {
     turns: turns
       .slice(0, maxTurns)
-      .map(({ prompt, reply }) => ({ prompt: shortened(prompt), reply: shortened(reply) })),
+      .map(({ prompt, reply }) => ({ prompt: shortenText(prompt), reply: shortenText(reply) })),
     ...(turns.length > maxTurns && { omitted: turns.length - maxTurns }),
-    ...(expected !== undefined && { expected: shortened(expected) }),
+    ...(expected !== undefined && { expected: shortenText(expected) }),
     ...(score !== undefined && { score }),
   };
 }

@@ -109,8 +109,8 @@ function bestText(training: RecordedTraining): string {
 function useOf(training: RecordedTraining, cwd: string): readonly (readonly [string, string])[] {
   const { command, folder, path, result, status } = training;
   if (status === 'running') return [];
-  const again = command === null ? sameCommand : `${goTo(folder, cwd)}${command}`;
-  const resume = status === 'completed' ? [] : [['resume', again] as const];
+  const resumeCommand = command === null ? sameCommand : `${goTo(folder, cwd)}${command}`;
+  const resume = status === 'completed' ? [] : [['resume', resumeCommand] as const];
   if (result === null) return resume;
   const place = shownPath(result, cwd);
   const use = commandToUse(training, cwd);

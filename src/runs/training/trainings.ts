@@ -194,7 +194,7 @@ export function trainingOf(
   const isRl = metrics.some(({ kind, reward }) => kind === 'step' && reward !== undefined);
   const start = metrics.findLast(({ kind }) => kind === 'start');
   const measurements = metrics.flatMap((metric) => measurementsIn(metric, start?.measured));
-  const done = lastStep?.step ?? about?.outcome.step ?? 0;
+  const stepsDone = lastStep?.step ?? about?.outcome.step ?? 0;
   const result = ['adapter', 'model', 'policy']
     .map((name) => join(path, name))
     .find((one) => existsSync(one));
@@ -209,7 +209,7 @@ export function trainingOf(
     objective: about ? ((config?.algorithm ?? config?.objective)?.kind ?? 'sft') : null,
     on: about?.dataset.path ?? null,
     unit: config?.updates === undefined && !isRl ? 'step' : 'update',
-    steps: { done, of: start?.totalSteps ?? done },
+    steps: { done: stepsDone, of: start?.totalSteps ?? stepsDone },
     best: measurements.findLast(({ best }) => best)?.measured ?? null,
     first: measurements[0]?.measured ?? null,
     final: metrics.flatMap(({ kind, label, returns }) =>

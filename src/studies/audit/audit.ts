@@ -76,7 +76,7 @@ export async function audit(
 ) {
   const { choosing, measuring } = freshSeeds(seed, episodes);
   const worstReturn = Number.isFinite(range[0]) ? range[0] : smallest(evaluations.map(({ score }) => score));
-  const failed = new Set<string>();
+  const failedNames = new Set<string>();
   /** Plays a policy in fresh episodes; a program that fails gets the worst return in all of them. */
   const tryPlay = async (
     at: string,
@@ -87,7 +87,7 @@ export async function audit(
       return await playAll(setting, parameters, seeds, signal);
     } catch (error) {
       if (!(error instanceof ProgramFault)) throw error;
-      failed.add(at);
+      failedNames.add(at);
       return { returns: seeds.map(() => worstReturn), actions: `failed: ${at}` };
     }
   };
@@ -110,7 +110,7 @@ export async function audit(
   const [first] = evaluations;
   let [record, best, leader] = [first!, policyOf(first!), policyOf(first!)];
   const curves = { recorded: [] as number[], fresh: [] as number[], best: [] as number[] };
-  const compared: Omit<Improvement, keyof Judged>[] = [];
+  const improvements: Omit<Improvement, keyof Judged>[] = [];
   for (const evaluation of evaluations) {
     const policy = policyOf(evaluation);
     if (policy.mean > best.mean) best = policy;
@@ -124,12 +124,12 @@ export async function audit(
     const place = { at: evaluation.name, recorded, fresh };
     if (isNew) {
       const { difference, interval, p } = comparePairs(returns, await measure(leader), range)!;
-      compared.push({ ...place, before: leader.at, difference, interval, p });
+      improvements.push({ ...place, before: leader.at, difference, interval, p });
       if (policy.mean > leader.mean) leader = policy;
     } else if (evaluation === first && start !== undefined && recorded > start.score)
-      compared.push({ ...place, before: null, ...compareUnpaired(returns, start) });
+      improvements.push({ ...place, before: null, ...compareUnpaired(returns, start) });
   }
-  const list = verdicts(compared);
+  const list = verdicts(improvements);
 
   const figures = async (policy: ScoredPolicy) => {
     const returns = await measure(policy);
@@ -151,7 +151,7 @@ export async function audit(
     /** Number of distinct parameter vectors. */
     policies: policies.size,
     /** Evaluations whose programs failed in fresh episodes; they get the worst return. */
-    failed: [...failed],
+    failed: [...failedNames],
     /** Number of policies that differ in at least one action of the fresh episodes. */
     behaviors: new Set([...policies.values()].map(({ actions }) => actions)).size,
     /** Number of fresh episodes per policy to choose the best; `measuring` more give the figures and verdicts. */
@@ -169,7 +169,7 @@ export async function audit(
       confirmed: list.filter(({ verdict }) => verdict === 'higher').length,
       list,
     },
-    reproduced: reproduction(evaluations, returnsOf, seed),
+    reproduced: testReproduction(evaluations, returnsOf, seed),
     /** After each evaluation: the best recorded mean, that policy's mean in fresh episodes, and the best policy's. */
     curves,
   };
@@ -190,23 +190,23 @@ function compareUnpaired(returns: readonly number[], start: Pick<RecordedEvaluat
 const level = significance / 2;
 
 /** Tests for each recorded mean whether its episodes and the fresh ones could come from one distribution of returns. */
-function reproduction(
+function testReproduction(
   evaluations: readonly RecordedEvaluation[],
   returnsOf: (evaluation: RecordedEvaluation) => readonly number[],
   seed: number,
 ) {
-  const tested = evaluations.filter(({ returns }) => returns.length > 0);
+  const testable = evaluations.filter(({ returns }) => returns.length > 0);
   const random = createGenerator(seed);
   // Enough that the smallest possible p-value remains significant after the correction.
-  const permutations = Math.ceil((4 * tested.length) / level);
+  const permutations = Math.ceil((4 * testable.length) / level);
   const adjusted = holmAdjusted(
-    tested.map((one) => permutationTest(one.returns, returnsOf(one), random, permutations)),
+    testable.map((one) => permutationTest(one.returns, returnsOf(one), random, permutations)),
   );
-  const not = tested.flatMap((one, i): readonly Unreproduced[] =>
+  const not = testable.flatMap((one, i): readonly Unreproduced[] =>
     adjusted[i]! < level
       ? [{ at: one.name, recorded: one.score, fresh: mean(returnsOf(one)), adjusted: adjusted[i]! }]
       : [],
   );
   /** Number of recorded means that could be tested, which needs the return of each episode. */
-  return { tested: tested.length, not };
+  return { tested: testable.length, not };
 }

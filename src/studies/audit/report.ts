@@ -128,14 +128,14 @@ export function auditText(results: readonly AuditResult[], width?: number): stri
       `${styleText('bold', environments)}  ${styleText('dim', `${plural(episodes, 'fresh episode')} per policy, ${measuring} more for the figures`)}`,
       terminalTable(results, sourceColumns, width),
       ...blocks,
-      styleText('dim', reading.join('\n')),
+      styleText('dim', readingNotes.join('\n')),
     ].join('\n\n'),
     width,
   );
 }
 
 /** Explanations of the columns. */
-const reading: readonly string[] = [
+const readingNotes: readonly string[] = [
   'behaviours: policies that differ in at least one action of the fresh episodes; policies with equal actions are one behaviour',
   "true mean: mean return in fresh episodes, which all policies share; some choose the best policies, others give the figures, so that selection can't inflate them",
   `new bests: evaluations with the highest recorded mean so far; one is confirmed if its policy is better than every earlier one, by paired differences and after Holm's correction for all new bests (at least ${fewestForVerdict} episodes)`,
@@ -165,7 +165,7 @@ ${curves(result)}
 ${tablesOf(result).map((table) => html`<h3>${table.title}</h3>${table.page()}`)}`,
           ] as const,
       ),
-      ['reading', howToRead, explanations(reading)],
+      ['reading', howToRead, explanations(readingNotes)],
     ),
     footer: writtenBy(version()),
   };

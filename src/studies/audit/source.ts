@@ -45,12 +45,12 @@ export async function readSources(
     /\.(csv|jsonl)$/i.test(name) ||
     statSync(resolve(cwd, name), { throwIfNoEntry: false })?.isFile() === true;
   const policies = sources.some(isRecord) ? await policiesOf(request, cwd, env) : rejectOptions(request);
-  const read: Source[] = [];
+  const found: Source[] = [];
   for (const name of sources) {
     if (isRecord(name)) {
       const recorded = readRecord(resolve(cwd, name), name);
       requireVectors(name, recorded, policies!);
-      read.push({ ...recorded, ...policies!, name, task: 'record' });
+      found.push({ ...recorded, ...policies!, name, task: 'record' });
       continue;
     }
     const paths = findRuns([name], { cwd, runsDir });
@@ -59,10 +59,10 @@ export async function readSources(
         if (paths.length === 1 || !(error instanceof UserError)) throw error;
         note(warningText(`${shownPath(path, cwd)} left out: ${error.problems[0]!.message}`));
       });
-      if (run !== undefined) read.push(run);
+      if (run !== undefined) found.push(run);
     }
   }
-  if (read.length > 0) return read;
+  if (found.length > 0) return found;
   throw new UserError({ value: sources.join(' '), message: 'none of these runs can be audited' });
 }
 
@@ -99,22 +99,22 @@ async function policiesOf(
       hint: 'add one, such as --environment CartPole-v1; list them with policyloop environments',
     });
   const kind = policy && parseYaml('--policy', policy);
-  const given = {
+  const settings = {
     environment: parseYaml('--environment', environment),
     policy: typeof kind === 'string' ? { kind } : kind,
     model: { provider: 'random' },
   };
-  const asOption = ({ field, ...problem }: Problem): Problem => ({
+  const toOption = ({ field, ...problem }: Problem): Problem => ({
     ...problem,
     ...(field !== undefined && { field: `--${field}` }),
   });
   return changingProblems(async () => {
-    const config = parseConfig(given, cwd);
+    const config = parseConfig(settings, cwd);
     const task = await openTask(config.environment, undefined, env, 1);
     await task.close?.();
     const { policy: own } = resolved(config, { environment: task });
     return { config: { ...config, policy: own }, family: await openPolicyFamily(own, task) };
-  }, asOption);
+  }, toOption);
 }
 
 function parseYaml(field: string, text: string): unknown {

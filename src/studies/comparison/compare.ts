@@ -74,7 +74,7 @@ export function selectUsable<T extends ConfiguredRun>(
   unfinished: boolean,
   named: (path: string) => string,
 ): { readonly kept: readonly T[]; readonly leftOut: readonly LeftOut[] } {
-  const kept = new Map<string, T>();
+  const keptRuns = new Map<string, T>();
   const leftOut: LeftOut[] = [];
   for (const run of runs) {
     const { failed, manifest, path, status } = run;
@@ -85,11 +85,11 @@ export function selectUsable<T extends ConfiguredRun>(
       });
       continue;
     }
-    const same = kept.get(identityOf(run));
-    if (same === undefined) kept.set(identityOf(run), run);
+    const same = keptRuns.get(identityOf(run));
+    if (same === undefined) keptRuns.set(identityOf(run), run);
     else leftOut.push({ run: named(path), reason: `same config and seed as ${named(same.path)}` });
   }
-  return { kept: countFailures([...kept.values()]), leftOut };
+  return { kept: countFailures([...keptRuns.values()]), leftOut };
 }
 
 /** Gives failed runs without a confirmed return the lowest confirmed return of their environment. */

@@ -96,10 +96,10 @@ export function verdictSentence(
     return `Too few for a verdict: ${meanText} over ${count}, and at least ${needed} are needed${areTied ? ', because most values are equal' : ''}.`;
   }
   // An interval clipped to the possible range is asymmetric, so use its longer half.
-  const half = Math.max(interval[1] - found.difference, found.difference - interval[0]);
+  const halfWidth = Math.max(interval[1] - found.difference, found.difference - interval[0]);
   const noise =
-    verdict === 'no-evidence' && half > 0
-      ? ` A difference below about ${formatReturn(half)} can't be distinguished from noise here.`
+    verdict === 'no-evidence' && halfWidth > 0
+      ? ` A difference below about ${formatReturn(halfWidth)} can't be distinguished from noise here.`
       : '';
   const few = smallest(counts) < fewBelow ? ` ${count} are few: more seeds would narrow the interval.` : '';
   return `${verdictStarts[verdict]}: ${meanText} (95 % interval ${formatInterval(interval, formatSigned)}, p ${adjusted === null ? missing : pText(adjusted)}, ${count}).${noise}${few}`;

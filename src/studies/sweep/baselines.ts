@@ -48,10 +48,10 @@ export function baselineDifferences(
     tasks.map(({ range, settings }) =>
       settings.flatMap((of) =>
         of.comparedWith.flatMap((name) => {
-          const other = settings.find((one) => one.name === name)!;
-          const named = { of: settingName(of), against: baselineLabel(other.baseline!) };
-          const reason = failuresDiffer({ ...of, name: named.of }, { ...other, name: named.against });
-          return pairedDifference({ ...named, reason }, of.returns, other.returns, range);
+          const reference = settings.find((one) => one.name === name)!;
+          const named = { of: settingName(of), against: baselineLabel(reference.baseline!) };
+          const reason = failuresDiffer({ ...of, name: named.of }, { ...reference, name: named.against });
+          return pairedDifference({ ...named, reason }, of.returns, reference.returns, range);
         }),
       ),
     ),

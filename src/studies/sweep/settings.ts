@@ -150,8 +150,8 @@ function everyCombination(keys: readonly SweptKey[]): readonly Setting['values']
 
 function drawSetting(keys: readonly SweptKey[], random: RandomGenerator): Setting['values'] {
   // Draw in alphabetical order, so that the order of the keys doesn't matter.
-  const ordered = keys.toSorted((a, b) => (a.key < b.key ? -1 : 1));
-  const values = new Map(ordered.map(({ key, values }) => [key, draw(values, random)]));
+  const sortedKeys = keys.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const values = new Map(sortedKeys.map(({ key, values }) => [key, draw(values, random)]));
   return Object.fromEntries(keys.map(({ key }) => [key, values.get(key)!]));
 }
 

@@ -82,8 +82,8 @@ function taskViews(
 ): Content | undefined {
   if (tasks.length === 1) return view(tasks[0]!);
   const views = tasks.flatMap((task) => {
-    const own = view(task);
-    return own === undefined ? [] : [html`<h3>${task.environment}</h3>${own}`];
+    const content = view(task);
+    return content === undefined ? [] : [html`<h3>${task.environment}</h3>${content}`];
   });
   return views.length === 0 ? undefined : html`${views}`;
 }

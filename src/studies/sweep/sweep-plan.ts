@@ -89,14 +89,14 @@ function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
     const { config, name } = setting;
     const reads = languageModelOf(config.model) !== undefined;
     const text = JSON.stringify(reads ? config : { ...config, memory: null, prompts: null });
-    const same = firstByConfig.get(text);
-    if (same === undefined) {
+    const sameSetting = firstByConfig.get(text);
+    if (sameSetting === undefined) {
       firstByConfig.set(text, setting);
       return [];
     }
-    const isEqual = JSON.stringify(config) === JSON.stringify(same.config);
+    const isEqual = JSON.stringify(config) === JSON.stringify(sameSetting.config);
     const reason = isEqual ? '' : ', because baselines ignore memory and prompts';
-    return [`${name} is the same experiment as ${same.name}${reason}; both will run`];
+    return [`${name} is the same experiment as ${sameSetting.name}${reason}; both will run`];
   });
 }
 

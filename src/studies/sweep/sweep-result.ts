@@ -102,14 +102,14 @@ export function sweepResult(
     keys: keys.map(({ key, values }) => ({ key, kind: values.kind })),
     seeds,
     tasks: tasks.map(({ environment, range, settings: own }, i): SweptTask => {
-      const swept = own.filter(({ baseline }) => baseline === null);
+      const sweptSettings = own.filter(({ baseline }) => baseline === null);
       return {
         environment,
         settings: own,
         // A high mean over few seeds may be luck, so settings with more seeds rank first.
         best: rank(own).find(({ confirmed }) => confirmed !== null)?.name ?? null,
         // Settings drawn at random hardly ever repeat the values of a key.
-        effects: how.method === 'random' ? null : effectsOf(keys, swept, range),
+        effects: how.method === 'random' ? null : effectsOf(keys, sweptSettings, range),
         baselines: differences[i]!,
       };
     }),
@@ -129,10 +129,10 @@ function figuresOf(
   range: Interval,
   worst: number | null,
 ): SettingFigures {
-  const failed = (run: RunSummary | undefined) =>
+  const isFailure = (run: RunSummary | undefined) =>
     run !== undefined && hasFailed(run, config.confirmation.candidates);
-  const returns = runs.map((run) => confirmedOf(run) ?? (failed(run) ? worst : null));
-  const known = returns.filter((value) => value !== null);
+  const returns = runs.map((run) => confirmedOf(run) ?? (isFailure(run) ? worst : null));
+  const knownReturns = returns.filter((value) => value !== null);
   const observed = runs.flatMap((run) => run?.observed ?? []);
   return {
     name,
@@ -141,9 +141,9 @@ function figuresOf(
     comparedWith,
     returns,
     runs: runs.filter(isDone).length,
-    over: runs.filter((run) => isDone(run) || failed(run)).length,
-    failed: runs.filter(failed).length,
-    confirmed: summarize(known, range) ?? null,
+    over: runs.filter((run) => isDone(run) || isFailure(run)).length,
+    failed: runs.filter(isFailure).length,
+    confirmed: summarize(knownReturns, range) ?? null,
     observed: observed.length === 0 ? null : mean(observed),
     usage: totalsOf(runs).usage,
   };

@@ -38,16 +38,16 @@ export function chartFiles(
     let heading = section.title;
     const walk = (shown: Shown) => {
       if (typeof shown !== 'object') return;
-      const [tag, given, ...children] = shown;
+      const [tag, chartData, ...children] = shown;
       if (tag === 'h3') heading = `${section.title}: ${children.join('')}`;
-      const { chart, map, parallel } = given as ChartData;
+      const { chart, map, parallel } = chartData as ChartData;
       const data = { 'chart-figure': chart, 'heat-map': map, 'parallel-plot': parallel }[tag];
       if (data !== undefined && chart?.at.length !== 0) {
         const title = heading;
         const own = taken.has(fileName(title)) ? fileName(title, chart?.y.title ?? '') : fileName(title);
         const name = [own, ...Array.from(taken, (_, i) => `${own}-${i + 2}`)].find((one) => !taken.has(one))!;
         taken.add(name);
-        const svg = (picture = pictureOf(given)) => svgFile(title, picture);
+        const svg = (picture = pictureOf(chartData)) => svgFile(title, picture);
         files.set(data, { name: `${name.slice(0, 120)}.svg`, title, svg });
       } else children.forEach(walk);
     };

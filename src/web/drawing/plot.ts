@@ -142,8 +142,8 @@ function line(
     if (n === 0) return `M${place(i)}`;
     return kind === 'line' ? `L${place(i)}` : `H${x(at[i]!)}V${y(values[i]!)}`;
   });
-  const distance = (x(at.at(-1)!) - x(at[0]!)) / (at.length - 1) || 75;
-  const widths = { bars: Math.min(60, 0.8 * distance), points: values.length > 600 ? 3 : 5 };
+  const spacing = (x(at.at(-1)!) - x(at[0]!)) / (at.length - 1) || 75;
+  const widths = { bars: Math.min(60, 0.8 * spacing), points: values.length > 600 ? 3 : 5 };
   const strokeWidth = kind === 'bars' || kind === 'points' ? widths[kind] : width;
   return html`<path class="line" stroke=${`var(${color})`} stroke-width=${strokeWidth} stroke-dasharray=${isDashed && '6 4'} stroke-linecap=${kind === 'points' && 'round'} stroke-linejoin="round" d=${path.join('')} />`;
 }

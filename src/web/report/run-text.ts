@@ -160,8 +160,8 @@ function bestTable(best: readonly BufferEntry[], top: RunFigures['top'], width: 
 }
 
 function memberText({ best, candidates, improved, member }: MemberFigures): string {
-  const found = best === null ? 'none evaluated' : `best ${formatReturn(best)}`;
-  return `${member}: ${plural(candidates, 'candidate')}, ${plural(improved, 'new best')}, ${found}`;
+  const bestText = best === null ? 'none evaluated' : `best ${formatReturn(best)}`;
+  return `${member}: ${plural(candidates, 'candidate')}, ${plural(improved, 'new best')}, ${bestText}`;
 }
 
 function describePolicy(

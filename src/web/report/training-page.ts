@@ -143,10 +143,10 @@ ${memory > 0 && Number.isFinite(memory) && tile('Memory', formatBytes(memory), '
 function wordsFor({ about, facts, metrics }: ShownTraining): TrainingWords {
   const limit = about?.config.maxGradientNorm;
   const isProposer = about?.config.tasks !== undefined;
-  const measured = metrics.findLast(({ kind }) => kind === 'start')?.measured ?? 'mean return';
+  const quantity = metrics.findLast(({ kind }) => kind === 'start')?.measured ?? 'mean return';
   return {
     unit: facts.unit,
-    measured: `held-out ${measured}`,
+    measured: `held-out ${quantity}`,
     rewards: isProposer ? 'Reward of proposals in training' : 'Return in training',
     ...(typeof limit === 'number' && { maxGradientNorm: limit }),
   };
@@ -187,10 +187,10 @@ function useOf({ facts }: ShownTraining): Content {
   const { best, command, folder, path, result, status, unit } = facts;
   const cwd = folder ?? path;
   if (status !== 'completed') {
-    const failed = ' once the cause is fixed; different settings need a new output directory';
+    const failureNote = ' once the cause is fixed; different settings need a new output directory';
     return command === null
       ? html`<p>To resume from the last checkpoint, repeat the command that started the training run.</p>`
-      : html`<p>This command resumes from the last checkpoint${status === 'failed' && failed}:</p>
+      : html`<p>This command resumes from the last checkpoint${status === 'failed' && failureNote}:</p>
 ${preformatted(command)}`;
   }
   const use = commandToUse(facts, cwd);

@@ -35,11 +35,11 @@ function patternMatcher<Role>(
     roles[state] ??= roles[suffix[state]!];
     for (let byte = 0; byte < 256; byte++) {
       const child = children[state]!.get(byte);
-      const elsewhere = state === 0 ? 0 : table[suffix[state]! * 256 + byte]!;
+      const fallback = state === 0 ? 0 : table[suffix[state]! * 256 + byte]!;
       if (child === undefined) {
-        table[state * 256 + byte] = elsewhere;
+        table[state * 256 + byte] = fallback;
       } else {
-        suffix[child] = elsewhere;
+        suffix[child] = fallback;
         table[state * 256 + byte] = child;
         queue.push(child);
       }

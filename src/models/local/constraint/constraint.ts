@@ -203,7 +203,7 @@ class Reply implements ConstraintState {
   readonly #rules: Rules;
   #state: AnswerState;
   /** Tokens that must come next, because they spell a fixed part of the answer. */
-  #forced: readonly number[] = [];
+  #forcedIds: readonly number[] = [];
 
   constructor(rules: Rules, state: AnswerState) {
     this.#rules = rules;
@@ -213,21 +213,21 @@ class Reply implements ConstraintState {
 
   mask(remaining: number): TokenMask {
     const state = this.#state;
-    if (state.kind === 'free' && this.#forced.length === 0 && remaining - 1 < this.#rules.costs.start) {
+    if (state.kind === 'free' && this.#forcedIds.length === 0 && remaining - 1 < this.#rules.costs.start) {
       // The answer may need the whole remaining budget, so it must start now.
       const before = state.thinking ? thinkingEnd : state.anchored ? '' : '\n';
-      this.#forced = [before, this.#literals[0]!].flatMap((text) =>
+      this.#forcedIds = [before, this.#literals[0]!].flatMap((text) =>
         text === '' ? [] : this.#rules.vocabulary.spell(text),
       );
     }
-    const next = this.#forced[0];
+    const next = this.#forcedIds[0];
     if (next !== undefined) return { kind: 'only', ids: Int32Array.of(next) };
     const mask = this.#stateMask(state);
     return mask.kind === 'only' ? this.#affordable(mask, remaining - 1) : mask;
   }
 
   take(id: number): void {
-    this.#forced = this.#forced.slice(1);
+    this.#forcedIds = this.#forcedIds.slice(1);
     if (this.#rules.vocabulary.eosTokens.has(id)) return;
     const state = this.#walk(this.#state, id);
     if (state === undefined) throw new Error(`token ${id} violates the answer's format`);
@@ -237,9 +237,9 @@ class Reply implements ConstraintState {
 
   /** Forces the rest of a label, or of the closing text. */
   #spellOut(): void {
-    if (this.#state.kind !== 'literal' || this.#forced.length > 0) return;
+    if (this.#state.kind !== 'literal' || this.#forcedIds.length > 0) return;
     const { index, offset } = this.#state;
-    this.#forced = this.#rules.vocabulary.spell(this.#literals[index]!.slice(offset));
+    this.#forcedIds = this.#rules.vocabulary.spell(this.#literals[index]!.slice(offset));
   }
 
   get #literals(): readonly string[] {

@@ -12,12 +12,12 @@ export interface NumberGrammar {
 }
 
 export function numberGrammar(kind: NumberKind): NumberGrammar {
-  const known = new Map<string, number>();
+  const cache = new Map<string, number>();
   const compute =
     kind.choices === undefined ? rangeShortfall(kind) : choiceShortfall(kind.choices, kind.decimals);
   const shortfall = (text: string) => {
-    const length = known.get(text) ?? compute(text);
-    if (Number.isFinite(length)) known.set(text, length);
+    const length = cache.get(text) ?? compute(text);
+    if (Number.isFinite(length)) cache.set(text, length);
     return length;
   };
   return {

@@ -176,7 +176,7 @@ function readFamily(
   const family = Object.hasOwn(families, type ?? '') ? families[type!] : undefined;
   const decoder = classes?.every((name) => /ForCausalLM$|^GPT2LMHeadModel$/.test(name)) ?? true;
   if (family !== undefined && decoder)
-    return { family, name: type!, content: respelled(parsed.data, family) };
+    return { family, name: type!, content: translateKeys(parsed.data, family) };
   throw new UserError({
     file,
     field: family === undefined ? 'model_type' : 'architectures',
@@ -189,16 +189,16 @@ function readFamily(
 }
 
 /** Renames keys to Llama's names. If both names are present, the family's own takes precedence. */
-function respelled(content: Readonly<Record<string, unknown>>, { spelling, derived }: Family) {
+function translateKeys(content: Readonly<Record<string, unknown>>, { spelling, derived }: Family) {
   const respell = ([key, value]: [string, unknown]): [string, unknown] => [spelling?.[key] ?? key, value];
   const entries = Object.entries(content);
   const isOwn = ([key]: [string, unknown]) => spelling !== undefined && key in spelling;
-  const own = Object.fromEntries([
+  const translated = Object.fromEntries([
     ...entries.filter((entry) => !isOwn(entry)),
     ...entries.filter(isOwn).map(respell),
   ]);
-  const absent = Object.entries(derived?.(own) ?? {}).filter(([key]) => own[key] == null);
-  return { ...own, ...Object.fromEntries(absent) };
+  const defaults = Object.entries(derived?.(translated) ?? {}).filter(([key]) => translated[key] == null);
+  return { ...translated, ...Object.fromEntries(defaults) };
 }
 
 const knownKeys = (family: Family): KnownKeys => ({
@@ -234,10 +234,10 @@ const activations: Readonly<Record<string, DecoderConfig['activation']>> = {
 
 function rejectUnsupported(config: HfConfig, name: string, family: Family, file: string): void {
   const field = family.keys?.includes('hidden_activation') ? 'hidden_activation' : 'hidden_act';
-  const possible = Object.keys(activations).filter(
+  const accepted = Object.keys(activations).filter(
     (key) => activations[key] === (family.activation ?? 'silu'),
   );
-  if (!possible.includes(config[field] ?? '')) throw unsupported(file, field, config[field], possible);
+  if (!accepted.includes(config[field] ?? '')) throw unsupported(file, field, config[field], accepted);
   if (config.quantization_config && Object.keys(config.quantization_config).length > 0)
     throw unsupported(file, 'quantization_config', config.quantization_config.quant_method ?? 'some method', [
       'weights in float32, float16 or bfloat16, which `model.quantization` can quantise',
@@ -297,13 +297,13 @@ function layerType(
   windows: boolean,
   file: string,
 ): LayerType {
-  const stated = config.layer_types?.[layer];
-  if (stated === undefined) return usual;
+  const listed = config.layer_types?.[layer];
+  if (listed === undefined) return usual;
   const possible: LayerType[] = family.typed
     ? ['full_attention', ...(windows ? (['sliding_attention'] as const) : [])]
     : [usual];
-  const found = possible.find((one) => one === stated);
+  const found = possible.find((one) => one === listed);
   if (found !== undefined) return found;
   const others = family.recurrent === undefined ? [] : [family.recurrent.type];
-  throw unsupported(file, `layer_types.${layer}`, stated, [...possible, ...others]);
+  throw unsupported(file, `layer_types.${layer}`, listed, [...possible, ...others]);
 }

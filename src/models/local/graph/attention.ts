@@ -189,12 +189,12 @@ function projections(build: DecoderBuild, module: string, x: Value, context: Att
       norm === undefined || !qkNorm ? value : applyNorm(build, value, `${module}.${norm}`);
     return normed(g.op('Reshape', [part, shape]));
   };
-  const turned = (value: Value) => (rotation === undefined ? value : rotate(build, value, rotation));
+  const rotated = (value: Value) => (rotation === undefined ? value : rotate(build, value, rotation));
   const [projected, gate] = queryGate ? splitGate(build, product(0)) : [product(0)];
-  const query = turned(shaped(projected!, shapes.queries, modules.queryNorm));
+  const query = rotated(shaped(projected!, shapes.queries, modules.queryNorm));
   return {
     query: scaleQueries(build, query, config.scoreScale, context),
-    key: turned(shaped(product(1), shapes.keys, modules.keyNorm)),
+    key: rotated(shaped(product(1), shapes.keys, modules.keyNorm)),
     value: shaped(product(2), shapes.keys),
     gate,
   };
@@ -248,10 +248,10 @@ function attend(
   const transposed = (matrix: Value) => g.op('Transpose', [matrix], { perm: [0, 1, 3, 2] });
   const join = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
   // Rows that share a segment form one matrix, so that the segment is read only once.
-  const together = join(g.integers([kvHeads]), shapes.apart, g.integers([-1, headDim]));
+  const jointShape = join(g.integers([kvHeads]), shapes.apart, g.integers([-1, headDim]));
   const scores = segments.map(({ keys: cached, length, shared }) => {
     if (!shared) return multiply(queries, transposed(cached));
-    const product = multiply(g.op('Reshape', [queries, together]), transposed(cached));
+    const product = multiply(g.op('Reshape', [queries, jointShape]), transposed(cached));
     return g.op('Reshape', [product, join(g.integers([kvHeads]), shapes.batch, g.integers([-1]), length)]);
   });
   scores.push(multiply(queries, transposed(keys)));

@@ -125,8 +125,8 @@ function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefin
   if (queryGrowth === undefined) return undefined;
   const number = (value: number) => g.floats(precision, [value], []);
   const places = g.op('Unsqueeze', [g.cast(positions, precision), g.integers([-3, -2, -1])]);
-  const passed = g.op('Floor', [g.op('Div', [places, number(queryGrowth.context)])]);
-  const logarithm = g.op('Log', [g.op('Add', [passed, number(1)])]);
+  const periods = g.op('Floor', [g.op('Div', [places, number(queryGrowth.context)])]);
+  const logarithm = g.op('Log', [g.op('Add', [periods, number(1)])]);
   return g.op('Add', [g.op('Mul', [logarithm, number(queryGrowth.beta)]), number(1)]);
 }
 
@@ -188,8 +188,8 @@ export function buildInferenceGraph(
   const positions = g.input('positions', 'int32', ['P', 'S']);
   const cachedPositions = g.input('cached_positions', 'int32', ['P', 'T']);
   const rows = g.input('rows', 'int32', ['R']);
-  const long = longSequences(config.layers) !== undefined;
-  const sequence = long
+  const hasLong = longSequences(config.layers) !== undefined;
+  const sequence = hasLong
     ? { sequenceTokens: g.op('Unsqueeze', [g.input('sequence_tokens', 'int32', ['P']), g.integers([-1])]) }
     : {};
   const segment = (kind: 'prompt' | 'own', batch: number | string, tokens: string) => {

@@ -88,10 +88,10 @@ export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlace
   const { rotaryWidth: width, headDim } = build.config;
   // Shaders have no float64, so using it here makes the CPU compute these few numbers.
   const type = g.shaders ? 'float64' : precision;
-  const kept = Array.from({ length: headDim - width }, () => 0);
+  const padding = Array.from({ length: headDim - width }, () => 0);
   const numbers = (long: boolean) => {
     const half = ropeFrequencies(rope, width, long);
-    return g.floats(type, [...half, ...half, ...kept], [1, 1, 1, headDim]);
+    return g.floats(type, [...half, ...half, ...padding], [1, 1, 1, headDim]);
   };
   const frequencies =
     rope.scaling === 'longrope'
@@ -99,14 +99,14 @@ export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlace
       : numbers(false);
   const positions = g.op('Unsqueeze', [g.cast(places.positions, type), g.integers([-3, -2, -1])]);
   const angles = g.op('Mul', [positions, frequencies]);
-  const turned = (op: 'Cos' | 'Sin', factors: readonly number[]) => {
+  const emitRatio = (op: 'Cos' | 'Sin', factors: readonly number[]) => {
     const ratio = g.op(op, [angles]);
     return g.op('Mul', [g.shaders ? g.cast(ratio, precision) : ratio, g.floats(precision, factors)]);
   };
   const factor = 'attentionFactor' in rope ? rope.attentionFactor : 1;
   const halves = (first: number) => Array.from({ length: width }, (_, i) => (i < width / 2 ? first : factor));
-  const cos = turned('Cos', [...halves(factor), ...kept.map(() => 1)]);
-  const sin = turned('Sin', [...halves(-factor), ...kept]);
+  const cos = emitRatio('Cos', [...halves(factor), ...padding.map(() => 1)]);
+  const sin = emitRatio('Sin', [...halves(-factor), ...padding]);
   return { cos, sin, allHeads: forAllHeads(build, cos, sin) };
 }
 

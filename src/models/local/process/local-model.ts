@@ -39,10 +39,10 @@ function sharingModel(id: string, config: LocalConfig): LanguageModel {
   const key = JSON.stringify(settings);
   const conversation = `${conversations++}`;
   const useProcess = () => {
-    const shared = sharedProcesses.get(key) ?? { process: new ModelProcess(id, settings), users: new Set() };
-    sharedProcesses.set(key, shared);
-    shared.users.add(conversation);
-    return shared.process;
+    const entry = sharedProcesses.get(key) ?? { process: new ModelProcess(id, settings), users: new Set() };
+    sharedProcesses.set(key, entry);
+    entry.users.add(conversation);
+    return entry.process;
   };
   const process: Pick<ModelProcess, 'generate' | 'load'> = {
     generate: (job, signal, onRead) => useProcess().generate(job, signal, onRead),
@@ -51,10 +51,10 @@ function sharingModel(id: string, config: LocalConfig): LanguageModel {
   return {
     ...languageModel(id, config, process, { conversation }),
     async close() {
-      const shared = sharedProcesses.get(key);
-      if (shared?.users.delete(conversation) !== true || shared.users.size > 0) return;
+      const entry = sharedProcesses.get(key);
+      if (entry?.users.delete(conversation) !== true || entry.users.size > 0) return;
       sharedProcesses.delete(key);
-      await shared.process.close();
+      await entry.process.close();
     },
   };
 }

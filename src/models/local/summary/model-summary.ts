@@ -107,10 +107,10 @@ export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
   if (config !== undefined && memory !== undefined) {
     const sizes = Object.entries(memory.weights).map(([name, bytes]) => `${formatBytes(bytes)} (${name})`);
     rows.push(['memory', `${sizes.join(', ')} for the weights; about 200 MB more for the program`]);
-    const full = formatBytes(memory.contextToken * config.contextTokens);
+    const fullSize = formatBytes(memory.contextToken * config.contextTokens);
     rows.push([
       'context',
-      `${config.contextTokens} tokens, ${formatBytes(memory.contextToken)} each: ${full} when full`,
+      `${config.contextTokens} tokens, ${formatBytes(memory.contextToken)} each: ${fullSize} when full`,
     ]);
   }
   if (tokenizer !== undefined) {

@@ -32,17 +32,17 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
   const model = metadata.get('tokenizer.ggml.model');
   const shared = { added_tokens: addedTokens, post_processor: null };
   if (model === 'gpt2') return { ...shared, ...byteLevel(gguf, vocab) };
-  const unknown =
+  const unkToken =
     tokens[Number(metadata.get('tokenizer.ggml.unknown_token_id') ?? kinds.indexOf(tokenKinds.unknown))];
   if (model === 'gemma4')
-    return { ...shared, ...spaced(false, splitStep('[^\\n]+|[\\n]+'), vocab, storedMerges(gguf), unknown) };
+    return { ...shared, ...spaced(false, splitStep('[^\\n]+|[\\n]+'), vocab, storedMerges(gguf), unkToken) };
   if (model === 'llama') {
     const scores = numbers(gguf, 'scores', tokens.length);
     if (scores === undefined) throw missingError(gguf, 'scores', 'a list of numbers, one per token');
     const prefixed = metadata.get('tokenizer.ggml.add_space_prefix') !== false;
     return {
       ...shared,
-      ...spaced(prefixed, null, vocab, scoredMerges(vocab, tokens, kinds, scores), unknown),
+      ...spaced(prefixed, null, vocab, scoredMerges(vocab, tokens, kinds, scores), unkToken),
     };
   }
   throw notSupported('tokenizer.ggml.model', model, ['gpt2', 'llama', 'gemma4'], file);

@@ -4,12 +4,12 @@ import type { GgufFile, GgufValue } from './gguf.js';
 import { ggufFamilies, storedNumbers } from './gguf-families.js';
 
 export function ggufArchitecture({ metadata, file }: GgufFile): string {
-  const stated = metadata.get('general.architecture');
-  if (typeof stated === 'string' && Object.hasOwn(ggufFamilies, stated)) return stated;
+  const name = metadata.get('general.architecture');
+  if (typeof name === 'string' && Object.hasOwn(ggufFamilies, name)) return name;
   throw new UserError({
     file,
     field: 'general.architecture',
-    value: stated ?? null,
+    value: name ?? null,
     message: 'this architecture is not supported',
     alternatives: Object.keys(ggufFamilies),
     hint: 'serve this model with llama-server or Ollama and use the provider `openai` or `ollama`',
@@ -28,7 +28,7 @@ const understood = new Set(
 /** Keys of the vision part, which some files contain. */
 const visionKeys = /^(vision|mm)\.|^(image_token_(index|id)|spatial_merge_size|vision_\w+_token_id)$/;
 
-const neutral: Readonly<Record<string, GgufValue>> = {
+const neutralValues: Readonly<Record<string, GgufValue>> = {
   expert_count: 0,
   expert_used_count: 0,
   'attention.causal': true,
@@ -157,7 +157,7 @@ function rejectUnknown({ metadata, file }: GgufFile, architecture: string, ignor
     const isYarn = metadata.get(`${architecture}.rope.scaling.type`) === 'yarn';
     if (isYarn && name === 'rope.scaling.attn_factor') continue;
     if (keys?.includes(name) || name in aliases || visionKeys.test(name)) continue;
-    if (name in neutral ? value === neutral[name] : understood.has(name)) continue;
+    if (name in neutralValues ? value === neutralValues[name] : understood.has(name)) continue;
     throw new UserError({
       file,
       field: key,

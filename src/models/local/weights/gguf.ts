@@ -204,8 +204,8 @@ function placeTensors(
 }
 
 function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: string; length: number } {
-  const known = blockTypes.find(({ number }) => number === type);
-  if (known === undefined)
+  const blockForm = blockTypes.find(({ number }) => number === type);
+  if (blockForm === undefined)
     throw new UserError({
       file,
       field: name.slice(0, 80),
@@ -215,13 +215,13 @@ function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: strin
       hint: 'use a different file of the model, e.g. Q4_K_M or Q8_0, or serve this one with llama-server or Ollama',
     });
   const columns = shape.at(-1)!;
-  if (columns % known.elements !== 0)
+  if (columns % blockForm.elements !== 0)
     throw broken(
       file,
-      `rows of ${shown(name)} have ${columns} values, which is not a multiple of ${known.elements} (${known.dtype})`,
+      `rows of ${shown(name)} have ${columns} values, which is not a multiple of ${blockForm.elements} (${blockForm.dtype})`,
     );
   const elements = shape.reduce((product, dimension) => product * dimension, 1);
-  return { dtype: known.dtype, length: (elements / known.elements) * known.bytes };
+  return { dtype: blockForm.dtype, length: (elements / blockForm.elements) * blockForm.bytes };
 }
 
 /** Reads a file in sequence, window by window, and never beyond its end. */

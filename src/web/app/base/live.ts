@@ -142,21 +142,21 @@ export function useAnswer<T>(address: string | undefined, basis?: string) {
   return { answer, problem, refresh: () => void refresh() };
 }
 
-/** Sends POST requests. `said` is the reply to the last one, or its error message. */
+/** Sends POST requests. `reply` is the server's reply to the last one, or the error message. */
 export function usePost() {
-  const [said, setSaid] = useState('');
+  const [reply, setReply] = useState('');
   const [isSending, setSending] = useState(false);
   /** @returns true if the request succeeded */
   const send = async (address: string, body: object): Promise<boolean> => {
     setSending(true);
-    setSaid('sending …');
+    setReply('sending …');
     const [text, isDone] = await request(address, body).then(
       async (response) => [((await response.json()) as { text: string }).text, true] as const,
       (error: Error) => [error.message, false] as const,
     );
-    setSaid(text);
+    setReply(text);
     setSending(false);
     return isDone;
   };
-  return { said, isSending, send };
+  return { reply, isSending, send };
 }

@@ -44,11 +44,11 @@ function nearestLine(
   const gap = count > 1 ? x(1) - x(0) : 1;
   const place = Math.max(0, Math.min(count - 1, (px - x(0)) / gap));
   const axis = Math.min(Math.floor(place), Math.max(0, count - 2));
-  let [found, least] = [undefined as number | undefined, reach];
+  let [lineIndex, minDistance] = [undefined as number | undefined, reach];
   for (const [i, { at }] of lines.entries()) {
     const [from = 0, to = from] = [at[axis], at[axis + 1]];
     const distance = Math.abs(y(from + (place - axis) * (to - from)) - py);
-    if (distance <= least) [found, least] = [i, distance];
+    if (distance <= minDistance) [lineIndex, minDistance] = [i, distance];
   }
-  return found;
+  return lineIndex;
 }

@@ -43,11 +43,11 @@ export function DataTable({ columns, isTall, rows }: TableData) {
 <tbody>${shownRows.map(
     (row, r) =>
       html`<tr key=${r}>${row.map((cell, c) => {
-        const drawn = columns[c]!.kind === 'bar' ? barOf(cell) : contentOf(cell);
+        const cellContent = columns[c]!.kind === 'bar' ? barOf(cell) : contentOf(cell);
         // On a phone, the list of each row must be self-contained; screen readers need each row's header.
         const content = !cell.isRepeated
-          ? drawn
-          : (stacks || c === 0) && html`<span class="repeated">${drawn}</span>`;
+          ? cellContent
+          : (stacks || c === 0) && html`<span class="repeated">${cellContent}</span>`;
         const label = stacks && columns[c]!.title !== '' ? columns[c]!.title : undefined;
         return c === 0
           ? html`<th scope="row" class=${classOf(c)} data-label=${label}>${content}</th>`
@@ -70,10 +70,10 @@ const tintOf = (tint: number) =>
 function contentOf({ code, detail, href, mark, strong, text, tint }: TableCell) {
   if (tint !== undefined)
     return html`<span class="tint" style=${{ background: tintOf(tint) }}>${text}</span>`;
-  const marked = mark === undefined ? text : html`<span class=${mark}>${text}</span>`;
-  const worded = code ? html`<code>${marked}</code>` : marked;
-  const strongly = strong && text !== missing ? html`<b>${worded}</b>` : worded;
-  return html`${href === undefined ? strongly : html`<a href=${href}>${strongly}</a>`}${detail !== undefined && html`<br /><span class="muted">${detail}</span>`}`;
+  const markedText = mark === undefined ? text : html`<span class=${mark}>${text}</span>`;
+  const codeText = code ? html`<code>${markedText}</code>` : markedText;
+  const strongText = strong && text !== missing ? html`<b>${codeText}</b>` : codeText;
+  return html`${href === undefined ? strongText : html`<a href=${href}>${strongText}</a>`}${detail !== undefined && html`<br /><span class="muted">${detail}</span>`}`;
 }
 
 const barOf = ({ share = 0, text }: TableCell) =>

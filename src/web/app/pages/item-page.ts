@@ -69,7 +69,7 @@ ${kind === 'run' && html`<${IterationForm} name=${name} /> <a href=${`/search${q
 }
 
 function StopControls({ item: { kind, name } }: { readonly item: Item }) {
-  const { isSending, said, send } = usePost();
+  const { isSending, reply, send } = usePost();
   const [isSure, setSure] = useState(false);
   const stop = () => {
     setSure(false);
@@ -79,7 +79,7 @@ function StopControls({ item: { kind, name } }: { readonly item: Item }) {
     html`<button type="button" disabled=${isSending} onClick=${act}>${label}</button>`;
   return html`<div class="live-line" role="region" aria-label=${`Controls for this ${kind}`}>
 ${isSure ? button('Confirm stop', stop) : button('Stop', () => setSure(true))}
-<span role="status">${said}</span>
+<span role="status">${reply}</span>
 </div>`;
 }
 

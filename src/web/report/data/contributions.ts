@@ -72,12 +72,12 @@ export function revisionText(figures: RevisionFigures): string {
 
 /** Example: `12 calls, 3140 tokens (included in usage)`. */
 function usedText({ calls, cost, tokens }: RevisionFigures): string {
-  const used = [
+  const usageTexts = [
     plural(calls, 'call'),
     ...(tokens === 0 ? [] : [`${formatNumber(tokens)} tokens`]),
     ...(cost === undefined ? [] : [`cost ${formatCost(cost)}`]),
   ];
-  return `${used.join(', ')} (included in usage)`;
+  return `${usageTexts.join(', ')} (included in usage)`;
 }
 
 /** Contribution of a portfolio member, relay leg or tuning search to a run. */

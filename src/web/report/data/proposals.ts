@@ -8,7 +8,7 @@ import type { RunSummary } from '../../../runs/summary.js';
 /** A call without its prompt and reply, which stay on disk. `index`: position among the run's calls. */
 export interface LoggedAttempt {
   readonly index: number;
-  readonly outcome: Exclude<CallRecord['outcome'], { kind: 'accepted' }> | typeof accepted;
+  readonly outcome: Exclude<CallRecord['outcome'], { kind: 'accepted' }> | typeof acceptedOutcome;
   readonly faults: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export interface LoggedProposal extends Place {
 }
 
 /** Shared by all accepted calls, to save memory. */
-const accepted = { kind: 'accepted' } as const;
+const acceptedOutcome = { kind: 'accepted' } as const;
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -55,7 +55,7 @@ export function loggedProposals(
   for (const call of data.calls) {
     const { outcome } = call;
     const proposal = proposalOf(call, stageOf(call));
-    const short = outcome.kind === 'accepted' ? accepted : outcome;
+    const short = outcome.kind === 'accepted' ? acceptedOutcome : outcome;
     proposal.attempts.push({ index: index++, outcome: short, faults: faultsOf(call) });
     if (outcome.kind === 'accepted') proposal.predicted = outcome.predicted;
     onCall?.(call);

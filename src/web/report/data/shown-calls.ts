@@ -40,10 +40,10 @@ function chooseProposals(
   proposals: readonly LoggedProposal[],
   { best, confirmations }: RunData['manifest'],
 ): readonly LoggedProposal[] {
-  const failed = proposals.filter(hasFailure);
+  const failedProposals = proposals.filter(hasFailure);
   // The table of failures links to the latest failure of each kind.
   const latest = new Map(
-    failed.flatMap((one) =>
+    failedProposals.flatMap((one) =>
       one.attempts.map(({ faults, outcome }) => [failureKind(outcome, faults), one] as const),
     ),
   );
@@ -53,7 +53,7 @@ function chooseProposals(
     ...proposals.filter((one) => notableIds.has(proposalId(one))),
     ...latest.values(),
     ...sampleEvenly(improved, maxPerKind),
-    ...sampleEvenly(failed, maxPerKind),
+    ...sampleEvenly(failedProposals, maxPerKind),
     ...sampleEvenly(proposals, maxPerKind),
     ...proposals.slice(-maxPerKind / 2),
   ]);
