@@ -15,7 +15,7 @@ import { type Trainable, trainedParameters } from '../finetune/engine/trainable.
 import { buildTrainingGraph } from '../finetune/engine/training-graph.js';
 import { openTrainingSession } from '../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../finetune/train/objectives/supervised.js';
-import { alone } from '../finetune/train/packing.js';
+import { singleFamilies } from '../finetune/train/packing.js';
 import { ort } from '../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../src/models/local/families/hf-config.js';
 import { GraphBuilder } from '../src/models/local/graph/graph.js';
@@ -60,7 +60,7 @@ async function openStep(): Promise<() => Promise<unknown>> {
   const moments = parameters.map(zeroMoments);
   const ids = (length: number) => Array.from({ length }, (_, i) => (i * 7919) % config.vocabulary);
   const example = { promptIds: ids(tokens + 1 - completion), completionIds: ids(completion), weight: 1 };
-  const batch = makeBatch(alone([example]), sftInputs([example]));
+  const batch = makeBatch(singleFamilies([example]), sftInputs([example]));
   let step = 0;
   return async () => {
     const { gradients } = await session.run(parameters, batch, 0);

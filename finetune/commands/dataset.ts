@@ -104,7 +104,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   context.print(
     args.json
       ? JSON.stringify({ out: shownPath(out, context.cwd), ...manifest } satisfies Output)
-      : fitText(described(manifest, shownPath(out, context.cwd), context.columns), context.columns),
+      : fitText(describe(manifest, shownPath(out, context.cwd), context.columns), context.columns),
   );
   for (const { message, hint } of manifest.alarms) {
     context.note(`${styleText('yellow', 'alarm')} ${message}\n  hint: ${hint}`);
@@ -113,17 +113,17 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   const { resultFiles } = await import('../../src/studies/plan.js');
   for (const directory of new Set(paths.flatMap((path) => enclosingPlan(path)?.directory ?? []))) {
     const sweep = readOwnJson(join(directory, resultFiles.sweep)) as SweepResult | undefined;
-    const all = sweep?.tasks.flatMap(({ settings }) => settings) ?? [];
-    const missing = all.reduce((sum, { runs }) => sum + sweep!.seeds.length - runs, 0);
-    if (missing > 0)
+    const sweptSettings = sweep?.tasks.flatMap(({ settings }) => settings) ?? [];
+    const missingRuns = sweptSettings.reduce((sum, { runs }) => sum + sweep!.seeds.length - runs, 0);
+    if (missingRuns > 0)
       context.note(
-        `${shownPath(directory, context.cwd)} lacks ${plural(missing, 'run')}: repeat its command to add them`,
+        `${shownPath(directory, context.cwd)} lacks ${plural(missingRuns, 'run')}: repeat its command to add them`,
       );
   }
   return dataset.train.length === 0 ? exitCodes.failure : 0;
 }
 
-function described(
+function describe(
   { recipe, sources, statistics, duplicates }: DatasetManifest,
   out: string,
   width: number | undefined,
@@ -133,8 +133,8 @@ function described(
     { title: 'train', ...train },
     { title: 'validation', ...validation },
   ];
-  const runs = (split: string) => sources.filter((source) => source.split === split).length;
-  const shortened = sources.flatMap(({ historyTokens }) => historyTokens ?? []).toSorted((a, b) => a - b);
+  const runCount = (split: string) => sources.filter((source) => source.split === split).length;
+  const tokenLimits = sources.flatMap(({ historyTokens }) => historyTokens ?? []).toSorted((a, b) => a - b);
   const { least, most } = usualExamples;
   return [
     styleText(
@@ -146,19 +146,19 @@ function described(
       splits,
       [
         text('split', ({ title }) => title),
-        number('runs', ({ title }) => runs(title)),
+        number('runs', ({ title }) => runCount(title)),
         number('examples', ({ examples }) => examples),
         number('prompts', ({ prompts }) => prompts),
-        number('prompt tokens', ({ promptTokens }) => spread(promptTokens)),
-        number('completion tokens', ({ completionTokens }) => spread(completionTokens)),
-        number('history', ({ history }) => spread(history)),
+        number('prompt tokens', ({ promptTokens }) => rangeText(promptTokens)),
+        number('completion tokens', ({ completionTokens }) => rangeText(completionTokens)),
+        number('history', ({ history }) => rangeText(history)),
       ],
       width,
     ),
     '',
-    ...noneLines(sources),
-    ...shortened.slice(0, 1).map((tokens) => {
-      return `shortened   prompts of ${plural(shortened.length, 'run')}, as with memory.tokens=${tokens}`;
+    ...emptyRunLines(sources),
+    ...tokenLimits.slice(0, 1).map((tokens) => {
+      return `shortened   prompts of ${plural(tokenLimits.length, 'run')}, as with memory.tokens=${tokens}`;
     }),
     ...(recipe === 'demonstrations' ? [] : [`usual       ${least} to ${most} examples to train on`]),
     `written     ${out}`,
@@ -166,14 +166,14 @@ function described(
 }
 
 /** Lists the runs that gave no examples, with the reasons. */
-function noneLines(sources: DatasetManifest['sources']): readonly string[] {
+function emptyRunLines(sources: DatasetManifest['sources']): readonly string[] {
   const empty = sources.flatMap(({ none, run }) => (none === undefined ? [] : [`  ${run}: ${none}`]));
   const title = `no examples from ${empty.length} of ${plural(sources.length, 'run')}:`;
   return empty.length === 0 ? [] : [title, ...empty, ''];
 }
 
 /** Median and range, e.g. `1.2k (0.9k–2.1k)`. */
-function spread(values: Distribution | undefined): string | undefined {
+function rangeText(values: Distribution | undefined): string | undefined {
   if (values === undefined) return undefined;
   const { median, least, most } = values;
   return `${formatCompact(median)} (${formatCompact(least)}–${formatCompact(most)})`;

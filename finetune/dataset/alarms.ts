@@ -14,7 +14,7 @@ export interface Alarm extends Problem {
   readonly kind: (typeof checks)[number][0];
 }
 
-interface Checked {
+interface CheckedDataset {
   readonly recipe: Recipe;
   readonly train: readonly Example[];
   readonly validation: readonly Example[];
@@ -25,21 +25,21 @@ interface Checked {
   /** Names of runs whose prompt templates have changed since the run or are missing. */
   readonly changedTemplates: readonly string[];
   /** Advice on getting more examples; undefined skips the check. */
-  readonly more: string | undefined;
+  readonly advice: string | undefined;
 }
 
-export const findAlarms = (checked: Checked): readonly Alarm[] =>
+export const findAlarms = (checked: CheckedDataset): readonly Alarm[] =>
   checks.flatMap(([kind, check]) => {
     const problem = check(checked);
     return problem === undefined ? [] : [{ kind, ...problem }];
   });
 
-type Check = (checked: Checked) => Problem | undefined;
+type Check = (checked: CheckedDataset) => Problem | undefined;
 
-const few: Check = ({ more, train: { length } }) => {
-  if (more === undefined || length >= usualExamples.least) return undefined;
+const tooFew: Check = ({ advice, train: { length } }) => {
+  if (advice === undefined || length >= usualExamples.least) return undefined;
   const usual = `${usualExamples.least} to ${usualExamples.most} are usual`;
-  return { message: `only ${plural(length, 'example')} to train on; ${usual}`, hint: more };
+  return { message: `only ${plural(length, 'example')} to train on; ${usual}`, hint: advice };
 };
 
 const noPositiveSignal: Check = ({ recipe, train, validation }) => {
@@ -57,17 +57,17 @@ const noPositiveSignal: Check = ({ recipe, train, validation }) => {
 };
 
 const tooLong: Check = ({ recipe, train, validation, lengths, context = Number.POSITIVE_INFINITY }) => {
-  const needed = [...train, ...validation].map((example) => {
+  const sizes = [...train, ...validation].map((example) => {
     const { prompt, completion } = lengths.get(example)!;
     return prompt + completion;
   });
-  const long = needed.filter((tokens) => tokens > context);
-  if (long.length === 0) return undefined;
-  const [least, most] = [smallest(needed), largest(needed)].map((tokens) => `about ${formatCount(tokens)}`);
-  const some = long.length < needed.length ? ', or exclude the runs with the longest prompts' : '';
+  const overlong = sizes.filter((tokens) => tokens > context);
+  if (overlong.length === 0) return undefined;
+  const [min, max] = [smallest(sizes), largest(sizes)].map((tokens) => `about ${formatCount(tokens)}`);
+  const remedy = overlong.length < sizes.length ? ', or exclude the runs with the longest prompts' : '';
   return {
-    message: `the context of ${context} tokens is too short for ${long.length} of ${needed.length} examples: the shortest needs ${least} tokens, the longest ${most}`,
-    hint: `train a model with a longer context${recipe === 'demonstrations' ? ', or lower --history' : some}`,
+    message: `the context of ${context} tokens is too short for ${overlong.length} of ${sizes.length} examples: the shortest needs ${min} tokens, the longest ${max}`,
+    hint: `train a model with a longer context${recipe === 'demonstrations' ? ', or lower --history' : remedy}`,
   };
 };
 
@@ -80,19 +80,19 @@ const emptySplit: Check = ({ train, validation, plan }) => {
 };
 
 /** Warns if more than twice the wanted share is held out, or less than half of it. */
-const otherShare: Check = ({ plan, train, validation }) => {
-  const all = train.length + validation.length;
-  const share = validation.length / all;
+const shareMismatch: Check = ({ plan, train, validation }) => {
+  const total = train.length + validation.length;
+  const share = validation.length / total;
   if (plan.kind !== 'share' || share === 0 || Math.abs(Math.log2(share / plan.share)) <= 1) return undefined;
   return {
-    message: `${validation.length} of ${all} examples are held out (${formatShare(share)}, not ${formatShare(plan.share)}), because runs that share a seed or a prompt stay together`,
+    message: `${validation.length} of ${total} examples are held out (${formatShare(share)}, not ${formatShare(plan.share)}), because runs that share a seed or a prompt stay together`,
     hint: 'add runs with other seeds, or name the runs to hold out, e.g. --validation buffers/mine-3',
   };
 };
 
 const leakage: Check = ({ train, validation }) => {
-  const known = new Set(train.map(({ lineage }) => lineage.prompt));
-  const leaked = validation.filter(({ lineage }) => known.has(lineage.prompt));
+  const trainingPrompts = new Set(train.map(({ lineage }) => lineage.prompt));
+  const leaked = validation.filter(({ lineage }) => trainingPrompts.has(lineage.prompt));
   if (leaked.length === 0) return undefined;
   return {
     message: `validation examples with the same prompt as a training example: ${leaked.length} of ${validation.length}`,
@@ -110,11 +110,11 @@ const templatesChanged: Check = ({ changedTemplates }) => {
 };
 
 const checks = [
-  ['few', few],
+  ['few', tooFew],
   ['no-positive-signal', noPositiveSignal],
   ['too-long', tooLong],
   ['empty-split', emptySplit],
-  ['other-share', otherShare],
+  ['other-share', shareMismatch],
   ['leakage', leakage],
   ['templates-changed', templatesChanged],
 ] as const;

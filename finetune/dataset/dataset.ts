@@ -16,7 +16,7 @@ import { fitPrompts } from './shorten.js';
 import { readSourceRun, type SourceRun } from './source-run.js';
 import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
 import { countBy, measureLengths, type SplitStatistics, splitStatistics } from './token-statistics.js';
-import { howToGetMore, whyNone } from './yield.js';
+import { explainNone, moreRunsHint } from './yield.js';
 
 interface RecipeOptions extends DemonstrationOptions {
   readonly recipe: Recipe;
@@ -33,7 +33,7 @@ export interface DatasetOptions extends RecipeOptions {
 }
 
 /** A run given as input, even if no examples were made from it. */
-interface Source extends ReturnType<typeof describedRun> {
+interface Source extends ReturnType<typeof describeRun> {
   readonly split: Split;
   readonly made: number;
   /** Number of examples left after removing duplicates. */
@@ -70,41 +70,41 @@ interface NamedRun {
   readonly name: string;
 }
 
-interface GatheredRun {
+interface GatheredExamples {
   readonly examples: readonly Example[];
-  readonly sources: readonly ReturnType<typeof describedRun>[];
+  readonly sources: readonly ReturnType<typeof describeRun>[];
   isHeldOut(example: Example): boolean;
   readonly changedTemplates: readonly string[];
   /** Advice on getting more examples; undefined for games. */
-  readonly more?: string;
+  readonly advice?: string;
 }
 
 /** @throws UserError for a damaged run, an unsuitable recipe, or a name in `validation` that matches nothing */
 export async function buildDataset(runs: readonly NamedRun[], options: DatasetOptions): Promise<Dataset> {
   const { recipe, validation: plan, seed, winners, context, bestShare, history, minReturn } = options;
-  const { changedTemplates, examples, isHeldOut, more, sources } =
+  const { changedTemplates, examples, isHeldOut, advice, sources } =
     recipe === 'demonstrations'
       ? await gatherGames(runs, options)
       : await gatherProposals(runs, recipe, options);
-  const kept = withoutDuplicates(examples);
-  const train = kept.filter((example) => !isHeldOut(example));
-  const validation = kept.filter(isHeldOut);
-  const lengths = measureLengths(kept);
+  const uniqueExamples = withoutDuplicates(examples);
+  const train = uniqueExamples.filter((example) => !isHeldOut(example));
+  const validation = uniqueExamples.filter(isHeldOut);
+  const lengths = measureLengths(uniqueExamples);
   const runOf = ({ lineage }: Example) => lineage.run;
-  const [madeOf, keptOf] = [countBy(examples, runOf), countBy(kept, runOf)];
-  const [inTraining, inValidation] = [new Set(train.map(runOf)), new Set(validation.map(runOf))];
+  const [madeCounts, keptCounts] = [countBy(examples, runOf), countBy(uniqueExamples, runOf)];
+  const [trainingRuns, heldOutRuns] = [new Set(train.map(runOf)), new Set(validation.map(runOf))];
   return {
     ...{ recipe, seed, winners, minReturn, bestShare, history, train, validation },
     sources: sources.map((source) => ({
       ...source,
-      split: inValidation.has(source.run) && !inTraining.has(source.run) ? 'validation' : 'train',
-      made: madeOf[source.run] ?? 0,
-      kept: keptOf[source.run] ?? 0,
-      none: source.run in keptOf ? undefined : source.run in madeOf ? 'only duplicates' : source.none,
+      split: heldOutRuns.has(source.run) && !trainingRuns.has(source.run) ? 'validation' : 'train',
+      made: madeCounts[source.run] ?? 0,
+      kept: keptCounts[source.run] ?? 0,
+      none: source.run in keptCounts ? undefined : source.run in madeCounts ? 'only duplicates' : source.none,
     })),
-    duplicates: examples.length - kept.length,
+    duplicates: examples.length - uniqueExamples.length,
     statistics: { train: splitStatistics(train, lengths), validation: splitStatistics(validation, lengths) },
-    alarms: findAlarms({ recipe, train, validation, plan, lengths, context, changedTemplates, more }),
+    alarms: findAlarms({ recipe, train, validation, plan, lengths, context, changedTemplates, advice }),
   };
 }
 
@@ -112,32 +112,32 @@ async function gatherProposals(
   runs: readonly NamedRun[],
   recipe: RunRecipe,
   { context, seed, validation, winners }: DatasetOptions,
-): Promise<GatheredRun> {
-  const all: Example[] = [];
+): Promise<GatheredExamples> {
+  const allExamples: Example[] = [];
   const splitRuns: SplitRun[] = [];
-  const read: SourceRun[] = [];
-  const sources: ReturnType<typeof describedRun>[] = [];
+  const sourceRuns: SourceRun[] = [];
+  const sources: ReturnType<typeof describeRun>[] = [];
   const changedTemplates: string[] = [];
   for (const { path, name } of runs) {
-    const logged = await readSourceRun(path, name);
-    requireRecipe(recipe, logged);
-    const run = context === undefined ? logged : fitPrompts(logged, context);
+    const loggedRun = await readSourceRun(path, name);
+    requireRecipe(recipe, loggedRun);
+    const run = context === undefined ? loggedRun : fitPrompts(loggedRun, context);
     const { manifest, recorded } = run;
-    read.push(run);
+    sourceRuns.push(run);
     const examples = runRecipes[recipe](run, winners);
-    for (const example of examples) all.push(example);
+    for (const example of examples) allExamples.push(example);
     const [keys, size] = [dependencies(run, examples), examples.length];
     splitRuns.push({ name, environment: manifest.environment, keys, size });
-    sources.push(describedRun(run, recorded.iteration, recorded.entries.length, whyNone(recipe, run)));
+    sources.push(describeRun(run, recorded.iteration, recorded.entries.length, explainNone(recipe, run)));
     if (run.prompts?.hash !== manifest.prompts) changedTemplates.push(name);
   }
   const heldOut = validationRuns(splitRuns, validation, seed);
   return {
-    examples: recipe === 'weighted' ? weightedByTask(all, read) : all,
+    examples: recipe === 'weighted' ? weightedByTask(allExamples, sourceRuns) : allExamples,
     sources,
     changedTemplates,
     isHeldOut: ({ lineage }) => heldOut.has(lineage.run),
-    more: howToGetMore(recipe, read, all.length),
+    advice: moreRunsHint(recipe, sourceRuns, allExamples.length),
   };
 }
 
@@ -154,13 +154,13 @@ function requireRecipe(recipe: RunRecipe, { family, name }: SourceRun): void {
   });
 }
 
-async function gatherGames(runs: readonly NamedRun[], options: DatasetOptions): Promise<GatheredRun> {
+async function gatherGames(runs: readonly NamedRun[], options: DatasetOptions): Promise<GatheredExamples> {
   const plays = await Promise.all(runs.map(({ path, name }) => readPlay(path, name, options)));
   const heldOut = heldOutGames(plays, options.validation, options.seed);
   return {
     examples: plays.flatMap((play) => demonstrations(play, options)),
     sources: plays.map((play) =>
-      describedRun(play, play.played, play.games.length, 'no game was selected, or no turn has an action'),
+      describeRun(play, play.gameCount, play.games.length, 'no game was selected, or no turn has an action'),
     ),
     changedTemplates: plays.flatMap(({ agent, manifest, name }) =>
       agent.hash === manifest.prompts ? [] : [name],
@@ -183,11 +183,11 @@ function dependencies(
   ];
 }
 
-const describedRun = (
+const describeRun = (
   { hash, historyTokens, manifest, name }: Pick<SourceRun, 'hash' | 'historyTokens' | 'manifest' | 'name'>,
   iterations: number,
   evaluations: number,
-  none: string | undefined,
+  noneReason: string | undefined,
 ) => ({
   run: name,
   environment: manifest.environment,
@@ -200,5 +200,5 @@ const describedRun = (
   prompts: manifest.prompts,
   historyTokens,
   /** Reason why the dataset has no examples from the run. */
-  none,
+  none: noneReason,
 });

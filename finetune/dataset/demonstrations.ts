@@ -34,7 +34,7 @@ export interface PlayedGames {
   readonly agent: PromptedAgent;
   readonly config: PlayConfig;
   readonly games: readonly GameRecord[];
-  readonly played: number;
+  readonly gameCount: number;
 }
 
 /** @throws UserError if there is no agent run at `path`, or it is damaged */
@@ -63,15 +63,15 @@ export async function readPlay(
     field: 'policy.prompts',
   });
   const episodes = join(path, runFiles.episodes);
-  const all = readJsonLines<GameRecord>(episodes, { repair: false }) ?? [];
-  const best = all.toSorted((a, b) => b.return - a.return).slice(0, Math.ceil(bestShare * all.length));
+  const games = readJsonLines<GameRecord>(episodes, { repair: false }) ?? [];
+  const best = games.toSorted((a, b) => b.return - a.return).slice(0, Math.ceil(bestShare * games.length));
   return {
     name,
     manifest,
     agent,
     config,
-    played: all.length,
-    games: all.filter((game) => best.includes(game) && game.return >= minReturn),
+    gameCount: games.length,
+    games: games.filter((game) => best.includes(game) && game.return >= minReturn),
     hash: sha256([file, episodes].map(fileHash).join('\n')),
   };
 }
@@ -93,15 +93,15 @@ function stepsOf(
   return game.turns.flatMap((turn, number) => {
     if (turn.action === undefined || turn.valid === false) return [];
     const { message, reply } = exchanges[number]!;
-    const asked = (before: readonly Exchange[]) =>
+    const build = (before: readonly Exchange[]) =>
       messagesOf({
         system: agent.systemPrompt(before.length === number ? undefined : game.objective),
         before,
         message,
       });
     let before = exchanges.slice(Math.max(0, number - history), number);
-    while (before.length > 0 && estimatePromptTokens(asked(before)) > historyTokens) before = before.slice(1);
-    const prompt = asked(before);
+    while (before.length > 0 && estimatePromptTokens(build(before)) > historyTokens) before = before.slice(1);
+    const prompt = build(before);
     return [
       {
         kind: 'imitation',

@@ -7,14 +7,14 @@ export type Recipe = (typeof recipes)[number];
 export type RunRecipe = Exclude<Recipe, 'demonstrations'>;
 
 /** Identifies an evaluation and gives its score; for a demonstration, the turn, the game and the game's return. */
-interface Evaluated {
+interface EvaluationRef {
   readonly iteration: number;
   readonly candidate: number;
   readonly score: number;
 }
 
 /** Origin of an example. Inherited fields describe the evaluation of the completion or the chosen reply. */
-export interface Lineage extends Evaluated {
+export interface Lineage extends EvaluationRef {
   readonly run: string;
   readonly environment: string;
   /** The language model or baseline that made the proposal. */
@@ -33,7 +33,7 @@ export interface Lineage extends Evaluated {
   /** Error of the program that the completion repairs. */
   readonly repaired?: string;
   /** Evaluation of a pair's rejected reply. */
-  readonly rejected?: Evaluated;
+  readonly rejected?: EvaluationRef;
 }
 
 interface PromptedExample {
@@ -71,12 +71,12 @@ export function sha256(content: string | Uint8Array): string {
 
 /** Keeps only the first of several examples with the same prompt and completions. */
 export function withoutDuplicates(examples: readonly Example[]): readonly Example[] {
-  const first = new Map<string, Example>();
+  const firstByKey = new Map<string, Example>();
   for (const example of examples) {
     const key = JSON.stringify([example.lineage.prompt, ...completionsOf(example)]);
-    if (!first.has(key)) first.set(key, example);
+    if (!firstByKey.has(key)) firstByKey.set(key, example);
   }
-  return [...first.values()];
+  return [...firstByKey.values()];
 }
 
 /** Formats in which `finetune dataset` can write rows. */

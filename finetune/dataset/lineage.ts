@@ -119,17 +119,17 @@ export function writeLineage(directory: string, lineage: TrainingLineage): void 
 
 /** @throws UserError if the file is damaged */
 export const readLineage = (directory: string): TrainingLineage | undefined =>
-  readAs(join(directory, lineageFile), lineageSchema);
+  readChecked(join(directory, lineageFile), lineageSchema);
 
-/** Describes played episodes as a dataset; `kept` is the number of episodes per environment. */
+/** Describes played episodes as a dataset; `episodeCounts` is the number of episodes per environment. */
 export function playedLineage(
   path: string,
   model: string,
   seed: number,
-  kept: Readonly<Record<string, number>>,
+  episodeCounts: Readonly<Record<string, number>>,
 ): DatasetLineage {
   const source = { run: 'played while learning', model, seed, hash: '', split: 'train' } as const;
-  const sources = Object.entries(kept).map(([environment, count]) => ({
+  const sources = Object.entries(episodeCounts).map(([environment, count]) => ({
     ...source,
     environment,
     kept: count,
@@ -138,7 +138,7 @@ export function playedLineage(
 }
 
 export function datasetLineage(directory: string): DatasetLineage {
-  const manifest = readAs(
+  const manifest = readChecked(
     join(directory, 'manifest.json'),
     z.looseObject({
       recipe: z.string(),
@@ -164,10 +164,10 @@ export function datasetLineage(directory: string): DatasetLineage {
 
 /** Environments that the model and its bases were trained in; undefined if a dataset has no manifest or has changed. */
 export function trainedEnvironments({ base, dataset }: TrainingLineage): readonly string[] | undefined {
-  const before = base.lineage === null ? [] : trainedEnvironments(base.lineage);
-  if (before === undefined || dataset.sources === null || dataset.changed) return undefined;
-  const own = dataset.sources.filter(({ split, kept }) => split === 'train' && kept > 0);
-  return [...new Set([...before, ...own.map(({ environment }) => environment)])].toSorted();
+  const inherited = base.lineage === null ? [] : trainedEnvironments(base.lineage);
+  if (inherited === undefined || dataset.sources === null || dataset.changed) return undefined;
+  const sources = dataset.sources.filter(({ split, kept }) => split === 'train' && kept > 0);
+  return [...new Set([...inherited, ...sources.map(({ environment }) => environment)])].toSorted();
 }
 
 const maxWholeBytes = 64 * 2 ** 20;
@@ -211,7 +211,7 @@ function readPart(path: string, position: number, bytes: number): Buffer {
 }
 
 /** @throws UserError if the file is damaged */
-function readAs<T extends z.ZodType>(file: string, schema: T): z.output<T> | undefined {
+function readChecked<T extends z.ZodType>(file: string, schema: T): z.output<T> | undefined {
   const content = readJson(file);
   return content === undefined ? undefined : checkedValue(schema, content, file, { prefix: 'damaged: ' });
 }

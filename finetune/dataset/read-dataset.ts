@@ -16,7 +16,7 @@ export interface Conversation {
   /** Weight of each token of the reply; a negative weight makes the reply less likely. */
   readonly weight: number;
   /** The model that received this prompt, and the prompt's token count at that time. */
-  readonly served?: { readonly model: string; readonly promptTokens: number };
+  readonly promptOrigin?: { readonly model: string; readonly promptTokens: number };
 }
 
 /** Returns the template's end-of-reply token, or else the model's end token. @throws UserError if neither exists */
@@ -87,7 +87,7 @@ function conversation({ prompt, weight, lineage }: PromptedRow, completion: stri
     messages: prompt,
     completion,
     weight,
-    ...(lineage && { served: { model: lineage.model, promptTokens: lineage.promptTokens } }),
+    ...(lineage && { promptOrigin: { model: lineage.model, promptTokens: lineage.promptTokens } }),
   };
 }
 

@@ -9,7 +9,7 @@ import {
   encodingIn,
   formatAnswer,
   lineageOf,
-  type Proposed,
+  type Proposal,
   placeKey,
   reasonIn,
   type SourceRun,
@@ -24,13 +24,13 @@ export const runRecipes: Readonly<
 /** Imitates the proposals that beat the best score in their prompt; with `winners`, only the best of each iteration. */
 export function improvement(run: SourceRun, winners?: number): readonly Imitation[] {
   return run.steps.flatMap((step) => {
-    const better = step.proposals.filter(
+    const improvements = step.proposals.filter(
       ({ entry }) => entry.score > (step.best ?? Number.POSITIVE_INFINITY),
     );
     const chosen =
       winners === undefined
-        ? better
-        : better.toSorted((a, b) => b.entry.score - a.entry.score).slice(0, winners);
+        ? improvements
+        : improvements.toSorted((a, b) => b.entry.score - a.entry.score).slice(0, winners);
     return chosen.map((proposed) => imitate(run, 'improvement', step, proposed));
   });
 }
@@ -39,7 +39,7 @@ function imitate(
   run: SourceRun,
   recipe: Exclude<RunRecipe, 'preference'>,
   step: Omit<Step, 'proposals'>,
-  proposed: Proposed,
+  proposed: Proposal,
 ): Imitation {
   return {
     kind: 'imitation',
@@ -50,7 +50,7 @@ function imitate(
   };
 }
 
-const place = ({ iteration, candidate, score }: Proposed['entry']) => ({ iteration, candidate, score });
+const place = ({ iteration, candidate, score }: Proposal['entry']) => ({ iteration, candidate, score });
 
 /**
  * Pairs the winner of an iteration with each candidate that scored lower. A single candidate is paired with the next
@@ -62,20 +62,20 @@ export function preference(run: SourceRun): readonly Preference[] {
   );
 }
 
-function pairs({ proposals }: Step, next: Step | undefined): readonly (readonly [Proposed, Proposed])[] {
+function pairs({ proposals }: Step, next: Step | undefined): readonly (readonly [Proposal, Proposal])[] {
   const rivals = proposals.length > 1 ? proposals : [...proposals, ...(next?.proposals.slice(0, 1) ?? [])];
   const best = rivals.reduce((one, other) => (other.entry.score > one.entry.score ? other : one));
   return rivals.filter(({ entry }) => entry.score < best.entry.score).map((lower) => [best, lower] as const);
 }
 
-function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Preference {
+function pair(run: SourceRun, step: Step, better: Proposal, worse: Proposal): Preference {
   // If only one reply had a reason, a model would learn to give (or omit) reasons, not to propose. A reason from
   // another iteration describes another history.
-  const stated = [better, worse].every(
+  const keepsReasons = [better, worse].every(
     ({ entry, reply }) => entry.iteration === step.iteration && reasonIn(reply) !== '',
   );
-  const answer = ({ entry, reply }: Proposed) =>
-    formatAnswer(entry.parameters, encodingIn(run), run.answerForm, stated ? reasonIn(reply) : '');
+  const answer = ({ entry, reply }: Proposal) =>
+    formatAnswer(entry.parameters, encodingIn(run), run.answerForm, keepsReasons ? reasonIn(reply) : '');
   return {
     kind: 'preference',
     prompt: step.prompt,
@@ -112,8 +112,8 @@ export function weightedByTask(examples: readonly Example[], runs: readonly Sour
 /** Weights with mean 1, rounded to six significant digits so that all machines write the same text. */
 export function advantageWeights(gains: readonly number[]): readonly number[] {
   const center = mean(gains);
-  const spread = standardDeviation(gains);
-  const raw = gains.map((gain) => (spread > 0 ? Math.min(maxWeight, Math.exp((gain - center) / spread)) : 1));
+  const sigma = standardDeviation(gains);
+  const raw = gains.map((gain) => (sigma > 0 ? Math.min(maxWeight, Math.exp((gain - center) / sigma)) : 1));
   const average = mean(raw);
   return raw.map((weight) => Number((weight / average).toPrecision(6)));
 }
@@ -134,8 +134,8 @@ function repair(run: SourceRun): readonly Imitation[] {
     if (call.outcome.kind !== 'accepted' || repaired === undefined || proposed === undefined) continue;
     const { messages: prompt, completion } = call;
     const promptTokens = completion?.usage.promptTokens;
-    const own = { ...step!, prompt, promptHash: promptHash(prompt), promptTokens };
-    const example = imitate(run, 'repair', own, proposed);
+    const repairStep = { ...step!, prompt, promptHash: promptHash(prompt), promptTokens };
+    const example = imitate(run, 'repair', repairStep, proposed);
     examples.push({ ...example, lineage: { ...example.lineage, repaired } });
   }
   return examples;

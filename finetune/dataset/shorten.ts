@@ -14,13 +14,13 @@ import { answerOf, type SourceRun, type Step } from './source-run.js';
 export function fitPrompts(run: SourceRun, context: number): SourceRun {
   const { config, manifest, prompts } = run;
   if (prompts?.hash !== manifest.prompts) return run;
-  let fitted = run;
+  let result = run;
   let historyTokens = Math.min(config.memory.tokens ?? context, context);
-  for (let over = excess(run, context); over > 0 && historyTokens > 0; over = excess(fitted, context)) {
-    if (fitted !== run) historyTokens = Math.max(0, historyTokens - over);
-    fitted = { ...run, historyTokens, steps: renderedSteps(run, prompts, historyTokens) };
+  for (let extra = excess(run, context); extra > 0 && historyTokens > 0; extra = excess(result, context)) {
+    if (result !== run) historyTokens = Math.max(0, historyTokens - extra);
+    result = { ...run, historyTokens, steps: renderSteps(run, prompts, historyTokens) };
   }
-  return fitted;
+  return result;
 }
 
 /** Number of tokens by which the longest prompt with its longest reply exceeds the context. */
@@ -33,7 +33,7 @@ const excess = (run: SourceRun, context: number): number =>
     ),
   );
 
-function renderedSteps(run: SourceRun, prompts: PromptSet, tokens: number): readonly Step[] {
+function renderSteps(run: SourceRun, prompts: PromptSet, tokens: number): readonly Step[] {
   const buffer = createReplayBuffer();
   const config = { ...run.config, memory: { ...run.config.memory, tokens } };
   const prompter = new Prompter({ ...run, prompts, buffer, config });

@@ -41,7 +41,7 @@ export function reasonIn(reply: string): string {
   return reason.length > maxReasonLength ? '' : reason;
 }
 
-export interface Proposed {
+export interface Proposal {
   readonly entry: BufferEntry;
   /** The model's reply; '' if unknown. */
   readonly reply: string;
@@ -60,7 +60,7 @@ export interface Step {
   /** The best score that the prompt names; undefined before the first evaluation. */
   readonly best: number | undefined;
   /** Ordered by candidate; never empty. */
-  readonly proposals: readonly Proposed[];
+  readonly proposals: readonly Proposal[];
 }
 
 export interface SourceRun extends OpenedRun {
@@ -79,8 +79,8 @@ export const placeKey = ({ iteration, candidate }: Pick<BufferEntry, 'iteration'
 
 /** @throws UserError if there is no run at `path`, it is damaged, or its replies edit programs */
 export async function readSourceRun(path: string, name: string): Promise<SourceRun> {
-  const opened = await readWholeRun(path);
-  const { policy } = opened.config;
+  const openedRun = await readWholeRun(path);
+  const { policy } = openedRun.config;
   if (policy.kind === 'program' && policy.edits) {
     throw new UserError({
       file: join(path, runFiles.config),
@@ -90,12 +90,12 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
     });
   }
   return {
-    ...opened,
+    ...openedRun,
     name,
     hash: contentHash(path),
-    answerForm: answerFormOf(languageModelOf(opened.config.model), opened.config.prompts),
-    prompts: await currentPrompts(opened),
-    steps: stepsOf(opened.recorded),
+    answerForm: answerFormOf(languageModelOf(openedRun.config.model), openedRun.config.prompts),
+    prompts: await currentPrompts(openedRun),
+    steps: stepsOf(openedRun.recorded),
   };
 }
 
@@ -104,7 +104,7 @@ export const encodingIn = ({ config, family }: Pick<SourceRun, 'config' | 'famil
   encodingFor(family, config.prompts.set);
 
 /** Formats a proposal as the model would write it. */
-export const answerOf = (run: SourceRun, { entry, reply }: Proposed): string =>
+export const answerOf = (run: SourceRun, { entry, reply }: Proposal): string =>
   formatAnswer(entry.parameters, encodingIn(run), run.answerForm, reasonIn(reply));
 
 export function lineageOf(
@@ -129,7 +129,7 @@ function contentHash(path: string): string {
   const files = [runFiles.config, runFiles.evaluations, runFiles.episodes, runFiles.calls];
   const hashes = files
     .map((file) => join(path, file))
-    .map((full) => (existsSync(full) ? fileHash(full) : ''));
+    .map((fullPath) => (existsSync(fullPath) ? fileHash(fullPath) : ''));
   return sha256(hashes.join('\n'));
 }
 
@@ -151,7 +151,7 @@ async function currentPrompts({ config, environment }: OpenedRun): Promise<Promp
   }
 }
 
-function stepsOf({ entries, calls, iteration: last }: RecordedRun): readonly Step[] {
+function stepsOf({ entries, calls, iteration: lastIteration }: RecordedRun): readonly Step[] {
   const prompts = new Map<number, Omit<Step, 'proposals'>>();
   const replies = new Map<string, string>();
   for (const call of calls) {
@@ -159,28 +159,28 @@ function stepsOf({ entries, calls, iteration: last }: RecordedRun): readonly Ste
     const { attempt, completion, iteration, messages, outcome, shown } = call;
     if (outcome.kind === 'accepted') replies.set(placeKey(call), completion?.text ?? '');
     if (attempt > 0 || messages.length === 0) continue;
-    const known = prompts.get(iteration);
+    const existing = prompts.get(iteration);
     prompts.set(iteration, {
       iteration,
       prompt: messages,
-      promptHash: known?.promptHash ?? promptHash(messages),
+      promptHash: existing?.promptHash ?? promptHash(messages),
       history: shown?.evaluations.length ?? 0,
       best: shown?.best,
-      ...known,
-      promptTokens: known?.promptTokens ?? completion?.usage.promptTokens,
+      ...existing,
+      promptTokens: existing?.promptTokens ?? completion?.usage.promptTokens,
     });
   }
   // Exclude revisions, which answer the critic's prompts, and programs whose constants a search chose.
   const answers = entries.filter(
     ({ iteration, revises, source, tuned }) =>
-      source === 'proposal' && iteration <= last && revises === undefined && tuned === undefined,
+      source === 'proposal' && iteration <= lastIteration && revises === undefined && tuned === undefined,
   );
-  return [...groupBy(answers, ({ iteration }) => iteration)].flatMap(([iteration, evaluated]) => {
-    const asked = prompts.get(iteration);
-    if (asked === undefined) return [];
-    const proposals = evaluated
+  return [...groupBy(answers, ({ iteration }) => iteration)].flatMap(([iteration, ownEntries]) => {
+    const step = prompts.get(iteration);
+    if (step === undefined) return [];
+    const proposals = ownEntries
       .toSorted((a, b) => a.candidate - b.candidate)
       .map((entry) => ({ entry, reply: replies.get(placeKey(entry)) ?? '' }));
-    return [{ ...asked, proposals }];
+    return [{ ...step, proposals }];
   });
 }

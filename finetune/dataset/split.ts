@@ -46,7 +46,7 @@ export function validationRuns(
     case 'none':
       return new Set();
     case 'share':
-      return new Set(nearest(dependentGroups(runs), plan.share, seed).map(({ name }) => name));
+      return new Set(drawNearest(dependentGroups(runs), plan.share, seed).map(({ name }) => name));
     case 'named':
       return new Set(plan.names.flatMap((name) => namedRuns(name, runs)));
   }
@@ -55,28 +55,28 @@ export function validationRuns(
 type Group = readonly SplitRun[];
 
 /** Draws groups that bring the total size nearer to the share. With two or more groups, each side gets at least one. */
-function nearest(groups: readonly Group[], share: number, seed: number): Group {
+function drawNearest(groups: readonly Group[], share: number, seed: number): Group {
   const sizeOf = (group: Group) => sum(group.map(({ size = 1 }) => size));
-  const drawn = shuffled(groups.filter(sizeOf), createGenerator(seed));
-  const all = drawn.flat();
-  const wanted = share * sizeOf(all);
-  const distance = (group: Group) => Math.abs(sizeOf(group) - wanted);
-  let chosen: Group = [];
-  for (const group of drawn) {
-    const more = [...chosen, ...group];
-    if (more.length < all.length && distance(more) <= distance(chosen)) chosen = more;
+  const shuffledGroups = shuffled(groups.filter(sizeOf), createGenerator(seed));
+  const allRuns = shuffledGroups.flat();
+  const target = share * sizeOf(allRuns);
+  const distance = (group: Group) => Math.abs(sizeOf(group) - target);
+  let chosenRuns: Group = [];
+  for (const group of shuffledGroups) {
+    const more = [...chosenRuns, ...group];
+    if (more.length < allRuns.length && distance(more) <= distance(chosenRuns)) chosenRuns = more;
   }
-  const [first, ...others] = drawn.toSorted((a, b) => distance(a) - distance(b));
-  return chosen.length === 0 && others.length > 0 ? first! : chosen;
+  const [first, ...others] = shuffledGroups.toSorted((a, b) => distance(a) - distance(b));
+  return chosenRuns.length === 0 && others.length > 0 ? first! : chosenRuns;
 }
 
-function namedRuns(wanted: string, runs: readonly SplitRun[]): readonly string[] {
-  const found = runs.filter(({ name, environment }) => isMatch(wanted, name) || isMatch(wanted, environment));
+function namedRuns(query: string, runs: readonly SplitRun[]): readonly string[] {
+  const found = runs.filter(({ name, environment }) => isMatch(query, name) || isMatch(query, environment));
   if (found.length > 0) return found.map(({ name }) => name);
   throw new UserError({
     field: '--validation',
     message: 'no run or environment has this name',
-    value: wanted,
+    value: query,
     alternatives: [
       ...new Set([...runs.map(({ environment }) => environment), ...runs.map(({ name }) => name)]),
     ],
@@ -87,16 +87,16 @@ function namedRuns(wanted: string, runs: readonly SplitRun[]): readonly string[]
 export function dependentGroups(runs: readonly SplitRun[]): readonly Group[] {
   let groups: { readonly keys: Set<string>; readonly runs: SplitRun[] }[] = [];
   for (const run of runs) {
-    const touched = groups.filter(({ keys }) => run.keys.some((key) => keys.has(key)));
-    const joined = touched[0] ?? { keys: new Set<string>(), runs: [] };
-    if (touched.length === 0) groups.push(joined);
-    for (const other of touched.slice(1)) {
-      append(joined.runs, other.runs);
-      for (const key of other.keys) joined.keys.add(key);
+    const relatedGroups = groups.filter(({ keys }) => run.keys.some((key) => keys.has(key)));
+    const mergedGroup = relatedGroups[0] ?? { keys: new Set<string>(), runs: [] };
+    if (relatedGroups.length === 0) groups.push(mergedGroup);
+    for (const other of relatedGroups.slice(1)) {
+      append(mergedGroup.runs, other.runs);
+      for (const key of other.keys) mergedGroup.keys.add(key);
     }
-    joined.runs.push(run);
-    for (const key of run.keys) joined.keys.add(key);
-    groups = groups.filter((group) => group === joined || !touched.includes(group));
+    mergedGroup.runs.push(run);
+    for (const key of run.keys) mergedGroup.keys.add(key);
+    groups = groups.filter((group) => group === mergedGroup || !relatedGroups.includes(group));
   }
   return groups.map((group) => group.runs);
 }

@@ -15,8 +15,8 @@ export interface ExampleLength {
 export function measureLengths(examples: readonly Example[]): ReadonlyMap<Example, ExampleLength> {
   const prompts = new Map<string, number>();
   const promptLength = ({ prompt, lineage }: Example): number => {
-    const known = prompts.get(lineage.prompt);
-    if (known !== undefined) return known;
+    const cached = prompts.get(lineage.prompt);
+    if (cached !== undefined) return cached;
     const length = prompt.reduce((sum, { content }) => sum + estimateTokens(content), 0);
     prompts.set(lineage.prompt, length);
     return length;
@@ -36,7 +36,7 @@ export interface Distribution {
   readonly most: number;
 }
 
-function distribution(values: readonly number[]): Distribution | undefined {
+function distributionOf(values: readonly number[]): Distribution | undefined {
   if (values.length === 0) return undefined;
   const sorted = values.toSorted((a, b) => a - b);
   return { least: sorted[0]!, median: sorted[Math.ceil(sorted.length / 2) - 1]!, most: sorted.at(-1)! };
@@ -56,7 +56,7 @@ export function splitStatistics(
   examples: readonly Example[],
   lengths: ReadonlyMap<Example, ExampleLength>,
 ): SplitStatistics {
-  const of = (value: (example: Example) => number) => distribution(examples.map(value));
+  const of = (value: (example: Example) => number) => distributionOf(examples.map(value));
   return {
     examples: examples.length,
     prompts: new Set(examples.map(({ lineage }) => lineage.prompt)).size,

@@ -50,7 +50,7 @@ function writeFiles(dataset: Dataset, format: RowFormat, path: string): DatasetM
     const lineages = examples.map(({ lineage }) => lineage);
     write(`${split}.jsonl`, rows);
     // The other formats' rows can't store the lineage.
-    if (!isOwn(format)) write(`${split}.lineage.jsonl`, lineages);
+    if (!isOwnFormat(format)) write(`${split}.lineage.jsonl`, lineages);
   }
   const about = { version: 1, kind: 'dataset', policyloop: version() } as const;
   const manifest: DatasetManifest = { ...about, recipe, format, ...summary, alarms, files };
@@ -75,11 +75,11 @@ export function writeRows(path: string, rows: readonly object[]): DatasetManifes
 }
 
 /** True if rows include their weight and lineage. */
-const isOwn = (format: RowFormat): boolean => format === 'jsonl';
+const isOwnFormat = (format: RowFormat): boolean => format === 'jsonl';
 
 /** Only our own format stores weights; the others store pairs (DPO) or single replies (SFT). */
 const isSuitable = (recipe: Recipe, format: RowFormat): boolean =>
-  isOwn(format) || (recipe !== 'weighted' && format.endsWith('-dpo') === (recipe === 'preference'));
+  isOwnFormat(format) || (recipe !== 'weighted' && format.endsWith('-dpo') === (recipe === 'preference'));
 
 /** @throws UserError if the format can't store the recipe's examples */
 export function requireExportable(recipe: Recipe, format: RowFormat): void {
@@ -95,34 +95,34 @@ export function requireExportable(recipe: Recipe, format: RowFormat): void {
 /** @param format must suit the example's recipe (see `requireExportable`) */
 export function exportRow(example: Example, format: RowFormat): object {
   const { kind: _, prompt, lineage, weight, ...replies } = example;
-  if (isOwn(format)) return { prompt, ...replies, weight, lineage };
+  if (isOwnFormat(format)) return { prompt, ...replies, weight, lineage };
   if (example.kind === 'imitation') return format === 'trl-sft' ? trlSftRow(example) : openaiSftRow(example);
   return format === 'trl-dpo' ? trlDpoRow(example) : openaiDpoRow(example);
 }
 
-const reply = (content: string): ChatMessage => ({ role: 'assistant', content });
+const assistantMessage = (content: string): ChatMessage => ({ role: 'assistant', content });
 
 /** Row for supervised fine-tuning. Earlier replies get weight 0, so that only the last reply is learned. */
 function openaiSftRow({ prompt, completion }: Imitation) {
   const earlier = prompt.map((message) =>
     message.role === 'assistant' ? { ...message, weight: 0 } : message,
   );
-  return { messages: [...earlier, reply(completion)] };
+  return { messages: [...earlier, assistantMessage(completion)] };
 }
 
 function openaiDpoRow({ prompt, chosen, rejected }: Preference) {
   return {
     input: { messages: prompt },
-    preferred_output: [reply(chosen)],
-    non_preferred_output: [reply(rejected)],
+    preferred_output: [assistantMessage(chosen)],
+    non_preferred_output: [assistantMessage(rejected)],
   };
 }
 
 /** Row for `SFTTrainer`; prompt and completion are separate, so only the completion contributes to the loss. */
 export function trlSftRow({ prompt, completion }: Pick<Imitation, 'prompt' | 'completion'>) {
-  return { prompt, completion: [reply(completion)] };
+  return { prompt, completion: [assistantMessage(completion)] };
 }
 
 export function trlDpoRow({ prompt, chosen, rejected }: Pick<Preference, 'prompt' | 'chosen' | 'rejected'>) {
-  return { prompt, chosen: [reply(chosen)], rejected: [reply(rejected)] };
+  return { prompt, chosen: [assistantMessage(chosen)], rejected: [assistantMessage(rejected)] };
 }

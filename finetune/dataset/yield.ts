@@ -10,7 +10,7 @@ import type { SourceRun } from './source-run.js';
 export const taskOf = ({ config: { environment, evaluation } }: SourceRun): string =>
   JSON.stringify([environment, evaluation.reward, evaluation.maxSteps]);
 
-const whyUnused: Readonly<Record<RunRecipe, string>> = {
+const unusedReasons: Readonly<Record<RunRecipe, string>> = {
   improvement: 'no proposal beat the best return in its prompt',
   weighted: 'no prompt contains an earlier evaluation',
   preference: 'no two replies to a prompt differ in score',
@@ -18,30 +18,30 @@ const whyUnused: Readonly<Record<RunRecipe, string>> = {
 };
 
 /** Explains why the recipe made no examples from the run. */
-export function whyNone(recipe: RunRecipe, { recorded, steps }: SourceRun): string {
+export function explainNone(recipe: RunRecipe, { recorded, steps }: SourceRun): string {
   const { calls, entries, iteration } = recorded;
   if (iteration === 0) return 'no complete iteration';
   if (!entries.some(({ source }) => source === 'proposal')) return 'no reply was accepted';
   if (steps.length === 0) return 'only revisions, tuned programs or proposals without a prompt';
-  const unknown = steps.every(({ best }) => best === undefined) && ![...calls].some(({ shown }) => shown);
-  return unknown && (recipe === 'improvement' || recipe === 'weighted')
+  const isUnknown = steps.every(({ best }) => best === undefined) && ![...calls].some(({ shown }) => shown);
+  return isUnknown && (recipe === 'improvement' || recipe === 'weighted')
     ? "it was logged by an earlier version, which didn't record what its prompts showed; run it again"
-    : whyUnused[recipe];
+    : unusedReasons[recipe];
 }
 
 /** Suggests how to get the usual number of examples, assuming that further runs yield as many as these did. */
-export function howToGetMore(recipe: RunRecipe, runs: readonly SourceRun[], made: number): string {
+export function moreRunsHint(recipe: RunRecipe, runs: readonly SourceRun[], size: number): string {
   const proposals = runs.flatMap(({ steps }) => steps.flatMap((step) => step.proposals)).length;
-  const others = new Set(runs.map(taskOf)).size - 1;
+  const otherTasks = new Set(runs.map(taskOf)).size - 1;
   const { family, name } = runs[0]!;
   const baselines = programsOf(family) === undefined ? ['hill-climb', 'cma-es', 'gp'] : ['random', 'genetic'];
-  const perSeed = Math.max(1, made / runs.length) * baselines.length * (others + 1);
-  const first = largest(runs.map(({ manifest }) => manifest.seed)) + 1;
-  const last = first + Math.max(0, Math.ceil((usualExamples.least - made) / perSeed) - 1);
+  const perSeed = Math.max(1, size / runs.length) * baselines.length * (otherTasks + 1);
+  const firstSeed = largest(runs.map(({ manifest }) => manifest.seed)) + 1;
+  const lastSeed = firstSeed + Math.max(0, Math.ceil((usualExamples.least - size) / perSeed) - 1);
   return [
-    recipe === 'improvement' && proposals > made ? `--recipe weighted uses all ${proposals} proposals; ` : '',
+    recipe === 'improvement' && proposals > size ? `--recipe weighted uses all ${proposals} proposals; ` : '',
     `for more runs: policyloop sweep ${shellWord(`${name}/config.yaml`)} model.provider=${baselines.join(',')}`,
-    ` seed=${first}..${last} --out buffers/more`,
-    others > 0 ? ` (and the same for the other ${plural(others, 'task')})` : '',
+    ` seed=${firstSeed}..${lastSeed} --out buffers/more`,
+    otherTasks > 0 ? ` (and the same for the other ${plural(otherTasks, 'task')})` : '',
   ].join('');
 }

@@ -3,9 +3,9 @@ import type { GraphBuilder, Precision, Value } from '../../src/models/local/grap
 import type { OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
 import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
 import { gradientRules } from './gradient-rules.js';
-import { inferShapes, sizesOf, uncovered } from './shapes.js';
+import { inferShapes, sizesOf, unsupportedError } from './shapes.js';
 
-interface Known {
+interface GradientHints {
   /** Values through which no gradient flows, such as the maximum that stabilizes a softmax. */
   readonly constants?: readonly Value[];
   /** Values that are cheap to compute; the backward pass recomputes them, so they aren't kept. */
@@ -25,21 +25,21 @@ export function gradients(
   loss: Value,
   parameters: readonly Value[],
   precision: Precision,
-  { constants = [], cheap = new Set(), inverses = new Map() }: Known = {},
+  { constants = [], cheap = new Set(), inverses = new Map() }: GradientHints = {},
 ): ReadonlyMap<Value, Value> {
   const graph = g.outline('forward');
   const shapes = inferShapes(graph);
   const active = activeValues(graph.nodes, parameters, constants);
   const dropped = new Set([...cheap].filter((value) => active.has(value)));
-  const recalled = recomputation(g, graph.nodes, dropped, active);
+  const recall = createRecompute(g, graph.nodes, dropped, active);
   const sizes = sizesOf(g, graph.inputs, shapes);
   const lossShape = shapes.get(loss)!.map(() => 1);
-  const found = new Map<Value, Value>([[loss, g.floats(precision, [1], lossShape)]]);
+  const totals = new Map<Value, Value>([[loss, g.floats(precision, [1], lossShape)]]);
   for (const node of graph.nodes.toReversed()) {
-    const outputs = node.outputs.map((name) => found.get(name));
+    const outputs = node.outputs.map((name) => totals.get(name));
     if (!node.outputs.some((name) => active.has(name)) || outputs.every((one) => one === undefined)) continue;
     const rule = gradientRules[node.op];
-    if (rule === undefined) throw uncovered(node, 'no gradient rule');
+    if (rule === undefined) throw unsupportedError(node, 'no gradient rule');
     const wants = (input: number) => active.has(node.inputs[input] ?? '');
     const results = rule({
       g,
@@ -49,17 +49,17 @@ export function gradients(
       wants,
       shape: (value) => shapes.get(value)!,
       size: (value) => (dropped.has(value) ? sizes(value) : g.op('Shape', [value])),
-      recalled: (value) => recalled(value, outputs.find((one) => one !== undefined)!),
+      recall: (value) => recall(value, outputs.find((one) => one !== undefined)!),
       inverse: (indices) => inverses.get(indices),
     });
     node.inputs.forEach((name, index) => {
       const gradient = results[index];
       if (!wants(index) || gradient === undefined) return;
-      const before = found.get(name);
-      found.set(name, before === undefined ? gradient : g.op('Add', [before, gradient]));
+      const before = totals.get(name);
+      totals.set(name, before === undefined ? gradient : g.op('Add', [before, gradient]));
     });
   }
-  return new Map(parameters.filter((name) => found.has(name)).map((name) => [name, found.get(name)!]));
+  return new Map(parameters.filter((name) => totals.has(name)).map((name) => [name, totals.get(name)!]));
 }
 
 /** Values that depend on a parameter, except through `constants`. */
@@ -68,17 +68,17 @@ function activeValues(
   parameters: readonly Value[],
   constants: readonly Value[],
 ): ReadonlySet<Value> {
-  const active = new Set(parameters);
+  const activeSet = new Set(parameters);
   const fixed = new Set(constants);
   for (const node of nodes) {
-    if (node.op === 'Shape' || !node.inputs.some((name) => active.has(name))) continue;
-    for (const output of node.outputs) if (!fixed.has(output)) active.add(output);
+    if (node.op === 'Shape' || !node.inputs.some((name) => activeSet.has(name))) continue;
+    for (const output of node.outputs) if (!fixed.has(output)) activeSet.add(output);
   }
-  return active;
+  return activeSet;
 }
 
 /** Wraps a source so that each product, and the input of attention's output projection, is added to `kept`. */
-export function keepingProducts(
+export function recordingSource(
   source: ParameterSource,
   attentionOutput: string,
   kept: Set<Value>,
@@ -94,12 +94,12 @@ export function keepingProducts(
   };
 }
 
-const products: ReadonlySet<string> = new Set(['Gemm', 'MatMulNBits']);
+const productOperators: ReadonlySet<string> = new Set(['Gemm', 'MatMulNBits']);
 
 /** The outputs of `nodes` that the backward pass recomputes. */
 export function droppedValues(nodes: readonly OnnxNode[], kept: ReadonlySet<Value>): ReadonlySet<Value> {
-  const cheap = nodes.filter(({ op }) => !products.has(op));
-  return new Set(cheap.flatMap(({ outputs }) => outputs).filter((value) => !kept.has(value)));
+  const cheapNodes = nodes.filter(({ op }) => !productOperators.has(op));
+  return new Set(cheapNodes.flatMap(({ outputs }) => outputs).filter((value) => !kept.has(value)));
 }
 
 /**
@@ -109,33 +109,33 @@ export function droppedValues(nodes: readonly OnnxNode[], kept: ReadonlySet<Valu
  * @param active values that depend on a parameter
  * @returns a function of a value and a gradient; a dropped value is recomputed only once the gradient is available
  */
-function recomputation(
+function createRecompute(
   g: GraphBuilder,
   nodes: readonly OnnxNode[],
   dropped: ReadonlySet<Value>,
   active: ReadonlySet<Value>,
 ): (value: Value, after: Value) => Value {
   const producers = new Map(nodes.flatMap((node) => node.outputs.map((name) => [name, node] as const)));
-  const known = new Map<Value, Value>();
+  const recomputed = new Map<Value, Value>();
   /** Makes a value depend on the gradient, so the runtime can't compute it early or merge it with the forward pass. */
-  const late = (value: Value, after: Value): Value => {
+  const delay = (value: Value, after: Value): Value => {
     const size = g.op('Slice', [g.op('Shape', [after]), g.integers([0]), g.integers([1])]);
     const zero = g.op('Mul', [size, g.integers([0])]);
     return g.op('Reshape', [value, g.op('Add', [g.op('Shape', [value]), zero])]);
   };
-  const recalled = (value: Value, after: Value): Value => {
-    const found = known.get(value);
+  const recall = (value: Value, after: Value): Value => {
+    const found = recomputed.get(value);
     if (found !== undefined) return found;
     const node = producers.get(value)!;
     const inputs = node.inputs.map((name) => {
-      if (dropped.has(name)) return recalled(name, after);
+      if (dropped.has(name)) return recall(name, after);
       if (!producers.has(name) || !active.has(name)) return name;
-      const delayed = known.get(name) ?? late(name, after);
-      known.set(name, delayed);
+      const delayed = recomputed.get(name) ?? delay(name, after);
+      recomputed.set(name, delayed);
       return delayed;
     });
-    for (const [index, name] of g.repeat(node, inputs).entries()) known.set(node.outputs[index]!, name);
-    return known.get(value)!;
+    for (const [index, name] of g.repeat(node, inputs).entries()) recomputed.set(node.outputs[index]!, name);
+    return recomputed.get(value)!;
   };
-  return (value, after) => (dropped.has(value) ? recalled(value, after) : value);
+  return (value, after) => (dropped.has(value) ? recall(value, after) : value);
 }

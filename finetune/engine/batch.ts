@@ -56,13 +56,13 @@ function readLength({ completionIds, promptIds, trained }: TokenSequence): numbe
 
 /** Dimensions of the attention blocks that hold the families. An extra slot per row keeps a block's last slot empty. */
 export function blockSizes(families: readonly Family<TokenSequence>[]) {
-  const shared = families.map(sharedLength);
+  const sharedLengths = families.map(sharedLength);
   return {
     families: families.length,
-    promptTokens: largest(shared) + 1,
+    promptTokens: largest(sharedLengths) + 1,
     replies: largest(families.map(({ length }) => length)),
     replyTokens:
-      largest(families.flatMap((family, f) => family.map((one) => readLength(one) - shared[f]!))) + 1,
+      largest(families.flatMap((family, f) => family.map((one) => readLength(one) - sharedLengths[f]!))) + 1,
   };
 }
 
@@ -75,7 +75,7 @@ interface BatchInput {
 export type Batch = Readonly<Record<string, BatchInput>>;
 
 /** Position given to empty slots. It is later than any query, so the causal mask always hides them. */
-const beyondAnyContext = 2 ** 30;
+const emptySlotPosition = 2 ** 30;
 
 /** Packs families into one batch, in which each example attends only to its own prompt and itself. */
 export function makeBatch<E extends TokenSequence>(
@@ -84,19 +84,19 @@ export function makeBatch<E extends TokenSequence>(
 ): Batch {
   const tokens = families.reduce((sum, family) => sum + familyLength(family), 0) + 1;
   const { promptTokens, replies: group, replyTokens } = blockSizes(families);
-  const perToken = () => new Int32Array(tokens);
-  const [ids, positions, lengths, slots] = [perToken(), perToken(), perToken(), perToken()];
+  const tokenArray = () => new Int32Array(tokens);
+  const [ids, positions, lengths, slots] = [tokenArray(), tokenArray(), tokenArray(), tokenArray()];
   const prompts = new Block(families.length * promptTokens, tokens);
   const replies = new Block(families.length * group * replyTokens, tokens);
-  const selected: number[] = [];
+  const selectedRows: number[] = [];
   const targets: number[] = [];
-  const allowed: (readonly number[])[] = [];
+  const allowedIds: (readonly number[])[] = [];
   const groups = { sequences: [] as number[], families: [] as number[] };
   const columns = new Map<string, number[]>();
   let count = 0;
   let sequences = 0;
   /** @param slot index of the first token's slot in the block */
-  const read = (
+  const appendTokens = (
     sequence: readonly number[],
     position: number,
     length: number,
@@ -107,28 +107,28 @@ export function makeBatch<E extends TokenSequence>(
       ids[count] = id;
       positions[count] = position + offset;
       lengths[count] = length;
-      slots[count] = (block === prompts ? 0 : prompts.places.length) + slot + offset;
+      slots[count] = (block === prompts ? 0 : prompts.tokens.length) + slot + offset;
       block.fill(slot + offset, count, position + offset);
       count++;
     }
   };
   for (const [f, family] of families.entries()) {
-    const shared = sharedLength(family);
+    const sharedTokens = sharedLength(family);
     const longest = largest(family.map(exampleLength));
-    read(family[0]!.promptIds.slice(0, shared), 0, longest, prompts, f * promptTokens);
+    appendTokens(family[0]!.promptIds.slice(0, sharedTokens), 0, longest, prompts, f * promptTokens);
     const sharedEnd = count - 1;
     for (const [i, example] of family.entries()) {
       const { completionIds, promptIds, trained } = example;
-      const first = count - shared;
-      const own = [...promptIds, ...completionIds].slice(shared, readLength(example));
-      read(own, shared, exampleLength(example), replies, (f * group + i) * replyTokens);
+      const rowOffset = count - sharedTokens;
+      const ownIds = [...promptIds, ...completionIds].slice(sharedTokens, readLength(example));
+      appendTokens(ownIds, sharedTokens, exampleLength(example), replies, (f * group + i) * replyTokens);
       const inputs = Object.entries(inputsOf(example));
       for (const [offset, id] of completionIds.entries()) {
         if (trained?.[offset] === false) continue;
-        const before = promptIds.length + offset - 1;
-        selected.push(before < shared ? sharedEnd : first + before);
+        const predictor = promptIds.length + offset - 1;
+        selectedRows.push(predictor < sharedTokens ? sharedEnd : rowOffset + predictor);
         targets.push(id);
-        allowed.push(example.allowed?.[offset] ?? []);
+        allowedIds.push(example.allowed?.[offset] ?? []);
         groups.sequences.push(sequences);
         groups.families.push(f);
         for (const [name, value] of inputs) {
@@ -140,27 +140,27 @@ export function makeBatch<E extends TokenSequence>(
       sequences++;
     }
   }
-  const width = largest([1, ...allowed.map(({ length }) => length)]);
-  const choices = new Int32Array(allowed.length * width).fill(-1);
-  for (const [row, some] of allowed.entries()) choices.set(some, row * width);
+  const width = largest([1, ...allowedIds.map(({ length }) => length)]);
+  const choices = new Int32Array(allowedIds.length * width).fill(-1);
+  for (const [row, some] of allowedIds.entries()) choices.set(some, row * width);
   const integers = (values: ArrayLike<number>, shape = [values.length]): BatchInput => ({
     values: Int32Array.from(values),
     shape,
   });
-  const ofPrompts = (values: Int32Array) => integers(values, [families.length, promptTokens]);
-  const ofReplies = (values: Int32Array) => integers(values, [families.length, group, replyTokens]);
+  const promptInput = (values: Int32Array) => integers(values, [families.length, promptTokens]);
+  const replyInput = (values: Int32Array) => integers(values, [families.length, group, replyTokens]);
   return {
     input_ids: integers(ids, [1, tokens]),
     positions: integers(positions, [1, tokens]),
     sequence_tokens: integers(lengths, [1, tokens]),
-    'blocks.prompts': ofPrompts(prompts.places),
-    'blocks.prompt_positions': ofPrompts(prompts.positions),
-    'blocks.replies': ofReplies(replies.places),
-    'blocks.reply_positions': ofReplies(replies.positions),
+    'blocks.prompts': promptInput(prompts.tokens),
+    'blocks.prompt_positions': promptInput(prompts.positions),
+    'blocks.replies': replyInput(replies.tokens),
+    'blocks.reply_positions': replyInput(replies.positions),
     'blocks.slots': integers(slots),
     'blocks.prompt_slots': integers(prompts.slots),
     'blocks.reply_slots': integers(replies.slots),
-    selected: integers(selected),
+    selected: integers(selectedRows),
     targets: integers(targets),
     allowed: integers(choices, [targets.length, width]),
     sequences: integers(groups.sequences),
@@ -176,26 +176,26 @@ export function makeBatch<E extends TokenSequence>(
 
 /** Maps the slots of an attention block to tokens and back, for either the shared prompts or the remaining tokens. */
 class Block {
-  readonly places: Int32Array;
+  readonly tokens: Int32Array;
   readonly positions: Int32Array;
   readonly slots: Int32Array;
 
   /** @param tokens number of tokens in the batch; the last one is padding and fills the empty slots */
   constructor(size: number, tokens: number) {
-    this.places = new Int32Array(size).fill(tokens - 1);
-    this.positions = new Int32Array(size).fill(beyondAnyContext);
+    this.tokens = new Int32Array(size).fill(tokens - 1);
+    this.positions = new Int32Array(size).fill(emptySlotPosition);
     this.slots = new Int32Array(tokens).fill(size - 1);
   }
 
   fill(slot: number, token: number, position: number): void {
-    this.places[slot] = token;
+    this.tokens[slot] = token;
     this.positions[slot] = position;
     this.slots[token] = slot;
   }
 }
 
 /** The graph's results for one example: one number per completion token, 0 for untrained tokens. */
-export interface ReadExample<E extends TokenSequence> {
+export interface ExampleResult<E extends TokenSequence> {
   readonly example: E;
   readonly logp: Float64Array;
   /** The objective's additional outputs, by name. */
@@ -203,7 +203,7 @@ export interface ReadExample<E extends TokenSequence> {
 }
 
 /** Distributes the values of a batch's targets to its examples: one per completion token, 0 for untrained tokens. */
-export function byExample<E extends TokenSequence>(
+export function distribute<E extends TokenSequence>(
   families: readonly Family<E>[],
   values: ArrayLike<number>,
 ): readonly { readonly example: E; readonly values: Float64Array }[] {

@@ -32,7 +32,7 @@ export interface TrainingState {
   progress?: string | undefined;
 }
 
-export function freshState(parameters: readonly Parameter[]): TrainingState {
+export function initialState(parameters: readonly Parameter[]): TrainingState {
   const moments = parameters.map(zeroMoments);
   return {
     parameters,
@@ -86,7 +86,7 @@ interface Progress extends CheckpointOwner, Omit<TrainingState, 'parameters' | '
 
 export function writeCheckpoint(file: string, state: TrainingState, owner: CheckpointOwner): void {
   const { parameters, moments, best, ...counts } = state;
-  const named = (prefix: string, values: (index: number) => Numbers) =>
+  const namedTensors = (prefix: string, values: (index: number) => Numbers) =>
     parameters.map(({ name, shape }, index) => tensorOf({ name: `${prefix}${name}`, shape }, values(index)));
   const progress: Progress = {
     ...owner,
@@ -96,10 +96,10 @@ export function writeCheckpoint(file: string, state: TrainingState, owner: Check
   writeSafetensors(
     file,
     [
-      ...named('value.', (index) => parameters[index]!.values),
-      ...named('first.', (index) => moments[index]!.first),
-      ...named('second.', (index) => moments[index]!.second),
-      ...(best === undefined ? [] : named('best.', (index) => best.values[index]!)),
+      ...namedTensors('value.', (index) => parameters[index]!.values),
+      ...namedTensors('first.', (index) => moments[index]!.first),
+      ...namedTensors('second.', (index) => moments[index]!.second),
+      ...(best === undefined ? [] : namedTensors('best.', (index) => best.values[index]!)),
     ],
     { progress: JSON.stringify(progress) },
   );
@@ -121,21 +121,21 @@ export function readCheckpoint(
       hint: 'restore the earlier settings, choose another output, or remove the checkpoint to start over',
     });
   const { identity: _, threads: _threads, best, ...counts } = progress as Progress;
-  const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
-  const read = (prefix: string) =>
+  const tensorsByName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
+  const readValues = (prefix: string) =>
     parameters.map(({ name }) => {
-      const tensor = byName.get(`${prefix}${name}`)!;
+      const tensor = tensorsByName.get(`${prefix}${name}`)!;
       const bytes = readTensorBytes(tensor);
       return tensor.dtype === 'F64'
         ? new Float64Array(Uint8Array.from(bytes).buffer)
         : toFloat32(bytes, tensor.dtype);
     });
-  const [values, first, second] = [read('value.'), read('first.'), read('second.')];
+  const [values, first, second] = [readValues('value.'), readValues('first.'), readValues('second.')];
   return {
     parameters: parameters.map(({ name, shape }, index) => ({ name, shape, values: values[index]! })),
     moments: parameters.map((_, index) => ({ first: first[index]!, second: second[index]! })),
     ...counts,
-    best: best === null ? undefined : { ...best, values: read('best.') },
+    best: best === null ? undefined : { ...best, values: readValues('best.') },
   };
 }
 

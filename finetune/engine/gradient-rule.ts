@@ -14,7 +14,7 @@ export interface RuleContext {
   /** The value's shape as an int64 vector that the graph computes, without keeping a dropped value in memory. */
   size(value: Value): Value;
   /** A value of the forward pass for use in the backward pass; recomputed if it wasn't kept. */
-  recalled(value: Value): Value;
+  recall(value: Value): Value;
   /** Indices that invert a gather by `indices`, if known. */
   inverse(indices: Value): Value | undefined;
 }
@@ -22,13 +22,13 @@ export interface RuleContext {
 /** Returns the gradients with respect to the inputs, in the inputs' order and shapes; undefined if not needed. */
 export type Rule = (context: RuleContext) => readonly (Value | undefined)[];
 
-export type Late = (values: readonly number[], type: 'int64' | 'uint8') => Value;
+export type Constants = (values: readonly number[], type: 'int64' | 'uint8') => Value;
 
 /**
  * Creates constants that the runtime can't fold. If it folded them, it would keep every dequantized matrix in float32.
  * @param runtimeValue a value computed during the run, at least one-dimensional
  */
-export function lateConstants(g: GraphBuilder, runtimeValue: Value): Late {
+export function lateConstants(g: GraphBuilder, runtimeValue: Value): Constants {
   const size = g.op('Slice', [g.op('Shape', [runtimeValue]), g.integers([0]), g.integers([1])]);
   const zero = g.op('Mul', [size, g.integers([0])]);
   return (values, type) => {
@@ -38,7 +38,7 @@ export function lateConstants(g: GraphBuilder, runtimeValue: Value): Late {
 }
 
 /** Maximum number of weights held in float32 at once; a wide head is processed in parts. */
-const weightsAtOnce = 2 ** 24;
+const maxWeights = 2 ** 24;
 
 /**
  * Sums the contributions of a frozen matrix's rows to a gradient, one part at a time.
@@ -46,19 +46,19 @@ const weightsAtOnce = 2 ** 24;
  */
 export function sumOfParts(
   g: GraphBuilder,
-  late: Late,
+  late: Constants,
   [rows, columns]: readonly [number, number],
   part: (count: number, cut: (value: Value, axis: number) => Value) => Value,
 ): Value {
-  const step = Math.max(1, Math.floor(weightsAtOnce / columns));
+  const step = Math.max(1, Math.floor(maxWeights / columns));
   let sum: Value | undefined;
   for (let from = 0; from < rows; from += step) {
     const count = Math.min(step, rows - from);
     const range = [late([from], 'int64'), late([from + count], 'int64')];
-    const own = part(count, (value, axis) =>
+    const partSum = part(count, (value, axis) =>
       count === rows ? value : g.op('Slice', [value, ...range, g.integers([axis])]),
     );
-    sum = sum === undefined ? own : g.op('Add', [sum, own]);
+    sum = sum === undefined ? partSum : g.op('Add', [sum, partSum]);
   }
   return sum!;
 }

@@ -11,53 +11,53 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   Add: (context) => broadcastRule(context, (dy) => [() => dy, () => dy]),
   Sub: (context) => broadcastRule(context, (dy) => [() => dy, () => context.g.op('Neg', [dy])]),
   Mul: (context) => {
-    const { g, node, recalled } = context;
+    const { g, node, recall } = context;
     const [a, b] = node.inputs as [Value, Value];
     return broadcastRule(context, (dy) => [
-      () => g.op('Mul', [dy, recalled(b)]),
-      () => g.op('Mul', [dy, recalled(a)]),
+      () => g.op('Mul', [dy, recall(b)]),
+      () => g.op('Mul', [dy, recall(a)]),
     ]);
   },
   Div: (context) => {
-    const { g, node, recalled } = context;
-    const divisor = recalled(node.inputs[1]!);
+    const { g, node, recall } = context;
+    const divisor = recall(node.inputs[1]!);
     return broadcastRule(context, (dy) => [
       () => g.op('Div', [dy, divisor]),
-      () => g.op('Neg', [g.op('Div', [g.op('Mul', [dy, recalled(node.outputs[0]!)]), divisor])]),
+      () => g.op('Neg', [g.op('Div', [g.op('Mul', [dy, recall(node.outputs[0]!)]), divisor])]),
     ]);
   },
   /** On ties, the gradient goes to the first input. */
   Min: (context) => extremeRule(context, ([a, b]) => [a, b]),
   Max: (context) => extremeRule(context, ([a, b]) => [b, a]),
   /** The exponent is 2. */
-  Pow: ({ g, node, outputs, precision, recalled }) => {
-    const twice = g.op('Mul', [recalled(node.inputs[0]!), g.floats(precision, [2], [])]);
+  Pow: ({ g, node, outputs, precision, recall }) => {
+    const twice = g.op('Mul', [recall(node.inputs[0]!), g.floats(precision, [2], [])]);
     return [g.op('Mul', [outputs[0]!, twice])];
   },
-  Sqrt: ({ g, node, outputs, precision, recalled }) => [
-    g.op('Div', [g.op('Mul', [outputs[0]!, g.floats(precision, [0.5], [])]), recalled(node.outputs[0]!)]),
+  Sqrt: ({ g, node, outputs, precision, recall }) => [
+    g.op('Div', [g.op('Mul', [outputs[0]!, g.floats(precision, [0.5], [])]), recall(node.outputs[0]!)]),
   ],
-  Exp: ({ g, node, outputs, recalled }) => [g.op('Mul', [outputs[0]!, recalled(node.outputs[0]!)])],
-  Log: ({ g, node, outputs, recalled }) => [g.op('Div', [outputs[0]!, recalled(node.inputs[0]!)])],
+  Exp: ({ g, node, outputs, recall }) => [g.op('Mul', [outputs[0]!, recall(node.outputs[0]!)])],
+  Log: ({ g, node, outputs, recall }) => [g.op('Div', [outputs[0]!, recall(node.inputs[0]!)])],
   /** dx = dy where y > 0, else 0. */
-  Relu: ({ g, node, outputs, precision, recalled }) => {
-    const positive = g.op('Less', [g.floats(precision, [0], []), recalled(node.outputs[0]!)]);
+  Relu: ({ g, node, outputs, precision, recall }) => {
+    const positive = g.op('Less', [g.floats(precision, [0], []), recall(node.outputs[0]!)]);
     return [g.op('Mul', [outputs[0]!, g.cast(positive, precision)])];
   },
   /** dx = dy·(1 − y²) */
-  Tanh: ({ g, node, outputs, precision, recalled }) => {
-    const y = recalled(node.outputs[0]!);
+  Tanh: ({ g, node, outputs, precision, recall }) => {
+    const y = recall(node.outputs[0]!);
     const slope = g.op('Sub', [g.floats(precision, [1], []), g.op('Mul', [y, y])]);
     return [g.op('Mul', [outputs[0]!, slope])];
   },
-  Sigmoid: ({ g, node, outputs, precision, recalled }) => {
-    const y = recalled(node.outputs[0]!);
+  Sigmoid: ({ g, node, outputs, precision, recall }) => {
+    const y = recall(node.outputs[0]!);
     const slope = g.op('Mul', [y, g.op('Sub', [g.floats(precision, [1], []), y])]);
     return [g.op('Mul', [outputs[0]!, slope])];
   },
   /** dx = (dy − Σ dy·y)·y, summed along the last axis. */
-  Softmax: ({ g, node, outputs, recalled }) => {
-    const y = recalled(node.outputs[0]!);
+  Softmax: ({ g, node, outputs, recall }) => {
+    const y = recall(node.outputs[0]!);
     const sum = g.op('ReduceSum', [g.op('Mul', [outputs[0]!, y]), g.integers([-1])], { keepdims: 1 });
     return [g.op('Mul', [g.op('Sub', [outputs[0]!, sum]), y])];
   },
@@ -66,9 +66,9 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const from = shape(node.inputs[0]!);
     const sizes = intsAttribute(node, 'axes').map((axis) => from.at(axis)!);
     const count = sizes.reduce((total, { factor }) => total * factor, 1);
-    return [g.op('Mul', [spread(context), g.floats(precision, [1 / count], [])])];
+    return [g.op('Mul', [expandGradient(context), g.floats(precision, [1 / count], [])])];
   },
-  ReduceSum: (context) => [spread(context)],
+  ReduceSum: (context) => [expandGradient(context)],
   Transpose: ({ g, node, outputs }) => {
     const perm = intsAttribute(node, 'perm');
     const inverse = perm.map((_, axis) => perm.indexOf(axis));
@@ -94,17 +94,17 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const { g, node, outputs, inverse } = context;
     const [table, indices] = node.inputs as [Value, Value];
     const width = g.op('Slice', [g.op('Shape', [table]), g.integers([1]), g.integers([2])]);
-    const wide = g.op('Concat', [g.integers([-1]), width], { axis: 0 });
-    const rows = g.op('Reshape', [outputs[0]!, wide]);
-    const back = inverse(indices);
-    if (back !== undefined) return [g.op('Gather', [rows, back], { axis: 0 })];
-    const places = g.op('Reshape', [g.cast(indices, 'int64'), g.integers([-1, 1])]);
+    const rowShape = g.op('Concat', [g.integers([-1]), width], { axis: 0 });
+    const rows = g.op('Reshape', [outputs[0]!, rowShape]);
+    const inverseIndices = inverse(indices);
+    if (inverseIndices !== undefined) return [g.op('Gather', [rows, inverseIndices], { axis: 0 })];
+    const rowIndices = g.op('Reshape', [g.cast(indices, 'int64'), g.integers([-1, 1])]);
     // On the CPU, ScatterND adds duplicate rows from several threads in no fixed order.
     if (g.shaders)
-      return [g.op('ScatterND', [zerosLike(context, table), places, rows], { reduction: 'add' })];
-    const everywhere = g.op('Expand', [places, g.op('Shape', [rows])]);
+      return [g.op('ScatterND', [zerosLike(context, table), rowIndices, rows], { reduction: 'add' })];
+    const expandedIndices = g.op('Expand', [rowIndices, g.op('Shape', [rows])]);
     const zeros = zerosLike(context, table);
-    return [g.op('ScatterElements', [zeros, everywhere, rows], { axis: 0, reduction: 'add' })];
+    return [g.op('ScatterElements', [zeros, expandedIndices, rows], { axis: 0, reduction: 'add' })];
   },
   GatherElements: (context) => {
     const { g, node, outputs, shape } = context;
@@ -124,19 +124,19 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   },
   /** y = a·b + bias, where a and b may be transposed and the bias is broadcast over rows. */
   Gemm: (context) => {
-    const { g, node, outputs, wants, recalled } = context;
+    const { g, node, outputs, wants, recall } = context;
     const [a, b, bias] = node.inputs as [Value, Value, Value | undefined];
     const dy = outputs[0]!;
     const transA = intAttribute(node, 'transA', 0);
     const transB = intAttribute(node, 'transB', 0);
     const da = () =>
       transA === 1
-        ? g.op('Gemm', [recalled(b), dy], { ...(transB === 1 && { transA: 1 }), transB: 1 })
-        : g.op('Gemm', [dy, recalled(b)], { transB: 1 - transB });
+        ? g.op('Gemm', [recall(b), dy], { ...(transB === 1 && { transA: 1 }), transB: 1 })
+        : g.op('Gemm', [dy, recall(b)], { transB: 1 - transB });
     const db = () =>
       transB === 1
-        ? g.op('Gemm', [dy, recalled(a)], { transA: 1, ...(transA === 1 && { transB: 1 }) })
-        : g.op('Gemm', [recalled(a), dy], transA === 1 ? {} : { transA: 1 });
+        ? g.op('Gemm', [dy, recall(a)], { transA: 1, ...(transA === 1 && { transB: 1 }) })
+        : g.op('Gemm', [recall(a), dy], transA === 1 ? {} : { transA: 1 });
     return [
       wants(0) ? da() : undefined,
       wants(1) ? db() : undefined,
@@ -147,15 +147,15 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   [int8Product]: int8ProductRule,
   /** Both inputs have the same batch dimensions. */
   MatMul: (context) => {
-    const { g, node, outputs, wants, shape, recalled } = context;
+    const { g, node, outputs, wants, shape, recall } = context;
     const [a, b] = node.inputs as [Value, Value];
     const dy = outputs[0]!;
     const rank = shape(node.outputs[0]!).length;
     const perm = [...Array(rank - 2).keys(), rank - 1, rank - 2];
-    const flipped = (value: Value) => g.op('Transpose', [recalled(value)], { perm });
+    const transpose = (value: Value) => g.op('Transpose', [recall(value)], { perm });
     return [
-      wants(0) ? g.op('MatMul', [dy, flipped(b)]) : undefined,
-      wants(1) ? g.op('MatMul', [flipped(a), dy]) : undefined,
+      wants(0) ? g.op('MatMul', [dy, transpose(b)]) : undefined,
+      wants(1) ? g.op('MatMul', [transpose(a), dy]) : undefined,
     ];
   },
 };
@@ -163,21 +163,21 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
 /** Sums each gradient over the axes along which its input was broadcast. */
 function broadcastRule(
   context: RuleContext,
-  full: (dy: Value) => readonly [() => Value, () => Value],
+  gradientsOf: (dy: Value) => readonly [() => Value, () => Value],
 ): readonly (Value | undefined)[] {
   const { node, outputs, wants } = context;
-  return full(outputs[0]!).map((gradient, index) =>
+  return gradientsOf(outputs[0]!).map((gradient, index) =>
     wants(index) ? reduceTo(context, gradient(), node.outputs[0]!, node.inputs[index]!) : undefined,
   );
 }
 
-/** @param ordered orders the two inputs such that the result is the first input where ordered[0] ≤ ordered[1] */
+/** @param order returns the inputs as [x, y] such that the result is the first input where x ≤ y */
 function extremeRule(
   context: RuleContext,
-  ordered: (inputs: readonly [Value, Value]) => readonly [Value, Value],
+  order: (inputs: readonly [Value, Value]) => readonly [Value, Value],
 ): readonly (Value | undefined)[] {
-  const { g, node, precision, recalled } = context;
-  const inputs = ordered(node.inputs as [Value, Value]).map(recalled);
+  const { g, node, precision, recall } = context;
+  const inputs = order(node.inputs as [Value, Value]).map(recall);
   const first = g.cast(g.op('LessOrEqual', inputs), precision);
   const second = () => g.op('Sub', [g.floats(precision, [1], []), first]);
   return broadcastRule(context, (dy) => [() => g.op('Mul', [dy, first]), () => g.op('Mul', [dy, second()])]);
@@ -185,19 +185,19 @@ function extremeRule(
 
 /** Sums a gradient shaped like `from` over the axes along which `to` was broadcast. */
 function reduceTo({ g, shape }: RuleContext, gradient: Value, from: Value, to: Value): Value {
-  const extra = shape(from).length - shape(to).length;
-  const leading = Array.from({ length: extra }, (_, axis) => axis);
+  const extraAxes = shape(from).length - shape(to).length;
+  const leading = Array.from({ length: extraAxes }, (_, axis) => axis);
   const repeated = shape(to).flatMap((one, axis) =>
-    isOne(one) && !isOne(shape(from)[axis + extra]!) ? [axis] : [],
+    isOne(one) && !isOne(shape(from)[axis + extraAxes]!) ? [axis] : [],
   );
   let reduced = gradient;
-  if (extra > 0) reduced = g.op('ReduceSum', [reduced, g.integers(leading)], { keepdims: 0 });
+  if (extraAxes > 0) reduced = g.op('ReduceSum', [reduced, g.integers(leading)], { keepdims: 0 });
   if (repeated.length > 0) reduced = g.op('ReduceSum', [reduced, g.integers(repeated)], { keepdims: 1 });
   return reduced;
 }
 
 /** Broadcasts the gradient of a reduction back over the reduced axes; only leading axes can have been dropped. */
-function spread({ g, node, outputs, size }: RuleContext): Value {
+function expandGradient({ g, node, outputs, size }: RuleContext): Value {
   return g.op('Expand', [outputs[0]!, size(node.inputs[0]!)]);
 }
 

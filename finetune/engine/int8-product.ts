@@ -8,7 +8,7 @@ import type { StoredTensor } from '../../src/models/local/weights/safetensors.js
 import { lateConstants, type Rule, sumOfParts } from './gradient-rule.js';
 import { int8Product, intAttribute } from './shapes.js';
 
-/** An int8 matrix [out, in] = scales·codes whose rows were rotated by `spreadRows`. */
+/** An int8 matrix [out, in] = scales·codes whose rows were rotated by `rotateRows`. */
 interface Int8Matrix {
   readonly codes: StoredTensor;
   readonly scales: StoredTensor;
@@ -33,11 +33,11 @@ export function int8Parameters(
       const attributes = { exactGradient: module === head ? 1 : 0 };
       const product = g.composite(int8Product, [x, codes, scales], attributes, () => {
         // If this were a constant, the runtime would transpose and copy the matrix when it loads the graph.
-        const late = g.op('Reshape', [codes, lateConstants(g, x)(matrix.codes.shape, 'int64')]);
-        return product8(
+        const codeMatrix = g.op('Reshape', [codes, lateConstants(g, x)(matrix.codes.shape, 'int64')]);
+        return quantizedProduct(
           g,
-          spread(g, x, matrix.codes.shape[1]!, 0),
-          g.op('Transpose', [late], { perm: [1, 0] }),
+          rotate(g, x, matrix.codes.shape[1]!, 0),
+          g.op('Transpose', [codeMatrix], { perm: [1, 0] }),
           scales,
         );
       });
@@ -46,13 +46,13 @@ export function int8Parameters(
   };
 }
 
-/** x·R, or x·Rᵀ if `transposed` is 1: rotates the columns as `spreadRows` rotates the weights. */
-function spread(g: GraphBuilder, x: Value, columns: number, transposed: 0 | 1): Value {
-  const block = blockOf(columns);
-  const matrix = g.floats('float32', [...spreadingMatrix(block)], [block, block]);
+/** x·R, or x·Rᵀ if `transposed` is 1: rotates the columns as `rotateRows` rotates the weights. */
+function rotate(g: GraphBuilder, x: Value, columns: number, transposed: 0 | 1): Value {
+  const block = blockSize(columns);
+  const matrix = g.floats('float32', [...rotationMatrix(block)], [block, block]);
   const blocks = g.op('Reshape', [x, g.integers([-1, block])]);
-  const mixed = g.op('Gemm', [blocks, matrix], { transB: transposed });
-  return g.op('Reshape', [mixed, g.integers([-1, columns])]);
+  const rotated = g.op('Gemm', [blocks, matrix], { transB: transposed });
+  return g.op('Reshape', [rotated, g.integers([-1, columns])]);
 }
 
 /**
@@ -60,13 +60,13 @@ function spread(g: GraphBuilder, x: Value, columns: number, transposed: 0 | 1): 
  * @param codes int8 [in, out]
  * @param scales per-column factors of the result: [out], or [1] for all columns
  */
-function product8(g: GraphBuilder, x: Value, codes: Value, scales: Value): Value {
+function quantizedProduct(g: GraphBuilder, x: Value, codes: Value, scales: Value): Value {
   const largest = g.op('ReduceMax', [g.op('Abs', [x])], { axes: [1], keepdims: 1 });
   const scale = g.op('Mul', [largest, g.floats('float32', [1 / 127], [])]);
-  const perRow = g.op('Reshape', [scale, g.integers([-1])]);
-  const middle = g.op('Expand', [g.bytes([128]), g.op('Shape', [perRow])]);
-  const rounded = g.op('QuantizeLinear', [x, perRow, middle], { axis: 0 });
-  const inputs = [rounded, codes, g.floats('float32', [1], []), scales, g.bytes([128], [])];
+  const rowScales = g.op('Reshape', [scale, g.integers([-1])]);
+  const zeroPoints = g.op('Expand', [g.bytes([128]), g.op('Shape', [rowScales])]);
+  const quantized = g.op('QuantizeLinear', [x, rowScales, zeroPoints], { axis: 0 });
+  const inputs = [quantized, codes, g.floats('float32', [1], []), scales, g.bytes([128], [])];
   const product = g.split('MatMulIntegerToFloat', inputs, 1, {}, 'com.microsoft')[0]!;
   return g.op('Mul', [product, scale]);
 }
@@ -78,16 +78,16 @@ export const int8ProductRule: Rule = ({ g, node, outputs, wants, shape }) => {
   const dy = outputs[0]!;
   const [rows, columns] = shape(codes).map(({ factor }) => factor) as [number, number];
   if (intAttribute(node, 'exactGradient', 0) === 0) {
-    const product = product8(g, g.op('Mul', [dy, scales]), codes, g.floats('float32', [1], []));
-    return [spread(g, product, columns, 1)];
+    const product = quantizedProduct(g, g.op('Mul', [dy, scales]), codes, g.floats('float32', [1], []));
+    return [rotate(g, product, columns, 1)];
   }
-  const late = lateConstants(g, dy);
-  const matrix = g.op('Reshape', [codes, late([rows, columns], 'int64')]);
-  const dx = sumOfParts(g, late, [rows, columns], (_, cut) => {
+  const constants = lateConstants(g, dy);
+  const matrix = g.op('Reshape', [codes, constants([rows, columns], 'int64')]);
+  const dx = sumOfParts(g, constants, [rows, columns], (_, cut) => {
     const weights = g.op('DequantizeLinear', [cut(matrix, 0), cut(scales, 0)], { axis: 0 });
     return g.op('Gemm', [cut(dy, 1), weights], { transB: 0 });
   });
-  return [spread(g, dx, columns, 1)];
+  return [rotate(g, dx, columns, 1)];
 };
 
 /**
@@ -95,12 +95,12 @@ export const int8ProductRule: Rule = ({ g, node, outputs, wants, shape }) => {
  * (Ashkboos et al. 2024, arXiv 2404.00456): x·Wᵀ = (x·R)·(W·R)ᵀ. Each block of R is a diagonal of signs times a
  * Hadamard matrix.
  */
-const maxWidth = 64;
+const maxBlockSize = 64;
 
 /** Size of a rotation block: the largest power of two ≤ 64 that divides the number of columns. */
-function blockOf(columns: number): number {
+function blockSize(columns: number): number {
   let block = 1;
-  while (block < maxWidth && columns % (2 * block) === 0) block *= 2;
+  while (block < maxBlockSize && columns % (2 * block) === 0) block *= 2;
   return block;
 }
 
@@ -108,8 +108,8 @@ function blockOf(columns: number): number {
 const signOf = (column: number) => (Math.imul(column + 1, 0x9e3779b1) & 0x10000 ? -1 : 1);
 
 /** Multiplies each block of each row by R, in place. */
-export function spreadRows(rows: Float32Array, columns: number): void {
-  const block = blockOf(columns);
+export function rotateRows(rows: Float32Array, columns: number): void {
+  const block = blockSize(columns);
   const scale = 1 / Math.sqrt(block);
   for (let start = 0; start < rows.length; start += block) {
     for (let i = 0; i < block; i++) rows[start + i] = rows[start + i]! * signOf(i) * scale;
@@ -124,9 +124,9 @@ export function spreadRows(rows: Float32Array, columns: number): void {
 }
 
 /** One block of R: [block, block]. */
-function spreadingMatrix(block: number): Float32Array {
+function rotationMatrix(block: number): Float32Array {
   const rows = new Float32Array(block * block);
   for (let i = 0; i < block; i++) rows[i * (block + 1)] = 1;
-  spreadRows(rows, block);
+  rotateRows(rows, block);
   return rows;
 }

@@ -14,7 +14,7 @@ import {
   type StoredTensor,
   type StoredTensors,
 } from '../../src/models/local/weights/safetensors.js';
-import { type Int8Weights, spreadRows } from './int8-product.js';
+import { type Int8Weights, rotateRows } from './int8-product.js';
 import { type TensorToWrite, tensorOf, writeSafetensors } from './safetensors-writer.js';
 
 /** Increase this if the same weights get different codes after a change to this file. */
@@ -34,14 +34,14 @@ export function int8Weights(
   const file = cachedFile(model, 'int8-rows', formatVersion, sources, bytes, (path) =>
     writeSafetensors(
       path,
-      matrices.flatMap((tensor) => encoded(tensor, packed(tensor))),
+      matrices.flatMap((tensor) => encodeTensor(tensor, packed(tensor))),
     ),
   );
-  const stored = new Map(readSafetensors(file).tensors.map((tensor) => [tensor.name, tensor]));
+  const tensorsByName = new Map(readSafetensors(file).tensors.map((tensor) => [tensor.name, tensor]));
   return new Map(
     matrices.map(({ name }) => [
       name,
-      { codes: stored.get(codesName(name))!, scales: stored.get(scalesName(name))! },
+      { codes: tensorsByName.get(codesName(name))!, scales: tensorsByName.get(scalesName(name))! },
     ]),
   );
 }
@@ -53,22 +53,22 @@ const partsOf = (matrix: PackedMatrix | undefined): readonly StoredTensor[] | un
   matrix && [matrix.codes, matrix.scales, ...(matrix.offsets ? [matrix.offsets] : [])];
 
 /** Number of weights read and rounded at a time. */
-const chunk = 1 << 22;
+const chunkWeights = 1 << 22;
 
-function encoded(tensor: StoredTensor, packed: PackedMatrix | undefined): readonly TensorToWrite[] {
+function encodeTensor(tensor: StoredTensor, packed: PackedMatrix | undefined): readonly TensorToWrite[] {
   const [rows, columns] = tensor.shape as [number, number];
   const scales = new Float32Array(rows);
   // A transposed matrix can only be read as a whole.
-  const step = tensor.transposed ? rows : Math.max(1, Math.floor(chunk / columns));
+  const step = tensor.transposed ? rows : Math.max(1, Math.floor(chunkWeights / columns));
   function* chunks() {
     for (let row = 0; row < rows; row += step) {
       const count = Math.min(step, rows - row);
       const values = packed === undefined ? readRows(tensor, row, count) : readPackedRows(packed, row, count);
-      spreadRows(values, columns);
-      const rounded = quantizeRows(values, columns, { bits: 8, block: columns });
-      scales.set(rounded.scales, row);
+      rotateRows(values, columns);
+      const quantized = quantizeRows(values, columns, { bits: 8, block: columns });
+      scales.set(quantized.scales, row);
       // Converts unsigned codes, centered on 128, to signed codes.
-      yield rounded.codes.map((code) => code ^ 0x80);
+      yield quantized.codes.map((code) => code ^ 0x80);
     }
   }
   const codes = { name: codesName(tensor.name), shape: [rows, columns], dtype: 'I8' };

@@ -36,13 +36,13 @@ export async function makeModelDirectory<T>(
 /** @throws UserError for a GGUF file, because the output of training and export reuses files of a model directory */
 export function requireModelDirectory(model: string, method?: string): void {
   if (!isGguf(model)) return;
-  const needing = method === undefined ? '--to merged' : `method.kind=${method}`;
-  const gguf = method === undefined ? '--to gguf' : 'method.kind=lora';
+  const requirement = method === undefined ? '--to merged' : `method.kind=${method}`;
+  const ggufOption = method === undefined ? '--to gguf' : 'method.kind=lora';
   throw new UserError({
     field: 'model',
     value: model,
-    message: `this is a GGUF file, but ${needing} needs a model directory (config.json, safetensors weights)`,
-    hint: `use ${gguf}, which accepts a GGUF file, or the Hugging Face directory of the same model, e.g. hf:ORG/NAME after \`policyloop models pull hf:ORG/NAME\``,
+    message: `this is a GGUF file, but ${requirement} needs a model directory (config.json, safetensors weights)`,
+    hint: `use ${ggufOption}, which accepts a GGUF file, or the Hugging Face directory of the same model, e.g. hf:ORG/NAME after \`policyloop models pull hf:ORG/NAME\``,
   });
 }
 
@@ -54,12 +54,12 @@ export function modelFiles(model: string): string[] {
 }
 
 /** Changes the dtype in config.json to float32 if it specifies another dtype. */
-export function stateFloat32(directory: string): void {
+export function setFloat32(directory: string): void {
   const file = path.join(directory, 'config.json');
   const config = readJson(file) as Record<string, unknown>;
-  const stated = ['dtype', 'torch_dtype'].filter((key) => key in config);
-  if (stated.every((key) => config[key] === 'float32')) return;
-  for (const key of stated) config[key] = 'float32';
+  const dtypeKeys = ['dtype', 'torch_dtype'].filter((key) => key in config);
+  if (dtypeKeys.every((key) => config[key] === 'float32')) return;
+  for (const key of dtypeKeys) config[key] = 'float32';
   writeFileSync(file, `${JSON.stringify(config, null, 2)}\n`);
 }
 
@@ -72,7 +72,7 @@ export async function writeModel(
   await makeModelDirectory(output, (directory) => {
     for (const name of modelFiles(source).filter((one) => !/\.safetensors(\.index\.json)?$/.test(one)))
       copyFileSync(path.join(source, name), path.join(directory, name));
-    stateFloat32(directory);
+    setFloat32(directory);
     const tensors = parameters.map((parameter) => tensorOf(parameter, parameter.values));
     writeSafetensors(path.join(directory, 'model.safetensors'), tensors, { format: 'pt' });
   });

@@ -101,12 +101,12 @@ export interface Muon {
 }
 
 export async function openMuon(settings: MuonSettings, threads: number): Promise<Muon> {
-  const open = (tall: boolean) =>
-    ort.InferenceSession.create(orthogonalizer(tall).model, {
+  const open = (isTall: boolean) =>
+    ort.InferenceSession.create(orthogonalizer(isTall).model, {
       intraOpNumThreads: threads,
       logSeverityLevel: 3,
     });
-  const [wide, tall] = [await open(false), await open(true)];
+  const [wideSession, tallSession] = [await open(false), await open(true)];
   const { momentum, weightDecay } = settings;
   return {
     async step({ shape, values }, gradient, { first }, learningRate, scale) {
@@ -119,7 +119,7 @@ export async function openMuon(settings: MuonSettings, threads: number): Promise
         // Nesterov momentum.
         direction[i] = momentum * mean + (1 - momentum) * slope;
       }
-      const session = rows > columns ? tall : wide;
+      const session = rows > columns ? tallSession : wideSession;
       const { y } = await session.run({ x: new ort.Tensor('float32', direction, [rows, columns]) });
       const update = y!.data as Float32Array;
       const size = learningRate * 0.2 * Math.sqrt(Math.max(rows, columns));
@@ -127,8 +127,8 @@ export async function openMuon(settings: MuonSettings, threads: number): Promise
       for (let i = 0; i < values.length; i++) values[i] = values[i]! * shrink - size * update[i]!;
     },
     async close() {
-      await wide.release();
-      await tall.release();
+      await wideSession.release();
+      await tallSession.release();
     },
   };
 }
@@ -137,19 +137,19 @@ export async function openMuon(settings: MuonSettings, threads: number): Promise
 const [a, b, c] = [3.4445, -4.775, 2.0315];
 
 /** Maps x [R, C] to y with singular values near 1, using the smaller Gram matrix. */
-function orthogonalizer(tall: boolean) {
+function orthogonalizer(isTall: boolean) {
   const g = new GraphBuilder();
   const input = g.input('x', 'float32', ['R', 'C']);
-  const number = (value: number) => g.floats('float32', [value], []);
-  const times = (value: Value, factor: number) => g.op('Mul', [value, number(factor)]);
-  const flipped = (value: Value) => g.op('Transpose', [value], { perm: [1, 0] });
+  const scalar = (value: number) => g.floats('float32', [value], []);
+  const times = (value: Value, factor: number) => g.op('Mul', [value, scalar(factor)]);
+  const transpose = (value: Value) => g.op('Transpose', [value], { perm: [1, 0] });
   const squares = g.op('ReduceSum', [g.op('Mul', [input, input])], { keepdims: 0 });
-  const norm = g.op('Add', [g.op('Sqrt', [squares]), number(1e-7)]);
+  const norm = g.op('Add', [g.op('Sqrt', [squares]), scalar(1e-7)]);
   let x = g.op('Div', [input, norm]);
   for (let step = 0; step < 5; step++) {
-    const gram = tall ? g.op('MatMul', [flipped(x), x]) : g.op('MatMul', [x, flipped(x)]);
-    const mixed = g.op('Add', [times(gram, b), times(g.op('MatMul', [gram, gram]), c)]);
-    x = g.op('Add', [times(x, a), g.op('MatMul', tall ? [x, mixed] : [mixed, x])]);
+    const gram = isTall ? g.op('MatMul', [transpose(x), x]) : g.op('MatMul', [x, transpose(x)]);
+    const polynomial = g.op('Add', [times(gram, b), times(g.op('MatMul', [gram, gram]), c)]);
+    x = g.op('Add', [times(x, a), g.op('MatMul', isTall ? [x, polynomial] : [polynomial, x])]);
   }
   g.output('y', x, 'float32', ['R', 'C']);
   return g.build('muon');

@@ -3,7 +3,7 @@
  * dy·W, with W dequantized temporarily. Treats the rounding of activations in the forward pass as the identity.
  */
 import type { Value } from '../../src/models/local/graph/graph.js';
-import { type Late, lateConstants, type Rule, type RuleContext, sumOfParts } from './gradient-rule.js';
+import { type Constants, lateConstants, type Rule, type RuleContext, sumOfParts } from './gradient-rule.js';
 import { intAttribute } from './shapes.js';
 
 /** Inputs: x [N, K], codes [out, K/block, block·bits/8], scales [out, K/block]. Output: [N, out]. */
@@ -37,19 +37,19 @@ interface Layout {
 /** Float32 matrix [count, padded]; for 4 bits on the CPU, its even and its odd columns, each [count, padded/2]. */
 function dequantize(
   { g }: RuleContext,
-  late: Late,
+  late: Constants,
   codes: Value,
   scales: Value,
   { bits, block, count, padded }: Layout,
 ): readonly Value[] {
-  if (g.shaders) return [gathered(g, late, codes, scales, { bits, block, count, padded })];
-  const perByte = 8 / bits;
+  if (g.shaders) return [gatherDequantized(g, late, codes, scales, { bits, block, count, padded })];
+  const codesPerByte = 8 / bits;
   const scale = g.op('Reshape', [scales, late([-1], 'int64')]);
-  const middle = g.op('Expand', [late([2 ** (bits - 1)], 'uint8'), g.op('Shape', [scale])]);
+  const zeroPoints = g.op('Expand', [late([2 ** (bits - 1)], 'uint8'), g.op('Shape', [scale])]);
   const matrix = (bytes: Value) => {
-    const blocks = g.op('Reshape', [bytes, late([-1, block / perByte], 'int64')]);
-    const floats = g.op('DequantizeLinear', [blocks, scale, middle], { axis: 0 });
-    return g.op('Reshape', [floats, g.integers([count, padded / perByte])]);
+    const blocks = g.op('Reshape', [bytes, late([-1, block / codesPerByte], 'int64')]);
+    const floats = g.op('DequantizeLinear', [blocks, scale, zeroPoints], { axis: 0 });
+    return g.op('Reshape', [floats, g.integers([count, padded / codesPerByte])]);
   };
   if (bits === 8) return [matrix(codes)];
   const four = late([4], 'uint8');
@@ -58,9 +58,9 @@ function dequantize(
 }
 
 /** Dequantizes to [count, padded] on the GPU, where shaders can't shift bytes. */
-function gathered(
+function gatherDequantized(
   g: RuleContext['g'],
-  late: Late,
+  late: Constants,
   codes: Value,
   scales: Value,
   { bits, block, count, padded }: Layout,

@@ -13,7 +13,7 @@ import type { GraphBuilder } from '../../src/models/local/graph/graph.js';
 import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { type Trainable, trainedParameters, trainedSource } from './trainable.js';
-import { orOutOfMemory, type Parameter } from './training-session.js';
+import { guardMemory, type Parameter } from './training-session.js';
 
 export interface SampledReply extends Reply {
   readonly promptIds: readonly number[];
@@ -23,7 +23,7 @@ export interface SampledReply extends Reply {
   readonly logp: readonly number[];
   /** For each token, the ids that a constraint allowed (possibly only one); null without a constraint. */
   readonly allowed: readonly (readonly number[] | null)[];
-  readonly ended: boolean;
+  readonly isComplete: boolean;
 }
 
 interface Prompt {
@@ -62,18 +62,18 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
   const { config, constrained, trainable, tokenizer, eosTokens, device, threads, temperature } = settings;
   const parametersOf = (g: GraphBuilder) => trainedSource(g, config, trainable, 'float32', false);
   const graph = buildInferenceGraph(config, parametersOf, device);
-  const session = await orOutOfMemory('loading the sampler', () =>
+  const session = await guardMemory('loading the sampler', () =>
     openSession(graph, config, { device, threads }),
   );
   const generator = new TextGenerator(session, config, tokenizer.bytes, maxPrompts);
   const names = new Set(trainedParameters(config, trainable).map(({ name }) => name));
   const constraints = constraintCache(tokenizer, config, eosTokens);
-  const encode = cached(tokenizer);
+  const encode = cachedEncoder(tokenizer);
   let inputs: Readonly<Record<string, ort.Tensor>> = {};
-  const sample = async (asked: readonly Query[], aborted = () => false): Promise<readonly SampledReply[]> => {
-    const groups = [...groupBy(asked, ({ ids, form }) => `${form} ${ids.join()}`).values()];
-    const requests = groups.map((alike) => {
-      const { constraint, ids: prompt } = alike[0]!;
+  const sample = async (batch: readonly Query[], aborted = () => false): Promise<readonly SampledReply[]> => {
+    const groups = [...groupBy(batch, ({ ids, form }) => `${form} ${ids.join()}`).values()];
+    const requests = groups.map((members) => {
+      const { constraint, ids: prompt } = members[0]!;
       const maxTokens = roomFor(prompt, settings);
       if (constraint !== undefined && maxTokens < constraint.answerTokens)
         throw new UserError({
@@ -87,19 +87,19 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
         maxTokens,
         eosTokens,
         adapter: inputs,
-        seeds: alike.map(({ seed }) => seed),
+        seeds: members.map(({ seed }) => seed),
         sampling: { ...plainSampling, temperature },
         sampledLogProbabilities: true,
         readTogether: true,
         ...(constraint && { constraint }),
       };
     });
-    const settled = await Promise.allSettled(
+    const results = await Promise.allSettled(
       requests.map((request) => generator.generate(request, { isAborted: aborted })),
     );
     if (aborted()) return [];
     const replies = new Map<Query, SampledReply>();
-    for (const [group, result] of settled.entries()) {
+    for (const [group, result] of results.entries()) {
       if (result.status === 'rejected') throw result.reason;
       for (const [i, reply] of result.value.replies.entries())
         replies.set(groups[group]![i]!, {
@@ -108,10 +108,10 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
           ids: reply.ids,
           logp: reply.sampledLogProbabilities!,
           allowed: reply.allowed!,
-          ended: reply.finishReason === 'stop',
+          isComplete: reply.finishReason === 'stop',
         });
     }
-    return asked.map((one) => replies.get(one)!);
+    return batch.map((one) => replies.get(one)!);
   };
   return {
     refresh(parameters) {
@@ -162,15 +162,15 @@ interface Query {
 type Encode = (messages: readonly ChatMessage[]) => readonly number[];
 
 /** Number of prompts whose tokens are cached; small environments repeat their prompts. */
-const promptsKept = 1024;
+const maxCachedPrompts = 1024;
 
-function cached(tokenizer: ChatTokenizer): Encode {
-  const known = new Map<string, readonly number[]>();
+function cachedEncoder(tokenizer: ChatTokenizer): Encode {
+  const cache = new Map<string, readonly number[]>();
   return (messages) => {
     const key = JSON.stringify(messages);
-    const ids = known.get(key) ?? tokenizer.encodePrompt(messages);
-    if (known.size >= promptsKept) known.clear();
-    known.set(key, ids);
+    const ids = cache.get(key) ?? tokenizer.encodePrompt(messages);
+    if (cache.size >= maxCachedPrompts) cache.clear();
+    cache.set(key, ids);
     return ids;
   };
 }
@@ -182,12 +182,12 @@ function promptOf(
   conversation: Conversation<SampledReply>,
 ): readonly number[] {
   const messages = messagesOf(conversation);
-  const last = conversation.before.at(-1)?.reply;
-  if (last === undefined || !conversation.whole) return encode(messages);
-  const next = tokenizer.encodeNext(messages);
+  const lastReply = conversation.before.at(-1)?.reply;
+  if (lastReply === undefined || !conversation.whole) return encode(messages);
+  const nextIds = tokenizer.encodeNext(messages);
   // The template writes an end-of-sequence token even after a truncated reply, which has none.
-  const isWritten = last.ended && next[0] === last.ids.at(-1);
-  return [...last.promptIds, ...last.ids, ...(isWritten ? next.slice(1) : next)];
+  const isWritten = lastReply.isComplete && nextIds[0] === lastReply.ids.at(-1);
+  return [...lastReply.promptIds, ...lastReply.ids, ...(isWritten ? nextIds.slice(1) : nextIds)];
 }
 
 const shorterPrompt =

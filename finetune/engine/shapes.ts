@@ -35,7 +35,7 @@ export function inferShapes(graph: OnnxGraph): ReadonlyMap<Value, Shape> {
   for (const input of graph.inputs) shapes.set(input.name, input.shape.map(dimension));
   for (const initializer of graph.initializers) {
     shapes.set(initializer.name, initializer.shape.map(dimension));
-    const numbers = wholeNumbers(initializer);
+    const numbers = integersOf(initializer);
     if (numbers !== undefined) contents.set(initializer.name, numbers.map(dimension));
   }
   for (const node of graph.nodes) {
@@ -47,7 +47,7 @@ export function inferShapes(graph: OnnxGraph): ReadonlyMap<Value, Shape> {
     const parts = node.op === 'Split' ? vectors[1] : undefined;
     node.outputs.forEach((output, index) => {
       const size = parts?.[index];
-      shapes.set(output, size === undefined ? result : along(result, axisOf(node, result), () => size));
+      shapes.set(output, size === undefined ? result : mapAxis(result, axisOf(node, result), () => size));
     });
   }
   return shapes;
@@ -58,7 +58,7 @@ function dimension(size: number | string): Dimension {
 }
 
 /** Elements of an int64 constant; undefined for anything else. */
-function wholeNumbers({ data, type }: OnnxInitializer): number[] | undefined {
+function integersOf({ data, type }: OnnxInitializer): number[] | undefined {
   if (type !== 'int64' || data.kind !== 'inline') return undefined;
   return Array.from(new BigInt64Array(data.bytes.slice().buffer), Number);
 }
@@ -73,17 +73,17 @@ function vectorOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): S
   return undefined;
 }
 
-const likeFirst = new Set(
+const shapeKeepingOperators = new Set(
   'Not Cast Cos Sin Sqrt Sigmoid Tanh Relu Floor Exp Log Neg Softmax Identity ScatterElements'.split(' '),
 );
-const broadcasting = new Set(
+const broadcastingOperators = new Set(
   'Add Sub Mul Div Pow Mod Min Max Less LessOrEqual Equal And Or Where BitShift'.split(' '),
 );
 
 function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Shape {
   const [first, second] = inputs as [Shape, Shape];
-  if (likeFirst.has(node.op)) return first;
-  if (broadcasting.has(node.op)) return inputs.reduce(broadcast);
+  if (shapeKeepingOperators.has(node.op)) return first;
+  if (broadcastingOperators.has(node.op)) return inputs.reduce(broadcast);
   switch (node.op) {
     case 'Gather':
       return [...second, ...first.slice(1)];
@@ -111,19 +111,19 @@ function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Sh
     case 'Split':
       // If sizes are given explicitly, the caller applies them.
       if (node.inputs.length > 1) return first;
-      return along(first, axisOf(node, first), ({ factor, symbols }) => ({
+      return mapAxis(first, axisOf(node, first), ({ factor, symbols }) => ({
         factor: factor / node.outputs.length,
         symbols,
       }));
     case 'Concat':
-      return along(first, axisOf(node, first), (one) => concat(node, inputs, one));
+      return mapAxis(first, axisOf(node, first), (one) => concat(node, inputs, one));
     case 'ReduceMean':
     case 'ReduceMax':
       return reduce(node, first, intsAttribute(node, 'axes'));
     case 'ReduceSum':
       return reduce(node, first, vectors[1] ? factors(vectors[1]) : [...first.keys()]);
     default:
-      throw uncovered(node, 'no shape rule');
+      throw unsupportedError(node, 'no shape rule');
   }
 }
 
@@ -168,18 +168,18 @@ function concat(node: OnnxNode, inputs: readonly Shape[], like: Dimension): Dime
   const axis = axisOf(node, inputs[0]!);
   const parts = inputs.map((shape) => shape[axis]!);
   if (parts.some(({ symbols }) => symbols.join() !== like.symbols.join()))
-    return { factor: 1, symbols: [`(${parts.map(text).join(' + ')})`] };
+    return { factor: 1, symbols: [`(${parts.map(dimensionText).join(' + ')})`] };
   return { factor: parts.reduce((sum, { factor }) => sum + factor, 0), symbols: like.symbols };
 }
 
 function reduce(node: OnnxNode, from: Shape, axes: readonly number[]): Shape {
-  const places = new Set(axes.map((axis) => (axis < 0 ? axis + from.length : axis)));
+  const reducedAxes = new Set(axes.map((axis) => (axis < 0 ? axis + from.length : axis)));
   return intAttribute(node, 'keepdims', 1) === 1
-    ? from.map((one, axis) => (places.has(axis) ? dimension(1) : one))
-    : from.filter((_, axis) => !places.has(axis));
+    ? from.map((one, axis) => (reducedAxes.has(axis) ? dimension(1) : one))
+    : from.filter((_, axis) => !reducedAxes.has(axis));
 }
 
-function along(shape: Shape, axis: number, change: (dimension: Dimension) => Dimension): Shape {
+function mapAxis(shape: Shape, axis: number, change: (dimension: Dimension) => Dimension): Shape {
   return shape.map((one, place) => (place === axis ? change(one) : one));
 }
 
@@ -188,20 +188,20 @@ export function axisOf(node: OnnxNode, shape: Shape): number {
   return axis < 0 ? axis + shape.length : axis;
 }
 
-export function intAttribute(node: OnnxNode, name: string, absent: number): number {
+export function intAttribute(node: OnnxNode, name: string, fallback: number): number {
   const attribute = node.attributes[name];
-  return attribute?.kind === 'int' ? attribute.value : absent;
+  return attribute?.kind === 'int' ? attribute.value : fallback;
 }
 
 export function intsAttribute(node: OnnxNode, name: string): readonly number[] {
   return (node.attributes[name] as Extract<Attribute, { readonly kind: 'ints' }>).value;
 }
 
-function text({ factor, symbols }: Dimension): string {
+function dimensionText({ factor, symbols }: Dimension): string {
   return [factor, ...symbols].join('·');
 }
 
-export function uncovered(node: OnnxNode, what: string): Error {
+export function unsupportedError(node: OnnxNode, what: string): Error {
   return new Error(`operator ${node.op} (${node.outputs.join(', ')}) isn't supported in training: ${what}`);
 }
 

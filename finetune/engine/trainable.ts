@@ -73,7 +73,7 @@ export function trainedParameters(config: DecoderConfig, trainable: Trainable): 
 }
 
 /** Translates Llama's module names to the model's own, where several may be fused into one. */
-export function modulesOf({ modules }: DecoderConfig, wanted: readonly string[]): readonly string[] {
+export function modulesOf({ modules }: DecoderConfig, names: readonly string[]): readonly string[] {
   const { attention, feedForward } = modules;
   const aliases: Readonly<Record<string, string>> = {
     q_proj: attention[0],
@@ -84,7 +84,7 @@ export function modulesOf({ modules }: DecoderConfig, wanted: readonly string[])
     up_proj: feedForward[1] ?? feedForward[0],
     down_proj: modules.down,
   };
-  return [...new Set(wanted.map((name) => (aliases[name] ?? name).replace(/^.*\./, '')))];
+  return [...new Set(names.map((name) => (aliases[name] ?? name).replace(/^.*\./, '')))];
 }
 
 /** Graph inputs that hold the random numbers for dropout masks; present only if dropout is on. */
@@ -93,13 +93,13 @@ export const dropoutInputs = { rows: 'dropout_rows', columns: 'dropout_columns' 
 /** A prime less than 2³¹, so that products of two residues fit into int64. */
 export const dropoutModulus = 2 ** 31 - 1;
 
-/** The decoder's parameters; trained parameters are graph inputs. `dropping` enables dropout. */
+/** The decoder's parameters; trained parameters are graph inputs. `hasDropout` enables dropout. */
 export function trainedSource(
   g: GraphBuilder,
   config: DecoderConfig,
   trainable: Trainable,
   precision: Precision,
-  dropping: boolean,
+  hasDropout: boolean,
 ): ParameterSource {
   const parameters = trainedParameters(config, trainable);
   const inputs = new Map(parameters.map(({ name, shape }) => [name, g.input(name, precision, shape)]));
@@ -110,7 +110,7 @@ export function trainedSource(
   const { tied, modules } = config;
   const head = tied ? modules.embedding : modules.head;
   const dropout =
-    dropping && lora.dropout > 0 ? emitDropout(g, parameters, lora.dropout, precision) : undefined;
+    hasDropout && lora.dropout > 0 ? emitDropout(g, parameters, lora.dropout, precision) : undefined;
   return loraParameters(
     g,
     int8 === undefined ? frozen : int8Parameters(g, int8, frozen, head),
@@ -159,9 +159,9 @@ function emitDropout(
     multiplier = Number((BigInt(multiplier) * 2_654_435_761n) % BigInt(dropoutModulus));
     const width = widths.get(`${module}.lora_A.weight`)!;
     const part = g.op('Slice', [columns, g.integers([0]), g.integers([width])]);
-    const own = modulo(g.op('Mul', [part, g.integers([multiplier], [])]));
-    const kept = g.op('Less', [modulo(g.op('Mul', [column, own])), bound]);
-    const factor = g.op('Mul', [g.cast(kept, precision), g.floats(precision, [1 / (1 - rate)], [])]);
+    const residues = modulo(g.op('Mul', [part, g.integers([multiplier], [])]));
+    const keptMask = g.op('Less', [modulo(g.op('Mul', [column, residues])), bound]);
+    const factor = g.op('Mul', [g.cast(keptMask, precision), g.floats(precision, [1 / (1 - rate)], [])]);
     return g.op('Mul', [x, factor]);
   };
 }

@@ -4,7 +4,7 @@ import { buildDecoder, headInput, headLogits } from '../../src/models/local/grap
 import { GraphBuilder, type Precision, type Value } from '../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { longRopeStart } from '../../src/models/local/weights/rope.js';
-import { droppedValues, gradients, keepingProducts } from './autodiff.js';
+import { droppedValues, gradients, recordingSource } from './autodiff.js';
 import type { Objective, TokenValues } from './objective.js';
 import { type ParameterShape, type Trainable, trainedParameters, trainedSource } from './trainable.js';
 
@@ -43,24 +43,24 @@ export function allParameters({
 export function buildTrainingGraph(settings: TrainingGraphSettings) {
   const { config, trainable, objective, precision, purpose, device } = settings;
   const g = new GraphBuilder(device);
-  const kept = new Set<Value>();
+  const keptValues = new Set<Value>();
   const source = trainedSource(g, config, trainable, precision, purpose === 'train');
-  const parameters = keepingProducts(source, config.modules.attentionOutput, kept);
+  const parameters = recordingSource(source, config.modules.attentionOutput, keptValues);
   const ids = g.input('input_ids', 'int32', [1, 'N']);
   const positions = g.input('positions', 'int32', [1, 'N']);
-  const { blocks, inverses } = emitInputsOfBlocks(g);
+  const { blocks, inverses } = emitBlockInputs(g);
   const selected = g.input('selected', 'int32', ['C']);
   const targets = g.input('targets', 'int32', ['C']);
   const build = { g, config, parameters, precision };
   const cache = config.layers.map(() => []);
   const decoder = buildDecoder(build, { ids, positions, blocks, cache, ...lengthInput(g, config) });
-  for (const value of decoder.stream) kept.add(value);
+  for (const value of decoder.stream) keptValues.add(value);
   // Recompute values only on the CPU; a GPU keeps them all in its own memory.
-  const cheap = g.shaders ? new Set<Value>() : droppedValues(g.describe('layers').nodes, kept);
+  const cheap = g.shaders ? new Set<Value>() : droppedValues(g.describe('layers').nodes, keptValues);
   const hidden = headInput(build, decoder.hidden, selected);
   const logits = applyTemperature(g, headLogits(build, hidden), objective, precision);
-  const possible = objective.constrained ? maskDisallowed(g, logits, precision) : logits;
-  const { logp, entropy, constants } = logProbabilities(g, possible, targets);
+  const maskedLogits = objective.constrained ? maskDisallowed(g, logits, precision) : logits;
+  const { logp, entropy, constants } = logProbabilities(g, maskedLogits, targets);
   for (const { name, shape } of objective.parameters?.(config) ?? []) g.input(name, precision, shape);
   const { loss, outputs = {} } = objective.build(
     tokenValues(g, precision, { logp, hidden, entropy }, constants),
@@ -69,8 +69,8 @@ export function buildTrainingGraph(settings: TrainingGraphSettings) {
   if (purpose === 'train') {
     const trained = allParameters(settings);
     const names = trained.map(({ name }) => name);
-    const found = gradients(g, loss, names, precision, { constants, cheap, inverses });
-    for (const { name, shape } of trained) g.output(`grad.${name}`, found.get(name)!, precision, shape);
+    const results = gradients(g, loss, names, precision, { constants, cheap, inverses });
+    for (const { name, shape } of trained) g.output(`grad.${name}`, results.get(name)!, precision, shape);
   }
   g.output('loss', loss, precision, []);
   g.output('logp', logp, precision, ['C']);
@@ -79,7 +79,7 @@ export function buildTrainingGraph(settings: TrainingGraphSettings) {
 }
 
 /** Adds the inputs that describe the attention blocks; also returns the inverse of each gather. */
-function emitInputsOfBlocks(g: GraphBuilder): { blocks: Blocks; inverses: ReadonlyMap<Value, Value> } {
+function emitBlockInputs(g: GraphBuilder): { blocks: Blocks; inverses: ReadonlyMap<Value, Value> } {
   const input = (name: string, shape: readonly string[]) => g.input(`blocks.${name}`, 'int32', shape);
   const prompts = input('prompts', ['F', 'P']);
   const replies = input('replies', ['F', 'G', 'A']);
@@ -91,11 +91,11 @@ function emitInputsOfBlocks(g: GraphBuilder): { blocks: Blocks; inverses: Readon
     promptPositions: input('prompt_positions', ['F', 'P']),
     replyPositions: input('reply_positions', ['F', 'G', 'A']),
   };
-  const flat = [prompts, replies].map((places) => g.op('Reshape', [places, g.integers([-1])]));
+  const flatPlaces = [prompts, replies].map((places) => g.op('Reshape', [places, g.integers([-1])]));
   const inverses = new Map([
     [prompts, input('prompt_slots', ['N'])],
     [replies, input('reply_slots', ['N'])],
-    [slots, g.op('Concat', flat, { axis: 0 })],
+    [slots, g.op('Concat', flatPlaces, { axis: 0 })],
   ]);
   return { blocks, inverses };
 }
@@ -118,31 +118,31 @@ function applyTemperature(
 /** Lowers the logits [C, V] of ids outside `allowed` until their probability is 0. Rows of −1 are unconstrained. */
 function maskDisallowed(g: GraphBuilder, logits: Value, precision: Precision): Value {
   const allowed = g.cast(g.input('allowed', 'int32', ['C', 'K']), 'int64');
-  const far = g.floats(precision, [1e9], []);
+  const big = g.floats(precision, [1e9], []);
   const isId = g.cast(g.op('Less', [g.integers([-1]), allowed]), precision);
-  const isHeld = g.op('ReduceMax', [isId], { axes: [-1], keepdims: 1 });
-  const below = g.op('Expand', [g.op('Mul', [isHeld, g.op('Neg', [far])]), g.op('Shape', [logits])]);
-  const places = g.op('Max', [allowed, g.integers([0])]);
-  const back = g.op('Mul', [isId, far]);
-  return g.op('Add', [logits, g.op('ScatterElements', [below, places, back], { axis: 1, reduction: 'add' })]);
+  const isConstrained = g.op('ReduceMax', [isId], { axes: [-1], keepdims: 1 });
+  const floor = g.op('Expand', [g.op('Mul', [isConstrained, g.op('Neg', [big])]), g.op('Shape', [logits])]);
+  const ids = g.op('Max', [allowed, g.integers([0])]);
+  const boost = g.op('Mul', [isId, big]);
+  return g.op('Add', [logits, g.op('ScatterElements', [floor, ids, boost], { axis: 1, reduction: 'add' })]);
 }
 
 function tokenValues(
   g: GraphBuilder,
   precision: Precision,
-  given: Pick<TokenValues, 'logp' | 'hidden' | 'entropy'>,
+  values: Pick<TokenValues, 'logp' | 'hidden' | 'entropy'>,
   constants: Value[],
 ): TokenValues {
   const inputs = new Map<string, Value>();
   const input = (name: string, type: Precision | 'int32') => {
-    const known = inputs.get(name) ?? g.input(name, type, ['C']);
-    inputs.set(name, known);
-    return known;
+    const value = inputs.get(name) ?? g.input(name, type, ['C']);
+    inputs.set(name, value);
+    return value;
   };
   return {
     g,
     precision,
-    ...given,
+    ...values,
     input: (name) => input(name, precision),
     groups: (of) => g.cast(input(of, 'int32'), 'int64'),
     parameter: (name) => name,

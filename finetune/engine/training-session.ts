@@ -61,9 +61,9 @@ export async function openTrainingSession(
       },
     },
   };
-  const session = await orOutOfMemory('loading the model', () => ort.InferenceSession.create(model, options));
+  const session = await guardMemory('loading the model', () => ort.InferenceSession.create(model, options));
   const precision = graph.outputs.find(({ name }) => name === 'loss')!.type as Precision;
-  const others = graph.outputs
+  const extraOutputs = graph.outputs
     .map(({ name }) => name)
     .filter((name) => name !== 'loss' && name !== 'logp' && !name.startsWith('grad.'));
   const columns = graph.inputs.find(({ name }) => name === dropoutInputs.columns)?.shape[0];
@@ -78,16 +78,16 @@ export async function openTrainingSession(
       }
       for (const { name, shape, values } of parameters)
         feeds[name] = new ort.Tensor(precision, values, [...shape]);
-      const results = await orOutOfMemory(`reading ${tokens - 1} tokens at once`, () => session.run(feeds));
-      const read = (name: string) => results[name]!.data as Numbers;
+      const results = await guardMemory(`reading ${tokens - 1} tokens at once`, () => session.run(feeds));
+      const dataOf = (name: string) => results[name]!.data as Numbers;
       return {
-        loss: read('loss')[0]!,
-        logp: read('logp'),
-        outputs: Object.fromEntries(others.map((name) => [name, read(name)])),
+        loss: dataOf('loss')[0]!,
+        logp: dataOf('logp'),
+        outputs: Object.fromEntries(extraOutputs.map((name) => [name, dataOf(name)])),
         gradients: new Map(
           parameters
             .filter(({ name }) => `grad.${name}` in results)
-            .map(({ name }) => [name, read(`grad.${name}`)]),
+            .map(({ name }) => [name, dataOf(`grad.${name}`)]),
         ),
       };
     },
@@ -96,17 +96,17 @@ export async function openTrainingSession(
 }
 
 /** Matches out-of-memory messages from ONNX Runtime, the C++ library and V8. */
-const outOfMemory =
+const outOfMemoryPattern =
   /bad[ _]alloc|failed to allocate|cannot allocate|out of memory|allocation failed|not enough memory/i;
 
 /** @throws UserError if `work` runs out of memory; other errors pass through */
-export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>): Promise<T> {
+export async function guardMemory<T>(activity: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof UserError || !outOfMemory.test(messageOf(error))) throw error;
+    if (error instanceof UserError || !outOfMemoryPattern.test(messageOf(error))) throw error;
     throw new UserError({
-      message: `out of memory while ${doing}`,
+      message: `out of memory while ${activity}`,
       hint:
         'lower batchTokens (you can still resume from the checkpoint), train on shorter examples, ' +
         'or save memory with samples=0 (finetune train), method.kind=lora, fewer method.modules, a lower method.rank or method.quantization=int4',

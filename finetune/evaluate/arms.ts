@@ -43,32 +43,32 @@ export type TrainedOn =
 /**
  * @param base a directory (model, adapter, training run), GGUF file, `ollama:NAME`, `openai:NAME` or a baseline; if
  * undefined, the model that `tuned` was trained from
- * @param wanted baselines, e.g. `random` or, with settings, `hill-climb:sigma=2`
+ * @param baselines baselines, e.g. `random` or, with settings, `hill-climb:sigma=2`
  * @throws UserError if a directory contains no model or adapter, or the base is unknown or has the same weights
  */
 export function openArms(
   base: string | undefined,
   tuned: string,
-  wanted: readonly string[],
+  baselines: readonly string[],
   cwd: string,
 ): readonly Arm[] {
   const baseArm = base === undefined ? undefined : openArm('base', base, undefined, cwd);
   const tunedArm = openArm('tuned', tuned, baseArm, cwd);
-  const first = baseArm ?? openArm('base', itsBase(tunedArm), undefined, cwd);
-  if (first.hash !== null && first.hash === tunedArm.hash) {
+  const firstArm = baseArm ?? openArm('base', requireBase(tunedArm), undefined, cwd);
+  if (firstArm.hash !== null && firstArm.hash === tunedArm.hash) {
     throw new UserError({ field: '--tuned', message: 'has the same weights as the base', value: tuned });
   }
   // Both models get the chat template variables that the tuned model was trained with.
   const { local } = tunedArm;
   const template = local === undefined ? {} : trainedVariables(local.adapter ?? local.model);
   const variables = Object.keys(template).length === 0 ? [] : [`model.template=${JSON.stringify(template)}`];
-  const models = [first, tunedArm].map((arm) =>
+  const models = [firstArm, tunedArm].map((arm) =>
     arm.local === undefined ? arm : { ...arm, overrides: [...arm.overrides, ...variables] },
   );
-  return [...models, ...baselineArms(wanted)];
+  return [...models, ...baselineArms(baselines)];
 }
 
-export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): TrainedOn {
+export function findTrainedOn(tuned: Arm, stated: readonly string[] | undefined): TrainedOn {
   if (stated !== undefined) return { kind: 'stated', environments: stated };
   const hint = 'set --trained-on ID,… (or none)';
   if (tuned.lineage === undefined)
@@ -81,12 +81,12 @@ export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): Tr
 
 function baselineArms(specs: readonly string[]): readonly Arm[] {
   const arms = [...new Set(specs)].map((spec) => armOf('--baseline', spec));
-  const twice = arms.find(({ name }, i) => arms.findIndex((other) => other.name === name) !== i);
-  if (twice === undefined) return arms;
+  const duplicate = arms.find(({ name }, i) => arms.findIndex((other) => other.name === name) !== i);
+  if (duplicate === undefined) return arms;
   throw new UserError({
     field: '--baseline',
     message: 'is listed twice with different settings',
-    value: twice.name,
+    value: duplicate.name,
     hint: 'list each baseline once; compare other settings in a separate evaluation',
   });
 }
@@ -104,9 +104,9 @@ function armOf(field: string, spec: string): Arm {
 }
 
 function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cwd: string): Arm {
-  const served = /^(ollama|openai):(.+)$/.exec(spec);
-  if (served !== null) {
-    const [provider, model] = [served[1] as 'ollama' | 'openai', served[2]!];
+  const match = /^(ollama|openai):(.+)$/.exec(spec);
+  if (match !== null) {
+    const [provider, model] = [match[1] as 'ollama' | 'openai', match[2]!];
     return {
       name,
       label: `${provider}/${model}`,
@@ -173,11 +173,11 @@ function modelOfAdapter(adapter: string, base: Arm | undefined, cwd: string): st
   }
 }
 
-function itsBase({ local, lineage, label }: Arm): string {
+function requireBase({ local, lineage, label }: Arm): string {
   if (local?.adapter !== undefined) return local.model;
-  const named = lineage?.base.model;
-  if (named !== undefined && lineage?.method !== 'scratch' && holdsModel(named)) {
-    return named;
+  const basePath = lineage?.base.model;
+  if (basePath !== undefined && lineage?.method !== 'scratch' && holdsModel(basePath)) {
+    return basePath;
   }
   throw new UserError({
     field: '--base',

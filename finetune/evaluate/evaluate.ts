@@ -17,7 +17,7 @@ import {
 } from './evaluation.js';
 import type { EvaluationPlan } from './plan.js';
 
-const shares: Interval = [0, 1];
+const unitInterval: Interval = [0, 1];
 
 /** A failed run gets the lowest confirmed return of its experiment. */
 type ArmFigures = Readonly<Record<Metric, number | null>> & { readonly failed: boolean };
@@ -31,19 +31,19 @@ export function evaluate(
   failures: Evaluation['failures'] = [],
 ): Evaluation {
   const { arms, seeds } = plan;
-  const measured = plan.experiments.flatMap(({ name, configs }) => {
-    const own = runs.filter((run) => run.experiment === name);
-    const started = own.find(({ figures }) => figures !== null);
-    if (started === undefined) return [];
-    const { environment } = started.figures!;
+  const outcomes = plan.experiments.flatMap(({ name, configs }) => {
+    const ownRuns = runs.filter((run) => run.experiment === name);
+    const startedRun = ownRuns.find(({ figures }) => figures !== null);
+    if (startedRun === undefined) return [];
+    const { environment } = startedRun.figures!;
     const [config] = Object.values(configs);
     const returns = config === undefined ? realLine : returnRange(config.environment, config.evaluation);
-    const confirmed = own.flatMap(({ figures }) => figures?.confirmed ?? []);
+    const confirmed = ownRuns.flatMap(({ figures }) => figures?.confirmed ?? []);
     const worst = worstReturn(confirmed);
     const range = worst === null ? null : ([worst, largest(confirmed)] as const);
     const runsOf: RunsOf = (arm) =>
       seeds.map((_, repeat) => {
-        const figures = own.find((run) => run.arm === arm && run.repeat === repeat)?.figures;
+        const figures = ownRuns.find((run) => run.arm === arm && run.repeat === repeat)?.figures;
         if (figures?.isOver !== true) return undefined;
         return {
           ...figures,
@@ -63,21 +63,21 @@ export function evaluate(
       { result, normalized: (arm: Arm['name']) => runsOf(arm).map((run) => run && rescale(run, range)) },
     ];
   });
-  const together = (members: typeof measured) => ({
+  const summarizeGroup = (members: typeof outcomes) => ({
     experiments: members.map(({ result }) => result.name),
-    ...compareArms(arms, shares, (arm) =>
-      bySeed(
+    ...compareArms(arms, unitInterval, (arm) =>
+      meansBySeed(
         members.map(({ normalized }) => normalized(arm)),
         seeds.length,
       ),
     ),
   });
-  const all = together(measured);
+  const overall = summarizeGroup(outcomes);
   const groups = (['all', 'trained', 'transfer'] as const).flatMap((group) => {
-    const members = measured.filter(({ result }) => group === 'all' || result.familiarity === group);
+    const members = outcomes.filter(({ result }) => group === 'all' || result.familiarity === group);
     if (members.length === 0) return [];
     // A group of all experiments reuses the differences of `all`, so that they aren't tested twice.
-    return [{ group, ...(members.length === measured.length ? all : together(members)) }];
+    return [{ group, ...(members.length === outcomes.length ? overall : summarizeGroup(members)) }];
   });
   return {
     version: 1,
@@ -87,8 +87,8 @@ export function evaluate(
     arms: arms.map(({ name, label, hash }) => ({ name, label, weights: hash })),
     seeds,
     trainedOn,
-    experiments: withVerdicts(measured.map(({ result }) => result)),
-    groups: withVerdicts(groups),
+    experiments: addVerdicts(outcomes.map(({ result }) => result)),
+    groups: addVerdicts(groups),
     failures,
     runs,
   };
@@ -101,11 +101,11 @@ function familiarityOf(environment: string, trainedOn: TrainedOn): Familiarity {
 }
 
 /** Means over the experiments, one per seed (runs with the same seed aren't independent); undefined if incomplete. */
-function bySeed(experiments: readonly ReturnType<RunsOf>[], repeats: number): ReturnType<RunsOf> {
+function meansBySeed(experiments: readonly ReturnType<RunsOf>[], repeats: number): ReturnType<RunsOf> {
   return Array.from({ length: repeats }, (_, repeat) => {
     const runs = experiments.flatMap((own) => own[repeat] ?? []);
     if (runs.length === 0 || runs.length < experiments.length) return undefined;
-    const means = forMetrics((metric) => {
+    const means = mapMetrics((metric) => {
       const values = runs.flatMap((run) => run[metric] ?? []);
       return values.length < runs.length ? null : mean(values);
     });
@@ -130,16 +130,16 @@ function compareArms(arms: readonly Arm[], returns: Interval, runsOf: RunsOf) {
   const valuesOf = (arm: Arm['name'], metric: Metric) => runsOf(arm).map((run) => run?.[metric] ?? null);
   const returnsOf = (arm: Arm['name']) => valuesOf(arm, 'confirmed');
   const failuresOf = (name: Arm['name']) => {
-    const over = runsOf(name).filter((run) => run !== undefined);
-    return { name, failed: over.filter(({ failed }) => failed).length, over: over.length };
+    const finishedRuns = runsOf(name).filter((run) => run !== undefined);
+    return { name, failed: finishedRuns.filter(({ failed }) => failed).length, over: finishedRuns.length };
   };
   return {
     arms: Object.fromEntries(
       names.map((name): [string, ArmSummaries] => [
         name,
-        forMetrics((metric) => {
+        mapMetrics((metric) => {
           const values = valuesOf(name, metric).filter((value) => value !== null);
-          return summarizeMean(values, metric === 'confirmed' ? returns : shares) ?? null;
+          return summarizeMean(values, metric === 'confirmed' ? returns : unitInterval) ?? null;
         }),
       ]),
     ),
@@ -153,11 +153,11 @@ function compareArms(arms: readonly Arm[], returns: Interval, runsOf: RunsOf) {
 }
 
 /** Adds verdicts to the differences, corrected for multiple tests across all results. */
-function withVerdicts<R extends Pick<ReturnType<typeof compareArms>, 'differences'>>(results: readonly R[]) {
+function addVerdicts<R extends Pick<ReturnType<typeof compareArms>, 'differences'>>(results: readonly R[]) {
   const found = judgeDifferences(results.map(({ differences }) => differences));
   return results.map((result, i) => ({ ...result, differences: found[i]! }));
 }
 
-function forMetrics<T>(of: (metric: Metric) => T): Readonly<Record<Metric, T>> {
+function mapMetrics<T>(of: (metric: Metric) => T): Readonly<Record<Metric, T>> {
   return Object.fromEntries(metrics.map((metric) => [metric, of(metric)])) as Record<Metric, T>;
 }

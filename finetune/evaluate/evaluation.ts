@@ -25,13 +25,13 @@ export type Familiarity = 'trained' | 'transfer' | 'unknown';
 
 export type ArmSummaries = Readonly<Record<Metric, Pick<Summary, 'count' | 'mean' | 'meanInterval'> | null>>;
 
-interface Result {
+interface ArmComparison {
   readonly arms: Readonly<Record<string, ArmSummaries>>;
   /** Differences in confirmed return between arms, paired by seed; the tuned model's come first. */
   readonly differences: readonly GroupDifference[];
 }
 
-export interface ExperimentResult extends Result {
+export interface ExperimentResult extends ArmComparison {
   readonly name: string;
   readonly environment: string;
   readonly familiarity: Familiarity;
@@ -42,7 +42,7 @@ export interface ExperimentResult extends Result {
 }
 
 /** Compares arms by one value per seed, the mean over the experiments; `confirmed` is the normalised return. */
-export interface GroupResult extends Result {
+export interface GroupResult extends ArmComparison {
   readonly group: 'all' | 'trained' | 'transfer';
   readonly experiments: readonly string[];
 }
@@ -68,7 +68,7 @@ export interface Evaluation {
 }
 
 /** Number of tests whose verdicts are corrected together. */
-export const testedIn = (results: readonly Result[]) =>
+export const testCount = (results: readonly ArmComparison[]) =>
   results.flatMap(({ differences }) => differences).filter(({ p }) => p !== null).length;
 
 /** The metrics of an arm; each has one value per run, or null. */

@@ -17,17 +17,17 @@ import {
   warningList,
   writtenByNote,
 } from '../../src/web/study.js';
-import { type Evaluation, type ExperimentResult, type GroupResult, testedIn } from './evaluation.js';
+import { type Evaluation, type ExperimentResult, type GroupResult, testCount } from './evaluation.js';
 import {
   armColumns,
-  armsIn,
+  armRows,
   cautions,
   conclusions,
   differenceColumns,
   differencesIn,
   experimentTitle,
   familiarityText,
-  tunedAgainstBase,
+  mainDifference,
 } from './tables.js';
 
 export function evaluationPage(evaluation: Evaluation, shown: PageContext): Page {
@@ -39,34 +39,34 @@ export function evaluationPage(evaluation: Evaluation, shown: PageContext): Page
       kicker: 'finetune evaluate',
       title: html`${label('tuned')} <span class="by">against</span> ${label('base')}`,
       status: shown.status ?? status,
-      state: progress(evaluation),
+      state: progressText(evaluation),
       facts: arms.map((arm) => [
         arm.name,
         html`${arm.label}${arm.weights !== null && html` <code>${arm.weights.slice(0, 10)}</code>`}`,
       ]),
     }),
     sections: sectionsOf(
-      ['result', 'Did it help?', result(evaluation)],
-      ['differences', 'Differences', groups.length > 0 && differences(evaluation)],
+      ['result', 'Did it help?', resultView(evaluation)],
+      ['differences', 'Differences', groups.length > 0 && differencesView(evaluation)],
       ...experiments.map(
         (one, i) =>
           [`experiment-${i + 1}`, experimentTitle(one), experimentSection(evaluation, one)] as const,
       ),
       ['runs', 'Runs', runTable(evaluation, shown)],
       ['failures', 'Failures', failureList(failures)],
-      ['reading', howToReadTitle, explanationList(reading(evaluation))],
+      ['reading', howToReadTitle, explanationList(readingNotes(evaluation))],
     ),
     footer: writtenByNote(policyloop),
     keys: ['environment', 'model'],
   };
 }
 
-function progress({ runs, seeds, experiments }: Evaluation): string {
+function progressText({ runs, seeds, experiments }: Evaluation): string {
   const done = runs.filter(({ figures }) => figures?.isOver === true).length;
   return `${done} of ${plural(runs.length, 'run')} finished (${plural(experiments.length, 'experiment')}, ${plural(seeds.length, 'seed')})`;
 }
 
-function result(evaluation: Evaluation): Content {
+function resultView(evaluation: Evaluation): Content {
   const [main, ...parts] = conclusions(evaluation);
   const { trainedOn } = evaluation;
   return html`${verdictBox(html`${main!.text}${main!.verdict !== 'nothing' && html` <span class="muted">(${main!.scope})</span>`}`, main!.verdict)}
@@ -78,7 +78,7 @@ ${parts.map(
 ${warningList(cautions(evaluation).map((text) => `${text}.`))}`;
 }
 
-function differences(evaluation: Evaluation): Content {
+function differencesView(evaluation: Evaluation): Content {
   const { experiments } = evaluation;
   return html`${pageTable(differencesIn(evaluation), differenceColumns)}
 ${experiments.length > 1 && html`<p class="note">The last rows combine the experiments, with normalised returns: 0 is the lowest and 1 the highest confirmed return in each experiment. Each seed counts once, with its mean over the experiments. Verdicts are corrected for multiple comparisons within these rows.</p>`}`;
@@ -86,7 +86,7 @@ ${experiments.length > 1 && html`<p class="note">The last rows combine the exper
 
 function experimentSection(evaluation: Evaluation, experiment: ExperimentResult): Content {
   const { arms, runs } = evaluation;
-  const own = runs.filter((run) => run.experiment === experiment.name);
+  const ownRuns = runs.filter((run) => run.experiment === experiment.name);
   const [low, high] = experiment.returns;
   const range = [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY] as const;
   const curves = arms.map(({ name }) => {
@@ -94,7 +94,7 @@ function experimentSection(evaluation: Evaluation, experiment: ExperimentResult)
     return {
       name,
       range,
-      curves: own.flatMap(({ arm, figures }) =>
+      curves: ownRuns.flatMap(({ arm, figures }) =>
         arm === name && figures !== null && figures.curve.length > 0 ? [figures.curve] : [],
       ),
       confirmed: confirmed
@@ -104,7 +104,7 @@ function experimentSection(evaluation: Evaluation, experiment: ExperimentResult)
   });
   return html`<p class="note">${experiment.environment}${familiarityText[experiment.familiarity]}</p>
 ${armCurves(curves, { step: 1 })}
-${pageTable(armsIn(evaluation, experiment), armColumns)}`;
+${pageTable(armRows(evaluation, experiment), armColumns)}`;
 }
 
 function runTable({ runs, seeds }: Evaluation, { linkOf }: PageContext): Content {
@@ -125,12 +125,12 @@ function runTable({ runs, seeds }: Evaluation, { linkOf }: PageContext): Content
   );
 }
 
-function reading({ seeds, experiments }: Evaluation): readonly Content[] {
+function readingNotes({ seeds, experiments }: Evaluation): readonly Content[] {
   return [
     html`All models run the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, and the same number of proposals (fewer if a target or a limit ends a run). Runs with the same seed form a pair; incomplete pairs are excluded`,
     html`<b>Confirmed return:</b> the mean return of a run's best policy on episodes that were used neither to find it nor to choose it`,
     html`<b>Intervals</b> are 95 % intervals: symmetric studentised bootstrap (Student's t with fewer than ten runs or nearly equal returns). Wins: the share of pairs in which the first model is higher; ties count half. In simulations with ten pairs of normal, skewed and all-or-nothing returns, coverage was at least 94 %`,
-    html`<b>Verdicts</b> need at least six pairs, and cover confirmed returns only. ${verdictRule(testedIn(experiments)).map((text) => `${capitalize(text)}. `)}No evidence of a difference is not evidence of no difference`,
+    html`<b>Verdicts</b> need at least six pairs, and cover confirmed returns only. ${verdictRule(testCount(experiments)).map((text) => `${capitalize(text)}. `)}No evidence of a difference is not evidence of no difference`,
     html`<b>Improvement rate:</b> the share of requested proposals that beat everything before them in their run. It falls as a run gets better, so compare it together with the return`,
     html`<b>Valid at first:</b> the share of proposals whose first reply had the right format, even if it repeated an earlier policy. <b>Valid after corrections:</b> the share of proposals that could be evaluated, if necessary after corrections`,
   ];
@@ -162,7 +162,7 @@ function resultPlot({ experiments, groups }: Evaluation): Content | undefined {
 }
 
 function rowOf(name: string, result: Pick<GroupResult, 'differences'>, range: number) {
-  const { counts, difference, interval } = tunedAgainstBase(result) ?? {};
+  const { counts, difference, interval } = mainDifference(result) ?? {};
   if (difference == null || interval == null || !(range > 0)) return [];
   const ends = [interval[0] / range, interval[1] / range] as const;
   return [{ name, pairs: counts![0]!, estimated: { value: difference / range, interval: ends } }];

@@ -49,10 +49,10 @@ export function planEvaluation(request: {
   const notes = new Set<string>();
   const experiments = files.map((file) => {
     const configs = arms.map((arm): [string, Config] => {
-      const own = isBaselineName(arm.provider)
+      const armOverrides = isBaselineName(arm.provider)
         ? overrides.filter((text) => !text.startsWith('model.'))
         : overrides;
-      const loaded = loadConfig({ file, overrides: [...arm.overrides, ...own], cwd });
+      const loaded = loadConfig({ file, overrides: [...arm.overrides, ...armOverrides], cwd });
       // The arms replace each config's model, so a note about it is irrelevant.
       for (const note of loaded.notes) if (!note.startsWith('model.provider=')) notes.add(note);
       requireConfirmation(loaded.config, loaded.file);
@@ -60,26 +60,26 @@ export function planEvaluation(request: {
     });
     return { name: plainName(basename(file, extname(file)), 'config'), configs: Object.fromEntries(configs) };
   });
-  const twice = experiments.find(
+  const duplicate = experiments.find(
     ({ name }, i) => experiments.findIndex((other) => other.name === name) !== i,
   );
-  if (twice !== undefined) {
+  if (duplicate !== undefined) {
     throw new UserError({
       field: '--configs',
       message: 'two configs have the same name',
-      value: twice.name,
+      value: duplicate.name,
       hint: 'list each config once, and rename files with the same name',
     });
   }
-  const first = experiments[0]?.configs[arms[0]!.name];
-  if (first === undefined) {
+  const firstConfig = experiments[0]?.configs[arms[0]!.name];
+  if (firstConfig === undefined) {
     throw new UserError({
       field: '--configs',
       message: 'must contain at least one config',
       hint: 'name the experiments to run, for example --configs cartpole-numeric acrobot-numeric',
     });
   }
-  const seeds = repeatSeeds(request.seed ?? first.seed, repeats);
+  const seeds = repeatSeeds(request.seed ?? firstConfig.seed, repeats);
   // Ordered by repeat, then experiment, then arm, so that an interrupted evaluation still has complete pairs.
   const entries = seeds.flatMap((seed, repeat) =>
     experiments.flatMap(({ name, configs }) =>
@@ -96,11 +96,11 @@ export function planEvaluation(request: {
   return { kind: 'evaluation', arms, experiments, seeds, entries, shape, notes: [...notes] };
 }
 
-const reserved = /^(model(\.(provider|path|adapter|name))?|environment|seed)$/;
+const reservedKeys = /^(model(\.(provider|path|adapter|name))?|environment|seed)$/;
 
 /** @throws UserError for an override of a key that the evaluation sets itself */
 function rejectOverrides(overrides: readonly string[]): void {
-  const key = overrides.map((text) => text.split('=', 1)[0]!).find((one) => reserved.test(one));
+  const key = overrides.map((text) => text.split('=', 1)[0]!).find((one) => reservedKeys.test(one));
   if (key === undefined) return;
   throw new UserError({
     field: key,

@@ -18,7 +18,7 @@ import {
 import { runPlan } from '../../src/studies/schedule.js';
 import { page } from '../../src/web/page.js';
 import { fileContext } from '../../src/web/study.js';
-import { openArms, trainedOn } from './arms.js';
+import { findTrainedOn, openArms } from './arms.js';
 import { evaluate } from './evaluate.js';
 import { type EvaluatedRun, type Evaluation, type RunFigures, readFigures } from './evaluation.js';
 import { evaluationPage } from './page.js';
@@ -42,29 +42,29 @@ const files = { result: resultFiles.evaluation, page: 'index.html' } as const;
 
 /** Completes the runs of an evaluation and prints the results. @returns the exit code */
 export async function runEvaluation(args: EvaluationRequest, context: CommandContext): Promise<number> {
-  const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
+  const environments = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
   const arms = openArms(args.base, args.tuned, args.baseline, context.cwd);
-  const given = splitOverrides(args.configs);
-  const overrides = [...given.overrides, ...args.overrides];
+  const inputs = splitOverrides(args.configs);
+  const overrides = [...inputs.overrides, ...args.overrides];
   const { repeats, seed } = args;
-  const plan = planEvaluation({ arms, files: given.files, overrides, seed, repeats, cwd: context.cwd });
+  const plan = planEvaluation({ arms, files: inputs.files, overrides, seed, repeats, cwd: context.cwd });
   for (const { name, configs } of plan.experiments)
     for (const config of Object.values(configs)) await checkConfig(config, context.env, `experiment ${name}`);
-  const known = trainedOn(arms.find(({ name }) => name === 'tuned')!, stated);
+  const trainedOn = findTrainedOn(arms.find(({ name }) => name === 'tuned')!, environments);
   for (const note of plan.notes ?? []) context.note(note);
-  if (known.kind === 'unknown') context.note(`training environments unknown: ${known.reason}`);
+  if (trainedOn.kind === 'unknown') context.note(`training environments unknown: ${trainedOn.reason}`);
 
   const out = args.out ?? join(args.runsDir, `evaluate-${planHash(plan).slice(0, 10)}`);
   const directory = resolve(context.cwd, out);
-  const read = new Map<string, RunFigures>();
+  const figuresByPath = new Map<string, RunFigures>();
   const place = evaluationPlace(directory, plan);
-  const cluster = args.slurm ? loadSlurm({ file: given.files[0]!, overrides, cwd: context.cwd }) : undefined;
+  const cluster = args.slurm ? loadSlurm({ file: inputs.files[0]!, overrides, cwd: context.cwd }) : undefined;
   return runPlan(plan, place, { ...args, cluster }, context, {
     write: (failures) => {
       const runs = plan.entries.map(({ experiment, arm, repeat, path }): EvaluatedRun => {
-        return { experiment, arm, repeat, path, figures: figuresOf(join(directory, path), read) };
+        return { experiment, arm, repeat, path, figures: figuresOf(join(directory, path), figuresByPath) };
       });
-      const evaluation = evaluate(plan, runs, known, failures);
+      const evaluation = evaluate(plan, runs, trainedOn, failures);
       replaceFile(join(directory, files.result), `${JSON.stringify(evaluation, null, 2)}\n`);
       replaceFile(join(directory, files.page), page(evaluationPage(evaluation, fileContext)));
       return evaluation;
@@ -74,10 +74,10 @@ export async function runEvaluation(args: EvaluationRequest, context: CommandCon
   });
 }
 
-function figuresOf(path: string, read: Map<string, RunFigures>): RunFigures | null {
+function figuresOf(path: string, cache: Map<string, RunFigures>): RunFigures | null {
   if (!existsSync(join(path, runFiles.manifest))) return null;
-  const figures = read.get(path) ?? readFigures(path);
-  if (figures.isOver) read.set(path, figures);
+  const figures = cache.get(path) ?? readFigures(path);
+  if (figures.isOver) cache.set(path, figures);
   return figures;
 }
 

@@ -13,13 +13,13 @@ import {
   type ExperimentResult,
   type Familiarity,
   type GroupResult,
-  testedIn,
+  testCount,
 } from './evaluation.js';
 
-type DifferenceIn = GroupDifference & { readonly where: string };
+type LocatedDifference = GroupDifference & { readonly where: string };
 
 /** The differences in each experiment, then in each group if there are several experiments. */
-export function differencesIn({ experiments, groups }: Evaluation): readonly DifferenceIn[] {
+export function differencesIn({ experiments, groups }: Evaluation): readonly LocatedDifference[] {
   const pooled = experiments.length > 1 ? groups : [];
   return [
     ...experiments.map((experiment) => ({ where: experimentTitle(experiment), ...experiment })),
@@ -36,28 +36,28 @@ const groupTitles = {
 export const experimentTitle = ({ name, familiarity }: ExperimentResult) =>
   `${name}${familiarity === 'transfer' ? ' (transfer)' : ''}`;
 
-export const differenceColumns: readonly Column<DifferenceIn>[] = [
+export const differenceColumns: readonly Column<LocatedDifference>[] = [
   text('in', ({ where }) => where, { grouped: true }),
   ...differenceColumnsOf('confirmed'),
 ];
 
-interface ArmIn {
+interface ArmRow {
   readonly experiment: ExperimentResult;
   readonly arm: string;
   readonly summaries: ArmSummaries;
 }
 
-export const armsIn = ({ arms }: Evaluation, experiment: ExperimentResult): readonly ArmIn[] =>
+export const armRows = ({ arms }: Evaluation, experiment: ExperimentResult): readonly ArmRow[] =>
   arms.map(({ name }) => ({ experiment, arm: name, summaries: experiment.arms[name]! }));
 
-const estimateOf = (title: string, metric: keyof ArmSummaries, format?: typeof formatShare): Column<ArmIn> =>
+const estimateOf = (title: string, metric: keyof ArmSummaries, format?: typeof formatShare): Column<ArmRow> =>
   estimate(
     title,
     ({ summaries: { [metric]: found } }) => found && { value: found.mean, interval: found.meanInterval },
     format && { format },
   );
 
-export const armColumns: readonly Column<ArmIn>[] = [
+export const armColumns: readonly Column<ArmRow>[] = [
   text('model', ({ arm }) => arm),
   number('runs', ({ summaries }) => summaries.confirmed?.count ?? 0),
   estimateOf('confirmed', 'confirmed'),
@@ -72,7 +72,7 @@ export function evaluationTables(evaluation: Evaluation, width?: number): string
   if (experiments.length > 0) {
     blocks.push(
       terminalTable(
-        experiments.flatMap((experiment) => armsIn(evaluation, experiment)),
+        experiments.flatMap((experiment) => armRows(evaluation, experiment)),
         [
           text('experiment', ({ experiment }) => experimentTitle(experiment), { grouped: true }),
           ...armColumns,
@@ -81,9 +81,9 @@ export function evaluationTables(evaluation: Evaluation, width?: number): string
       ),
       terminalTable(differencesIn(evaluation), differenceColumns, width),
     );
-    const pooled =
+    const pooledNote =
       'normalised: 0 is the lowest and 1 the highest confirmed return in each experiment; each seed counts once; verdicts are corrected for multiple comparisons within the normalised rows';
-    const notes = [...(experiments.length > 1 ? [pooled] : []), ...verdictRule(testedIn(experiments))];
+    const notes = [...(experiments.length > 1 ? [pooledNote] : []), ...verdictRule(testCount(experiments))];
     if (notes.length > 0) blocks.push(styleText('dim', notes.join('\n')));
   }
   for (const { arm, run, message } of failures) {
@@ -106,17 +106,17 @@ interface Conclusion {
 /** The main conclusion and, with several experiments, one each for trained and for new environments. */
 export function conclusions({ experiments, groups }: Evaluation): readonly Conclusion[] {
   const [only] = experiments;
-  const all = groups.find(({ group }) => group === 'all');
-  if (only === undefined || all === undefined) {
+  const overall = groups.find(({ group }) => group === 'all');
+  if (only === undefined || overall === undefined) {
     return [{ scope: 'all', verdict: 'nothing', text: 'No runs yet.' }];
   }
   if (experiments.length === 1) {
     const scope = `${only.environment}${familiarityText[only.familiarity]}`;
-    return [conclude(scope, tunedAgainstBase(only), 'confirmed return')];
+    return [conclude(scope, mainDifference(only), 'confirmed return')];
   }
   const parts = groups.filter(({ group }) => group !== 'all');
-  return [all, ...parts].map((group) =>
-    conclude(scopes[group.group](group), tunedAgainstBase(group), 'normalised confirmed return'),
+  return [overall, ...parts].map((group) =>
+    conclude(scopeTexts[group.group](group), mainDifference(group), 'normalised confirmed return'),
   );
 }
 
@@ -126,7 +126,7 @@ export const familiarityText: Readonly<Record<Familiarity, string>> = {
   unknown: '',
 };
 
-const scopes: Readonly<Record<GroupResult['group'], (group: GroupResult) => string>> = {
+const scopeTexts: Readonly<Record<GroupResult['group'], (group: GroupResult) => string>> = {
   all: ({ experiments }) => `all ${plural(experiments.length, 'experiment')}`,
   trained: ({ experiments }) => `training environments (${plural(experiments.length, 'experiment')})`,
   transfer: ({ experiments }) => `transfer to new environments (${plural(experiments.length, 'experiment')})`,
@@ -135,25 +135,25 @@ const scopes: Readonly<Record<GroupResult['group'], (group: GroupResult) => stri
 /** Reasons to be careful with the comparison, by model. */
 export function cautions({ arms, runs }: Evaluation): readonly string[] {
   return arms.flatMap(({ name }) => {
-    const complete = runs.flatMap(({ arm, figures }) =>
+    const finished = runs.flatMap(({ arm, figures }) =>
       arm === name && figures?.isOver === true ? [figures] : [],
     );
-    const early = complete.filter(({ stoppedEarly }) => stoppedEarly);
-    const without = complete.filter(({ confirmed }) => confirmed === null);
-    const proposals = complete.reduce((sum, figures) => sum + figures.proposals, 0);
-    const lost = proposals - complete.reduce((sum, figures) => sum + figures.answered, 0);
-    const of = `of its ${plural(complete.length, 'run')}`;
-    const reasons = [...new Set(early.map(({ reason }) => reason))].join('; ');
-    const counted: readonly [number, string][] = [
-      [early.length, `${of} ended before the last iteration (${reasons}), so budgets differ`],
-      [without.length, `${of} failed; a failed run gets the lowest confirmed return of its experiment`],
-      [lost, `of its ${proposals} proposals got no reply because calls failed`],
+    const cutShort = finished.filter(({ stoppedEarly }) => stoppedEarly);
+    const unconfirmed = finished.filter(({ confirmed }) => confirmed === null);
+    const proposals = finished.reduce((sum, figures) => sum + figures.proposals, 0);
+    const unanswered = proposals - finished.reduce((sum, figures) => sum + figures.answered, 0);
+    const of = `of its ${plural(finished.length, 'run')}`;
+    const reasons = [...new Set(cutShort.map(({ reason }) => reason))].join('; ');
+    const warnings: readonly [number, string][] = [
+      [cutShort.length, `${of} ended before the last iteration (${reasons}), so budgets differ`],
+      [unconfirmed.length, `${of} failed; a failed run gets the lowest confirmed return of its experiment`],
+      [unanswered, `of its ${proposals} proposals got no reply because calls failed`],
     ];
-    return counted.flatMap(([count, what]) => (count === 0 ? [] : [`${name}: ${count} ${what}`]));
+    return warnings.flatMap(([count, what]) => (count === 0 ? [] : [`${name}: ${count} ${what}`]));
   });
 }
 
-export const tunedAgainstBase = ({ differences }: Pick<GroupResult, 'differences'>) =>
+export const mainDifference = ({ differences }: Pick<GroupResult, 'differences'>) =>
   differences.find(({ of, against }) => of === 'tuned' && against === 'base');
 
 function conclude(scope: string, found: GroupDifference | undefined, quantity: string): Conclusion {

@@ -13,7 +13,7 @@ import { loadTrainConfig } from '../train/train-config.js';
 import type { GgufTensorType } from './gguf/format.js';
 import { type WrittenGguf, writeGguf } from './gguf/gguf.js';
 import { openBase, trainedVariables } from './merged/base-model.js';
-import { type Merged, mergeAdapter } from './merged/merge.js';
+import { type MergeResult, mergeAdapter } from './merged/merge.js';
 import { roundingNotes } from './merged/rounding.js';
 import { ggufModelfile } from './ollama/modelfile.js';
 import { type WrittenTrl, writeTrl } from './trl/trl.js';
@@ -31,11 +31,11 @@ export interface ExportJob {
   readonly signal: AbortSignal;
 }
 
-interface Written {
+interface ExportResult {
   readonly lines: readonly string[];
   readonly notes: readonly string[];
   readonly output: { readonly out: string } & (
-    | ({ readonly base: string; readonly dtype: string } & Merged)
+    | ({ readonly base: string; readonly dtype: string } & MergeResult)
     | ({
         readonly modelfile: string;
         /** True if the Modelfile includes a chat template. */
@@ -49,7 +49,7 @@ interface Written {
 interface Target {
   /** Options that the target uses, besides `--out`. */
   readonly options: readonly ('model' | 'dtype' | 'ignoreKeys' | 'overrides')[];
-  write(job: ExportJob): Promise<Written> | Written;
+  write(job: ExportJob): Promise<ExportResult> | ExportResult;
 }
 
 export const targets: Readonly<Record<'merged' | 'gguf' | 'trl', Target>> = {
@@ -58,8 +58,8 @@ export const targets: Readonly<Record<'merged' | 'gguf' | 'trl', Target>> = {
   trl: { options: ['model', 'overrides'], write: writeTrlFolder },
 };
 
-async function writeMerged(job: ExportJob): Promise<Written> {
-  const { model, adapter } = openAdapted(job);
+async function writeMerged(job: ExportJob): Promise<ExportResult> {
+  const { model, adapter } = openSource(job);
   const dtype = requireDtype(job.dtype ?? 'stored', ['stored', 'f32']);
   const merged = await mergeAdapter(model, adapter, job.out, dtype, job.signal);
   const out = shownPath(job.out, job.cwd);
@@ -77,12 +77,12 @@ async function writeMerged(job: ExportJob): Promise<Written> {
   };
 }
 
-async function writeGgufAndModelfile(job: ExportJob): Promise<Written> {
+async function writeGgufAndModelfile(job: ExportJob): Promise<ExportResult> {
   const { cwd, ignoredKeys, signal } = job;
   const dtype = requireDtype(job.dtype ?? 'f16', ['f32', 'f16', 'bf16', 'q8_0']);
   const source = modelDirectory(job.source, cwd, 'source');
   const { model, adapter } =
-    isAdapter(source) || job.model !== undefined ? openAdapted(job) : { model: source, adapter: undefined };
+    isAdapter(source) || job.model !== undefined ? openSource(job) : { model: source, adapter: undefined };
   const name = basename(job.out, extname(job.out));
   const file = join(dirname(job.out), `${name}.Modelfile`);
   if (extname(job.out) !== '.gguf')
@@ -96,16 +96,16 @@ async function writeGgufAndModelfile(job: ExportJob): Promise<Written> {
     });
   requireOneLine(name, '--out');
   const type = dtype.toUpperCase() as GgufTensorType;
-  const written = await writeGguf(model, adapter, job.out, type, ignoredKeys, signal);
-  const { contextTokens, cappedFrom, keptChange } = written;
+  const gguf = await writeGguf(model, adapter, job.out, type, ignoredKeys, signal);
+  const { contextTokens, cappedFrom, keptChange } = gguf;
   const variables = trainedVariables(adapter?.directory ?? model);
   const { text, template } = ggufModelfile(model, basename(job.out), variables, contextTokens, ignoredKeys);
   replaceFile(file, text);
   const [out, modelfile] = [shownPath(job.out, cwd), shownPath(file, cwd)];
   return {
-    output: { out, modelfile, template, dtype, ...written },
+    output: { out, modelfile, template, dtype, ...gguf },
     lines: [
-      `written     ${out} (${formatBytes(written.bytes)}, ${dtype}), ${modelfile}`,
+      `written     ${out} (${formatBytes(gguf.bytes)}, ${dtype}), ${modelfile}`,
       `ollama      ollama create ${shellWord(name)} -f ${shellWord(modelfile)}, then model.provider=ollama ${shellWord(`model.name=${name}`)}`,
       `llama.cpp   llama-server -m ${shellWord(out)} --jinja`,
     ],
@@ -125,29 +125,29 @@ async function writeGgufAndModelfile(job: ExportJob): Promise<Written> {
   };
 }
 
-function writeTrlFolder({ cwd, model, out, overrides, source }: ExportJob): Written {
+function writeTrlFolder({ cwd, model, out, overrides, source }: ExportJob): ExportResult {
   const config = loadTrainConfig(source, overrides, cwd);
-  const written = writeTrl(config, model ?? config.model, out);
-  const { examples, trainer, warnings } = written;
+  const summary = writeTrl(config, model ?? config.model, out);
+  const { examples, trainer, warnings } = summary;
   const folder = shownPath(out, cwd);
   const result = join(folder, 'output');
-  const used =
+  const modelSettings =
     config.method.kind === 'lora'
       ? `${shellWord(`model.path=${config.model}`)} ${shellWord(`model.adapter=${result}`)}`
       : shellWord(`model.path=${result}`);
   return {
-    output: { out: folder, ...written },
+    output: { out: folder, ...summary },
     lines: [
       `${trainer}         ${plural(examples.train, 'training example')}, ${plural(examples.validation, 'validation example')}`,
       `written     ${folder}`,
       'train       accelerate launch train.py, or sbatch job.sh, in that folder',
-      `run         model.provider=local ${used}`,
+      `run         model.provider=local ${modelSettings}`,
     ],
     notes: warnings,
   };
 }
 
-const openAdapted = ({ cwd, ignoredKeys, model, source }: ExportJob) =>
+const openSource = ({ cwd, ignoredKeys, model, source }: ExportJob) =>
   openBase(
     modelDirectory(source, cwd, 'source'),
     model === undefined ? undefined : modelDirectory(model, cwd, '--model'),

@@ -7,7 +7,7 @@ import type { advantageScales } from '../train/objectives/settings.js';
 const epsilon = 1e-4;
 
 /** Rewards that are compared, e.g. of the replies to one prompt; NaN where there is none. */
-export type Group = readonly number[];
+export type RewardGroup = readonly number[];
 
 /**
  * Rewards minus their group's mean (GRPO, arXiv 2402.03300), divided by the group's standard deviation + 1e-4
@@ -15,7 +15,7 @@ export type Group = readonly number[];
  * 0. Replies without a reward get advantage 0 and are otherwise ignored.
  */
 export function groupAdvantages(
-  groups: readonly Group[],
+  groups: readonly RewardGroup[],
   scale: (typeof advantageScales)[number],
 ): readonly (readonly number[])[] {
   const batch = deviation(groups.flat());
@@ -27,16 +27,16 @@ export function groupAdvantages(
 }
 
 /** Each reward minus the mean of the group's other rewards (RLOO, arXiv 2402.14740); 0 if there are no others. */
-export function leaveOneOut(groups: readonly Group[]): readonly (readonly number[])[] {
+export function leaveOneOut(groups: readonly RewardGroup[]): readonly (readonly number[])[] {
   return groups.map((group) => {
-    const count = withReward(group).length;
+    const count = rewardsIn(group).length;
     return centerGroup(group).map((advantage) => (count < 2 ? 0 : (count / (count - 1)) * advantage));
   });
 }
 
 /** True if all rewards except NaN are equal, so that there is nothing to compare. */
-export function isFlat(group: Group): boolean {
-  const rewards = withReward(group);
+export function isFlat(group: RewardGroup): boolean {
+  const rewards = rewardsIn(group);
   return rewards.every((reward) => reward === rewards[0]);
 }
 
@@ -75,16 +75,16 @@ export function generalizedAdvantages(
   { discount, lambda }: Discounts,
 ): readonly number[] {
   const advantages = new Array<number>(rewards.length);
-  let following = 0;
+  let nextAdvantage = 0;
   for (let step = rewards.length - 1; step >= 0; step--) {
-    const next = values[step + 1] ?? lastValue;
-    following = rewards[step]! + discount * next - values[step]! + discount * lambda * following;
-    advantages[step] = following;
+    const nextValue = values[step + 1] ?? lastValue;
+    nextAdvantage = rewards[step]! + discount * nextValue - values[step]! + discount * lambda * nextAdvantage;
+    advantages[step] = nextAdvantage;
   }
   return advantages;
 }
 
-const withReward = (group: Group): Group => group.filter((reward) => !Number.isNaN(reward));
+const rewardsIn = (group: RewardGroup): RewardGroup => group.filter((reward) => !Number.isNaN(reward));
 
 /** Returns the mean as a sum of two numbers; subtracting one after the other turns equal values into exactly 0. */
 function centerOf(values: readonly number[]): { readonly first: number; readonly rest: number } {
@@ -92,10 +92,10 @@ function centerOf(values: readonly number[]): { readonly first: number; readonly
   return { first, rest: mean(values.map((value) => value - first)) };
 }
 
-function centerGroup(group: Group): readonly number[] {
-  const { first, rest } = centerOf(withReward(group));
+function centerGroup(group: RewardGroup): readonly number[] {
+  const { first, rest } = centerOf(rewardsIn(group));
   return group.map((reward) => (Number.isNaN(reward) ? 0 : reward - first - rest));
 }
 
 /** Sample standard deviation (n − 1); exactly 0 for equal rewards. */
-const deviation = (group: Group): number => standardDeviation(centerGroup(withReward(group)));
+const deviation = (group: RewardGroup): number => standardDeviation(centerGroup(rewardsIn(group)));

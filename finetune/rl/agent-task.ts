@@ -30,17 +30,17 @@ export async function openAgentTask(
   const environments = await Promise.all(
     Array.from({ length: Math.min(episodes, maxParallel) }, () => makeEnvironment(id, options)),
   );
-  const [first] = environments;
+  const [firstEnvironment] = environments;
   const arena = localArena(environments);
   const agent = openAgent({
-    environment: first!,
+    environment: firstEnvironment!,
     options,
     prompts,
     reading: replyFormatOf(act),
     maxSteps: playing.maxTurns,
     field: 'agent.prompts',
   });
-  requireListedActions({ act, fallback: playing.fallback }, isListed(first!), 'agent', id);
+  requireListedActions({ act, fallback: playing.fallback }, isListed(firstEnvironment!), 'agent', id);
   const playFrom = (
     sampler: Sampler,
     starts: readonly number[],

@@ -4,7 +4,7 @@ import { hashModules } from '../../src/base/modules/sources.js';
 import { isModulePath } from '../../src/base/modules/user-module.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { contentHash } from '../dataset/lineage.js';
-import { freshState, identityOf } from '../engine/checkpoint.js';
+import { identityOf, initialState } from '../engine/checkpoint.js';
 import { openSampler } from '../engine/sampler.js';
 import { elementCount, type Trainable, trainedParameters } from '../engine/trainable.js';
 import type { Parameter } from '../engine/training-session.js';
@@ -19,7 +19,7 @@ import { templatesIn } from './learning/settings.js';
 import { type OnlineHooks, type OnlineLearning, type OnlineSettings, startLearning } from './online.js';
 import { ownFiles } from './proposer/proposer-config.js';
 import { openProposerTask } from './proposer/proposer-task.js';
-import { answeringOf, isProposer, type LearningConfig } from './rl-config.js';
+import { isProposer, type LearningConfig, replySettingsOf } from './rl-config.js';
 
 export interface PlannedLearning extends PlannedModel {
   readonly config: LearningConfig;
@@ -29,9 +29,9 @@ export interface PlannedLearning extends PlannedModel {
 
 /** @throws UserError if the model can't be read or trained, or the result would overwrite a model */
 export function planLearning(config: LearningConfig, env: PlannedLearning['env'] = {}): PlannedLearning {
-  const { maxTokens, ...answering } = answeringOf(config);
+  const { maxTokens, ...replySettings } = replySettingsOf(config);
   const objective = policyObjective(config.objective, {
-    ...answering,
+    ...replySettings,
     reused: config.epochs * config.minibatches > 1,
     maxCompletionTokens: maxTokens,
   });
@@ -74,15 +74,15 @@ export async function openTrainer(plan: PlannedLearning, hooks?: OnlineHooks): P
   const parameters = [...model.parameters, ...ownParameters(objective, decoder)];
   const settings = settingsOf(config);
   const owner = { identity: identityOf(identityParts(config), parameters), threads };
-  const prepared = { checkpoint, owner, parameters, settings, objective };
+  const learning = { checkpoint, owner, parameters, settings, objective };
   // Report the start first: a dry run ends there, before the model is loaded into sessions, which takes much longer.
-  const state = hooks === undefined ? freshState(parameters) : startLearning(prepared, hooks);
-  const sampler = await openSampler({ ...model, ...answeringOf(config) });
+  const state = hooks === undefined ? initialState(parameters) : startLearning(learning, hooks);
+  const sampler = await openSampler({ ...model, ...replySettingsOf(config) });
   const kl = readsReference(config.objective);
-  const isRead = config.epochs * config.minibatches > 1 || kl || config.objective.kind === 'ppo';
-  const sessions = await openSessions(model, objective, isRead);
+  const needsReading = config.epochs * config.minibatches > 1 || kl || config.objective.kind === 'ppo';
+  const sessions = await openSessions(model, objective, needsReading);
   return {
-    ...prepared,
+    ...learning,
     sampler,
     trainable: model.trainable,
     sessions,

@@ -13,20 +13,20 @@ import {
 import type { Episode, Group, SampledSequence } from './learning/episode.js';
 
 /** A sequence with the log-probabilities, values and reference log-probabilities computed before the update. */
-export interface ReadSequence extends SampledSequence {
+export interface ScoredSequence extends SampledSequence {
   readonly oldLogp?: ArrayLike<number> | undefined;
   readonly oldValues?: ArrayLike<number> | undefined;
   readonly referenceLogp?: ArrayLike<number> | undefined;
 }
 
-export const assignments = ['return', 'to-go'] as const;
+export const rewardAssignments = ['return', 'to-go'] as const;
 
 export interface RewardSettings {
   /** Discount factor per turn; 1 for PPO. */
   readonly gamma: number;
   /** Reward added for each reply without an action. */
   readonly invalid: number;
-  readonly assignment: (typeof assignments)[number];
+  readonly assignment: (typeof rewardAssignments)[number];
   /** Permutes the returns within each group. */
   readonly shuffle: boolean;
 }
@@ -45,32 +45,32 @@ export interface CreditSettings {
 export function assignCredit(
   groups: readonly Group[],
   returns: readonly (readonly number[])[],
-  read: (sequence: SampledSequence) => ReadSequence,
+  read: (sequence: SampledSequence) => ScoredSequence,
   { objective, advantages: scale, reward }: CreditSettings,
 ): readonly Sampled[] {
-  if (objective.kind === 'ppo') return withEstimates(groups.flat(), read, objective, reward.invalid);
+  if (objective.kind === 'ppo') return estimateAdvantages(groups.flat(), read, objective, reward.invalid);
   const penaltyOf = ({ sequences }: Episode) =>
-    objective.kind === 'rloo' ? objective.kl * sum(ofSteps(sequences.map(read), ratiosOf)) : 0;
-  const byTurn = reward.assignment === 'to-go';
+    objective.kind === 'rloo' ? objective.kl * sum(trainedNumbers(sequences.map(read), ratiosOf)) : 0;
+  const isPerTurn = reward.assignment === 'to-go';
   /** For each group, the values of its episodes at each turn, or one list of their returns. */
   const lists = groups.map((group, g) => {
     const penalties = group.map(penaltyOf);
-    return (byTurn ? rewardsToGo(group, reward) : [returns[g]!]).map((values) =>
+    return (isPerTurn ? rewardsToGo(group, reward) : [returns[g]!]).map((values) =>
       values.map((value, i) => value - penalties[i]!),
     );
   });
-  const compared =
+  const advantageLists =
     objective.kind === 'rloo' ? leaveOneOut(lists.flat()) : groupAdvantages(lists.flat(), scale);
-  let first = 0;
+  let start = 0;
   return groups.flatMap((group, g) => {
-    const own = compared.slice(first, first + lists[g]!.length);
-    first += own.length;
+    const ownLists = advantageLists.slice(start, start + lists[g]!.length);
+    start += ownLists.length;
     return group.flatMap((episode, i) =>
-      byTurn
-        ? spread(episode.sequences.map(read), {
-            advantages: perToken(episode, (turn) => own[turn]![i]!),
+      isPerTurn
+        ? splitBySequence(episode.sequences.map(read), {
+            advantages: expandTurns(episode, (turn) => ownLists[turn]![i]!),
           })
-        : episode.sequences.map((sequence) => ({ ...read(sequence), advantages: own[0]![i]! })),
+        : episode.sequences.map((sequence) => ({ ...read(sequence), advantages: ownLists[0]![i]! })),
     );
   });
 }
@@ -83,54 +83,54 @@ function rewardsToGo(group: Group, { gamma, invalid }: RewardSettings): readonly
 }
 
 /** Returns the numbers of an episode's trained tokens. */
-const ofSteps = (
-  sequences: readonly ReadSequence[],
-  numbers: (sequence: ReadSequence) => ArrayLike<number>,
+const trainedNumbers = (
+  sequences: readonly ScoredSequence[],
+  numbers: (sequence: ScoredSequence) => ArrayLike<number>,
 ): readonly number[] =>
   sequences.flatMap((one) => Array.from(numbers(one)).filter((_, token) => one.trained[token]!));
 
 /** log π − log π_ref; 0 without a reference. */
-const ratiosOf = ({ referenceLogp, samplerLogp, oldLogp = samplerLogp }: ReadSequence): readonly number[] =>
+const ratiosOf = ({ referenceLogp, samplerLogp, oldLogp = samplerLogp }: ScoredSequence): readonly number[] =>
   samplerLogp.map((_, token) => (referenceLogp === undefined ? 0 : oldLogp[token]! - referenceLogp[token]!));
 
 /** GAE over an episode's trained tokens. A turn's reward goes to the last trained token up to the end of the turn. */
-function withEstimates(
+function estimateAdvantages(
   episodes: readonly Episode[],
-  read: (sequence: SampledSequence) => ReadSequence,
+  read: (sequence: SampledSequence) => ScoredSequence,
   objective: PpoSettings,
   invalid: number,
 ): readonly Sampled[] {
-  const estimated = episodes.map((episode) => {
+  const estimates = episodes.map((episode) => {
     const sequences = episode.sequences.map(read);
-    const values = ofSteps(sequences, ({ oldValues }) => oldValues!);
-    const rewards = ofSteps(sequences, ratiosOf).map((ratio) => -objective.kl * ratio);
-    const earned = turnRewards(episode, invalid);
+    const values = trainedNumbers(sequences, ({ oldValues }) => oldValues!);
+    const rewards = trainedNumbers(sequences, ratiosOf).map((ratio) => -objective.kl * ratio);
+    const rewardsByTurn = turnRewards(episode, invalid);
     episode.ends.forEach((end, turn) => {
-      if (end > 0) rewards[end - 1]! += objective.rewardScale * earned[turn]!;
+      if (end > 0) rewards[end - 1]! += objective.rewardScale * rewardsByTurn[turn]!;
     });
     // The value after a truncation is unknown; the value before the last trained token approximates it.
     const lastValue = episode.truncated ? values.at(-1)! : 0;
     const advantages = generalizedAdvantages({ rewards, values, lastValue }, objective);
     return { sequences, advantages, returns: advantages.map((advantage, step) => advantage + values[step]!) };
   });
-  const scaled = standardize(estimated.map(({ advantages }) => advantages));
-  return estimated.flatMap(({ sequences, returns }, e) =>
-    spread(sequences, { advantages: scaled[e]!, returns }),
+  const scaled = standardize(estimates.map(({ advantages }) => advantages));
+  return estimates.flatMap(({ sequences, returns }, e) =>
+    splitBySequence(sequences, { advantages: scaled[e]!, returns }),
   );
 }
 
 /** Distributes the numbers of an episode's trained tokens to its sequences; untrained tokens get 0. */
-function spread(
-  sequences: readonly ReadSequence[],
+function splitBySequence(
+  sequences: readonly ScoredSequence[],
   { advantages, returns }: { readonly advantages: readonly number[]; readonly returns?: readonly number[] },
 ): readonly Sampled[] {
-  let first = 0;
+  let start = 0;
   return sequences.map((sequence) => {
-    let place = first;
-    const places = sequence.trained.map((isTrained) => (isTrained ? place++ : -1));
-    first = place;
-    const own = (numbers: readonly number[]) => places.map((at) => numbers[at] ?? 0);
-    return { ...sequence, advantages: own(advantages), ...(returns && { returns: own(returns) }) };
+    let index = start;
+    const places = sequence.trained.map((isTrained) => (isTrained ? index++ : -1));
+    start = index;
+    const select = (numbers: readonly number[]) => places.map((at) => numbers[at] ?? 0);
+    return { ...sequence, advantages: select(advantages), ...(returns && { returns: select(returns) }) };
   });
 }
 
@@ -139,7 +139,7 @@ const turnRewards = ({ rewards, valid }: Episode, invalid: number): readonly num
   rewards.map((reward, turn) => reward + (valid[turn] === false ? invalid : 0));
 
 /** Expands one number per turn to one number per trained token of the episode. */
-const perToken = ({ ends }: Pick<Episode, 'ends'>, ofTurn: (turn: number) => number): readonly number[] =>
+const expandTurns = ({ ends }: Pick<Episode, 'ends'>, ofTurn: (turn: number) => number): readonly number[] =>
   ends.flatMap((end, turn) => Array<number>(end - (ends[turn - 1] ?? 0)).fill(ofTurn(turn)));
 
 /** Each episode's return, by group: Σ γᵗ·reward(t), plus `invalid` per invalid reply. `shuffle` permutes each group. */

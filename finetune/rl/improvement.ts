@@ -10,7 +10,7 @@ import type { ObjectiveSettings } from '../train/objectives/settings.js';
 import { layOut } from '../train/packing.js';
 import { policyStatistics } from '../train/policy-statistics.js';
 import { openObjective, readParts, takeStep } from '../train/training-step.js';
-import type { ReadSequence } from './credit.js';
+import type { ScoredSequence } from './credit.js';
 import type { SampledSequence } from './learning/episode.js';
 import type { LearningSettings } from './learning/settings.js';
 
@@ -54,19 +54,19 @@ export async function improve(
     schedule: { kind: settings.schedule, warmupSteps, totalSteps, floor: 0 },
     adamw: { betas, epsilon: 1e-8, weightDecay },
   };
-  let first: Omit<Improvement, 'tokens'> | undefined;
+  let firstFigures: Omit<Improvement, 'tokens'> | undefined;
   let clipShare = 0;
   for (let count = 0; count < epochs * minibatches; count++) {
-    const done = state.optimizerSteps;
-    const part = minibatch(sequences, done, settings);
-    const inputsOf = objective.inputs(part, Math.min(1, done / totalSteps));
+    const stepsDone = state.optimizerSteps;
+    const part = minibatch(sequences, stepsDone, settings);
+    const inputsOf = objective.inputs(part, Math.min(1, stepsDone / totalSteps));
     const parts = layOut(part, packingOf(batchTokens));
     const { examples, ...figures } = await takeStep(training, state, parts, inputsOf, optimizer);
-    const found = policyStatistics(examples, settings.objective);
-    first ??= { ...figures, ...found };
-    clipShare = found.clipShare;
+    const statistics = policyStatistics(examples, settings.objective);
+    firstFigures ??= { ...figures, ...statistics };
+    clipShare = statistics.clipShare;
   }
-  return { ...first!, clipShare, tokens: sequences.reduce((sum, one) => sum + exampleLength(one), 0) };
+  return { ...firstFigures!, clipShare, tokens: sequences.reduce((sum, one) => sum + exampleLength(one), 0) };
 }
 
 /** The sequences of one optimizer step; all sequences if a minibatch would have fewer than two. */
@@ -92,22 +92,22 @@ export async function readBefore(
   sequences: readonly SampledSequence[],
   reference: readonly Parameter[] | undefined,
   { batchTokens }: Pick<LearningSettings, 'batchTokens'>,
-): Promise<(sequence: SampledSequence) => ReadSequence> {
+): Promise<(sequence: SampledSequence) => ScoredSequence> {
   if (reading === undefined) return (sequence) => sequence;
-  const read = async (values: readonly Parameter[]) => {
+  const evaluate = async (values: readonly Parameter[]) => {
     const parts = layOut(sequences, packingOf(batchTokens));
     const { examples } = await readParts(reading, values, parts, () => ({}));
     return new Map(examples.map((one) => [one.example, one]));
   };
-  const old = await read(parameters);
-  const referred = reference && (await read(reference));
+  const oldResults = await evaluate(parameters);
+  const referenceResults = reference && (await evaluate(reference));
   return (sequence) => {
-    const { logp, outputs } = old.get(sequence)!;
+    const { logp, outputs } = oldResults.get(sequence)!;
     return {
       ...sequence,
       oldLogp: logp,
       ...(outputs.values && { oldValues: outputs.values }),
-      ...(referred && { referenceLogp: referred.get(sequence)!.logp }),
+      ...(referenceResults && { referenceLogp: referenceResults.get(sequence)!.logp }),
     };
   };
 }

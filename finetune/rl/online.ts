@@ -5,7 +5,7 @@ import { largest, mean, smallest, standardDeviation } from '../../src/statistics
 import {
   bestParameters,
   type CheckpointOwner,
-  freshState,
+  initialState,
   keepBest,
   readCheckpoint,
   type TrainingState,
@@ -13,7 +13,7 @@ import {
 import type { Sampler } from '../engine/sampler.js';
 import { type Parameter, parameterCount } from '../engine/training-session.js';
 import type { Evaluated, PolicyStep, TrainingEvent } from '../train/events.js';
-import { type Ended, runLoop, type TrainingHooks } from '../train/loop.js';
+import { type Ending, runLoop, type TrainingHooks } from '../train/loop.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
 import { assignCredit, type RewardSettings, returnsOf } from './credit.js';
@@ -58,7 +58,7 @@ export interface OnlineOutcome {
   readonly parameters: readonly Parameter[];
   readonly chosen: Pick<Evaluated, 'step' | 'meanReward'> | undefined;
   readonly step: number;
-  readonly ended: Ended;
+  readonly ended: Ending;
   readonly best: Pick<Evaluated, 'step' | 'meanReward'> | undefined;
   /** The last evaluation; undefined if there was none in this session. */
   readonly last: Evaluated | undefined;
@@ -76,7 +76,7 @@ export function startLearning(
 ): TrainingState {
   const { groups, groupSize, updates: totalSteps } = run.settings;
   const { checkpoint, owner, parameters } = run;
-  const state = readCheckpoint(checkpoint, parameters, owner.identity) ?? freshState(parameters);
+  const state = readCheckpoint(checkpoint, parameters, owner.identity) ?? initialState(parameters);
   hooks.onEvent?.({
     kind: 'start',
     step: state.step,
@@ -96,7 +96,7 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
   if (state.progress !== undefined) await task.progress?.restore(state.progress);
   const report = (event: TrainingEvent) => hooks.onEvent?.(event);
   let last: Evaluated | undefined;
-  const evaluated = async (): Promise<TrainingEvent> => {
+  const evaluationEvent = async (): Promise<TrainingEvent> => {
     const { best, episodes, ...figures } = await evaluate(run, state, hooks);
     last = figures;
     return { kind: 'evaluation', ...figures, episodes, best };
@@ -105,7 +105,7 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
     if (task.baselines !== undefined) hooks.onBaselines?.();
     for (const baseline of (await task.baselines?.()) ?? [])
       report({ kind: 'baseline', step: 0, ...baseline });
-    report(await evaluated());
+    report(await evaluationEvent());
   }
   const ended = await runLoop(
     {
@@ -116,37 +116,37 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
       checkpoint,
       owner,
       step: () => playAndLearn(run, state, hooks),
-      evaluate: evaluated,
+      evaluate: evaluationEvent,
       progress: () => task.progress?.save(),
     },
     hooks,
   );
-  if (last === undefined && ended !== 'interrupted') report(await evaluated());
+  if (last === undefined && ended !== 'interrupted') report(await evaluationEvent());
   const best = bestOf(state);
-  const written =
+  const result =
     settings.result === 'last'
       ? { parameters: state.parameters, chosen: last }
       : { parameters: bestParameters(state), chosen: best };
   const { groups, groupSize } = settings;
   let confirmed: OnlineOutcome['confirmed'];
   if (ended !== 'interrupted') {
-    const { values: returns } = await measured(run, written.parameters, streams.fresh);
+    const { values: returns } = await measureParameters(run, result.parameters, streams.fresh);
     const episodes = state.step * groups * groupSize;
-    report({ kind: 'final', step: written.chosen?.step ?? state.step, episodes, returns });
+    report({ kind: 'final', step: result.chosen?.step ?? state.step, episodes, returns });
     confirmed = { meanReward: mean(returns), episodes: returns.length };
   }
-  return { ...written, step: state.step, ended, best, last, confirmed };
+  return { ...result, step: state.step, ended, best, last, confirmed };
 }
 
 /** Plays held-out starts with these parameters; the streams determine starts and samples. */
-function measured(
+function measureParameters(
   { sampler, settings: { evaluation, seed }, task }: OnlineLearning,
   parameters: readonly Parameter[],
   [starts, samples]: readonly [number, number],
 ) {
   sampler.refresh(parameters);
-  const own = deriveSeeds(seed, [starts], evaluation.episodes);
-  return task.measure(sampler, own, deriveSeeds(seed, [samples], 1)[0]!);
+  const startSeeds = deriveSeeds(seed, [starts], evaluation.episodes);
+  return task.measure(sampler, startSeeds, deriveSeeds(seed, [samples], 1)[0]!);
 }
 
 /** The checkpoint stores the best mean reward as a loss, so its sign is reversed. */
@@ -161,7 +161,7 @@ async function playAndLearn(
   const { groups: starts, groupSize, seed, updates: totalSteps } = settings;
   const { step } = state;
   const seedOf = (stream: number) => deriveSeeds(seed, [stream, step], 1)[0]!;
-  const started = milliseconds();
+  const startMs = milliseconds();
   sampler.refresh(state.parameters);
   const groups = await task.play(
     sampler,
@@ -169,9 +169,9 @@ async function playAndLearn(
     groupSize,
     seedOf(streams.samples),
   );
-  const samplingSeconds = (milliseconds() - started) / 1000;
-  const learned = await learnFrom(run, state, groups, seedOf(streams.permutation));
-  return { kind: 'step', step: state.step, totalSteps, samplingSeconds, ...learned };
+  const samplingSeconds = (milliseconds() - startMs) / 1000;
+  const figures = await learnFrom(run, state, groups, seedOf(streams.permutation));
+  return { kind: 'step', step: state.step, totalSteps, samplingSeconds, ...figures };
 }
 
 /** Updates `state` in place; `permutation` is the seed for shuffling returns. @throws UserError if training diverges */
@@ -182,19 +182,19 @@ export async function learnFrom(
   permutation: number,
 ) {
   const returns = returnsOf(groups, settings.reward, permutation);
-  const played = groups.flat().flatMap(({ sequences }) => sequences);
-  const read = await readBefore(sessions, state.parameters, played, reference, settings);
-  const sequences = assignCredit(groups, returns, read, settings);
+  const allSequences = groups.flat().flatMap(({ sequences }) => sequences);
+  const addOldValues = await readBefore(sessions, state.parameters, allSequences, reference, settings);
+  const sequences = assignCredit(groups, returns, addOldValues, settings);
   const improvement = await improve(sessions, objective, state, sequences, settings);
   state.step++;
-  return { ...statistics(groups, returns), ...improvement };
+  return { ...updateStatistics(groups, returns), ...improvement };
 }
 
 /** Computes the statistics that are reported with an update. */
-export function statistics(groups: readonly Group[], returns: readonly (readonly number[])[]) {
+export function updateStatistics(groups: readonly Group[], returns: readonly (readonly number[])[]) {
   const episodes = groups.flat();
   const replies = episodes.reduce((sum, { rewards }) => sum + rewards.length, 0);
-  const proposed = episodes.flatMap(({ policyReturn }) => policyReturn ?? []);
+  const policyReturns = episodes.flatMap(({ policyReturn }) => policyReturn ?? []);
   const sampledTokens = episodes.reduce((sum, { tokens }) => sum + tokens, 0);
   return {
     reward: mean(returns.flat()),
@@ -203,7 +203,7 @@ export function statistics(groups: readonly Group[], returns: readonly (readonly
     spread: mean(returns.map((group) => standardDeviation(group))),
     flat: mean(returns.map((group) => (isFlat(group) ? 1 : 0))),
     valid: mean(episodes.flatMap(({ valid }) => valid.map(Number))),
-    ...(proposed.length > 0 && { policyReturn: mean(proposed) }),
+    ...(policyReturns.length > 0 && { policyReturn: mean(policyReturns) }),
     turns: replies / episodes.length,
     replyTokens: sampledTokens / replies,
     sampledTokens,
@@ -219,7 +219,7 @@ async function evaluate(
   const { step } = state;
   const { evaluation } = run.settings;
   const { episodes } = evaluation;
-  const { samples, values, ...figures } = await measured(run, state.parameters, streams.heldOut);
+  const { samples, values, ...figures } = await measureParameters(run, state.parameters, streams.heldOut);
   const meanReward = mean(values);
   const best = keepBest(state, -meanReward, true);
   const margin = episodes < 2 ? 0 : (1.96 * standardDeviation(values)) / Math.sqrt(episodes);

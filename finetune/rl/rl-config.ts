@@ -8,7 +8,7 @@ import { modelDirectory } from '../../src/models/local/settings.js';
 import { sum } from '../../src/statistics/descriptive.js';
 import { servingArguments } from '../train/method.js';
 import { type ConfigSource, count, fraction, positive, readTrainingConfig } from '../train/train-config.js';
-import { assignments } from './credit.js';
+import { rewardAssignments } from './credit.js';
 import {
   checkObjective,
   type EnvironmentSetting,
@@ -49,7 +49,7 @@ const rewardSchema = z
     gamma: fraction.default(1).describe('Discount factor per turn'),
     invalid: z.number().default(0).describe('Reward added for each reply without an action'),
     assignment: z
-      .enum(assignments)
+      .enum(rewardAssignments)
       .default('return')
       .describe(
         'Credit for a turn: `return` (of the episode; for ppo, the reward-to-go) or `to-go` (reward from this turn on)',
@@ -72,7 +72,7 @@ const evaluationSchema = z
   .prefault({})
   .describe('Evaluations that select the best weights');
 
-const settings = learningSettings.extend({
+const settingsSchema = learningSettings.extend({
   environment: environmentSetting,
   groups: count(1).default(8).describe('Starting states per update'),
   groupSize: count(1).default(8).describe('Episodes from each starting state'),
@@ -81,9 +81,9 @@ const settings = learningSettings.extend({
   evaluation: evaluationSchema,
 });
 
-type Written = z.output<typeof settings>;
+type ParsedConfig = z.output<typeof settingsSchema>;
 
-const schema = settings.superRefine((written, context) => {
+const schema = settingsSchema.superRefine((written, context) => {
   const { objective, reward } = written;
   const reject = (path: readonly string[], message: string) =>
     context.addIssue({ code: 'custom', path: [...path], message });
@@ -96,15 +96,15 @@ const schema = settings.superRefine((written, context) => {
     reject(['reward', 'shuffle'], 'requires assignment=return, because whole returns are shuffled');
 });
 
-export type RlConfig = Omit<Written, 'environment'> & {
+export type RlConfig = Omit<ParsedConfig, 'environment'> & {
   readonly output: string;
   readonly environment: EnvironmentSetting;
 };
 
 /** The config as written, before defaults are applied. */
-export type RlInput = z.input<typeof settings>;
+export type RlInput = z.input<typeof settingsSchema>;
 
-export const rlKind = settingsKind<Written>({
+export const rlKind = settingsKind<ParsedConfig>({
   schema,
   example: 'updates=20 or reward.shuffle=true',
   longForm: environmentLongForm,
@@ -130,14 +130,14 @@ export function loadLearningConfig(...source: ConfigSource): LearningConfig {
 }
 
 /** Settings of the model's replies, for agents and proposers. */
-export function answeringOf(config: LearningConfig) {
+export function replySettingsOf(config: LearningConfig) {
   const { maxTokens, temperature } = isProposer(config) ? config.answers : config.agent;
-  const way = isProposer(config) ? config.answers.format : config.agent.act;
-  return { maxTokens, temperature, constrained: way === 'constrained' };
+  const format = isProposer(config) ? config.answers.format : config.agent.act;
+  return { maxTokens, temperature, constrained: format === 'constrained' };
 }
 
 /** Maps the id of each environment to its share of training. */
-export function environmentsOf(config: LearningConfig): ReadonlyMap<string, number> {
+export function environmentShares(config: LearningConfig): ReadonlyMap<string, number> {
   if (!isProposer(config)) return new Map([[config.environment.id, 1]]);
   const shares = new Map<string, number>();
   const total = sum(config.tasks.map(({ weight }) => weight));
@@ -155,14 +155,14 @@ export function usageOf(config: LearningConfig, model: string, result: string): 
   const { maxTokens, maxTurns, temperature: _, ...agent } = config.agent;
   const { id, options } = config.environment;
   const settings = [
-    `environment=${inline({ id, options })}`,
-    `policy=${inline({ kind: 'agent', ...agent })}`,
+    `environment=${inlineYaml({ id, options })}`,
+    `policy=${inlineYaml({ kind: 'agent', ...agent })}`,
   ];
   const lengths = `model.maxTokens=${maxTokens} maxSteps=${maxTurns}`;
   return `policyloop play cartpole ${settings.map(shellWord).join(' ')} ${words} ${lengths}`;
 }
 
-const inline = (value: object) => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
+const inlineYaml = (value: object) => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
 
 /** Words for what evaluations measure and count; `relative` is true if the reward depends on other policies. */
 export function wordsOf(config: LearningConfig) {

@@ -5,7 +5,7 @@ import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { type DatasetLineage, playedLineage } from '../dataset/lineage.js';
-import { orOutOfMemory } from '../engine/training-session.js';
+import { guardMemory } from '../engine/training-session.js';
 import { policyChecks } from '../train/alarms.js';
 import type { Metric } from '../train/events.js';
 import type { TrainingHooks } from '../train/loop.js';
@@ -13,7 +13,7 @@ import { lineageOf, writeResult } from '../train/method.js';
 import { runTraining, type TrainingArguments, type TrainingResult } from '../train/session.js';
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
 import { learnOnline, type OnlineOutcome } from './online.js';
-import { environmentsOf, type LearningConfig, loadLearningConfig, usageOf, wordsOf } from './rl-config.js';
+import { environmentShares, type LearningConfig, loadLearningConfig, usageOf, wordsOf } from './rl-config.js';
 
 /** Starts or resumes training. Returns the exit code. */
 export async function rl(args: TrainingArguments, context: CommandContext): Promise<number> {
@@ -26,7 +26,7 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
       command: 'rl',
       output: config.output,
       unit: 'update',
-      about: { ...lineageOf(config.method), model: config.model, config, dataset: episodesOf(config, 0) },
+      about: { ...lineageOf(config.method), model: config.model, config, dataset: datasetOf(config, 0) },
       checks: policyChecks(config.objective.kind !== 'ppo'),
       figures: ({ policyReturn, reward = Number.NaN }) => [
         // The mean of ranks never changes, and gains depend on earlier policies; the policies' own return shows progress.
@@ -35,14 +35,14 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
       line: (metric) => lineOf(metric, words),
       limits: config.limits,
       train: (hooks) => learn(plan, hooks, context.milliseconds),
-      dataset: ({ step }) => episodesOf(config, step),
+      dataset: ({ step }) => datasetOf(config, step),
       summary: ({ best, confirmed, last }) => ({
         meanReward: last?.meanReward ?? null,
         ...(last?.policyReturn !== undefined && { policyReturn: last.policyReturn }),
         best: best ?? null,
         confirmed: confirmed ?? null,
       }),
-      more: ({ ended, step }) =>
+      extraLines: ({ ended, step }) =>
         config.result === 'last' && ended !== 'interrupted'
           ? [`weights    from the last update, ${step} (result=last)`]
           : [],
@@ -59,10 +59,10 @@ async function learn(
   milliseconds: () => number,
 ): Promise<OnlineOutcome & TrainingResult> {
   const { config, decoder, method } = plan;
-  const all = { ...hooks, measured: wordsOf(config).measured, milliseconds };
-  const learning = await orOutOfMemory('loading the model', () => openLearning(plan, all));
+  const allHooks = { ...hooks, measured: wordsOf(config).measured, milliseconds };
+  const learning = await guardMemory('loading the model', () => openLearning(plan, allHooks));
   try {
-    const outcome = await orOutOfMemory('learning', () => learnOnline(learning, all));
+    const outcome = await guardMemory('learning', () => learnOnline(learning, allHooks));
     const { chosen, ended } = outcome;
     const lowest = chosen && { step: chosen.step, loss: -chosen.meanReward };
     if (ended === 'interrupted') return { ...outcome, lowest, result: undefined };
@@ -73,12 +73,12 @@ async function learn(
   }
 }
 
-function episodesOf(config: LearningConfig, step: number): DatasetLineage {
+function datasetOf(config: LearningConfig, step: number): DatasetLineage {
   const { groups, groupSize, model, seed } = config;
-  const shares = [...environmentsOf(config)];
-  const kept = shares.map(([id, share]) => [id, Math.round(step * groups * groupSize * share)] as const);
-  const place = shares.map(([id]) => id).join(', ');
-  return playedLineage(place, model, seed, Object.fromEntries(kept));
+  const shares = [...environmentShares(config)];
+  const counts = shares.map(([id, share]) => [id, Math.round(step * groups * groupSize * share)] as const);
+  const environments = shares.map(([id]) => id).join(', ');
+  return playedLineage(environments, model, seed, Object.fromEntries(counts));
 }
 
 function lineOf(metric: Metric, { counted, measured }: ReturnType<typeof wordsOf>): string | undefined {

@@ -23,7 +23,7 @@ export interface AgentFunctions<A extends Action = Action> {
   extractAction(reply: string): A | undefined;
 }
 
-type Configured =
+type ConfigKeys =
   | 'method'
   | 'seed'
   | 'epochs'
@@ -35,7 +35,7 @@ type Configured =
   | 'threads';
 
 /** The settings of `finetune rl` that apply here. The objective is always PPO. */
-export interface AgentTraining extends Partial<Pick<RlInput, Configured>> {
+export interface AgentTraining extends Partial<Pick<RlInput, ConfigKeys>> {
   /** Model directory, or GGUF file with method `lora`; `package:models/tiny-bytes` suits `method: {kind: 'scratch'}`. */
   readonly model: string;
   /** Episodes per update. Default: 16. */
@@ -141,10 +141,10 @@ export class TrainedAgent<A extends Action = Action> {
    * @throws UserError if the episode has no reply yet
    */
   assignReward(reward: number): void {
-    const last = this.#turns.at(-1);
-    if (last === undefined)
+    const lastTurn = this.#turns.at(-1);
+    if (lastTurn === undefined)
       throw new UserError({ field: 'assignReward', message: 'this episode has no reply yet' });
-    last.reward += reward;
+    lastTurn.reward += reward;
   }
 
   /**
@@ -158,15 +158,15 @@ export class TrainedAgent<A extends Action = Action> {
       throw new UserError({ field: 'endEpisode', message: 'this episode has no reply yet' });
     this.#turns = [];
     this.#episodes++;
-    const ended = { return: turns.reduce((sum, { reward }) => sum + reward, 0), turns: turns.length };
+    const episode = { return: turns.reduce((sum, { reward }) => sum + reward, 0), turns: turns.length };
     this.#batch.push(episodeOf({ turns, truncated }));
-    if (this.#batch.length < this.#config.groups) return ended;
+    if (this.#batch.length < this.#config.groups) return episode;
     const groups = this.#batch.map((one) => [one]);
     this.#batch = [];
     // PPO never shuffles returns, so the seed of the shuffling doesn't matter.
-    const learned = await learnFrom(this.#trainer, this.#trainer.state, groups, 0);
+    const figures = await learnFrom(this.#trainer, this.#trainer.state, groups, 0);
     this.#trainer.sampler.refresh(this.#trainer.state.parameters);
-    return { ...ended, update: { number: this.#trainer.state.step, ...learned } };
+    return { ...episode, update: { number: this.#trainer.state.step, ...figures } };
   }
 
   /**

@@ -5,26 +5,26 @@ import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
 import type { Conversation } from '../dataset/read-dataset.js';
 import { type Alarm, isPolicyStep, type PolicyStep, type TrainingEvent } from './events.js';
 
-type Found = Omit<Alarm, 'alarm'> | undefined;
+type AlarmText = Omit<Alarm, 'alarm'> | undefined;
 
 export interface Check {
   readonly alarm: Alarm['alarm'];
   /** The kind of event that may raise the alarm. */
-  readonly on: 'step' | 'validation';
+  readonly trigger: 'step' | 'validation';
   /** @param events the steps and validations of the whole run */
-  find(events: readonly TrainingEvent[]): Found;
+  find(events: readonly TrainingEvent[]): AlarmText;
 }
 
 /** Returns a function that maps an event to the alarms it raises. No alarm is repeated while its problem persists. */
 export function watchFor(checks: readonly Check[]): (event: TrainingEvent) => readonly Alarm[] {
-  const seen: TrainingEvent[] = [];
+  const events: TrainingEvent[] = [];
   const raised = new Set<Alarm['alarm']>();
   return (event) => {
     if (event.kind !== 'step' && event.kind !== 'validation') return [];
-    seen.push(event);
-    return checks.flatMap(({ alarm, find, on }) => {
-      if (event.kind !== on) return [];
-      const found = find(seen);
+    events.push(event);
+    return checks.flatMap(({ alarm, find, trigger }) => {
+      if (event.kind !== trigger) return [];
+      const found = find(events);
       if (found === undefined) raised.delete(alarm);
       if (found === undefined || raised.has(alarm)) return [];
       raised.add(alarm);
@@ -42,7 +42,7 @@ const noise = 0.01;
 export const supervisedChecks: readonly Check[] = [
   {
     alarm: 'validation-diverging',
-    on: 'validation',
+    trigger: 'validation',
     find(events) {
       const points: { readonly training: number; readonly validation: number }[] = [];
       let losses: number[] = [];
@@ -72,7 +72,7 @@ const window = 10;
 /** The first updates and the latest ones, for comparison. */
 interface Course {
   readonly before: readonly PolicyStep[];
-  readonly now: readonly PolicyStep[];
+  readonly latest: readonly PolicyStep[];
   /** True if the mean return of recent updates is close to the best return so far. */
   readonly solved: boolean;
 }
@@ -83,24 +83,24 @@ const meanOf = (steps: readonly PolicyStep[], key: Figure) => mean(steps.map((st
 const percent = (share: number) => `${Math.round(100 * share)} %`;
 
 /** Creates a check of the latest `updates` updates, which needs at least that many. */
-const policyCheck = (alarm: Alarm['alarm'], updates: number, find: (course: Course) => Found): Check => ({
+const policyCheck = (alarm: Alarm['alarm'], updates: number, find: (course: Course) => AlarmText): Check => ({
   alarm,
-  on: 'step',
+  trigger: 'step',
   find(events) {
     const steps = events.filter(isPolicyStep);
     if (steps.length < updates) return undefined;
-    const now = steps.slice(-updates);
+    const latest = steps.slice(-updates);
     const highest = largest(steps.map((step) => step.highest));
     const range = highest - smallest(steps.map((step) => step.lowest));
-    const solved = range > 0 && meanOf(now, 'reward') >= highest - 0.05 * range;
-    return find({ before: steps.slice(0, window), now, solved });
+    const solved = range > 0 && meanOf(latest, 'reward') >= highest - 0.05 * range;
+    return find({ before: steps.slice(0, window), latest, solved });
   },
 });
 
 /** @param compares true if the objective compares the episodes of a group */
 export const policyChecks = (compares: boolean): readonly Check[] => [
-  policyCheck('no-variance', window, ({ now, solved }) => {
-    const flat = meanOf(now, 'flat');
+  policyCheck('no-variance', window, ({ latest, solved }) => {
+    const flat = meanOf(latest, 'flat');
     if (!compares || flat < 0.9 || solved) return undefined;
     return {
       message: `in ${percent(flat)} of the groups of the last ${window} updates, all returns were equal, so there was nothing to compare`,
@@ -108,25 +108,25 @@ export const policyChecks = (compares: boolean): readonly Check[] => [
     };
   }),
   // An update of a large model takes minutes, and its policy can collapse within two.
-  policyCheck('entropy-collapse', 3, ({ before, now, solved }) => {
-    const [first, last] = [before[0]!.entropy, meanOf(now, 'entropy')];
-    const varies = compares && meanOf(now, 'flat') < 0.5;
+  policyCheck('entropy-collapse', 3, ({ before, latest, solved }) => {
+    const [first, last] = [before[0]!.entropy, meanOf(latest, 'entropy')];
+    const varies = compares && meanOf(latest, 'flat') < 0.5;
     if (solved || varies || first < 0.1 || last > 0.05 * first) return undefined;
     return {
       message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats per token: the model no longer explores`,
       hint: 'lower the learning rate, raise objective.entropy, or stop if the task is solved',
     };
   }),
-  policyCheck('mismatch', window, ({ now }) => {
-    const mismatch = meanOf(now, 'mismatch');
+  policyCheck('mismatch', window, ({ latest }) => {
+    const mismatch = meanOf(latest, 'mismatch');
     if (mismatch < 0.01) return undefined;
     return {
       message: `sampler and trainer compute different probabilities (KL ${mismatch.toPrecision(2)} nats per token)`,
       hint: 'with method lora, set method.quantization=none and method.compute=float32; otherwise, lower objective.maxImportance',
     };
   }),
-  policyCheck('format-loss', window, ({ before, now }) => {
-    const [first, last] = [meanOf(before, 'valid'), meanOf(now, 'valid')];
+  policyCheck('format-loss', window, ({ before, latest }) => {
+    const [first, last] = [meanOf(before, 'valid'), meanOf(latest, 'valid')];
     if (last > 0.5 * first) return undefined;
     return {
       message: `${percent(last)} of the replies can be parsed, compared with ${percent(first)} at the start`,
@@ -136,7 +136,7 @@ export const policyChecks = (compares: boolean): readonly Check[] => [
 ];
 
 /** Maximum number of conversations to check: rendering takes time, and a template treats all conversations alike. */
-const checked = 100;
+const maxConversations = 100;
 
 /** Checks that prompts have as many tokens as when they were served. */
 export function templateAlarms(
@@ -145,20 +145,20 @@ export function templateAlarms(
   conversations: readonly Conversation[],
 ): readonly Alarm[] {
   const name = `local/${basename(resolve(model))}`;
-  const served = conversations
-    .flatMap(({ messages, served }) =>
-      served !== undefined && (served.model === name || served.model.startsWith(`${name}+`))
-        ? [{ messages, before: served.promptTokens }]
+  const prompts = conversations
+    .flatMap(({ messages, promptOrigin }) =>
+      promptOrigin !== undefined && (promptOrigin.model === name || promptOrigin.model.startsWith(`${name}+`))
+        ? [{ messages, before: promptOrigin.promptTokens }]
         : [],
     )
-    .slice(0, checked)
+    .slice(0, maxConversations)
     .map(({ messages, before }) => ({ before, now: tokenizer.encodePrompt(messages).length }));
-  const other = served.filter(({ before, now }) => before !== now);
-  if (other[0] === undefined) return [];
+  const changedPrompts = prompts.filter(({ before, now }) => before !== now);
+  if (changedPrompts[0] === undefined) return [];
   return [
     {
       alarm: 'other-prompts',
-      message: `the number of tokens has changed for ${other.length} of ${served.length} prompts served to ${name}, e.g. from ${other[0].before} to ${other[0].now}, so training would use different prompts`,
+      message: `the number of tokens has changed for ${changedPrompts.length} of ${prompts.length} prompts served to ${name}, e.g. from ${changedPrompts[0].before} to ${changedPrompts[0].now}, so training would use different prompts`,
       hint: "set `template` to the runs' model.template, and use the same tokenizer",
     },
   ];

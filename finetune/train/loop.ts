@@ -6,7 +6,7 @@ import { type CheckpointOwner, type TrainingState, writeCheckpoint } from '../en
 import type { TrainingEvent } from './events.js';
 
 /** `early`: training ended before its last step, for example at a limit. */
-export type Ended = 'complete' | 'early' | 'interrupted';
+export type Ending = 'complete' | 'early' | 'interrupted';
 
 export interface TrainingLoop {
   readonly state: TrainingState;
@@ -54,42 +54,42 @@ export const stoppedEvaluation = new Error('the last evaluation was stopped');
 export async function runLoop(
   { state, totalSteps, ...training }: TrainingLoop,
   hooks: TrainingHooks,
-): Promise<Ended> {
+): Promise<Ending> {
   const isOver = () =>
     state.step >= totalSteps ||
     (state.step > 0 && hooks.isSpent?.() === true) ||
     training.isOver?.() === true;
   const isDue = (every: number) => state.step % every === 0;
-  let [stepped, stopped] = [false, false];
+  let [hasStepped, isStopped] = [false, false];
   const report = (event: TrainingEvent | undefined) => event && hooks.onEvent?.(event);
-  const isDone = async (work: () => Promise<TrainingEvent | undefined>) => {
+  const tryWork = async (work: () => Promise<TrainingEvent | undefined>) => {
     try {
       report(await work());
       return true;
     } catch (error) {
       if (error !== hooks.abort?.reason && error !== stoppedEvaluation) throw error;
-      stopped = true;
+      isStopped = true;
       return false;
     }
   };
   for (;;) {
     const isLast = isOver();
-    if (state.evaluated < state.step && (isLast || (isDue(training.evaluateEvery) && !stopped))) {
+    if (state.evaluated < state.step && (isLast || (isDue(training.evaluateEvery) && !isStopped))) {
       if (isLast) await training.write?.();
-      if (await isDone(() => training.evaluate(isLast))) state.evaluated = state.step;
+      if (await tryWork(() => training.evaluate(isLast))) state.evaluated = state.step;
     }
-    const ends = state.evaluated === state.step && isOver();
-    if (stopped || (stepped && (ends || isDue(training.checkpointEvery)))) {
+    const isAtEnd = state.evaluated === state.step && isOver();
+    if (isStopped || (hasStepped && (isAtEnd || isDue(training.checkpointEvery)))) {
       state.progress = training.progress?.();
       writeCheckpoint(training.checkpoint, state, training.owner);
       report({ kind: 'checkpoint', step: state.step });
     }
-    if (ends) return state.step < totalSteps ? 'early' : 'complete';
-    if (stopped) return 'interrupted';
-    if (await isDone(training.step)) stepped = true;
+    if (isAtEnd) return state.step < totalSteps ? 'early' : 'complete';
+    if (isStopped) return 'interrupted';
+    if (await tryWork(training.step)) hasStepped = true;
     // Handle signals that arrived during the step.
     await yieldToEventLoop();
-    stopped ||= hooks.stop?.() === true;
+    isStopped ||= hooks.stop?.() === true;
   }
 }
 

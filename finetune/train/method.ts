@@ -35,7 +35,7 @@ import {
   type Trainable,
   trainedParameters,
 } from '../engine/trainable.js';
-import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
+import { guardMemory, type Parameter } from '../engine/training-session.js';
 import type { MethodSettings, TrainConfig } from './train-config.js';
 
 type AdapterSettings = Extract<MethodSettings, { readonly kind: 'lora' }>;
@@ -101,12 +101,12 @@ export async function openModel(
   { model, seed, template, ...settings }: ModelSettings,
 ) {
   const device = await chooseDevice(settings.device, 'device');
-  const first = await orOutOfMemory('reading the weights', () =>
+  const initial = await guardMemory('reading the weights', () =>
     initialParameters({ model, method, seed }, config),
   );
   const tokenizer = openTokenizer(model, template);
   const eosTokens = endTokens(config, readGenerationDefaults(model), tokenizer);
-  return { ...first, config, device, threads, tokenizer, eosTokens };
+  return { ...initial, config, device, threads, tokenizer, eosTokens };
 }
 
 /** @throws UserError for GPT-2 or a GGUF file if all weights are trained, and for an adapter that can't be continued */
@@ -132,18 +132,18 @@ function methodOn(config: DecoderConfig, settings: MethodSettings, model: string
 /** @throws UserError unless the adapter has this rank, scale and these modules */
 function requireSettings(adapter: string, lora: LoraSettings, config: DecoderConfig): void {
   const problem = { field: 'method.adapter', value: adapter };
-  const own = continuedLora(openAdapter(adapter, config, [], 'method.adapter'), config, (reason) => {
+  const actual = continuedLora(openAdapter(adapter, config, [], 'method.adapter'), config, (reason) => {
     const hint = `merge it first: policyloop finetune export ${shellWord(adapter)} --to merged --out …`;
     return new UserError({ ...problem, message: `this adapter can't be continued: ${reason}`, hint });
   });
-  const sorted = (modules: readonly string[]) => modules.toSorted().join();
+  const sortedText = (modules: readonly string[]) => modules.toSorted().join();
   if (
-    own.rank === lora.rank &&
-    loraScale(own) === loraScale(lora) &&
-    sorted(own.modules) === sorted(lora.modules)
+    actual.rank === lora.rank &&
+    loraScale(actual) === loraScale(lora) &&
+    sortedText(actual.modules) === sortedText(lora.modules)
   )
     return;
-  const { alpha, modules, rank } = own;
+  const { alpha, modules, rank } = actual;
   throw new UserError({
     ...problem,
     message: 'this adapter was trained with different settings',
@@ -172,7 +172,7 @@ function continuedLora(
 }
 
 /** Returns a function that replaces a parameter's initial values with the adapter's. */
-const withAdapterValues =
+const takeAdapterValues =
   ({ modules }: Adapter) =>
   ({ name, shape }: Parameter): Parameter => {
     const [, module, factor] = /^(.*)\.lora_([AB])\.weight$/.exec(name)!;
@@ -202,7 +202,7 @@ function initialParameters(
         });
       const parameters = initialAdapter(shapes, seed);
       if (adapter === undefined) return { trainable, parameters };
-      return { trainable, parameters: parameters.map(withAdapterValues(openAdapter(adapter, config))) };
+      return { trainable, parameters: parameters.map(takeAdapterValues(openAdapter(adapter, config))) };
     }
     case 'full':
       return { trainable: { kind: 'all' }, parameters: storedModel(config, openWeights(model)) };

@@ -33,14 +33,14 @@ export function layOut<E extends TokenSequence>(
   { packing, batchTokens }: PackingSettings,
 ): readonly Part<E>[] {
   // Sort families by size, so that attention needs little padding within a part.
-  const alike = familiesOf(examples, packing, batchTokens).toSorted(
+  const sortedFamilies = familiesOf(examples, packing, batchTokens).toSorted(
     (a, b) => a.length - b.length || familyLength(a) - familyLength(b),
   );
-  return fillGroups(alike, (part, family) => placesOf([...part, family]) <= batchTokens);
+  return fillGroups(sortedFamilies, (part, family) => paddedLength([...part, family]) <= batchTokens);
 }
 
 /** Number of tokens in a part, including attention padding. */
-export function placesOf(part: Part<TokenSequence>): number {
+export function paddedLength(part: Part<TokenSequence>): number {
   const { families, promptTokens, replies, replyTokens } = blockSizes(part);
   return families * (promptTokens - 1 + replies * (replyTokens - 1));
 }
@@ -50,11 +50,11 @@ function familiesOf<E extends TokenSequence>(
   packing: PackingSettings['packing'],
   batchTokens: number,
 ): readonly Family<E>[] {
-  if (packing === 'none') return alone(examples);
+  if (packing === 'none') return singleFamilies(examples);
   if (packing === 'pairs') return pairsOf(examples);
   // A family that exceeds the limit is split; each part repeats the prompt.
-  return sharedPrefixes(sharedPrompts(examples)).flatMap((family) =>
-    fillGroups(family, (part, example) => placesOf([[...part, example]]) <= batchTokens),
+  return joinByPrefix(groupByPrompt(examples)).flatMap((family) =>
+    fillGroups(family, (part, example) => paddedLength([[...part, example]]) <= batchTokens),
   );
 }
 
@@ -73,28 +73,26 @@ function fillGroups<T>(items: readonly T[], fits: (group: readonly T[], item: T)
   return groups;
 }
 
-export function alone<E extends TokenSequence>(examples: readonly E[]): readonly Family<E>[] {
+export function singleFamilies<E extends TokenSequence>(examples: readonly E[]): readonly Family<E>[] {
   return examples.map((example) => [example]);
 }
 
 /** Groups examples by prompt, ordered by first occurrence. */
-function sharedPrompts<E extends TokenSequence>(examples: readonly E[]): readonly Family<E>[] {
+function groupByPrompt<E extends TokenSequence>(examples: readonly E[]): readonly Family<E>[] {
   return [...groupBy(examples, ({ promptIds }) => promptIds.join()).values()];
 }
 
 /** Families are joined only if at most this share of their tokens remains, because attention pads joined families. */
-const maxRemaining = 0.8;
+const maxJoinedShare = 0.8;
 
 /** Joins families whose prompts have a long common prefix, for example the same system message. */
-function sharedPrefixes<E extends TokenSequence>(families: readonly Family<E>[]): readonly Family<E>[] {
+function joinByPrefix<E extends TokenSequence>(families: readonly Family<E>[]): readonly Family<E>[] {
   if (families.length <= 1) return families;
-  const joined = families.flat();
-  const shared = sharedLength(joined);
-  const parts = [...groupBy(families, ([first]) => first!.promptIds[shared]).values()].flatMap(
-    sharedPrefixes,
-  );
+  const joinedFamily = families.flat();
+  const shared = sharedLength(joinedFamily);
+  const parts = [...groupBy(families, ([first]) => first!.promptIds[shared]).values()].flatMap(joinByPrefix);
   const tokens = parts.reduce((sum, part) => sum + familyLength(part), 0);
-  return familyLength(joined) <= maxRemaining * tokens ? [joined] : parts;
+  return familyLength(joinedFamily) <= maxJoinedShare * tokens ? [joinedFamily] : parts;
 }
 
 /**
@@ -106,19 +104,19 @@ export function joinExamples(
   examples: readonly TokenExample[],
   observationWeight = 0,
 ): readonly TokenExample[] {
-  const joined: { known: number[]; readonly first: TokenExample; readonly trained: boolean[] }[] = [];
+  const chains: { known: number[]; readonly first: TokenExample; readonly trained: boolean[] }[] = [];
   for (const example of examples.toSorted((a, b) => a.promptIds.length - b.promptIds.length)) {
     const { promptIds, completionIds, trained, weight } = example;
-    const before = joined.find(({ known, first }) => first.weight === weight && beginsWith(promptIds, known));
+    const chain = chains.find(({ known, first }) => first.weight === weight && beginsWith(promptIds, known));
     const flags = completionIds.map((_, i) => trained?.[i] ?? true);
     const known = [...promptIds, ...completionIds];
-    if (before === undefined) joined.push({ known, first: example, trained: flags });
+    if (chain === undefined) chains.push({ known, first: example, trained: flags });
     else {
-      append(before.trained, [...promptIds.slice(before.known.length).map(() => false), ...flags]);
-      before.known = known;
+      append(chain.trained, [...promptIds.slice(chain.known.length).map(() => false), ...flags]);
+      chain.known = known;
     }
   }
-  return joined.map(({ first: { promptIds, weight }, known, trained }) => ({
+  return chains.map(({ first: { promptIds, weight }, known, trained }) => ({
     promptIds,
     weight,
     ...(observationWeight === 0
@@ -155,7 +153,7 @@ export function unitsOf(
   { packing }: Pick<OrderSettings, 'packing'>,
 ): readonly Unit[] {
   const index = new Map(examples.map((example, place) => [example, place]));
-  const familiesBy = packing === 'prompts' ? sharedPrompts : packing === 'pairs' ? pairsOf : alone;
+  const familiesBy = packing === 'prompts' ? groupByPrompt : packing === 'pairs' ? pairsOf : singleFamilies;
   return familiesBy(examples).map((family) => ({
     examples: family.map((example) => index.get(example)!),
     length: largest(family.map(exampleLength)),
@@ -174,14 +172,14 @@ export function planEpoch(
   );
   const { batchExamples } = settings;
   // The sort is stable, so a unit's examples stay together.
-  const steps = cut(order, batchExamples * bucketSteps)
+  const steps = chunk(order, batchExamples * bucketSteps)
     .map((bucket) => bucket.toSorted((a, b) => a.length - b.length))
-    .flatMap((bucket) => cut(bucket, batchExamples));
+    .flatMap((bucket) => chunk(bucket, batchExamples));
   const chosen = steps.map((step) => step.map(({ example }) => example));
   return shuffled(chosen, random);
 }
 
-function cut<T>(items: readonly T[], size: number): T[][] {
+function chunk<T>(items: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
     items.slice(i * size, (i + 1) * size),
   );
@@ -193,24 +191,24 @@ export function usableExamples(
   config: DecoderConfig,
   field: string,
 ): readonly TokenExample[] {
-  const long = examples.filter((example) => exampleLength(example) > config.contextTokens);
-  if (long.length > 0)
+  const tooLong = examples.filter((example) => exampleLength(example) > config.contextTokens);
+  if (tooLong.length > 0)
     throw new UserError({
       field,
-      value: largest(long.map(exampleLength)),
-      message: `examples longer than the context of ${config.contextTokens} tokens: ${long.length} of ${examples.length}`,
+      value: largest(tooLong.map(exampleLength)),
+      message: `examples longer than the context of ${config.contextTokens} tokens: ${tooLong.length} of ${examples.length}`,
       hint: `train a model with a longer context, or make the dataset again with --context ${config.contextTokens} (demonstrations: with a lower --history)`,
     });
-  const weighted = examples.filter(({ weight, completionIds }) => weight !== 0 && completionIds.length > 0);
-  if (weighted.length === 0)
+  const usable = examples.filter(({ weight, completionIds }) => weight !== 0 && completionIds.length > 0);
+  if (usable.length === 0)
     throw new UserError({ field, message: 'no example has a reply and a nonzero weight' });
-  if (weighted.some(({ promptIds }) => promptIds.length === 0))
+  if (usable.some(({ promptIds }) => promptIds.length === 0))
     throw new UserError({ field, message: 'the chat template renders an empty prompt' });
-  return weighted;
+  return usable;
 }
 
 /** Number of examples per group in validation; each group is read in parts, like a step. */
-export const validationGroup = 64;
+export const validationGroupSize = 64;
 
 /** The parts of all steps of the first epoch. */
 export const epochParts = (examples: readonly TokenExample[], settings: OrderSettings): readonly Part[] =>

@@ -1,7 +1,7 @@
 /** Statistics of a policy update: how far the policy moved and how certain it is. */
 
 import { largest, mean, standardDeviation, sum } from '../../src/statistics/descriptive.js';
-import type { ReadExample } from '../engine/batch.js';
+import type { ExampleResult } from '../engine/batch.js';
 import type { Improvement } from './events.js';
 import type { PerToken, Sampled } from './objectives/sampled.js';
 import type { ObjectiveSettings } from './objectives/settings.js';
@@ -13,20 +13,20 @@ type Figures = Pick<
 
 /** Statistics of the trained tokens of an optimizer step, mostly means. KL divergences are k3 estimates in nats. */
 export function policyStatistics(
-  examples: readonly ReadExample<Sampled>[],
+  examples: readonly ExampleResult<Sampled>[],
   settings: ObjectiveSettings,
 ): Figures {
   const tokens = examples.flatMap((read) => tokensOf(read, settings));
   const average = (of: (token: Token) => number) => mean(tokens.map(of));
-  const given = (name: 'reference' | 'sampler') => tokens.every((token) => token[name] !== undefined);
+  const hasAll = (name: 'reference' | 'sampler') => tokens.every((token) => token[name] !== undefined);
   const { low, high } = limitsOf(settings);
-  const sampled = given('sampler');
+  const hasSampler = hasAll('sampler');
   return {
     entropy: average(({ entropy }) => entropy),
-    mismatch: sampled ? average(({ old, sampler }) => k3(old - sampler!)) : 0,
-    largestMismatch: sampled ? largest(tokens.map(({ old, sampler }) => Math.abs(old - sampler!))) : 0,
-    ...(given('reference') && { kl: average(({ logp, reference }) => k3(reference! - logp)) }),
-    ...explained(examples),
+    mismatch: hasSampler ? average(({ old, sampler }) => k3(old - sampler!)) : 0,
+    largestMismatch: hasSampler ? largest(tokens.map(({ old, sampler }) => Math.abs(old - sampler!))) : 0,
+    ...(hasAll('reference') && { kl: average(({ logp, reference }) => k3(reference! - logp)) }),
+    ...varianceFigures(examples),
     clipShare:
       average(({ ratio, advantage }) => Number(ratio < low && advantage < 0)) +
       average(({ ratio, advantage }) => Number(ratio > high && advantage > 0)),
@@ -45,14 +45,14 @@ interface Token {
 }
 
 function tokensOf(
-  { example, logp, outputs }: ReadExample<Sampled>,
+  { example, logp, outputs }: ExampleResult<Sampled>,
   { kind }: ObjectiveSettings,
 ): readonly Token[] {
   const { advantages, oldLogp = logp, samplerLogp, referenceLogp } = example;
-  const places = [...example.completionIds.keys()].filter((token) => example.trained?.[token] !== false);
+  const tokens = [...example.completionIds.keys()].filter((token) => example.trained?.[token] !== false);
   const difference = (token: number) => logp[token]! - oldLogp[token]!;
-  const total = kind === 'rloo' ? sum(places.map(difference)) : undefined;
-  return places.map((token) => ({
+  const total = kind === 'rloo' ? sum(tokens.map(difference)) : undefined;
+  return tokens.map((token) => ({
     logp: logp[token]!,
     old: oldLogp[token]!,
     sampler: samplerLogp?.[token],
@@ -74,7 +74,7 @@ function limitsOf(settings: ObjectiveSettings): { readonly low: number; readonly
 /** eᵈ − d − 1 with d = log q − log p estimates KL(p ‖ q) from samples of p and is never negative (Schulman 2020). */
 const k3 = (difference: number): number => Math.expm1(difference) - difference;
 
-function explained(examples: readonly ReadExample<Sampled>[]): Pick<Figures, 'explainedVariance'> {
+function varianceFigures(examples: readonly ExampleResult<Sampled>[]): Pick<Figures, 'explainedVariance'> {
   const pairs = examples.flatMap(({ example: { returns, trained, completionIds }, outputs: { values } }) =>
     returns === undefined || values === undefined
       ? []
@@ -82,8 +82,8 @@ function explained(examples: readonly ReadExample<Sampled>[]): Pick<Figures, 'ex
           trained?.[token] === false ? [] : [{ target: returns[token]!, value: values[token]! }],
         ),
   );
-  const spread = standardDeviation(pairs.map(({ target }) => target)) ** 2;
-  if (spread === 0) return {};
-  const rest = standardDeviation(pairs.map(({ target, value }) => target - value)) ** 2;
-  return { explainedVariance: 1 - rest / spread };
+  const variance = standardDeviation(pairs.map(({ target }) => target)) ** 2;
+  if (variance === 0) return {};
+  const residual = standardDeviation(pairs.map(({ target, value }) => target - value)) ** 2;
+  return { explainedVariance: 1 - residual / variance };
 }

@@ -22,11 +22,11 @@ export function createMeter(meters: {
   milliseconds(): number;
   memory(): number;
 }): (event: TrainingEvent) => Metric {
-  let last = meters.milliseconds();
+  let lastMs = meters.milliseconds();
   return (event) => {
-    const present = meters.milliseconds();
-    const seconds = Number(((present - last) / 1000).toPrecision(6));
-    last = present;
+    const nowMs = meters.milliseconds();
+    const seconds = Number(((nowMs - lastMs) / 1000).toPrecision(6));
+    lastMs = nowMs;
     return {
       ...event,
       time: meters.now().toISOString(),
@@ -74,7 +74,7 @@ export function trainingScalars(metric: Metric): Scalars {
 }
 
 /** Minimum seconds between rewrites of the page while only step metrics arrive. */
-const pageEvery = 5;
+const pageSeconds = 5;
 
 /**
  * Writes metrics and the page. Modifies nothing until training starts; then removes the metrics of steps after the
@@ -103,7 +103,7 @@ export class TrainingRecord {
   }
 
   /** The metrics as a reader of `metrics.jsonl` sees them. */
-  get read(): readonly TrainingMetric[] {
+  get recordedMetrics(): readonly TrainingMetric[] {
     return this.#metrics.flatMap((metric) => readMetric(metric) ?? []);
   }
 
@@ -114,7 +114,7 @@ export class TrainingRecord {
     this.#file.append([metric]);
     this.#events.add(metric);
     this.#unwritten += metric.seconds;
-    if (metric.kind === 'step' && this.#unwritten < pageEvery) return;
+    if (metric.kind === 'step' && this.#unwritten < pageSeconds) return;
     this.#writePage({});
   }
 
@@ -138,27 +138,27 @@ export class TrainingRecord {
 
   /** Keeps the metrics of earlier sessions up to this step; none for a fresh start. */
   #keepUntil(step: number): void {
-    this.#metrics = keptUntil<Metric>(this.#file.path, step);
-    keptUntil<RecordedSample>(this.#samples.path, step);
+    this.#metrics = keepLinesUntil<Metric>(this.#file.path, step);
+    keepLinesUntil<RecordedSample>(this.#samples.path, step);
   }
 
   #writePage(changes: Partial<TrainingAbout>, isRunning = true): void {
     if (this.about === undefined || this.#metrics.length === 0) return;
     this.#unwritten = 0;
-    const shown = trainingPage({
-      ...trainingOf(this.output, { ...this.about, ...changes }, this.read, isRunning),
+    const content = trainingPage({
+      ...trainingOf(this.output, { ...this.about, ...changes }, this.recordedMetrics, isRunning),
       samples: readSamples(this.output),
       secondsLeft: isRunning ? secondsLeftOf(this.#metrics) : undefined,
     });
-    replaceFile(join(this.output, trainingFiles.page), page(shown));
+    replaceFile(join(this.output, trainingFiles.page), page(content));
   }
 }
 
 /** Returns the lines of earlier sessions up to this step; removes later lines from the file. */
-function keptUntil<T extends { readonly step: number }>(path: string, step: number): T[] {
+function keepLinesUntil<T extends { readonly step: number }>(path: string, step: number): T[] {
   const logged = readJsonLines<T>(path, { repair: true }) ?? [];
-  const repeated = step === 0 ? 0 : logged.findIndex((line) => line.step > step);
-  const kept = repeated < 0 ? logged : logged.slice(0, repeated);
+  const cutIndex = step === 0 ? 0 : logged.findIndex((line) => line.step > step);
+  const kept = cutIndex < 0 ? logged : logged.slice(0, cutIndex);
   if (kept.length < logged.length) keepFirstLines(path, kept.length);
   return kept;
 }

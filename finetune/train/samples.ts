@@ -13,19 +13,19 @@ export function chooseSamples(
   const usable = conversations.filter(
     ({ weight }, i) => weight > 0 && (objective.kind === 'sft' || i % 2 === 0),
   );
-  const chosen = Math.min(samples, usable.length);
-  return Array.from({ length: chosen }, (_, i) => usable[Math.floor((i * usable.length) / chosen)]!);
+  const count = Math.min(samples, usable.length);
+  return Array.from({ length: count }, (_, i) => usable[Math.floor((i * usable.length) / count)]!);
 }
 
-type Speaking = Omit<SamplerSettings, 'temperature' | 'maxTokens' | 'constrained'>;
+type SpeakerSettings = Omit<SamplerSettings, 'temperature' | 'maxTokens' | 'constrained'>;
 
 /** Samples the most probable tokens, so resumed runs give the same replies. Loads the model on the first call. */
-export function openSamples(model: Speaking, conversations: readonly Conversation[]) {
-  let opened: Promise<Sampler> | undefined;
+export function openSamples(model: SpeakerSettings, conversations: readonly Conversation[]) {
+  let pending: Promise<Sampler> | undefined;
   return {
     async answer(parameters: readonly Parameter[], isStopped: () => boolean): Promise<readonly Sample[]> {
-      opened ??= openSampler({ ...model, temperature: 0, maxTokens: 128, constrained: false });
-      const sampler = await opened;
+      pending ??= openSampler({ ...model, temperature: 0, maxTokens: 128, constrained: false });
+      const sampler = await pending;
       sampler.refresh(parameters);
       const prompts = conversations.map(({ messages }) => ({ messages, seed: 0 }));
       const replies = await sampler.answer(prompts, isStopped);
@@ -35,6 +35,6 @@ export function openSamples(model: Speaking, conversations: readonly Conversatio
         return sampleOf([{ prompt, reply: text }], { expected: completion });
       });
     },
-    close: async () => (await opened)?.close(),
+    close: async () => (await pending)?.close(),
   };
 }

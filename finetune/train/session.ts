@@ -28,7 +28,7 @@ import type { StepLoss } from '../engine/checkpoint.js';
 import { type Check, watchFor } from './alarms.js';
 import { type Display, showMetric } from './display.js';
 import type { EventOf, Metric, TrainingEvent } from './events.js';
-import type { Ended, TrainingHooks } from './loop.js';
+import type { Ending, TrainingHooks } from './loop.js';
 import { createMeter, TrainingRecord } from './record.js';
 import { fixedSettings } from './train-config.js';
 
@@ -46,7 +46,7 @@ export interface TrainingArguments {
 }
 
 export interface TrainingResult {
-  readonly ended: Ended;
+  readonly ended: Ending;
   /** Number of completed steps or updates. */
   readonly step: number;
   /**
@@ -70,7 +70,7 @@ interface TrainingJob<T extends TrainingResult> extends Display {
   dataset?(trained: T): DatasetLineage;
   /** Additional fields of the last `--json` line for this kind of training. */
   summary(trained: T): object;
-  more?(trained: T): readonly string[];
+  extraLines?(trained: T): readonly string[];
   /** Command-line settings to use the result. */
   use?(result: string): string;
 }
@@ -96,7 +96,7 @@ export async function runTraining<T extends TrainingResult>(
     });
   if (args.dryRun) return dryRun(job, args, context);
   const words = [shownPath(resolve(cwd, args.config), cwd), ...args.overrides].map(shellWord);
-  const given = { command: [`policyloop finetune ${job.command}`, ...words].join(' '), folder: cwd };
+  const origin = { command: [`policyloop finetune ${job.command}`, ...words].join(' '), folder: cwd };
   mkdirSync(output, { recursive: true });
   const release = lockRun(join(output, trainingFiles.lock));
   try {
@@ -104,24 +104,24 @@ export async function runTraining<T extends TrainingResult>(
     // A rejected training run must not change any files, so this is called once its checkpoint has been accepted.
     const begin = () => {
       const running = { ...job.about, outcome: { ended: 'running', step: 0 } };
-      record.about = { ...writeTraining(output, running, given), ...given };
+      record.about = { ...writeTraining(output, running, origin), ...origin };
     };
     const trained = await recordEvents(job, record, begin, args, context).catch(async (thrown: unknown) => {
-      const begun = record.about !== undefined;
-      const error = begun ? thrown : withChangedKeys(thrown, output, job.about.config);
+      const hasBegun = record.about !== undefined;
+      const error = hasBegun ? thrown : explainRejection(thrown, output, job.about.config);
       const outcome = failedOutcome(error, record.metrics.at(-1)?.step ?? 0);
       await record.end({ outcome });
-      if (begun) writeTraining(output, { ...job.about, outcome }, given);
+      if (hasBegun) writeTraining(output, { ...job.about, outcome }, origin);
       throw error;
     });
     const { ended, lowest, result, step } = trained;
     const use = result === undefined ? undefined : job.use?.(shownPath(result, cwd));
     const dataset = job.dataset?.(trained) ?? job.about.dataset;
     const outcome = { ended, step, best: lowest };
-    const lineage = writeTraining(output, { ...job.about, dataset, outcome }, { ...given, use });
+    const lineage = writeTraining(output, { ...job.about, dataset, outcome }, { ...origin, use });
     if (result !== undefined) writeLineage(result, lineage);
     await record.end({ outcome: { ended, step }, ...(use !== undefined && { use }) });
-    const unfinished = ended === 'interrupted' ? ['validation not finished; repeat the command'] : [];
+    const interruptionNote = ended === 'interrupted' ? ['validation not finished; repeat the command'] : [];
     const place = (path: string) => shownPath(path, cwd);
     const report = place(join(output, trainingFiles.page));
     const summary = { ended, step, ...job.summary(trained), result: result ? place(result) : null, report };
@@ -130,10 +130,10 @@ export async function runTraining<T extends TrainingResult>(
         ? JSON.stringify({ ...summary, output: place(output) })
         : [
             `${styleText('bold', ended)} ${figuresText(record, job)}`,
-            ...(job.more?.(trained) ?? []),
+            ...(job.extraLines?.(trained) ?? []),
             ...(result === undefined
-              ? [`resume     ${given.command}`, 'end here   add --finish to write what was learned so far']
-              : [...unfinished, `result     ${place(result)}`]),
+              ? [`resume     ${origin.command}`, 'end here   add --finish to write what was learned so far']
+              : [...interruptionNote, `result     ${place(result)}`]),
             ...(use === undefined ? [] : [`run it     ${use}`]),
             `report     ${report}`,
           ].join('\n'),
@@ -159,17 +159,17 @@ async function dryRun<T extends TrainingResult>(
   };
   const thrown: unknown = await job.train({ onEvent }).catch((error: unknown) => error);
   const [start] = starts;
-  if (start === undefined) throw withChangedKeys(thrown, output, about.config);
+  if (start === undefined) throw explainRejection(thrown, output, about.config);
   const metric = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() })(start);
   const { kind: _, sessionBytes, ...counts } = start;
   // Gradients and the two averages of Adam; weights are in memory already.
   const bytes = metric.rssBytes + 12 * start.parameters + (sessionBytes ?? 0);
-  const earlier = readJsonLines<Metric>(join(output, trainingFiles.metrics), { repair: false }) ?? [];
-  const seconds = secondsLeftOf([...earlier.filter(({ step }) => step <= start.step), metric]);
+  const earlierMetrics = readJsonLines<Metric>(join(output, trainingFiles.metrics), { repair: false }) ?? [];
+  const seconds = secondsLeftOf([...earlierMetrics.filter(({ step }) => step <= start.step), metric]);
   const place = (path: string) => shownPath(path, cwd);
   const state = start.step < start.totalSteps ? 'resuming' : 'complete';
-  const unknown = `unknown; to measure it, train a few ${unit}s`;
-  const time = seconds === undefined ? unknown : formatDuration(1000 * seconds);
+  const unknownText = `unknown; to measure it, train a few ${unit}s`;
+  const time = seconds === undefined ? unknownText : formatDuration(1000 * seconds);
   print(
     args.json
       ? JSON.stringify({ ...counts, bytes, seconds: seconds ?? null, output: place(output) })
@@ -189,18 +189,18 @@ function isSpent(
   metrics: readonly Metric[],
 ): boolean {
   const total = (of: (metric: Metric) => number) => metrics.reduce((sum, metric) => sum + of(metric), 0);
-  const sampled = total((metric) => (metric.kind === 'step' ? (metric.sampledTokens ?? 0) : 0));
-  return sampled >= tokens || total(({ seconds }) => seconds) >= 60 * minutes;
+  const sampledTokens = total((metric) => (metric.kind === 'step' ? (metric.sampledTokens ?? 0) : 0));
+  return sampledTokens >= tokens || total(({ seconds }) => seconds) >= 60 * minutes;
 }
 
 /** If the error rejects a checkpoint, adds the settings that differ from those of the checkpoint. */
-function withChangedKeys(error: unknown, output: string, config: object): unknown {
+function explainRejection(error: unknown, output: string, config: object): unknown {
   const isRejection =
     error instanceof UserError && error.problems[0]?.file === join(output, trainingFiles.checkpoint);
-  const earlier = isRejection ? readLineage(output)?.config : undefined;
-  if (!isRejection || earlier === undefined) return error;
-  const now = JSON.parse(JSON.stringify(fixedSettings(config))) as object;
-  const changed = differences(fixedSettings(earlier), now);
+  const earlierConfig = isRejection ? readLineage(output)?.config : undefined;
+  if (!isRejection || earlierConfig === undefined) return error;
+  const currentConfig = JSON.parse(JSON.stringify(fixedSettings(config))) as object;
+  const changed = differences(fixedSettings(earlierConfig), currentConfig);
   if (changed.length === 0) return error;
   const text = changed.map(
     ({ key, was, now: is }) => `${key} was ${JSON.stringify(was)} and is ${JSON.stringify(is)}`,
@@ -217,9 +217,9 @@ function failedOutcome(error: unknown, step: number) {
   return { ended: 'failed', step, message, ...(hint !== undefined && { hint }) };
 }
 
-function figuresText({ metrics, output, read }: TrainingRecord, { unit }: Display): string {
+function figuresText({ metrics, output, recordedMetrics }: TrainingRecord, { unit }: Display): string {
   const time = formatDuration(1000 * metrics.reduce((sum, { seconds }) => sum + seconds, 0));
-  const best = finalText(trainingOf(output, undefined, read, false).facts);
+  const best = finalText(trainingOf(output, undefined, recordedMetrics, false).facts);
   const step = metrics.at(-1)?.step ?? 0;
   return `after ${plural(step, unit)} and ${time}${best === null ? '' : `, best ${best}`}`;
 }
@@ -235,16 +235,16 @@ async function recordEvents<T extends TrainingResult>(
   const { cwd, milliseconds, note, now } = context;
   const pagePath = join(job.output, trainingFiles.page);
   const progress = createProgress(args, context);
-  const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
+  const meter = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
   const requests = watchStopRequests(job.output, context.stop);
   const watch = watchFor(job.checks);
-  let [doing, since] = ['', milliseconds()];
+  let [activity, startMs] = ['', milliseconds()];
   // The preparation, or a single pass, can take minutes.
   const timer = setInterval(() => {
-    if (doing !== '') progress.pause(`${doing}, ${formatDuration(milliseconds() - since)} so far`, 0);
+    if (activity !== '') progress.pause(`${activity}, ${formatDuration(milliseconds() - startMs)} so far`, 0);
   }, 30_000);
   const onEvent = (event: TrainingEvent) => {
-    const metric = measured(event);
+    const metric = meter(event);
     if (metric.kind === 'start') onStart();
     record.add(metric);
     if (metric.kind === 'start') {
@@ -254,18 +254,18 @@ async function recordEvents<T extends TrainingResult>(
     }
     if (args.json) progress.emit(metric);
     else showMetric(progress, metric, record.metrics, job);
-    doing = metric.kind === 'start' ? 'preparing the training' : '';
-    if (doing !== '') progress.pause(doing, 60_000);
+    activity = metric.kind === 'start' ? 'preparing the training' : '';
+    if (activity !== '') progress.pause(activity, 60_000);
     if (metric.kind !== 'start')
       for (const alarm of watch(metric)) onEvent({ kind: 'alarm', step: metric.step, ...alarm });
   };
   const onRead: TrainingHooks['onRead'] = (read, of, purpose) => {
-    if (read === 0) since = milliseconds();
-    const left = (milliseconds() - since) * (of / read - 1);
-    const what = purpose ?? `${job.unit} ${record.metrics.at(-1)!.step + 1}`;
-    const time = purpose && left >= 500 && read > 0 ? `, ${formatDuration(left)} left` : '';
-    doing = `${what}: ${read} of ${plural(of, 'example')}`;
-    progress.pause(`${doing}${time}`, 0);
+    if (read === 0) startMs = milliseconds();
+    const leftMs = (milliseconds() - startMs) * (of / read - 1);
+    const label = purpose ?? `${job.unit} ${record.metrics.at(-1)!.step + 1}`;
+    const time = purpose && leftMs >= 500 && read > 0 ? `, ${formatDuration(leftMs)} left` : '';
+    activity = `${label}: ${read} of ${plural(of, 'example')}`;
+    progress.pause(`${activity}${time}`, 0);
   };
   const onResult = (result: string) => {
     const outcome = { ended: 'running', step: record.metrics.at(-1)!.step };

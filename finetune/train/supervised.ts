@@ -7,8 +7,8 @@ import { type Conversation, endOfReply, renderExample } from '../dataset/read-da
 import { exampleLength, type InputsOf, makeBatch, type TokenExample } from '../engine/batch.js';
 import {
   bestParameters,
-  freshState,
   identityOf,
+  initialState,
   keepBest,
   readCheckpoint,
   type StepLoss,
@@ -17,7 +17,7 @@ import { sessionBytes } from '../engine/memory.js';
 import type { Objective } from '../engine/objective.js';
 import { openMuon } from '../engine/optimisers.js';
 import { buildTrainingGraph } from '../engine/training-graph.js';
-import { orOutOfMemory, type Parameter, parameterCount } from '../engine/training-session.js';
+import { guardMemory, type Parameter, parameterCount } from '../engine/training-session.js';
 import { templateAlarms } from './alarms.js';
 import type { EventOf, TrainingEvent } from './events.js';
 import { rejectNonFinite, runLoop, stoppedEvaluation, type TrainingHooks } from './loop.js';
@@ -30,12 +30,12 @@ import {
   layOut,
   type OrderSettings,
   type Part,
-  placesOf,
+  paddedLength,
   planEpoch,
   stepsPerEpoch,
   unitsOf,
   usableExamples,
-  validationGroup,
+  validationGroupSize,
 } from './packing.js';
 import { chooseSamples, openSamples } from './samples.js';
 import type { TrainingResult } from './session.js';
@@ -65,7 +65,7 @@ export async function fineTune(
 ): Promise<FineTuneResult> {
   const plan = planModel(config);
   const model = await openModel(plan, config);
-  return orOutOfMemory('training', () => learn(config, data, plan, model, hooks));
+  return guardMemory('training', () => learn(config, data, plan, model, hooks));
 }
 
 type OpenedModel = Awaited<ReturnType<typeof openModel>>;
@@ -82,30 +82,30 @@ async function learn(
   const order = orderOf(config);
   const [training, validation] = examplesOf(config, data, model);
   const examples = [training.length, validation.length, ...training, ...validation];
-  const described = [fixedSettings(config), contentHash(config.model), ...examples];
-  const owner = { identity: identityOf(described, parameters), threads };
-  const state = readCheckpoint(checkpoint, parameters, owner.identity) ?? freshState(parameters);
+  const identityParts = [fixedSettings(config), contentHash(config.model), ...examples];
+  const owner = { identity: identityOf(identityParts, parameters), threads };
+  const state = readCheckpoint(checkpoint, parameters, owner.identity) ?? initialState(parameters);
   const { epochs, maxSteps = Number.POSITIVE_INFINITY } = config;
-  const perEpoch = stepsPerEpoch(training.length, order);
-  const totalSteps = Math.min(maxSteps, epochs * perEpoch);
+  const epochSteps = stepsPerEpoch(training.length, order);
+  const totalSteps = Math.min(maxSteps, epochs * epochSteps);
   const work = tokensOf(validation) / 3;
-  const heldOut = epochParts(validation, { ...order, batchExamples: validationGroup });
+  const heldOutParts = epochParts(validation, { ...order, batchExamples: validationGroupSize });
   hooks.onEvent?.({
     kind: 'start',
     step: state.step,
     totalSteps,
-    work: (tokensOf(training) * totalSteps) / perEpoch + Math.ceil(totalSteps / evaluateEvery) * work,
+    work: (tokensOf(training) * totalSteps) / epochSteps + Math.ceil(totalSteps / evaluateEvery) * work,
     parameters: parameterCount(parameters),
-    sessionBytes: bytesOf(model, epochParts(training, order), heldOut),
-    training: readSplit(training),
-    validation: readSplit(validation),
+    sessionBytes: estimateBytes(model, epochParts(training, order), heldOutParts),
+    training: splitSize(training),
+    validation: splitSize(validation),
     ...(state.best && { best: stepLoss(state.best) }),
   });
   mkdirSync(config.output, { recursive: true });
   // Opened at their first use, so that --finish writes its result at once.
-  const objective = lazily(() => learned(config, model, [training, validation]));
+  const objective = lazy(() => prepareObjective(config, model, [training, validation]));
   const sessionOf = (purpose: 'train' | 'evaluate') =>
-    lazily(async () => openObjective(model, purpose, (await objective.get()).objective));
+    lazy(async () => openObjective(model, purpose, (await objective.get()).objective));
   const [trainer, evaluator] = [sessionOf('train'), sessionOf('evaluate')];
   const muon =
     optimizer.kind === 'muon'
@@ -113,7 +113,7 @@ async function learn(
       : undefined;
   const prompts = chooseSamples(data.validation, config);
   const samples = prompts.length === 0 ? undefined : openSamples(model, prompts);
-  const batchOf = batches(training, order);
+  const batchOf = batchSelector(training, order);
   const settings = {
     ...config,
     adamw: { betas, epsilon: 1e-8, weightDecay },
@@ -127,23 +127,23 @@ async function learn(
   };
 
   async function step(): Promise<TrainingEvent> {
-    const chosen = batchOf(state.step);
-    const parts = layOut(chosen, order);
+    const stepExamples = batchOf(state.step);
+    const parts = layOut(stepExamples, order);
     const session = await trainer.get();
     // If memory is too small for both sessions, fail now rather than at the first validation.
     if (validation.length > 0) await evaluator.get();
     const inputs = (await objective.get()).inputs(parts);
     const { examples: _, ...figures } = await takeStep(session, state, parts, inputs, settings, hooks);
     state.step++;
-    return { kind: 'step', step: state.step, totalSteps, ...figures, tokens: tokensOf(chosen) };
+    return { kind: 'step', step: state.step, totalSteps, ...figures, tokens: tokensOf(stepExamples) };
   }
 
-  let written: { readonly step: number; readonly result: string } | undefined;
+  let lastResult: { readonly step: number; readonly result: string } | undefined;
   async function write(): Promise<string> {
     const step = state.best?.step ?? state.step;
-    if (written?.step !== step)
-      written = { step, result: await writeResult({ ...config, method }, bestParameters(state)) };
-    return written.result;
+    if (lastResult?.step !== step)
+      lastResult = { step, result: await writeResult({ ...config, method }, bestParameters(state)) };
+    return lastResult.result;
   }
 
   async function evaluate(isLast: boolean): Promise<TrainingEvent | undefined> {
@@ -155,9 +155,9 @@ async function learn(
       if (read < of && isStopped()) throw stoppedEvaluation;
     };
     const session = await evaluator.get();
-    const inputs = (await objective.get()).inputs(heldOut);
-    const { loss } = await readParts(session, state.parameters, heldOut, inputs, { ...hooks, onRead });
-    if (!Number.isFinite(loss) && written?.step === step) rmSync(written.result, { recursive: true });
+    const inputs = (await objective.get()).inputs(heldOutParts);
+    const { loss } = await readParts(session, state.parameters, heldOutParts, inputs, { ...hooks, onRead });
+    if (!Number.isFinite(loss) && lastResult?.step === step) rmSync(lastResult.result, { recursive: true });
     rejectNonFinite(step, { 'validation loss': loss });
     const best = keepBest(state, loss, false);
     state.evaluationsWithoutGain = best ? 0 : state.evaluationsWithoutGain + 1;
@@ -174,27 +174,27 @@ async function learn(
     const { patience = Number.POSITIVE_INFINITY } = config;
     const isOver = () => state.evaluationsWithoutGain >= patience;
     const loop = { state, totalSteps, evaluateEvery, checkpointEvery, checkpoint, owner };
-    const before = validation.length > 0 && { write: async () => hooks.onResult?.(await write()) };
-    const ended = await runLoop({ ...loop, ...before, step, evaluate, isOver }, hooks);
+    const writeHook = validation.length > 0 && { write: async () => hooks.onResult?.(await write()) };
+    const ended = await runLoop({ ...loop, ...writeHook, step, evaluate, isOver }, hooks);
     if (ended !== 'interrupted') await write();
     const lowest = state.best && stepLoss(state.best);
-    return { step: state.step, ended, lowest, result: written?.result, parameters: bestParameters(state) };
+    return { step: state.step, ended, lowest, result: lastResult?.result, parameters: bestParameters(state) };
   } finally {
     const opened = [trainer.opened(), evaluator.opened(), muon, samples];
     await Promise.all(opened.map(async (one) => (await one)?.close()));
   }
 }
 
-function lazily<T>(open: () => Promise<T>) {
-  let opened: Promise<T> | undefined;
-  return { get: () => (opened ??= open()), opened: () => opened };
+function lazy<T>(open: () => Promise<T>) {
+  let promise: Promise<T> | undefined;
+  return { get: () => (promise ??= open()), opened: () => promise };
 }
 
 /** Estimated bytes of all sessions, given the parts of an epoch and of the validation. */
-function bytesOf({ config, device, trainable }: OpenedModel, ...splits: (readonly Part[])[]): number {
+function estimateBytes({ config, device, trainable }: OpenedModel, ...splits: (readonly Part[])[]): number {
   const settings = { config, trainable, objective: sft, precision: 'float32', purpose: 'train' } as const;
   const [step, evaluation] = splits.map((parts) => {
-    const largest = parts[firstLargest(parts.map(placesOf))];
+    const largest = parts[firstLargest(parts.map(paddedLength))];
     return largest && makeBatch(largest, () => ({ weights: 1 }));
   });
   return sessionBytes(buildTrainingGraph({ ...settings, device }), config, step!, evaluation);
@@ -226,13 +226,13 @@ function examplesOf(
 }
 
 /** Prepares objective and inputs; for DPO, runs the initial model on all pairs. @throws UserError if memory runs out */
-async function learned(
+async function prepareObjective(
   config: TrainConfig,
   model: OpenedModel,
   splits: readonly (readonly TokenExample[])[],
 ): Promise<{ readonly objective: Objective; inputs(parts: readonly Part[]): InputsOf<TokenExample> }> {
   if (config.objective.kind === 'sft') return { objective: sft, inputs: (parts) => sftInputs(parts.flat(2)) };
-  const compared = new Map<TokenExample, ComparedExample>();
+  const comparisons = new Map<TokenExample, ComparedExample>();
   const session = await openObjective(model, 'evaluate', likelihood(1));
   try {
     for (const split of splits) {
@@ -240,30 +240,30 @@ async function learned(
       const parts = layOut(split, orderOf(config));
       const { examples } = await readParts(session, model.parameters, parts, () => ({}));
       for (const { example, logp } of examples)
-        compared.set(example, { chosen: places.get(example)! % 2 === 0, referenceLogp: logp });
+        comparisons.set(example, { chosen: places.get(example)! % 2 === 0, referenceLogp: logp });
     }
   } finally {
     await session.close();
   }
-  return { objective: dpo(config.objective.beta), inputs: (parts) => dpoInputs(parts.flat(), compared) };
+  return { objective: dpo(config.objective.beta), inputs: (parts) => dpoInputs(parts.flat(), comparisons) };
 }
 
 /** Returns a function that gives the examples of a step. */
-function batches(training: readonly TokenExample[], order: OrderSettings) {
-  const perEpoch = stepsPerEpoch(training.length, order);
+function batchSelector(training: readonly TokenExample[], order: OrderSettings) {
+  const epochSteps = stepsPerEpoch(training.length, order);
   const units = unitsOf(training, order);
   let plan: { readonly epoch: number; readonly steps: ReturnType<typeof planEpoch> } | undefined;
   return (step: number): readonly TokenExample[] => {
-    const epoch = Math.floor(step / perEpoch);
+    const epoch = Math.floor(step / epochSteps);
     if (plan?.epoch !== epoch) plan = { epoch, steps: planEpoch(units, order, epoch) };
-    return plan.steps[step % perEpoch]!.map((index) => training[index]!);
+    return plan.steps[step % epochSteps]!.map((index) => training[index]!);
   };
 }
 
 const tokensOf = (examples: readonly TokenExample[]) =>
   examples.reduce((sum, example) => sum + exampleLength(example), 0);
 
-const readSplit = (examples: readonly TokenExample[]): NonNullable<EventOf<'start'>['training']> => ({
+const splitSize = (examples: readonly TokenExample[]): NonNullable<EventOf<'start'>['training']> => ({
   examples: examples.length,
   tokens: tokensOf(examples),
 });

@@ -22,7 +22,7 @@ export const fraction = z.number().min(0).max(1);
 const decayRate = z.number().gt(0).lt(1);
 
 /** Settings of every kind of training. */
-export const common = {
+export const commonSettings = {
   $schema: z.string().optional().describe('Schema for editors'),
   output: z
     .string()
@@ -45,7 +45,7 @@ interface Presets {
 
 /** Settings for training language models. */
 export const languageModelSettings = (presets: Presets) => ({
-  ...common,
+  ...commonSettings,
   learningRate: positive.default(presets.learningRate).describe('Peak learning rate'),
   schedule: z
     .enum(schedules)
@@ -120,7 +120,7 @@ const loraSettings = (rank: number, alpha: number, modules: AdaptableModule[]) =
       ),
   });
 
-const wholeModel = [
+const wholeModelMethods = [
   z.strictObject({ kind: z.literal('full').describe('Training of all weights') }),
   z.strictObject({ kind: z.literal('scratch').describe('Training of all weights from random values') }),
 ] as const;
@@ -134,13 +134,13 @@ const trainingMethod = z.discriminatedUnion('kind', [
       .default(0)
       .describe("Fraction of the adapter's inputs set to zero during training"),
   }),
-  ...wholeModel,
+  ...wholeModelMethods,
 ]);
 
 /** Methods for reinforcement learning. They have no dropout, because the trained policy must equal the sampler's. */
 export const rlMethod = z.discriminatedUnion('kind', [
   loraSettings(16, 32, ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj']),
-  ...wholeModel,
+  ...wholeModelMethods,
 ]);
 
 export type MethodSettings = z.output<typeof trainingMethod> | z.output<typeof rlMethod>;
@@ -163,7 +163,7 @@ const optimizerSchema = z.discriminatedUnion('kind', [
   }),
 ]);
 
-const settings = z.strictObject({
+const settingsSchema = z.strictObject({
   ...languageModelSettings({
     learningRate: 2e-4,
     schedule: 'cosine',
@@ -221,7 +221,7 @@ const settings = z.strictObject({
 });
 
 /** Muon equalizes the singular values of an update, which makes no sense for low-rank factors. */
-export const trainConfigSchema = settings
+export const trainConfigSchema = settingsSchema
   .refine(({ method, optimizer }) => method.kind !== 'lora' || optimizer.kind !== 'muon', {
     path: ['optimizer'],
     message: 'muon trains whole matrices, so it requires method full or scratch',
@@ -247,7 +247,7 @@ export const trainingKind = settingsKind<z.output<typeof trainConfigSchema>>({
 });
 
 /** Settings that may change when training resumes. The model's and dataset's contents are compared, not their paths. */
-const changeable = new Set(
+const changeableKeys = new Set(
   '$schema batchTokens checkpointEvery dataset device ignoreKeys limits model output result samples threads'.split(
     ' ',
   ),
@@ -255,7 +255,7 @@ const changeable = new Set(
 
 /** The settings that determine what is learned. */
 export const fixedSettings = (config: object): object =>
-  Object.fromEntries(Object.entries(config).filter(([key]) => !changeable.has(key)));
+  Object.fromEntries(Object.entries(config).filter(([key]) => !changeableKeys.has(key)));
 
 /** Config file, overrides such as `epochs=1`, working directory, and a function that prints notes on ignored fields. */
 export type ConfigSource = readonly [

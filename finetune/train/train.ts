@@ -26,8 +26,8 @@ export async function train(args: TrainingArguments, context: CommandContext): P
   const config = loadTrainConfig(args.config, args.overrides, context.cwd, context.note);
   requireRuntime();
   const isDpo = config.objective.kind === 'dpo';
-  const read = isDpo ? readComparisons : readConversations;
-  const data = { training: read(config.dataset, 'train'), validation: read(config.dataset, 'validation') };
+  const load = isDpo ? readComparisons : readConversations;
+  const data = { training: load(config.dataset, 'train'), validation: load(config.dataset, 'validation') };
   const { model, output } = config;
   const dataset = datasetLineage(config.dataset);
   return runTraining(
@@ -45,7 +45,7 @@ export async function train(args: TrainingArguments, context: CommandContext): P
       train: (hooks) => fineTune(config, data, hooks),
       summary: ({ lowest }) => ({ best: lowest ?? null }),
       use: (result) =>
-        `policyloop ${usedLike(dataset, context.cwd)} ${servingArguments(config.method, shownModel(model, context.cwd), result)}`,
+        `policyloop ${useCommand(dataset, context.cwd)} ${servingArguments(config.method, shownModel(model, context.cwd), result)}`,
     },
     args,
     context,
@@ -53,7 +53,7 @@ export async function train(args: TrainingArguments, context: CommandContext): P
 }
 
 /** Command that repeats a run of the dataset, without its model; with `CONFIG` if no run's config exists any more. */
-function usedLike({ recipe, sources }: DatasetLineage, cwd: string): string {
+function useCommand({ recipe, sources }: DatasetLineage, cwd: string): string {
   const files = (sources ?? []).map(({ run }) => join(run, runFiles.config));
   const config = shellWord(files.find((file) => existsSync(resolve(cwd, file))) ?? 'CONFIG');
   return recipe === 'demonstrations' ? `play ${config} player=model` : `run ${config}`;
@@ -63,8 +63,8 @@ function lineOf(metric: Metric, metrics: readonly Metric[], isDpo: boolean): str
   if (metric.kind === 'start') return startText(metric, isDpo);
   if (metric.kind !== 'validation') return undefined;
   const start = metrics.findLast((one) => one.kind === 'start');
-  const before = metrics.findLast((one) => one.kind === 'validation' && one.best) ?? start?.best;
-  const lowest = before as StepLoss | undefined;
+  const best = metrics.findLast((one) => one.kind === 'validation' && one.best) ?? start?.best;
+  const lowest = best as StepLoss | undefined;
   const place =
     metric.best || lowest === undefined
       ? 'the lowest so far'
@@ -73,8 +73,8 @@ function lineOf(metric: Metric, metrics: readonly Metric[], isDpo: boolean): str
 }
 
 function startText({ totalSteps, training, validation }: MetricOf<'start'>, isDpo: boolean): string {
-  const split = ({ examples, tokens }: NonNullable<typeof training>) =>
+  const sizeText = ({ examples, tokens }: NonNullable<typeof training>) =>
     `${isDpo ? plural(examples / 2, 'pair') : plural(examples, 'example')} (${formatCompact(tokens)} tokens)`;
-  const heldOut = validation!.examples === 0 ? 'nothing held out' : `${split(validation!)} held out`;
-  return `${plural(totalSteps, 'step')} over ${split(training!)}, ${heldOut}`;
+  const heldOut = validation!.examples === 0 ? 'nothing held out' : `${sizeText(validation!)} held out`;
+  return `${plural(totalSteps, 'step')} over ${sizeText(training!)}, ${heldOut}`;
 }

@@ -3,10 +3,10 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { append } from '../../src/base/append.js';
 import { deriveSeeds } from '../../src/base/random/generator.js';
 import {
-  byExample,
+  distribute,
+  type ExampleResult,
   type InputsOf,
   makeBatch,
-  type ReadExample,
   type TokenSequence,
 } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
@@ -54,7 +54,7 @@ interface ReadParts<E extends TokenSequence> {
   readonly loss: number;
   /** Empty for an evaluation session. */
   readonly gradients: Gradients;
-  readonly examples: readonly ReadExample<E>[];
+  readonly examples: readonly ExampleResult<E>[];
 }
 
 export interface StepSettings {
@@ -116,7 +116,7 @@ export async function readParts<E extends TokenSequence>(
 ): Promise<ReadParts<E>> {
   let loss = 0;
   let gradients: Gradients | undefined;
-  const examples: ReadExample<E>[] = [];
+  const examples: ExampleResult<E>[] = [];
   const of = parts.flat(2).length;
   for (const [index, part] of parts.entries()) {
     onRead?.(examples.length, of);
@@ -134,11 +134,11 @@ export async function readParts<E extends TokenSequence>(
 function readExamples<E extends TokenSequence>(
   part: Part<E>,
   { logp, outputs }: Awaited<ReturnType<TrainingSession['run']>>,
-): readonly ReadExample<E>[] {
-  const columns = Object.entries(outputs).map(([name, values]) => ({ name, read: byExample(part, values) }));
-  return byExample(part, logp).map(({ example, values }, index) => ({
+): readonly ExampleResult<E>[] {
+  const columns = Object.entries(outputs).map(([name, values]) => ({ name, rows: distribute(part, values) }));
+  return distribute(part, logp).map(({ example, values }, index) => ({
     example,
     logp: values,
-    outputs: Object.fromEntries(columns.map(({ name, read }) => [name, read[index]!.values])),
+    outputs: Object.fromEntries(columns.map(({ name, rows }) => [name, rows[index]!.values])),
   }));
 }

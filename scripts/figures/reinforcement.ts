@@ -39,7 +39,9 @@ const speeds = (row: SpeedRow) => [
 
 /** Quotients of a contender's speed and TRL's in the same turn: their mean and range. */
 function timesTrl(own: readonly SpeedRow[], trl: readonly SpeedRow[], of: 0 | 1): string {
-  const quotients = own.map((row) => speeds(row)[of]! / speeds(trl.find(({ turn }) => turn === row.turn)!)[of]!);
+  const quotients = own.map(
+    (row) => speeds(row)[of]! / speeds(trl.find(({ turn }) => turn === row.turn)!)[of]!,
+  );
   return `${mean(quotients).toFixed(2)} × (${smallest(quotients).toFixed(2)} to ${largest(quotients).toFixed(2)})`;
 }
 

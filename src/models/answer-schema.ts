@@ -57,11 +57,11 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
     : undefined;
 }
 
-type Values = Omit<NumberKind, 'choices'> & { readonly choices: readonly number[] | undefined };
+type ValueRange = Omit<NumberKind, 'choices'> & { readonly choices: readonly number[] | undefined };
 
 const typeOf = ({ decimals }: Pick<NumberKind, 'decimals'>) => (decimals === 0 ? 'integer' : 'number');
 
-function valueSchema({ choices, decimals, high, low }: Values): Record<string, unknown> {
+function valueSchema({ choices, decimals, high, low }: ValueRange): Record<string, unknown> {
   const type = typeOf({ decimals });
   return choices === undefined ? { type, minimum: low, maximum: high } : { type, enum: [...choices] };
 }

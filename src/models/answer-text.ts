@@ -11,7 +11,7 @@ const thinkingTags = names(
 const answers = names('answer final final_answer solution response output result params parameters proposal');
 const formatTags = names('b i em strong code pre p br div span center li ul ol u tool_call tool_calls');
 /** Placeholders in format examples, such as `<number>`, which have no end tag. */
-const placeholders = names('number integer value reason why explanation');
+const placeholderNames = names('number integer value reason why explanation');
 /** Names of chat-template tags. */
 const boundaries = names('im_start im_end eot_id eos bos endoftext turn text end start return message');
 
@@ -37,41 +37,41 @@ export function answerText(reply: string): { readonly text: string; readonly unc
   const lastEnd = new Map(tags.flatMap(({ closes, name, start }) => (closes ? [[name, start]] : [])));
   /** Names of inline elements; their end tags don't end a thinking block. */
   const inline = new Set<string>();
-  let [kept, from, lineEnd] = ['', 0, -1];
-  let hidden: string | undefined;
+  let [result, from, lineEnd] = ['', 0, -1];
+  let hiddenName: string | undefined;
   for (const { closes, end, name, start } of tags) {
     const isThought = thinkingTags.has(name);
-    if (hidden !== undefined) {
-      if (closes && (name === hidden || (isThought && thinkingTags.has(hidden))))
-        [from, hidden] = [end, undefined];
+    if (hiddenName !== undefined) {
+      if (closes && (name === hiddenName || (isThought && thinkingTags.has(hiddenName))))
+        [from, hiddenName] = [end, undefined];
       continue;
     }
     const opensLine = /(?:^|\n)[ \t]*$/.test(text.slice(Math.max(0, start - 40), start));
-    const until = lastEnd.get(name) ?? -1;
+    const lastEndTag = lastEnd.get(name) ?? -1;
     if (lineEnd < end) lineEnd = (text.indexOf('\n', end) + 1 || text.length + 1) - 1;
-    let shown: string | undefined;
-    if (answers.has(name)) shown = closes ? '\n' : `\n${name}: `;
-    else if (formatTags.has(name)) shown = ' '.repeat(end - start);
-    else if (boundaries.has(name) || (name === 's' && (start === 0 || text.length - end < 3))) shown = '\n';
+    let filler: string | undefined;
+    if (answers.has(name)) filler = closes ? '\n' : `\n${name}: `;
+    else if (formatTags.has(name)) filler = ' '.repeat(end - start);
+    else if (boundaries.has(name) || (name === 's' && (start === 0 || text.length - end < 3))) filler = '\n';
     else if (closes && (isThought || !inline.has(name))) {
       const isEnd = opensLine || /^[ \t]*(?:\n|$)/.test(text.slice(end, end + 40));
-      if (isThought || (text[start] !== '[' && isEnd)) [kept, from] = ['', end];
+      if (isThought || (text[start] !== '[' && isEnd)) [result, from] = ['', end];
       continue;
     } else if (!isThought) {
       // `[sic]` isn't a block, but a pair of tags such as `[PLAN]` … `[/PLAN]` is.
-      const isBlock = text[start] === '[' ? until > start : opensLine || until > lineEnd;
-      if (!isBlock || closes || (until < start && placeholders.has(name))) {
+      const isBlock = text[start] === '[' ? lastEndTag > start : opensLine || lastEndTag > lineEnd;
+      if (!isBlock || closes || (lastEndTag < start && placeholderNames.has(name))) {
         if (text[start] !== '[') inline.add(name);
         continue;
       }
     }
     // A block removed within a line leaves a marker, so that half of a value isn't parsed as the whole value.
-    kept += text.slice(from, start) + (shown ?? (opensLine ? '\n' : '\u0000\n'));
+    result += text.slice(from, start) + (filler ?? (opensLine ? '\n' : '\u0000\n'));
     from = end;
-    if (shown === undefined) hidden = name;
+    if (filler === undefined) hiddenName = name;
   }
-  if (hidden === undefined) kept += text.slice(from);
-  return { text: kept, unclosedThinking: unclosed || hidden !== undefined };
+  if (hiddenName === undefined) result += text.slice(from);
+  return { text: result, unclosedThinking: unclosed || hiddenName !== undefined };
 }
 
 /** Returns the last message of the final channel (OpenAI's Harmony format) or else the text before any channel. */
@@ -79,11 +79,11 @@ function finalMessage(reply: string): { readonly text: string; readonly unclosed
   const channel = reply.indexOf('<|channel|>');
   // If a server strips the control tokens, a Harmony reply begins with `analysis`.
   const isBare = channel < 0 && /^analysis(?! )/.test(reply);
-  const [before = '', ...finals] = reply.split(isBare ? 'assistantfinal' : finalChannel);
+  const [beforeFinal = '', ...finals] = reply.split(isBare ? 'assistantfinal' : finalChannel);
   const last = finals.at(-1);
   if (last !== undefined) return { text: last, unclosed: false };
   return {
-    text: isBare ? '' : channel < 0 ? before : before.slice(0, channel),
+    text: isBare ? '' : channel < 0 ? beforeFinal : beforeFinal.slice(0, channel),
     unclosed: isBare || channel >= 0,
   };
 }

@@ -38,17 +38,17 @@ export function createReplayed(
   const calls = repliesByCall(cassette);
   /** Describes the first prompt that differs, until this has been reported. */
   let warning: string | undefined;
-  let changed = false;
+  let hasChanged = false;
 
   const compare = (call: RecordedReply, messages: readonly ChatMessage[]): void => {
-    if (changed || call.promptHash === hashOf(messages)) return;
+    if (hasChanged || call.promptHash === hashOf(messages)) return;
     const difference = firstDifference(promptOf(cassette, call), messages);
     const text = `${call.id}: the prompt differs from the recorded one. ${difference}`;
     if (onChange === 'fail')
       throw notRecorded(
         `${text}. Restore the config and templates of ${cassette.path}, or use its replies anyway: model.onChange=warn`,
       );
-    changed = true;
+    hasChanged = true;
     warning = `${text}. The recorded replies are used anyway, matched by iteration and candidate`;
   };
   return {
@@ -83,12 +83,12 @@ type RecordedReply = Omit<RecordedCall, 'messages'> & { readonly promptHash: str
 
 /** Indexes the calls by id, except those that the user stopped, which have no reply. */
 function repliesByCall({ calls }: Cassette): ReadonlyMap<string, RecordedReply> {
-  const found = new Map<string, RecordedReply>();
+  const replies = new Map<string, RecordedReply>();
   for (const { messages, ...call } of calls) {
     if (call.outcome.kind === 'error' && call.outcome.error === 'aborted') continue;
-    found.set(call.id, { ...call, promptHash: hashOf(messages) });
+    replies.set(call.id, { ...call, promptHash: hashOf(messages) });
   }
-  return found;
+  return replies;
 }
 
 function hashOf(messages: readonly ChatMessage[]): string {
@@ -113,10 +113,10 @@ const notRecorded = (message: string) =>
 
 /** Describes the first difference between two prompts. */
 function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMessage[]): string {
-  const found = recorded.findIndex(
+  const index = recorded.findIndex(
     ({ content, role }, i) => role !== now[i]?.role || content !== now[i].content,
   );
-  const i = found < 0 ? recorded.length : found;
+  const i = index < 0 ? recorded.length : index;
   const [was, is] = [recorded[i], now[i]];
   if (was === undefined) return `Message ${i + 1} (${is!.role}) was added`;
   if (is === undefined) return `Message ${i + 1} (${was.role}) was removed`;
@@ -124,15 +124,15 @@ function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMes
   const [before, after] = [was.content.split('\n'), is.content.split('\n')];
   const line = before.findIndex((text, l) => text !== after[l]);
   const at = line < 0 ? before.length : line;
-  return `Message ${i + 1} (${was.role}), line ${at + 1}: ${around(before[at], after[at])}`;
+  return `Message ${i + 1} (${was.role}), line ${at + 1}: ${excerpt(before[at], after[at])}`;
 }
 
 /** Describes the change of a line; quotes start just before the first difference. */
-function around(recorded: string | undefined, now: string | undefined): string {
-  let same = 0;
-  while (same < (recorded?.length ?? 0) && recorded![same] === now?.[same]) same++;
+function excerpt(recorded: string | undefined, now: string | undefined): string {
+  let sameLength = 0;
+  while (sameLength < (recorded?.length ?? 0) && recorded![sameLength] === now?.[sameLength]) sameLength++;
   const quoted = (text: string) => {
-    const from = Math.max(0, same - 30);
+    const from = Math.max(0, sameLength - 30);
     const end = from + 80;
     return `“${from > 0 ? '…' : ''}${text.slice(from, end)}${text.length > end ? '…' : ''}”`;
   };

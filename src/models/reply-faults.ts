@@ -145,21 +145,21 @@ export function checkUsage(
 ): { readonly usage: Usage; readonly faults: readonly ReplyFault[]; readonly warning?: string } {
   const { messages, replies, maxTokens, window } = sent;
   const faults = new Set<ReplyFault>();
-  const most = maxPromptTokens(messages);
-  const written = replies.some(({ text, reasoning }) => text !== '' || reasoning !== undefined);
+  const maxPrompt = maxPromptTokens(messages);
+  const hasText = replies.some(({ text, reasoning }) => text !== '' || reasoning !== undefined);
   const { prompt, cached, completion, reasoning } = isPlausible(readCounts(reported, faults), {
-    most,
-    written,
+    maxPrompt,
+    hasText,
     faults,
   });
-  if (prompt !== undefined && prompt > most) faults.add('usage-wrong');
+  if (prompt !== undefined && prompt > maxPrompt) faults.add('usage-wrong');
   if (maxTokens !== undefined && (completion ?? 0) > maxTokens * replies.length) faults.add('overlong');
   const fewest = fewestRead(messages, replies, completion);
   const warning = prompt === undefined ? undefined : cutWarning(prompt, completion ?? 0, fewest, window);
   if (warning !== undefined) faults.add('prompt-cut');
   const estimate = () => sum(replies.map((reply) => maxTextTokens(reply.text + (reply.reasoning ?? ''))));
   const unreported = {
-    promptTokens: prompt === undefined ? most : 0,
+    promptTokens: prompt === undefined ? maxPrompt : 0,
     completionTokens: completion === undefined ? estimate() : 0,
   };
   return {
@@ -183,28 +183,28 @@ function fewestRead(
   replies: readonly Reply[],
   completion: number | undefined,
 ): number {
-  const heard = minPromptTokens(messages.filter(({ role }) => role !== 'system'));
-  const said = minPromptTokens(
+  const promptTokens = minPromptTokens(messages.filter(({ role }) => role !== 'system'));
+  const replyTokens = minPromptTokens(
     replies.map((reply) => ({ role: 'assistant', content: reply.text + (reply.reasoning ?? '') })),
   );
   // If the replies took fewer tokens than their own lower bound, reduce this bound in proportion.
-  const density = completion === undefined || said === 0 ? 1 : Math.min(1, completion / said);
-  return Math.floor(heard * density);
+  const density = completion === undefined || replyTokens === 0 ? 1 : Math.min(1, completion / replyTokens);
+  return Math.floor(promptTokens * density);
 }
 
 function readCounts(reported: ReportedCounts, faults: Set<ReplyFault>): Counts {
-  const read = (value: unknown) => {
+  const countOf = (value: unknown) => {
     if (value === undefined || value === null) return undefined;
     if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
     faults.add('usage-wrong');
     return undefined;
   };
   const counts = {
-    prompt: read(reported.prompt),
-    cached: read(reported.cached),
-    completion: read(reported.completion),
-    reasoning: read(reported.reasoning),
-    total: read(reported.total),
+    prompt: countOf(reported.prompt),
+    cached: countOf(reported.cached),
+    completion: countOf(reported.completion),
+    reasoning: countOf(reported.reasoning),
+    total: countOf(reported.total),
   };
   if ([reported.prompt, reported.completion].some((count) => (count ?? null) === null))
     faults.add('usage-missing');
@@ -214,21 +214,21 @@ function readCounts(reported: ReportedCounts, faults: Set<ReplyFault>): Counts {
 /** Discards implausible counts, and adds hidden reasoning to a completion count that excludes it. */
 function isPlausible(
   { prompt, cached, completion, reasoning, total }: Counts,
-  { most, written, faults }: { most: number; written: boolean; faults: Set<ReplyFault> },
+  { maxPrompt, hasText, faults }: { maxPrompt: number; hasText: boolean; faults: Set<ReplyFault> },
 ): Counts {
-  const wrong = () => {
+  const reject = () => {
     faults.add('usage-wrong');
     return undefined;
   };
-  if (prompt === 0 || (prompt ?? 0) > implausibleFactor * most) prompt = wrong();
-  if (completion === 0 && written) completion = wrong();
+  if (prompt === 0 || (prompt ?? 0) > implausibleFactor * maxPrompt) prompt = reject();
+  if (completion === 0 && hasText) completion = reject();
   // xAI and Gemini count hidden reasoning in the total, but not in the completion.
   if (prompt !== undefined && completion !== undefined && total !== undefined)
     completion = Math.max(completion, total - prompt);
   if (reasoning !== undefined && completion !== undefined && reasoning > completion) {
-    wrong();
+    reject();
     completion += reasoning;
   }
-  if (cached !== undefined && cached > (prompt ?? 0)) cached = prompt === undefined ? undefined : wrong();
+  if (cached !== undefined && cached > (prompt ?? 0)) cached = prompt === undefined ? undefined : reject();
   return { prompt, cached, completion, reasoning: completion === undefined ? undefined : reasoning };
 }

@@ -57,9 +57,9 @@ export function checkedModel(made: object, name: string, file?: string): Languag
     id,
     ...(givesSeveral && { givesSeveral }),
     async generate(messages, options) {
-      const started = performance.now();
-      const failed = (kind: 'aborted' | 'server' | 'malformed', message: string) =>
-        new ModelError(kind, message, { retries: 0, latencyMs: performance.now() - started });
+      const startMs = performance.now();
+      const errorOf = (kind: 'aborted' | 'server' | 'malformed', message: string) =>
+        new ModelError(kind, message, { retries: 0, latencyMs: performance.now() - startMs });
       let reply: unknown;
       try {
         // User code may ignore the signal.
@@ -72,20 +72,20 @@ export function checkedModel(made: object, name: string, file?: string): Languag
           const { kind, message, ...detail } = error as ModelError;
           throw new ModelError(kind, message, Object.assign({ retries: 0, latencyMs: 0 }, detail));
         }
-        if (options.signal?.aborted) throw failed('aborted', `${origin}: the call was aborted`);
+        if (options.signal?.aborted) throw errorOf('aborted', `${origin}: the call was aborted`);
         const { line } = file === undefined ? {} : errorLocation(file, error);
         const where = line === undefined ? origin : `${origin}:${line}`;
-        throw failed('server', `${where}: generate threw: ${messageOf(error)}`);
+        throw errorOf('server', `${where}: generate threw: ${messageOf(error)}`);
       }
       const replies: readonly unknown[] = Array.isArray(reply) && reply.length > 0 ? reply : [reply];
       return replies.slice(0, options.seeds.length).map((given, i): Completion => {
         const completion = typeof given === 'string' ? { text: given } : given;
         if (!isRecord(completion) || typeof completion.text !== 'string')
-          throw failed('malformed', `${origin}: generate returned neither text nor {text: …}`);
+          throw errorOf('malformed', `${origin}: generate returned neither text nor {text: …}`);
         return {
           finishReason: 'stop',
           usage: {},
-          latencyMs: i > 0 ? 0 : performance.now() - started,
+          latencyMs: i > 0 ? 0 : performance.now() - startMs,
           retries: 0,
           ...(completion as Pick<Completion, 'text'>),
         };

@@ -46,7 +46,7 @@ export function createRunDirectory(
   const release = lockRun(lock);
   const { imported = [] } = content;
   try {
-    begin(path, {
+    writeStart(path, {
       [runFiles.config]: content.configYaml,
       ...(imported.length > 0 && { [runFiles.imported]: JSON.stringify(imported) }),
       // Write the manifest last, because it makes the directory a run.
@@ -64,7 +64,7 @@ export function createRunDirectory(
  * Writes the files that turn an empty directory into a run. Removes them all if writing fails, so the command can be
  * repeated.
  */
-function begin(path: string, files: Readonly<Record<string, string>>): void {
+function writeStart(path: string, files: Readonly<Record<string, string>>): void {
   try {
     for (const [name, content] of Object.entries(files)) replaceFile(join(path, name), content);
   } catch (error) {
@@ -94,9 +94,9 @@ export function requireEmpty(path: string): void {
  */
 function isCutOffStart(path: string, names: readonly string[]): boolean {
   const { config, imported, manifest } = runFiles;
-  const begun = [config, imported, manifest].flatMap((name) => [name, `${name}.new`]);
+  const startFiles = [config, imported, manifest].flatMap((name) => [name, `${name}.new`]);
   const isOurs = (name: string) =>
-    name.startsWith(runFiles.lock) || (begun.includes(name) && name !== runFiles.manifest);
+    name.startsWith(runFiles.lock) || (startFiles.includes(name) && name !== runFiles.manifest);
   const hasLock = names.some((name) => name.startsWith(runFiles.lock));
   return names.every(isOurs) && hasLock && !isLocked(join(path, runFiles.lock));
 }

@@ -70,11 +70,11 @@ const rejectionMeaning: Readonly<Record<ParseFailure['kind'] | 'plays-alike', st
 
 /** Explains why a reply was rejected, and quotes the beginning of the reply. */
 export function rejectionText({ completion, outcome }: CallRecord, characters = 80): string {
-  const explained = outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';
+  const explanation = outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';
   const line = completion?.text.replaceAll(/\s+/g, ' ').trim() ?? '';
-  if (line === '') return `${explained} It is empty.`;
+  if (line === '') return `${explanation} It is empty.`;
   const start = line.length > characters ? `${line.slice(0, characters).trimEnd()} …` : line;
-  return `${explained} It begins: “${start}”`;
+  return `${explanation} It begins: “${start}”`;
 }
 
 /** Explains why a call failed or its reply was rejected; empty if the reply was accepted. */
@@ -94,10 +94,10 @@ export function explainFailure(failure: ParseFailure): string {
       return `${parts.join('; ')}.`;
     }
     case 'range': {
-      const allowed = failure.choices
+      const allowedText = failure.choices
         ? `one of ${shortList(failure.choices.map(formatParameter))}`
         : `${formatNumber(failure.low)} to ${formatNumber(failure.high)}`;
-      return `Not ${failure.choices ? allowed : `within ${allowed}`}: ${listValues(failure.values)}.`;
+      return `Not ${failure.choices ? allowedText : `within ${allowedText}`}: ${listValues(failure.values)}.`;
     }
     case 'decimals':
       return `More than ${plural(failure.decimals, 'decimal')}: ${listValues(failure.values)}.`;

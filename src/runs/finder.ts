@@ -30,17 +30,17 @@ export function itemsBelow(
   const isPlan = has(planFile);
   if (has(runFiles.manifest)) return [{ kind: 'run', path, name, within }];
   const kind = isTrained ? 'training' : isPlan ? 'plan' : undefined;
-  const own: readonly FoundItem[] = kind === undefined ? [] : [{ kind, path, name, within }];
-  if (depth > maxDepth) return own;
-  const inner = within ?? (isPlan && name !== '' ? name : null);
+  const ownItem: readonly FoundItem[] = kind === undefined ? [] : [{ kind, path, name, within }];
+  if (depth > maxDepth) return ownItem;
+  const innerPlan = within ?? (isPlan && name !== '' ? name : null);
   const folders = entries
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules')
     .map((entry) => entry.name)
     .toSorted();
   return [
-    ...own,
+    ...ownItem,
     ...folders.flatMap((folder) =>
-      itemsBelow(join(path, folder), name === '' ? folder : `${name}/${folder}`, inner, depth + 1),
+      itemsBelow(join(path, folder), name === '' ? folder : `${name}/${folder}`, innerPlan, depth + 1),
     ),
   ];
 }

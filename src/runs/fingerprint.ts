@@ -72,13 +72,13 @@ function requireEqual(
   hint: string,
   file?: string,
 ): void {
-  const all = changedSettings(was, fixedSettings(config));
-  if (all.length === 0) return;
+  const allChanges = changedSettings(was, fixedSettings(config));
+  if (allChanges.length === 0) return;
   // Another provider, kind of policy or environment has other settings, which needn't be listed.
-  const causes = all.filter(({ key }) => /\.(provider|kind|id)$/.test(key)).map(({ key }) => key);
+  const causes = allChanges.filter(({ key }) => /\.(provider|kind|id)$/.test(key)).map(({ key }) => key);
   const follows = (key: string) =>
     causes.some((cause) => key !== cause && key.startsWith(cause.slice(0, cause.lastIndexOf('.') + 1)));
-  const changed = all.filter(({ key }) => !follows(key));
+  const changed = allChanges.filter(({ key }) => !follows(key));
   throw new UserError(
     changed.map(({ key, now, was: before }) => ({
       ...(file !== undefined && { file }),
@@ -131,10 +131,10 @@ export function requireSameSetup(
 ): void {
   if (assembly.fingerprint === manifest.fingerprint) return;
   const hint = `undo the change, or ${newStart[manifest.play === undefined ? 'run' : 'play']}`;
-  const changed = changedModules(manifest.modules ?? {}, assembly.modules ?? {});
-  if (changed.length > 0) {
+  const changedFiles = changedModules(manifest.modules ?? {}, assembly.modules ?? {});
+  if (changedFiles.length > 0) {
     const message = 'this module has changed since the run started';
-    throw new UserError(changed.map((module) => ({ file: module, message, hint })));
+    throw new UserError(changedFiles.map((module) => ({ file: module, message, hint })));
   }
   const message = 'this setting has changed since the run started';
   requireEqual(manifest.settings, assembly.config, message, hint, file);
@@ -171,7 +171,7 @@ export function continuationHint(
   const { iterations, reason, status } = manifest;
   if (reason === undefined) return undefined;
   if (status !== 'completed' && reason.kind !== 'no-proposals') return undefined;
-  const same = (key: 'target' | 'limits') => isDeepStrictEqual(was[key], now[key]);
+  const isSame = (key: 'target' | 'limits') => isDeepStrictEqual(was[key], now[key]);
   const resume = (override: string) =>
     `to continue, run policyloop resume ${path} ${override}; to regenerate its report, run policyloop report ${path}`;
   const limit = 'limit' in reason ? reason.limit : undefined;
@@ -182,9 +182,9 @@ export function continuationHint(
       ? undefined
       : `repeat the sweep's command with a higher ${limit}`;
   if (limit !== undefined)
-    return same('limits') ? resume(`${limitField(limit)}=… with a higher limit`) : undefined;
+    return isSame('limits') ? resume(`${limitField(limit)}=… with a higher limit`) : undefined;
   if (reason.kind === 'target')
-    return same('target') ? resume('target=… with a higher target (or target= for none)') : undefined;
+    return isSame('target') ? resume('target=… with a higher target (or target= for none)') : undefined;
   if (now.iterations > iterations.done) return undefined;
   return resume(`iterations=${2 * iterations.of}`);
 }

@@ -57,8 +57,8 @@ export function* linesOf<T>(
   let line = 0;
   for (const { bytes, start } of linesIn(files[log], onBroken)) {
     if (line === most) return;
-    const at = { path: files[log], line: ++line, start, problem: problemIn(log) };
-    const item = unlessBroken(() => toItem<T>(bytes, at), onBroken);
+    const at = { path: files[log], line: ++line, start, problem: problemOf(log) };
+    const item = tryReading(() => toItem<T>(bytes, at), onBroken);
     if (item !== undefined) yield item;
   }
 }
@@ -73,7 +73,7 @@ function* linesIn(file: string, onBroken: OnBroken): Generator<Line, void> {
   }
 }
 
-function unlessBroken<T>(read: () => T, onBroken: OnBroken): T | undefined {
+function tryReading<T>(read: () => T, onBroken: OnBroken): T | undefined {
   try {
     return read();
   } catch (error) {
@@ -89,7 +89,7 @@ const completionFields = [
   [['completion', 'finishReason'], 'string'],
 ] as const satisfies readonly Field[];
 
-const problemIn = (log: LogName) => (item: unknown) =>
+const problemOf = (log: LogName) => (item: unknown) =>
   missingField(item, logFields[log]) ??
   ((item as { readonly completion?: unknown }).completion === undefined
     ? undefined
@@ -122,8 +122,8 @@ export function extentOf<T>(
   for (const { bytes, start } of linesIn(file, onBroken)) {
     const isLarge = log === 'calls' || log === 'episodes';
     const place = isLarge ? placeIn(bytes, marker[log]) : undefined;
-    const at = { path: file, line: lines + 1, start, problem: problemIn(log) };
-    const item = (place as T | undefined) ?? unlessBroken(() => toItem<T>(bytes, at), onBroken);
+    const at = { path: file, line: lines + 1, start, problem: problemOf(log) };
+    const item = (place as T | undefined) ?? tryReading(() => toItem<T>(bytes, at), onBroken);
     if (item !== undefined) onItem?.(item, lines);
     lines++;
     end = start + bytes.length + 1;
@@ -146,8 +146,8 @@ export function* callsOf(files: LogFiles, most: number, onBroken: OnBroken): Gen
   for (const { bytes, start } of linesIn(files.calls, onBroken)) {
     if (line === most) return;
     const at = { path: files.calls, line: ++line, start };
-    const call = unlessBroken(() => {
-      const written = toItem<WrittenCall>(bytes, { ...at, problem: problemIn('calls') });
+    const call = tryReading(() => {
+      const written = toItem<WrittenCall>(bytes, { ...at, problem: problemOf('calls') });
       try {
         return decoder.decode(written);
       } catch (error) {
@@ -171,10 +171,10 @@ export interface WrittenCall extends Omit<CallRecord, 'messages'> {
 }
 
 /** Every 256th call is written in full, which limits how many lines after a damaged one are unreadable. */
-const linesBetweenWhole = 256;
+const wholeEvery = 256;
 
 /** Messages with fewer characters are always written in full. */
-const minShared = 200;
+const minSharedLength = 200;
 
 /** Remembers the last message at each position of a prompt. */
 class LastMessages {
@@ -195,23 +195,23 @@ const isWhole = ({ messages }: Pick<WrittenCall, 'messages'>) =>
 
 /** Encodes the messages of each call relative to earlier messages. */
 export class CallEncoder {
-  readonly #last = new LastMessages();
+  readonly #lastMessages = new LastMessages();
 
   /** @param line number of lines in the file before this one */
   encode(call: CallRecord, line: number): WrittenCall {
-    const startsOver = line % linesBetweenWhole === 0;
+    const startsOver = line % wholeEvery === 0;
     const messages = call.messages.map(({ role, content }, place): WrittenMessage => {
-      const earlier = startsOver ? undefined : this.#last.at(place);
+      const earlier = startsOver ? undefined : this.#lastMessages.at(place);
       return { role, content: earlier === undefined ? content : shorterOf(content, earlier) };
     });
     const written = { ...call, messages };
-    this.#last.keep(call.messages, isWhole(written));
+    this.#lastMessages.keep(call.messages, isWhole(written));
     return written;
   }
 }
 
 function shorterOf(content: string, earlier: string): WrittenMessage['content'] {
-  if (content.length < minShared) return content;
+  if (content.length < minSharedLength) return content;
   const parts = encodeText(content, earlier);
   const isShorter = parts.some((part) => typeof part !== 'string');
   return isShorter && JSON.stringify(parts).length < content.length ? parts : content;
@@ -219,22 +219,22 @@ function shorterOf(content: string, earlier: string): WrittenMessage['content'] 
 
 /** Decodes calls in the order in which they were written, from the first line or any line written in full. */
 class CallDecoder {
-  readonly #last = new LastMessages();
+  readonly #lastMessages = new LastMessages();
 
   /** Forgets earlier messages; call this after an unreadable line. */
   startOver(): void {
-    this.#last.keep([], true);
+    this.#lastMessages.keep([], true);
   }
 
   /** @throws RangeError if a message refers to an earlier message that is missing or too short */
   decode(written: WrittenCall): CallRecord {
     const messages = written.messages.map(({ role, content }, place): ChatMessage => {
       if (typeof content === 'string') return { role, content };
-      const earlier = this.#last.at(place);
+      const earlier = this.#lastMessages.at(place);
       if (earlier === undefined) throw new RangeError('it refers to parts of a missing message');
       return { role, content: decodeText(content, earlier) };
     });
-    this.#last.keep(messages, isWhole(written));
+    this.#lastMessages.keep(messages, isWhole(written));
     return { ...written, messages };
   }
 }

@@ -58,10 +58,10 @@ export function scanLogs(files: LogFiles, isTolerant = false): Scan {
   const faults: string[] = [];
   const onBroken: OnBroken = isTolerant ? (error) => noteFault(faults, error) : undefined;
   const calls = extentOf(files, 'calls', onBroken);
-  const marks: { iteration: number; lines: NonNullable<LoggedEvent['lines']>; at: number }[] = [];
+  const finished: { iteration: number; lines: NonNullable<LoggedEvent['lines']>; at: number }[] = [];
   const events = extentOf(files, 'events', onBroken, (event: LoggedEvent, at) => {
     if (event.kind !== 'iteration-finished') return;
-    marks.push({ iteration: event.iteration, lines: event.lines ?? unknownLines, at });
+    finished.push({ iteration: event.iteration, lines: event.lines ?? unknownLines, at });
   });
   const evaluated: BufferEntry[] = [];
   const evaluations = extentOf(files, 'evaluations', onBroken, (entry: BufferEntry) => evaluated.push(entry));
@@ -69,32 +69,32 @@ export function scanLogs(files: LogFiles, isTolerant = false): Scan {
   const episodes = extentOf(files, 'episodes', onBroken, ({ iteration, candidate }: Place) =>
     placesOfEpisodes.push(iteration, candidate),
   );
-  const last = marks.findLast(
+  const last = finished.findLast(
     ({ lines }) =>
       lines.evaluations <= evaluations.lines &&
       lines.episodes <= episodes.lines &&
       lines.calls <= calls.lines,
   );
   const iteration = last?.iteration ?? 0;
-  const beyond = marks.find((mark) => mark.iteration > iteration);
-  const complete = evaluated.filter((entry) => entry.iteration <= iteration);
-  const isKept = keptPlaces(complete, iteration);
+  const nextFinished = finished.find((mark) => mark.iteration > iteration);
+  const completeEntries = evaluated.filter((entry) => entry.iteration <= iteration);
+  const isKept = keptTest(completeEntries, iteration);
   let keptEpisodes = 0;
   for (let i = 0; i < placesOfEpisodes.length; i += 2) {
     if (isKept({ iteration: placesOfEpisodes[i]!, candidate: placesOfEpisodes[i + 1]! })) keptEpisodes++;
   }
   const lines = {
-    evaluations: complete.length,
+    evaluations: completeEntries.length,
     episodes: keptEpisodes,
     calls: calls.lines,
-    events: beyond?.at ?? events.lines,
+    events: nextFinished?.at ?? events.lines,
   };
-  const { entries, lost } = usableEntries(complete, files);
+  const { entries, lost } = usableEntries(completeEntries, files);
   append(faults, lost);
   const recorded: RecordedRun = {
     entries,
     episodes: {
-      [Symbol.iterator]: () => keptItems(linesOf<EpisodeRecord>(files, 'episodes', onBroken), isKept),
+      [Symbol.iterator]: () => filterItems(linesOf<EpisodeRecord>(files, 'episodes', onBroken), isKept),
     },
     calls: { [Symbol.iterator]: () => callsOf(files, lines.calls, onBroken) },
     events: { [Symbol.iterator]: () => linesOf<LoggedEvent>(files, 'events', onBroken, lines.events) },
@@ -143,7 +143,7 @@ function noteFault(faults: string[], error: UserError): void {
 const unknownLines = { evaluations: Infinity, episodes: Infinity, calls: Infinity };
 
 /** Returns a test that is true for records of complete iterations and of evaluated warm-up policies. */
-function keptPlaces(complete: readonly BufferEntry[], last: number) {
+function keptTest(complete: readonly BufferEntry[], last: number) {
   const warmup = new Set(complete.flatMap((entry) => (entry.iteration === 0 ? [entry.candidate] : [])));
   return ({ iteration, candidate }: Place) => iteration <= last && (iteration > 0 || warmup.has(candidate));
 }
@@ -159,7 +159,7 @@ function usableEntries(complete: readonly BufferEntry[], files: LogFiles) {
   return { entries, lost: [fault] };
 }
 
-function* keptItems<T>(items: Iterable<T>, isKept: (item: T) => boolean): Generator<T, void> {
+function* filterItems<T>(items: Iterable<T>, isKept: (item: T) => boolean): Generator<T, void> {
   for (const item of items) if (isKept(item)) yield item;
 }
 

@@ -90,7 +90,7 @@ export function addPrograms(
 export const readShownFrame = (path: string) => frameOf(path, shownParts);
 
 type RunFrame = Omit<OpenedRun, 'recorded'>;
-type Parts = Pick<OpenedRun, 'environment' | 'family'> & { readonly unknown?: string };
+type RunParts = Pick<OpenedRun, 'environment' | 'family'> & { readonly unknown?: string };
 
 async function frameOf(
   path: string,
@@ -98,8 +98,8 @@ async function frameOf(
     readonly manifest: Manifest;
     readonly config: Config;
     readonly policy: PolicyConfig;
-  }) => Promise<Parts>,
-): Promise<RunFrame & Pick<Parts, 'unknown'>> {
+  }) => Promise<RunParts>,
+): Promise<RunFrame & Pick<RunParts, 'unknown'>> {
   const manifest = readManifest(path);
   if (manifest.play !== undefined)
     throw new UserError({
@@ -136,7 +136,7 @@ async function shownParts({
   config,
   manifest,
   policy,
-}: Parameters<Parameters<typeof frameOf>[1]>[0]): Promise<Parts> {
+}: Parameters<Parameters<typeof frameOf>[1]>[0]): Promise<RunParts> {
   const { environment: id, policy: recorded, spec } = manifest;
   const { environment: source } = config;
   const isKnown = spec !== undefined || isSelfContained(source.id);

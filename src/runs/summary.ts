@@ -132,11 +132,11 @@ export function noiseText(noise: Noise): string {
   const { floor, lead, needed } = noise;
   if (floor === 0) return floorText(noise);
   const by = `the best leads the second best by ${distinctFormat([floor, lead])(lead)}`;
-  const ahead =
+  const leadText =
     needed === undefined
       ? 'no policy is ahead'
       : `${by}, which ${lead > floor ? 'is more than luck' : `takes ${formatCompact(needed)} episodes to confirm`}`;
-  return `${floorText(noise)}; ${ahead}`;
+  return `${floorText(noise)}; ${leadText}`;
 }
 
 export function describeReason(end: Pick<RunResult, 'reason' | 'status'>): string {

@@ -116,8 +116,8 @@ export class RunWriter implements RunDirectory {
   }
 
   update(changes: ManifestChanges): void {
-    const updated = this.#now().toISOString();
-    this.#manifest.data = { ...this.#manifest.data, ...changes, updated } as Manifest;
+    const updatedAt = this.#now().toISOString();
+    this.#manifest.data = { ...this.#manifest.data, ...changes, updated: updatedAt } as Manifest;
   }
 
   send(lost: CallRecord): Promise<SentRequest> {

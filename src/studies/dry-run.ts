@@ -25,10 +25,10 @@ export async function dryRun(
 ): Promise<number> {
   const { config, environment, family, proposer } = assembly;
   const history = requireCount('--history', args.history, 0) ?? 0;
-  const recorded = await evaluateRandom(assembly, history, context.stop.abort);
-  const buffer = createReplayBuffer(recorded.entries);
-  const prompter = new Prompter({ ...assembly, buffer, recorded });
-  const iteration = Math.min(recorded.iteration + 1, config.iterations);
+  const playedRun = await evaluateRandom(assembly, history, context.stop.abort);
+  const buffer = createReplayBuffer(playedRun.entries);
+  const prompter = new Prompter({ ...assembly, buffer, recorded: playedRun });
+  const iteration = Math.min(playedRun.iteration + 1, config.iterations);
   const messages = prompter.messages(iteration);
   if (args.json) {
     const { description, parameters } = family;
@@ -38,9 +38,9 @@ export async function dryRun(
   }
   context.print(resolvedYaml(config).trimEnd());
   context.print(`\n# ${environment.id}, ${policiesText(family)}, ${proposer.id}`);
-  if (recorded.entries.length > 0) {
+  if (playedRun.entries.length > 0) {
     context.print(
-      `# prompt of iteration ${iteration}, after ${plural(recorded.entries.length, 'evaluation')}`,
+      `# prompt of iteration ${iteration}, after ${plural(playedRun.entries.length, 'evaluation')}`,
     );
   }
   for (const { role, content } of messages) context.print(`\n--- ${role} ---\n${content}`);
@@ -54,23 +54,23 @@ async function evaluateRandom(
   abort: AbortSignal,
 ): Promise<RecordedRun> {
   const { evaluation, seed, warmup } = config;
-  const each = config.candidates;
+  const perIteration = config.candidates;
   const random = warmupGenerator(seed);
   const seeds = evaluationSeeds(seed, evaluation.episodes);
   const setting = { environment, family, maxSteps: evaluation.maxSteps, record: 'first', workers } as const;
-  const measured: Awaited<ReturnType<typeof measure>>[] = [];
+  const measurements: Awaited<ReturnType<typeof measure>>[] = [];
   for (let i = 0; i < count; i++) {
     const after = i - warmup.policies;
-    const iteration = after < 0 ? 0 : 1 + Math.floor(after / each);
-    const candidate = after < 0 ? i : after % each;
+    const iteration = after < 0 ? 0 : 1 + Math.floor(after / perIteration);
+    const candidate = after < 0 ? i : after % perIteration;
     const source = after < 0 ? 'warm-up' : 'proposal';
     const place = { iteration, group: iteration, candidate, source } as const;
-    measured.push(await measure(setting, family.initial(random), seeds, place, abort));
+    measurements.push(await measure(setting, family.initial(random), seeds, place, abort));
   }
   return {
     ...emptyRun,
-    entries: measured.map(({ entry }) => entry),
-    episodes: measured.flatMap(({ episodes }) => episodes),
-    iteration: measured.at(-1)?.entry.iteration ?? 0,
+    entries: measurements.map(({ entry }) => entry),
+    episodes: measurements.flatMap(({ episodes }) => episodes),
+    iteration: measurements.at(-1)?.entry.iteration ?? 0,
   };
 }

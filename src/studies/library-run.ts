@@ -48,22 +48,22 @@ export async function runLibrary(
   options: RunOptions,
   context: CallerContext,
 ): Promise<RunOutcome> {
-  const own = ownParts(options);
-  const config = configOf(given, own, context.cwd);
+  const parts = ownParts(options);
+  const config = configOf(given, parts, context.cwd);
   const { directory: runDir, runsDir = 'buffers' } = options;
   const file = typeof given === 'string' ? given : 'run';
-  const chosen = runDir === undefined ? undefined : resolve(context.cwd, runDir);
-  const isThere = chosen !== undefined && existsSync(join(chosen, runFiles.manifest));
+  const chosenDir = runDir === undefined ? undefined : resolve(context.cwd, runDir);
+  const isThere = chosenDir !== undefined && existsSync(join(chosenDir, runFiles.manifest));
   const signal = options.signal ?? new AbortController().signal;
   const run = isThere
-    ? await reopenRun(chosen, config, context, { own })
+    ? await reopenRun(chosenDir, config, context, { own: parts })
     : await beginRun(
-        await assemble(config, context.env, undefined, { ...own, ask: signal }),
+        await assemble(config, context.env, undefined, { ...parts, ask: signal }),
         () => newRunPath({ runDir, runsDir }, file, context, config.name),
         context,
       );
   // Nothing is left to do in a complete run.
-  const directory = typeof run === 'string' ? chosen! : run.directory.path;
+  const directory = typeof run === 'string' ? chosenDir! : run.directory.path;
   if (typeof run !== 'string') {
     const display = { show: options.onEvent ?? (() => undefined), close: () => undefined };
     await executeRun(run, display, { ...context, stop: { finish: signal, abort: signal } });

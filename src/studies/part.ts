@@ -29,7 +29,7 @@ export function partOf(text: string | undefined): Part | undefined {
  * @throws UserError if a part could make no call, use no token or evaluate nothing
  */
 export function shareOf(limits: LimitsConfig, { of }: Pick<Part, 'of'>): LimitsConfig {
-  const rounded = (key: 'calls' | 'evaluations' | 'tokens') => {
+  const roundedShare = (key: 'calls' | 'evaluations' | 'tokens') => {
     const limit = limits[key];
     if (limit === undefined || limit >= of) return limit && Math.floor(limit / of);
     throw new UserError({
@@ -41,9 +41,9 @@ export function shareOf(limits: LimitsConfig, { of }: Pick<Part, 'of'>): LimitsC
   };
   return {
     ...limits,
-    calls: rounded('calls'),
-    tokens: rounded('tokens'),
-    evaluations: rounded('evaluations'),
+    calls: roundedShare('calls'),
+    tokens: roundedShare('tokens'),
+    evaluations: roundedShare('evaluations'),
     cost: limits.cost && limits.cost / of,
     minutes: limits.minutes && limits.minutes / of,
   };

@@ -18,8 +18,8 @@ export function createPlanDisplay(
   const progress = createProgress(mode, context);
   /** Completed and planned iterations of each run in progress. */
   const running = new Map<PlanEntry, { of: number; done: number }>();
-  const noted = new Set<string>();
-  let ended = 0;
+  const notedKeys = new Set<string>();
+  let doneRuns = 0;
   progress.begin({
     label: 'runs',
     total: entries.length,
@@ -29,21 +29,21 @@ export function createPlanDisplay(
 
   /** Counts unfinished runs as fractions (confirmation is one more iteration), to keep the time estimate steady. */
   const update = (figures: readonly string[]) => {
-    let value = ended;
+    let value = doneRuns;
     for (const { done, of } of running.values()) value += done / (of + 1);
     progress.update(value, figures);
   };
   /** Shows only the first of several notes with the same key, because many runs may have the same one. */
   const note = (text: string, key = text) => {
-    if (!noted.has(key)) progress.alert(text);
-    noted.add(key);
+    if (!notedKeys.has(key)) progress.alert(text);
+    notedKeys.add(key);
   };
   const showRun = ({ arm, config, path }: PlanEntry) => {
     const result = resultOf(summaryOf(join(directory, path)), context.cwd);
     progress.emit({ kind: 'run', arm, seed: config.seed, ...result });
     const { confirmed, iterations } = result;
     const score = confirmed === null ? 'not confirmed' : `confirmed ${formatReturn(confirmed.mean)}`;
-    progress.say(`run ${ended}/${entries.length}  ${path}  ${plural(iterations, 'iteration')}, ${score}`);
+    progress.say(`run ${doneRuns}/${entries.length}  ${path}  ${plural(iterations, 'iteration')}, ${score}`);
   };
 
   return {
@@ -73,11 +73,11 @@ export function createPlanDisplay(
     },
     end(entry: PlanEntry, { kind, message }: RunEnd) {
       running.delete(entry);
-      ended++;
+      doneRuns++;
       if (kind === 'failed') note(`${entry.path}: ${message}; no more runs of ${entry.arm}`);
       else showRun(entry);
       // The output of the last run already shows that all runs have ended.
-      if (ended < entries.length) update([entry.path]);
+      if (doneRuns < entries.length) update([entry.path]);
     },
   };
 }

@@ -43,8 +43,8 @@ export async function resumeRun(
     cwd: context.cwd,
     asWritten: true,
   });
-  const opened = await reopenRun(path, config, context);
-  if (typeof opened !== 'string') return finishRun(opened, args, context);
+  const reopened = await reopenRun(path, config, context);
+  if (typeof reopened !== 'string') return finishRun(reopened, args, context);
   if (await finishKilledRun(path, context.now, writeReport)) {
     const { family } = await readShownFrame(path);
     return exitCodeOf(printResult(path, family.parameters, args.json, context).status);
@@ -53,7 +53,7 @@ export async function resumeRun(
   throw new UserError({
     message: `this run ${manifest.status === 'failed' ? 'has ended' : 'is complete'} after ${plural(manifest.iterations.done, 'iteration')}: ${describeReason(manifest)}`,
     value: path,
-    hint: opened,
+    hint: reopened,
   });
 }
 

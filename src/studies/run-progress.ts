@@ -29,13 +29,13 @@ export function createDisplay(
   const progress = createProgress(mode, context);
   const show = areGames ? gamesShown(progress) : runShown(progress);
   return {
-    show: (event) => (mode.json === true ? progress.emit(withoutBulk(event)) : show(event)),
+    show: (event) => (mode.json === true ? progress.emit(dropBulk(event)) : show(event)),
     close: () => progress.close(),
   };
 }
 
 /** Returns an event as `--json` prints it; trajectories, messages and replies stay in the run directory. */
-function withoutBulk(event: RunEvent): object {
+function dropBulk(event: RunEvent): object {
   if (event.kind === 'game-finished') {
     const { last: _last, turns: _turns, ...game } = event.game;
     return { kind: event.kind, game };
@@ -123,7 +123,7 @@ function runShown(progress: Progress): (event: RunEvent) => void {
   let tally = tallyOf([]);
   let best: Best | undefined;
   /** The best score that has been printed permanently. */
-  let kept: Best | undefined;
+  let shownBest: Best | undefined;
 
   const iterate = () => progress.begin({ label: 'iteration', total, value: completed, lineEvery: 0 });
   const count = ({ score, iteration }: Best) => {
@@ -131,11 +131,11 @@ function runShown(progress: Progress): (event: RunEvent) => void {
   };
   /** On a terminal, the progress line is overwritten, so improvements are also printed permanently. */
   const keepBest = () => {
-    if (best === undefined || best === kept) return;
-    const asText = distinctFormat([best.score, kept?.score]);
-    const previous = kept === undefined ? '' : `, was ${asText(kept.score)}`;
+    if (best === undefined || best === shownBest) return;
+    const asText = distinctFormat([best.score, shownBest?.score]);
+    const previous = shownBest === undefined ? '' : `, was ${asText(shownBest.score)}`;
     progress.keep(`${placeOf(best)}  best ${asText(best.score)}${previous}`);
-    kept = best;
+    shownBest = best;
   };
   const figures = (score: number | undefined) => {
     const { better, rejected, revisions } = tally;
@@ -155,7 +155,7 @@ function runShown(progress: Progress): (event: RunEvent) => void {
         total = event.iterations;
         completed = (resumedAt ?? 1) - 1;
         best = event.best;
-        kept = best;
+        shownBest = best;
         tally = event.tally ?? tally;
         const policies = parameters === undefined ? 'programs' : `${parameters} parameters`;
         progress.say(`${environment}, ${policies}, ${model}`);

@@ -86,7 +86,7 @@ export async function runPlan<Result>(
   };
   const { directory } = place;
   /** Reports only the progress, because a later command will print the results. */
-  const handOver = ({ complete, played, status }: PlanOutcome): number => {
+  const report = ({ complete, played, status }: PlanOutcome): number => {
     const out = shownPath(directory, context.cwd);
     if (json) context.print(JSON.stringify({ status, complete, played, out }));
     return exitCodeOf(status);
@@ -96,14 +96,14 @@ export async function runPlan<Result>(
     const own = entries.filter(isInPart(part));
     // Only one process at a time runs a part, so locks from other machines are stale.
     for (const { path } of own) removeForeignLock(join(directory, path, runFiles.lock));
-    return handOver(await runEntries({ ...plan, entries: own }, directory, args, context, () => undefined));
+    return report(await runEntries({ ...plan, entries: own }, directory, args, context, () => undefined));
   }
   if (cluster !== undefined) {
     // Create the directory but unlock it at once, because the processes that run its parts may start immediately.
     openPlan(kind, place, commandOf(context))();
     if (await runOnCluster(cluster, plan, directory, context)) {
       write([]);
-      return handOver({ ...recordedOutcome(plan, directory), status: 'elsewhere' });
+      return report({ ...recordedOutcome(plan, directory), status: 'elsewhere' });
     }
   }
   const release = openPlan(kind, place, commandOf(context));
@@ -156,32 +156,32 @@ async function runEntries(
   plan: Plan,
   directory: string,
   { jobs = 1, json, part, quiet }: ScheduleArguments,
-  outside: CommandContext,
+  outerContext: CommandContext,
   write: (failures: readonly PlanFailure[]) => void,
 ): Promise<PlanOutcome> {
   const { entries, shape } = plan;
-  const atOnce = Math.max(1, Math.min(jobs, entries.length));
+  const maxRuns = Math.max(1, Math.min(jobs, entries.length));
   const shared = limitsOf(plan, directory, part);
-  const display = createPlanDisplay(plan, directory, { json, quiet }, outside);
+  const display = createPlanDisplay(plan, directory, { json, quiet }, outerContext);
   const ends = new Map<PlanEntry, RunEnd>();
   const outcome = () => outcomeOf(entries, ends);
   if (!json && !quiet) {
-    const before = entries.filter(({ path }) => isComplete(join(directory, path))).length;
-    const place = shownPath(directory, outside.cwd);
-    outside.note(
-      `${plural(entries.length, 'run')} (${shape}) in ${place}${before > 0 ? `; ${before} already complete` : ''}${atOnce > 1 ? `; ${atOnce} at once` : ''}`,
+    const doneBefore = entries.filter(({ path }) => isComplete(join(directory, path))).length;
+    const place = shownPath(directory, outerContext.cwd);
+    outerContext.note(
+      `${plural(entries.length, 'run')} (${shape}) in ${place}${doneBefore > 0 ? `; ${doneBefore} already complete` : ''}${maxRuns > 1 ? `; ${maxRuns} at once` : ''}`,
     );
   }
-  const requests = watchStopRequests(directory, outside.stop, part !== undefined);
+  const requests = watchStopRequests(directory, outerContext.stop, part !== undefined);
   const { abort, finish } = requests.stop;
   /** Stops all runs after an unexpected error. */
-  const broken = new AbortController();
+  const failure = new AbortController();
   const context: CommandContext = {
-    ...outside,
+    ...outerContext,
     note: (text) => display.note(text),
     stop: {
-      finish: AbortSignal.any([finish, broken.signal]),
-      abort: AbortSignal.any([abort, broken.signal]),
+      finish: AbortSignal.any([finish, failure.signal]),
+      abort: AbortSignal.any([abort, failure.signal]),
     },
   };
 
@@ -191,16 +191,16 @@ async function runEntries(
     if (context.stop.finish.aborted || limit !== undefined || isSkipped) return;
     display.begin(entry);
     const show = (event: RunEvent) => display.event(entry, event);
-    const end = await runEntry(entry, plan, directory, { show, shared, isAlone: atOnce === 1 }, context);
+    const end = await runEntry(entry, plan, directory, { show, shared, isAlone: maxRuns === 1 }, context);
     ends.set(entry, end);
     display.end(entry, end);
     if (end.isOld !== true) write(outcome().failures);
   };
 
   try {
-    const turn = pLimit(atOnce);
+    const turn = pLimit(maxRuns);
     const stopAll = (error: unknown) => {
-      broken.abort();
+      failure.abort();
       throw error;
     };
     const ended = await Promise.allSettled(entries.map((entry) => turn(() => runOne(entry).catch(stopAll))));

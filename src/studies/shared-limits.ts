@@ -27,10 +27,10 @@ export class SharedLimits {
       if (!existsSync(join(path, runFiles.manifest))) continue;
       const { calls, entries } = openLogs(path);
       const models = runUsageConfig(config.model, stageModelsOf(config));
-      const spent = spentBy(concatenate(calls, unloggedCalls(path, calls)), models);
+      const spentUsage = spentBy(concatenate(calls, unloggedCalls(path, calls)), models);
       const { activeMs } = readManifest(path);
       this.#runs.set(path, {
-        calls: { spent, inFlight: noSpend },
+        calls: { spent: spentUsage, inFlight: noSpend },
         evaluations: entries.length,
         activeMs: () => activeMs,
       });
@@ -42,16 +42,16 @@ export class SharedLimits {
     const { path } = directory;
     const { calls = noUsage, evaluations = 0 } = this.#runs.get(path) ?? {};
     // The time of a run in progress is counted up to its last complete iteration.
-    const own: RunUsage = { calls, evaluations, activeMs: () => directory.manifest.activeMs };
-    this.#runs.set(path, own);
+    const ownUsage: RunUsage = { calls, evaluations, activeMs: () => directory.manifest.activeMs };
+    this.#runs.set(path, ownUsage);
     return {
       limits: this.limits,
-      others: () => [...this.#runs.values()].filter((run) => run !== own).map(usageOf),
+      others: () => [...this.#runs.values()].filter((run) => run !== ownUsage).map(usageOf),
       join(ledger) {
-        own.calls = ledger;
+        ownUsage.calls = ledger;
       },
       claim(count) {
-        own.evaluations = count;
+        ownUsage.evaluations = count;
       },
     };
   }

@@ -98,20 +98,20 @@ export async function runOnCluster(
     const run = join(directory, path);
     return !isComplete(run) || isSweepLimitRaised(readManifest(run), limits);
   };
-  const left = entries.filter(isLeft).length;
-  const { job, tasks: before } = (readOwnJson(recordOf(directory)) ?? { tasks: of }) as JobRecord;
+  const runsLeft = entries.filter(isLeft).length;
+  const { job, tasks: tasksBefore } = (readOwnJson(recordOf(directory)) ?? { tasks: of }) as JobRecord;
   if (job !== undefined) {
     const states = await statesOf(job);
-    if (states.length === 0) writeRecord(directory, { tasks: before });
-    else note(`job ${job}: ${entries.length - left} of ${runs} complete; ${countsOf(states)}`);
+    if (states.length === 0) writeRecord(directory, { tasks: tasksBefore });
+    else note(`job ${job}: ${entries.length - runsLeft} of ${runs} complete; ${countsOf(states)}`);
     return states.length > 0;
   }
-  if (left === 0) return false;
-  if (before !== of && hasLimits(plan))
+  if (runsLeft === 0) return false;
+  if (tasksBefore !== of && hasLimits(plan))
     throw new UserError({
       field: 'slurm.tasks',
       value: slurm.tasks,
-      message: `can't change in a sweep with limits, which are already divided between ${before} tasks`,
+      message: `can't change in a sweep with limits, which are already divided between ${tasksBefore} tasks`,
     });
   const tasks = Array.from({ length: of }, (_, index) => index).filter((index) =>
     entries.filter(isInPart({ index, of })).some(isLeft),
@@ -127,7 +127,7 @@ export async function runOnCluster(
   const id = (await querySlurm('sbatch', ['--parsable', script])).split(';')[0]!.trim();
   writeRecord(directory, { job: id, tasks: of });
   note(
-    `job ${id}: ${left} of ${runs} submitted in ${plural(tasks.length, 'task')}; output in ${shownPath(log, cwd)}; the same command shows their progress and, at the end, the result`,
+    `job ${id}: ${runsLeft} of ${runs} submitted in ${plural(tasks.length, 'task')}; output in ${shownPath(log, cwd)}; the same command shows their progress and, at the end, the result`,
   );
   return true;
 }
@@ -146,9 +146,9 @@ interface Job {
 }
 
 export function jobScript({ command, part, cwd, log, name, tasks }: Job, slurm: SlurmConfig): string {
-  const asked = [
+  const options = [
     `job-name=${name}`,
-    `array=${numbers(tasks)}${slurm.atOnce === undefined ? '' : `%${slurm.atOnce}`}`,
+    `array=${arrayText(tasks)}${slurm.atOnce === undefined ? '' : `%${slurm.atOnce}`}`,
     `time=${slurm.time}`,
     'ntasks=1',
     `cpus-per-task=${slurm.cpus}`,
@@ -164,7 +164,7 @@ export function jobScript({ command, part, cwd, log, name, tasks }: Job, slurm: 
   ];
   return `#!/bin/bash
 # Written by policyloop. Tasks skip complete runs, so they can be queued again at any time.
-${asked.map((option) => `#SBATCH --${option}`).join('\n')}
+${options.map((option) => `#SBATCH --${option}`).join('\n')}
 
 cd -- ${shellWord(cwd)} || exit 2
 ${slurm.setup === undefined ? '' : `. ${shellWord(resolve(cwd, slurm.setup))} || exit 2\n`}
@@ -200,7 +200,7 @@ exit "$code"
 }
 
 /** Formats numbers for `sbatch`, e.g. as `0-3,7`. */
-function numbers(tasks: readonly number[]): string {
+function arrayText(tasks: readonly number[]): string {
   const first = tasks.filter((task) => !tasks.includes(task - 1));
   const last = tasks.filter((task) => !tasks.includes(task + 1));
   return first.map((from, i) => (from === last[i] ? String(from) : `${from}-${last[i]}`)).join(',');

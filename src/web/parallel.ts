@@ -55,11 +55,11 @@ export function parallelPlot(
   const ticks = ticksWithin(low, high, 5);
   const share = (value: number) => (value - low) / (high - low);
   const resultText = distinctFormat(ticks, formatNumber);
-  const ordered = runs.toSorted((a, b) => a.result - b.result);
+  const sortedRuns = runs.toSorted((a, b) => a.result - b.result);
   const keyAxes = keys.map((key) =>
     keyAxis(
       key,
-      ordered.map(({ values }) => values[key.key] ?? ''),
+      sortedRuns.map(({ values }) => values[key.key] ?? ''),
     ),
   );
   return {
@@ -68,7 +68,7 @@ export function parallelPlot(
       ...keyAxes.map(({ ticks: own }, i) => ({ title: keys[i]!.key, ticks: own })),
       { title: result, ticks: ticks.map((tick) => [share(tick), resultText(tick)] as const) },
     ],
-    lines: ordered.map(({ group, href, link, note, result: own, values }) => ({
+    lines: sortedRuns.map(({ group, href, link, note, result: own, values }) => ({
       group,
       href,
       link,
@@ -83,25 +83,25 @@ export function parallelPlot(
 /** Returns a range with round ends that contains the values. */
 function roundRange(values: readonly number[], count: number): readonly [low: number, high: number] {
   const finite = values.filter(Number.isFinite);
-  const [least, most] = finite.length === 0 ? [0, 1] : [smallest(finite), largest(finite)];
-  const room = most > least ? 0 : Math.abs(least) * 0.05 || 0.5;
-  const step = tickStep((most - least + 2 * room) / count);
-  return [Math.floor((least - room) / step + 1e-9) * step, Math.ceil((most + room) / step - 1e-9) * step];
+  const [min, max] = finite.length === 0 ? [0, 1] : [smallest(finite), largest(finite)];
+  const room = max > min ? 0 : Math.abs(min) * 0.05 || 0.5;
+  const step = tickStep((max - min + 2 * room) / count);
+  return [Math.floor((min - room) / step + 1e-9) * step, Math.ceil((max + room) / step - 1e-9) * step];
 }
 
 /** Maximum distance between lines with the same value of a list, as a share of the axis. */
-const spread = 0.12;
+const maxSpread = 0.12;
 
 function keyAxis({ kind }: ParallelKey, values: readonly string[]) {
   const numbers = values.map(Number);
   if (kind === 'list' || !numbers.every(Number.isFinite)) {
-    const items = inOrder([...new Set(values)]);
+    const items = sortNumbers([...new Set(values)]);
     const place = (index: number) => (items.length === 1 ? 0.5 : index / (items.length - 1));
-    const room = Math.min(spread, 0.5 / items.length);
+    const room = Math.min(maxSpread, 0.5 / items.length);
     return {
-      ticks: items.map((item, i) => [inside(place(i), room), item === 'null' ? '(none)' : item] as const),
+      ticks: items.map((item, i) => [inset(place(i), room), item === 'null' ? '(none)' : item] as const),
       // Lines with the same value are spread by their results to make them distinguishable.
-      at: (value: string, share: number) => inside(place(items.indexOf(value)), room) + (share - 0.5) * room,
+      at: (value: string, share: number) => inset(place(items.indexOf(value)), room) + (share - 0.5) * room,
     };
   }
   const isLog = kind === 'loguniform' && numbers.every((value) => value > 0);
@@ -118,10 +118,10 @@ function keyAxis({ kind }: ParallelKey, values: readonly string[]) {
 }
 
 /** Leaves room at both ends for the spread of lines with the same value. */
-const inside = (place: number, room: number) => room / 2 + place * (1 - room);
+const inset = (place: number, room: number) => room / 2 + place * (1 - room);
 
 /** Sorts the items if all are numbers; otherwise keeps their order. */
-function inOrder(items: readonly string[]): readonly string[] {
+function sortNumbers(items: readonly string[]): readonly string[] {
   return items.every((item) => item !== '' && Number.isFinite(Number(item)))
     ? items.toSorted((a, b) => Number(a) - Number(b))
     : items;

@@ -34,11 +34,11 @@ export function pageHeader({
   readonly verdict?: Content;
   readonly facts?: readonly (readonly [title: string, value: Content])[];
 }): Content {
-  const known = status === 'incomplete' ? 'interrupted' : status;
+  const statusText = status === 'incomplete' ? 'interrupted' : status;
   return html`<header>
 <p class="kicker">policyloop ${kicker}</p>
 <h1>${title}</h1>
-${(known !== undefined || state !== undefined) && html`<p class="state">${known !== undefined && html`<span class="status ${known}">${known}</span> `}${state}</p>`}
+${(statusText !== undefined || state !== undefined) && html`<p class="state">${statusText !== undefined && html`<span class="status ${statusText}">${statusText}</span> `}${state}</p>`}
 ${facts.length > 0 && factList(facts)}${verdict}
 </header>`;
 }

@@ -62,35 +62,35 @@ export function trainingCharts(
     thinOut(metrics.filter((metric) => metric.kind === kind).map(numbersIn), maxRows, (stretch) => [
       meanRow(stretch),
     ]);
-  const [step, evaluation] = [withEpisodeSteps(rowsOf('step')), rowsOf('evaluation')];
-  const having = (rows: readonly Row[], name: string) => rows.filter((row) => name in row);
-  const [rewards, losses] = [having(step, 'reward'), having(step, 'loss')];
+  const [step, evaluation] = [addEpisodeSteps(rowsOf('step')), rowsOf('evaluation')];
+  const rowsWith = (rows: readonly Row[], name: string) => rows.filter((row) => name in row);
+  const [rewards, losses] = [rowsWith(step, 'reward'), rowsWith(step, 'loss')];
   const isRl = rewards.length + evaluation.length > 0;
-  const mains: readonly Main[] = isRl
+  const mains: readonly MainMetric[] = isRl
     ? [
         {
-          ...{ title: capitalize(words.measured), name: 'meanReward', each: [] },
-          ...{ held: having(evaluation, 'meanReward'), measured: words.measured },
+          ...{ title: capitalize(words.measured), name: 'meanReward', steps: [] },
+          ...{ heldOutRows: rowsWith(evaluation, 'meanReward'), measured: words.measured },
           best: ({ meanReward }) => `best, ${formatReturn(meanReward)}`,
           isBetter: (a, b) => a >= b,
         },
-        { title: words.rewards, name: 'reward', each: rewards },
+        { title: words.rewards, name: 'reward', steps: rewards },
       ]
     : [
         {
-          ...{ title: 'Loss (nats per reply token)', name: 'loss', each: losses },
-          ...{ held: having(rowsOf('validation'), 'loss'), measured: 'validation loss' },
+          ...{ title: 'Loss (nats per reply token)', name: 'loss', steps: losses },
+          ...{ heldOutRows: rowsWith(rowsOf('validation'), 'loss'), measured: 'validation loss' },
           best: ({ loss }) => `lowest validation loss, ${loss!.toFixed(4)}`,
           isBetter: (a, b) => a < b,
         },
       ];
   return [
     ...mains
-      .filter(({ each, held }) => each.length > 0 || (isRl && held))
+      .filter(({ steps, heldOutRows }) => steps.length > 0 || (isRl && heldOutRows))
       .map((main) => mainChart(main, words)),
     ...chartSpecs.flatMap((figure) => {
-      const own = having(figure[0] === 'step' ? step : evaluation, figure[1]);
-      return own.length === 0 ? [] : [smallChart(own, figure, words)];
+      const figureRows = rowsWith(figure[0] === 'step' ? step : evaluation, figure[1]);
+      return figureRows.length === 0 ? [] : [smallChart(figureRows, figure, words)];
     }),
   ];
 }
@@ -109,7 +109,7 @@ function meanRow(stretch: readonly Row[]): Row {
 }
 
 /** Adds the mean episode length of each update, computed from running totals if the rows have them. */
-const withEpisodeSteps = (rows: readonly Row[]): readonly Row[] =>
+const addEpisodeSteps = (rows: readonly Row[]): readonly Row[] =>
   rows.map((row, i) => {
     const { episodes = 0, steps = 0 } = rows[i - 1] ?? {};
     const length = (row.steps! - steps) / (row.episodes! - episodes);
@@ -119,11 +119,11 @@ const withEpisodeSteps = (rows: readonly Row[]): readonly Row[] =>
 const stepOf = ({ step = 0 }: Row) => step;
 
 /** A metric at each step, and measurements of it on held-out data. */
-interface Main {
+interface MainMetric {
   readonly title: string;
   readonly name: string;
-  readonly each: readonly Row[];
-  readonly held?: readonly Row[];
+  readonly steps: readonly Row[];
+  readonly heldOutRows?: readonly Row[];
   readonly measured?: string;
   /** Describes the best measurement, such as `lowest validation loss, 0.5`. */
   readonly best?: (row: Row) => string;
@@ -131,26 +131,26 @@ interface Main {
 }
 
 /** Shows the metric of each step in the background, its moving average, the measurements and the best of them. */
-function mainChart(main: Main, words: TrainingLabels): Chart {
-  const { each, held = [], isBetter, measured = '', name, title } = main;
-  const { at, valuesOf } = stepsOf([...each, ...held]);
-  const all = each.map((row) => row[name]!);
+function mainChart(main: MainMetric, words: TrainingLabels): Chart {
+  const { steps, heldOutRows = [], isBetter, measured = '', name, title } = main;
+  const { at, valuesOf } = stepsOf([...steps, ...heldOutRows]);
+  const numbers = steps.map((row) => row[name]!);
   const series = (
     rows: readonly Row[],
     width: string,
     more: Pick<Series, 'label' | 'color' | 'width'>,
   ): Series => {
-    const wide = rows.filter((row) => width in row);
-    const end = (sign: 1 | -1) => valuesOf(wide, (row) => row[name]! + sign * row[width]!);
+    const intervalRows = rows.filter((row) => width in row);
+    const end = (sign: 1 | -1) => valuesOf(intervalRows, (row) => row[name]! + sign * row[width]!);
     return {
       ...more,
       draw: 'line',
       values: valuesOf(rows, (row) => row[name]!),
-      ...(wide.length > 0 && { low: end(-1), high: end(1) }),
+      ...(intervalRows.length > 0 && { low: end(-1), high: end(1) }),
     };
   };
-  const means = each.map((row, i) => ({ ...row, [name]: trainingLoss(all, i + 1) }));
-  const best = held.reduce<Row | undefined>(
+  const means = steps.map((row, i) => ({ ...row, [name]: trainingLoss(numbers, i + 1) }));
+  const best = heldOutRows.reduce<Row | undefined>(
     (a, b) => (a && !isBetter!(b[name]!, a[name]!) ? a : b),
     undefined,
   );
@@ -158,18 +158,18 @@ function mainChart(main: Main, words: TrainingLabels): Chart {
   const label = `mean over the latest 10 to 100 ${words.unit}s`;
   return {
     label: `${title}, ${plural(at.at(-1) ?? 0, words.unit)}${mark ? `; ${mark}` : ''}.`,
-    x: { ...xAxis(words), ...(each.length === 0 && { from: 0 }) },
+    x: { ...xAxis(words), ...(steps.length === 0 && { from: 0 }) },
     y: { title },
     at,
     series: [
       {
-        ...series(each, 'spread', { label: `each ${words.unit}`, color: '--spread', width: 1 }),
+        ...series(steps, 'spread', { label: `each ${words.unit}`, color: '--spread', width: 1 }),
         outliers: 'high' as const,
       },
       series(means, '', { label, color: '--accent', width: 2 }),
-      series(held, 'margin', { label: measured, color: '--warn', width: 2 }),
+      series(heldOutRows, 'margin', { label: measured, color: '--warn', width: 2 }),
     ].filter(({ values }) => values.some((value) => value !== null)),
-    ...(each.some((row) => 'spread' in row) && { bands: { label: '± standard deviation within groups' } }),
+    ...(steps.some((row) => 'spread' in row) && { bands: { label: '± standard deviation within groups' } }),
     ...(best && {
       marks: [
         { label: mark!, draw: 'diamond', color: '--good', marks: [{ x: stepOf(best), y: best[name]! }] },

@@ -11,20 +11,20 @@ import { type GgufMetadata, ggufValue } from './format.js';
 import { ggufArchitecture, ropeTensors } from './tensors.js';
 
 /** A key's value, with the type that llama.cpp expects. */
-type Typed = readonly ['uint32' | 'float32' | 'string', GgufValue];
-type Keys = Readonly<Record<string, Typed>>;
-const uint32 = (value: number): Typed => ['uint32', value];
-const float32 = (value: number): Typed => ['float32', value];
-const string = (value: string): Typed => ['string', value];
+type TypedValue = readonly ['uint32' | 'float32' | 'string', GgufValue];
+type Keys = Readonly<Record<string, TypedValue>>;
+const uint32 = (value: number): TypedValue => ['uint32', value];
+const float32 = (value: number): TypedValue => ['float32', value];
+const string = (value: string): TypedValue => ['string', value];
 
 /** @throws UserError if llama.cpp can't compute what the config specifies */
 export function architectureKeys(config: DecoderConfig, tensors: readonly TensorToWrite[]): GgufMetadata {
   const architecture = ggufArchitecture(config);
-  const keys = Object.entries({ ...commonKeys(config), ...own[architecture]?.(config) }).map(
+  const keys = Object.entries({ ...commonKeys(config), ...ownKeys[architecture]?.(config) }).map(
     ([key, typed]) => [`${architecture}.${key}`, typed] as const,
   );
   requireSame(config, keys, tensors);
-  const encode = ggufValue as Readonly<Record<Typed[0], (value: GgufValue) => Buffer>>;
+  const encode = ggufValue as Readonly<Record<TypedValue[0], (value: GgufValue) => Buffer>>;
   return keys.map(([key, [type, value]]) => [key, encode[type](value)]);
 }
 
@@ -47,19 +47,19 @@ function commonKeys(config: DecoderConfig): Keys {
 }
 
 /** Architectures for which llama.cpp implements sliding windows. */
-const windowed = new Set(['gemma2', 'gemma3']);
+const windowedArchitectures = new Set(['gemma2', 'gemma3']);
 
 /** Context length in tokens. If llama.cpp lacks a model's sliding windows, the context is limited to one window. */
 export function contextOf(config: DecoderConfig): number {
   const { layers, contextTokens } = config;
-  if (windowed.has(ggufArchitecture(config))) return contextTokens;
+  if (windowedArchitectures.has(ggufArchitecture(config))) return contextTokens;
   return smallest([contextTokens, ...layers.map(({ window }) => window ?? contextTokens)]);
 }
 
 /** The rotary embedding of the layers without a window or, if all have one, of the first that rotates. */
 function mainRope({ layers }: DecoderConfig): Rope | undefined {
-  const rotated = layers.filter(({ rope }) => rope !== undefined);
-  return (rotated.find(({ window }) => window === undefined) ?? rotated[0])?.rope;
+  const rotatingLayers = layers.filter(({ rope }) => rope !== undefined);
+  return (rotatingLayers.find(({ window }) => window === undefined) ?? rotatingLayers[0])?.rope;
 }
 
 function ropeKeys(config: DecoderConfig): Keys {
@@ -79,15 +79,15 @@ function scalingKeys(rope: Rope): Keys {
       return { [key('type')]: string('linear'), [key('factor')]: float32(rope.factor) };
     case 'yarn': {
       // llama.cpp multiplies the stored factor for cosines and sines by its own default factor.
-      const usual = rope.factor <= 1 ? 1 : 0.1 * Math.log(rope.factor) + 1;
+      const defaultFactor = rope.factor <= 1 ? 1 : 0.1 * Math.log(rope.factor) + 1;
       return {
         [key('type')]: string('yarn'),
         [key('factor')]: float32(rope.factor),
         [key('original_context_length')]: uint32(rope.originalContext),
         [key('yarn_beta_fast')]: float32(rope.betaFast),
         [key('yarn_beta_slow')]: float32(rope.betaSlow),
-        ...(rope.attentionFactor !== usual && {
-          [key('attn_factor')]: float32(rope.attentionFactor / usual),
+        ...(rope.attentionFactor !== defaultFactor && {
+          [key('attn_factor')]: float32(rope.attentionFactor / defaultFactor),
         }),
       };
     }
@@ -109,7 +109,7 @@ const capKeys = ({ scoreCap, logitCap }: DecoderConfig): Keys => ({
 });
 
 /** The keys that only one architecture has. */
-const own: Readonly<Record<string, (config: DecoderConfig) => Keys>> = {
+const ownKeys: Readonly<Record<string, (config: DecoderConfig) => Keys>> = {
   gemma2: (config) => ({
     'attention.sliding_window': uint32(windowOf(config) ?? config.contextTokens),
     ...capKeys(config),
@@ -129,7 +129,7 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Keys>> = {
     queryGrowth === undefined ? {} : { 'attention.temperature_scale': float32(queryGrowth.beta) },
 };
 
-function rejected(config: DecoderConfig, what: string): UserError {
+function rejection(config: DecoderConfig, what: string): UserError {
   return new UserError({
     field: 'config.json',
     message: `llama.cpp's architecture ${ggufArchitecture(config)} doesn't support ${what}`,
@@ -140,7 +140,7 @@ function rejected(config: DecoderConfig, what: string): UserError {
 /** Reads the keys back and compares the configs. @throws UserError if the keys can't express part of the config */
 function requireSame(
   config: DecoderConfig,
-  keys: readonly (readonly [string, Typed])[],
+  keys: readonly (readonly [string, TypedValue])[],
   tensors: readonly TensorToWrite[],
 ): void {
   const architecture = ggufArchitecture(config);
@@ -149,26 +149,26 @@ function requireSame(
     ...keys.map(([key, [, value]]) => [key, value] as const),
   ]);
   const isRopeStored = ropeTensors(config).length > 0;
-  const stored = tensors
+  const storedTensors = tensors
     .filter(({ name }) => !name.startsWith('rope_'))
     .map(({ name, shape }) => [name, { name, shape, dtype: 'F32', file: '', offset: 0, length: 0 }] as const);
-  const file = { file: 'config.json', metadata, places: new Map(), tensors: new Map(stored) };
-  const read = parseDecoderConfig(ggufConfig(file), 'config.json');
+  const file = { file: 'config.json', metadata, places: new Map(), tensors: new Map(storedTensors) };
+  const readBack = parseDecoderConfig(ggufConfig(file), 'config.json');
   const layer = ({ recurrence, rope, window }: LayerConfig) => ({
     rope: rope && isRopeStored ? { theta: rope.theta, scaling: 'none' } : rope,
-    window: windowed.has(architecture) ? window : undefined,
+    window: windowedArchitectures.has(architecture) ? window : undefined,
     recurrence,
   });
   const comparable = ({ layers, ...rest }: DecoderConfig) => ({ ...rest, layers: layers.map(layer) });
-  const [wanted, found] = [comparable(config), comparable(read)];
+  const [expected, actual] = [comparable(config), comparable(readBack)];
   const text = (value: unknown) =>
     JSON.stringify(value, (_, one: unknown) => (typeof one === 'number' ? Number(one.toPrecision(6)) : one));
-  const lost = checked.find((key) => text(wanted[key]) !== text(found[key]));
-  if (lost !== undefined)
-    throw rejected(config, lost === 'layers' ? "these layers' windows or rotary embeddings" : `this ${lost}`);
+  const key = comparedKeys.find((key) => text(expected[key]) !== text(actual[key]));
+  if (key !== undefined)
+    throw rejection(config, key === 'layers' ? "these layers' windows or rotary embeddings" : `this ${key}`);
 }
 
-const checked = [
+const comparedKeys = [
   ...(['layers', 'rotaryWidth', 'activation', 'gated', 'bias', 'qkNorm', 'queryGate'] as const),
   ...(['scoreScale', 'scoreCap', 'logitCap', 'queryGrowth', 'tied'] as const),
   ...(['embeddingFactor', 'residualFactor', 'logitFactor'] as const),

@@ -9,64 +9,64 @@ export type GgufMetadata = readonly (readonly [key: string, value: Buffer])[];
 export type GgufTensorType = 'F32' | 'F16' | 'BF16' | 'Q8_0';
 
 const alignment = 32;
-const aligned = (bytes: number) => Math.ceil(bytes / alignment) * alignment;
+const align = (bytes: number) => Math.ceil(bytes / alignment) * alignment;
 
 /** @param tensors `dtype` is one of `blockTypes` */
 export function* ggufParts(metadata: GgufMetadata, tensors: readonly TensorToWrite[]): Generator<Uint8Array> {
   const head = ggufHead(metadata, tensors);
   yield head;
-  yield new Uint8Array(aligned(head.length) - head.length);
+  yield new Uint8Array(align(head.length) - head.length);
   for (const { chunks, byteLength } of tensors) {
     yield* chunks();
-    yield new Uint8Array(aligned(byteLength) - byteLength);
+    yield new Uint8Array(align(byteLength) - byteLength);
   }
 }
 
 /** Size of all tensors in bytes, with padding but without metadata. */
 export function tensorBytes(tensors: readonly TensorToWrite[]): number {
-  return tensors.reduce((sum, { byteLength }) => sum + aligned(byteLength), 0);
+  return tensors.reduce((sum, { byteLength }) => sum + align(byteLength), 0);
 }
 
 function ggufHead(metadata: GgufMetadata, tensors: readonly TensorToWrite[]): Buffer {
   const parts = [Buffer.from('GGUF'), uint32(3), uint64(tensors.length), uint64(metadata.length)];
-  for (const [key, value] of metadata) parts.push(text(key), value);
+  for (const [key, value] of metadata) parts.push(encodeText(key), value);
   let offset = 0;
   for (const { name, shape, dtype, byteLength } of tensors) {
-    append(parts, [text(name), uint32(shape.length), ...[...shape].reverse().map(uint64)]);
+    append(parts, [encodeText(name), uint32(shape.length), ...[...shape].reverse().map(uint64)]);
     parts.push(uint32(blockType(dtype)!.number), uint64(offset));
-    offset += aligned(byteLength);
+    offset += align(byteLength);
   }
   return Buffer.concat(parts);
 }
 
 /** Encodes metadata values: the type's number, then the bytes. */
 export const ggufValue = {
-  uint32: (value: number) => typed(4, uint32(value)),
-  float32: (value: number) => typed(6, float32(value)),
-  bool: (value: boolean) => typed(7, Buffer.of(value ? 1 : 0)),
-  string: (value: string) => typed(8, text(value)),
+  uint32: (value: number) => typedValue(4, uint32(value)),
+  float32: (value: number) => typedValue(6, float32(value)),
+  bool: (value: boolean) => typedValue(7, Buffer.of(value ? 1 : 0)),
+  string: (value: string) => typedValue(8, encodeText(value)),
   int32s: (values: readonly number[]) => array(5, values.map(int32)),
   float32s: (values: readonly number[]) => array(6, values.map(float32)),
-  strings: (values: readonly string[]) => array(8, values.map(text)),
+  strings: (values: readonly string[]) => array(8, values.map(encodeText)),
 };
 
-const typed = (type: number, bytes: Buffer) => Buffer.concat([uint32(type), bytes]);
+const typedValue = (type: number, bytes: Buffer) => Buffer.concat([uint32(type), bytes]);
 const array = (type: number, values: readonly Buffer[]) =>
-  typed(9, Buffer.concat([uint32(type), uint64(values.length), ...values]));
+  typedValue(9, Buffer.concat([uint32(type), uint64(values.length), ...values]));
 
-function written(size: number, write: (bytes: Buffer) => void): Buffer {
+function encodeNumber(size: number, write: (bytes: Buffer) => void): Buffer {
   const bytes = Buffer.alloc(size);
   write(bytes);
   return bytes;
 }
 
-const uint32 = (value: number) => written(4, (bytes) => bytes.writeUInt32LE(value));
-const int32 = (value: number) => written(4, (bytes) => bytes.writeInt32LE(value));
-const uint64 = (value: number) => written(8, (bytes) => bytes.writeBigUInt64LE(BigInt(value)));
-const float32 = (value: number) => written(4, (bytes) => bytes.writeFloatLE(value));
+const uint32 = (value: number) => encodeNumber(4, (bytes) => bytes.writeUInt32LE(value));
+const int32 = (value: number) => encodeNumber(4, (bytes) => bytes.writeInt32LE(value));
+const uint64 = (value: number) => encodeNumber(8, (bytes) => bytes.writeBigUInt64LE(BigInt(value)));
+const float32 = (value: number) => encodeNumber(4, (bytes) => bytes.writeFloatLE(value));
 
 /** Encodes a string: length in bytes, then UTF-8. */
-function text(value: string): Buffer {
+function encodeText(value: string): Buffer {
   const bytes = Buffer.from(value);
   return Buffer.concat([uint64(bytes.length), bytes]);
 }

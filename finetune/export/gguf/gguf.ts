@@ -58,7 +58,7 @@ export async function writeGguf(
   const weights = openWeights(model);
   const changes = adapter === undefined ? new Map<string, WeightChange>() : adapterChanges(adapter, weights);
   const rounding = roundingMeter();
-  const write = isGguf(model) ? mergedGguf : exportModel;
+  const write = isGguf(model) ? mergeIntoGguf : exportModel;
   const { metadata, tensors } = write({ model, config, weights, changes, type, rounding });
   const bytes = tensorBytes(tensors);
   await writeWhole(output, (partial) => writeParts(partial, ggufParts(metadata, tensors), signal));
@@ -72,7 +72,7 @@ export async function writeGguf(
   };
 }
 
-function exportModel(sources: Sources): Parts {
+function exportModel(sources: Sources): FileParts {
   const { config, model, type } = sources;
   const tensors = fileTensors(sources);
   return {
@@ -93,15 +93,15 @@ function exportModel(sources: Sources): Parts {
 const fileTypes: Readonly<Record<GgufTensorType, number>> = { F32: 0, F16: 1, Q8_0: 7, BF16: 32 };
 
 /** Keys that don't apply to the new file: file type, alignment and split information. */
-const outdated = /^general\.(file_type|alignment)$|^split\./;
+const outdatedKeys = /^general\.(file_type|alignment)$|^split\./;
 
-interface Parts {
+interface FileParts {
   readonly metadata: GgufMetadata;
   readonly tensors: readonly TensorToWrite[];
 }
 
 /** Copies unchanged tensors byte for byte. */
-function mergedGguf(sources: Sources): Parts {
+function mergeIntoGguf(sources: Sources): FileParts {
   const { changes, model, type, weights } = sources;
   const gguf = openGguf(model);
   const placeOf = ({ file, offset }: StoredTensor) => `${file}:${offset}`;
@@ -120,7 +120,7 @@ function mergedGguf(sources: Sources): Parts {
 
 const copyMetadata = ({ file, places }: GgufFile): GgufMetadata =>
   [...places]
-    .filter(([key]) => !outdated.test(key))
+    .filter(([key]) => !outdatedKeys.test(key))
     .map(([key, { start, end }]) => {
       const length = end - start;
       const value = { name: key, dtype: 'U8', shape: [length], file, offset: start, length };

@@ -8,12 +8,12 @@ import { ggufName } from '../../../src/models/local/weights/gguf-tensors.js';
 import type { Rope } from '../../../src/models/local/weights/rope.js';
 import type { StoredTensor, StoredTensors } from '../../../src/models/local/weights/safetensors.js';
 import { type TensorToWrite, tensorOf } from '../../engine/safetensors-writer.js';
-import { type FileForm, mergeTensor, q8Block, sameForm, type WeightChange } from '../merged/merged-rows.js';
+import { mergeTensor, q8BlockSize, type RowForm, rawForm, type WeightChange } from '../merged/merged-rows.js';
 import type { RoundingMeter } from '../merged/rounding.js';
 import type { GgufTensorType } from './format.js';
 
 /** Architectures with different names in config.json and llama.cpp. */
-const renamed = new Map([
+const renamedArchitectures = new Map([
   ['mistral', 'llama'],
   ['gemma3_text', 'gemma3'],
   ['ministral3', 'mistral3'],
@@ -21,7 +21,7 @@ const renamed = new Map([
 
 /** @throws UserError for a family that can't be exported */
 export function ggufArchitecture({ architecture }: DecoderConfig): string {
-  const name = renamed.get(architecture) ?? architecture;
+  const name = renamedArchitectures.get(architecture) ?? architecture;
   if (Object.hasOwn(ggufFamilies, name)) return name;
   throw new UserError({
     field: 'model_type',
@@ -58,41 +58,41 @@ export function fileTensors(sources: Sources): TensorToWrite[] {
           alternatives: [shape.join(' × ')],
         });
       const isMatrix = shape.length === 2 && name !== `${config.modules.positions}.weight`;
-      const written = {
+      const target = {
         name: ggufName(architecture, name),
         // Drop a convolution's middle dimension, which has size 1.
         shape: shape.filter((size, i) => shape.length < 3 || size > 1 || i !== 1),
         dtype: isMatrix ? matrixType(type, shape[1]!) : 'F32',
       };
-      return tensorToWrite(weight, written, sources);
+      return tensorToWrite(weight, target, sources);
     }),
   ];
 }
 
 export const tensorToWrite = (
   weight: StoredTensor,
-  written: Pick<TensorToWrite, 'dtype' | 'name' | 'shape'>,
+  target: Pick<TensorToWrite, 'dtype' | 'name' | 'shape'>,
   { changes, config, rounding }: Sources,
 ): TensorToWrite =>
-  mergeTensor(weight, changes.get(weight.name), written, rounding, fileForm(config, weight.name));
+  mergeTensor(weight, changes.get(weight.name), target, rounding, fileForm(config, weight.name));
 
 /** Q8_0 needs widths divisible by 32, so other matrices use F16. */
 export const matrixType = (type: GgufTensorType, columns: number): GgufTensorType =>
-  type === 'Q8_0' && columns % q8Block !== 0 ? 'F16' : type;
+  type === 'Q8_0' && columns % q8BlockSize !== 0 ? 'F16' : type;
 
 /**
  * Hugging Face rotates element i of a head's first half with element i of its second half. Some of llama.cpp's
  * architectures pair neighboring elements, so the rows of queries and keys are reordered. Norms stored as offsets from
  * 1 get 1 added.
  */
-function fileForm(config: DecoderConfig, name: string): FileForm {
+function fileForm(config: DecoderConfig, name: string): RowForm {
   const { interleaved, wholeNorms } = ggufFamilies[ggufArchitecture(config)]!;
   const { headDim, norm } = config;
   if (interleaved && /\.self_attn\.[qk]_proj\./.test(name))
     return { rows: headDim, change: (values, columns) => interleaveHalves(values, headDim, columns) };
   if (wholeNorms && norm.offset === 1 && name.endsWith('norm.weight'))
     return { rows: 1, change: (values) => values.map((value) => value + 1) };
-  return sameForm;
+  return rawForm;
 }
 
 /** Moves the first half of each head's rows to even positions, and the second half to odd positions. */

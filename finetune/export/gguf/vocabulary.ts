@@ -56,24 +56,24 @@ export function addedBos(directory: string, config: DecoderConfig): string | und
 /** If the file has no `add_bos_token`, llama.cpp adds the token for SentencePiece models. */
 function storedBos({ metadata }: GgufFile): string | undefined {
   const value = (name: string) => metadata.get(`tokenizer.ggml.${name}`);
-  const adds = value('add_bos_token') ?? value('model') === 'llama';
+  const addsBos = value('add_bos_token') ?? value('model') === 'llama';
   const [tokens, bos] = [value('tokens'), value('bos_token_id')];
-  return adds && Array.isArray(tokens) && typeof bos === 'number' ? String(tokens[bos]) : undefined;
+  return addsBos && Array.isArray(tokens) && typeof bos === 'number' ? String(tokens[bos]) : undefined;
 }
 
 type Tokenizer = ReturnType<typeof readTokenizer>;
 
 function readTokenizer(directory: string) {
   const file = path.join(directory, 'tokenizer.json');
-  const read = readTokenizerJson(directory);
-  const json = supportedSettings(read, file);
+  const rawJson = readTokenizerJson(directory);
+  const json = supportedSettings(rawJson, file);
   return {
     file,
     model: checkedValue(modelSchema, json.model, file),
     added: json.added_tokens,
     normalizers: json.normalizer.normalizers,
     steps: json.pre_tokenizer.pretokenizers,
-    frame: frameOf(read.post_processor),
+    frame: frameOf(rawJson.post_processor),
   };
 }
 
@@ -104,7 +104,7 @@ function listTokens({ added, file, model }: Tokenizer, rows: number): Token[] {
 }
 
 function byteLevelModel({ file, model, normalizers, steps }: Tokenizer, tokens: Token[]) {
-  const rejected = (field: string, value: unknown, alternatives: readonly string[]) =>
+  const unsupported = (field: string, value: unknown, alternatives: readonly string[]) =>
     new UserError({
       file,
       field,
@@ -113,10 +113,10 @@ function byteLevelModel({ file, model, normalizers, steps }: Tokenizer, tokens: 
       alternatives,
       hint: "convert the model directory with llama.cpp's convert_hf_to_gguf.py; merge an adapter first (`policyloop finetune export --to merged`)",
     });
-  const changing = normalizers.find(({ type }) => type !== 'NFC');
-  if (changing !== undefined) throw rejected('normalizer', changing.type, ['NFC', 'none']);
+  const otherNormalizer = normalizers.find(({ type }) => type !== 'NFC');
+  if (otherNormalizer !== undefined) throw unsupported('normalizer', otherNormalizer.type, ['NFC', 'none']);
   const pre = ruleOf(steps, model.ignore_merges);
-  if (pre === undefined) throw rejected('pre_tokenizer', steps, Object.keys(preTokenizers));
+  if (pre === undefined) throw unsupported('pre_tokenizer', steps, Object.keys(preTokenizers));
   return [
     ['tokenizer.ggml.model', ggufValue.string('gpt2')],
     ['tokenizer.ggml.pre', ggufValue.string(pre)],
@@ -152,9 +152,9 @@ const addsSpace = ({ normalizers, steps }: Tokenizer): boolean =>
   steps.some(({ prepend_scheme: scheme, type }) => type === 'Metaspace' && scheme === 'always');
 
 function specialTokens(directory: string, tokenizer: Tokenizer, config: DecoderConfig): GgufMetadata {
-  const { addBos, addEos, ...named } = readSpecialTokens(directory, tokenizer, config);
+  const { addBos, addEos, ...idsByName } = readSpecialTokens(directory, tokenizer, config);
   return [
-    ...Object.entries(named).flatMap(([name, id]) =>
+    ...Object.entries(idsByName).flatMap(([name, id]) =>
       id === undefined ? [] : [[`tokenizer.ggml.${name}_token_id`, ggufValue.uint32(id)] as const],
     ),
     // Always write these keys, because llama.cpp adds a token by default for some tokenizers.
@@ -167,23 +167,23 @@ function readSpecialTokens(directory: string, tokenizer: Tokenizer, config: Deco
   const tokenizerConfig = readTokenizerConfig(directory);
   const { bos_token, eos_token, unk_token, pad_token } = tokenizerConfig;
   const ids = tokenIds(tokenizer);
-  const stated = z
+  const modelConfig = z
     .looseObject({ bos_token_id: z.int().nullish(), pad_token_id: z.int().nullish() })
     .safeParse(readJson(path.join(directory, 'config.json'))).data;
   const idOf = (token: TokenizerConfig['bos_token'], otherwise?: number | null) =>
     ids.get(tokenText(token) ?? '') ?? otherwise ?? undefined;
-  const bos = idOf(bos_token, stated?.bos_token_id);
+  const bos = idOf(bos_token, modelConfig?.bos_token_id);
   const eos = idOf(eos_token, [...readGenerationDefaults(directory).eosTokens, ...config.eosTokens][0]);
   const { frame } = tokenizer;
-  const older = z.looseObject({ add_bos_token: z.boolean().nullish() }).safeParse(tokenizerConfig).data;
+  const legacy = z.looseObject({ add_bos_token: z.boolean().nullish() }).safeParse(tokenizerConfig).data;
   return {
     bos,
     eos,
     unknown: idOf(unk_token ?? tokenizer.model.unk_token),
-    padding: idOf(pad_token, stated?.pad_token_id),
+    padding: idOf(pad_token, modelConfig?.pad_token_id),
     addBos:
       bos !== undefined &&
-      (frame === undefined ? older?.add_bos_token === true : ids.get(frame.first) === bos),
+      (frame === undefined ? legacy?.add_bos_token === true : ids.get(frame.first) === bos),
     addEos: eos !== undefined && frame !== undefined && ids.get(frame.last) === eos,
   };
 }

@@ -39,10 +39,10 @@ export function findBase(
     });
   if (model !== undefined) return model;
   const { base: name } = readAdapter(adapter, ignoredKeys, 'adapter');
-  const found = [cwd, adapter]
+  const directory = [cwd, adapter]
     .map((place) => modelDirectory(name ?? '.', place))
     .find((place) => name !== undefined && holdsModel(place));
-  if (found !== undefined) return found;
+  if (directory !== undefined) return directory;
   throw new UserError({
     file: path.join(adapter, 'adapter_config.json'),
     field: 'base_model_name_or_path',
@@ -58,6 +58,6 @@ export const holdsModel = (place: string): boolean =>
 /** Chat template variables used in training, from the lineage; empty if there are none. */
 export function trainedVariables(directory: string): Readonly<Record<string, unknown>> {
   const config = readLineage(directory)?.config;
-  const stated = z.looseObject({ template: z.record(z.string(), z.unknown()) }).safeParse(config);
-  return stated.success ? stated.data.template : {};
+  const parsed = z.looseObject({ template: z.record(z.string(), z.unknown()) }).safeParse(config);
+  return parsed.success ? parsed.data.template : {};
 }

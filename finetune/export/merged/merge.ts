@@ -10,14 +10,14 @@ import {
   makeModelDirectory,
   modelFiles,
   requireModelDirectory,
-  stateFloat32,
+  setFloat32,
 } from '../../engine/model-directory.js';
 import { safetensorsParts, type TensorToWrite } from '../../engine/safetensors-writer.js';
 import { adapterChanges, mergeTensor, type WeightChange } from './merged-rows.js';
 import { type RoundingMeter, roundingMeter } from './rounding.js';
 import { copyTensor, writeParts } from './writing.js';
 
-export interface Merged {
+export interface MergeResult {
   readonly changedMatrices: number;
   /** Bytes of all weights. */
   readonly bytes: number;
@@ -37,7 +37,7 @@ export async function mergeAdapter(
   output: string,
   dtype: 'stored' | 'f32',
   signal?: AbortSignal,
-): Promise<Merged> {
+): Promise<MergeResult> {
   requireModelDirectory(model);
   const weights = openWeights(model);
   if ([...weights.values()].some(({ transposed }) => transposed))
@@ -51,9 +51,9 @@ export async function mergeAdapter(
   const rounding = roundingMeter();
   const files = modelFiles(model);
   // Omit a second copy of the weights in another layout, which some directories have, because it would stay unmerged.
-  const used = new Set([...weights.values()].map(({ file }) => file));
+  const usedFiles = new Set([...weights.values()].map(({ file }) => file));
   const weightFiles = files
-    .filter((name) => name.endsWith('.safetensors') && used.has(realpathSync(path.join(model, name))))
+    .filter((name) => name.endsWith('.safetensors') && usedFiles.has(realpathSync(path.join(model, name))))
     .map((name) => ({ name, ...mergedFile(path.join(model, name), changes, dtype, rounding) }));
   const bytes = weightFiles
     .flatMap(({ tensors }) => tensors)
@@ -66,7 +66,7 @@ export async function mergeAdapter(
     // The adapter's lineage includes its base's lineage.
     const lineage = path.join(adapter.directory, lineageFile);
     if (existsSync(lineage)) copyFileSync(lineage, path.join(directory, lineageFile));
-    if (dtype === 'f32') stateFloat32(directory);
+    if (dtype === 'f32') setFloat32(directory);
   });
   return { changedMatrices: changes.size, bytes, keptChange: rounding.keptChange() };
 }
@@ -79,7 +79,7 @@ function mergedFile(
   rounding: RoundingMeter,
 ) {
   const { tensors, metadata } = readSafetensors(file);
-  const written = tensors.map((tensor): TensorToWrite => {
+  const mergedTensors = tensors.map((tensor): TensorToWrite => {
     const change = changes.get(textName(tensor.name));
     if (change === undefined) return copyTensor(tensor);
     const { name, shape } = tensor;
@@ -90,5 +90,5 @@ function mergedFile(
       rounding,
     );
   });
-  return { metadata, tensors: written };
+  return { metadata, tensors: mergedTensors };
 }

@@ -30,7 +30,7 @@ export function encodeFloats(values: Float32Array, dtype: string): Uint8Array {
 }
 
 /** @throws UserError if a weight is too large for float16 */
-function requireHalves(values: Float32Array, name: string): void {
+function requireFloat16(values: Float32Array, name: string): void {
   for (let i = 0; i < values.length; i++)
     if (Math.abs(values[i]!) >= 65_520)
       throw new UserError({
@@ -42,10 +42,10 @@ function requireHalves(values: Float32Array, name: string): void {
 }
 
 /** Converts each value, given its bits. */
-function toHalves(values: Float32Array, half: (bits: number, value: number) => number): Uint16Array {
+function toHalves(values: Float32Array, convert: (bits: number, value: number) => number): Uint16Array {
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
   const halves = new Uint16Array(values.length);
-  for (let i = 0; i < bits.length; i++) halves[i] = half(bits[i]!, values[i]!);
+  for (let i = 0; i < bits.length; i++) halves[i] = convert(bits[i]!, values[i]!);
   return halves;
 }
 
@@ -56,8 +56,8 @@ const bfloat16 = (bits: number) =>
 const float16 = (bits: number, value: number) =>
   ((bits >>> 16) & 0x8000) | halfMagnitude(bits & 0x7fff_ffff, value);
 
-const sum = new Float32Array(1);
-const sumBits = new Uint32Array(sum.buffer);
+const scratch = new Float32Array(1);
+const scratchBits = new Uint32Array(scratch.buffer);
 
 function halfMagnitude(bits: number, value: number): number {
   if (bits > 0x7f80_0000) return 0x7e00;
@@ -66,31 +66,31 @@ function halfMagnitude(bits: number, value: number): number {
   // 2^-14 is the smallest normal half. The bias drops from 127 to 15, the fraction from 23 to 10 bits.
   if (bits >= 0x3880_0000) return (bits - 0x3800_0000 + 0xfff + ((bits >>> 13) & 1)) >>> 13;
   // Between 0.5 and 1, float32 has steps of 2^-24, like halves below 2^-14.
-  sum[0] = Math.abs(value) + 0.5;
-  return sumBits[0]! - 0x3f00_0000;
+  scratch[0] = Math.abs(value) + 0.5;
+  return scratchBits[0]! - 0x3f00_0000;
 }
 
 /** Number of values that share a scale in llama.cpp's Q8_0. */
-export const q8Block = 32;
+export const q8BlockSize = 32;
 
 /** Encodes Q8_0 like llama.cpp: per block, a float16 scale (largest/127) and 32 int8 codes; ties round away from 0. */
 function encodeQ8(values: Float32Array): Uint8Array {
-  const blocks = values.length / q8Block;
+  const blocks = values.length / q8BlockSize;
   const scales = new Float32Array(blocks);
-  const bytes = new Int8Array(blocks * (2 + q8Block));
+  const bytes = new Int8Array(blocks * (2 + q8BlockSize));
   for (let b = 0; b < blocks; b++) {
     let largest = 0;
-    for (let i = 0; i < q8Block; i++) largest = Math.max(largest, Math.abs(values[b * q8Block + i]!));
+    for (let i = 0; i < q8BlockSize; i++) largest = Math.max(largest, Math.abs(values[b * q8BlockSize + i]!));
     const scale = Math.fround(largest / 127);
     const inverse = scale === 0 ? 0 : Math.fround(1 / scale);
     scales[b] = scale;
-    for (let i = 0; i < q8Block; i++) {
-      const steps = Math.fround(values[b * q8Block + i]! * inverse);
-      bytes[b * (2 + q8Block) + 2 + i] = Math.sign(steps) * Math.floor(Math.abs(steps) + 0.5);
+    for (let i = 0; i < q8BlockSize; i++) {
+      const steps = Math.fround(values[b * q8BlockSize + i]! * inverse);
+      bytes[b * (2 + q8BlockSize) + 2 + i] = Math.sign(steps) * Math.floor(Math.abs(steps) + 0.5);
     }
   }
   const halves = new Int8Array(toHalves(scales, float16).buffer);
-  for (let b = 0; b < blocks; b++) bytes.set(halves.subarray(2 * b, 2 * b + 2), b * (2 + q8Block));
+  for (let b = 0; b < blocks; b++) bytes.set(halves.subarray(2 * b, 2 * b + 2), b * (2 + q8BlockSize));
   return new Uint8Array(bytes.buffer);
 }
 
@@ -122,40 +122,40 @@ export function adapterChanges(
 }
 
 function changeOf({ a, b, rank: stored, scale }: ModuleChange, weight: StoredTensor): WeightChange {
-  const read = (tensor: StoredTensor) => toFloat32(readTensorBytes(tensor), tensor.dtype);
+  const floatsOf = (tensor: StoredTensor) => toFloat32(readTensorBytes(tensor), tensor.dtype);
   const rank = Math.ceil(stored / rowsPerPass) * rowsPerPass;
-  const scaled = new Float64Array(weight.shape[0]! * rank);
-  for (const [i, value] of read(b).entries())
-    scaled[Math.floor(i / stored) * rank + (i % stored)] = scale * value;
+  const scaledB = new Float64Array(weight.shape[0]! * rank);
+  for (const [i, value] of floatsOf(b).entries())
+    scaledB[Math.floor(i / stored) * rank + (i % stored)] = scale * value;
   const rows = new Float32Array(rank * weight.shape[1]!);
-  rows.set(read(a));
-  return { a: rows, b: scaled, rank };
+  rows.set(floatsOf(a));
+  return { a: rows, b: scaledB, rank };
 }
 
 /** Bytes per element of the types in which merged weights can be written. */
 const bytesPerElement: Readonly<Record<string, number>> = { F32: 4, F16: 2, BF16: 2, Q8_0: 34 / 32 };
 
 /** Form in which a file stores rows of weights. */
-export interface FileForm {
+export interface RowForm {
   /** The number of rows to convert at a time must be a multiple of this. */
   readonly rows: number;
   /** Converts rows of `columns` numbers to the file's order and values. */
   change(values: Float32Array, columns: number): Float32Array;
 }
 
-export const sameForm: FileForm = { rows: 1, change: (values) => values };
+export const rawForm: RowForm = { rows: 1, change: (values) => values };
 
 /** Describes a weight to write, with an adapter's change added, if any. @throws UserError if it exceeds float16 */
 export const mergeTensor = (
   weight: StoredTensor,
   change: WeightChange | undefined,
-  written: Pick<TensorToWrite, 'dtype' | 'name' | 'shape'>,
+  target: Pick<TensorToWrite, 'dtype' | 'name' | 'shape'>,
   rounding: RoundingMeter,
-  form = sameForm,
+  form = rawForm,
 ): TensorToWrite => ({
-  ...written,
-  byteLength: elementCount(written.shape) * (bytesPerElement[written.dtype] ?? 0),
-  chunks: () => encodeRows(weight, change, written.dtype, rounding, form),
+  ...target,
+  byteLength: elementCount(target.shape) * (bytesPerElement[target.dtype] ?? 0),
+  chunks: () => encodeRows(weight, change, target.dtype, rounding, form),
 });
 
 function* encodeRows(
@@ -163,12 +163,12 @@ function* encodeRows(
   added: WeightChange | undefined,
   dtype: string,
   rounding: RoundingMeter,
-  form: FileForm,
+  form: RowForm,
 ): Iterable<Uint8Array> {
   const columns = weight.shape.length === 1 ? 1 : weight.shape.at(-1)!;
   for (const { values, change } of mergeRows(weight, added, form.rows)) {
     const exact = form.change(values, columns);
-    if (dtype === 'F16') requireHalves(exact, weight.name);
+    if (dtype === 'F16') requireFloat16(exact, weight.name);
     const bytes = encodeFloats(exact, dtype);
     if (change !== undefined) rounding.add(exact, bytes, dtype, form.change(change, columns));
     yield bytes;
@@ -215,8 +215,8 @@ function addRows(
       for (let i = 0; i < columns; i++)
         sums[i] = sums[i]! + b0 * a[a0 + i]! + b1 * a[a1 + i]! + b2 * a[a2 + i]! + b3 * a[a3 + i]!;
     }
-    const old = values.subarray(row * columns, (row + 1) * columns);
-    for (let i = 0; i < columns; i++) old[i] = old[i]! + sums[i]!;
+    const rowValues = values.subarray(row * columns, (row + 1) * columns);
+    for (let i = 0; i < columns; i++) rowValues[i] = rowValues[i]! + sums[i]!;
     change.set(sums, row * columns);
   }
   return change;

@@ -3,21 +3,21 @@ import { decodeWeights } from '../../../src/models/local/weights/rows.js';
 
 /** Sums the effect of rounding over blocks of weights. */
 export function roundingMeter() {
-  let [change, along] = [0, 0];
+  let [squaredChange, projectedError] = [0, 0];
   return {
     /** @param written `exact`, encoded as `dtype` @param added the adapter's change, in the order of `exact` */
     add(exact: Float32Array, written: Uint8Array, dtype: string, added: Float32Array): void {
       const rounded = decodeWeights(Buffer.from(written.buffer, written.byteOffset, written.length), dtype);
       for (let i = 0; i < exact.length; i++) {
-        along += (rounded[i]! - exact[i]!) * added[i]!;
-        change += added[i]! ** 2;
+        projectedError += (rounded[i]! - exact[i]!) * added[i]!;
+        squaredChange += added[i]! ** 2;
       }
     },
     /**
      * Fraction of the adapter's change that is left in the written weights, computed by projection. Below 1 if the
      * change is smaller than the steps of the data type, because then rounding returns the base's weights.
      */
-    keptChange: () => (along === 0 ? 1 : 1 + along / change),
+    keptChange: () => (projectedError === 0 ? 1 : 1 + projectedError / squaredChange),
   };
 }
 

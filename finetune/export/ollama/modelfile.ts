@@ -32,19 +32,19 @@ export function ggufModelfile(
 ): Modelfile {
   requireOneLine(gguf, '--out');
   const config = readDecoderConfig(model, ignoredKeys);
-  const ends = endTexts(model, config);
+  const stopTexts = endTexts(model, config);
   const chat = openChatTemplate(model, readTokenizerConfig(model), variables);
   const template = ollamaTemplate(chat, addedBos(model, config));
   const { temperature, topP, topK, minP, repetitionPenalty } = readGenerationDefaults(model);
   return {
     template: template !== undefined,
-    text: lines([
-      `FROM ${dotted(gguf)}`,
+    text: joinLines([
+      `FROM ${explicitPath(gguf)}`,
       template === undefined
         ? "# No TEMPLATE: the model's own can't be converted. Ollama guesses one; compare it with the model's\n" +
           '# chat_template, and write the correct one here: https://docs.ollama.com/modelfile#template'
         : `# Derived from the model's own template\nTEMPLATE """${template}"""`,
-      ...ends.map((end) => `PARAMETER stop ${JSON.stringify(end)}`),
+      ...stopTexts.map((end) => `PARAMETER stop ${JSON.stringify(end)}`),
       '# Sample like policyloop; by default, Ollama penalises repetition, which distorts numbers',
       `PARAMETER temperature ${temperature ?? 1}`,
       `PARAMETER top_p ${topP ?? 1}`,
@@ -57,17 +57,17 @@ export function ggufModelfile(
   };
 }
 
-const lines = (parts: readonly string[]) => `${parts.join('\n')}\n`;
+const joinLines = (parts: readonly string[]) => `${parts.join('\n')}\n`;
 
 /** Adds `./` to relative paths, so that Ollama doesn't mistake them for model names. */
-function dotted(file: string): string {
+function explicitPath(file: string): string {
   return path.isAbsolute(file) || file.startsWith('.') ? file : `./${file}`;
 }
 
 function endTexts(model: string, config: DecoderConfig): string[] {
-  const { added_tokens: added } = readTokenizerJson(model);
+  const { added_tokens: tokens } = readTokenizerJson(model);
   const stated = readGenerationDefaults(model).eosTokens;
   const ids = new Set(stated.length > 0 ? stated : config.eosTokens);
-  const own = tokenText(readTokenizerConfig(model).eos_token);
-  return added.filter(({ id, content }) => ids.has(id) || content === own).map(({ content }) => content);
+  const eos = tokenText(readTokenizerConfig(model).eos_token);
+  return tokens.filter(({ id, content }) => ids.has(id) || content === eos).map(({ content }) => content);
 }

@@ -62,22 +62,22 @@ export function ollamaTemplate(
 
 /** @param bare a user message alone @param full a system message and two turns */
 function formatOf(bare: string, full: string): ChatFormat | undefined {
-  const [first, answer] = between(bare, [u]) ?? [];
-  const [start, systemToUser, userToAssistant, assistantToUser] = between(full, [s, u, a, v]) ?? [];
-  if (first === undefined || assistantToUser === undefined) return undefined;
+  const [bareStart, answer] = partsAround(bare, [u]) ?? [];
+  const [start, systemToUser, userToAssistant, assistantToUser] = partsAround(full, [s, u, a, v]) ?? [];
+  if (bareStart === undefined || assistantToUser === undefined) return undefined;
   // The text that all user messages have in common before their content.
-  const before = commonEnd(commonEnd(systemToUser!, assistantToUser), first);
+  const before = commonEnd(commonEnd(systemToUser!, assistantToUser), bareStart);
   return {
-    system: { before: start!, after: without(systemToUser!, before) },
-    withoutSystem: without(first, before),
+    system: { before: start!, after: withoutEnd(systemToUser!, before) },
+    withoutSystem: withoutEnd(bareStart, before),
     user: { before, after: '' },
-    assistant: { before: userToAssistant!, after: without(assistantToUser, before) },
+    assistant: { before: userToAssistant!, after: withoutEnd(assistantToUser, before) },
     answer: answer!,
   };
 }
 
 /** The parts of the text around the contents; undefined if the contents don't occur in this order. */
-function between(text: string, contents: readonly string[]): string[] | undefined {
+function partsAround(text: string, contents: readonly string[]): string[] | undefined {
   const parts: string[] = [];
   let at = 0;
   for (const content of contents) {
@@ -96,7 +96,7 @@ function commonEnd(one: string, other: string): string {
   return one.slice(one.length - length);
 }
 
-const without = (text: string, end: string) => text.slice(0, text.length - end.length);
+const withoutEnd = (text: string, end: string) => text.slice(0, text.length - end.length);
 
 function renderFormat(format: ChatFormat, messages: readonly ChatMessage[]): string {
   const framed = messages.map(({ role, content }) => format[role].before + content + format[role].after);
@@ -106,10 +106,10 @@ function renderFormat(format: ChatFormat, messages: readonly ChatMessage[]): str
 /** Go text/template with Ollama's variables: `.Messages`, and `.System`, which joins all system messages. */
 function goTemplate({ system, withoutSystem, user, assistant, answer }: ChatFormat): string {
   const start = withoutSystem === '' ? '' : `{{ if not .System }}${withoutSystem}{{ end }}`;
-  const framed = ({ before, after }: Frame) => `${before}{{ .Content }}${after}`;
+  const frameText = ({ before, after }: Frame) => `${before}{{ .Content }}${after}`;
   return (
-    `${start}{{ range .Messages }}{{ if eq .Role "system" }}${framed(system)}` +
-    `{{ else if eq .Role "user" }}${framed(user)}` +
-    `{{ else if eq .Role "assistant" }}${framed(assistant)}{{ end }}{{ end }}${answer}`
+    `${start}{{ range .Messages }}{{ if eq .Role "system" }}${frameText(system)}` +
+    `{{ else if eq .Role "user" }}${frameText(user)}` +
+    `{{ else if eq .Role "assistant" }}${frameText(assistant)}{{ end }}{{ end }}${answer}`
   );
 }

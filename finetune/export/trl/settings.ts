@@ -16,9 +16,9 @@ export function trlSettings(
   examples: { readonly train: number; readonly validation: number },
 ): TrlSettings {
   const { batchExamples, epochs, maxSteps = Number.POSITIVE_INFINITY, method, objective, optimizer } = config;
-  const fewer = maxSteps < epochs * Math.ceil(examples.train / batchExamples);
-  if (optimizer.kind !== 'adamw') throw unsupported('optimizer.kind', optimizer.kind, ['adamw']);
-  if (method.kind === 'scratch') throw unsupported('method.kind', method.kind, ['lora', 'full']);
+  const isLimited = maxSteps < epochs * Math.ceil(examples.train / batchExamples);
+  if (optimizer.kind !== 'adamw') throw unsupportedSetting('optimizer.kind', optimizer.kind, ['adamw']);
+  if (method.kind === 'scratch') throw unsupportedSetting('method.kind', method.kind, ['lora', 'full']);
   return {
     batchExamples,
     lora: loraSettings(method),
@@ -30,9 +30,9 @@ export function trlSettings(
       ...(trainer === 'sft'
         ? { completion_only_loss: true, packing: false }
         : { beta: objective.kind === 'dpo' ? objective.beta : 0.1 }),
-      ...(fewer ? { max_steps: maxSteps } : { num_train_epochs: epochs }),
+      ...(isLimited ? { max_steps: maxSteps } : { num_train_epochs: epochs }),
       learning_rate: config.learningRate,
-      ...schedule(config),
+      ...scheduleArguments(config),
       warmup_steps: config.warmupSteps,
       weight_decay: config.weightDecay,
       adam_beta1: config.betas[0],
@@ -55,7 +55,7 @@ export function trlSettings(
 function loraSettings(method: TrainConfig['method']): TrlSettings['lora'] {
   if (method.kind !== 'lora') return undefined;
   if (method.adapter !== undefined)
-    throw unsupported('method.adapter', method.adapter, ['none: merge it first, with --to merged']);
+    throw unsupportedSetting('method.adapter', method.adapter, ['none: merge it first, with --to merged']);
   return {
     r: method.rank,
     lora_alpha: method.alpha,
@@ -67,7 +67,7 @@ function loraSettings(method: TrainConfig['method']): TrlSettings['lora'] {
 }
 
 /** The schedule's name and arguments in Transformers. */
-function schedule({ schedule: kind, learningRate, learningRateFloor }: TrainConfig): object {
+function scheduleArguments({ schedule: kind, learningRate, learningRateFloor }: TrainConfig): object {
   if (kind === 'constant') return { lr_scheduler_type: 'constant_with_warmup' };
   if (learningRateFloor === 0) return { lr_scheduler_type: kind };
   return kind === 'linear'
@@ -81,5 +81,5 @@ function schedule({ schedule: kind, learningRate, learningRateFloor }: TrainConf
       };
 }
 
-const unsupported = (field: string, value: string, alternatives: readonly string[]) =>
+const unsupportedSetting = (field: string, value: string, alternatives: readonly string[]) =>
   new UserError({ field, value, message: "TRL doesn't support this", alternatives });

@@ -22,16 +22,16 @@ ${lora ? 'from peft import LoraConfig\n' : ''}from transformers import set_seed
 from transformers.trainer_utils import get_last_checkpoint
 from trl import ${name}Config, ${name}Trainer
 
-MODEL = os.environ.get("MODEL", ${python(model)})
+MODEL = os.environ.get("MODEL", ${pythonLiteral(model)})
 BATCH = ${batchExamples}  # examples per update, over all devices
 
 devices = int(os.environ.get("WORLD_SIZE", "1"))
 if BATCH % devices:
     raise SystemExit(f"{BATCH} examples per update can't be divided among {devices} devices")
 config = ${name}Config(
-${keywords(training)}    gradient_accumulation_steps=BATCH // devices,
+${keywordArguments(training)}    gradient_accumulation_steps=BATCH // devices,
 )
-${lora ? `adapter = LoraConfig(\n${keywords(lora)})\n` : ''}set_seed(config.seed)  # before the trainer creates the adapter
+${lora ? `adapter = LoraConfig(\n${keywordArguments(lora)})\n` : ''}set_seed(config.seed)  # before the trainer creates the adapter
 rows = load_dataset("json", data_files={path.stem: str(path) for path in Path("data").glob("*.jsonl")})
 trainer = ${name}Trainer(
     model=MODEL,
@@ -45,18 +45,18 @@ trainer.save_model("output")
 `;
 }
 
-const keywords = (values: Readonly<Record<string, unknown>>) =>
+const keywordArguments = (values: Readonly<Record<string, unknown>>) =>
   Object.entries(values)
-    .map(([key, value]) => `    ${key}=${python(value)},\n`)
+    .map(([key, value]) => `    ${key}=${pythonLiteral(value)},\n`)
     .join('');
 
 /** Formats a value as a Python literal. JSON strings and numbers are valid Python. */
-function python(value: unknown): string {
+function pythonLiteral(value: unknown): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
-  if (Array.isArray(value)) return `[${value.map(python).join(', ')}]`;
+  if (Array.isArray(value)) return `[${value.map(pythonLiteral).join(', ')}]`;
   if (typeof value !== 'object') return JSON.stringify(value);
-  const entries = Object.entries(value as object).map(([key, inner]) => `"${key}": ${python(inner)}`);
+  const entries = Object.entries(value as object).map(([key, inner]) => `"${key}": ${pythonLiteral(inner)}`);
   return `{${entries.join(', ')}}`;
 }
 

@@ -57,12 +57,12 @@ function rowsOf({ dataset, objective, template }: TrainConfig, split: 'train' | 
       : readConversations(dataset, split).map(({ messages: prompt, completion, weight }) => {
           return { weight, row: trlSftRow({ prompt, completion }) };
         });
-  const kept = examples.filter(({ weight }) => weight > 0);
+  const included = examples.filter(({ weight }) => weight > 0);
   const variables = Object.keys(template).length > 0 && { chat_template_kwargs: template };
   return {
-    rows: kept.map(({ row }) => ({ ...row, ...variables })),
-    weights: kept.map(({ weight }) => weight),
-    excluded: examples.length - kept.length,
+    rows: included.map(({ row }) => ({ ...row, ...variables })),
+    weights: included.map(({ weight }) => weight),
+    excluded: examples.length - included.length,
   };
 }
 

@@ -8,8 +8,8 @@ import { isNumericConfig, loadNumericConfig } from '../numeric/numeric-config.js
 /** @throws UserError if the config can't be read */
 export async function rlKind(file: string, cwd: string) {
   if (isNumericConfig(file, cwd)) {
-    const { numeric } = await import('../numeric/numeric.js');
-    return { load: loadNumericConfig, train: numeric };
+    const { runNumeric } = await import('../numeric/numeric.js');
+    return { load: loadNumericConfig, train: runNumeric };
   }
   const { loadLearningConfig } = await import('../rl-config.js');
   const { rl } = await import('../rl.js');

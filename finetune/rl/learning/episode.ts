@@ -11,7 +11,7 @@ export interface RlTask {
   /** Plays `size` episodes from each start; `seed` is for sampling. */
   play(sampler: Sampler, starts: readonly number[], size: number, seed: number): Promise<readonly Group[]>;
   /** Evaluates the model on held-out starts or runs; `seed` is for sampling. */
-  measure(sampler: Sampler, starts: readonly number[], seed: number): Promise<Measured>;
+  measure(sampler: Sampler, starts: readonly number[], seed: number): Promise<Measurement>;
   /** State that the next groups depend on, in addition to the starts; stored in checkpoints. */
   readonly progress?: { save(): string; restore(saved: string): Promise<void> };
   /** Results of baseline searches on the held-out runs. */
@@ -19,7 +19,7 @@ export interface RlTask {
   close(): Promise<void>;
 }
 
-interface Measured {
+interface Measurement {
   /** One value per start or held-out run; the weights with the highest mean count as the best. */
   readonly values: readonly number[];
   readonly policyReturn?: number | undefined;
@@ -54,14 +54,14 @@ export interface Episode {
   readonly policyReturn?: number;
 }
 
-type Played = Pick<Turn, 'reward' | 'valid'> & {
+type PlayedTurn = Pick<Turn, 'reward' | 'valid'> & {
   readonly reply: Pick<SampledReply, 'promptIds' | 'ids' | 'logp' | 'allowed'>;
 };
 
 export function episodeOf({
   turns,
   truncated,
-}: Pick<Game, 'truncated'> & { readonly turns: readonly Played[] }): Episode {
+}: Pick<Game, 'truncated'> & { readonly turns: readonly PlayedTurn[] }): Episode {
   return {
     ...sequencesOf(turns),
     rewards: turns.map(({ reward }) => reward),
@@ -79,17 +79,17 @@ interface Token {
 }
 
 /** Joins turns whose prompts continue the previous tokens. Drops the tokens after each sequence's last trained one. */
-function sequencesOf(turns: readonly Pick<Played, 'reply'>[]): Pick<Episode, 'sequences' | 'ends'> {
+function sequencesOf(turns: readonly Pick<PlayedTurn, 'reply'>[]): Pick<Episode, 'sequences' | 'ends'> {
   const completions: { readonly promptIds: readonly number[]; readonly tokens: Token[] }[] = [];
   const ends: number[] = [];
   for (const { reply } of turns) {
-    const last = completions.at(-1);
-    const known = last === undefined ? [] : [...last.promptIds, ...last.tokens.map(({ id }) => id)];
-    const continues = last !== undefined && known.every((id, i) => reply.promptIds[i] === id);
+    const previous = completions.at(-1);
+    const ids = previous === undefined ? [] : [...previous.promptIds, ...previous.tokens.map(({ id }) => id)];
+    const continues = previous !== undefined && ids.every((id, i) => reply.promptIds[i] === id);
     if (!continues) completions.push({ promptIds: reply.promptIds, tokens: [] });
     const { tokens } = completions.at(-1)!;
     if (continues)
-      for (const id of reply.promptIds.slice(known.length))
+      for (const id of reply.promptIds.slice(ids.length))
         tokens.push({ id, allowed: null, logp: 0, trained: false });
     for (const [i, id] of reply.ids.entries()) {
       const allowed = reply.allowed[i]!;

@@ -19,7 +19,7 @@ export interface NumericBaseline {
 }
 
 /** Episodes per candidate. */
-const episodesEach = 5;
+const episodesPerCandidate = 5;
 
 /** First spawn keys of the random streams: for candidates, and for the episodes that evaluate them. */
 const streams = { candidates: 30, episodes: 31 } as const;
@@ -46,15 +46,15 @@ export async function playBaseline(
   );
   const setting = { environment, family, maxSteps: Number.POSITIVE_INFINITY, record: 'none' } as const;
   const random = createGenerator(seed, [streams.candidates]);
-  const seeds = deriveSeeds(seed, [streams.episodes], episodesEach);
+  const seeds = deriveSeeds(seed, [streams.episodes], episodesPerCandidate);
   const { label, history } = await searchBy(name, {
     parameters: family.parameters,
     warmup: [],
-    count: Math.max(1, Math.floor(episodes / episodesEach)),
+    count: Math.max(1, Math.floor(episodes / episodesPerCandidate)),
     randomOf: () => random,
     evaluate: async (parameters) => (await evaluate(setting, parameters, seeds)).score,
   });
   const best = history.reduce((a, b) => (b.score > a.score ? b : a));
   const { returns } = await evaluate(setting, best.parameters, finalSeeds);
-  return { name, label, episodes: history.length * episodesEach, returns };
+  return { name, label, episodes: history.length * episodesPerCandidate, returns };
 }

@@ -32,10 +32,10 @@ import type { NumericConfig } from './numeric-config.js';
 const streams = { policy: 20, value: 21, order: 22 } as const;
 
 /** The policy, the value function, and the moments of the training observations, in checkpoints and results. */
-const names = ['policy', 'value', 'observed.count', 'observed.mean', 'observed.squares'] as const;
+const parameterNames = ['policy', 'value', 'observed.count', 'observed.mean', 'observed.squares'] as const;
 
-const parameterOf = (parameters: readonly Parameter[], name: (typeof names)[number]) =>
-  parameters[names.indexOf(name)]!.values as Float64Array;
+const parameterOf = (parameters: readonly Parameter[], name: (typeof parameterNames)[number]) =>
+  parameters[parameterNames.indexOf(name)]!.values as Float64Array;
 
 const momentsIn = (parameters: readonly Parameter[]): RunningMoments => ({
   count: parameterOf(parameters, 'observed.count'),
@@ -44,7 +44,7 @@ const momentsIn = (parameters: readonly Parameter[]): RunningMoments => ({
 });
 
 export interface Learner {
-  initial(): readonly Parameter[];
+  initialParameters(): readonly Parameter[];
   actor(parameters: readonly Parameter[]): Actor;
   /** Updates the state in place; `progress` is the fraction of training done. */
   update(state: TrainingState, episodes: readonly NumericEpisode[], progress: number): Promise<UpdateFigures>;
@@ -55,17 +55,17 @@ export interface Learner {
 export function openLearner(config: NumericConfig, environment: EnvironmentSpec): Learner {
   const inputs = rowWidth(environment);
   const head = createHead(environment);
-  const { network, first } = openPolicyNetwork(config, inputs, head.outputs);
+  const { network, initialValues } = openPolicyNetwork(config, inputs, head.outputs);
   const policy = createPolicy(network, head);
   const valueLayers: Layers = { inputs, ...config.value, outputs: 1 };
   const value = openNetwork(mlpDefinition(valueLayers), config.threads);
   return {
-    initial() {
-      const theta = Float64Array.from([...first(), ...head.initial]);
+    initialParameters() {
+      const theta = Float64Array.from([...initialValues(), ...head.initial]);
       const valueTheta = initialLayers(valueLayers, createGenerator(config.seed, [streams.value]));
       const { count, mean, squares } = emptyMoments(inputs);
       return [theta, valueTheta, count, mean, squares].map((values, i) => ({
-        name: names[i]!,
+        name: parameterNames[i]!,
         shape: [values.length],
         values,
       }));
@@ -79,8 +79,8 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
       const theta = parameterOf(state.parameters, 'value');
       const batch = await makeBatch(episodes, { network: value, theta }, config);
       const figures = await improve(config, { policy, value }, state, batch, progress);
-      const observed = momentsIn(state.parameters);
-      for (const { raw } of episodes) for (const row of raw) addRow(observed, row);
+      const moments = momentsIn(state.parameters);
+      for (const { raw } of episodes) for (const row of raw) addRow(moments, row);
       state.step++;
       return figures;
     },
@@ -120,7 +120,7 @@ async function improve(
 
 interface PolicyNetwork {
   readonly network: NumericNetwork;
-  first(): Float64Array;
+  initialValues(): Float64Array;
 }
 
 function openPolicyNetwork(config: NumericConfig, inputs: number, outputs: number): PolicyNetwork {
@@ -131,13 +131,13 @@ function openPolicyNetwork(config: NumericConfig, inputs: number, outputs: numbe
     const layers = { inputs, hidden, activation, outputs };
     return {
       network: openNetwork(mlpDefinition(layers), threads),
-      first: () => initialLayers(layers, random()),
+      initialValues: () => initialLayers(layers, random()),
     };
   }
   const decoder = openDecoder(policy.path, policy.decimals);
   const layers = { inputs: decoder.config.hidden, hidden, activation, outputs };
   return {
     network: openNetwork(transformerDefinition(decoder, layers, 'float32'), threads),
-    first: () => initialTransformer(decoder, layers, random()),
+    initialValues: () => initialTransformer(decoder, layers, random()),
   };
 }

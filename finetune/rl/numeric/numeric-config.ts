@@ -6,7 +6,7 @@ import { openConfig } from '../../../src/config/file.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
 import {
   type ConfigSource,
-  common,
+  commonSettings,
   count,
   fraction,
   positive,
@@ -69,8 +69,8 @@ const trpoSchema = z.strictObject({
   l2: z.number().min(0).default(1e-3).describe('Weight of the L2 penalty on the value function'),
 });
 
-const settings = z.strictObject({
-  ...common,
+const settingsSchema = z.strictObject({
+  ...commonSettings,
   environment: environmentSetting,
   policy: policySchema
     .prefault({ kind: 'mlp' })
@@ -107,14 +107,14 @@ const settings = z.strictObject({
   threads: count(1).default(1).describe('CPU threads'),
 });
 
-type Written = z.output<typeof settings>;
-export type NumericConfig = Omit<Written, 'environment'> & {
+type ParsedConfig = z.output<typeof settingsSchema>;
+export type NumericConfig = Omit<ParsedConfig, 'environment'> & {
   readonly output: string;
   readonly environment: EnvironmentSetting;
 };
 
-export const numericKind = settingsKind<Written>({
-  schema: settings,
+export const numericKind = settingsKind<ParsedConfig>({
+  schema: settingsSchema,
   example: 'updates=20 or seed=1',
   longForm: environmentLongForm,
 });

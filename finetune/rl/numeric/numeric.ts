@@ -8,7 +8,7 @@ import { runTraining, type TrainingArguments } from '../../train/session.js';
 import { loadNumericConfig, type NumericConfig, policyText } from './numeric-config.js';
 import { type NumericOutcome, trainNumeric } from './train-numeric.js';
 
-export async function numeric(args: TrainingArguments, context: CommandContext): Promise<number> {
+export async function runNumeric(args: TrainingArguments, context: CommandContext): Promise<number> {
   const { note } = context;
   const config = loadNumericConfig(args.config, args.overrides, context.cwd, note);
   requireRuntime();
@@ -25,16 +25,16 @@ export async function numeric(args: TrainingArguments, context: CommandContext):
       ],
       line: lineOf,
       train: (hooks) => trainNumeric(config, { ...hooks, note }),
-      dataset: ({ episodes }) => episodesOf(config, episodes),
+      dataset: ({ episodes }) => datasetOf(config, episodes),
       summary: ({ baselines, episodes, returns, steps }) => ({
         episodes,
         steps,
         meanReturn: returns === undefined ? null : mean(returns),
         baselines: Object.fromEntries(baselines.map((one) => [one.name, mean(one.returns)])),
       }),
-      more({ baselines, returns }) {
-        const all = [...(returns === undefined ? [] : [{ name: 'this policy', returns }]), ...baselines];
-        const scores = all.map((one) => `${one.name} ${formatNumber(mean(one.returns), 4)}`);
+      extraLines({ baselines, returns }) {
+        const results = [...(returns === undefined ? [] : [{ name: 'this policy', returns }]), ...baselines];
+        const scores = results.map((one) => `${one.name} ${formatNumber(mean(one.returns), 4)}`);
         return scores.length === 0 ? [] : [`returns    ${scores.join(', ')} (means over fresh episodes)`];
       },
     },
@@ -46,13 +46,13 @@ export async function numeric(args: TrainingArguments, context: CommandContext):
 function aboutOf(config: NumericConfig): Omit<Training, 'outcome'> {
   const { policy } = config;
   const method = policy.kind === 'mlp' ? 'scratch' : 'full';
-  return { method, model: modelOf(policy), dataset: episodesOf(config, 0), config };
+  return { method, model: modelOf(policy), dataset: datasetOf(config, 0), config };
 }
 
 const modelOf = (policy: NumericConfig['policy']) =>
   policy.kind === 'transformer' ? policy.path : policyText(policy);
 
-const episodesOf = ({ environment: { id }, policy, seed }: NumericConfig, kept: number) =>
+const datasetOf = ({ environment: { id }, policy, seed }: NumericConfig, kept: number) =>
   playedLineage(id, modelOf(policy), seed, { [id]: kept });
 
 function lineOf(metric: Metric): string | undefined {

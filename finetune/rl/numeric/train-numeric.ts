@@ -11,8 +11,8 @@ import { trainingFiles } from '../../../src/runs/training-files.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import {
   bestParameters,
-  freshState,
   identityOf,
+  initialState,
   keepBest,
   readCheckpoint,
   type TrainingState,
@@ -50,7 +50,7 @@ interface OpenedTraining {
 }
 
 /** Numbers of training episodes and of their steps. */
-interface Played {
+interface PlayCounts {
   readonly episodes: number;
   readonly steps: number;
 }
@@ -74,12 +74,12 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   const { config, environments, hooks, learner } = training;
   const { baselines: searches, checkpointEvery, seed, threads, updates } = config;
   const checkpoint = join(config.output, trainingFiles.checkpoint);
-  const fixed = { ...fixedSettings(config), baselines: undefined, threads };
-  const owner = { identity: identityOf([fixed]), threads };
-  const initial = learner.initial();
-  const state = readCheckpoint(checkpoint, initial, owner.identity) ?? freshState(initial);
-  let played: Played =
-    state.progress === undefined ? { episodes: 0, steps: 0 } : (JSON.parse(state.progress) as Played);
+  const identitySettings = { ...fixedSettings(config), baselines: undefined, threads };
+  const owner = { identity: identityOf([identitySettings]), threads };
+  const initial = learner.initialParameters();
+  const state = readCheckpoint(checkpoint, initial, owner.identity) ?? initialState(initial);
+  let played: PlayCounts =
+    state.progress === undefined ? { episodes: 0, steps: 0 } : (JSON.parse(state.progress) as PlayCounts);
   const isComplete = () => state.step >= updates || played.episodes >= maxEpisodes(config);
   const parameters = parameterCount(initial);
   hooks.onEvent?.({ kind: 'start', step: state.step, totalSteps: updates, parameters });
@@ -116,16 +116,16 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   const { best } = state;
   const lowest = best && { step: best.step, loss: best.loss };
   const outcome = { step: state.step, lowest, ...played };
-  const nothing = { returns: undefined, baselines: [], result: undefined };
-  const interrupted = { ...outcome, ...nothing, ended: 'interrupted' } as const;
-  if (ended === 'interrupted') return interrupted;
+  const noResult = { returns: undefined, baselines: [], result: undefined };
+  const interruptedOutcome = { ...outcome, ...noResult, ended: 'interrupted' } as const;
+  if (ended === 'interrupted') return interruptedOutcome;
   const finalSeeds = evaluationSeeds(config, 1);
   const returns = await play(training, bestParameters(state), finalSeeds);
   hooks.onEvent?.({ kind: 'final', step: state.step, episodes: played.episodes, returns });
   const baselines: NumericBaseline[] = [];
   if (searches.length > 0) hooks.onBaselines?.();
   for (const name of searches) {
-    if (hooks.stop?.()) return interrupted;
+    if (hooks.stop?.()) return interruptedOutcome;
     const budget = { seed, episodes: played.episodes, finalSeeds };
     const baseline = await playBaseline(name, environments[0]!, budget);
     baselines.push(baseline);
@@ -142,9 +142,9 @@ function playBatch(
   before: number,
 ): Promise<readonly NumericEpisode[]> {
   const { batchEpisodes = Number.POSITIVE_INFINITY, batchSteps, seed } = config;
-  const most = Math.min(batchEpisodes, maxEpisodes(config) - before);
+  const limit = Math.min(batchEpisodes, maxEpisodes(config) - before);
   return playEpisodes(learner.actor(parameters), environments, (index, steps) =>
-    index < most && (index < environments.length || steps < batchSteps)
+    index < limit && (index < environments.length || steps < batchSteps)
       ? trainingStart(seed, before + index)
       : undefined,
   );
@@ -199,10 +199,10 @@ function writePolicy({ output, environment, policy }: NumericConfig, state: Trai
   const directory = join(output, 'policy');
   mkdirSync(directory, { recursive: true });
   const parameters = bestParameters(state);
-  const written = parameters.filter(({ name }) => name !== 'value' && name !== 'observed.count');
+  const storedParameters = parameters.filter(({ name }) => name !== 'value' && name !== 'observed.count');
   writeSafetensors(
     join(directory, 'policy.safetensors'),
-    written.map((one) => tensorOf(one, one.values)),
+    storedParameters.map((one) => tensorOf(one, one.values)),
   );
   const about = {
     environment,

@@ -72,15 +72,15 @@ const schema = proposerSettings.superRefine((written, context) => {
     reject(['reward', 'low'], 'must be below high');
 });
 
-type Written = z.output<typeof schema>;
+type ParsedConfig = z.output<typeof schema>;
 
-let layered: SchemaNode | undefined;
+let jsonSchema: SchemaNode | undefined;
 
-export const proposerKind: SettingsKind<Written> = {
+export const proposerKind: SettingsKind<ParsedConfig> = {
   schema,
   get json() {
-    layered ??= withLayers(jsonSchemaOf(schema));
-    return layered;
+    jsonSchema ??= withLayers(jsonSchemaOf(schema));
+    return jsonSchema;
   },
   example: 'updates=20 or reward.kind=rank',
   expand: (content) => ({
@@ -90,9 +90,9 @@ export const proposerKind: SettingsKind<Written> = {
   longForm: layerLongForm,
 };
 
-export type ProposerConfig = Omit<Written, 'heldOut'> & {
+export type ProposerConfig = Omit<ParsedConfig, 'heldOut'> & {
   readonly output: string;
-  readonly heldOut: Written['tasks'];
+  readonly heldOut: ParsedConfig['tasks'];
 };
 
 export function isProposerConfig(file: string, cwd: string): boolean {
@@ -104,20 +104,20 @@ export function isProposerConfig(file: string, cwd: string): boolean {
 export function loadProposerConfig(...source: ConfigSource): ProposerConfig {
   const { config, read } = readTrainingConfig('rl', proposerKind, ...source);
   const { heldOut = config.tasks } = config;
-  const found = { ...config, heldOut, model: modelDirectory(config.model, undefined, 'model') };
-  checkTasks(runPlans(found), read.content, read.where);
-  return found;
+  const resolved = { ...config, heldOut, model: modelDirectory(config.model, undefined, 'model') };
+  checkTasks(runPlans(resolved), read.content, read.where);
+  return resolved;
 }
 
 /** One config per task, for training and evaluation. */
-const runsOf = (config: ProposerConfig): readonly Config[] =>
+const taskConfigs = (config: ProposerConfig): readonly Config[] =>
   Object.values(runPlans(config)).flatMap((plan) => plan.tasks.map((_, task) => configOfTask(plan, task)));
 
 /** The user's own files that training depends on: environments, policies, rewards, prompt helpers, templates. */
 export function ownFiles(config: ProposerConfig): readonly string[] {
-  const runs = runsOf(config);
-  const ofRuns = runs.flatMap((run) => [...modulesOf(run), ...templatesIn(run.prompts.set)]);
-  return config.reward.kind === 'module' ? [...ofRuns, config.reward.path] : ofRuns;
+  const configs = taskConfigs(config);
+  const runFiles = configs.flatMap((run) => [...modulesOf(run), ...templatesIn(run.prompts.set)]);
+  return config.reward.kind === 'module' ? [...runFiles, config.reward.path] : runFiles;
 }
 
 /** First spawn keys of the random streams. */

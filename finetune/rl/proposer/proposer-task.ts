@@ -20,7 +20,7 @@ interface Slot {
 }
 
 /** State that the next groups depend on, saved as JSON. */
-interface Saved {
+interface SavedRuns {
   readonly next: number;
   readonly slots: readonly (RunState & { readonly number: number; readonly until: number })[];
 }
@@ -48,11 +48,11 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
   const constrained = config.answers.format === 'constrained';
   const plans = runPlans(config);
   const training = new RunsInFlight(plans.tasks, config.groups, env);
-  const numbers = [...Array(config.evaluation.runs).keys()];
-  const heldOut = numbers.map((number) => configOf(plans.heldOut, number));
-  const played = () => Promise.all(config.baselines.map((name) => playBaseline(name, heldOut, env)));
-  let baselines: ReturnType<typeof played> | undefined;
-  const baselinesOf = () => (baselines ??= played());
+  const runNumbers = [...Array(config.evaluation.runs).keys()];
+  const heldOut = runNumbers.map((number) => configOf(plans.heldOut, number));
+  const playBaselines = () => Promise.all(config.baselines.map((name) => playBaseline(name, heldOut, env)));
+  let baselines: ReturnType<typeof playBaselines> | undefined;
+  const getBaselines = () => (baselines ??= playBaselines());
   const iterate: Iterate = async (sampler, runs, seeds) => {
     const prompts = runs.map((run) => run.prompt());
     const replies = await sampler.answer(
@@ -64,53 +64,53 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
         })),
       ),
     );
-    const answered: AnsweredPrompt[] = [];
-    let first = 0;
+    const answeredPrompts: AnsweredPrompt[] = [];
+    let start = 0;
     for (const [i, run] of runs.entries()) {
-      const own = replies.slice(first, first + seeds[i]!.length);
-      first += own.length;
-      const group = await run.judge(own, constrained);
-      answered.push({
+      const runReplies = replies.slice(start, start + seeds[i]!.length);
+      start += runReplies.length;
+      const group = await run.judge(runReplies, constrained);
+      answeredPrompts.push({
         prompt: prompts[i]!.map(({ content }) => content).join('\n\n'),
-        replies: own,
+        replies: runReplies,
         candidates: group.candidates,
         rewards: rewardsOf(group),
       });
       await run.advance(group);
     }
-    return answered;
+    return answeredPrompts;
   };
   return {
     async play(sampler, _, size, seed) {
       const runs = await training.next();
       const seeds = deriveSeeds(seed, [], runs.length * size);
-      const own = runs.map((_, i) => seeds.slice(i * size, (i + 1) * size));
-      const answered = await iterate(sampler, runs, own);
-      return answered.map(({ candidates, replies, rewards }) =>
+      const runSeeds = runs.map((_, i) => seeds.slice(i * size, (i + 1) * size));
+      const answeredPrompts = await iterate(sampler, runs, runSeeds);
+      return answeredPrompts.map(({ candidates, replies, rewards }) =>
         replies.map((reply, k) => episodeOfCandidate(reply, candidates[k]!, rewards[k]!)),
       );
     },
     async measure(sampler, _, seed) {
       const outcomes = await playHeldOut(sampler, heldOut, env, iterate, seed);
-      const rivals = isAbsolute(config.reward) ? [] : await baselinesOf();
-      const proposed = outcomes.flatMap(({ answered }) => answered.flatMap(scoresOf));
-      const bests = outcomes.flatMap(({ best }) => best ?? []);
+      const rivals = isAbsolute(config.reward) ? [] : await getBaselines();
+      const scores = outcomes.flatMap(({ answered }) => answered.flatMap(scoresOf));
+      const bestReturns = outcomes.flatMap(({ best }) => best ?? []);
       return {
         values: outcomes.map(({ answered, best }, i) =>
           mean(
             rivals.length === 0
               ? answered.flatMap(({ rewards }) => rewards)
-              : rivals.map(({ returns }) => wonBy(best, returns[i]!)),
+              : rivals.map(({ returns }) => winScore(best, returns[i]!)),
           ),
         ),
-        ...(proposed.length > 0 && { policyReturn: mean(proposed) }),
-        ...(bests.length > 0 && { bestReturn: mean(bests) }),
-        samples: outcomes.slice(0, sampleCount).map(sampleIn),
+        ...(scores.length > 0 && { policyReturn: mean(scores) }),
+        ...(bestReturns.length > 0 && { bestReturn: mean(bestReturns) }),
+        samples: outcomes.slice(0, sampleCount).map(toSample),
       };
     },
     ...(config.baselines.length > 0 && {
       baselines: async () =>
-        (await baselinesOf()).map(({ returns, ...one }) => ({ ...one, bestReturn: mean(returns) })),
+        (await getBaselines()).map(({ returns, ...one }) => ({ ...one, bestReturn: mean(returns) })),
     }),
     progress: { save: () => training.save(), restore: (saved) => training.restore(saved) },
     close: () => training.close(),
@@ -126,7 +126,7 @@ function episodeOfCandidate(reply: SampledReply, candidate: Candidate, reward: n
 }
 
 /** 1 for a higher return, 0.5 for an equal one, 0 otherwise. */
-function wonBy(own: number | undefined, other: number): number {
+function winScore(own: number | undefined, other: number): number {
   if (own === undefined || own < other) return 0;
   return own === other ? 0.5 : 1;
 }
@@ -137,7 +137,7 @@ class RunsInFlight {
   readonly #env: Env;
   readonly #count: number;
   #slots: Slot[] = [];
-  #next = 0;
+  #nextNumber = 0;
 
   constructor(plan: TaskPlan, count: number, env: Env) {
     this.#plan = plan;
@@ -157,25 +157,25 @@ class RunsInFlight {
   }
 
   /** Starts the next run. Shortens the first runs by different amounts, so that runs in flight differ in iteration. */
-  async #begin(place: number, first: boolean): Promise<Slot> {
-    const number = this.#next++;
+  async #begin(place: number, isFirst: boolean): Promise<Slot> {
+    const number = this.#nextNumber++;
     const config = configOf(this.#plan, number);
-    const share = first ? (place + 1) / this.#count : 1;
+    const share = isFirst ? (place + 1) / this.#count : 1;
     return { number, until: Math.ceil(config.iterations * share), run: await openRun(config, this.#env) };
   }
 
   save(): string {
-    const saved: Saved = {
-      next: this.#next,
+    const saved: SavedRuns = {
+      next: this.#nextNumber,
       slots: this.#slots.map(({ number, until, run }) => ({ number, until, ...run.state })),
     };
     return JSON.stringify(saved);
   }
 
   async restore(text: string): Promise<void> {
-    const { next, slots } = JSON.parse(text) as Saved;
+    const { next, slots } = JSON.parse(text) as SavedRuns;
     await this.close();
-    this.#next = next;
+    this.#nextNumber = next;
     for (const { number, until, ...state } of slots) {
       const run = await openRun(configOf(this.#plan, number), this.#env, state);
       this.#slots.push({ number, until, run });
@@ -210,15 +210,15 @@ async function playHeldOut(
     for (const config of configs) runs.push(await openRun(config, env));
     const longest = largest(configs.map(({ iterations }) => iterations));
     for (let iteration = 0; iteration < longest; iteration++) {
-      const active = [...runs.keys()].filter((i) => iteration < configs[i]!.iterations);
+      const indices = [...runs.keys()].filter((i) => iteration < configs[i]!.iterations);
       const seeds = deriveSeeds(seed, [iteration], configs.length);
-      const own = active.map((i) => [seeds[i]!]);
+      const own = indices.map((i) => [seeds[i]!]);
       const answered = await iterate(
         sampler,
-        active.map((i) => runs[i]!),
+        indices.map((i) => runs[i]!),
         own,
       );
-      for (const [k, i] of active.entries()) lists[i]!.push(answered[k]!);
+      for (const [k, i] of indices.entries()) lists[i]!.push(answered[k]!);
     }
     return runs.map(({ state }, i) => ({ best: bestEntry(state.entries)?.score, answered: lists[i]! }));
   } finally {
@@ -229,7 +229,7 @@ async function playHeldOut(
 const scoresOf = ({ candidates }: AnsweredPrompt): readonly number[] =>
   candidates.flatMap((one) => (one.kind === 'evaluated' ? one.score : []));
 
-function sampleIn({ answered }: Outcome): Sample {
+function toSample({ answered }: Outcome): Sample {
   const last = answered.at(-1)!;
   const score = scoresOf(last)[0] ?? null;
   return sampleOf([{ prompt: last.prompt, reply: last.replies[0]!.text }], { score });

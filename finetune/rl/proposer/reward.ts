@@ -8,7 +8,7 @@ import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
 import { largest, smallest, standardDeviation } from '../../../src/statistics/descriptive.js';
 
 /** Keys of every kind of reward. */
-const shared = (invalid: number, of = 'an invalid reply') => ({
+const sharedFields = (invalid: number, of = 'an invalid reply') => ({
   invalid: z
     .number()
     .default(invalid)
@@ -19,7 +19,7 @@ const shared = (invalid: number, of = 'an invalid reply') => ({
     .describe('True to permute the rewards of each group, as a check: the model should then learn nothing'),
 });
 /** For rewards that compare with other policies. */
-const repeating = 'a reply that is invalid or repeats a policy of the history';
+const repeatText = 'a reply that is invalid or repeats a policy of the history';
 
 export const rewardSchema = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -28,13 +28,13 @@ export const rewardSchema = z.discriminatedUnion('kind', [
       .describe(
         'Improvement of the mean return over the best policy in the memory, divided by the standard deviation of the returns in the memory or, if that is 0, in the group',
       ),
-    ...shared(-1, repeating),
+    ...sharedFields(-1, repeatText),
   }),
   z.strictObject({
     kind: z.literal('return').describe('The mean return, scaled from `low` (0) to `high` (1) and clipped'),
     low: z.number().describe('Mean return that earns 0'),
     high: z.number().describe('Mean return that earns 1'),
-    ...shared(0),
+    ...sharedFields(0),
   }),
   z.strictObject({
     kind: z
@@ -42,14 +42,14 @@ export const rewardSchema = z.discriminatedUnion('kind', [
       .describe(
         'Rank in the group, from 1/n (lowest of n returns) to 1 (highest); ties share their mean rank',
       ),
-    ...shared(0, repeating),
+    ...sharedFields(0, repeatText),
   }),
   z.strictObject({
     kind: z
       .literal('module')
       .describe('Your own function that computes the rewards of a group of candidates'),
     path: z.string().min(1).describe('Path of your own module').meta({ format: 'path' }),
-    ...shared(0),
+    ...sharedFields(0),
   }),
 ]);
 
@@ -91,9 +91,9 @@ export type GroupReward = (group: CandidateGroup) => readonly number[];
 export async function openReward(reward: CandidateReward): Promise<GroupReward> {
   if (reward.kind !== 'module') return (group) => rewardsOf(group, reward);
   const { file, create } = await loadModule(reward.path, 'reward', 'reward.path');
-  const give = (await create({}, 'reward.path')) as GroupReward;
+  const userReward = (await create({}, 'reward.path')) as GroupReward;
   return (group) => {
-    const value = give(group);
+    const value = userReward(group);
     const { candidates } = group;
     if (value.length !== candidates.length || !value.every(Number.isFinite))
       throw new UserError({
@@ -101,7 +101,7 @@ export async function openReward(reward: CandidateReward): Promise<GroupReward> 
         message: `the reward function must return ${candidates.length} finite numbers, one per candidate`,
         value,
       });
-    return withInvalid(candidates, (_, i) => value[i]!, reward.invalid);
+    return fillInvalid(candidates, (_, i) => value[i]!, reward.invalid);
   };
 }
 
@@ -109,22 +109,22 @@ function rewardsOf(
   { candidates, history }: CandidateGroup,
   reward: Exclude<CandidateReward, { readonly kind: 'module' }>,
 ): readonly number[] {
-  const isNew = (candidate: Candidate): candidate is Readable =>
+  const isNew = (candidate: Candidate): candidate is EvaluatedCandidate =>
     candidate.kind === 'evaluated' && candidate.repeats !== true;
   const scores = candidates.filter(isNew).map(({ score }) => score);
   switch (reward.kind) {
     case 'improvement': {
-      const before = history.map(({ score }) => score);
-      const incumbent = before.length === 0 ? 0 : largest(before);
-      const scale = spreadOf(before) || spreadOf(scores) || 1;
-      return withInvalid(candidates, ({ score }) => (score - incumbent) / scale, reward.invalid, isNew);
+      const earlierScores = history.map(({ score }) => score);
+      const incumbent = earlierScores.length === 0 ? 0 : largest(earlierScores);
+      const scale = spreadOf(earlierScores) || spreadOf(scores) || 1;
+      return fillInvalid(candidates, ({ score }) => (score - incumbent) / scale, reward.invalid, isNew);
     }
     case 'return': {
       const share = ({ score }: Evaluated) => (score - reward.low) / (reward.high - reward.low);
-      return withInvalid(candidates, (one) => Math.min(1, Math.max(0, share(one))), reward.invalid);
+      return fillInvalid(candidates, (one) => Math.min(1, Math.max(0, share(one))), reward.invalid);
     }
     case 'rank':
-      return withInvalid(candidates, ({ score }) => rankOf(score, scores), reward.invalid, isNew);
+      return fillInvalid(candidates, ({ score }) => rankOf(score, scores), reward.invalid, isNew);
   }
 }
 
@@ -137,17 +137,17 @@ function rankOf(score: number, scores: readonly number[]): number {
 
 const spreadOf = (scores: readonly number[]) => (scores.length < 2 ? 0 : standardDeviation(scores));
 
-type Readable = Candidate & { readonly kind: 'evaluated' };
+type EvaluatedCandidate = Candidate & { readonly kind: 'evaluated' };
 
 /**
  * Candidates that don't count get `invalid`, or the lowest reward of the others in the group if that is lower. For
  * ranks and gains, a repeat doesn't count: a run would ask again, and copying the best policy would rank high.
  */
-function withInvalid(
+function fillInvalid(
   candidates: readonly Candidate[],
-  rewardOf: (candidate: Readable, index: number) => number,
+  rewardOf: (candidate: EvaluatedCandidate, index: number) => number,
   invalid: number,
-  counts = (candidate: Candidate): candidate is Readable => candidate.kind === 'evaluated',
+  counts = (candidate: Candidate): candidate is EvaluatedCandidate => candidate.kind === 'evaluated',
 ): readonly number[] {
   const values = candidates.map((candidate, i) => (counts(candidate) ? rewardOf(candidate, i) : undefined));
   const worst = smallest([invalid, ...values.filter((value) => value !== undefined)]);

@@ -32,7 +32,7 @@ export interface RunInFlight {
   readonly grammar: AnswerGrammar;
   /** Evaluates the replies to the current prompt; reuses earlier evaluations of the same parameters. */
   judge(
-    replies: readonly Pick<SampledReply, 'text' | 'ended'>[],
+    replies: readonly Pick<SampledReply, 'text' | 'isComplete'>[],
     constrained: boolean,
   ): Promise<CandidateGroup>;
   /** Evaluates parameters that don't come from a reply. */
@@ -45,7 +45,7 @@ export interface RunInFlight {
 }
 
 /** Placeholder for a run's model: the sampler supplies the replies. */
-const noModel: LanguageModel = {
+const placeholderModel: LanguageModel = {
   id: 'learning',
   generate: () => Promise.reject(new Error("this placeholder can't generate replies; the sampler does")),
 };
@@ -56,7 +56,7 @@ export async function openRun(
   env: Readonly<Record<string, string | undefined>>,
   from?: RunState,
 ): Promise<RunInFlight> {
-  const assembly = await assemble(config, env, undefined, { model: noModel });
+  const assembly = await assemble(config, env, undefined, { model: placeholderModel });
   const { environment, family } = assembly;
   const { evaluation, seed } = config;
   const setting: EvaluationSetting = {
@@ -70,19 +70,19 @@ export async function openRun(
   const buffer = createReplayBuffer(from?.entries);
   const prompter = new Prompter({ ...assembly, buffer, recorded: emptyRun });
   let completed = from?.iteration ?? 0;
-  const known = new Map(buffer.entries.map((entry) => [vectorKey(entry.parameters), entry]));
-  const evaluated = async (parameters: ParameterVector, iteration: number, candidate: number) => {
+  const entriesByKey = new Map(buffer.entries.map((entry) => [vectorKey(entry.parameters), entry]));
+  const evaluateOnce = async (parameters: ParameterVector, iteration: number, candidate: number) => {
     const source = iteration === 0 ? 'warm-up' : 'proposal';
     const place = { iteration, group: iteration, candidate, source } as const;
-    const before = known.get(vectorKey(parameters));
+    const before = entriesByKey.get(vectorKey(parameters));
     if (before !== undefined) return { ...before, ...place };
     const { entry } = await measure(setting, parameters, seeds, place);
-    known.set(vectorKey(parameters), entry);
+    entriesByKey.set(vectorKey(parameters), entry);
     return entry;
   };
   if (from === undefined)
     for (const [i, parameters] of randomPolicies(config, family, []).entries())
-      buffer.append([await evaluated(parameters, 0, i)]);
+      buffer.append([await evaluateOnce(parameters, 0, i)]);
   const encoding = encodingFor(family, config.prompts.set);
   return {
     parameters: family.parameters,
@@ -93,14 +93,14 @@ export async function openRun(
     grammar: answerGrammar(encoding.spec),
     async judge(replies, constrained) {
       const candidates: Candidate[] = [];
-      for (const { text, ended } of replies) {
-        const finishReason = ended ? 'stop' : 'length';
+      for (const { text, isComplete } of replies) {
+        const finishReason = isComplete ? 'stop' : 'length';
         const context = { finishReason, ...(constrained && { constrained }) } as const;
-        const read = encoding.read(text, context);
-        if (!read.ok) candidates.push({ kind: 'unreadable', text, failure: read.failure.kind });
+        const parsed = encoding.read(text, context);
+        if (!parsed.ok) candidates.push({ kind: 'unreadable', text, failure: parsed.failure.kind });
         else {
-          const { parameters, returns, score } = await evaluated(
-            read.value,
+          const { parameters, returns, score } = await evaluateOnce(
+            parsed.value,
             completed + 1,
             candidates.length,
           );
@@ -110,12 +110,12 @@ export async function openRun(
       }
       return { history: [...buffer.entries], candidates, environment: environment.id };
     },
-    evaluate: (parameters) => evaluated(parameters, completed + 1, 0),
+    evaluate: (parameters) => evaluateOnce(parameters, completed + 1, 0),
     async advance({ candidates }) {
       completed++;
       for (const [i, one] of candidates.entries())
         if (one.kind === 'evaluated' && buffer.find(one.parameters) === undefined)
-          return buffer.append([await evaluated(one.parameters, completed, i)]);
+          return buffer.append([await evaluateOnce(one.parameters, completed, i)]);
     },
     close: () => closeEnvironment(assembly),
   };
@@ -134,7 +134,7 @@ export async function playBaseline(
   configs: readonly Config[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<PlayedBaseline> {
-  const found: { readonly label: string; readonly best: number; readonly episodes: number }[] = [];
+  const results: { readonly label: string; readonly best: number; readonly episodes: number }[] = [];
   for (const config of configs) {
     const run = await openRun(config, env);
     const { label, history } = await searchBy(name, {
@@ -145,12 +145,12 @@ export async function playBaseline(
       evaluate: async (parameters) => (await run.evaluate(parameters)).score,
     });
     const best = largest(history.map(({ score }) => score));
-    found.push({ label, best, episodes: history.length * config.evaluation.episodes });
+    results.push({ label, best, episodes: history.length * config.evaluation.episodes });
     await run.close();
   }
   return {
-    label: found[0]!.label,
-    returns: found.map(({ best }) => best),
-    episodes: mean(found.map(({ episodes }) => episodes)),
+    label: results[0]!.label,
+    returns: results.map(({ best }) => best),
+    episodes: mean(results.map(({ episodes }) => episodes)),
   };
 }

@@ -42,7 +42,7 @@ export function configOf(plan: TaskPlan, number: number): Config {
 }
 
 /** Keys of an experiment's config, or paths in it, that the training of a proposer sets itself. */
-const reserved = [
+const reservedKeys = [
   'seed',
   'model',
   'candidates',
@@ -58,12 +58,12 @@ const reserved = [
 
 /** @throws UserError if the merged config is invalid or sets a reserved key */
 export function configOfTask({ experiment, model, tasks }: TaskPlan, task: number, seed = 0): Config {
-  const { weight: _, ...own } = tasks[task]!;
-  const layered = merge(experiment, own);
-  const field = reserved.find((key) => valueAt(key.split('.'), layered) !== undefined);
+  const { weight: _, ...taskSettings } = tasks[task]!;
+  const content = merge(experiment, taskSettings);
+  const field = reservedKeys.find((key) => valueAt(key.split('.'), content) !== undefined);
   if (field !== undefined)
     throw new UserError({ field, message: "can't be set here", hint: 'remove it; finetune rl sets it' });
-  const config = parseConfig({ ...layered, model: { provider: 'local', path: model }, seed });
+  const config = parseConfig({ ...content, model: { provider: 'local', path: model }, seed });
   return { ...config, evaluation: { ...config.evaluation, workers: 1 } };
 }
 
@@ -86,24 +86,24 @@ const taskLists = ['tasks', 'heldOut'] as const;
 
 /** Adds the keys of an experiment's config to a schema's `experiment` and to the items of its lists of tasks. */
 export function withLayers(own: SchemaNode): SchemaNode {
-  const elsewhere = new Set(['$schema', 'slurm', 'sweep', ...reserved]);
-  const keys = Object.entries(optional(experimentKind.json).properties!);
-  const settable = Object.fromEntries(keys.filter(([key]) => !elsewhere.has(key)));
-  const over = (node: SchemaNode): SchemaNode => ({
+  const excludedKeys = new Set(['$schema', 'slurm', 'sweep', ...reservedKeys]);
+  const keys = Object.entries(partialSchema(experimentKind.json).properties!);
+  const properties = Object.fromEntries(keys.filter(([key]) => !excludedKeys.has(key)));
+  const addKeys = (node: SchemaNode): SchemaNode => ({
     ...node,
-    properties: { ...node.properties, ...settable },
+    properties: { ...node.properties, ...properties },
     additionalProperties: false,
   });
   const { experiment, ...others } = own.properties!;
-  const lists = taskLists.map((list) => [list, { ...others[list], items: over(others[list]!.items!) }]);
+  const lists = taskLists.map((list) => [list, { ...others[list], items: addKeys(others[list]!.items!) }]);
   return {
     ...own,
-    properties: { ...own.properties, experiment: over(experiment!), ...Object.fromEntries(lists) },
+    properties: { ...own.properties, experiment: addKeys(experiment!), ...Object.fromEntries(lists) },
   };
 }
 
 /** A schema for partial settings, in which no field is required. */
-const optional = (schema: SchemaNode): SchemaNode =>
+const partialSchema = (schema: SchemaNode): SchemaNode =>
   JSON.parse(
     JSON.stringify(schema, (key, value: unknown) =>
       key === 'required' || key === 'default' ? undefined : value,

@@ -32,12 +32,12 @@ import {
 } from './terms.js';
 
 export function policyObjective(settings: ObjectiveSettings, context: PolicyContext): PolicyObjective {
-  const { objective, reading, inputs } = unconstrained(settings, context);
+  const { objective, reading, inputs } = objectiveFor(settings, context);
   const { constrained } = context;
   return { objective: { ...objective, constrained }, reading: { ...reading, constrained }, inputs };
 }
 
-function unconstrained(settings: ObjectiveSettings, context: PolicyContext): PolicyObjective {
+function objectiveFor(settings: ObjectiveSettings, context: PolicyContext): PolicyObjective {
   switch (settings.kind) {
     case 'grpo':
       return grpo(settings, context);

@@ -70,6 +70,6 @@ function valueLoss(tokens: TokenValues, values: Value, clip: number): Value {
   const [returns, old] = [tokens.input('returns'), tokens.input('old_values')];
   const clipped = max(min(values, add(old, number(clip))), sub(old, number(clip)));
   const square = (value: Value) => mul(sub(value, returns), sub(value, returns));
-  const worse = max(square(values), square(clipped));
-  return mul(total(mul(tokens.input('weights'), worse)), number(0.5));
+  const largerSquare = max(square(values), square(clipped));
+  return mul(total(mul(tokens.input('weights'), largerSquare)), number(0.5));
 }

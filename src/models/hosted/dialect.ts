@@ -48,7 +48,7 @@ export function responseFormat(
 }
 
 /** The config key that sets each request field. */
-const keys: Readonly<Record<string, keyof OpenAIConfig>> = {
+const configKeys: Readonly<Record<string, keyof OpenAIConfig>> = {
   temperature: 'temperature',
   top_p: 'topP',
   max_tokens: 'maxTokens',
@@ -57,16 +57,16 @@ const keys: Readonly<Record<string, keyof OpenAIConfig>> = {
 };
 
 function chosenFields(config: OpenAIConfig): ReadonlyMap<string, string> {
-  const own = Object.keys(keys).filter((field) => config[keys[field]!] !== undefined);
+  const setFields = Object.keys(configKeys).filter((field) => config[configKeys[field]!] !== undefined);
   return new Map([
-    ...own.map((field) => [field, `model.${keys[field]}`] as const),
+    ...setFields.map((field) => [field, `model.${configKeys[field]}`] as const),
     ...(config.format === 'json' ? [['response_format', 'model.format'] as const] : []),
     ...Object.keys(config.extra ?? {}).map((field) => [field, `model.extra.${field}`] as const),
   ]);
 }
 
 /** True if a message mentions a field, in snake case or in camel case (xAI). */
-function names(message: string, field: string): boolean {
+function cites(message: string, field: string): boolean {
   if (field === 'n') return /['"`]n['"`]/.test(message);
   const camelCase = field.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
   return new RegExp(`(?<![\\w-])(${field}|${camelCase})(?![\\w-])`, 'i').test(message);
@@ -79,7 +79,7 @@ const boundWords = /minimum|maximum|(min|max)(Items|Length)|enum\b/;
 
 /** Returns the config key of the rejected field; undefined if `message` names no field that the user set. */
 export function refusedKey(config: OpenAIConfig, sent: Fields, message: string): string | undefined {
-  return [...chosenFields(config)].find(([field]) => sent[field] !== undefined && names(message, field))?.[1];
+  return [...chosenFields(config)].find(([field]) => sent[field] !== undefined && cites(message, field))?.[1];
 }
 
 /**
@@ -95,9 +95,9 @@ export function adapt(
   { kind, message }: TryError,
 ): boolean {
   const isAuto = config.format === 'auto' && sent.response_format !== undefined;
-  const chosen = chosenFields(config);
-  const refused = ours.filter(
-    (field) => sent[field] !== undefined && !chosen.has(field) && names(message, field),
+  const userFields = chosenFields(config);
+  const refused = ownFields.filter(
+    (field) => sent[field] !== undefined && !userFields.has(field) && cites(message, field),
   );
   const isFormat =
     isAuto && (formatNames.test(message) || (refused.length === 0 && formatWords.test(message)));
@@ -122,17 +122,21 @@ export function adapt(
 }
 
 /** Fields that policyloop adds and may drop; sampling fields only if the config doesn't set them. */
-const ours = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'logprobs'];
+const ownFields = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'logprobs'];
 
 /** Switches to the other name of the token limit if the server rejected the current one. @returns whether it did */
 function renameLimit(dialect: Dialect, sent: Fields, message: string): boolean {
   const name = sent.max_tokens === undefined ? 'max_completion_tokens' : 'max_tokens';
-  const other = name === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
+  const otherName = name === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
   // Each name may be rejected only once, so that requests don't alternate forever.
-  if (sent[name] === undefined || !names(message, 'max_completion_tokens') || dialect.refusedKeys.has(other))
+  if (
+    sent[name] === undefined ||
+    !cites(message, 'max_completion_tokens') ||
+    dialect.refusedKeys.has(otherName)
+  )
     return false;
   dialect.refusedKeys.add(name);
-  dialect.tokenLimit = other;
+  dialect.tokenLimit = otherName;
   return true;
 }
 

@@ -43,8 +43,8 @@ export const jsonFetch: typeof fetch = async (input, init) => {
   try {
     const headers = new Headers(init?.headers);
     headers.set('accept-encoding', 'identity');
-    const own = { headers, redirect: 'manual', dispatcher: agent } as const;
-    response = await fetch(url, { ...init, ...own });
+    const options = { headers, redirect: 'manual', dispatcher: agent } as const;
+    response = await fetch(url, { ...init, ...options });
     body = await response.text();
   } catch (error) {
     throw networkFailure(url, error as Error);
@@ -61,12 +61,12 @@ export const jsonFetch: typeof fetch = async (input, init) => {
 /** Creates the failure for a response with a status other than 2xx. */
 function failureOf({ status, headers }: Response, body: string): TryError {
   const error = serverError(jsonIn(body));
-  const words = error.message || (body && describeBody(body));
+  const text = error.message || (body && describeBody(body));
   const location = headers.get('location');
   const redirect = location === null ? '' : ` (redirects to ${location}; use that URL instead)`;
-  const message = `HTTP ${status}${redirect}${words && `: ${words}`}`;
+  const message = `HTTP ${status}${redirect}${text && `: ${text}`}`;
   const retryAfter = retryDelay(headers);
-  return new TryError(errorKind(status, { ...error, message: words }), message, retryAfter);
+  return new TryError(errorKind(status, { ...error, message: text }), message, retryAfter);
 }
 
 /** Error texts of Azure, OpenAI, DeepSeek, Alibaba, xAI and OpenRouter for prompts that violate a content policy. */
@@ -93,10 +93,10 @@ const failureKinds: readonly (readonly [ModelErrorKind, statuses: RegExp, words?
 
 export function errorKind(status: number, { code, message }: ServerError): ModelErrorKind {
   const text = `${code ?? ''} ${message}`;
-  const found = failureKinds.find(
+  const match = failureKinds.find(
     ([, statuses, words]) => statuses.test(`${status}`) && (words?.test(text) ?? true),
   );
-  return found?.[0] ?? 'bad-request';
+  return match?.[0] ?? 'bad-request';
 }
 
 /** Returns milliseconds to wait, if stated. `retry-after` (RFC 9110) is in seconds, or a date relative to `date`. */
@@ -125,8 +125,8 @@ function networkFailure(url: URL, error: Error): TryError {
   const code = typeof cause.code === 'string' ? cause.code : '';
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
     return new TryError('malformed', `${place(url)} returned more than ${maxBodyBytes} bytes`);
-  const known = networkProblems.find(([codes]) => codes.test(code))?.[1];
-  const problem = known ?? (code || cause.message);
+  const problemText = networkProblems.find(([codes]) => codes.test(code))?.[1];
+  const problem = problemText ?? (code || cause.message);
   return new TryError(cutCodes.test(code) ? 'cut' : 'network', `no answer from ${place(url)}: ${problem}`);
 }
 

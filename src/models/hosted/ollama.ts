@@ -46,12 +46,12 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   /** Context window to request; never shrinks (see contextStep). */
   let contextTokens = config.contextTokens ?? 0;
   /** The model's own context length, once the server has reported it. */
-  let ownTokens: number | undefined;
-  let thinks = false;
+  let modelTokens: number | undefined;
+  let canThink = false;
   /** Set if the model's template drops system messages. */
   let warning: string | undefined;
   /** False once the server has rejected a schema for the answer. */
-  let takesSchema = true;
+  let acceptsSchema = true;
   const expect = (promptTokens: number) => {
     if (config.contextTokens !== undefined) return;
     const needed = Math.ceil((promptTokens + config.maxTokens) / contextStep) * contextStep;
@@ -75,7 +75,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
         try {
           return await ask(new Ollama({ host: host.href, headers, fetch }));
         } catch (error) {
-          throw withHint(error, config, host, lowestLimit(contextTokens, ownTokens)!);
+          throw addHint(error, config, host, lowestLimit(contextTokens, modelTokens)!);
         }
       },
     });
@@ -84,29 +84,29 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
     id,
     expect,
     async context(signal) {
-      if (ownTokens === undefined) {
+      if (modelTokens === undefined) {
         const { value } = await call({ seed: 0, signal }, (client) => client.show({ model: config.name }));
         const { data } = modelSchema.safeParse(value);
         const info = Object.entries(data?.model_info ?? {});
         const length = info.find(([key]) => key.endsWith('.context_length'))?.[1];
-        if (typeof length === 'number') ownTokens = length;
-        thinks = data?.capabilities?.includes('thinking') ?? false;
+        if (typeof length === 'number') modelTokens = length;
+        canThink = data?.capabilities?.includes('thinking') ?? false;
         if (data !== undefined && dropsSystem(data)) warning = templateWarning(config.name);
       }
-      const tokens = lowestLimit(ownTokens, config.contextTokens);
+      const tokens = lowestLimit(modelTokens, config.contextTokens);
       if (tokens === undefined) return undefined;
       return { tokens, ...(warning !== undefined && { warning }) };
     },
     async generate(messages, options) {
       const { attempts, grammar, seeds, signal } = options;
       expect(maxPromptTokens(messages));
-      const window = lowestLimit(contextTokens, ownTokens)!;
+      const window = lowestLimit(contextTokens, modelTokens)!;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens)!;
       let format: ChatRequest['format'];
       let isLoop = false;
       const { value, attempted } = await call({ seed: seeds[0]!, signal, attempts }, async (client) => {
         // A thinking model isn't constrained: Ollama would need two requests and wouldn't count the thoughts.
-        const isEnforced = config.format !== 'text' && takesSchema && !(config.think ?? thinks);
+        const isEnforced = config.format !== 'text' && acceptsSchema && !(config.think ?? canThink);
         format =
           isEnforced && grammar
             ? answerSchema(grammar, config.format === 'auto' ? autoOptions : jsonSchema)
@@ -116,10 +116,10 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
           const response: unknown = await client.chat(request);
           // After more than thirty identical tokens in a row, Ollama ends the reply without token counts.
           isLoop = isRecord(response) && response.done === false;
-          return readChatCompletion(asChatCompletion(response));
+          return readChatCompletion(toChatCompletion(response));
         } catch (error) {
           if (config.format !== 'auto' || format === undefined || !refusesSchema(error)) throw error;
-          takesSchema = false;
+          acceptsSchema = false;
           throw new TryError(error.kind, error.message, undefined, true);
         }
       });
@@ -127,16 +127,16 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       const sent = { messages, maxTokens, window };
       const completion = completionsOf(value, sent, { ...attempted, warnings })[0]!;
       // A model may think even if the server doesn't list this capability.
-      if (completion.reasoning !== undefined) thinks = true;
+      if (completion.reasoning !== undefined) canThink = true;
       const faults = completion.faults?.map((fault) =>
         isLoop && fault === 'usage-missing' ? 'loop' : fault,
       );
-      const used = format === undefined ? ('text' as const) : ('json_schema' as const);
+      const usedFormat = format === undefined ? ('text' as const) : ('json_schema' as const);
       const result = {
         ...completion,
-        usage: withReasoning(completion.usage, completion),
+        usage: addReasoning(completion.usage, completion),
         ...(faults && { faults }),
-        ...(config.format === 'auto' && grammar && { format: used }),
+        ...(config.format === 'auto' && grammar && { format: usedFormat }),
       };
       return [withoutSecrets(result, secrets)];
     },
@@ -191,7 +191,7 @@ function chatRequest(
 }
 
 /** Converts the response of `/api/chat` to the shape of OpenAI's. */
-function asChatCompletion(response: unknown): unknown {
+function toChatCompletion(response: unknown): unknown {
   if (!isRecord(response) || response.message === undefined) return response;
   const { done, done_reason, eval_count, message, prompt_eval_count } = response;
   return {
@@ -201,14 +201,14 @@ function asChatCompletion(response: unknown): unknown {
 }
 
 /** Estimates reasoning tokens: Ollama reports one count for thoughts and text, which is split by their lengths. */
-function withReasoning(usage: Usage, { reasoning, text }: Pick<Completion, 'reasoning' | 'text'>): Usage {
+function addReasoning(usage: Usage, { reasoning, text }: Pick<Completion, 'reasoning' | 'text'>): Usage {
   if (reasoning === undefined) return usage;
-  const [thought, said] = [maxTextTokens(reasoning), maxTextTokens(text)];
-  const { completionTokens = thought + said } = usage;
-  return { ...usage, reasoningTokens: Math.round((completionTokens * thought) / (thought + said)) };
+  const [thinking, answer] = [maxTextTokens(reasoning), maxTextTokens(text)];
+  const { completionTokens = thinking + answer } = usage;
+  return { ...usage, reasoningTokens: Math.round((completionTokens * thinking) / (thinking + answer)) };
 }
 
-function withHint(error: unknown, config: OllamaConfig, host: URL, contextTokens: number): unknown {
+function addHint(error: unknown, config: OllamaConfig, host: URL, contextTokens: number): unknown {
   if (!(error instanceof TryError)) return error;
   const { kind, message } = error;
   if (kind === 'network')
@@ -227,11 +227,11 @@ function withHint(error: unknown, config: OllamaConfig, host: URL, contextTokens
 /** Parses a host as Ollama does: quotes, scheme, port, IPv6 brackets and the name before a port are optional. */
 export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext['env']): URL {
   const variable = env.OLLAMA_HOST?.replaceAll(/^[\s"']+|(?<![\s"'])[\s"']+$/g, '');
-  const given = config.host ?? (variable || '127.0.0.1');
-  const [, login = '', place = '', path = ''] = /^(.*@)?([^/]*)(.*)/s.exec(given)!;
+  const hostText = config.host ?? (variable || '127.0.0.1');
+  const [, login = '', place = '', path = ''] = /^(.*@)?([^/]*)(.*)/s.exec(hostText)!;
   const host = isIPv6(place) ? `[${place}]` : place.startsWith(':') ? `127.0.0.1${place}` : place;
   const port = /:\d+$/.test(host) ? '' : ':11434';
-  const address = given.includes('://') ? given : `http://${login}${host}${port}${path}`;
+  const address = hostText.includes('://') ? hostText : `http://${login}${host}${port}${path}`;
   const url = readAddress(address, 'model.host', config.host === undefined ? 'OLLAMA_HOST' : undefined);
   // A server can listen on 0.0.0.0, but clients can't connect to it on every system.
   if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1';

@@ -40,12 +40,12 @@ export function readChatCompletion(response: unknown): ChatCompletion {
   if (parsed.success) return parsed.data;
   // LM Studio responds like this to a wrong path.
   if (/unexpected endpoint/i.test(message)) throw new TryError('not-found', message);
-  if (withoutChoices.safeParse(response).success) {
-    const said =
+  if (noChoicesSchema.safeParse(response).success) {
+    const problem =
       message === '' ? 'the reply has no choices' : `the server sent an error with HTTP 200: ${message}`;
     // If tokens were billed, a reply was generated but lost.
     const billed = Number(countsOf((response as { readonly usage?: unknown }).usage).completion);
-    throw new TryError(billed >= 1 ? 'malformed' : 'empty', said);
+    throw new TryError(billed >= 1 ? 'malformed' : 'empty', problem);
   }
   const issue = parsed.error.issues[0]!;
   throw new TryError(
@@ -54,7 +54,7 @@ export function readChatCompletion(response: unknown): ChatCompletion {
   );
 }
 
-const withoutChoices = z.object({ choices: z.array(z.unknown()).max(0).nullish() });
+const noChoicesSchema = z.object({ choices: z.array(z.unknown()).max(0).nullish() });
 
 /** Returns one completion per choice; the first contains the usage, latency and retries of the whole call. */
 export function completionsOf(
@@ -66,14 +66,15 @@ export function completionsOf(
   const counts = checkUsage(countsOf(response.usage), { ...sent, replies: choices });
   return choices.map((choice, i) => {
     const faults = [...replyFaults(choice), ...(i === 0 ? counts.faults : [])];
-    const shortened = contextWarning(choice, counts.usage, sent) ?? silenceWarning(choice, sent.maxTokens);
-    const said = [counts.warning, shortened, ...(warnings ?? [])].filter((text) => text !== undefined);
+    const lengthWarning =
+      contextWarning(choice, counts.usage, sent) ?? silenceWarning(choice, sent.maxTokens);
+    const texts = [counts.warning, lengthWarning, ...(warnings ?? [])].filter((text) => text !== undefined);
     return {
       ...choice,
       ...(faults.length > 0 && { faults }),
       ...(i > 0
         ? { usage: {}, latencyMs: 0, retries: 0 }
-        : { usage: counts.usage, ...call, ...(said.length > 0 && { warnings: said }) }),
+        : { usage: counts.usage, ...call, ...(texts.length > 0 && { warnings: texts }) }),
     };
   });
 }
@@ -84,16 +85,16 @@ function readChoice({
 }: Choice): Pick<Completion, 'text' | 'reasoning' | 'finishReason'> {
   const parts = [message.content ?? []].flat();
   const [thoughts, texts] = [true, false].map((which) => parts.filter((one) => isThought(one) === which));
-  const said = textIn(texts);
+  const answer = textIn(texts);
   // Fields with reasoning: DeepSeek's, vLLM's and llama.cpp's; OpenRouter's two; Ollama's; and LiteLLM's.
   const { reasoning_content, reasoning, reasoning_details, thinking, thinking_blocks } = message;
   const fields = [reasoning_content, reasoning, thinking, thoughts, reasoning_details, thinking_blocks];
-  const thought = fields.map(textIn).find((text) => text.trim() !== '');
+  const thoughtText = fields.map(textIn).find((text) => text.trim() !== '');
   const calls = [message.tool_calls, message.function_call, parts].flat().map(argumentsText);
-  const written = [said, ...calls].filter((text) => text.trim() !== '');
+  const answerTexts = [answer, ...calls].filter((text) => text.trim() !== '');
   return {
-    text: written.length > 0 ? written.join('\n') : textIn(message.refusal) || said,
-    ...(thought !== undefined && { reasoning: thought }),
+    text: answerTexts.length > 0 ? answerTexts.join('\n') : textIn(message.refusal) || answer,
+    ...(thoughtText !== undefined && { reasoning: thoughtText }),
     finishReason: readFinishReason(finish_reason ?? ''),
   };
 }
@@ -106,9 +107,9 @@ const isThought = (one: z.output<typeof part>): boolean =>
 function textIn(given: unknown): string {
   if (typeof given === 'string') return given;
   if (Array.isArray(given)) return given.map(textIn).join('');
-  const { content, reasoning, refusal, summary, text, thinking, value } = record.parse(given);
-  const held = text ?? content ?? thinking ?? reasoning ?? summary ?? refusal ?? value;
-  return held === undefined ? '' : textIn(held);
+  const { content, reasoning, refusal, summary, text, thinking, value } = recordSchema.parse(given);
+  const field = text ?? content ?? thinking ?? reasoning ?? summary ?? refusal ?? value;
+  return field === undefined ? '' : textIn(field);
 }
 
 /**
@@ -116,8 +117,8 @@ function textIn(given: unknown): string {
  * OpenAI sends arguments as JSON or, for custom tools, as text; Ollama as an object; Anthropic in a content part.
  */
 function argumentsText(call: unknown): string {
-  const { custom, function: called = custom ?? call } = record.parse(call);
-  const { arguments: sent, input = sent } = record.parse(called);
+  const { custom, function: called = custom ?? call } = recordSchema.parse(call);
+  const { arguments: sent, input = sent } = recordSchema.parse(called);
   const value = typeof input === 'string' ? (jsonIn(input) ?? input) : (input ?? '');
   if (typeof value === 'string') return value;
   const texts = z.record(z.string(), z.string()).safeParse(value);
@@ -131,26 +132,26 @@ function readFinishReason(given: string): FinishReason {
   const name = given.toLowerCase();
   if (name === 'stop') return name;
   if (/length|max_(output_)?tokens/.test(name)) return 'length';
-  const filtered = /content_filter|safety|prohibited|recitation|sensitive|refusal|blocklist/.test(name);
-  return filtered ? 'content-filter' : 'other';
+  const isFiltered = /content_filter|safety|prohibited|recitation|sensitive|refusal|blocklist/.test(name);
+  return isFiltered ? 'content-filter' : 'other';
 }
 
-const record = z.record(z.string(), z.unknown()).catch({});
+const recordSchema = z.record(z.string(), z.unknown()).catch({});
 
 /** Reads token counts of any type; checkUsage validates them, so a wrong count doesn't make the reply invalid. */
 function countsOf(given: unknown): ReportedCounts {
-  const usage = record.parse(given);
+  const usage = recordSchema.parse(given);
   return {
     prompt: usage.prompt_tokens,
     // In this order: OpenAI, DeepSeek, Mistral, and Moonshot and others.
     cached:
-      record.parse(usage.prompt_tokens_details).cached_tokens ??
+      recordSchema.parse(usage.prompt_tokens_details).cached_tokens ??
       usage.prompt_cache_hit_tokens ??
       usage.num_cached_tokens ??
       usage.cached_tokens,
     completion: usage.completion_tokens,
     // SGLang's field is at the top level.
-    reasoning: record.parse(usage.completion_tokens_details).reasoning_tokens ?? usage.reasoning_tokens,
+    reasoning: recordSchema.parse(usage.completion_tokens_details).reasoning_tokens ?? usage.reasoning_tokens,
     total: usage.total_tokens,
   };
 }

@@ -35,7 +35,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   const server = { isReached: false };
   const dialect = newDialect(baseUrl, config);
   /** The context length that the server reports, requested only once. */
-  let served: ReturnType<typeof servedContext> | undefined;
+  let contextLength: ReturnType<typeof servedContext> | undefined;
 
   /** Sends a request. If the server rejects it, adapts the dialect if possible. @throws TryError */
   const request = async (body: ChatCompletionCreateParamsNonStreaming, signal: AbortSignal) => {
@@ -52,9 +52,9 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       const { kind, message, retryAfter } = failure;
       const fields = { ...body };
       // Try again with `/v1` if nothing was found at a base URL without a version.
-      const isNowhere = kind === 'not-found' && !/model/i.test(message) && !/\/v\d/.test(baseURL);
-      if (isNowhere) dialect.prefix = '/v1';
-      if (isNowhere || adapt(dialect, config, fields, before, failure))
+      const isNotFound = kind === 'not-found' && !/model/i.test(message) && !/\/v\d/.test(baseURL);
+      if (isNotFound) dialect.prefix = '/v1';
+      if (isNotFound || adapt(dialect, config, fields, before, failure))
         throw new TryError(kind, message, undefined, true);
       const hint = hintFor(failure, config, baseUrl, dialect.prefix, fields);
       throw hint === undefined ? failure : new TryError(kind, `${message}; ${hint}`, retryAfter);
@@ -65,14 +65,14 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
     id,
     givesSeveral: true,
     async context(signal) {
-      served ??= servedContext(settings, config.name, signal).catch((error) => {
+      contextLength ??= servedContext(settings, config.name, signal).catch((error) => {
         if (!(error instanceof TryError)) throw error;
         throw new ModelError(error.kind, redact(`${id}: ${error.message}`, secrets), {
           retries: 0,
           latencyMs: 0,
         });
       });
-      const tokens = await served;
+      const tokens = await contextLength;
       return tokens === undefined ? undefined : { tokens };
     },
     async generate(messages, options) {
@@ -90,17 +90,17 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
         attempt: (end) => request(requestBody({ ...config, maxTokens }, dialect, messages, options), end),
       });
       const { format: sent, response } = value;
-      const [asked, given] = [seeds.length, response.choices.length];
+      const [requested, received] = [seeds.length, response.choices.length];
       const warnings = [
         ...(dialect.refusedKeys.has('seed')
           ? ["the server doesn't accept a seed, so its replies can't be reproduced"]
           : []),
-        ...(given > asked
-          ? [`the server sent ${given} completions instead of ${asked}; the extra ones are ignored`]
+        ...(received > requested
+          ? [`the server sent ${received} completions instead of ${requested}; the extra ones are ignored`]
           : []),
       ];
-      const kept = { ...response, choices: response.choices.slice(0, asked) };
-      const completions = completionsOf(kept, { messages, maxTokens }, { ...attempted, warnings });
+      const trimmed = { ...response, choices: response.choices.slice(0, requested) };
+      const completions = completionsOf(trimmed, { messages, maxTokens }, { ...attempted, warnings });
       return completions.map((completion) => {
         if (config.format !== 'auto' || grammar === undefined) return withoutSecrets(completion, secrets);
         const format = formatOf(completion, sent, grammar);
@@ -118,7 +118,7 @@ function requestBody(
   { grammar, sampling, seeds }: GenerateOptions,
 ): ChatCompletionCreateParamsNonStreaming {
   const { temperature, topP, topK, minP, repetitionPenalty } = resolveSampling(config, sampling);
-  const ours = {
+  const fields = {
     seed: seeds[0]!,
     n: seeds.length > 1 ? seeds.length : undefined,
     temperature,
@@ -131,14 +131,14 @@ function requestBody(
     reasoning_effort: config.reasoningEffort,
     response_format: responseFormat(config, dialect, grammar),
   };
-  const taken = Object.entries(ours).filter(
+  const sentFields = Object.entries(fields).filter(
     ([field, value]) => value !== undefined && !dialect.refusedKeys.has(field),
   );
   return {
     ...config.extra,
     model: config.name,
     messages: messages.map(({ role, content }) => ({ role, content })),
-    ...Object.fromEntries(taken),
+    ...Object.fromEntries(sentFields),
   } as unknown as ChatCompletionCreateParamsNonStreaming;
 }
 
@@ -166,15 +166,15 @@ function hintFor(
   }
   if (kind !== 'not-found') return undefined;
   const base = `${baseUrl.origin}${baseUrl.pathname}`;
-  const also = prefix && ` and ${base.replace(/\/$/, '')}${prefix}`;
-  return `check model.name and model.baseUrl (tried: ${base}${also})`;
+  const prefixNote = prefix && ` and ${base.replace(/\/$/, '')}${prefix}`;
+  return `check model.name and model.baseUrl (tried: ${base}${prefixNote})`;
 }
 
 /** Names that servers use for the context length; llama.cpp's `n_ctx_train` is the length used in training. */
-const names = 'max_model_len context_length context_window max_context_length n_ctx n_ctx_train'.split(' ');
+const keys = 'max_model_len context_length context_window max_context_length n_ctx n_ctx_train'.split(' ');
 
 const lengthsIn = (facts: unknown): readonly number[] =>
-  names
+  keys
     .map((name) => (isRecord(facts) ? facts[name] : undefined))
     .filter((value): value is number => typeof value === 'number' && value > 0);
 
@@ -187,13 +187,13 @@ async function servedContext(
   // The context length is optional, so the wait for it is short.
   const client = new OpenAI({ ...settings, fetch: jsonFetch, timeout: 5000 });
   const version = /\/v\d/.test(client.baseURL) ? '' : '/v1';
-  const listed = await client.get(`${version}/models`, { signal }).catch((error) => {
+  const modelList = await client.get(`${version}/models`, { signal }).catch((error) => {
     signal?.throwIfAborted();
     const { cause } = error;
     if (cause instanceof TryError && cause.kind === 'network') throw cause;
   });
   signal?.throwIfAborted();
-  const models = isRecord(listed) && Array.isArray(listed.data) ? listed.data.filter(isRecord) : [];
+  const models = isRecord(modelList) && Array.isArray(modelList.data) ? modelList.data.filter(isRecord) : [];
   // A server with a single model usually accepts any name.
   const model = models.find(({ id }) => id === name) ?? (models.length === 1 ? models[0] : undefined);
   return lowestLimit(...[model, model?.top_provider, model?.meta].flatMap(lengthsIn));

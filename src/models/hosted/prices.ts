@@ -91,10 +91,10 @@ export function listPrice(
   // Other service tiers have other prices.
   if (list === undefined || extra?.service_tier !== undefined) return undefined;
   const model = name.replace(versionDate, '');
-  const known = list.models.find(([, , , names]) => names.split(' ').includes(model));
+  const entry = list.models.find(([, , , names]) => names.split(' ').includes(model));
   // The version of 2024-05-13 costs more than gpt-4o.
-  if (known === undefined || name === 'gpt-4o-2024-05-13') return undefined;
-  const [input, cachedInput, output] = known;
+  if (entry === undefined || name === 'gpt-4o-2024-05-13') return undefined;
+  const [input, cachedInput, output] = entry;
   return { input, ...(cachedInput !== null && { cachedInput }), output, listed: list.read };
 }
 

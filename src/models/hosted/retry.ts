@@ -85,27 +85,27 @@ async function waitForTurn<T>(
 export async function callWithRetries<T>(call: Call<T>) {
   const { attempts = {}, id, policy, secrets, seed, server, signal } = call;
   const timeoutMs = 1000 * policy.timeoutSeconds;
-  let started = performance.now();
+  let startMs = performance.now();
   let end = signal;
   const failures: TryError[] = [];
   /** Number of requests after the first. */
   let retries = 0;
 
-  const ended = (kind: ModelErrorKind, message: string) =>
+  const modelError = (kind: ModelErrorKind, message: string) =>
     new ModelError(kind, redact(`${id}: ${message}`, secrets), {
       retries,
-      latencyMs: performance.now() - started,
+      latencyMs: performance.now() - startMs,
       failedTries: failures.map((failure) => failure.kind),
     });
 
   /** Returns why there is no further attempt, as an addition to the message; undefined if there is one. */
   const obstacle = (kind: ModelErrorKind, counted: number, waitMs: number): string | undefined => {
     if (!isTemporary(kind)) return '';
-    const spentMs = performance.now() - started;
+    const spentMs = performance.now() - startMs;
     // Probably the server isn't running or the address is wrong, so fail early.
-    const isNobody = kind === 'network' && server?.isReached === false;
-    const most = isNobody ? (spentMs > maxFirstTryMs ? 0 : 1) : policy.maxRetries;
-    if (counted >= Math.min(most, policy.maxRetries))
+    const isUnreachable = kind === 'network' && server?.isReached === false;
+    const maxTries = isUnreachable ? (spentMs > maxFirstTryMs ? 0 : 1) : policy.maxRetries;
+    if (counted >= Math.min(maxTries, policy.maxRetries))
       return counted === 0 ? '' : ` (after ${counted} ${counted === 1 ? 'retry' : 'retries'})`;
     if (attempts.mayTryAgain?.(kind) === false) return ' (the limits of the run allow no further attempt)';
     if (spentMs + waitMs < timeoutMs) return undefined;
@@ -116,19 +116,19 @@ export async function callWithRetries<T>(call: Call<T>) {
   const backOff = async (failure: TryError) => {
     const { kind, message, retryAfter } = failure;
     attempts.onFault?.(kind, redact(message, secrets));
-    const counted = failures.filter(({ isAvoided }) => !isAvoided).length;
+    const retryCount = failures.filter(({ isAvoided }) => !isAvoided).length;
     // The waits double; a limit per minute may last through all of them. Up to a quarter is subtracted at random.
     const [first, longest] = kind === 'rate-limit' ? [4000, 32_000] : [500, 8000];
-    const spread = createGenerator(seed, [counted]).uniform(0.75, 1);
-    const waitMs = retryAfter ?? Math.min(first * 2 ** counted, longest) * spread;
-    const most = policy.maxRetryAfterSeconds;
-    if (isTemporary(kind) && retryAfter !== undefined && waitMs > most * 1000)
-      throw ended(
+    const jitter = createGenerator(seed, [retryCount]).uniform(0.75, 1);
+    const waitMs = retryAfter ?? Math.min(first * 2 ** retryCount, longest) * jitter;
+    const maxSeconds = policy.maxRetryAfterSeconds;
+    if (isTemporary(kind) && retryAfter !== undefined && waitMs > maxSeconds * 1000)
+      throw modelError(
         'quota',
-        `${message}; the server asks to wait for ${formatDuration(waitMs)}, longer than model.maxRetryAfterSeconds (${most}) allows. Continue later with \`policyloop resume <run>\``,
+        `${message}; the server asks to wait for ${formatDuration(waitMs)}, longer than model.maxRetryAfterSeconds (${maxSeconds}) allows. Continue later with \`policyloop resume <run>\``,
       );
-    const why = obstacle(kind, counted, waitMs);
-    if (why !== undefined) throw ended(kind, message + why);
+    const reason = obstacle(kind, retryCount, waitMs);
+    if (reason !== undefined) throw modelError(kind, message + reason);
     failures.push(failure);
     if (waitMs >= 1000 && (retryAfter !== undefined || kind === 'rate-limit')) attempts.onWait?.(waitMs);
     await call.wait(waitMs, end);
@@ -136,30 +136,30 @@ export async function callWithRetries<T>(call: Call<T>) {
 
   try {
     await waitForTurn(call, signal);
-    started = performance.now();
+    startMs = performance.now();
     const deadline = AbortSignal.timeout(Math.min(timeoutMs, maxTimerMs));
     end = AbortSignal.any([deadline, ...(signal ? [signal] : [])]);
     for (; ; retries++) {
       end.throwIfAborted();
-      const tried = await call.attempt(end).then((value) => ({ value }), failureIn);
-      const isFailure = tried instanceof TryError;
-      if (server !== undefined && !(isFailure && tried.kind === 'network')) server.isReached = true;
+      const result = await call.attempt(end).then((value) => ({ value }), failureIn);
+      const isFailure = result instanceof TryError;
+      if (server !== undefined && !(isFailure && result.kind === 'network')) server.isReached = true;
       if (!isFailure) {
         const failedTries = failures.map((failure) => failure.kind);
-        const attempted = { latencyMs: performance.now() - started, retries };
-        return { value: tried.value, attempted: { ...attempted, ...(retries > 0 && { failedTries }) } };
+        const attempted = { latencyMs: performance.now() - startMs, retries };
+        return { value: result.value, attempted: { ...attempted, ...(retries > 0 && { failedTries }) } };
       }
       end.throwIfAborted();
-      if (tried.isAvoided) failures.push(tried);
-      else await backOff(tried);
+      if (result.isAvoided) failures.push(result);
+      else await backOff(result);
       await waitForTurn(call, end);
     }
   } catch (error) {
     if (error instanceof ModelError || !end?.aborted) throw error;
-    if (signal?.aborted) throw ended('aborted', 'the call was aborted');
+    if (signal?.aborted) throw modelError('aborted', 'the call was aborted');
     const limit = `no reply within ${policy.timeoutSeconds} s (model.timeoutSeconds)`;
     const last = failures.at(-1);
-    throw ended('timeout', last === undefined ? limit : `${limit}; before that: ${last.message}`);
+    throw modelError('timeout', last === undefined ? limit : `${limit}; before that: ${last.message}`);
   }
 }
 

@@ -51,8 +51,8 @@ export const isSettingKey = (key: string): boolean => fieldOf(key).kind === 'set
 
 /** The field with this key. Any other key is a config key, such as `model.temperature`. */
 export function fieldOf(key: string): Field {
-  const own = byKey.get(aliases[key] ?? key);
-  if (own !== undefined) return own;
+  const field = byKey.get(aliases[key] ?? key);
+  if (field !== undefined) return field;
   return { key, title: key, kind: 'setting', get: ({ settings }) => settingOf(settings, key) };
 }
 

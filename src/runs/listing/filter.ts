@@ -60,7 +60,7 @@ function valueTest(field: Field, name: string, value: string): Test['accepts'] |
     case 'number':
       if (range === undefined || !range.every((end) => end === '' || isNumber(end)))
         return `${name} must be a number or a range of numbers, such as 400, 400.., ..400 or 100..400, not “${value}”`;
-      return inRange(get, range);
+      return rangeTest(get, range);
     case 'time': {
       if (range === undefined || !range.every((end) => /^(\d{4}(-\d\d(-\d\d(T[\d:.Z]*)?)?)?)?$/.test(end)))
         return `${name} must be a date or a range of dates, such as 2026-01, 2026-01-31.. or 2026-01-01..2026-01-31, not “${value}”`;
@@ -73,7 +73,7 @@ function valueTest(field: Field, name: string, value: string): Test['accepts'] |
     }
     case 'setting':
       if (range?.some(isNumber) && range.every((end) => end === '' || isNumber(end)))
-        return inRange(get, range);
+        return rangeTest(get, range);
       return textTest(get, value);
     case 'text':
       if (values && !values.some((known) => isMatch(value.toLowerCase(), known)))
@@ -90,7 +90,7 @@ function rangeOf(value: string): readonly [string, string] | undefined {
   return more.length > 0 || (first === '' && last === '') ? undefined : [first, last];
 }
 
-function inRange(of: Field['get'], [first, last]: readonly [string, string]): Test['accepts'] {
+function rangeTest(of: Field['get'], [first, last]: readonly [string, string]): Test['accepts'] {
   const [low, high] = [first === '' ? -Infinity : Number(first), last === '' ? Infinity : Number(last)];
   return (item) => {
     const own = of(item);

@@ -21,15 +21,15 @@ const tag = z
 
 const labelsShape = z.strictObject({ tags: z.array(tag).default([]) });
 
-const none: Labels = { tags: [] };
+const noLabels: Labels = { tags: [] };
 
 /** The labels of a run or training run; empty if the file is damaged. */
-export const readLabels = (path: string): Labels => unlessRejected(() => validLabels(path)) ?? none;
+export const readLabels = (path: string): Labels => unlessRejected(() => validLabels(path)) ?? noLabels;
 
 /** @throws UserError if the file is damaged */
 function validLabels(path: string): Labels {
   const file = join(path, labelsFile);
-  return existsSync(file) ? checkedValue(labelsShape, readOwnJson(file), file) : none;
+  return existsSync(file) ? checkedValue(labelsShape, readOwnJson(file), file) : noLabels;
 }
 
 /**

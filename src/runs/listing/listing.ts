@@ -41,20 +41,20 @@ export interface Line {
  * runs and training runs that can't be read.
  */
 export function linesOf(places: RunFolders) {
-  const found = scan(rootsOf(places));
-  const singles = [...found.values()].filter(({ item }) => !isHolder(item));
-  const started = ({ item, training }: Place) => `${training === undefined ? 0 : 1} ${item.started ?? ''}`;
+  const placesByName = scan(rootsOf(places));
+  const items = [...placesByName.values()].filter(({ item }) => !isHolder(item));
+  const startKey = ({ item, training }: Place) => `${training === undefined ? 0 : 1} ${item.started ?? ''}`;
   const lines = groupBy(
-    singles
+    items
       .filter(({ summary, training }) => summary ?? training)
-      .toSorted((a, b) => compareValues(started(a), started(b))),
+      .toSorted((a, b) => compareValues(startKey(a), startKey(b))),
     ({ item: { kind, name, within } }) => (kind === 'training' ? name : (within ?? name)),
   );
   return {
     lines: [...lines].map(
-      ([name, own], i): Line => ({ name, path: found.get(name)!.path, number: i + 1, places: own }),
+      ([name, own], i): Line => ({ name, path: placesByName.get(name)!.path, number: i + 1, places: own }),
     ),
-    damaged: singles.filter(({ summary, training }) => (summary ?? training) === undefined),
+    damaged: items.filter(({ summary, training }) => (summary ?? training) === undefined),
   };
 }
 
@@ -83,13 +83,13 @@ export function selectPlaces<T extends Place>(
 ): readonly T[] {
   const { accepts, problems } = parseFilter(filters, configKeys);
   if (problems[0] !== undefined) throw new UserError({ field: 'filters', message: problems[0] });
-  const found = new Map(places.map((place) => [place.item, place]));
-  const kept = [...found.keys()].filter(accepts);
-  const shown =
+  const placeByItem = new Map(places.map((place) => [place.item, place]));
+  const accepted = [...placeByItem.keys()].filter(accepts);
+  const selected =
     sort === undefined
-      ? kept.slice(-(limit ?? kept.length))
-      : sortItems(kept, sortOf(sort, configKeys)).slice(0, limit);
-  return shown.map((item) => found.get(item)!);
+      ? accepted.slice(-(limit ?? accepted.length))
+      : sortItems(accepted, sortOf(sort, configKeys)).slice(0, limit);
+  return selected.map((item) => placeByItem.get(item)!);
 }
 
 /** Returns the order for a key: ascending for text fields, descending for numbers, times and config keys. */

@@ -62,7 +62,7 @@ export function findRuns(
   isWhole: (found: Match) => boolean = () => false,
 ): readonly string[] {
   const found = names.flatMap((name) => {
-    const items = severalMatching(name, places, (one) => one.kind !== 'training' || isWhole(one));
+    const items = findMatches(name, places, (one) => one.kind !== 'training' || isWhole(one));
     const runs = items.flatMap((one) => (isWhole(one) ? one.path : runsBelow(one.path)));
     if (runs.length === 0) throw missingError(name, places);
     return runs;
@@ -77,13 +77,13 @@ export function findRuns(
  */
 export function findAll(name: string, places: RunFolders): readonly string[] {
   const holdsAll = (path: string) => foldersOf(places).some((folder) => `${folder}/`.startsWith(`${path}/`));
-  const found = severalMatching(name, places, ({ path }) => !holdsAll(path));
+  const found = findMatches(name, places, ({ path }) => !holdsAll(path));
   if (found.length === 0) throw missingError(name, places);
   return outermostOf(found).map(({ path }) => path);
 }
 
 /** @throws UserError if something other than a pattern matches several items */
-function severalMatching(name: string, places: RunFolders, isWanted: (found: Match) => boolean) {
+function findMatches(name: string, places: RunFolders, isWanted: (found: Match) => boolean) {
   const found = matches(name, places, isWanted);
   if (found.length > 1 && !isPattern(name)) throw ambiguousError(name, found, places);
   return found;
@@ -98,7 +98,7 @@ function matches(name: string, places: RunFolders, wanted: (found: Match) => boo
   };
   if (isPattern(name)) {
     return (
-      searchedFor(name, places)
+      searchRoots(name, places)
         .map((root) => foldersMatching(name, root).toSorted().map(namedAt).filter(isWanted))
         .find((found) => found.length > 0) ?? []
     );
@@ -117,14 +117,14 @@ function matches(name: string, places: RunFolders, wanted: (found: Match) => boo
     const line = linesOf(places).lines[Number(name) - 1];
     return line === undefined ? [] : [namedIn(line)].filter(isWanted);
   }
-  return beginningWith(name, allNamed(places).filter(isWanted), places);
+  return startingWith(name, allNamed(places).filter(isWanted), places);
 }
 
 /** @throws UserError if the path is in a folder of runs, but a link leads out of that folder */
 function requireInside(path: string, places: RunFolders): void {
   const folder = foldersOf(places).find((one) => isBelow(path, one));
   if (folder === undefined || isBelow(realpathSync(path), realpathSync(folder))) return;
-  throw leadsOut(path, folder, `use its target: ${realpathSync(path)}`);
+  throw outsideError(path, folder, `use its target: ${realpathSync(path)}`);
 }
 
 /**
@@ -136,22 +136,22 @@ export function requireWithin(name: string, places: RunFolders): void {
     .filter((folder) => existsSync(folder))
     .map((folder) => realpathSync(folder));
   const paths = isPattern(name)
-    ? searchedFor(name, places).flatMap((root) => foldersMatching(name, root))
+    ? searchRoots(name, places).flatMap((root) => foldersMatching(name, root))
     : pathsOf(name, places);
   for (const path of paths.filter((one) => existsSync(one))) {
     const real = realpathSync(path);
     if (!roots.some((root) => isBelow(real, root) || real === root))
-      throw leadsOut(name, 'the working directory', 'choose a path inside it');
+      throw outsideError(name, 'the working directory', 'choose a path inside it');
   }
 }
 
 const isBelow = (path: string, folder: string) => path.startsWith(`${folder.replace(/[/\\]$/, '')}${sep}`);
 
-const leadsOut = (value: string, folder: string, hint: string) =>
+const outsideError = (value: string, folder: string, hint: string) =>
   new UserError({ value, message: `leads to a path outside ${folder}`, hint });
 
 /** Directories in which to search for a pattern. */
-const searchedFor = (name: string, { cwd, runsDir }: RunFolders) =>
+const searchRoots = (name: string, { cwd, runsDir }: RunFolders) =>
   isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir)];
 
 /** Paths that a name can mean, in order of precedence, including those in the folders of training runs. */
@@ -201,13 +201,13 @@ export const runNames = (places: RunFolders): readonly string[] => [
  * Items whose name or base name begins with `start`; if some base names equal `start`, only those items. A matching
  * directory replaces its contents.
  */
-function beginningWith(start: string, all: readonly Match[], places: RunFolders): readonly Match[] {
+function startingWith(start: string, all: readonly Match[], places: RunFolders): readonly Match[] {
   if (start === '') return [];
-  const begun = all.filter(
+  const candidates = all.filter(
     ({ path }) => nameOf(path, places).startsWith(start) || basename(path).startsWith(start),
   );
-  const exact = begun.filter(({ path }) => basename(path) === start);
-  const found = exact.length > 0 ? exact : begun;
+  const exact = candidates.filter(({ path }) => basename(path) === start);
+  const found = exact.length > 0 ? exact : candidates;
   return outermostOf(found);
 }
 

@@ -48,14 +48,14 @@ export function scan(
   roots: readonly Root[],
   before: ReadonlyMap<string, ScannedItem> = new Map(),
 ): ReadonlyMap<string, ScannedItem> {
-  const found = new Map<string, ScannedItem>();
-  for (const { path: root, prefix, name: own = prefix + basename(root) } of roots)
+  const items = new Map<string, ScannedItem>();
+  for (const { path: root, prefix, name: rootName = prefix + basename(root) } of roots)
     for (const one of itemsBelow(root)) {
-      const name = one.name === '' ? own : prefix + one.name;
-      found.set(name, knownOf({ ...one, name, within: one.within && prefix + one.within }, before.get(name)));
+      const name = one.name === '' ? rootName : prefix + one.name;
+      items.set(name, knownOf({ ...one, name, within: one.within && prefix + one.within }, before.get(name)));
     }
-  addUp(found);
-  return found;
+  addUp(items);
+  return items;
 }
 
 function knownOf(found: FoundItem, before: ScannedItem | undefined): ScannedItem {
@@ -108,12 +108,12 @@ function holderItem({ name, path, within }: FoundItem): Item {
 /** Fills in the totals of directories from the runs in them. */
 function addUp(found: Map<string, ScannedItem>): void {
   const leaves = [...found.values()].flatMap(({ item }) => (isHolder(item) ? [] : item));
-  const inside = groupBy(
+  const itemsByFolder = groupBy(
     leaves.flatMap((item) => foldersOf(item).map((folder) => ({ folder, item }))),
     ({ folder }) => folder,
   );
   for (const [name, known] of found) {
-    const items = inside.get(name)?.map(({ item }) => item) ?? [];
+    const items = itemsByFolder.get(name)?.map(({ item }) => item) ?? [];
     if (isHolder(known.item))
       found.set(name, { ...known, item: { ...known.item, ...sumOf(known.item, items) } });
   }
@@ -207,7 +207,7 @@ function trainingItem(training: RecordedTraining): RecordedItem {
 
 /** The totals of a directory of runs; if its environments or models differ, their number, such as `2 models`. */
 export function totalsOf(items: readonly Item[]) {
-  const either = (of: (item: Item) => string | null, plural: string) => {
+  const valueOrCount = (of: (item: Item) => string | null, plural: string) => {
     const values = new Set(items.map(of));
     return values.size > 1 ? `${values.size} ${plural}` : ([...values][0] ?? null);
   };
@@ -217,8 +217,8 @@ export function totalsOf(items: readonly Item[]) {
     of: items.length,
     tokens: total(({ tokens }) => tokens),
     cost: items.some(({ cost }) => cost !== null) ? total(({ cost }) => cost) : null,
-    environment: either(({ environment }) => environment, 'environments'),
-    model: either(({ model }) => model, 'models'),
+    environment: valueOrCount(({ environment }) => environment, 'environments'),
+    model: valueOrCount(({ model }) => model, 'models'),
     started: items.map(({ started }) => started ?? '').toSorted()[0] || null,
   };
 }

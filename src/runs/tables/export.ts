@@ -50,7 +50,7 @@ export async function exportRuns(
   directory: string,
 ): Promise<readonly ExportedTable[]> {
   makeDirectory(directory, '--out');
-  const written: ExportedTable[] = [];
+  const exportedTables: ExportedTable[] = [];
   for (const [name, own] of Object.entries(tables)) {
     const table = name === 'runs' ? withSettings(own, runs) : own;
     const file = join(directory, `${name}.${format}`);
@@ -65,9 +65,9 @@ export async function exportRuns(
       await writer.finish();
       return count;
     });
-    written.push({ table: name as TableName, file, rows });
+    exportedTables.push({ table: name as TableName, file, rows });
   }
-  return written;
+  return exportedTables;
 }
 
 interface TableWriter {
@@ -103,7 +103,7 @@ function parquetWriter({ columns }: Table, file: string): TableWriter {
     ],
     createdBy: `policyloop ${version()}`,
   });
-  const asStored = (value: Row[string] = null, type: ColumnType) =>
+  const toStored = (value: Row[string] = null, type: ColumnType) =>
     type === 'BIGINT' && value !== null ? BigInt(value) : value;
   return {
     write: async (rows) => {
@@ -111,7 +111,7 @@ function parquetWriter({ columns }: Table, file: string): TableWriter {
       await writer.write({
         columnData: columns.map(({ name, type }) => ({
           name,
-          data: rows.map((row) => asStored(row[name], type)),
+          data: rows.map((row) => toStored(row[name], type)),
         })),
       });
     },
@@ -153,13 +153,13 @@ export function exportEventFiles(runs: readonly RunPlace[], directory: string): 
         values += Object.values(point.values).filter((value) => value !== undefined).length;
       }
       events.close();
-      const [made] = readdirSync(draft.path);
+      const [newFile] = readdirSync(draft.path);
       // Remove the files of an earlier export, which TensorBoard would read as the start of the curves.
-      const earlier = readdirSync(file).filter(
-        (old) => old.startsWith('events.out.tfevents.') && old !== made,
+      const oldFiles = readdirSync(file).filter(
+        (old) => old.startsWith('events.out.tfevents.') && old !== newFile,
       );
-      renameSync(join(draft.path, made!), join(file, made!));
-      for (const old of earlier) rmSync(join(file, old));
+      renameSync(join(draft.path, newFile!), join(file, newFile!));
+      for (const old of oldFiles) rmSync(join(file, old));
       return { run: name, file, values };
     } finally {
       draft.discard();
@@ -179,12 +179,12 @@ function* pointsOf(run: RunPlace): Generator<Point> {
   const timeOf = (iteration: number) => times.get(iteration) ?? started!;
   yield { kind: 'start', step: 0, time: started!, values: {} };
   let best = Number.NEGATIVE_INFINITY;
-  let last = 0;
+  let lastIteration = 0;
   for (const [iteration, evaluated] of groupBy(entries, (entry) => entry.iteration)) {
     const scores = evaluated.map(({ score }) => score);
     const highest = largest(scores);
     best = Math.max(best, highest);
-    last = iteration;
+    lastIteration = iteration;
     const values = {
       'return/best so far': best,
       'return/best of iteration': highest,
@@ -194,5 +194,5 @@ function* pointsOf(run: RunPlace): Generator<Point> {
   }
   if (confirmed === null) return;
   const values = { 'confirmed/mean': confirmed, 'confirmed/low': ci95?.[0], 'confirmed/high': ci95?.[1] };
-  yield { kind: 'result', step: last, time: timeOf(last), values };
+  yield { kind: 'result', step: lastIteration, time: timeOf(lastIteration), values };
 }

@@ -17,13 +17,13 @@ interface Column<T> {
   readonly of: (record: T) => string | number | null | undefined;
 }
 
-const ofType =
+const columnOf =
   (type: ColumnType) =>
   <T>(of: Column<T>['of']): Column<T> => ({ type, of });
-const text = ofType('VARCHAR');
-const integer = ofType('INTEGER');
-const bigint = ofType('BIGINT');
-const double = ofType('DOUBLE');
+const text = columnOf('VARCHAR');
+const integer = columnOf('INTEGER');
+const bigint = columnOf('BIGINT');
+const double = columnOf('DOUBLE');
 
 export type Row = Readonly<Record<string, string | number | null>>;
 
@@ -37,14 +37,14 @@ function table<T>(
   columns: Readonly<Record<string, Column<T>>>,
   recordsOf: (run: ExportedRun) => Iterable<T>,
 ): Table {
-  const all = Object.entries(columns);
+  const entries = Object.entries(columns);
   return {
-    columns: [{ name: 'run', type: 'VARCHAR' }, ...all.map(([name, { type }]) => ({ name, type }))],
+    columns: [{ name: 'run', type: 'VARCHAR' }, ...entries.map(([name, { type }]) => ({ name, type }))],
     *rowsOf(run) {
       for (const record of recordsOf(run))
         yield {
           run: run.item.name,
-          ...Object.fromEntries(all.map(([name, { of }]) => [name, of(record) ?? null])),
+          ...Object.fromEntries(entries.map(([name, { of }]) => [name, of(record) ?? null])),
         };
     },
   };
@@ -167,16 +167,16 @@ export const tables = {
 export function withSettings({ columns, rowsOf }: Table, runs: readonly ExportedRun[]): Table {
   const keys = [...new Set(runs.flatMap(({ item }) => Object.keys(item.settings ?? {})))].toSorted();
   const settingIn = ({ item }: RunPlace, key: string) => fieldOf(key).get(item);
-  const added = keys
+  const settingColumns = keys
     .filter((key) => new Set(runs.map((run) => settingIn(run, key))).size > 1)
     .map((key) => {
       const areNumbers = runs.every((run) => typeof (settingIn(run, key) ?? 0) === 'number');
       return { key, name: `config.${key}`, type: areNumbers ? ('DOUBLE' as const) : ('VARCHAR' as const) };
     });
   return {
-    columns: [...columns, ...added],
+    columns: [...columns, ...settingColumns],
     *rowsOf(run) {
-      const settings = added.map(({ key, name, type }) => {
+      const settings = settingColumns.map(({ key, name, type }) => {
         const value = type === 'DOUBLE' ? settingIn(run, key) : run.item.settings?.[key];
         return [name, value ?? null] as const;
       });

@@ -51,22 +51,22 @@ export function trainingFigures(training: RecordedTraining, cwd: string): Traini
 export function trainingText(training: RecordedTraining, cwd: string): string {
   const { alarms, episodes, final, note, path, seconds, status, steps, tokens, unit } = training;
   const why = note === null || status === 'running' ? '' : `: ${note}`;
-  const learned = [
+  const amounts = [
     ...(episodes === null ? [] : [plural(episodes, 'episode')]),
     ...(tokens === null ? [] : [`${formatCompact(tokens)} ${episodes === null ? '' : 'sampled '}tokens`]),
   ];
-  const raised = new Map(alarms.map((alarm) => [alarm.message, alarm]));
+  const alarmsByMessage = new Map(alarms.map((alarm) => [alarm.message, alarm]));
   const lines: (readonly [string, string] | undefined)[] = [
     ['trained', trainedText(training, cwd)],
     ['best', bestText(training)],
-    learned.length > 0 ? ['trained on', learned.join(', ')] : undefined,
+    amounts.length > 0 ? ['trained on', amounts.join(', ')] : undefined,
     final.length === 0
       ? undefined
       : [
           'at the end',
           `mean return: ${final.map(({ name, meanReturn }) => `${name} ${formatNumber(meanReturn, 4)}`).join(', ')}`,
         ],
-    ...[...raised.values()].map(
+    ...[...alarmsByMessage.values()].map(
       ({ message, hint, step }) =>
         ['alarm', `${unit} ${step}: ${message}${hint === null ? '' : `\n  hint: ${hint}`}`] as const,
     ),
@@ -98,19 +98,19 @@ function bestText(training: RecordedTraining): string {
   const { best, first, unit } = training;
   if (best === null) return notEvaluatedText(training.status);
   const margin = best.margin === undefined ? '' : ` ± ${formatNumber(best.margin, 2)}`;
-  const before =
+  const firstText =
     first === null || first.step === best.step
       ? ''
       : `; ${measurementText(first)} at ${unit} ${formatCount(first.step)}`;
-  return `${best.name} ${measurementText(best)}${margin}${episodesText(best)} at ${unit} ${formatCount(best.step)}${before}`;
+  return `${best.name} ${measurementText(best)}${margin}${episodesText(best)} at ${unit} ${formatCount(best.step)}${firstText}`;
 }
 
 /** Lines with the commands that use the result and, before the end, resume the training run. */
 function useOf(training: RecordedTraining, cwd: string): readonly (readonly [string, string])[] {
   const { command, folder, path, result, status } = training;
   if (status === 'running') return [];
-  const again = command === null ? sameCommand : `${goTo(folder, cwd)}${command}`;
-  const resume = status === 'completed' ? [] : [['resume', again] as const];
+  const resumeCommand = command === null ? sameCommand : `${goTo(folder, cwd)}${command}`;
+  const resume = status === 'completed' ? [] : [['resume', resumeCommand] as const];
   if (result === null) return resume;
   const place = shownPath(result, cwd);
   const use = commandToUse(training, cwd);

@@ -190,11 +190,11 @@ export function trainingOf(
 ): TrainingFiles {
   const config = about?.config;
   const steps = metrics.filter(({ kind }) => kind === 'step');
-  const last = steps.at(-1);
+  const lastStep = steps.at(-1);
   const isRl = metrics.some(({ kind, reward }) => kind === 'step' && reward !== undefined);
   const start = metrics.findLast(({ kind }) => kind === 'start');
-  const measured = metrics.flatMap((metric) => measuredIn(metric, start?.measured));
-  const done = last?.step ?? about?.outcome.step ?? 0;
+  const measurements = metrics.flatMap((metric) => measurementsIn(metric, start?.measured));
+  const stepsDone = lastStep?.step ?? about?.outcome.step ?? 0;
   const result = ['adapter', 'model', 'policy']
     .map((name) => join(path, name))
     .find((one) => existsSync(one));
@@ -209,15 +209,15 @@ export function trainingOf(
     objective: about ? ((config?.algorithm ?? config?.objective)?.kind ?? 'sft') : null,
     on: about?.dataset.path ?? null,
     unit: config?.updates === undefined && !isRl ? 'step' : 'update',
-    steps: { done, of: start?.totalSteps ?? done },
-    best: measured.findLast(({ best }) => best)?.measured ?? null,
-    first: measured[0]?.measured ?? null,
+    steps: { done: stepsDone, of: start?.totalSteps ?? stepsDone },
+    best: measurements.findLast(({ best }) => best)?.measured ?? null,
+    first: measurements[0]?.measured ?? null,
     final: metrics.flatMap(({ kind, label, returns }) =>
       returns === undefined || returns.length === 0
         ? []
         : [{ name: kind === 'final' ? 'this policy' : (label ?? kind), meanReturn: mean(returns) }],
     ),
-    episodes: last?.episodes ?? (start?.episodes === undefined ? null : start.episodes * steps.length),
+    episodes: lastStep?.episodes ?? (start?.episodes === undefined ? null : start.episodes * steps.length),
     tokens: steps.some(({ tokens }) => tokens !== undefined)
       ? steps.reduce((sum, { sampledTokens, tokens = 0 }) => sum + (sampledTokens ?? tokens), 0)
       : null,
@@ -241,7 +241,7 @@ function statusOf(hasLock: boolean, ended: string | undefined): RecordedTraining
   return ended === undefined || ended === 'running' ? 'crashed' : 'completed';
 }
 
-function measuredIn(
+function measurementsIn(
   { best, episodes, kind, loss, margin, meanReward, step }: TrainingMetric,
   name = 'mean return',
 ): readonly { readonly measured: Measurement; readonly best: boolean }[] {

@@ -75,10 +75,10 @@ export async function audit(
   { episodes, onPlayed, range, seed, signal }: AuditOptions,
 ) {
   const { choosing, measuring } = freshSeeds(seed, episodes);
-  const worst = Number.isFinite(range[0]) ? range[0] : smallest(evaluations.map(({ score }) => score));
-  const failed = new Set<string>();
+  const worstReturn = Number.isFinite(range[0]) ? range[0] : smallest(evaluations.map(({ score }) => score));
+  const failedNames = new Set<string>();
   /** Plays a policy in fresh episodes; a program that fails gets the worst return in all of them. */
-  const orWorst = async (
+  const tryPlay = async (
     at: string,
     parameters: ParameterVector,
     seeds: readonly number[],
@@ -87,30 +87,30 @@ export async function audit(
       return await playAll(setting, parameters, seeds, signal);
     } catch (error) {
       if (!(error instanceof ProgramFault)) throw error;
-      failed.add(at);
-      return { returns: seeds.map(() => worst), actions: `failed: ${at}` };
+      failedNames.add(at);
+      return { returns: seeds.map(() => worstReturn), actions: `failed: ${at}` };
     }
   };
-  const scored = new Map<string, ScoredPolicy>();
+  const policies = new Map<string, ScoredPolicy>();
   for (const { name: at, parameters } of evaluations) {
     const key = vectorKey(parameters);
-    if (scored.has(key)) continue;
-    const own = await orWorst(at, parameters, choosing);
-    scored.set(key, { ...own, parameters, at, mean: mean(own.returns) });
-    onPlayed?.(scored.size);
+    if (policies.has(key)) continue;
+    const own = await tryPlay(at, parameters, choosing);
+    policies.set(key, { ...own, parameters, at, mean: mean(own.returns) });
+    onPlayed?.(policies.size);
   }
-  const policyOf = ({ parameters }: RecordedEvaluation) => scored.get(vectorKey(parameters))!;
-  const measured = new Map<ScoredPolicy, readonly number[]>();
+  const policyOf = ({ parameters }: RecordedEvaluation) => policies.get(vectorKey(parameters))!;
+  const results = new Map<ScoredPolicy, readonly number[]>();
   const measure = async (policy: ScoredPolicy) => {
-    const returns = measured.get(policy) ?? (await orWorst(policy.at, policy.parameters, measuring)).returns;
-    measured.set(policy, returns);
+    const returns = results.get(policy) ?? (await tryPlay(policy.at, policy.parameters, measuring)).returns;
+    results.set(policy, returns);
     return returns;
   };
 
   const [first] = evaluations;
   let [record, best, leader] = [first!, policyOf(first!), policyOf(first!)];
   const curves = { recorded: [] as number[], fresh: [] as number[], best: [] as number[] };
-  const compared: Omit<Improvement, keyof JudgedResult>[] = [];
+  const improvements: Omit<Improvement, keyof JudgedResult>[] = [];
   for (const evaluation of evaluations) {
     const policy = policyOf(evaluation);
     if (policy.mean > best.mean) best = policy;
@@ -124,12 +124,12 @@ export async function audit(
     const place = { at: evaluation.name, recorded, fresh };
     if (isNew) {
       const { difference, interval, p } = comparePairs(returns, await measure(leader), range)!;
-      compared.push({ ...place, before: leader.at, difference, interval, p });
+      improvements.push({ ...place, before: leader.at, difference, interval, p });
       if (policy.mean > leader.mean) leader = policy;
     } else if (evaluation === first && start !== undefined && recorded > start.score)
-      compared.push({ ...place, before: null, ...unpairedResult(returns, start) });
+      improvements.push({ ...place, before: null, ...unpairedResult(returns, start) });
   }
-  const list = verdicts(compared);
+  const list = verdicts(improvements);
 
   const figures = async (policy: ScoredPolicy) => {
     const returns = await measure(policy);
@@ -139,7 +139,7 @@ export async function audit(
   const [ofRecordedBest, ofRecordedBestInterval] = await figures(policyOf(record));
   const returnsOf = (evaluation: RecordedEvaluation) => {
     const policy = policyOf(evaluation);
-    return [...policy.returns, ...(measured.get(policy) ?? [])];
+    return [...policy.returns, ...(results.get(policy) ?? [])];
   };
   return {
     name,
@@ -149,11 +149,11 @@ export async function audit(
     /** Number of recorded evaluations without parameters, which are left out. */
     unknown,
     /** Number of distinct parameter vectors. */
-    policies: scored.size,
+    policies: policies.size,
     /** Evaluations whose programs failed in fresh episodes; they get the worst return. */
-    failed: [...failed],
+    failed: [...failedNames],
     /** Number of policies that differ in at least one action of the fresh episodes. */
-    behaviors: new Set([...scored.values()].map(({ actions }) => actions)).size,
+    behaviors: new Set([...policies.values()].map(({ actions }) => actions)).size,
     /** Number of fresh episodes per policy to choose the best; `measuring` more give the figures and verdicts. */
     episodes,
     measuring: measuring.length,
@@ -169,7 +169,7 @@ export async function audit(
       confirmed: list.filter(({ verdict }) => verdict === 'higher').length,
       list,
     },
-    reproduced: reproduction(evaluations, returnsOf, seed),
+    reproduced: testReproduction(evaluations, returnsOf, seed),
     /** After each evaluation: the best recorded mean, that policy's mean in fresh episodes, and the best policy's. */
     curves,
   };
@@ -186,23 +186,23 @@ function unpairedResult(returns: readonly number[], start: Pick<RecordedEvaluati
 const level = significanceLevel / 2;
 
 /** Tests for each recorded mean whether its episodes and the fresh ones could come from one distribution of returns. */
-function reproduction(
+function testReproduction(
   evaluations: readonly RecordedEvaluation[],
   returnsOf: (evaluation: RecordedEvaluation) => readonly number[],
   seed: number,
 ) {
-  const tested = evaluations.filter(({ returns }) => returns.length > 0);
+  const testable = evaluations.filter(({ returns }) => returns.length > 0);
   const random = createGenerator(seed);
   // Enough that the smallest possible p-value remains significant after the correction.
-  const most = Math.ceil((4 * tested.length) / level);
+  const permutations = Math.ceil((4 * testable.length) / level);
   const adjusted = holmAdjusted(
-    tested.map((one) => permutationTest(one.returns, returnsOf(one), random, most)),
+    testable.map((one) => permutationTest(one.returns, returnsOf(one), random, permutations)),
   );
-  const not = tested.flatMap((one, i): readonly Unreproduced[] =>
+  const not = testable.flatMap((one, i): readonly Unreproduced[] =>
     adjusted[i]! < level
       ? [{ at: one.name, recorded: one.score, fresh: mean(returnsOf(one)), adjusted: adjusted[i]! }]
       : [],
   );
   /** Number of recorded means that could be tested, which needs the return of each episode. */
-  return { tested: tested.length, not };
+  return { tested: testable.length, not };
 }

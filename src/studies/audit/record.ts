@@ -52,20 +52,20 @@ export function readRecord(path: string, file: string): AuditRecord {
     .toString('utf8')
     .replace(/^\uFEFF/, '');
   const rows = ending.toLowerCase() === '.csv' ? csvRows(file, text) : jsonRows(file, text);
-  const read = rows.map((row) => evaluationIn(file, row));
-  const first = read.findIndex(({ parameters }) => parameters.length > 0);
+  const allEvaluations = rows.map((row) => evaluationIn(file, row));
+  const first = allEvaluations.findIndex(({ parameters }) => parameters.length > 0);
   if (first < 0)
     throw new UserError({
       file,
       message: 'there is no evaluation with parameters in this file',
       hint: 'write one per line, with the columns parameters and returns',
     });
-  const evaluations = read.filter(({ parameters }) => parameters.length > 0);
-  const [start] = read.slice(0, first).toSorted((a, b) => b.score - a.score);
-  return { evaluations, unknown: read.length - evaluations.length, start };
+  const evaluations = allEvaluations.filter(({ parameters }) => parameters.length > 0);
+  const [start] = allEvaluations.slice(0, first).toSorted((a, b) => b.score - a.score);
+  return { evaluations, unknown: allEvaluations.length - evaluations.length, start };
 }
 
-const repair = 'fix this line, or export the file again';
+const repairHint = 'fix this line, or export the file again';
 
 function csvRows(file: string, text: string): readonly Row[] {
   try {
@@ -81,19 +81,19 @@ function csvRows(file: string, text: string): readonly Row[] {
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const { lines } = error as CsvError & { readonly lines?: number };
-    throw new UserError({ file, ...(lines && { line: lines }), message: error.message, hint: repair });
+    throw new UserError({ file, ...(lines && { line: lines }), message: error.message, hint: repairHint });
   }
 }
 
 const jsonRows = (file: string, text: string): readonly Row[] =>
-  text.split('\n').flatMap((written, i): readonly Row[] => {
-    if (written.trim() === '') return [];
+  text.split('\n').flatMap((lineText, i): readonly Row[] => {
+    if (lineText.trim() === '') return [];
     const line = i + 1;
     const problem = (message: string) =>
-      new UserError({ file, line, message, value: written.slice(0, 80), hint: repair });
+      new UserError({ file, line, message, value: lineText.slice(0, 80), hint: repairHint });
     let values: unknown;
     try {
-      values = parseJson(written);
+      values = parseJson(lineText);
     } catch (error) {
       throw problem(`is not valid JSON: ${messageOf(error)}`);
     }
@@ -104,14 +104,14 @@ const jsonRows = (file: string, text: string): readonly Row[] =>
 /** Reads a row as an evaluation; its vector is empty if the row has no parameters. */
 function evaluationIn(file: string, { header, line, values }: Row): RecordedEvaluation {
   const field = 'return' in values && !('returns' in values) ? 'return' : 'returns';
-  for (const needed of ['parameters', field])
-    if (!(needed in values))
+  for (const column of ['parameters', field])
+    if (!(column in values))
       throw new UserError({
         file,
         line: header,
-        message: `there is no column ${needed}${needed === 'returns' ? ' (or return, for their mean)' : ''}`,
+        message: `there is no column ${column}${column === 'returns' ? ' (or return, for their mean)' : ''}`,
         value: Object.keys(values).join(', '),
-        hint: `rename a column to ${needed}, or add one with this name`,
+        hint: `rename a column to ${column}, or add one with this name`,
       });
   const parameters = numbersIn(values.parameters, { file, line, field: 'parameters' });
   const returns = numbersIn(values[field], { file, line, field });

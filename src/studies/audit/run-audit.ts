@@ -73,7 +73,7 @@ async function auditTask(
       audits.push(await locateFaults(source.name, () => audit(source, setting, options)));
     }
     const counts = sources.flatMap((source) => source.evaluations.map(({ returns }) => returns.length));
-    const made = await searchAgain(setting, new Set(audits.map(({ evaluations }) => evaluations)), {
+    const searched = await searchAgain(setting, new Set(audits.map(({ evaluations }) => evaluations)), {
       searches: ['random', 'gp'],
       repeats: config.policy.kind === 'program' ? 0 : searches,
       seed,
@@ -85,7 +85,7 @@ async function auditTask(
     });
     return audits.map((one) => ({
       ...one,
-      searches: made.filter(({ evaluations }) => evaluations === one.evaluations),
+      searches: searched.filter(({ evaluations }) => evaluations === one.evaluations),
     }));
   } finally {
     await closeEnvironment({ environment, workers });

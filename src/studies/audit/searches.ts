@@ -50,31 +50,31 @@ interface SearchOptions {
 export async function searchAgain(
   setting: EvaluationSetting,
   budgets: ReadonlySet<number>,
-  { episodes, measuring, progress, range, repeats, searches, seed: first, signal }: SearchOptions,
+  { episodes, measuring, progress, range, repeats, searches, seed: firstSeed, signal }: SearchOptions,
 ): Promise<readonly SearchOutcome[]> {
   const { parameters: spec, initial } = setting.family;
-  const most = largest(budgets);
+  const maxBudget = largest(budgets);
   const [low, high] = range;
-  const enough = Number.isFinite(high - low) ? high - 0.01 * (high - low) : high;
+  const goodReturn = Number.isFinite(high - low) ? high - 0.01 * (high - low) : high;
   const rows: SearchOutcome[] = [];
   for (const search of repeats > 0 ? searches : []) {
-    progress.begin({ label: `${search}: evaluation`, total: repeats * most });
+    progress.begin({ label: `${search}: evaluation`, total: repeats * maxBudget });
     const histories: Evaluated[][] = [];
     for (let repeat = 0; repeat < repeats; repeat++) {
-      const seed = first + repeat;
+      const seed = firstSeed + repeat;
       const seeds = evaluationSeeds(seed, episodes);
       const random = warmupGenerator(seed);
       const { propose } = createBaseline({ provider: search });
       const history: Evaluated[] = [];
-      for (let done = 0; done < most && !history.some(({ score }) => score >= enough); done++) {
+      for (let done = 0; done < maxBudget && !history.some(({ score }) => score >= goodReturn); done++) {
         const task = { parameters: spec, history, warmup };
         const parameters =
           done < warmup ? initial(random) : await propose(task, createGenerator(callSeed(seed, done, 0, 0)));
         const { score } = await evaluate(setting, parameters, seeds, signal);
         history.push({ parameters, score });
-        progress.update(repeat * most + done + 1);
+        progress.update(repeat * maxBudget + done + 1);
       }
-      if (history.length < most) progress.update((repeat + 1) * most);
+      if (history.length < maxBudget) progress.update((repeat + 1) * maxBudget);
       histories.push(history);
     }
     for (const evaluations of budgets) {

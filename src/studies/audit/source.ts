@@ -45,28 +45,28 @@ export async function readSources(
     /\.(csv|jsonl)$/i.test(name) ||
     statSync(resolve(cwd, name), { throwIfNoEntry: false })?.isFile() === true;
   const policies = sources.some(isRecord) ? await policiesOf(request, cwd, env) : rejectOptions(request);
-  const read: Source[] = [];
+  const found: Source[] = [];
   for (const name of sources) {
     if (isRecord(name)) {
       const recorded = readRecord(resolve(cwd, name), name);
       requireVectors(name, recorded, policies!);
-      read.push({ ...recorded, ...policies!, name, task: 'record' });
+      found.push({ ...recorded, ...policies!, name, task: 'record' });
       continue;
     }
     const paths = findRuns([name], { cwd, runsDir });
     for (const path of paths) {
-      const run = await ofRun(path, cwd).catch((error: unknown) => {
+      const run = await readRun(path, cwd).catch((error: unknown) => {
         if (paths.length === 1 || !(error instanceof UserError)) throw error;
         note(warningText(`${shownPath(path, cwd)} left out: ${error.problems[0]!.message}`));
       });
-      if (run !== undefined) read.push(run);
+      if (run !== undefined) found.push(run);
     }
   }
-  if (read.length > 0) return read;
+  if (found.length > 0) return found;
   throw new UserError({ value: sources.join(' '), message: 'none of these runs can be audited' });
 }
 
-async function ofRun(path: string, cwd: string): Promise<Source> {
+async function readRun(path: string, cwd: string): Promise<Source> {
   const name = shownPath(path, cwd);
   const { config, family, recorded } = await readWholeRun(path);
   const evaluations = recorded.entries.map((entry) => ({ ...entry, name: placeName(entry, config) }));
@@ -98,26 +98,26 @@ async function policiesOf(
       message: 'a record needs the environment in which it was made',
       hint: 'add one, such as --environment CartPole-v1; list them with policyloop environments',
     });
-  const kind = policy && inYaml('--policy', policy);
-  const given = {
-    environment: inYaml('--environment', environment),
+  const kind = policy && parseYaml('--policy', policy);
+  const settings = {
+    environment: parseYaml('--environment', environment),
     policy: typeof kind === 'string' ? { kind } : kind,
     model: { provider: 'random' },
   };
-  const asOption = ({ field, ...problem }: Problem): Problem => ({
+  const toOption = ({ field, ...problem }: Problem): Problem => ({
     ...problem,
     ...(field !== undefined && { field: `--${field}` }),
   });
   return mapThrownProblems(async () => {
-    const config = parseConfig(given, cwd);
+    const config = parseConfig(settings, cwd);
     const task = await openTask(config.environment, undefined, env, 1);
     await task.close?.();
     const { policy: own } = resolved(config, { environment: task });
     return { config: { ...config, policy: own }, family: await openPolicyFamily(own, task) };
-  }, asOption);
+  }, toOption);
 }
 
-function inYaml(field: string, text: string): unknown {
+function parseYaml(field: string, text: string): unknown {
   try {
     return parse(text);
   } catch (error) {

@@ -138,17 +138,17 @@ export function pairings(
   const seeds = new Map(groups.map(({ name, runs }) => [name, [...confirmedBySeed(runs).keys()]]));
   const texts = differences.flatMap(({ against, of, test }) => {
     const [a, b] = [seeds.get(of)!, seeds.get(against)!];
-    const both = a.filter((seed) => b.includes(seed)).toSorted((c, d) => Number(c) - Number(d));
-    const shared = both.join(', ');
+    const sharedSeeds = a.filter((seed) => b.includes(seed)).toSorted((c, d) => Number(c) - Number(d));
+    const seedList = sharedSeeds.join(', ');
     if (test === 'none' || a.length === 0 || b.length === 0) return [];
-    const cause = arePairs(both.length, a.length, b.length)
+    const cause = arePairs(sharedSeeds.length, a.length, b.length)
       ? 'the settings of evaluation or confirmation differ'
-      : shared === ''
+      : seedList === ''
         ? 'no seeds are shared'
-        : `only these seeds are shared: ${shared}`;
+        : `only these seeds are shared: ${seedList}`;
     const text =
       test === 'paired'
-        ? `paired by seed ${shared}`
+        ? `paired by seed ${seedList}`
         : `not paired, because ${cause}; for pairs, run both with the same settings and seeds in one policyloop sweep, e.g. seed=1..10`;
     return [{ text, pair: `${of} − ${against}` }];
   });
@@ -199,7 +199,7 @@ export function cautions(
         const own = /^(prompts|model)\./.test(key) ? groups.filter((group) => !isOfBaselines(group)) : groups;
         return listValues(key, own, ({ runs }) => valuesOf(runs, key));
       }),
-    ...groups.flatMap((group) => [...mixedSettings(group, by), ...ofRuns(group)]),
+    ...groups.flatMap((group) => [...mixedSettings(group, by), ...runCautions(group)]),
   ];
 }
 
@@ -238,8 +238,8 @@ function mixedSettings({ name, runs }: RunGroup, by: readonly string[] | undefin
   ];
 }
 
-function ofRuns({ name, runs }: RunGroup): readonly string[] {
-  const counted = (what: string, own: readonly ComparedRun[]) => {
+function runCautions({ name, runs }: RunGroup): readonly string[] {
+  const countText = (what: string, own: readonly ComparedRun[]) => {
     const ends = [...new Set(own.map(({ ended }) => ended))].join('; ');
     return own.length === 0
       ? []
@@ -247,19 +247,19 @@ function ofRuns({ name, runs }: RunGroup): readonly string[] {
   };
   const versions = [...new Set(runs.map(({ manifest }) => manifest.versions.policyloop))];
   return [
-    ...counted(
+    ...countText(
       'failed; a run without a confirmed return gets the lowest of this environment',
       runs.filter(({ counted }) => typeof counted === 'number'),
     ),
-    ...counted(
+    ...countText(
       'ended before the last iteration, so budgets differ',
       runs.filter(({ stoppedEarly }) => stoppedEarly),
     ),
-    ...counted(
+    ...countText(
       'unfinished; the best so far covers only the evaluations so far',
       runs.filter(({ failed, status }) => status !== 'completed' && !failed),
     ),
-    ...counted(
+    ...countText(
       'without a confirmed return, left out of the mean',
       runs.filter(({ confirmed, counted }) => confirmed === null && typeof counted !== 'number'),
     ),

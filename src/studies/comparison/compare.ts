@@ -57,13 +57,13 @@ export function comparisonOf(
   cwd: string,
 ) {
   const named = (path: string) => shownPath(path, cwd);
-  const read = readComparedRuns(paths);
-  const { kept, leftOut: unfit } = selectUsable(read.runs, unfinished, named);
+  const results = readComparedRuns(paths);
+  const { kept, leftOut: unfit } = selectUsable(results.runs, unfinished, named);
   const leftOut = [
-    ...read.unreadable.map(({ path, message }) => ({ run: named(path), reason: message })),
+    ...results.unreadable.map(({ path, message }) => ({ run: named(path), reason: message })),
     ...unfit,
   ];
-  if (kept.length === 0) throw noRunsLeftError(leftOut, read.runs.length === 0);
+  if (kept.length === 0) throw noRunsLeftError(leftOut, results.runs.length === 0);
   const tasks = groupRuns(kept, by);
   return { tasks, comparison: compareGroups(tasks, { against, by, target, leftOut, named }) };
 }
@@ -74,7 +74,7 @@ export function selectUsable<T extends ConfiguredRun>(
   unfinished: boolean,
   named: (path: string) => string,
 ): { readonly kept: readonly T[]; readonly leftOut: readonly LeftOut[] } {
-  const kept = new Map<string, T>();
+  const keptRuns = new Map<string, T>();
   const leftOut: LeftOut[] = [];
   for (const run of runs) {
     const { failed, manifest, path, status } = run;
@@ -85,15 +85,15 @@ export function selectUsable<T extends ConfiguredRun>(
       });
       continue;
     }
-    const same = kept.get(runIdentity(run));
-    if (same === undefined) kept.set(runIdentity(run), run);
+    const same = keptRuns.get(runIdentity(run));
+    if (same === undefined) keptRuns.set(runIdentity(run), run);
     else leftOut.push({ run: named(path), reason: `same config and seed as ${named(same.path)}` });
   }
-  return { kept: withFailures([...kept.values()]), leftOut };
+  return { kept: countFailures([...keptRuns.values()]), leftOut };
 }
 
 /** Gives failed runs without a confirmed return the lowest confirmed return of their environment. */
-function withFailures<T extends ConfiguredRun>(runs: readonly T[]): readonly T[] {
+function countFailures<T extends ConfiguredRun>(runs: readonly T[]): readonly T[] {
   return [...groupBy(runs, environmentKeyOf).values()].flatMap((own) => {
     const counted = worstReturn(own.map(({ confirmed }) => confirmed?.mean ?? null));
     return own.map((run) => (run.failed && run.confirmed === null ? { ...run, counted } : run));

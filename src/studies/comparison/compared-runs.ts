@@ -67,10 +67,10 @@ const maxConfigs = 2000;
 
 function configOf(file: string, seed: number): Config {
   const text = readOwnText(requireConfig(file)).replace(/^seed: \d+$/m, '');
-  const known = configs.get(text) ?? loadConfig({ file, asWritten: true }).config;
+  const config = configs.get(text) ?? loadConfig({ file, asWritten: true }).config;
   if (configs.size >= maxConfigs) configs.clear();
-  configs.set(text, known);
-  return known.seed === seed ? known : { ...known, seed };
+  configs.set(text, config);
+  return config.seed === seed ? config : { ...config, seed };
 }
 
 /** @throws UserError if the run's config is damaged */
@@ -85,11 +85,12 @@ export function readComparedRun(run: ConfiguredRun): ComparedRun {
   const { config, manifest, path, status } = run;
   const { done } = manifest.iterations;
   const entries = readEvaluations(path, manifest);
-  const first = entries.filter(({ iteration }) => iteration === 0).length;
-  const warmup = status === 'completed' ? first : Math.max(first, config.warmup.policies);
+  const warmupCount = entries.filter(({ iteration }) => iteration === 0).length;
+  const warmup = status === 'completed' ? warmupCount : Math.max(warmupCount, config.warmup.policies);
   const budget = evaluationBudget(config, warmup);
-  const length = status === 'completed' ? budget : evaluationBudget({ ...config, iterations: done }, first);
-  const spent = spentAfter(entries, first, { ...config, iterations: done });
+  const length =
+    status === 'completed' ? budget : evaluationBudget({ ...config, iterations: done }, warmupCount);
+  const spent = spentAfter(entries, warmupCount, { ...config, iterations: done });
   return {
     ...run,
     evaluations: entries.length,
@@ -106,12 +107,12 @@ function spentAfter(
   warmup: number,
   config: Parameters<typeof plannedEvaluations>[0] & Pick<Config, 'limits'>,
 ): readonly number[] {
-  let played = 0;
+  let evaluated = 0;
   return Array.from({ length: config.iterations + 1 }, (_, iterations) => {
-    while (played < entries.length && entries[played]!.iteration <= iterations) played++;
+    while (evaluated < entries.length && entries[evaluated]!.iteration <= iterations) evaluated++;
     return config.limits.evaluations === undefined
       ? warmup + plannedEvaluations({ ...config, iterations })
-      : played;
+      : evaluated;
   });
 }
 

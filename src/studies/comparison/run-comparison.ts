@@ -33,10 +33,10 @@ export function timeToTarget(
   { scores, spent }: Pick<ComparedRun, 'scores' | 'spent'>,
   target: TargetConfig,
 ): TimeToTarget {
-  let held = 0;
+  let heldFor = 0;
   const reachedAt = scores.findIndex((score) => {
-    held = score !== null && score >= target.return ? held + 1 : 0;
-    return held >= target.hold;
+    heldFor = score !== null && score >= target.return ? heldFor + 1 : 0;
+    return heldFor >= target.hold;
   });
   const iteration = reachedAt < 0 ? scores.length : reachedAt + 1;
   return { reached: reachedAt >= 0, iteration, evaluation: spent[iteration]! };
@@ -49,13 +49,13 @@ export function timeToTarget(
 export function medianTime(
   times: readonly { readonly at: number; readonly reached: boolean }[],
 ): number | null {
-  let waiting = 1;
+  let waitingShare = 1;
   const steps = [...new Set(times.filter(({ reached }) => reached).map(({ at }) => at))];
   for (const step of steps.toSorted((a, b) => a - b)) {
     const atRisk = times.filter(({ at }) => at >= step).length;
     const now = times.filter(({ at, reached }) => reached && at === step).length;
-    waiting *= 1 - now / atRisk;
-    if (waiting <= 0.5 + 1e-12) return step;
+    waitingShare *= 1 - now / atRisk;
+    if (waitingShare <= 0.5 + 1e-12) return step;
   }
   return null;
 }

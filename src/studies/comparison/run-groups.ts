@@ -49,7 +49,7 @@ const order = [
 ];
 
 /** Keys that group names omit, because their values are clear without them. */
-const bare: ReadonlySet<string> = new Set(['model', 'prompts.set', 'name']);
+const bareKeys: ReadonlySet<string> = new Set(['model', 'prompts.set', 'name']);
 
 type Configured = Pick<ConfiguredRun, 'config' | 'manifest'>;
 
@@ -119,28 +119,28 @@ export function groupRuns<T extends ConfiguredRun>(
   by: readonly string[] | undefined,
   moreOf: (run: T) => readonly (readonly [string, string])[] = () => [],
 ): readonly TaskGroups<T>[] {
-  const known = cachedByRun((run: T) => new Map([...settingsOf(run), ...moreOf(run)]));
-  if (by !== undefined) requireKeys(by, runs.map(known));
+  const allSettings = cachedByRun((run: T) => new Map([...settingsOf(run), ...moreOf(run)]));
+  if (by !== undefined) requireKeys(by, runs.map(allSettings));
   const groupOf = (run: T) =>
-    by === undefined ? materialKey(run) : JSON.stringify(by.map((key) => settingOf(known(run), key)));
+    by === undefined ? materialKey(run) : JSON.stringify(by.map((key) => settingOf(allSettings(run), key)));
   const tasks = groupBy(runs, ({ config }) => environmentKey(config));
   // For a module, the manifest contains a short name, whereas the config contains a path.
   const names = [...tasks.values()].map(([first]) => first!.manifest.environment);
   return [...tasks.values()].map((own, index): TaskGroups<T> => {
     const { id, options } = own[0]!.config.environment;
-    const alone = names.filter((other) => other === names[index]).length === 1;
+    const isOnly = names.filter((other) => other === names[index]).length === 1;
     const groups = [...groupBy(own, groupOf).values()];
-    const settings = groups.map(([first]) => (by === undefined ? materialSettings : known)(first!));
-    const named = by ?? namingKeys(settings);
-    const labeled = (own: Settings) =>
-      by === undefined ? named.filter((key) => key === 'model' || settingOf(own, key) !== unset) : named;
+    const settings = groups.map(([first]) => (by === undefined ? materialSettings : allSettings)(first!));
+    const keys = by ?? namingKeys(settings);
+    const labelKeys = (own: Settings) =>
+      by === undefined ? keys.filter((key) => key === 'model' || settingOf(own, key) !== unset) : keys;
     return {
-      name: alone ? names[index]! : `${id} ${canonicalText(options)}`,
+      name: isOnly ? names[index]! : `${id} ${canonicalText(options)}`,
       environment: { id, options },
-      named,
+      named: keys,
       groups: groups.map((members, i) => ({
-        name: labeled(settings[i]!)
-          .map((key) => labelOf(key, settingOf(settings[i]!, key), named.length === 1))
+        name: labelKeys(settings[i]!)
+          .map((key) => labelOf(key, settingOf(settings[i]!, key), keys.length === 1))
           .join(', '),
         runs: members.toSorted((a, b) => (a.manifest.created < b.manifest.created ? -1 : 1)),
       })),
@@ -164,10 +164,10 @@ function namingKeys(groups: readonly Settings[]): readonly string[] {
   const keys = [...new Set(groups.flatMap((settings) => [...settings.keys()]))].toSorted(
     (a, b) => rank(a) - rank(b) || (a < b ? -1 : 1),
   );
-  const apart = (chosen: readonly string[]) =>
+  const groupCount = (chosen: readonly string[]) =>
     new Set(groups.map((settings) => JSON.stringify(chosen.map((key) => settingOf(settings, key))))).size;
   let chosen: readonly string[] = ['model'];
-  for (const key of keys) if (apart([...chosen, key]) > apart(chosen)) chosen = [...chosen, key];
+  for (const key of keys) if (groupCount([...chosen, key]) > groupCount(chosen)) chosen = [...chosen, key];
   return chosen;
 }
 
@@ -177,11 +177,11 @@ function rank(key: string): number {
 }
 
 const labelOf = (key: string, value: string, alone: boolean) =>
-  alone || bare.has(key) ? shortPath(value) : `${key} ${shortPath(value)}`;
+  alone || bareKeys.has(key) ? shortPath(value) : `${key} ${shortPath(value)}`;
 
 function requireKeys(by: readonly string[], settings: readonly Settings[]): void {
-  const known = [...new Set(settings.flatMap((own) => [...own.keys()]))].filter((key) => key !== 'seed');
-  const missing = by.find((key) => !known.some((one) => one === key || one.startsWith(`${key}.`)));
+  const allKeys = [...new Set(settings.flatMap((own) => [...own.keys()]))].filter((key) => key !== 'seed');
+  const missing = by.find((key) => !allKeys.some((one) => one === key || one.startsWith(`${key}.`)));
   if (missing === undefined) return;
   throw new UserError({
     field: '--by',
@@ -190,8 +190,8 @@ function requireKeys(by: readonly string[], settings: readonly Settings[]): void
         ? "runs can't be grouped by this key, because figures are averages over seeds"
         : "none of these runs' configs has this key",
     value: missing,
-    near: closestMatch(missing, known),
-    alternatives: known.toSorted(),
+    near: closestMatch(missing, allKeys),
+    alternatives: allKeys.toSorted(),
   });
 }
 

@@ -54,25 +54,25 @@ function conclusion(found: GroupDifference): string {
 export function conclusionOf(
   tasks: readonly Pick<TaskComparison, 'name' | 'differences'>[],
 ): string | undefined {
-  const all = tasks.flatMap(({ name, differences }) => differences.map((found) => ({ task: name, found })));
-  if (all.length < 2) return all[0] && conclusion(all[0].found);
-  const counted = (verdict: GroupDifference['verdict']) =>
-    all.filter(({ found }) => found.verdict === verdict).length;
-  const evident = all.flatMap(({ task, found: { of, against, verdict } }) => {
+  const items = tasks.flatMap(({ name, differences }) => differences.map((found) => ({ task: name, found })));
+  if (items.length < 2) return items[0] && conclusion(items[0].found);
+  const countOf = (verdict: GroupDifference['verdict']) =>
+    items.filter(({ found }) => found.verdict === verdict).length;
+  const evidentTexts = items.flatMap(({ task, found: { of, against, verdict } }) => {
     if (verdict !== 'higher' && verdict !== 'lower') return [];
     const [high, low] = verdict === 'higher' ? [of, against] : [against, of];
     return `${tasks.length > 1 ? `${task}: ` : ''}${high} beats ${low}`;
   });
   const others = [
-    [counted('no-evidence'), 'without evidence'],
-    [counted('too-few'), 'with too few runs for a verdict'],
-    [counted('not-comparable'), "without a verdict, because methods or settings aren't comparable"],
+    [countOf('no-evidence'), 'without evidence'],
+    [countOf('too-few'), 'with too few runs for a verdict'],
+    [countOf('not-comparable'), "without a verdict, because methods or settings aren't comparable"],
   ] as const;
-  const rest = others.flatMap(([count, words]) => (count === 0 ? [] : `${count} ${words}`)).join(', ');
-  if (evident.length === 0) return `None of ${all.length} differences is evident: ${rest}.`;
-  const listed = evident.slice(0, shownEvident).join('; ');
-  const more = evident.length > shownEvident ? `; and ${evident.length - shownEvident} more` : '';
-  return `${evident.length} of ${all.length} differences in confirmed return ${evident.length === 1 ? 'is' : 'are'} evident: ${listed}${more}.${rest === '' ? '' : ` The others: ${rest}.`}`;
+  const restText = others.flatMap(([count, words]) => (count === 0 ? [] : `${count} ${words}`)).join(', ');
+  if (evidentTexts.length === 0) return `None of ${items.length} differences is evident: ${restText}.`;
+  const listed = evidentTexts.slice(0, shownEvident).join('; ');
+  const more = evidentTexts.length > shownEvident ? `; and ${evidentTexts.length - shownEvident} more` : '';
+  return `${evidentTexts.length} of ${items.length} differences in confirmed return ${evidentTexts.length === 1 ? 'is' : 'are'} evident: ${listed}${more}.${restText === '' ? '' : ` The others: ${restText}.`}`;
 }
 
 /** Maximum number of differences that the sentence lists; the table lists all of them. */
@@ -88,21 +88,21 @@ export function verdictSentence(
   quantity: string,
 ): string {
   const { of, against, adjusted, counts, interval, test, verdict } = found;
-  const measured = `${of} − ${against} is ${formatSigned(found.difference)} in ${quantity}`;
+  const meanText = `${of} − ${against} is ${formatSigned(found.difference)} in ${quantity}`;
   const count = countText(found);
   if (verdict === 'too-few' || interval === null) {
     const areTied = smallest(counts) >= minForVerdict;
     const needed = `${areTied ? minIfTied : minForVerdict} ${test === 'paired' ? 'pairs' : 'runs of each'}`;
-    return `Too few for a verdict: ${measured} over ${count}, and at least ${needed} are needed${areTied ? ', because most values are equal' : ''}.`;
+    return `Too few for a verdict: ${meanText} over ${count}, and at least ${needed} are needed${areTied ? ', because most values are equal' : ''}.`;
   }
   // An interval clipped to the possible range is asymmetric, so use its longer half.
-  const half = Math.max(interval[1] - found.difference, found.difference - interval[0]);
+  const halfWidth = Math.max(interval[1] - found.difference, found.difference - interval[0]);
   const noise =
-    verdict === 'no-evidence' && half > 0
-      ? ` A difference below about ${formatReturn(half)} can't be distinguished from noise here.`
+    verdict === 'no-evidence' && halfWidth > 0
+      ? ` A difference below about ${formatReturn(halfWidth)} can't be distinguished from noise here.`
       : '';
   const few = smallest(counts) < fewLimit ? ` ${count} are few: more seeds would narrow the interval.` : '';
-  return `${verdictStarts[verdict]}: ${measured} (95 % interval ${formatInterval(interval, formatSigned)}, p ${adjusted === null ? missingMark : pText(adjusted)}, ${count}).${noise}${few}`;
+  return `${verdictStarts[verdict]}: ${meanText} (95 % interval ${formatInterval(interval, formatSigned)}, p ${adjusted === null ? missingMark : pText(adjusted)}, ${count}).${noise}${few}`;
 }
 
 const verdictStarts = {

@@ -28,9 +28,9 @@ export function baselinesFor({ config, values }: SweepSetting): readonly SweepSe
   const own = Object.fromEntries(Object.entries(values).filter(isShared));
   // Stages add evaluations, too.
   const iterations = Math.round(plannedEvaluations(config) / config.candidates);
-  const more = iterations !== config.iterations && { iterations: String(iterations) };
+  const iterationValue = iterations !== config.iterations && { iterations: String(iterations) };
   return names.map((baseline) => ({
-    ...settingOf({ baseline, ...own, ...more }),
+    ...settingOf({ baseline, ...own, ...iterationValue }),
     config: parseConfig({ ...sections, model: { provider: baseline }, iterations }),
     baseline,
     comparedWith: [],
@@ -48,10 +48,10 @@ export function baselineDifferences(
     tasks.map(({ range, settings }) =>
       settings.flatMap((of) =>
         of.comparedWith.flatMap((name) => {
-          const other = settings.find((one) => one.name === name)!;
-          const named = { of: settingName(of), against: baselineLabel(other.baseline!) };
-          const reason = failureCaution({ ...of, name: named.of }, { ...other, name: named.against });
-          return pairedDifference({ ...named, reason }, of.returns, other.returns, range);
+          const reference = settings.find((one) => one.name === name)!;
+          const named = { of: settingName(of), against: baselineLabel(reference.baseline!) };
+          const reason = failureCaution({ ...of, name: named.of }, { ...reference, name: named.against });
+          return pairedDifference({ ...named, reason }, of.returns, reference.returns, range);
         }),
       ),
     ),

@@ -45,7 +45,7 @@ export function effectsOf(
   );
   if (seeds.length === 0) return null;
   /** Returns, for each seed, the mean over all settings with this value. */
-  const bySeed = (key: string, value: string) => {
+  const seedMeans = (key: string, value: string) => {
     const fitting = measured.filter(({ values }) => values[key] === value);
     return seeds.map((seed) => mean(fitting.map(({ returns }) => returns[seed]!)));
   };
@@ -54,20 +54,20 @@ export function effectsOf(
     const total = (of: 'failed' | 'over') => sum(fitting.map((one) => one[of]));
     return { name: `${key}=${value}`, failed: total('failed'), over: total('over') };
   };
-  const varying = keys
+  const varyingKeys = keys
     .map(({ key }) => ({ key, items: [...new Set(measured.map(({ values }) => values[key]!))] }))
     .filter(({ items }) => items.length > 1);
-  const main = varying.flatMap(({ key, items: [against, ...others] }) =>
+  const main = varyingKeys.flatMap(({ key, items: [against, ...others] }) =>
     others.map((of) => {
-      const { difference, interval, p } = comparePairs(bySeed(key, of), bySeed(key, against!), range)!;
+      const { difference, interval, p } = comparePairs(seedMeans(key, of), seedMeans(key, against!), range)!;
       const reason = failureCaution(failuresOf(key, of), failuresOf(key, against!));
       return withholdVerdict({ key, of, against: against!, difference, interval, p }, reason);
     }),
   );
   return {
     count: seeds.length,
-    levels: varying.flatMap(({ key, items }) =>
-      items.map((value) => ({ key, value, confirmed: summarize(bySeed(key, value), range)! })),
+    levels: varyingKeys.flatMap(({ key, items }) =>
+      items.map((value) => ({ key, value, confirmed: summarize(seedMeans(key, value), range)! })),
     ),
     main: judgeDifferences([main])[0]!,
   };

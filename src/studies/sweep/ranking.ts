@@ -39,7 +39,7 @@ export function bestSentence(
   const { count, mean } = best.confirmed!;
   if (settings.length === 1)
     return { text: `The mean return is ${formatReturn(mean)} over ${plural(count, 'seed')}.`, mark: '' };
-  const first = `${settingName(best)} has the highest mean return, ${formatReturn(mean)} over ${plural(count, 'seed')}`;
+  const opening = `${settingName(best)} has the highest mean return, ${formatReturn(mean)} over ${plural(count, 'seed')}`;
   // The verdict is corrected for comparing the best setting with all others that have the same number of seeds.
   const [lead] = verdicts(
     others.flatMap((next) => {
@@ -48,18 +48,18 @@ export function bestSentence(
     }),
   );
   if (lead === undefined)
-    return { text: `${first}; no other setting has that many complete seeds.`, mark: '' };
+    return { text: `${opening}; no other setting has that many complete seeds.`, mark: '' };
   const { adjusted, difference, interval, next, verdict } = lead;
   const against = `the next setting, ${settingName(next)}`;
   const reason = failureCaution(...[best, next].map((one) => ({ ...one, name: settingName(one) })));
-  if (reason !== undefined) return { text: `${first}. There is no verdict: ${reason}.`, mark: '' };
+  if (reason !== undefined) return { text: `${opening}. There is no verdict: ${reason}.`, mark: '' };
   if (verdict === 'too-few' || interval === null || adjusted === null)
     return {
-      text: `${first}. Whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}) isn't known yet: a verdict needs at least ${count < minForVerdict ? minForVerdict : minIfTied} seeds.`,
+      text: `${opening}. Whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}) isn't known yet: a verdict needs at least ${count < minForVerdict ? minForVerdict : minIfTied} seeds.`,
       mark: 'too-few',
     };
-  const measured = `(${formatSigned(difference)}, 95 % interval ${formatInterval(interval, formatSigned)}, p ${pText(adjusted)})`;
+  const figures = `(${formatSigned(difference)}, 95 % interval ${formatInterval(interval, formatSigned)}, p ${pText(adjusted)})`;
   return verdict === 'higher'
-    ? { text: `${first}, significantly higher than ${against} ${measured}.`, mark: 'higher' }
-    : { text: `${first}, but not significantly higher than ${against} ${measured}.`, mark: '' };
+    ? { text: `${opening}, significantly higher than ${against} ${figures}.`, mark: 'higher' }
+    : { text: `${opening}, but not significantly higher than ${against} ${figures}.`, mark: '' };
 }

@@ -44,13 +44,13 @@ export interface SweepKeys {
  * @throws UserError for keys that can't be swept, and for invalid lists
  */
 export function parseSweep(section: SweepConfig | undefined, texts: readonly string[]): SweepKeys {
-  const ofSection = Object.entries(section?.keys ?? {}).map(([key, value]) => `${key}=${sourceOf(value)}`);
+  const sectionTexts = Object.entries(section?.keys ?? {}).map(([key, value]) => `${key}=${sourceOf(value)}`);
   // If a key is repeated, the last value wins, as in `run`.
-  const last = new Map([...ofSection, ...texts].map((text) => [keyOf(text), text]));
+  const textByKey = new Map([...sectionTexts, ...texts].map((text) => [keyOf(text), text]));
   const keys: SweptKey[] = [];
   const fixed: string[] = [];
   let seeds: readonly number[] | undefined;
-  for (const [key, text] of last) {
+  for (const [key, text] of textByKey) {
     const values = text.includes('=') ? valuesOf(text.slice(text.indexOf('=') + 1), key) : undefined;
     if (values === undefined) fixed.push(text);
     else if (key === 'seed') seeds = seedsOf(values);
@@ -150,8 +150,8 @@ function everyCombination(keys: readonly SweptKey[]): readonly Setting['values']
 
 function drawSetting(keys: readonly SweptKey[], random: RandomGenerator): Setting['values'] {
   // Draw in alphabetical order, so that the order of the keys doesn't matter.
-  const ordered = keys.toSorted((a, b) => (a.key < b.key ? -1 : 1));
-  const values = new Map(ordered.map(({ key, values }) => [key, draw(values, random)]));
+  const sortedKeys = keys.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const values = new Map(sortedKeys.map(({ key, values }) => [key, draw(values, random)]));
   return Object.fromEntries(keys.map(({ key }) => [key, values.get(key)!]));
 }
 

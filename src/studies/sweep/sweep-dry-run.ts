@@ -18,16 +18,16 @@ export async function dryRunSweep(sweep: Sweep, json: boolean, { env, print }: C
     settings.push({ name, values, findings: preflight(assembly, context) });
     await closeEnvironment(assembly);
   }
-  const all = settings.flatMap(({ findings, name }) => findings.map((one) => ({ ...one, name })));
-  const [first, ...others] = seeds.flatMap(() => all.flatMap(({ estimate }) => estimate ?? []));
+  const findings = settings.flatMap(({ findings, name }) => findings.map((one) => ({ ...one, name })));
+  const [first, ...others] = seeds.flatMap(() => findings.flatMap(({ estimate }) => estimate ?? []));
   const estimate = first && others.reduce(sumOf, first);
   const cost = estimate ? estimateText(estimate) : 'no tokens, no cost';
   const mayEnd = Object.keys(limits).length > 0 ? '; sweep.limits may end it earlier' : '';
-  const shown = all
+  const shown = findings
     .filter(({ field, level }) => level !== 'ok' || field === 'estimate')
     .map(({ field, name, ...one }) => ({ ...one, field: field === 'estimate' ? name : `${name}: ${field}` }));
   const total = okFinding(plural(entries.length, 'run'), `${shape} (${seeds.join(', ')}): ${cost}${mayEnd}`);
-  const whole = { runs: entries.length, seeds, settings, limits, estimate: estimate ?? null };
-  print(json ? JSON.stringify(whole) : describeFindings([...shown, total]));
-  return errorsIn(all).length > 0 ? exitCodes.usage : 0;
+  const summary = { runs: entries.length, seeds, settings, limits, estimate: estimate ?? null };
+  print(json ? JSON.stringify(summary) : describeFindings([...shown, total]));
+  return errorsIn(findings).length > 0 ? exitCodes.usage : 0;
 }

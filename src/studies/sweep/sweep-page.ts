@@ -49,7 +49,7 @@ export function sweepPage(result: SweepResult, shown: PageContext): Page {
       [
         'result',
         'Result',
-        html`${perTask(result, (task) => taskResult(task, seeds))}
+        html`${taskViews(result, (task) => taskResult(task, seeds))}
 <p class="note">All runs: ${formatUsage(usage)}, total time ${formatDuration(activeMs)}.</p>`,
       ],
       [
@@ -57,16 +57,16 @@ export function sweepPage(result: SweepResult, shown: PageContext): Page {
         'Baselines',
         conclusion !== undefined &&
           html`<p>${conclusion}</p>
-${perTask(result, ({ baselines }) => pageTable(baselines, differenceColumns, { tall: true }))}`,
+${taskViews(result, ({ baselines }) => pageTable(baselines, differenceColumns, { tall: true }))}`,
       ],
-      ['parallel', 'Runs by key and result', perTask(result, (task) => parallelView(task, result, shown))],
-      ['effects', 'Effect of each key', keys.length > 0 && perTask(result, effectsView)],
+      ['parallel', 'Runs by key and result', taskViews(result, (task) => parallelView(task, result, shown))],
+      ['effects', 'Effect of each key', keys.length > 0 && taskViews(result, effectsView)],
       [
         'settings',
         'Settings',
-        perTask(result, ({ settings: own }) => pageTable(rank(own), settingColumns(own), { tall: true })),
+        taskViews(result, ({ settings: own }) => pageTable(rank(own), settingColumns(own), { tall: true })),
       ],
-      ['runs', 'Runs', perTask(result, (task) => runTable(task, seeds, shown))],
+      ['runs', 'Runs', taskViews(result, (task) => runTable(task, seeds, shown))],
       ['failures', 'Failures', failureList(failures)],
       ['reading', howToReadTitle, explanationList(readingNotes(result))],
     ),
@@ -76,14 +76,14 @@ ${perTask(result, ({ baselines }) => pageTable(baselines, differenceColumns, { t
 }
 
 /** Returns the views of all tasks, each under its name if there are several; undefined if no task has one. */
-function perTask(
+function taskViews(
   { tasks }: SweepResult,
   view: (task: SweptTask) => Content | undefined,
 ): Content | undefined {
   if (tasks.length === 1) return view(tasks[0]!);
   const views = tasks.flatMap((task) => {
-    const own = view(task);
-    return own === undefined ? [] : [html`<h3>${task.environment}</h3>${own}`];
+    const content = view(task);
+    return content === undefined ? [] : [html`<h3>${task.environment}</h3>${content}`];
   });
   return views.length === 0 ? undefined : html`${views}`;
 }
@@ -95,7 +95,7 @@ function taskResult({ settings }: SweptTask, seeds: readonly number[]): Content 
   const best = bestSentence(settings);
   if (best === undefined) return html`<p class="empty">No run is complete yet.</p>`;
   const rows = rank(settings).filter(({ confirmed }) => confirmed !== null);
-  const more = rows.length - maxRanked;
+  const moreCount = rows.length - maxRanked;
   return html`${verdictBox(best.text, best.mark)}
 ${pageTable(rows.slice(0, maxRanked), [
   text('setting', settingName),
@@ -105,7 +105,7 @@ ${pageTable(rows.slice(0, maxRanked), [
     ({ confirmed }) => confirmed!.count,
   ),
 ])}
-<p class="note">Mean confirmed return of each setting, with its 95 % interval over seeds.${more > 0 && ` The table of settings has ${more} more.`}${settings.length > 1 && ` ${optimismNote(settings)}`}</p>`;
+<p class="note">Mean confirmed return of each setting, with its 95 % interval over seeds.${moreCount > 0 && ` The table of settings has ${moreCount} more.`}${settings.length > 1 && ` ${optimismNote(settings)}`}</p>`;
 }
 
 /** @param include values that the axis must include */

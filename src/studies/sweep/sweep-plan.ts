@@ -45,34 +45,34 @@ export function loadPlannedSweep(
     overrides.filter((text) => !isOfSection(text)),
   );
   const notes = new Set<string>();
-  let read = file;
+  let loadedFile = file;
   const baselines = new Map<string, SweepSetting>();
-  const ofModel = settingsOf(how, keys).map((setting): SweepSetting => {
-    const loaded = drawnFor(keys, () =>
+  const settings = settingsOf(how, keys).map((setting): SweepSetting => {
+    const loaded = explainDrawn(keys, () =>
       loadConfig({ file, overrides: overridesOf(setting, fixed), cwd, forSweep: true }),
     );
     const { config } = loaded;
     for (const note of loaded.notes) notes.add(note);
     requireConfirmation(config, loaded.file);
-    read = loaded.file;
+    loadedFile = loaded.file;
     const own = { ...setting, config, baseline: null, comparedWith: [] };
     const comparedWith = withBaselines ? baselinesFor(own) : [];
     for (const baseline of comparedWith) baselines.set(baseline.name, baseline);
     return { ...own, comparedWith: comparedWith.map(({ name }) => name) };
   });
-  for (const note of sameSettings(ofModel)) notes.add(note);
+  for (const note of sameSettings(settings)) notes.add(note);
   return {
-    name: plainName(basename(read, extname(read)), 'config'),
+    name: plainName(basename(loadedFile, extname(loadedFile)), 'config'),
     how,
     keys,
-    settings: [...ofModel, ...baselines.values()],
-    seeds: seeds ?? [ofModel[0]!.config.seed],
+    settings: [...settings, ...baselines.values()],
+    seeds: seeds ?? [settings[0]!.config.seed],
     notes: [...notes],
   };
 }
 
 /** Adds a hint to errors that a drawn number may have caused. */
-function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
+function explainDrawn<T>(keys: readonly SweptKey[], load: () => T): T {
   try {
     return load();
   } catch (error) {
@@ -84,19 +84,19 @@ function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
 
 /** Reports settings that are the same experiment, e.g. because a value is the default or is ignored by a baseline. */
 function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
-  const first = new Map<string, SweepSetting>();
+  const firstByConfig = new Map<string, SweepSetting>();
   return settings.flatMap((setting) => {
     const { config, name } = setting;
     const reads = languageModelOf(config.model) !== undefined;
     const text = JSON.stringify(reads ? config : { ...config, memory: null, prompts: null });
-    const same = first.get(text);
-    if (same === undefined) {
-      first.set(text, setting);
+    const sameSetting = firstByConfig.get(text);
+    if (sameSetting === undefined) {
+      firstByConfig.set(text, setting);
       return [];
     }
-    const isEqual = JSON.stringify(config) === JSON.stringify(same.config);
-    const why = isEqual ? '' : ', because baselines ignore memory and prompts';
-    return [`${name} is the same experiment as ${same.name}${why}; both will run`];
+    const isEqual = JSON.stringify(config) === JSON.stringify(sameSetting.config);
+    const reason = isEqual ? '' : ', because baselines ignore memory and prompts';
+    return [`${name} is the same experiment as ${sameSetting.name}${reason}; both will run`];
   });
 }
 
@@ -139,12 +139,12 @@ export function sweepPlace(
   const hashes = hashesOf(settings);
   const directory = resolve(cwd, out ?? join(runsDir, `sweep-${name}-${hashOf(hashes).slice(0, 10)}`));
   const record = (written: unknown) => {
-    const there = (written ?? { kind: 'sweep' }) as { kind?: unknown; settings?: SettingHashes };
-    const before = there.settings ?? {};
+    const existing = (written ?? { kind: 'sweep' }) as { kind?: unknown; settings?: SettingHashes };
+    const before = existing.settings ?? {};
     const other = Object.entries(hashes).find(([one, hash]) => (before[one] ?? hash) !== hash);
     if (other !== undefined)
       rejectDirectory('sweep', directory, `contains runs of ${other[0]} with a different config`);
-    if (there.kind !== 'sweep') rejectDirectory('sweep', directory);
+    if (existing.kind !== 'sweep') rejectDirectory('sweep', directory);
     return { version: 1, kind: 'sweep', limits, settings: { ...before, ...hashes } };
   };
   return { directory, record };

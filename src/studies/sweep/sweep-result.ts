@@ -56,11 +56,11 @@ type ReadRun = (setting: SweepSetting, seed: number) => RunSummary | undefined;
 
 /** Returns a function that reads the runs of the sweep in `directory` and caches complete ones. */
 export function sweepReader(directory: string): ReadRun {
-  const complete = new Map<string, RunSummary>();
+  const completeRuns = new Map<string, RunSummary>();
   return ({ name }, seed) => {
     const path = join(directory, name, `seed-${seed}`);
-    const run = complete.get(path) ?? unlessRejected(() => summaryOf(path));
-    if (isDone(run)) complete.set(path, run);
+    const run = completeRuns.get(path) ?? unlessRejected(() => summaryOf(path));
+    if (isDone(run)) completeRuns.set(path, run);
     return run;
   };
 }
@@ -79,9 +79,9 @@ export function sweepResult(
   now: Date,
   read: ReadRun,
 ): SweepResult {
-  const all = settings.map((setting) => ({ setting, runs: seeds.map((seed) => read(setting, seed)) }));
-  const runs = all.flatMap((one) => one.runs);
-  const tasks = [...groupBy(all, ({ setting }) => setting.config.environment.id)].map(([id, own]) => {
+  const groups = settings.map((setting) => ({ setting, runs: seeds.map((seed) => read(setting, seed)) }));
+  const runs = groups.flatMap((one) => one.runs);
+  const tasks = [...groupBy(groups, ({ setting }) => setting.config.environment.id)].map(([id, own]) => {
     // The settings' environments may have different options.
     const range = commonRange(
       own.map(({ setting: { config } }) => ({ range: returnRange(config.environment, config.evaluation) })),
@@ -102,14 +102,14 @@ export function sweepResult(
     keys: keys.map(({ key, values }) => ({ key, kind: values.kind })),
     seeds,
     tasks: tasks.map(({ environment, range, settings: own }, i): SweptTask => {
-      const swept = own.filter(({ baseline }) => baseline === null);
+      const sweptSettings = own.filter(({ baseline }) => baseline === null);
       return {
         environment,
         settings: own,
         // A high mean over few seeds may be luck, so settings with more seeds rank first.
         best: rank(own).find(({ confirmed }) => confirmed !== null)?.name ?? null,
         // Settings drawn at random hardly ever repeat the values of a key.
-        effects: how.method === 'random' ? null : effectsOf(keys, swept, range),
+        effects: how.method === 'random' ? null : effectsOf(keys, sweptSettings, range),
         baselines: differences[i]!,
       };
     }),
@@ -129,10 +129,10 @@ function figuresOf(
   range: Interval,
   worst: number | null,
 ): SettingFigures {
-  const failed = (run: RunSummary | undefined) =>
+  const isFailure = (run: RunSummary | undefined) =>
     run !== undefined && hasFailed(run, config.confirmation.candidates);
-  const returns = runs.map((run) => confirmedOf(run) ?? (failed(run) ? worst : null));
-  const known = returns.filter((value) => value !== null);
+  const returns = runs.map((run) => confirmedOf(run) ?? (isFailure(run) ? worst : null));
+  const knownReturns = returns.filter((value) => value !== null);
   const observed = runs.flatMap((run) => run?.observed ?? []);
   return {
     name,
@@ -141,9 +141,9 @@ function figuresOf(
     comparedWith,
     returns,
     runs: runs.filter(isDone).length,
-    over: runs.filter((run) => isDone(run) || failed(run)).length,
-    failed: runs.filter(failed).length,
-    confirmed: summarize(known, range) ?? null,
+    over: runs.filter((run) => isDone(run) || isFailure(run)).length,
+    failed: runs.filter(isFailure).length,
+    confirmed: summarize(knownReturns, range) ?? null,
     observed: observed.length === 0 ? null : mean(observed),
     usage: totalsOf(runs).usage,
   };

@@ -74,24 +74,24 @@ export function sweepText(result: SweepResult, width?: number): string {
     ...(tasks.length > 1 ? [styleText('bold', task.environment)] : []),
     ...taskOnTerminal(task, width),
   ]);
-  const compared = baselinesText(result);
-  if (compared !== undefined)
+  const conclusion = baselinesText(result);
+  if (conclusion !== undefined)
     append(blocks, [
       styleText('bold', 'Baselines'),
       ...tasks.flatMap(({ baselines }) =>
         baselines.length > 0 ? [terminalTable(baselines, differenceColumns, width)] : [],
       ),
       ...ruleOf(allBaselines(result)).map((rule) => styleText('dim', rule)),
-      compared,
+      conclusion,
     ]);
   return blocks.join('\n\n');
 }
 
 function taskOnTerminal({ effects, settings }: SweptTask, width: number | undefined): readonly string[] {
   const rows = rank(settings);
-  const left = rows.length - maxShown;
+  const hiddenCount = rows.length - maxShown;
   const blocks = [terminalTable(rows.slice(0, maxShown), settingColumns(settings), width)];
-  if (left > 0) blocks.push(`… and ${plural(left, 'more setting')} on the page`);
+  if (hiddenCount > 0) blocks.push(`… and ${plural(hiddenCount, 'more setting')} on the page`);
   if (effects !== null && effects.main.length > 0)
     append(blocks, [
       styleText('bold', 'Effects'),

@@ -16,9 +16,9 @@ export interface ChartFile {
   readonly svg: (picture?: Picture) => string;
 }
 
-type Given = Partial<Readonly<{ chart: Chart; map: HeatMap; parallel: Parallel }>>;
+type ChartData = Partial<Readonly<{ chart: Chart; map: HeatMap; parallel: Parallel }>>;
 
-const pictureOf = ({ chart, map, parallel }: Given): Picture =>
+const pictureOf = ({ chart, map, parallel }: ChartData): Picture =>
   chart ? chartPicture(chart) : map ? heatMapPicture(map) : parallelPicture(parallel!);
 
 /** Returns the charts in the sections of a page, by their data. @param taken names of files of other charts */
@@ -28,7 +28,7 @@ export function chartFiles(
 ): ReadonlyMap<object, ChartFile> {
   const files = new Map<object, ChartFile>();
   // LaTeX can read file names of lower-case letters, digits and hyphens.
-  const named = (...texts: readonly string[]) =>
+  const fileName = (...texts: readonly string[]) =>
     [page.replace(/^\d+ % /, '').split(': ', 1), ...texts]
       .join(' ')
       .toLowerCase()
@@ -38,16 +38,16 @@ export function chartFiles(
     let heading = section.title;
     const walk = (shown: ContentJson) => {
       if (typeof shown !== 'object') return;
-      const [tag, given, ...children] = shown;
+      const [tag, chartData, ...children] = shown;
       if (tag === 'h3') heading = `${section.title}: ${children.join('')}`;
-      const { chart, map, parallel } = given as Given;
+      const { chart, map, parallel } = chartData as ChartData;
       const data = { 'chart-figure': chart, 'heat-map': map, 'parallel-plot': parallel }[tag];
       if (data !== undefined && chart?.at.length !== 0) {
         const title = heading;
-        const own = taken.has(named(title)) ? named(title, chart?.y.title ?? '') : named(title);
+        const own = taken.has(fileName(title)) ? fileName(title, chart?.y.title ?? '') : fileName(title);
         const name = [own, ...Array.from(taken, (_, i) => `${own}-${i + 2}`)].find((one) => !taken.has(one))!;
         taken.add(name);
-        const svg = (picture = pictureOf(given)) => svgFile(title, picture);
+        const svg = (picture = pictureOf(chartData)) => svgFile(title, picture);
         files.set(data, { name: `${name.slice(0, 120)}.svg`, title, svg });
       } else children.forEach(walk);
     };

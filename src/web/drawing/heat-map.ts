@@ -30,10 +30,10 @@ export function heatMapPicture(map: HeatMap, width = savedWidth) {
   // A narrow picture has numbers instead of names.
   const left = width < 440 ? 42 : names.every((name) => name.length <= 12) ? 84 : 218;
   const rowHeight = Math.min(names.length <= 16 ? 22 : names.length <= 48 ? 14 : 12, 640 / names.length);
-  const [bottom, wide] = [top + Math.round(rowHeight * names.length), width - left];
-  const labeled = rowHeight >= 11 ? 1 : tickStep(16 / rowHeight);
-  const x = (column: number) => left + (wide * column) / columns.length;
-  const ticks = [1, ...ticksWithin(2, Math.max(2, total), Math.min(6, wide / 50))].filter(
+  const [bottom, plotWidth] = [top + Math.round(rowHeight * names.length), width - left];
+  const labelStep = rowHeight >= 11 ? 1 : tickStep(16 / rowHeight);
+  const x = (column: number) => left + (plotWidth * column) / columns.length;
+  const ticks = [1, ...ticksWithin(2, Math.max(2, total), Math.min(6, plotWidth / 50))].filter(
     (tick) => Number.isInteger(tick) && tick <= total,
   );
   const indexOf = (value: number) => choices!.findIndex((choice) => choice.value === value);
@@ -54,15 +54,15 @@ export function heatMapPicture(map: HeatMap, width = savedWidth) {
   if (hasWarmup)
     legend.push({ label: 'end of the warm-up', draw: 'boundary', color: '--muted', isDashed: true });
   const scored = scores.map((score): Cell => ['--sequential', score]);
-  const scaled = (height: number, rows: number) => `scale(${wide / columns.length} ${height / rows})`;
-  const content = html`<g transform=${`translate(${left} 0) ${scaled(strip, 1)}`}>${pathsOf([scored])}</g>
-<g transform=${`translate(${left} ${top}) ${scaled(bottom - top, names.length)}`}>${pathsOf(cells)}</g>
-<rect fill="none" stroke="var(--rule)" x=${left} y=${top} width=${wide} height=${bottom - top} />
+  const scaleText = (height: number, rows: number) => `scale(${plotWidth / columns.length} ${height / rows})`;
+  const content = html`<g transform=${`translate(${left} 0) ${scaleText(strip, 1)}`}>${pathsOf([scored])}</g>
+<g transform=${`translate(${left} ${top}) ${scaleText(bottom - top, names.length)}`}>${pathsOf(cells)}</g>
+<rect fill="none" stroke="var(--rule)" x=${left} y=${top} width=${plotWidth} height=${bottom - top} />
 ${hasWarmup && html`<path stroke="var(--muted)" stroke-dasharray="6 4" d=${`M${x(warmup)} 0V${bottom}`} />`}
 <rect fill="none" stroke="var(--text)" x=${x(best.column)} width=${x(1) - left} y="0" height=${bottom} />
 <g fill="var(--muted)" font-size="12" text-anchor="middle"><g text-anchor="end">
-${names.map((name, i) => i % labeled === 0 && html`<text x=${left - 8} y=${top + Math.round((i + 0.5) * rowHeight)} dy="0.35em">${width < 440 ? i : shortenText(name, left - 8)}</text>`)}</g>
-<g class="x-axis">${ticks.map((tick) => html`<text x=${left + (wide * (tick - 0.5)) / total} y=${bottom + 16}>${tick}</text>`)}</g>
-<text x=${left + wide / 2} y=${bottom + 34}>${`Evaluation${columns.length < total ? ` (${formatCount(columns.length)} of ${formatCount(total)} shown)` : ''}`}</text></g>`;
+${names.map((name, i) => i % labelStep === 0 && html`<text x=${left - 8} y=${top + Math.round((i + 0.5) * rowHeight)} dy="0.35em">${width < 440 ? i : shortenText(name, left - 8)}</text>`)}</g>
+<g class="x-axis">${ticks.map((tick) => html`<text x=${left + (plotWidth * (tick - 0.5)) / total} y=${bottom + 16}>${tick}</text>`)}</g>
+<text x=${left + plotWidth / 2} y=${bottom + 34}>${`Evaluation${columns.length < total ? ` (${formatCount(columns.length)} of ${formatCount(total)} shown)` : ''}`}</text></g>`;
   return { label, width, height: bottom + 40, content, legend, left, top, bottom, x };
 }

@@ -69,7 +69,7 @@ export function svgFile(title: string, { content, height, label, legend, width }
   });
   const below = height + 40;
   const size = [width + 2 * margin, below + (legend.length > 0 ? y + 22 : 0) + margin];
-  return `${written(html`<svg xmlns="http://www.w3.org/2000/svg" width=${size[0]} height=${size[1]} viewBox=${`0 0 ${size.join(' ')}`} font-family="Helvetica, Arial, sans-serif" font-size="12">
+  return `${svgText(html`<svg xmlns="http://www.w3.org/2000/svg" width=${size[0]} height=${size[1]} viewBox=${`0 0 ${size.join(' ')}`} font-family="Helvetica, Arial, sans-serif" font-size="12">
 <title>${title}</title><desc>${label}</desc>
 <rect width="100%" height="100%" fill="#fff" />
 <g transform=${`translate(${margin} ${margin})`} fill="var(--text)">
@@ -78,13 +78,13 @@ export function svgFile(title: string, { content, height, label, legend, width }
 <g transform=${`translate(0 ${below - margin})`}>${entries}</g></g></svg>`)}\n`;
 }
 
-function written(content: Content): string {
+function svgText(content: Content): string {
   const texts = childrenOf(content).map((child) => {
     if (!(child instanceof Part)) return escapeXml(String(child));
     const attributes = Object.entries(child.props).map(([name, value]) =>
       value === undefined || value === false ? '' : ` ${name}="${escapeXml(withLightColors(String(value)))}"`,
     );
-    return `<${child.tag}${attributes.join('')}>${written(child.children)}</${child.tag}>`;
+    return `<${child.tag}${attributes.join('')}>${svgText(child.children)}</${child.tag}>`;
   });
   return texts.join('');
 }

@@ -93,7 +93,7 @@ ${shown.map((series) => line(plot, series, stackedBelow(shown, series)))}
 </svg>
 ${levels.map((level) => html`<path stroke="var(--muted)" stroke-dasharray="6 4" d=${`M${left} ${y(level.y)}H${right}`} />`)}
 ${markPaths(plot)}
-${shown.map(({ color, draw, outliers, values }) => draw === 'points' && outliers && html`<path fill=${`var(${color})`} d=${values.map((value, i) => beyond(plot, at[i]!, value)).join('')} />`)}`;
+${shown.map(({ color, draw, outliers, values }) => draw === 'points' && outliers && html`<path fill=${`var(${color})`} d=${values.map((value, i) => outlierPath(plot, at[i]!, value)).join('')} />`)}`;
 }
 
 /** Returns the indices at which all of these lists have a number. */
@@ -102,11 +102,11 @@ const indicesWith = (...all: readonly (Series['values'] | undefined)[]): readonl
 
 function band({ chart: { at }, x, y }: Plot, { color, high, low }: Series): Content {
   const known = indicesWith(low, high);
-  const ends = [
+  const edge = [
     ...known.map((i) => `${x(at[i]!)} ${y(high![i]!)}`),
     ...known.toReversed().map((i) => `${x(at[i]!)} ${y(low![i]!)}`),
   ];
-  return known.length > 0 && html`<path fill=${`var(${color})`} opacity="0.15" d=${`M${ends.join('L')}`} />`;
+  return known.length > 0 && html`<path fill=${`var(${color})`} opacity="0.15" d=${`M${edge.join('L')}`} />`;
 }
 
 /** Charts with more points have no whiskers, because the whiskers would cover everything. */
@@ -125,8 +125,8 @@ function whiskers({ chart: { at }, x, y }: Plot, { high, inner, low }: Series): 
 
 /** Returns a function that sums the bars below a series at an index. */
 const stackedBelow = (shown: readonly Series[], series: Series) => {
-  const below = shown.slice(shown.indexOf(series) + 1).filter(({ draw }) => draw === 'bars');
-  return (i: number) => below.reduce((sum, { values }) => sum + (values[i] ?? 0), 0);
+  const seriesBelow = shown.slice(shown.indexOf(series) + 1).filter(({ draw }) => draw === 'bars');
+  return (i: number) => seriesBelow.reduce((sum, { values }) => sum + (values[i] ?? 0), 0);
 };
 
 function line(
@@ -134,18 +134,18 @@ function line(
   { color, draw, isDashed, values, width = 1.5 }: Series,
   below: (i: number) => number,
 ): Content {
-  const known = indicesWith(values);
-  if (known.length === 0) return undefined;
-  const kind = draw !== 'bars' && known.length === 1 ? 'points' : draw;
+  const indices = indicesWith(values);
+  if (indices.length === 0) return undefined;
+  const kind = draw !== 'bars' && indices.length === 1 ? 'points' : draw;
   const place = (i: number) => `${x(at[i]!)} ${y(values[i]!)}`;
-  const path = known.map((i, n) => {
+  const path = indices.map((i, n) => {
     if (kind === 'bars') return `M${x(at[i]!)} ${y(below(i))}V${y(below(i) + values[i]!)}`;
     if (kind === 'points') return `M${place(i)}h0`;
     if (n === 0) return `M${place(i)}`;
     return kind === 'line' ? `L${place(i)}` : `H${x(at[i]!)}V${y(values[i]!)}`;
   });
-  const distance = (x(at.at(-1)!) - x(at[0]!)) / (at.length - 1) || 75;
-  const widths = { bars: Math.min(60, 0.8 * distance), points: values.length > 600 ? 3 : 5 };
+  const spacing = (x(at.at(-1)!) - x(at[0]!)) / (at.length - 1) || 75;
+  const widths = { bars: Math.min(60, 0.8 * spacing), points: values.length > 600 ? 3 : 5 };
   const strokeWidth = kind === 'bars' || kind === 'points' ? widths[kind] : width;
   return html`<path class="line" stroke=${`var(${color})`} stroke-width=${strokeWidth} stroke-dasharray=${isDashed && '6 4'} stroke-linecap=${kind === 'points' && 'round'} stroke-linejoin="round" d=${path.join('')} />`;
 }
@@ -167,7 +167,7 @@ function markPaths({ bottom, chart, hidden, left, right, width, x, y }: Plot): C
 }
 
 /** Draws a triangle at the upper or lower edge for an outlier beyond it. */
-function beyond(
+function outlierPath(
   { bottom, left, right, top, x, y }: Plot,
   at: number,
   value: number | null | undefined,
@@ -180,10 +180,10 @@ function beyond(
 /** Returns the index of the point nearest to a position; of points with the same x, the one vertically closest. */
 export function nearestPoint({ chart: { at, series }, hidden, x, y }: Plot, px: number, py: number): number {
   const values = series.find(({ label }) => !hidden.has(label))?.values ?? [];
-  const across = (i: number) => Math.abs(x(at[i]!) - px);
-  const down = (i: number) => Math.abs(y(values[i] ?? Infinity) - py);
+  const dx = (i: number) => Math.abs(x(at[i]!) - px);
+  const dy = (i: number) => Math.abs(y(values[i] ?? Infinity) - py);
   return [...at.keys()].reduce(
-    (best, i) => (across(i) < across(best) || (at[i] === at[best] && down(i) < down(best)) ? i : best),
+    (best, i) => (dx(i) < dx(best) || (at[i] === at[best] && dy(i) < dy(best)) ? i : best),
     0,
   );
 }

@@ -42,12 +42,12 @@ export function iterationFigures(
 /** Formats the iteration as text. A prompt that equals the previous one isn't repeated. */
 export function iterationText({ iteration, evaluations, calls }: IterationFigures): string {
   const candidates = [...new Set([...calls, ...evaluations].map(({ candidate }) => candidate))];
-  let shown = '';
+  let lastPrompt = '';
   const callText = (call: CallRecord): readonly string[] => {
     if (!isModelCall(call)) return [`--- proposal (${callTitle(call)}) ---`];
     const prompt = call.messages.map(({ role, content }) => `--- ${role} ---\n${indent(content)}`).join('\n');
-    const isNew = prompt !== shown;
-    shown = prompt;
+    const isNew = prompt !== lastPrompt;
+    lastPrompt = prompt;
     return [
       ...(isNew ? [prompt] : []),
       `--- reply (${callTitle(call)}) ---`,
@@ -59,16 +59,16 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
     .toSorted((a, b) => a - b)
     .map((candidate) => {
       const entry = evaluations.find((one) => one.candidate === candidate);
-      const own = calls.filter((call) => call.candidate === candidate);
+      const ownCalls = calls.filter((call) => call.candidate === candidate);
       const name = iteration === 0 ? 'warm-up policy' : `iteration ${iteration}, candidate`;
-      const origin = own.some((call) => stageOf(call) !== 'proposal') ? ' (revised)' : '';
+      const origin = ownCalls.some((call) => stageOf(call) !== 'proposal') ? ' (revised)' : '';
       const asText = distinctFormat([entry?.score, ...(entry?.returns ?? [])]);
       const score =
         entry === undefined
           ? 'not evaluated'
           : `mean return ${asText(entry.score)} over ${plural(entry.returns.length, 'episode')} (${entry.returns.map(asText).join(', ')})`;
       const title = styleText('bold', `${name} ${candidate + 1}${origin}: ${score}`);
-      return [title, ...own.flatMap(callText), ...programText(entry, own)].join('\n');
+      return [title, ...ownCalls.flatMap(callText), ...programText(entry, ownCalls)].join('\n');
     })
     .join('\n\n');
 }

@@ -109,8 +109,8 @@ export function runText(run: OpenedRun, shown: Shown): string {
   const { caps, confirmed, revisions, usage } = figures;
   const { entries } = recorded;
   const scores = entries.map(({ score }) => score);
-  const failed = sum(Object.values(figures.failures));
-  const others = Object.entries(usage.faults ?? {})
+  const failedCalls = sum(Object.values(figures.failures));
+  const otherFaults = Object.entries(usage.faults ?? {})
     .map(([kind, count]) => [kind, count - (figures.failures[kind] ?? 0)] as const)
     .filter(([, count]) => count > 0);
   const range = formatInterval([smallest(scores), largest(scores)]);
@@ -136,9 +136,9 @@ export function runText(run: OpenedRun, shown: Shown): string {
     ...(figures.members ?? []).map((member) => `by        ${memberText(member)}`),
     `usage     ${formatUsage(usage)}`,
     caps && `limits    ${formatCaps(caps)}`,
-    `failures  ${failed === 0 ? 'none' : `${formatFaults(figures.failures)} (${failed} of ${plural(usage.calls, 'call')})`}`,
-    others.length > 0 &&
-      `faults    ${formatFaults(Object.fromEntries(others))} (no call failed because of these)`,
+    `failures  ${failedCalls === 0 ? 'none' : `${formatFaults(figures.failures)} (${failedCalls} of ${plural(usage.calls, 'call')})`}`,
+    otherFaults.length > 0 &&
+      `faults    ${formatFaults(Object.fromEntries(otherFaults))} (no call failed because of these)`,
     figures.tags.length > 0 && `tags      ${figures.tags.join(' ')}`,
     `report    ${figures.report}`,
   ];
@@ -160,8 +160,8 @@ function bestTable(best: readonly BufferEntry[], top: RunFigures['top'], width: 
 }
 
 function memberText({ best, candidates, improved, member }: MemberFigures): string {
-  const found = best === null ? 'none evaluated' : `best ${formatReturn(best)}`;
-  return `${member}: ${plural(candidates, 'candidate')}, ${plural(improved, 'new best')}, ${found}`;
+  const bestText = best === null ? 'none evaluated' : `best ${formatReturn(best)}`;
+  return `${member}: ${plural(candidates, 'candidate')}, ${plural(improved, 'new best')}, ${bestText}`;
 }
 
 function describePolicy(

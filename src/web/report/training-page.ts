@@ -48,11 +48,11 @@ export function trainingPage(training: ShownTraining): Page {
   const isRunning = facts.status === 'running';
   const last = metrics.at(-1)?.time;
   return {
-    title: `${isRunning ? `${doneText(training)} ` : ''}${basename(facts.path)}: ${titleOf(training).join(' ')}`,
+    title: `${isRunning ? `${percentText(training)} ` : ''}${basename(facts.path)}: ${titleOf(training).join(' ')}`,
     header: header(training),
     sections: sectionsOf(
       ['result', 'Result', headline(training)],
-      ['alarms', 'Alarms', warningList(alarms(training))],
+      ['alarms', 'Alarms', warningList(alarmViews(training))],
       ['use', facts.status === 'completed' ? 'Use it' : 'Resume', useOf(training)],
       ['course', 'Progress', chartsOf(training)],
       ['samples', 'Sample replies', samplesView(samples, facts)],
@@ -96,13 +96,13 @@ function stateText(training: ShownTraining): string {
   const { note, status, steps, unit } = facts;
   if (status === 'running') {
     const left = secondsLeft === undefined ? '' : `, about ${formatDuration(1000 * secondsLeft)} left`;
-    return `${unit} ${formatCount(steps.done)} of ${formatCount(steps.of)}, ${doneText(training)}${left}`;
+    return `${unit} ${formatCount(steps.done)} of ${formatCount(steps.of)}, ${percentText(training)}${left}`;
   }
   if (status === 'completed') return note ?? `after all ${unit}s`;
   return { crashed: 'killed', interrupted: 'by the user', failed: note ?? '' }[status];
 }
 
-const doneText = ({ facts: { steps } }: ShownTraining): string =>
+const percentText = ({ facts: { steps } }: ShownTraining): string =>
   steps.of === 0 ? '' : `${Math.floor((100 * steps.done) / steps.of)} %`;
 
 /** Shows the best result, then the training loss and the amount of training. */
@@ -143,10 +143,10 @@ ${memory > 0 && Number.isFinite(memory) && tile('Memory', formatBytes(memory), '
 function wordsFor({ about, facts, metrics }: ShownTraining): TrainingLabels {
   const limit = about?.config.maxGradientNorm;
   const isProposer = about?.config.tasks !== undefined;
-  const measured = metrics.findLast(({ kind }) => kind === 'start')?.measured ?? 'mean return';
+  const quantity = metrics.findLast(({ kind }) => kind === 'start')?.measured ?? 'mean return';
   return {
     unit: facts.unit,
-    measured: `held-out ${measured}`,
+    measured: `held-out ${quantity}`,
     rewards: isProposer ? 'Reward of proposals in training' : 'Return in training',
     ...(typeof limit === 'number' && { maxGradientNorm: limit }),
   };
@@ -162,7 +162,7 @@ function chartsOf(training: ShownTraining): Content {
 }
 
 /** Lists the failure, a changed dataset, and each distinct alarm once, even if several sessions raised it. */
-function alarms({ about, facts }: ShownTraining): readonly Content[] {
+function alarmViews({ about, facts }: ShownTraining): readonly Content[] {
   const raised = [
     ...facts.alarms.map(({ hint, message, step }) => ({
       ...{ message, hint },
@@ -187,10 +187,10 @@ function useOf({ facts }: ShownTraining): Content {
   const { best, command, folder, path, result, status, unit } = facts;
   const cwd = folder ?? path;
   if (status !== 'completed') {
-    const failed = ' once the cause is fixed; different settings need a new output directory';
+    const failureNote = ' once the cause is fixed; different settings need a new output directory';
     return command === null
       ? html`<p>To resume from the last checkpoint, repeat the command that started the training run.</p>`
-      : html`<p>This command resumes from the last checkpoint${status === 'failed' && failed}:</p>
+      : html`<p>This command resumes from the last checkpoint${status === 'failed' && failureNote}:</p>
 ${preformatted(command)}`;
   }
   const use = commandToUse(facts, cwd);

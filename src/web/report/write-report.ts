@@ -66,7 +66,7 @@ async function animationsOf(
   const { manifest, config, recorded } = run;
   const names = namedPolicies(recorded.entries, manifest);
   if (names.size === 0 || !(played !== undefined || isDrawnFromConfig(config))) return [];
-  const environment = await openDrawable(config).catch(undrawn);
+  const environment = await openDrawable(config).catch(ignoreUndrawable);
   if (environment === undefined) return [];
   await played?.prepare?.();
   const setting = { config, seed: manifest.seed, environment, family: played ?? run.family };
@@ -85,7 +85,7 @@ async function animationsOf(
           caption: html`<b>${name}</b>, ${place}: ${outcome}; mean return of the evaluation: ${asText(entry.score)}.${recorded !== replay.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode; the environment or policyloop may have changed since.</span>`}`,
         };
       } catch (error) {
-        return undrawn(error) ?? [];
+        return ignoreUndrawable(error) ?? [];
       }
     });
   } finally {
@@ -94,6 +94,6 @@ async function animationsOf(
 }
 
 /** Ignores errors of environments that can't be drawn, and of programs that fail; throws all others. */
-function undrawn(error: unknown): undefined {
+function ignoreUndrawable(error: unknown): undefined {
   if (!(error instanceof UserError || error instanceof ProgramFault)) throw error;
 }

@@ -39,11 +39,11 @@ export function groupValue(items: readonly Item[], { key, kind, get }: Field): V
   const [first = null] = values;
   if (first === null) return null;
   if (key === 'started') return values.reduce((least, value) => (value < least ? value : least));
-  const different = new Set(values).size;
-  if (key === 'seed' && different > 1) return `${different} seeds`;
+  const count = new Set(values).size;
+  if (key === 'seed' && count > 1) return `${count} seeds`;
   const numbers = values.filter((value) => typeof value === 'number');
   if (kind === 'number') return numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
-  return different === 1 ? first : `${different} values`;
+  return count === 1 ? first : `${count} values`;
 }
 
 /** Returns the mean return that the server computed; for other fields, and until it arrives, `groupValue`. */
@@ -59,13 +59,13 @@ export function sortedGroups(
 ): readonly Group[] {
   const sign = sort.startsWith('-') ? -1 : 1;
   const key = sort.replace(/^-/, '');
-  const byValues = (a: Group, b: Group) =>
+  const compareGroups = (a: Group, b: Group) =>
     a.values.reduce<number>((order, value, i) => order || compareValues(value, b.values[i] ?? null), 0) ||
     compareValues(a.environment, b.environment);
   return groups.toSorted((a, b) =>
     key === 'name'
-      ? sign * byValues(a, b)
+      ? sign * compareGroups(a, b)
       : compareValues(groupMean(a, key, figuresOf(a)), groupMean(b, key, figuresOf(b)), sign) ||
-        byValues(a, b),
+        compareGroups(a, b),
   );
 }

@@ -8,7 +8,7 @@ import { adamWStep, zeroMoments } from '../../../finetune/engine/optimisers.js';
 import { type LoraSettings, type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { mergeAdapter } from '../../../finetune/export/merged/merge.js';
 import { sftInputs } from '../../../finetune/train/objectives/supervised.js';
-import { alone } from '../../../finetune/train/packing.js';
+import { singleFamilies } from '../../../finetune/train/packing.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { readAdapter } from '../../../src/models/local/graph/adapter.js';
@@ -37,7 +37,7 @@ describe.each(referenceModels)('%s', (name) => {
     const parameters = startOf(directory, config, trainable);
     const moments = parameters.map(zeroMoments);
     const session = await openSft(config, trainable, 'float32');
-    const batch = makeBatch(alone(reference.examples), sftInputs(reference.examples));
+    const batch = makeBatch(singleFamilies(reference.examples), sftInputs(reference.examples));
     const { lr, betas, eps, weight_decay: weightDecay } = reference.adamw;
     const losses: number[] = [];
     for (let step = 1; step <= 12; step++) {

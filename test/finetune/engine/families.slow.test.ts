@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { makeBatch } from '../../../finetune/engine/batch.js';
 import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { sftInputs } from '../../../finetune/train/objectives/supervised.js';
-import { alone } from '../../../finetune/train/packing.js';
+import { singleFamilies } from '../../../finetune/train/packing.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import {
@@ -43,7 +43,7 @@ describe.each(referenceFamilies)('%s', (name) => {
       weight: 1,
     }));
     const session = await openSft(config, trainable, precision);
-    const batch = makeBatch(alone(examples), sftInputs(examples));
+    const batch = makeBatch(singleFamilies(examples), sftInputs(examples));
     const { loss, gradients } = await session.run(parameters, batch, 0);
     await session.close();
     const expected = gradientsIn(path.join(directory, 'gradients.safetensors'));

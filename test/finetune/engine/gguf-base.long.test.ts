@@ -6,7 +6,7 @@ import { type Trainable, trainedParameters } from '../../../finetune/engine/trai
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession } from '../../../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/supervised.js';
-import { alone } from '../../../finetune/train/packing.js';
+import { singleFamilies } from '../../../finetune/train/packing.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { BuiltGraph } from '../../../src/models/local/graph/graph.js';
 import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
@@ -37,7 +37,7 @@ test.each(['Q4_1', 'Q6_K', 'Q5_K', 'Q2_K'])('%s gradients match those of float32
       purpose: 'train',
     });
     const session = await openTrainingSession(change(graph), { device: 'cpu', threads: 1, optimize: true });
-    const batch = makeBatch(alone([example]), sftInputs([example]));
+    const batch = makeBatch(singleFamilies([example]), sftInputs([example]));
     const result = await session.run(someAdapter(trainedParameters(config, trainable), 0.05), batch, 0);
     await session.close();
     return result;

@@ -10,7 +10,7 @@ import { type Trainable, trainedParameters } from '../../../finetune/engine/trai
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession } from '../../../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/supervised.js';
-import { alone } from '../../../finetune/train/packing.js';
+import { singleFamilies } from '../../../finetune/train/packing.js';
 import { fineTune } from '../../../finetune/train/supervised.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { cacheShape, KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
@@ -141,7 +141,7 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base model in %s', 
   const config = readDecoderConfig(directory);
   const quantized = packedWeights(directory, config, openWeights(directory), quantization)!;
   const { examples } = readReferenceTraining('llama-untied-fp32');
-  const batch = makeBatch(alone(examples), sftInputs(examples));
+  const batch = makeBatch(singleFamilies(examples), sftInputs(examples));
   const step = async (base: Trainable, change: (built: BuiltGraph) => BuiltGraph = (built) => built) => {
     const graph = buildTrainingGraph({
       config,
@@ -186,7 +186,7 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base model in %s', 
 
   it('has the same log-probabilities in serving as in training', async () => {
     const [example] = examples as [TokenExample];
-    const one = makeBatch(alone([example]), ({ weight }) => ({ weights: weight }));
+    const one = makeBatch(singleFamilies([example]), ({ weight }) => ({ weights: weight }));
     const parameters = someAdapter(trainedParameters(config, trainable), 0.1);
     const graph = buildTrainingGraph({
       config,

@@ -5,7 +5,7 @@ import { type Trainable, trainedParameters } from '../../../finetune/engine/trai
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import type { Parameter } from '../../../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/supervised.js';
-import { alone } from '../../../finetune/train/packing.js';
+import { singleFamilies } from '../../../finetune/train/packing.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
@@ -19,7 +19,7 @@ describe.each(referenceModels)('%s', (name) => {
   const config = readDecoderConfig(directory);
   const reference = readReferenceTraining(name);
   const trainable: Trainable = { kind: 'adapter', lora: reference.lora, base: openWeights(directory) };
-  const batch = makeBatch(alone(reference.examples), sftInputs(reference.examples));
+  const batch = makeBatch(singleFamilies(reference.examples), sftInputs(reference.examples));
   const expected = gradientsIn(path.join(directory, 'gradients-step0.safetensors'));
 
   it.each(['float32', 'float64'] as const)("has PEFT's first loss and gradients in %s", async (precision) => {
@@ -45,7 +45,7 @@ async function gradientError(config: DecoderConfig, trainable: Trainable, exampl
       values: Float64Array.from({ length: shape.reduce((a, b) => a * b, 1) }, () => random.normal(0, 0.3)),
     }),
   );
-  const batch = makeBatch(alone(examples), sftInputs(examples));
+  const batch = makeBatch(singleFamilies(examples), sftInputs(examples));
   const session = await openSft(config, trainable, 'float64');
   const { gradients } = await session.run(parameters, batch, 5);
   let largest = 0;
@@ -99,7 +99,7 @@ describe('dropout', () => {
         (
           await session.run(
             parameters,
-            makeBatch(alone(examples), ({ weight }) => ({ weights: weight })),
+            makeBatch(singleFamilies(examples), ({ weight }) => ({ weights: weight })),
             seed,
           )
         ).loss,

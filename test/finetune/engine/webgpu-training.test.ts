@@ -6,7 +6,7 @@ import { type Trainable, trainedParameters } from '../../../finetune/engine/trai
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/supervised.js';
-import { alone } from '../../../finetune/train/packing.js';
+import { singleFamilies } from '../../../finetune/train/packing.js';
 import { surveyDevices } from '../../../src/models/local/engine/device.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
@@ -59,7 +59,7 @@ describe.skipIf(!usable.includes('webgpu'))(
             values: start.get(one.name) ?? wave(one.shape.reduce((a, b) => a * b)),
           }),
         );
-        const batch = makeBatch(alone(reference.examples), sftInputs(reference.examples));
+        const batch = makeBatch(singleFamilies(reference.examples), sftInputs(reference.examples));
         const { create } = ort.InferenceSession;
         const spy = vi
           .spyOn(ort.InferenceSession, 'create')

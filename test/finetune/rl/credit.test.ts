@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { SampledReply } from '../../../finetune/engine/sampler.js';
 import { assignCredit, returnsOf } from '../../../finetune/rl/credit.js';
 import { type Episode, episodeOf } from '../../../finetune/rl/learning/episode.js';
-import { statistics } from '../../../finetune/rl/online.js';
+import { updateStatistics } from '../../../finetune/rl/online.js';
 import { objectiveSchema } from '../../../finetune/train/objectives/settings.js';
 import type { Game } from '../../../src/agents/player.js';
 
@@ -12,7 +12,7 @@ const reply = (promptIds: readonly number[], ids: readonly number[]): SampledRep
   ids,
   logp: ids.map((id) => -id),
   allowed: ids.map(() => null),
-  ended: true,
+  isComplete: true,
 });
 
 /** Two turns; the second prompt extends the first by 8, 9. */
@@ -192,7 +192,7 @@ describe('the assignment of rewards to turns', () => {
 
 describe('the figures of an update', () => {
   const returnsIn = (...groups: readonly (readonly number[])[]) =>
-    statistics(
+    updateStatistics(
       groups.map((group) => group.map(() => episode)),
       groups,
     );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { freshState } from '../../../finetune/engine/checkpoint.js';
+import { initialState } from '../../../finetune/engine/checkpoint.js';
 import { improve, type Sessions } from '../../../finetune/rl/improvement.js';
 import { type LearningSettings, learningSettings } from '../../../finetune/rl/learning/settings.js';
 import { policyObjective } from '../../../finetune/train/objectives/policy.js';
@@ -41,7 +41,7 @@ async function steps(more: Partial<LearningSettings>, some = sequences) {
   await improve(
     { training, reading: undefined, close: training.close },
     policyObjective(objective, context),
-    freshState([]),
+    initialState([]),
     some,
     given,
   );

@@ -3,7 +3,7 @@ import { exampleLength, type TokenExample } from '../../../finetune/engine/batch
 import {
   layOut,
   type OrderSettings,
-  placesOf,
+  paddedLength,
   planEpoch,
   stepsPerEpoch,
   unitsOf,
@@ -51,7 +51,7 @@ it('grouping examples of similar length keeps padding below 10 %', () => {
       settings,
     ),
   );
-  const padded = parts.reduce((sum, part) => sum + placesOf(part), 0);
+  const padded = parts.reduce((sum, part) => sum + paddedLength(part), 0);
   const own = examples.reduce((sum, example) => sum + exampleLength(example) - 1, 0);
   expect(padded / own).toBeLessThan(1.1);
 });

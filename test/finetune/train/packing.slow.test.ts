@@ -4,7 +4,7 @@ import { familyLength, makeBatch, type TokenExample } from '../../../finetune/en
 import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import type { Parameter } from '../../../finetune/engine/training-session.js';
 import { sftInputs } from '../../../finetune/train/objectives/supervised.js';
-import { joinExamples, layOut, type Part, packings, placesOf } from '../../../finetune/train/packing.js';
+import { joinExamples, layOut, type Part, packings, paddedLength } from '../../../finetune/train/packing.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { Precision } from '../../../src/models/local/graph/graph.js';
@@ -59,7 +59,7 @@ describe('packing', () => {
           expect(new Set(parts.flat(2))).toEqual(new Set(all));
           expect(parts.flat(2)).toHaveLength(all.length);
           for (const part of parts) {
-            expect(placesOf(part) <= batchTokens || part.flat().length === 1).toBe(true);
+            expect(paddedLength(part) <= batchTokens || part.flat().length === 1).toBe(true);
             for (const family of part)
               expect(new Set(family.map(({ promptIds }) => promptIds.join())).size).toBe(1);
           }
@@ -107,7 +107,7 @@ describe('packing', () => {
     }));
     const [padded] = layOut(strangers, { packing: 'rows', batchTokens: 1000 });
     expect(makeBatch(padded!, sftInputs(strangers)).input_ids!.values).toHaveLength(31 + 3 * 11 + 1);
-    expect(placesOf(padded!)).toBe(4 * 31);
+    expect(paddedLength(padded!)).toBe(4 * 31);
     expect(layOut(strangers, { packing: 'rows', batchTokens: 4 * 31 - 1 })).toHaveLength(2);
   });
 });

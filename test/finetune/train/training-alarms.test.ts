@@ -11,14 +11,14 @@ describe('template alarms', () => {
     const messages = [{ role: 'user', content: 'Maximise f.' }] as const;
     const counted = tokenizer.encodePrompt(messages).length;
     const served = { model: name, promptTokens: promptTokens(counted) };
-    return { messages, completion: ' params[0]: 1', weight: 1, served };
+    return { messages, completion: ' params[0]: 1', weight: 1, promptOrigin: served };
   };
   const same = (count: number) => count;
   const more = (count: number) => count + 4;
 
   it('are not raised when training reads the same prompts that were served', () => {
     const own = conversation('local/qwen2-tied-bf16-sharded', same);
-    const { served: _served, ...unserved } = own;
+    const { promptOrigin: _served, ...unserved } = own;
     expect(templateAlarms(model, tokenizer, [own, unserved])).toEqual([]);
   });
 

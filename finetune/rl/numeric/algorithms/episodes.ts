@@ -19,7 +19,7 @@ export interface NumericEpisode {
   readonly actions: readonly Float64Array[];
   readonly rewards: readonly number[];
   /** Observation after the last step, normalized. */
-  readonly last: Row;
+  readonly lastObservation: Row;
   /** True if the episode terminated; false if a limit truncated it. */
   readonly terminated: boolean;
 }
@@ -38,7 +38,7 @@ export interface Start {
   readonly actionSeed: number | undefined;
 }
 
-interface Running {
+interface Episode {
   readonly environment: Environment;
   readonly index: number;
   readonly random: RandomGenerator | undefined;
@@ -58,11 +58,11 @@ export async function playEpisodes(
   environments: readonly Environment[],
   next: (index: number, steps: number) => Start | undefined,
 ): Promise<readonly NumericEpisode[]> {
-  const done: NumericEpisode[] = [];
+  const finished: NumericEpisode[] = [];
   const see = (row: Row) => normalize(actor.moments, row);
   let started = 0;
   let steps = 0;
-  const begin = (environment: Environment): Running[] => {
+  const begin = (environment: Environment): Episode[] => {
     const start = next(started, steps);
     if (start === undefined) return [];
     const { seed, actionSeed } = start;
@@ -73,9 +73,9 @@ export async function playEpisodes(
   };
   let running = environments.flatMap(begin);
   while (running.length > 0) {
-    const actions = await chosenActions(actor, running);
-    const following: Running[] = [];
-    const free: Environment[] = [];
+    const actions = await chooseActions(actor, running);
+    const continuing: Episode[] = [];
+    const freeEnvironments: Environment[] = [];
     for (const [i, episode] of running.entries()) {
       const { environment, raw, observations } = episode;
       const step = environment.step(actor.policy.head.toAction(actions[i]!));
@@ -85,23 +85,23 @@ export async function playEpisodes(
       const row = rowOf(step.observation, environment.observationSpace);
       if (step.terminated || step.truncated) {
         const { random: _random, environment: _environment, index, ...columns } = episode;
-        done[index] = { ...columns, last: see(row), terminated: step.terminated };
-        free.push(environment);
+        finished[index] = { ...columns, lastObservation: see(row), terminated: step.terminated };
+        freeEnvironments.push(environment);
       } else {
         raw.push(row);
         observations.push(see(row));
-        following.push(episode);
+        continuing.push(episode);
       }
     }
-    running = [...following, ...free.flatMap(begin)];
+    running = [...continuing, ...freeEnvironments.flatMap(begin)];
   }
-  return done;
+  return finished;
 }
 
-async function chosenActions({ policy, theta }: Actor, running: readonly Running[]): Promise<Float64Array[]> {
+async function chooseActions({ policy, theta }: Actor, running: readonly Episode[]): Promise<Float64Array[]> {
   const { head } = policy;
-  const seen = running.map(({ observations }) => observations.at(-1)!);
-  const { outputs, own } = await policy.distributions(theta, seen);
+  const latest = running.map(({ observations }) => observations.at(-1)!);
+  const { outputs, own } = await policy.distributions(theta, latest);
   return running.map(({ random }, i) => {
     const one = { outputs: outputs.subarray(i * head.outputs, (i + 1) * head.outputs), own };
     return random === undefined ? head.mode(one) : head.sample(one, random);
@@ -109,7 +109,7 @@ async function chosenActions({ policy, theta }: Actor, running: readonly Running
 }
 
 /** Normalized observations are clipped to ± this value, as in Kostrikov's pytorch-trpo. */
-const bound = 5;
+const clipBound = 5;
 
 /** Running mean and sum of squared deviations (Welford 1962). */
 export interface RunningMoments {
@@ -127,9 +127,9 @@ export function addRow(moments: RunningMoments, row: Row): void {
   const { mean, squares } = moments;
   const count = ++moments.count[0]!;
   for (let i = 0; i < row.length; i++) {
-    const before = row[i]! - mean[i]!;
-    mean[i]! += before / count;
-    squares[i]! += before * (row[i]! - mean[i]!);
+    const deviation = row[i]! - mean[i]!;
+    mean[i]! += deviation / count;
+    squares[i]! += deviation * (row[i]! - mean[i]!);
   }
 }
 
@@ -137,7 +137,7 @@ export function addRow(moments: RunningMoments, row: Row): void {
 export function normalize({ count: [count = 0], mean, squares }: RunningMoments, row: Row): Row {
   return row.map((value, i) => {
     const scaled = count < 2 ? value : (value - mean[i]!) / (Math.sqrt(squares[i]! / (count - 1)) + 1e-8);
-    return Math.min(bound, Math.max(-bound, scaled));
+    return Math.min(clipBound, Math.max(-clipBound, scaled));
   });
 }
 

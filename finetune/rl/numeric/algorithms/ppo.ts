@@ -21,7 +21,7 @@ export interface PpoSettings {
 }
 
 /** Adam in PyTorch's form, with the ε of OpenAI Baselines. */
-const adam = { betas: [0.9, 0.999], epsilon: 1e-5, weightDecay: 0 } as const;
+const adamSettings = { betas: [0.9, 0.999], epsilon: 1e-5, weightDecay: 0 } as const;
 
 export interface PpoState {
   readonly theta: Float64Array;
@@ -61,31 +61,31 @@ export async function ppoLoss(
   settings: PpoSettings,
 ): Promise<PpoLoss> {
   const { head } = policy;
-  const now = await policy.distributions(state.theta, part.observations);
+  const distributions = await policy.distributions(state.theta, part.observations);
   const count = part.advantages.length;
-  let [policyLoss, kl, clipped] = [0, 0, 0];
-  const weights = head.logProbabilities(now, part.actions).map((log, n) => {
+  let [policyLoss, kl, clipShare] = [0, 0, 0];
+  const weights = head.logProbabilities(distributions, part.actions).map((log, n) => {
     const ratio = Math.exp(log - part.logProbabilities[n]!);
     const advantage = part.advantages[n]!;
-    const bounded = Math.min(1 + settings.clip, Math.max(1 - settings.clip, ratio));
-    policyLoss -= Math.min(ratio * advantage, bounded * advantage) / count;
+    const clippedRatio = Math.min(1 + settings.clip, Math.max(1 - settings.clip, ratio));
+    policyLoss -= Math.min(ratio * advantage, clippedRatio * advantage) / count;
     kl += (ratio - 1 - Math.log(ratio)) / count;
-    if (bounded !== ratio) clipped += 1 / count;
+    if (clippedRatio !== ratio) clipShare += 1 / count;
     // If the clipped term is smaller, it is constant, so its gradient is 0.
-    return bounded * advantage < ratio * advantage ? 0 : (-ratio * advantage) / count;
+    return clippedRatio * advantage < ratio * advantage ? 0 : (-ratio * advantage) / count;
   });
-  const entropy = head.entropy(now);
-  const slope = added(
-    head.slopeOfLogProbabilities(now, part.actions, weights),
+  const entropy = head.entropy(distributions);
+  const slope = addScaled(
+    head.slopeOfLogProbabilities(distributions, part.actions, weights),
     -settings.entropy,
-    head.slopeOfEntropy(now),
+    head.slopeOfEntropy(distributions),
   );
   const fit = await valueLoss(value, state.valueTheta, part, settings.valueClip);
   return {
     policyLoss,
     entropy,
     kl,
-    clipShare: clipped,
+    clipShare,
     valueLoss: fit.loss,
     loss: policyLoss + settings.valueFactor * fit.loss - settings.entropy * entropy,
     gradient: await policy.backward(state.theta, part.observations, slope),
@@ -93,7 +93,7 @@ export async function ppoLoss(
   };
 }
 
-function added(a: HeadSlope, factor: number, b: HeadSlope): HeadSlope {
+function addScaled(a: HeadSlope, factor: number, b: HeadSlope): HeadSlope {
   const sum = (x: Float64Array, y: Float64Array) => x.map((one, i) => one + factor * y[i]!);
   return { outputs: sum(a.outputs, b.outputs), own: sum(a.own, b.own) };
 }
@@ -110,8 +110,8 @@ export function ppoStep(
   const valueNorm = Math.sqrt(dot(valueGradient, valueGradient));
   const step = ++state.adamSteps;
   const [scale, valueScale] = [clipFactor(norm, maxGradientNorm), clipFactor(valueNorm, maxGradientNorm)];
-  adamWStep(theta, gradient, moments, learningRate, step, adam, scale);
-  adamWStep(valueTheta, valueGradient, valueMoments, learningRate, step, adam, valueScale);
+  adamWStep(theta, gradient, moments, learningRate, step, adamSettings, scale);
+  adamWStep(valueTheta, valueGradient, valueMoments, learningRate, step, adamSettings, valueScale);
   return norm;
 }
 
@@ -132,18 +132,18 @@ export async function ppoUpdate(
   const before = await policy.distributions(state.theta, batch.observations);
   const logProbabilities = policy.head.logProbabilities(before, batch.actions);
   const random = createGenerator(seed);
-  let last: PpoUpdate[] = [];
+  let updates: PpoUpdate[] = [];
   for (let epoch = 0; epoch < settings.epochs; epoch++) {
     const order = shuffled(batch.observations.keys(), random);
-    last = [];
+    updates = [];
     for (let from = 0; from < order.length; from += settings.minibatchSteps) {
       const places = order.slice(from, from + settings.minibatchSteps);
-      const part = chosen({ ...batch, logProbabilities }, places, policy.head.width);
-      const found = await ppoLoss(networks, state, part, settings);
-      last.push({ ...found, gradientNorm: ppoStep(state, found, learningRate, settings.maxGradientNorm) });
+      const part = selectSteps({ ...batch, logProbabilities }, places, policy.head.width);
+      const loss = await ppoLoss(networks, state, part, settings);
+      updates.push({ ...loss, gradientNorm: ppoStep(state, loss, learningRate, settings.maxGradientNorm) });
     }
   }
-  const average = (key: keyof PpoUpdate) => mean(last.map((one) => one[key]));
+  const average = (key: keyof PpoUpdate) => mean(updates.map((one) => one[key]));
   return {
     valueLoss: average('valueLoss'),
     entropy: average('entropy'),
@@ -153,17 +153,17 @@ export async function ppoUpdate(
   };
 }
 
-function chosen(part: PpoPart, places: readonly number[], width: number): PpoPart {
-  const numbers = (of: Float64Array) => Float64Array.from(places, (n) => of[n]!);
+function selectSteps(part: PpoPart, places: readonly number[], width: number): PpoPart {
+  const select = (of: Float64Array) => Float64Array.from(places, (n) => of[n]!);
   return {
     observations: places.map((n) => part.observations[n]!),
     actions: Float64Array.from(
       { length: places.length * width },
       (_, i) => part.actions[places[Math.floor(i / width)]! * width + (i % width)]!,
     ),
-    advantages: numbers(part.advantages),
-    values: numbers(part.values),
-    targets: numbers(part.targets),
-    logProbabilities: numbers(part.logProbabilities),
+    advantages: select(part.advantages),
+    values: select(part.values),
+    targets: select(part.targets),
+    logProbabilities: select(part.logProbabilities),
   };
 }

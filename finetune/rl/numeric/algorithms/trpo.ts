@@ -18,7 +18,7 @@ export interface TrpoSettings {
 }
 
 /** A step's gain must exceed this fraction of the expected gain, as in Kostrikov's pytorch-trpo. */
-const acceptedGain = 0.1;
+const minGainShare = 0.1;
 /** A step's KL divergence may be this many times δ, as in OpenAI Baselines. */
 const klTolerance = 1.5;
 
@@ -109,7 +109,7 @@ export async function trpoUpdate(
   const direction = await conjugateGradient(product, gradient, conjugateGradientSteps);
   const curvature = 0.5 * dot(direction, await product(direction));
   const start = surrogateOf(batch, policy, logs, before);
-  const kept = {
+  const unchanged = {
     theta,
     gain: 0,
     kl: 0,
@@ -117,17 +117,17 @@ export async function trpoUpdate(
     backtracks: undefined,
     gradientNorm: Math.sqrt(dot(gradient, gradient)),
   };
-  if (!(curvature > 0)) return kept;
+  if (!(curvature > 0)) return unchanged;
   const fullStep = Math.sqrt(maxKl / curvature);
   const expectedGain = dot(gradient, direction) * fullStep;
   for (let backtracks = 0; backtracks <= settings.backtracks; backtracks++) {
     const share = 0.5 ** backtracks;
-    const tried = axpy(theta, share * fullStep, direction);
-    const after = await policy.distributions(tried, batch.observations);
+    const candidate = axpy(theta, share * fullStep, direction);
+    const after = await policy.distributions(candidate, batch.observations);
     const gain = surrogateOf(batch, policy, logs, after) - start;
     const kl = head.divergence(before, after);
-    if (gain > 0 && gain > acceptedGain * share * expectedGain && kl <= klTolerance * maxKl)
-      return { ...kept, theta: tried, gain, kl, entropy: head.entropy(after), backtracks };
+    if (gain > 0 && gain > minGainShare * share * expectedGain && kl <= klTolerance * maxKl)
+      return { ...unchanged, theta: candidate, gain, kl, entropy: head.entropy(after), backtracks };
   }
-  return kept;
+  return unchanged;
 }

@@ -33,15 +33,15 @@ export async function makeBatch(
   const values = await value.network.forward(value.theta, observations);
   const lastValues = await value.network.forward(
     value.theta,
-    episodes.map(({ last }) => last),
+    episodes.map(({ lastObservation }) => lastObservation),
   );
   const advantages = new Float64Array(values.length);
   let from = 0;
   for (const [i, { rewards, terminated }] of episodes.entries()) {
-    const own = [...values.subarray(from, from + rewards.length)];
+    const episodeValues = [...values.subarray(from, from + rewards.length)];
     // The state at a time limit isn't terminal, so bootstrap from its value.
     const lastValue = terminated ? 0 : lastValues[i]!;
-    advantages.set(generalizedAdvantages({ rewards, values: own, lastValue }, discounts), from);
+    advantages.set(generalizedAdvantages({ rewards, values: episodeValues, lastValue }, discounts), from);
     from += rewards.length;
   }
   return {
@@ -100,12 +100,12 @@ export async function valueLoss(
   let sum = 0;
   const slope = now.map((value, i) => {
     const error = value - targets[i]!;
-    const before = values[i]!;
-    const change = clip === undefined ? value - before : Math.min(clip, Math.max(-clip, value - before));
-    const clipped = before + change - targets[i]!;
-    const isClipped = clip !== undefined && clipped * clipped > error * error;
-    sum += isClipped ? clipped * clipped : error * error;
-    return isClipped && change !== value - before ? 0 : error / now.length;
+    const oldValue = values[i]!;
+    const change = clip === undefined ? value - oldValue : Math.min(clip, Math.max(-clip, value - oldValue));
+    const clippedError = oldValue + change - targets[i]!;
+    const isClipped = clip !== undefined && clippedError * clippedError > error * error;
+    sum += isClipped ? clippedError * clippedError : error * error;
+    return isClipped && change !== value - oldValue ? 0 : error / now.length;
   });
   return { loss: sum / (2 * now.length), gradient: await network.vectorJacobian(theta, observations, slope) };
 }

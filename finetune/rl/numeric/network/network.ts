@@ -45,10 +45,10 @@ export function openNetwork(definition: NetworkDefinition, threads: number): Num
     return opened;
   };
   const size = parameters.reduce((sum, { shape }) => sum + elementCount(shape), 0);
-  const tensors = (prefix: string, values: Float64Array) => split(values, definition, prefix);
+  const tensors = (prefix: string, values: Float64Array) => splitTensors(values, definition, prefix);
   const tensor = (values: Float64Array, width: number) =>
-    new ort.Tensor(precision, inPrecision(values, precision), [values.length / width, width]);
-  async function each(
+    new ort.Tensor(precision, convert(values, precision), [values.length / width, width]);
+  async function runBatches(
     purpose: Purpose,
     rows: readonly Row[],
     common: Record<string, ort.Tensor>,
@@ -66,7 +66,7 @@ export function openNetwork(definition: NetworkDefinition, threads: number): Num
   }
   const outputRows = async (purpose: Purpose, rows: readonly Row[], common: Record<string, ort.Tensor>) => {
     const y = new Float64Array(rows.length * outputs);
-    await each(purpose, rows, common, y, (results, from) => {
+    await runBatches(purpose, rows, common, y, (results, from) => {
       y.set(results.y!.data as Float64Array, from * outputs);
     });
     return y;
@@ -76,7 +76,7 @@ export function openNetwork(definition: NetworkDefinition, threads: number): Num
     forward: (theta, rows) => outputRows('forward', rows, tensors('', theta)),
     async vectorJacobian(theta, rows, u) {
       const total = new Float64Array(size);
-      await each('vectorJacobian', rows, tensors('', theta), u, (results) => {
+      await runBatches('vectorJacobian', rows, tensors('', theta), u, (results) => {
         let offset = 0;
         for (const { name, shape } of parameters) {
           const part = results[`grad.${name}`]?.data as Float64Array | undefined;
@@ -130,16 +130,16 @@ function buildNetwork(definition: NetworkDefinition, purpose: Purpose) {
     return g.build(purpose);
   }
   const u = g.input('u', precision, ['B', outputs]);
-  const found = gradients(g, dot(g, u, y), [...inputs.values()], precision);
+  const slopes = gradients(g, dot(g, u, y), [...inputs.values()], precision);
   if (purpose === 'vectorJacobian') {
     for (const { name, shape } of parameters) {
-      const gradient = found.get(name);
+      const gradient = slopes.get(name);
       if (gradient !== undefined) g.output(`grad.${name}`, gradient, precision, shape);
     }
     return g.build(purpose);
   }
   const parts = parameters.flatMap(({ name, shape }) => {
-    const gradient = found.get(name);
+    const gradient = slopes.get(name);
     const direction = g.input(`v.${name}`, precision, shape);
     return gradient === undefined ? [] : [dot(g, gradient, direction)];
   });
@@ -151,15 +151,15 @@ function buildNetwork(definition: NetworkDefinition, purpose: Purpose) {
 const dot = (g: GraphBuilder, a: Value, b: Value) =>
   g.op('ReduceSum', [g.op('Mul', [a, b])], { keepdims: 0 });
 
-const inPrecision = (values: Float64Array, precision: Precision) =>
+const convert = (values: Float64Array, precision: Precision) =>
   precision === 'float64' ? values : Float32Array.from(values);
 
-function split(
+function splitTensors(
   theta: Float64Array,
   { parameters, precision }: NetworkDefinition,
   prefix: string,
 ): Record<string, ort.Tensor> {
-  const values = inPrecision(theta, precision);
+  const values = convert(theta, precision);
   const tensors: Record<string, ort.Tensor> = {};
   let offset = 0;
   for (const { name, shape } of parameters) {
@@ -178,7 +178,7 @@ export interface Layers {
 }
 
 /** Maximum rows per batch; larger batches don't fit into the CPU's caches. */
-const rowsAtOnce = 2048;
+const maxRows = 2048;
 
 export function mlpDefinition(layers: Layers): NetworkDefinition {
   const { inputs, outputs } = layers;
@@ -186,7 +186,7 @@ export function mlpDefinition(layers: Layers): NetworkDefinition {
     parameters: layerShapes(layers),
     outputs,
     precision: 'float64',
-    rowsAtOnce: () => rowsAtOnce,
+    rowsAtOnce: () => maxRows,
     emit: (g, parameters) =>
       emitLayers(g, g.input('x', 'float64', ['B', inputs]), parameters, layers.activation),
     feeds: (rows) => ({ x: new ort.Tensor('float64', concatRows(rows), [rows.length, inputs]) }),
@@ -226,19 +226,19 @@ export function initialLayers(layers: Layers, random: RandomGenerator): Float64A
   const shapes = layerShapes(layers);
   const values = shapes.flatMap(({ shape }, i) => {
     const bound = 1 / Math.sqrt(shapes[i - (i % 2)]!.shape[1]!);
-    const last = i >= shapes.length - 2;
-    const factor = last ? (shape.length === 2 ? 0.1 : 0) : 1;
+    const isLast = i >= shapes.length - 2;
+    const factor = isLast ? (shape.length === 2 ? 0.1 : 0) : 1;
     return Array.from({ length: elementCount(shape) }, () => factor * random.uniform(-bound, bound));
   });
   return Float64Array.from(values);
 }
 
 export function concatRows(rows: readonly Row[]): Float64Array {
-  const all = new Float64Array(rows.reduce((sum, { length }) => sum + length, 0));
+  const result = new Float64Array(rows.reduce((sum, { length }) => sum + length, 0));
   let offset = 0;
   for (const row of rows) {
-    all.set(row, offset);
+    result.set(row, offset);
     offset += row.length;
   }
-  return all;
+  return result;
 }

@@ -93,14 +93,14 @@ interface Head {
 
 /** A softmax over discrete actions. The outputs are logits; an action is represented by its index. */
 function categoricalHead(actions: number, firstAction: number): Head {
-  const none = () => new Float64Array(0);
+  const emptyVector = () => new Float64Array(0);
   const count = ({ outputs }: Distributions) => outputs.length / actions;
   return {
     outputs: actions,
     width: 1,
-    initial: none(),
+    initial: emptyVector(),
     sample: ({ outputs }, random) =>
-      Float64Array.of(random.categorical([...exponents(logSoftmax(outputs.subarray(0, actions), actions))])),
+      Float64Array.of(random.categorical([...expEach(logSoftmax(outputs.subarray(0, actions), actions))])),
     mode: ({ outputs }) => Float64Array.of(firstLargest([...outputs.subarray(0, actions)])),
     toAction: ([place]) => place! + firstAction,
     logProbabilities(of, chosen) {
@@ -108,12 +108,12 @@ function categoricalHead(actions: number, firstAction: number): Head {
       return chosen.map((place, n) => logs[n * actions + place]!);
     },
     slopeOfLogProbabilities({ outputs }, chosen, weights) {
-      const slope = exponents(logSoftmax(outputs, actions));
+      const slope = expEach(logSoftmax(outputs, actions));
       for (let i = 0; i < slope.length; i++) {
         const n = Math.floor(i / actions);
         slope[i] = weights[n]! * ((chosen[n] === i % actions ? 1 : 0) - slope[i]!);
       }
-      return { outputs: slope, own: none() };
+      return { outputs: slope, own: emptyVector() };
     },
     entropy(of) {
       const logs = logSoftmax(of.outputs, actions);
@@ -128,7 +128,7 @@ function categoricalHead(actions: number, firstAction: number): Head {
         for (let i = from; i < from + actions; i++)
           slope[i] = (Math.exp(logs[i]!) * (mean - logs[i]!)) / count(of);
       }
-      return { outputs: slope, own: none() };
+      return { outputs: slope, own: emptyVector() };
     },
     divergence(before, after) {
       const logs0 = logSoftmax(before.outputs, actions);
@@ -137,20 +137,20 @@ function categoricalHead(actions: number, firstAction: number): Head {
       return sum / count(before);
     },
     fisher(of, change) {
-      const shares = exponents(logSoftmax(of.outputs, actions));
-      const product = new Float64Array(shares.length);
-      for (let from = 0; from < shares.length; from += actions) {
+      const probabilities = expEach(logSoftmax(of.outputs, actions));
+      const product = new Float64Array(probabilities.length);
+      for (let from = 0; from < probabilities.length; from += actions) {
         let mean = 0;
-        for (let i = from; i < from + actions; i++) mean += shares[i]! * change.outputs[i]!;
+        for (let i = from; i < from + actions; i++) mean += probabilities[i]! * change.outputs[i]!;
         for (let i = from; i < from + actions; i++)
-          product[i] = (shares[i]! * (change.outputs[i]! - mean)) / count(of);
+          product[i] = (probabilities[i]! * (change.outputs[i]! - mean)) / count(of);
       }
-      return { outputs: product, own: none() };
+      return { outputs: product, own: emptyVector() };
     },
   };
 }
 
-const exponents = (logs: Float64Array) => logs.map(Math.exp);
+const expEach = (logs: Float64Array) => logs.map(Math.exp);
 
 function logSoftmax(logits: Float64Array, width: number): Float64Array {
   const logs = new Float64Array(logits.length);

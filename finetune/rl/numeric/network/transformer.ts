@@ -28,7 +28,7 @@ export interface Decoder {
   readonly decimals: number;
 }
 
-const tokensAtOnce = 4096;
+const maxTokens = 4096;
 
 /** @throws UserError if the directory has no model */
 export const openDecoder = (path: string, decimals: number): Decoder => ({
@@ -45,17 +45,17 @@ export function transformerDefinition(
   const { config } = decoder;
   return {
     ...textReader(decoder),
-    parameters: [...layerShapes(layers), ...readTensors(config)],
+    parameters: [...layerShapes(layers), ...bodyTensors(config)],
     outputs: layers.outputs,
     precision,
     emit(g, parameters) {
       const ids = g.input('ids', 'int32', ['B', 'S']);
       const positions = g.input('positions', 'int32', ['S']);
-      const last = g.input('last', 'int32', ['B']);
+      const lastIndices = g.input('last', 'int32', ['B']);
       const build = { g, config, parameters: inputParameters(g, parameters), precision };
       const { hidden } = buildDecoder(build, { ids, positions, cache: config.layers.map(() => []) });
-      const ends = g.op('Gather', [hidden, last], { axis: 0 });
-      return emitLayers(g, applyNorm(build, ends, config.modules.finalNorm), parameters, layers.activation);
+      const states = g.op('Gather', [hidden, lastIndices], { axis: 0 });
+      return emitLayers(g, applyNorm(build, states, config.modules.finalNorm), parameters, layers.activation);
     },
   };
 }
@@ -69,20 +69,20 @@ export function initialTransformer(
   const stored = new Map(storedModel(config, openWeights(path)).map(({ name, values }) => [name, values]));
   return concatRows([
     initialLayers(layers, random),
-    ...readTensors(config).map(({ name }) => Float64Array.from(stored.get(name)!)),
+    ...bodyTensors(config).map(({ name }) => Float64Array.from(stored.get(name)!)),
   ]);
 }
 
 /** The tensors that the last hidden state depends on: all but the head. */
-const readTensors = (config: DecoderConfig): ParameterShape[] =>
+const bodyTensors = (config: DecoderConfig): ParameterShape[] =>
   decoderTensors(config).filter(({ name }) => name !== `${config.modules.head}.weight`);
 
 /** Pads rows at the end, where causal attention ignores the padding. */
 function textReader({ path, config, decimals }: Decoder): Pick<NetworkDefinition, 'rowsAtOnce' | 'feeds'> {
   const encode = openTextEncoder(path);
-  const known = new WeakMap<Row, readonly number[]>();
+  const cache = new WeakMap<Row, readonly number[]>();
   const idsOf = (row: Row) => {
-    const ids = known.get(row) ?? encode(observationText(row, decimals));
+    const ids = cache.get(row) ?? encode(observationText(row, decimals));
     if (ids.length > config.contextTokens)
       throw new UserError({
         field: 'policy.path',
@@ -90,7 +90,7 @@ function textReader({ path, config, decimals }: Decoder): Pick<NetworkDefinition
         message: `an observation has ${ids.length} tokens, more than the context of ${config.contextTokens}`,
         hint: 'lower policy.decimals, or choose a model with a longer context',
       });
-    known.set(row, ids);
+    cache.set(row, ids);
     return ids;
   };
   return {
@@ -98,7 +98,7 @@ function textReader({ path, config, decimals }: Decoder): Pick<NetworkDefinition
       let [count, longest] = [0, 0];
       while (from + count < rows.length) {
         longest = Math.max(longest, idsOf(rows[from + count]!).length);
-        if (count > 0 && (count + 1) * longest > tokensAtOnce) break;
+        if (count > 0 && (count + 1) * longest > maxTokens) break;
         count++;
       }
       return count;

@@ -35,11 +35,11 @@ function patternMatcher<Role>(
     roles[state] ??= roles[suffix[state]!];
     for (let byte = 0; byte < 256; byte++) {
       const child = children[state]!.get(byte);
-      const elsewhere = state === 0 ? 0 : table[suffix[state]! * 256 + byte]!;
+      const fallback = state === 0 ? 0 : table[suffix[state]! * 256 + byte]!;
       if (child === undefined) {
-        table[state * 256 + byte] = elsewhere;
+        table[state * 256 + byte] = fallback;
       } else {
-        suffix[child] = elsewhere;
+        suffix[child] = fallback;
         table[state * 256 + byte] = child;
         queue.push(child);
       }
@@ -116,7 +116,7 @@ export const patternLastCharacters = ({ mention }: Pick<AnswerGrammar, 'mention'
 const code = (character: string) => character.charCodeAt(0);
 const [newline, colon] = [code('\n'), code(':')];
 /** Characters, mostly markup, that may come between the start of a line (or a colon) and the answer. */
-const decoration = new Set([...' \t*_`>#-"\'('].map(code));
+const markup = new Set([...' \t*_`>#-"\'('].map(code));
 
 export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
   const { closing, labels } = grammar;
@@ -125,17 +125,17 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
   const valueGrammar = numberGrammar(grammar.number);
   const match = patternMatcher([{ text: grammar.mention, role: 'mention' as const }, ...thinkingPatterns]);
   const opener = openerOf(grammar);
-  const last = labels.length - 1;
+  const lastIndex = labels.length - 1;
   const spaceOf = (index: number) => labels[index]!.length - literals[index]!.length;
   const isComplete = ({ index, text }: AnswerState & { kind: 'value' }) =>
     text.length > spaceOf(index) && valueGrammar.isComplete(text.slice(spaceOf(index)));
-  const thought = (matcher: number): AnswerState =>
-    closing === undefined ? fresh(matcher, false) : { kind: 'lead', offset: 0, mayThink: false };
+  const afterThought = (matcher: number): AnswerState =>
+    closing === undefined ? freeState(matcher, false) : { kind: 'lead', offset: 0, mayThink: false };
 
   function stepFree(state: AnswerState & { kind: 'free' }, byte: number): AnswerState | undefined {
     const { next, role } = match(state.matcher, byte);
-    if (state.thinking) return role === 'close' ? thought(next) : fresh(next, true);
-    if (role === 'open') return fresh(next, true);
+    if (state.thinking) return role === 'close' ? afterThought(next) : freeState(next, true);
+    if (role === 'open') return freeState(next, true);
     const continues = byte === opener.charCodeAt(state.matched);
     const matched =
       state.matched > 0 && continues ? state.matched + 1 : state.anchored && byte === code(opener) ? 1 : 0;
@@ -147,14 +147,14 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
       thinking: false,
       mention: role === 'mention' ? 'word' : mentionAfter(state.mention, byte),
       matched,
-      anchored: byte === newline || byte === colon || (state.anchored && decoration.has(byte)),
+      anchored: byte === newline || byte === colon || (state.anchored && markup.has(byte)),
     };
   }
 
   function stepLead(state: AnswerState & { kind: 'lead' }, byte: number): AnswerState | undefined {
     if (byte === thinkingStart.charCodeAt(state.offset) && state.mayThink) {
       const offset = state.offset + 1;
-      return offset === thinkingStart.length ? fresh(0, true) : { ...state, offset };
+      return offset === thinkingStart.length ? freeState(0, true) : { ...state, offset };
     }
     if (state.offset > 0) return undefined;
     if (byte === code(literals[0]!)) return stepLiteral({ kind: 'literal', index: 0, offset: 0 }, byte);
@@ -167,7 +167,7 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
   ): AnswerState | undefined {
     if (byte !== literals[index]!.charCodeAt(offset)) return undefined;
     if (offset + 1 < literals[index]!.length) return { kind: 'literal', index, offset: offset + 1 };
-    return index > last ? { kind: 'end' } : { kind: 'value', index, text: '' };
+    return index > lastIndex ? { kind: 'end' } : { kind: 'value', index, text: '' };
   }
 
   function stepValue(state: AnswerState & { kind: 'value' }, byte: number): AnswerState | undefined {
@@ -177,7 +177,7 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
       state.text.length < spaceOf(index) ? text === ' ' : valueGrammar.isFeasible(text.slice(spaceOf(index)));
     if (isPart) return { ...state, text };
     if (!isComplete(state)) return undefined;
-    if (index < last || closing !== undefined)
+    if (index < lastIndex || closing !== undefined)
       return stepLiteral({ kind: 'literal', index: index + 1, offset: 0 }, byte);
     return byte === newline ? { kind: 'after', matcher: 0 } : undefined;
   }
@@ -205,7 +205,7 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
     literals,
     valueGrammar,
     start(thinking) {
-      if (thinking === 'open' || closing === undefined) return fresh(0, thinking === 'open');
+      if (thinking === 'open' || closing === undefined) return freeState(0, thinking === 'open');
       return thinking === 'may'
         ? { kind: 'lead', offset: 0, mayThink: true }
         : { kind: 'literal', index: 0, offset: 0 };
@@ -213,12 +213,12 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
     canEnd: (state) =>
       state.kind === 'after' ||
       state.kind === 'end' ||
-      (state.kind === 'value' && state.index === last && !closing && isComplete(state)),
+      (state.kind === 'value' && state.index === lastIndex && !closing && isComplete(state)),
     step,
   };
 }
 
-function fresh(state: number, thinking: boolean): AnswerState {
+function freeState(state: number, thinking: boolean): AnswerState {
   return {
     kind: 'free',
     matcher: thinking ? state : 0,

@@ -44,8 +44,8 @@ export function constraintVocabulary(
   const bytes = Array.from({ length: size }, (_, id) => {
     const token = tokenizer.bytes.of(id);
     // A run of raw bytes decodes as a whole or not at all, so a stray one would corrupt the answer.
-    const stray = tokenizer.bytes.isByte(id) && token[0]! >= 0x80;
-    return stray || eosTokens.has(id) || tokenizer.controlIds.has(id) ? new Uint8Array(0) : token;
+    const isStray = tokenizer.bytes.isByte(id) && token[0]! >= 0x80;
+    return isStray || eosTokens.has(id) || tokenizer.controlIds.has(id) ? new Uint8Array(0) : token;
   });
   const byFirstByte: number[][] = Array.from({ length: 256 }, () => []);
   bytes.forEach((token, id) => {
@@ -56,36 +56,36 @@ export function constraintVocabulary(
     byFirstByte,
     silentIds: [...bytes.keys()].filter((id) => bytes[id]!.length === 0),
     eosTokens,
-    spell: spelling(tokenizer, bytes, byFirstByte),
+    spell: createSpeller(tokenizer, bytes, byFirstByte),
   };
 }
 
 /** Creates a function that spells texts with the tokenizer's tokens or, if these add a space, the longest that fit. */
-function spelling(
+function createSpeller(
   tokenizer: ChatTokenizer,
   bytes: readonly Uint8Array[],
   byFirstByte: readonly (readonly number[])[],
 ): (text: string) => readonly number[] {
-  const known = new Map<string, readonly number[]>();
+  const cache = new Map<string, readonly number[]>();
   // Among tokens of the same length, ordinary ones come before raw bytes, because models write the ordinary ones.
   const rank = (id: number) => bytes[id]!.length - (tokenizer.bytes.isByte(id) ? 0.5 : 0);
   const spell = (text: string) => {
-    const wanted = Buffer.from(text);
-    const own = tokenizer.encodeText(text);
-    if (Buffer.concat(own.map((id) => bytes[id]!)).equals(wanted)) return own;
+    const target = Buffer.from(text);
+    const encoded = tokenizer.encodeText(text);
+    if (Buffer.concat(encoded.map((id) => bytes[id]!)).equals(target)) return encoded;
     const ids: number[] = [];
-    for (let at = 0; at < wanted.length; ) {
-      const fitting = byFirstByte[wanted[at]!]!.filter((id) => wanted.indexOf(bytes[id]!, at) === at);
-      if (fitting.length === 0) return [];
-      const longest = fitting.reduce((a, b) => (rank(b) > rank(a) ? b : a));
+    for (let at = 0; at < target.length; ) {
+      const candidates = byFirstByte[target[at]!]!.filter((id) => target.indexOf(bytes[id]!, at) === at);
+      if (candidates.length === 0) return [];
+      const longest = candidates.reduce((a, b) => (rank(b) > rank(a) ? b : a));
       ids.push(longest);
       at += bytes[longest]!.length;
     }
     return ids;
   };
   return (text) => {
-    const ids = known.get(text) ?? spell(text);
-    known.set(text, ids);
+    const ids = cache.get(text) ?? spell(text);
+    cache.set(text, ids);
     return ids;
   };
 }
@@ -189,23 +189,23 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
       if (state.kind === 'free') return Number.POSITIVE_INFINITY;
       if (state.kind === 'lead') return start;
       if (state.kind === 'after' || state.kind === 'end') return 0;
-      const rest = state.kind === 'literal' ? spell(literals[state.index]!.slice(state.offset)).length : 0;
+      const needed = state.kind === 'literal' ? spell(literals[state.index]!.slice(state.offset)).length : 0;
       const tail = tails[state.index + 1];
-      if (tail === undefined) return rest + 1;
-      const written = state.kind === 'value' ? state.text.trimStart() : '';
-      return rest + tail + (written === '' ? shortestValue : valueGrammar.shortfall(written));
+      if (tail === undefined) return needed + 1;
+      const valueText = state.kind === 'value' ? state.text.trimStart() : '';
+      return needed + tail + (valueText === '' ? shortestValue : valueGrammar.shortfall(valueText));
     },
   };
 }
 
 /** Maximum number of cached masks per grammar. They are cached because states recur across candidates and calls. */
-const masksKept = 4096;
+const maxCachedMasks = 4096;
 
 class Reply implements ConstraintState {
   readonly #rules: Rules;
   #state: AnswerState;
   /** Tokens that must come next, because they spell a fixed part of the answer. */
-  #forced: readonly number[] = [];
+  #forcedIds: readonly number[] = [];
 
   constructor(rules: Rules, state: AnswerState) {
     this.#rules = rules;
@@ -215,21 +215,21 @@ class Reply implements ConstraintState {
 
   mask(remaining: number): TokenMask {
     const state = this.#state;
-    if (state.kind === 'free' && this.#forced.length === 0 && remaining - 1 < this.#rules.costs.start) {
+    if (state.kind === 'free' && this.#forcedIds.length === 0 && remaining - 1 < this.#rules.costs.start) {
       // The answer may need the whole remaining budget, so it must start now.
       const before = state.thinking ? thinkingEnd : state.anchored ? '' : '\n';
-      this.#forced = [before, this.#literals[0]!].flatMap((text) =>
+      this.#forcedIds = [before, this.#literals[0]!].flatMap((text) =>
         text === '' ? [] : this.#rules.vocabulary.spell(text),
       );
     }
-    const next = this.#forced[0];
+    const next = this.#forcedIds[0];
     if (next !== undefined) return { kind: 'only', ids: Int32Array.of(next) };
     const mask = this.#stateMask(state);
     return mask.kind === 'only' ? this.#affordable(mask, remaining - 1) : mask;
   }
 
   take(id: number): void {
-    this.#forced = this.#forced.slice(1);
+    this.#forcedIds = this.#forcedIds.slice(1);
     if (this.#rules.vocabulary.eosTokens.has(id)) return;
     const state = this.#walk(this.#state, id);
     if (state === undefined) throw new Error(`token ${id} violates the answer's format`);
@@ -239,9 +239,9 @@ class Reply implements ConstraintState {
 
   /** Forces the rest of a label, or of the closing text. */
   #spellOut(): void {
-    if (this.#state.kind !== 'literal' || this.#forced.length > 0) return;
+    if (this.#state.kind !== 'literal' || this.#forcedIds.length > 0) return;
     const { index, offset } = this.#state;
-    this.#forced = this.#rules.vocabulary.spell(this.#literals[index]!.slice(offset));
+    this.#forcedIds = this.#rules.vocabulary.spell(this.#literals[index]!.slice(offset));
   }
 
   get #literals(): readonly string[] {
@@ -274,7 +274,7 @@ class Reply implements ConstraintState {
     const key = JSON.stringify(state);
     const known = masks.get(key);
     if (known !== undefined) return known;
-    if (masks.size >= masksKept) masks.clear();
+    if (masks.size >= maxCachedMasks) masks.clear();
     const mask = this.#computeMask(state);
     masks.set(key, mask);
     return mask;
@@ -283,13 +283,13 @@ class Reply implements ConstraintState {
   #computeMask(state: AnswerState): TokenMask {
     const { automaton, suspects, vocabulary } = this.#rules;
     const { silentIds, eosTokens, byFirstByte } = vocabulary;
-    const ends = automaton.canEnd(state);
+    const mayEnd = automaton.canEnd(state);
     if (state.kind === 'free' || state.kind === 'after') {
-      const rejected = suspects[state.kind].filter((id) => this.#walk(state, id) === undefined);
-      const mute = ends ? silentIds.filter((id) => !eosTokens.has(id)) : silentIds;
-      return { kind: 'except', ids: Int32Array.from([...mute, ...rejected]) };
+      const rejectedIds = suspects[state.kind].filter((id) => this.#walk(state, id) === undefined);
+      const skippedIds = mayEnd ? silentIds.filter((id) => !eosTokens.has(id)) : silentIds;
+      return { kind: 'except', ids: Int32Array.from([...skippedIds, ...rejectedIds]) };
     }
-    const ids: number[] = ends ? [...eosTokens] : [];
+    const ids: number[] = mayEnd ? [...eosTokens] : [];
     for (let byte = 0; byte < 256; byte++) {
       if (automaton.step(state, byte) === undefined) continue;
       for (const id of byFirstByte[byte]!) if (this.#walk(state, id) !== undefined) ids.push(id);

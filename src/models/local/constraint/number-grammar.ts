@@ -12,12 +12,12 @@ export interface NumberGrammar {
 }
 
 export function numberGrammar(kind: NumberKind): NumberGrammar {
-  const known = new Map<string, number>();
+  const cache = new Map<string, number>();
   const compute =
     kind.choices === undefined ? rangeShortfall(kind) : choiceShortfall(kind.choices, kind.decimals);
   const shortfall = (text: string) => {
-    const length = known.get(text) ?? compute(text);
-    if (Number.isFinite(length)) known.set(text, length);
+    const length = cache.get(text) ?? compute(text);
+    if (Number.isFinite(length)) cache.set(text, length);
     return length;
   };
   return {
@@ -50,7 +50,7 @@ function multiplesBetween(
   };
 }
 
-const shape = /^(-?)(?:(0|[1-9]\d*)(?:(\.)(\d*))?)?$/;
+const format = /^(-?)(?:(0|[1-9]\d*)(?:(\.)(\d*))?)?$/;
 
 /** Minimum number of characters that complete a text to an allowed value; Infinity if none starts with it. */
 type Shortfall = (text: string) => number;
@@ -58,7 +58,7 @@ type Shortfall = (text: string) => number;
 /** Allows two spellings of each choice if they parse to exactly its value: with all decimals, and the shortest one. */
 function choiceShortfall(choices: readonly number[], decimals: number): Shortfall {
   const texts = choices.flatMap((choice) =>
-    [choice.toFixed(decimals), String(choice)].filter((text) => shape.test(text) && Number(text) === choice),
+    [choice.toFixed(decimals), String(choice)].filter((text) => format.test(text) && Number(text) === choice),
   );
   return (text) =>
     smallest(texts.filter((choice) => choice.startsWith(text)).map((choice) => choice.length - text.length));
@@ -68,41 +68,39 @@ function choiceShortfall(choices: readonly number[], decimals: number): Shortfal
 function rangeShortfall({ low, high, decimals }: NumberKind): Shortfall {
   const unit = 10 ** decimals;
   const { lowest, highest } = multiplesBetween(low, high, decimals);
-  const longest = String(Math.floor(Math.max(Math.abs(low), Math.abs(high)))).length;
+  const maxDigits = String(Math.floor(Math.max(Math.abs(low), Math.abs(high)))).length;
   /** True if the range contains a multiple of `step`; -0 doesn't count. */
-  const anyMultiple = (negative: boolean, from: number, to: number, step: number) => {
-    const [least, most] = negative
-      ? [Math.max(from, 1, -highest), -lowest]
-      : [Math.max(from, lowest), highest];
-    return Math.ceil(least / step) * step <= Math.min(to, most);
+  const hasMultiple = (negative: boolean, from: number, to: number, step: number) => {
+    const [min, max] = negative ? [Math.max(from, 1, -highest), -lowest] : [Math.max(from, lowest), highest];
+    return Math.ceil(min / step) * step <= Math.min(to, max);
   };
   /** Minimum number of decimals, at least `given`, with which some number in the range can be written. */
   const fewestDigits = (negative: boolean, from: number, to: number, given: number) => {
     for (let used = given; used <= decimals; used++)
-      if (anyMultiple(negative, from, to, 10 ** (decimals - used))) return used;
+      if (hasMultiple(negative, from, to, 10 ** (decimals - used))) return used;
     return Number.POSITIVE_INFINITY;
   };
   return function shortfall(text): number {
-    const match = shape.exec(text);
+    const match = format.exec(text);
     if (match === null) return Number.POSITIVE_INFINITY;
     const [, sign, whole, point, fraction = ''] = match;
     const negative = sign === '-';
     if (whole === undefined) {
-      const next = [...(negative ? '' : '-'), ...'0123456789'];
-      return smallest(next.map((character) => 1 + shortfall(text + character)));
+      const nextCharacters = [...(negative ? '' : '-'), ...'0123456789'];
+      return smallest(nextCharacters.map((character) => 1 + shortfall(text + character)));
     }
     if (point !== undefined) {
       const width = 10 ** (decimals - fraction.length);
       const from = Number(whole + fraction) * width;
       return fewestDigits(negative, from, from + width - 1, Math.max(fraction.length, 1)) - fraction.length;
     }
-    let least = Number.POSITIVE_INFINITY;
-    const more = whole === '0' ? 0 : longest - whole.length;
-    for (let extra = 0; extra <= more; extra++) {
+    let shortest = Number.POSITIVE_INFINITY;
+    const maxExtra = whole === '0' ? 0 : maxDigits - whole.length;
+    for (let extra = 0; extra <= maxExtra; extra++) {
       const width = unit * 10 ** extra;
       const used = fewestDigits(negative, Number(whole) * width, (Number(whole) + 1) * width - 1, 0);
-      least = Math.min(least, extra + (used === 0 ? 0 : 1 + used));
+      shortest = Math.min(shortest, extra + (used === 0 ? 0 : 1 + used));
     }
-    return least;
+    return shortest;
   };
 }

@@ -35,16 +35,16 @@ export function sampleToken(
   // The most likely token has weight 1.
   if (minP > 0) for (let i = 0; i < weights.length; i++) if (weights[i]! < minP) weights[i] = 0;
   const totalWeight = total(weights);
-  const drawn = (id: number) => ({
+  const toSample = (id: number) => ({
     id,
     logProbability: logits[id]! / temperature - (logits[best]! / temperature + Math.log(totalWeight)),
   });
-  let rest = random.random() * totalWeight;
+  let remaining = random.random() * totalWeight;
   for (let i = 0; i < weights.length; i++) {
-    rest -= weights[i]!;
-    if (rest < 0) return drawn(ids === undefined ? i : ids[i]!);
+    remaining -= weights[i]!;
+    if (remaining < 0) return toSample(ids === undefined ? i : ids[i]!);
   }
-  return drawn(best);
+  return toSample(best);
 }
 
 /** True if a token is drawn by logits and temperature alone, from all tokens or all that an `only` mask allows. */
@@ -120,12 +120,12 @@ function total(weights: Float64Array): number {
 /** Returns the k tokens with the largest logits, including ties with the last, in ascending order of id. */
 function topIds(logits: Float32Array, ids: Int32Array | undefined, k: number): Int32Array {
   const threshold = kthLargest(logits, ids, k);
-  const kept: number[] = [];
+  const selected: number[] = [];
   for (let i = 0; i < (ids ?? logits).length; i++) {
     const id = ids === undefined ? i : ids[i]!;
-    if (logits[id]! >= threshold) kept.push(id);
+    if (logits[id]! >= threshold) selected.push(id);
   }
-  return Int32Array.from(kept);
+  return Int32Array.from(selected);
 }
 
 /** Keeps the k largest logits in a min-heap, so most of the vocabulary is compared only once and never sorted. */
@@ -155,12 +155,12 @@ function replaceLeast(heap: Float32Array, value: number): void {
 function nucleus(ids: Int32Array | undefined, weights: Float64Array, share: number): Int32Array {
   const totalWeight = total(weights);
   // Tokens below this weight together have less than 1 − share of the weight, so they don't need to be sorted.
-  const negligible = ((1 - share) * totalWeight) / weights.length;
+  const minWeight = ((1 - share) * totalWeight) / weights.length;
   const order: number[] = [];
-  for (let i = 0; i < weights.length; i++) if (weights[i]! >= negligible) order.push(i);
+  for (let i = 0; i < weights.length; i++) if (weights[i]! >= minWeight) order.push(i);
   order.sort((a, b) => weights[b]! - weights[a]! || a - b);
-  let held = 0;
-  let kept = 0;
-  while (kept < order.length && held < share * totalWeight) held += weights[order[kept++]!]!;
-  return Int32Array.from(order.slice(0, Math.max(1, kept)), (i) => (ids === undefined ? i : ids[i]!)).sort();
+  let heldWeight = 0;
+  let count = 0;
+  while (count < order.length && heldWeight < share * totalWeight) heldWeight += weights[order[count++]!]!;
+  return Int32Array.from(order.slice(0, Math.max(1, count)), (i) => (ids === undefined ? i : ids[i]!)).sort();
 }

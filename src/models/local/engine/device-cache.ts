@@ -81,7 +81,7 @@ class DeviceCache implements TokenCache {
   readonly #shape: CacheShape;
   readonly #graphs: CacheGraphs;
   /** If undefined, the runtime gets one masked slot of zeros per row. */
-  #held: readonly ort.Tensor[] | undefined;
+  #stored: readonly ort.Tensor[] | undefined;
   #rows = 1;
   #length = 0;
 
@@ -103,15 +103,15 @@ class DeviceCache implements TokenCache {
   }
 
   get capacity(): number {
-    return this.#held?.[0]?.dims[2] ?? 1;
+    return this.#stored?.[0]?.dims[2] ?? 1;
   }
 
   tensors(): readonly ort.Tensor[] {
-    return this.#held ?? this.#zeros(this.#rows);
+    return this.#stored ?? this.#zeros(this.#rows);
   }
 
   reset(rows: number): void {
-    if (rows !== this.#rows) this.#hold(undefined);
+    if (rows !== this.#rows) this.#replace(undefined);
     this.#rows = rows;
     this.#length = 0;
   }
@@ -123,38 +123,38 @@ class DeviceCache implements TokenCache {
 
   async append({ keys, values, tokens }: NewEntries): Promise<void> {
     const length = this.#length + tokens;
-    const added = [...keys, ...values];
+    const newTensors = [...keys, ...values];
     const lines = this.#shape.kvHeads * this.#rows * tokens;
-    if (this.#held !== undefined && length <= this.capacity && lines <= linesInPlace)
-      await this.#write(this.#held, added, tokens);
+    if (this.#stored !== undefined && length <= this.capacity && lines <= linesInPlace)
+      await this.#write(this.#stored, newTensors, tokens);
     else {
       const { capacity } = this;
       const slots = new Int32Array(Math.max(capacity, Math.ceil(length / slotBlock) * slotBlock));
       for (let slot = 0; slot < length; slot++)
         slots[slot] = slot < this.#length ? slot : capacity + slot - this.#length;
-      this.#hold(await this.#rearranged(added, this.#everyRow(), slots));
+      this.#replace(await this.#rearrange(newTensors, this.#allRows(), slots));
     }
-    for (const tensor of added) tensor.dispose();
+    for (const tensor of newTensors) tensor.dispose();
     this.#length = length;
   }
 
   async keepRows(kept: readonly number[]): Promise<void> {
-    this.#hold(await this.#taken(kept, 0, this.capacity));
+    this.#replace(await this.#selectRows(kept, 0, this.capacity));
     this.#rows = kept.length;
   }
 
   async entries(row: number, from = 0, to = this.#length): Promise<NewEntries> {
-    const taken = await this.#taken([row], from, to);
+    const selected = await this.#selectRows([row], from, to);
     const { layers } = this.#shape;
-    return { keys: taken.slice(0, layers), values: taken.slice(layers), tokens: to - from };
+    return { keys: selected.slice(0, layers), values: selected.slice(layers), tokens: to - from };
   }
 
-  #hold(tensors: readonly ort.Tensor[] | undefined): void {
-    for (const tensor of this.#held ?? []) tensor.dispose();
-    this.#held = tensors;
+  #replace(tensors: readonly ort.Tensor[] | undefined): void {
+    for (const tensor of this.#stored ?? []) tensor.dispose();
+    this.#stored = tensors;
   }
 
-  #everyRow(): number[] {
+  #allRows(): number[] {
     return Array.from({ length: this.#rows }, (_, row) => row);
   }
 
@@ -167,15 +167,15 @@ class DeviceCache implements TokenCache {
   }
 
   /** Returns new tensors with the selected rows and slots. */
-  #taken(rows: readonly number[], from: number, to: number): Promise<ort.Tensor[]> {
-    return this.#rearranged(
+  #selectRows(rows: readonly number[], from: number, to: number): Promise<ort.Tensor[]> {
+    return this.#rearrange(
       this.#zeros(this.#rows),
       rows,
       Int32Array.from({ length: to - from }, (_, slot) => from + slot),
     );
   }
 
-  async #rearranged(
+  async #rearrange(
     added: readonly ort.Tensor[],
     rows: readonly number[],
     slots: Int32Array,

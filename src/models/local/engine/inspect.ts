@@ -119,12 +119,12 @@ const product = (shape: readonly number[]) => shape.reduce((a, b) => a * b, 1);
 
 function systemMessages(template: ChatTokenizer['template']): SystemMessages {
   try {
-    const [said, asked] = ['what-the-system-says', 'what-the-user-asks'];
+    const [systemText, userText] = ['what-the-system-says', 'what-the-user-asks'];
     const rendered = template.render([
-      { role: 'system', content: said },
-      { role: 'user', content: asked },
+      { role: 'system', content: systemText },
+      { role: 'user', content: userText },
     ]);
-    return rendered.includes(said) ? 'rendered' : 'left-out';
+    return rendered.includes(systemText) ? 'rendered' : 'left-out';
   } catch {
     return 'rejected';
   }

@@ -56,7 +56,7 @@ export interface DecoderSession {
 }
 
 /** Position of spare cache slots: later than any query's, so they are always masked. */
-const beyondAnyContext = 2 ** 30;
+const spareSlotPosition = 2 ** 30;
 
 /** Loads the inference graph, with weights memory-mapped from their files. */
 export async function openSession(
@@ -170,7 +170,7 @@ function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.T
 /** @param distinct number of rows, or 1 if all rows have the same positions */
 function cachedPositions(prompt: TokenCache, own: TokenCache, distinct: number): ort.Tensor {
   const slots = prompt.capacity + own.capacity;
-  const positions = new Int32Array(distinct * slots).fill(beyondAnyContext);
+  const positions = new Int32Array(distinct * slots).fill(spareSlotPosition);
   for (let row = 0; row < distinct; row++) {
     const at = row * slots;
     for (let i = 0; i < prompt.length; i++) positions[at + i] = i;

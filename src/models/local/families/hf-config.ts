@@ -53,7 +53,7 @@ function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): Decoder
   const config: DecoderConfig = {
     ...parsed,
     ...(wholeNorms && { norm: { ...parsed.norm, offset: 0 } }),
-    layers: parsed.layers.map((layer) => asStored(layer, gguf)),
+    layers: parsed.layers.map((layer) => storedLayer(layer, gguf)),
   };
   const divisors = ropeDivisors(gguf);
   if (divisors === undefined) return config;
@@ -67,7 +67,7 @@ function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): Decoder
 }
 
 /** Adapts a layer to GGUF files, which store decay rates directly and interleave the value heads that share a key. */
-function asStored({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile): LayerConfig {
+function storedLayer({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile): LayerConfig {
   if (recurrence === undefined) return layer;
   // Ollama's own files state whether they reordered the heads.
   const order = metadata.get('qwen35.ssm.v_head_reordered') === false ? 'grouped' : 'tiled';
@@ -141,7 +141,7 @@ const longestContext = (stated: number, layers: readonly LayerConfig[]) =>
   );
 
 /** Default type of each vision-language model's text part; `text_config` holds its config and may name another. */
-const withText: Readonly<Record<string, string>> = {
+const textModelTypes: Readonly<Record<string, string>> = {
   gemma3: 'gemma3_text',
   mistral3: 'mistral',
   qwen3_5: 'qwen3_5_text',
@@ -165,12 +165,12 @@ function readFamily(
       hint: 'download the model directory again',
     });
   const { model_type: type, architectures: classes, text_config: text } = parsed.data;
-  const inner = withText[type ?? ''];
-  if (inner !== undefined && text) {
+  const textType = textModelTypes[type ?? ''];
+  if (textType !== undefined && text) {
     const { eos_token_id, tie_word_embeddings, dtype, torch_dtype, quantization_config } = parsed.data;
     const outer = { eos_token_id, tie_word_embeddings, dtype, torch_dtype, quantization_config };
     const given = Object.entries(outer).filter(([, value]) => value !== undefined);
-    const content = { model_type: inner, ...Object.fromEntries(given), ...text };
+    const content = { model_type: textType, ...Object.fromEntries(given), ...text };
     return readFamily({ ...content, architectures: undefined }, file);
   }
   const family = Object.hasOwn(families, type ?? '') ? families[type!] : undefined;
@@ -193,12 +193,12 @@ function renameKeys(content: Readonly<Record<string, unknown>>, { spelling, deri
   const respell = ([key, value]: [string, unknown]): [string, unknown] => [spelling?.[key] ?? key, value];
   const entries = Object.entries(content);
   const isOwn = ([key]: [string, unknown]) => spelling !== undefined && key in spelling;
-  const own = Object.fromEntries([
+  const translated = Object.fromEntries([
     ...entries.filter((entry) => !isOwn(entry)),
     ...entries.filter(isOwn).map(respell),
   ]);
-  const absent = Object.entries(derived?.(own) ?? {}).filter(([key]) => own[key] == null);
-  return { ...own, ...Object.fromEntries(absent) };
+  const defaults = Object.entries(derived?.(translated) ?? {}).filter(([key]) => translated[key] == null);
+  return { ...translated, ...Object.fromEntries(defaults) };
 }
 
 const knownKeys = (family: Family): KnownKeys => ({
@@ -234,10 +234,10 @@ const activations: Readonly<Record<string, DecoderConfig['activation']>> = {
 
 function rejectUnsupported(config: HfConfig, name: string, family: Family, file: string): void {
   const field = family.keys?.includes('hidden_activation') ? 'hidden_activation' : 'hidden_act';
-  const possible = Object.keys(activations).filter(
+  const accepted = Object.keys(activations).filter(
     (key) => activations[key] === (family.activation ?? 'silu'),
   );
-  if (!possible.includes(config[field] ?? '')) throw valueError(file, field, config[field], possible);
+  if (!accepted.includes(config[field] ?? '')) throw valueError(file, field, config[field], accepted);
   if (config.quantization_config && Object.keys(config.quantization_config).length > 0)
     throw valueError(file, 'quantization_config', config.quantization_config.quant_method ?? 'some method', [
       'weights in float32, float16 or bfloat16, which `model.quantization` can quantise',
@@ -296,13 +296,13 @@ function layerType(
   windows: boolean,
   file: string,
 ): LayerType {
-  const stated = config.layer_types?.[layer];
-  if (stated === undefined) return usual;
+  const listed = config.layer_types?.[layer];
+  if (listed === undefined) return usual;
   const possible: LayerType[] = family.typed
     ? ['full_attention', ...(windows ? (['sliding_attention'] as const) : [])]
     : [usual];
-  const found = possible.find((one) => one === stated);
+  const found = possible.find((one) => one === listed);
   if (found !== undefined) return found;
   const others = family.recurrent === undefined ? [] : [family.recurrent.type];
-  throw valueError(file, `layer_types.${layer}`, stated, [...possible, ...others]);
+  throw valueError(file, `layer_types.${layer}`, listed, [...possible, ...others]);
 }

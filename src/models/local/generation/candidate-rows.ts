@@ -108,50 +108,50 @@ export class CandidateRows {
     const rows = this.#rows;
     const [{ work }] = rows as [Row, ...Row[]];
     this.#enterCache();
-    const shared = this.#isShared ? this.#emptyCache : work.cachedPrompt.cache;
+    const sharedCache = this.#isShared ? this.#emptyCache : work.cachedPrompt.cache;
     // Forced tokens are read along with the previous one, except with several requests, because one request's
     // rounding would then depend on the others.
     const tokens = this.#isShared ? 1 : smallest(rows.map(({ candidate }) => candidate.unreadIds.length));
-    const choosing = [...rows.keys()].filter((row) => rows[row]!.candidate.unreadIds.length === tokens);
+    const choosingRows = [...rows.keys()].filter((row) => rows[row]!.candidate.unreadIds.length === tokens);
     const lengths = rows.map((one) => one.work.request.prompt.length + one.work.request.maxTokens);
     const { logits, entries, states } = await this.#session.forward({
       ids: rows.flatMap(({ candidate }) => candidate.unreadIds.slice(0, tokens)),
       rows: rows.length,
-      position: this.#isShared ? this.#ownCache.lengths : shared.length + this.#ownCache.length,
+      position: this.#isShared ? this.#ownCache.lengths : sharedCache.length + this.#ownCache.length,
       sequenceTokens: this.#isShared ? lengths : lengths[0]!,
       adapter: work.request.adapter,
-      prompt: shared,
+      prompt: sharedCache,
       own: this.#ownCache,
       states: this.#states,
-      logitsOf: choosing.map((row) => (row + 1) * tokens - 1),
+      logitsOf: choosingRows.map((row) => (row + 1) * tokens - 1),
     });
     await this.#ownCache.append(entries, ownBlock);
     this.#states = states;
     for (const { candidate } of rows) candidate.unreadIds.splice(0, tokens);
-    const failed = new Map<QueuedRequest, unknown>();
-    choosing.forEach((row, i) => {
-      const { candidate, work: one } = rows[row]!;
+    const errors = new Map<QueuedRequest, unknown>();
+    choosingRows.forEach((row, i) => {
+      const { candidate, work: request } = rows[row]!;
       const values = logits.subarray(i * this.#vocabulary, (i + 1) * this.#vocabulary);
       try {
         candidate.take(values);
       } catch (error) {
-        failed.set(one, error);
+        errors.set(request, error);
       }
     });
     await this.#keepReplies();
-    await this.keep(({ work: one, candidate }) => !candidate.isFinished && !failed.has(one));
-    return failed;
+    await this.keep(({ work: one, candidate }) => !candidate.isFinished && !errors.has(one));
+    return errors;
   }
 
   async keep(stays: (row: Row) => boolean): Promise<void> {
-    const kept = [...this.#rows.keys()].filter((row) => stays(this.#rows[row]!));
-    if (kept.length === this.#rows.length) return;
+    const keptRows = [...this.#rows.keys()].filter((row) => stays(this.#rows[row]!));
+    if (keptRows.length === this.#rows.length) return;
     this.#enterCache();
-    if (kept.length > 0) {
-      await this.#ownCache.keepRows(kept);
-      this.#states = selectStates(this.#states, this.#rows.length, kept);
+    if (keptRows.length > 0) {
+      await this.#ownCache.keepRows(keptRows);
+      this.#states = selectStates(this.#states, this.#rows.length, keptRows);
     }
-    this.#rows = kept.map((row) => this.#rows[row]!);
+    this.#rows = keptRows.map((row) => this.#rows[row]!);
   }
 
   #enterCache(): void {

@@ -147,7 +147,7 @@ export function opensThinking(tokenizer: ChatTokenizer, messages: readonly ChatM
 }
 
 /** Maximum number of cached constraints; in a text world, the choices change with each step. */
-const constraintsKept = 4096;
+const maxCachedConstraints = 4096;
 
 /** Caches constraints, with their masks, by grammar or choices. */
 export function constraintCache(
@@ -156,11 +156,11 @@ export function constraintCache(
   eosTokens: ReadonlySet<number>,
 ) {
   let vocabulary: ConstraintVocabulary | undefined;
-  const known = new Map<string, Constraint>();
+  const cache = new Map<string, Constraint>();
   const cached = (key: string, make: () => Constraint) => {
-    const constraint = known.get(key) ?? make();
-    if (known.size >= constraintsKept) known.clear();
-    known.set(key, constraint);
+    const constraint = cache.get(key) ?? make();
+    if (cache.size >= maxCachedConstraints) cache.clear();
+    cache.set(key, constraint);
     return constraint;
   };
   return {

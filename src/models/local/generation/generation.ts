@@ -36,8 +36,8 @@ const promptBytes = () => Math.max(batchBytes, machineMemory().total / 4);
 
 /**
  * Generates replies. A prompt is prefilled once for all its candidates and cached for later requests. Requests are
- * processed one by one, or up to `most` at a time: then each step decodes one token per candidate, and requests
- * join and leave between steps.
+ * processed one by one, or up to `maxRequests` at a time: then each step decodes one token per candidate, and
+ * requests join and leave between steps.
  */
 export class TextGenerator {
   readonly #session: DecoderSession;
@@ -56,12 +56,12 @@ export class TextGenerator {
   #prefilling: StartedRequest[] = [];
   #isRunning = false;
 
-  /** `most`: maximum number of concurrent requests. `memory`: limits in bytes for rows and for cached prompts. */
+  /** `maxRequests`: number of concurrent requests. `memory`: limits in bytes for rows and for cached prompts. */
   constructor(
     session: DecoderSession,
     config: DecoderConfig,
     bytes: TokenBytes,
-    most = 1,
+    maxRequests = 1,
     memory = { rows: batchBytes, prompts: promptBytes() },
   ) {
     this.#session = session;
@@ -70,7 +70,7 @@ export class TextGenerator {
     this.#bytes = bytes;
     this.#emptyCache = session.newCache();
     this.#rows = new CandidateRows(session, config);
-    this.#maxRequests = this.#rows.canJoin ? most : 1;
+    this.#maxRequests = this.#rows.canJoin ? maxRequests : 1;
     const tokensIn = (bytes: number) => Math.floor(bytes / bytesPerToken(cacheShape(config)));
     this.#maxTokens = tokensIn(memory.rows);
     this.#prompts = new PromptCaches(() => session.newCache(), {
@@ -97,7 +97,7 @@ export class TextGenerator {
     this.#isRunning = true;
     for (;;) {
       await this.#dropAborted();
-      const next = this.#canRead() ? this.#next() : undefined;
+      const next = this.#canRead() ? this.#takeNext() : undefined;
       const [first, ...others] = this.#prefilling;
       if (next !== undefined) await this.#begin(next);
       else if (others.length > 0 && this.#prefilling.every(isShort))
@@ -110,19 +110,19 @@ export class TextGenerator {
   }
 
   /** Takes the next request from the queue if it can join the current ones. */
-  #next(): QueuedRequest | undefined {
-    const begun = this.#started().length;
+  #takeNext(): QueuedRequest | undefined {
+    const count = this.#started().length;
     const [work] = this.#queue;
-    if (begun === 0) this.#rows.begin(this.#maxRequests > 1 && work !== undefined && this.#fits(work));
-    else if (!this.#rows.isShared || begun >= this.#maxRequests || work === undefined || !this.#fits(work))
+    if (count === 0) this.#rows.begin(this.#maxRequests > 1 && work !== undefined && this.#fits(work));
+    else if (!this.#rows.isShared || count >= this.#maxRequests || work === undefined || !this.#fits(work))
       return undefined;
     return this.#queue.shift();
   }
 
   /** True if the batch including this request fits in memory even if all replies reach their maximum length. */
   #fits({ request }: QueuedRequest): boolean {
-    const entering = this.#prefilling.map((one) => one.request.seeds.length);
-    const rows = [request.seeds.length, ...entering].reduce((sum, one) => sum + one, this.#rows.all.length);
+    const seedCounts = this.#prefilling.map((one) => one.request.seeds.length);
+    const rows = [request.seeds.length, ...seedCounts].reduce((sum, one) => sum + one, this.#rows.all.length);
     const lengths = [request, ...this.#started().map((one) => one.request)].map(
       ({ prompt, maxTokens }) => prompt.length + maxTokens,
     );
@@ -137,8 +137,8 @@ export class TextGenerator {
   /** True if another prompt can be read now, alone or in one pass with the prompts in `#prefilling`. */
   #canRead(): boolean {
     const unread = (this.#prefilling.length + 1) * largest([1, ...this.#prefilling.map(unreadTokens)]);
-    const together = this.#rows.isShared && !this.#hasStates && this.#prefilling.every(isShort);
-    return this.#prefilling.length === 0 || (together && unread <= maxJointTokens);
+    const canJoin = this.#rows.isShared && !this.#hasStates && this.#prefilling.every(isShort);
+    return this.#prefilling.length === 0 || (canJoin && unread <= maxJointTokens);
   }
 
   async #begin(work: QueuedRequest): Promise<void> {
@@ -165,7 +165,7 @@ export class TextGenerator {
       const from = prompt.length;
       hooks.onRead?.(from, ids.length);
       const chunk = ids.slice(from, from + chunkOf(this.#hasStates));
-      const last = from + chunk.length === ids.length;
+      const isLast = from + chunk.length === ids.length;
       const output = await this.#session.forward({
         ids: chunk,
         rows: 1,
@@ -175,13 +175,13 @@ export class TextGenerator {
         prompt,
         own: this.#emptyCache,
         states: cachedPrompt.states.stateAt(from),
-        logitsOf: last ? [chunk.length - 1] : [],
+        logitsOf: isLast ? [chunk.length - 1] : [],
       });
       await prompt.append(output.entries);
       if (this.#hasStates) cachedPrompt.states.add(prompt.length, output.states);
       cachedPrompt.tokens = ids.slice(0, prompt.length);
-      if (last) hooks.onRead?.(ids.length, ids.length);
-      if (last) await this.#join(work, output.logits);
+      if (isLast) hooks.onRead?.(ids.length, ids.length);
+      if (isLast) await this.#join(work, output.logits);
     } catch (error) {
       this.#leave(work);
       work.reject(error);
@@ -191,14 +191,14 @@ export class TextGenerator {
   /** Reads the rest of several prompts in one pass; shorter ones are padded. */
   async #prefillTogether(works: readonly StartedRequest[]): Promise<void> {
     this.#jointCache ??= this.#session.newCache();
-    const own = this.#jointCache;
+    const jointCache = this.#jointCache;
     try {
-      own.reset(0);
-      own.join!(await Promise.all(works.map(({ cachedPrompt }) => cachedPrompt.cache.entries(0))), 1);
+      jointCache.reset(0);
+      jointCache.join!(await Promise.all(works.map(({ cachedPrompt }) => cachedPrompt.cache.entries(0))), 1);
       const [{ request }] = works as [StartedRequest, ...StartedRequest[]];
-      const position = [...own.lengths];
-      const unread = works.map(unreadTokens);
-      const longest = largest(unread);
+      const position = [...jointCache.lengths];
+      const unreadCounts = works.map(unreadTokens);
+      const longest = largest(unreadCounts);
       const output = await this.#session.forward({
         ids: works.flatMap(({ request: { prompt } }, row) => {
           const rest = prompt.slice(position[row]);
@@ -208,14 +208,14 @@ export class TextGenerator {
         position,
         adapter: request.adapter,
         prompt: this.#emptyCache,
-        own,
+        own: jointCache,
         sequenceTokens: works.map(({ request: { maxTokens, prompt } }) => prompt.length + maxTokens),
-        logitsOf: unread.map((tokens, row) => row * longest + tokens - 1),
+        logitsOf: unreadCounts.map((tokens, row) => row * longest + tokens - 1),
       });
-      await own.append(output.entries);
+      await jointCache.append(output.entries);
       for (const [row, work] of works.entries()) {
         const { cachedPrompt, request: asked } = work;
-        await cachedPrompt.cache.append(await own.entries(row, position[row], asked.prompt.length));
+        await cachedPrompt.cache.append(await jointCache.entries(row, position[row], asked.prompt.length));
         cachedPrompt.tokens = asked.prompt;
         const { vocabulary } = this.#config;
         await this.#join(work, output.logits.subarray(row * vocabulary, (row + 1) * vocabulary));

@@ -49,27 +49,27 @@ export class PromptCaches {
 
   /** Returns a cache with the longest prefix, in whole steps, that `prompt` shares with a cached prompt of its kind. */
   async lookUp(kind: PromptKind, prompt: readonly number[], step = 1): Promise<CachedPrompt> {
-    const several = this.#limits.requests > 1;
-    const alike = this.#prompts.filter(
+    const isConcurrent = this.#limits.requests > 1;
+    const peers = this.#prompts.filter(
       (one) =>
         one.kind.conversation === kind.conversation &&
         one.kind.system === kind.system &&
-        (!several || one.kind.isLong === kind.isLong),
+        (!isConcurrent || one.kind.isLong === kind.isLong),
     );
-    const found = alike
+    const match = peers
       .map((hit) => ({ hit, common: commonPrefix(hit.tokens, prompt) }))
-      .reduceRight((best, one) => (one.common > best.common ? one : best), { hit: alike.at(-1), common: 0 });
-    const reusable = found.common - (found.common % step);
+      .reduceRight((best, one) => (one.common > best.common ? one : best), { hit: peers.at(-1), common: 0 });
+    const reusable = match.common - (match.common % step);
     const hit =
-      found.hit === undefined ||
-      (several &&
-        (isUnread(found.hit) || found.common < Math.min(found.hit.lookupLength, found.hit.tokens.length)))
-        ? await this.#copy(kind, found.hit, reusable)
-        : this.#cut(found.hit, found.hit.kind.isLong === kind.isLong ? reusable : 0);
+      match.hit === undefined ||
+      (isConcurrent &&
+        (isUnread(match.hit) || match.common < Math.min(match.hit.lookupLength, match.hit.tokens.length)))
+        ? await this.#copy(kind, match.hit, reusable)
+        : this.#cut(match.hit, match.hit.kind.isLong === kind.isLong ? reusable : 0);
     hit.kind = kind;
     hit.lookupLength = prompt.length;
     this.#prompts = [...this.#prompts.filter((one) => one !== hit), hit];
-    if (several) this.#fit();
+    if (isConcurrent) this.#evictExcess();
     return hit;
   }
 
@@ -79,31 +79,31 @@ export class PromptCaches {
   }
 
   #cut(prompt: KindPrompt, common: number): KindPrompt {
-    const kept = this.#limits.hasStates ? prompt.states.cut(common) : common;
-    prompt.cache.truncate(kept);
-    prompt.tokens = prompt.tokens.slice(0, kept);
+    const keptLength = this.#limits.hasStates ? prompt.states.cut(common) : common;
+    prompt.cache.truncate(keptLength);
+    prompt.tokens = prompt.tokens.slice(0, keptLength);
     return prompt;
   }
 
   /** Copies the common prefix of a cached prompt; the prompt stays unchanged for requests that continue it. */
   async #copy(kind: PromptKind, from: KindPrompt | undefined, common: number): Promise<KindPrompt> {
     const states = from?.states.copy() ?? new StateSnapshots();
-    const kept = this.#limits.hasStates ? states.cut(common) : common;
-    const tokens = from?.tokens.slice(0, kept) ?? [];
-    const entries = kept > 0 ? await from?.cache.entries(0, 0, kept) : undefined;
-    const copy = { kind, cache: this.#free(), states, tokens, lookupLength: 0 };
+    const keptLength = this.#limits.hasStates ? states.cut(common) : common;
+    const tokens = from?.tokens.slice(0, keptLength) ?? [];
+    const entries = keptLength > 0 ? await from?.cache.entries(0, 0, keptLength) : undefined;
+    const copy = { kind, cache: this.#emptyCache(), states, tokens, lookupLength: 0 };
     if (entries !== undefined) await copy.cache.append(entries);
     return copy;
   }
 
-  #free(): TokenCache {
+  #emptyCache(): TokenCache {
     const isFull = this.#prompts.length >= Math.max(maxPrompts, 2 * this.#limits.requests);
     const cache = isFull ? this.#drop().cache : this.#newCache();
     cache.reset(1);
     return cache;
   }
 
-  #fit(): void {
+  #evictExcess(): void {
     const total = () => this.#prompts.reduce((sum, one) => sum + one.tokens.length, 0);
     while (total() > this.#limits.tokens && this.#prompts.length > 1) this.#drop();
   }

@@ -60,12 +60,12 @@ export function readAdapter(
   ignoredKeys: readonly string[] = [],
   field = 'model.adapter',
 ): Adapter {
-  const unusable = (message: string, hint: string) =>
+  const unusableError = (message: string, hint: string) =>
     new UserError({ field, value: directory, message, hint });
   const file = path.join(directory, 'adapter_config.json');
   const raw = readJson(file);
   if (raw === undefined)
-    throw unusable(
+    throw unusableError(
       existsSync(directory)
         ? 'there is no adapter_config.json in this directory'
         : 'there is no such directory',
@@ -74,7 +74,7 @@ export function readAdapter(
   const { base, scaling, alphaOf } = parseAdapterConfig(raw, file, ignoredKeys);
   const weights = path.join(directory, 'adapter_model.safetensors');
   if (!existsSync(weights))
-    throw unusable(
+    throw unusableError(
       'there is no adapter_model.safetensors in this directory',
       'if the adapter is in another format (adapter_model.bin), save it again with PEFT',
     );
@@ -105,9 +105,9 @@ export function openAdapter(
       .filter(({ name }) => linearModules.some((module) => name.endsWith(`.${module}.weight`)))
       .map(({ name, shape }) => [name.slice(0, -'.weight'.length), shape]),
   );
-  const tiled = config.layers.some(({ recurrence }) => isTiled(recurrence));
+  const hasTiledLayer = config.layers.some(({ recurrence }) => isTiled(recurrence));
   for (const [module, { a, b }] of adapter.modules) {
-    if (tiled && module.includes('.linear_attn.'))
+    if (hasTiledLayer && module.includes('.linear_attn.'))
       throw new UserError({
         file: a.file,
         field: module,
@@ -134,7 +134,7 @@ type Factors = { readonly [Part in 'lora_A' | 'lora_B']?: StoredTensor };
 
 /** Groups the factors in a file by the path of the module that they change, as in the model's files. */
 function factorsIn(file: string): ReadonlyMap<string, Factors> {
-  const byModule = new Map<string, Factors>();
+  const factorsByModule = new Map<string, Factors>();
   for (const tensor of readSafetensors(file).tensors) {
     const name = textName(
       tensor.name.startsWith(adapterPrefix) ? tensor.name.slice(adapterPrefix.length) : tensor.name,
@@ -147,16 +147,16 @@ function factorsIn(file: string): ReadonlyMap<string, Factors> {
         message: "isn't a LoRA matrix (lora_A or lora_B) for one of these modules",
         alternatives: linearModules,
       });
-    const found = byModule.get(module) ?? {};
-    if (part in found) throw wrong(tensor, 'occurs twice');
-    byModule.set(module, { ...found, [part]: tensor });
+    const found = factorsByModule.get(module) ?? {};
+    if (part in found) throw failure(tensor, 'occurs twice');
+    factorsByModule.set(module, { ...found, [part]: tensor });
   }
-  return byModule;
+  return factorsByModule;
 }
 
 function pairOf(module: string, { lora_A: a, lora_B: b }: Factors): Omit<ModuleChange, 'scale'> {
   if (a === undefined || b === undefined)
-    throw wrong(
+    throw failure(
       (a ?? b)!,
       `has no counterpart: ${module}.${a === undefined ? 'lora_A' : 'lora_B'} is missing`,
     );
@@ -164,7 +164,7 @@ function pairOf(module: string, { lora_A: a, lora_B: b }: Factors): Omit<ModuleC
   for (const tensor of [a, b]) {
     checkNumbers(tensor);
     if (tensor.shape.length !== 2 || tensor.shape[tensor === a ? 0 : 1] !== rank)
-      throw wrong(tensor, `has the shape [${tensor.shape.join(', ')}], but rank and dimensions must match`);
+      throw failure(tensor, `has the shape [${tensor.shape.join(', ')}], but rank and dimensions must match`);
   }
   return { a, b, rank };
 }
@@ -173,12 +173,12 @@ function pairOf(module: string, { lora_A: a, lora_B: b }: Factors): Omit<ModuleC
 function checkNumbers(tensor: StoredTensor): void {
   requireTensor(new Map([[tensor.name, tensor]]), tensor.name);
   if (toFloat32(readTensorBytes(tensor), tensor.dtype).every(Number.isFinite)) return;
-  throw wrong(
+  throw failure(
     tensor,
     'contains numbers that are not finite: the training diverged, or the file is damaged',
     'use an earlier checkpoint, or copy the file again',
   );
 }
 
-const wrong = ({ file, name }: StoredTensor, what: string, hint = 'save it again with PEFT') =>
+const failure = ({ file, name }: StoredTensor, what: string, hint = 'save it again with PEFT') =>
   new UserError({ file, field: name, message: `can't use this adapter: the tensor ${what}`, hint });

@@ -53,8 +53,8 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, given?: Valu
   const tokens = g.op('Slice', [shape, g.integers([1]), g.integers([2])]);
   const concat = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
   const one = g.integers([1]);
-  const ofRows = () => g.op('Where', [g.op('Equal', [tokens, one]), batch, one]);
-  const apart = given ?? (g.shaders || group > 1 ? one : ofRows());
+  const rowGroups = () => g.op('Where', [g.op('Equal', [tokens, one]), batch, one]);
+  const apart = given ?? (g.shaders || group > 1 ? one : rowGroups());
   return {
     batch,
     tokens,
@@ -80,10 +80,10 @@ export function emitBias(
   window: number | undefined,
   { positions, cachedPositions }: TokenPositions,
 ): Value {
-  const all =
+  const allPositions =
     cachedPositions === undefined ? positions : g.op('Concat', [cachedPositions, positions], { axis: -1 });
   const queries = g.op('Unsqueeze', [positions, g.integers([-1])]);
-  const keys = g.op('Unsqueeze', [all, g.integers([-2])]);
+  const keys = g.op('Unsqueeze', [allPositions, g.integers([-2])]);
   let visible = g.op('LessOrEqual', [keys, queries]);
   if (window !== undefined) {
     const near = g.op('Less', [g.op('Sub', [queries, keys]), g.int32s([window], [])]);
@@ -189,12 +189,12 @@ function projections(build: DecoderBuild, module: string, x: Value, context: Att
       norm === undefined || !qkNorm ? value : applyNorm(build, value, `${module}.${norm}`);
     return normed(g.op('Reshape', [part, shape]));
   };
-  const turned = (value: Value) => (rotation === undefined ? value : rotate(build, value, rotation));
-  const [projected, gate] = queryGate ? withGate(build, product(0)) : [product(0)];
-  const query = turned(shaped(projected!, shapes.queries, modules.queryNorm));
+  const rotated = (value: Value) => (rotation === undefined ? value : rotate(build, value, rotation));
+  const [projected, gate] = queryGate ? splitGate(build, product(0)) : [product(0)];
+  const query = rotated(shaped(projected!, shapes.queries, modules.queryNorm));
   return {
     query: scaleQueries(build, query, config.scoreScale, context),
-    key: turned(shaped(product(1), shapes.keys, modules.keyNorm)),
+    key: rotated(shaped(product(1), shapes.keys, modules.keyNorm)),
     value: shaped(product(2), shapes.keys),
     gate,
   };
@@ -227,7 +227,7 @@ function rotateTogether(
 }
 
 /** Splits each head into the query and the input of its gate; both are [N, heads·headDim]. */
-function withGate({ g, config: { heads, headDim } }: DecoderBuild, product: Value): Value[] {
+function splitGate({ g, config: { heads, headDim } }: DecoderBuild, product: Value): Value[] {
   const pairs = g.op('Reshape', [product, g.integers([-1, heads, 2 * headDim])]);
   return g
     .split('Split', [pairs], 2, { axis: -1 })
@@ -248,10 +248,10 @@ function attend(
   const transposed = (matrix: Value) => g.op('Transpose', [matrix], { perm: [0, 1, 3, 2] });
   const join = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
   // Rows that share a segment form one matrix, so that the segment is read only once.
-  const together = join(g.integers([kvHeads]), shapes.apart, g.integers([-1, headDim]));
+  const jointShape = join(g.integers([kvHeads]), shapes.apart, g.integers([-1, headDim]));
   const scores = segments.map(({ keys: cached, length, shared }) => {
     if (!shared) return multiply(queries, transposed(cached));
-    const product = multiply(g.op('Reshape', [queries, together]), transposed(cached));
+    const product = multiply(g.op('Reshape', [queries, jointShape]), transposed(cached));
     return g.op('Reshape', [product, join(g.integers([kvHeads]), shapes.batch, g.integers([-1]), length)]);
   });
   scores.push(multiply(queries, transposed(keys)));

@@ -23,58 +23,58 @@ export function emitBlocks(
   const { g, config } = build;
   const { headDim, heads, kvHeads } = config;
   const size = g.op('Shape', [replies]);
-  const [families, each, tokens] = [0, 1, 2].map((axis) =>
+  const [families, group, tokens] = [0, 1, 2].map((axis) =>
     g.op('Slice', [size, g.integers([axis]), g.integers([axis + 1])]),
   ) as [Value, Value, Value];
   const join = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
-  const rows = g.op('Mul', [families, each]);
+  const rows = g.op('Mul', [families, group]);
   const ownPositions = g.op('Reshape', [replyPositions, join(rows, tokens)]);
-  const ofPrompts = emitShapes(build, promptPositions);
-  const ofReplies = emitShapes(build, ownPositions, families);
-  const { tokens: length } = ofPrompts;
+  const promptShapes = emitShapes(build, promptPositions);
+  const replyShapes = emitShapes(build, ownPositions, families);
+  const { tokens: length } = promptShapes;
   const repeated = g.op('Expand', [
     g.op('Unsqueeze', [promptPositions, g.integers([1])]),
-    join(families, each, length),
+    join(families, group, length),
   ]);
   const places = {
     prompts: { positions: promptPositions },
     replies: { positions: ownPositions, cachedPositions: g.op('Reshape', [repeated, join(rows, length)]) },
   };
   /** @param x [1, N, kvHeads, ·, headDim] */
-  const taken = (x: Value, count: number, block: Value, shape: Value) =>
+  const gather = (x: Value, count: number, block: Value, shape: Value) =>
     g.op('Reshape', [
       g.op('Gather', [g.op('Reshape', [x, g.integers([-1, count * headDim])]), block], { axis: 0 }),
       shape,
     ]);
-  const inBlock = ({ query, key, value }: Qkv, block: Value, shapes: typeof ofPrompts): Qkv => ({
-    query: taken(query, heads, block, shapes.queries),
-    key: taken(key, kvHeads, block, shapes.keys),
-    value: taken(value, kvHeads, block, shapes.keys),
+  const pack = ({ query, key, value }: Qkv, block: Value, shapes: typeof promptShapes): Qkv => ({
+    query: gather(query, heads, block, shapes.queries),
+    key: gather(key, kvHeads, block, shapes.keys),
+    value: gather(value, kvHeads, block, shapes.keys),
   });
-  const known = new Map<number | undefined, (projected: Qkv) => AttentionMix>();
+  const mixes = new Map<number | undefined, (projected: Qkv) => AttentionMix>();
   return (window) => {
-    const found = known.get(window);
+    const found = mixes.get(window);
     if (found !== undefined) return found;
     const biases = {
       prompts: emitBias(build, window, places.prompts),
       replies: emitBias(build, window, places.replies),
     };
     const mix = (projected: Qkv): AttentionMix => {
-      const before = mixSegments(
+      const promptMix = mixSegments(
         build,
-        { shapes: ofPrompts, bias: biases.prompts, segments: [] },
-        inBlock(projected, prompts, ofPrompts),
+        { shapes: promptShapes, bias: biases.prompts, segments: [] },
+        pack(projected, prompts, promptShapes),
       );
-      const segment = { keys: before.keys, values: before.values, shared: true, length };
-      const after = mixSegments(
+      const segment = { keys: promptMix.keys, values: promptMix.values, shared: true, length };
+      const replyMix = mixSegments(
         build,
-        { shapes: ofReplies, bias: biases.replies, segments: [segment] },
-        inBlock(projected, replies, ofReplies),
+        { shapes: replyShapes, bias: biases.replies, segments: [segment] },
+        pack(projected, replies, replyShapes),
       );
-      const all = g.op('Concat', [before.merged, after.merged], { axis: 0 });
-      return { ...before, merged: g.op('Gather', [all, slots], { axis: 0 }) };
+      const all = g.op('Concat', [promptMix.merged, replyMix.merged], { axis: 0 });
+      return { ...promptMix, merged: g.op('Gather', [all, slots], { axis: 0 }) };
     };
-    known.set(window, mix);
+    mixes.set(window, mix);
     return mix;
   };
 }

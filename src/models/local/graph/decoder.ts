@@ -71,38 +71,38 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
   const values: Value[] = [];
   const states: Value[] = [];
   const stream = [hidden];
-  const ofRows = (window: number | undefined, segments: readonly CachedSegment[]) => {
+  const rowMixer = (window: number | undefined, segments: readonly CachedSegment[]) => {
     const bias = biases.get(window) ?? emitBias(build, window, inputs);
     biases.set(window, bias);
     return (projected: Qkv) => mixSegments(build, { shapes, bias, segments }, projected);
   };
-  const attended = (layer: LayerConfig, module: string, x: () => Value) => {
+  const attend = (layer: LayerConfig, module: string, x: () => Value) => {
     const rope = JSON.stringify(layer.rope);
     const rotation = layer.rope && (rotations.get(rope) ?? emitRotation(build, layer.rope, inputs));
     if (rotation !== undefined) rotations.set(rope, rotation);
-    const mix = blocks?.(layer.window) ?? ofRows(layer.window, inputs.cache[keys.length] ?? []);
+    const mix = blocks?.(layer.window) ?? rowMixer(layer.window, inputs.cache[keys.length] ?? []);
     const result = attention(build, module, x(), { shapes, rotation, growth, mix });
     keys.push(result.keys);
     values.push(result.values);
     return result.output;
   };
-  const carried = (recurrence: Recurrence, module: string, x: Value) => {
+  const recur = (recurrence: Recurrence, module: string, x: Value) => {
     const result = recurrent(build, recurrence, module, x, shapes, inputs.states?.slice(states.length));
     append(states, result.states);
     return result.output;
   };
   config.layers.forEach((layer, index) => {
     const module = `${prefix}.${index}`;
-    const normed = (value: Value, norm: string | undefined) =>
+    const normalize = (value: Value, norm: string | undefined) =>
       norm === undefined ? value : applyNorm(build, value, `${module}.${norm}`);
-    const added = (part: Value) => g.op('Add', [hidden, scaleBy(build, part, config.residualFactor)]);
-    const x = () => normed(hidden, norms.beforeAttention);
+    const addTo = (part: Value) => g.op('Add', [hidden, scaleBy(build, part, config.residualFactor)]);
+    const x = () => normalize(hidden, norms.beforeAttention);
     const mixed =
-      layer.recurrence === undefined ? attended(layer, module, x) : carried(layer.recurrence, module, x());
-    hidden = added(normed(mixed, norms.afterAttention));
+      layer.recurrence === undefined ? attend(layer, module, x) : recur(layer.recurrence, module, x());
+    hidden = addTo(normalize(mixed, norms.afterAttention));
     stream.push(hidden);
-    const fed = feedForward(build, module, normed(hidden, norms.beforeFeedForward));
-    hidden = added(normed(fed, norms.afterFeedForward));
+    const fed = feedForward(build, module, normalize(hidden, norms.beforeFeedForward));
+    hidden = addTo(normalize(fed, norms.afterFeedForward));
     stream.push(hidden);
   });
   return { hidden, keys, values, states, stream };
@@ -111,10 +111,10 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
 /** Emits the token embeddings [N, H], plus position embeddings if the model learns them. */
 function embedTokens(build: DecoderBuild, { ids, positions }: DecoderInputs, flat: Value): Value {
   const { g, config, parameters } = build;
-  const { embedding, positions: ofPositions } = config.modules;
+  const { embedding, positions: positionName } = config.modules;
   const tokens = scaleBy(build, parameters.embed(embedding, ids), config.embeddingFactor);
   const all =
-    ofPositions === undefined ? tokens : g.op('Add', [tokens, parameters.embed(ofPositions, positions)]);
+    positionName === undefined ? tokens : g.op('Add', [tokens, parameters.embed(positionName, positions)]);
   return g.op('Reshape', [all, flat]);
 }
 
@@ -125,8 +125,8 @@ function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefin
   if (queryGrowth === undefined) return undefined;
   const number = (value: number) => g.floats(precision, [value], []);
   const places = g.op('Unsqueeze', [g.cast(positions, precision), g.integers([-3, -2, -1])]);
-  const passed = g.op('Floor', [g.op('Div', [places, number(queryGrowth.context)])]);
-  const logarithm = g.op('Log', [g.op('Add', [passed, number(1)])]);
+  const periods = g.op('Floor', [g.op('Div', [places, number(queryGrowth.context)])]);
+  const logarithm = g.op('Log', [g.op('Add', [periods, number(1)])]);
   return g.op('Add', [g.op('Mul', [logarithm, number(queryGrowth.beta)]), number(1)]);
 }
 
@@ -188,8 +188,8 @@ export function buildInferenceGraph(
   const positions = g.input('positions', 'int32', ['P', 'S']);
   const cachedPositions = g.input('cached_positions', 'int32', ['P', 'T']);
   const rows = g.input('rows', 'int32', ['R']);
-  const long = longRopeStart(config.layers) !== undefined;
-  const sequence = long
+  const hasLong = longRopeStart(config.layers) !== undefined;
+  const sequence = hasLong
     ? { sequenceTokens: g.op('Unsqueeze', [g.input('sequence_tokens', 'int32', ['P']), g.integers([-1])]) }
     : {};
   const segment = (kind: 'prompt' | 'own', batch: number | string, tokens: string) => {

@@ -119,10 +119,10 @@ export class GraphBuilder {
     emit: () => Value,
   ): Value {
     const start = this.#nodes.length;
-    const outside = new Map(this.#computed);
+    const outerComputed = new Map(this.#computed);
     const output = emit();
     // An outline lacks the composite's inner sizes, so later operators must not reuse them.
-    this.#computed = outside;
+    this.#computed = outerComputed;
     const node = { op, domain: '', inputs, outputs: [output], attributes: typedAttributes(attributes) };
     this.#composites.push({ start, end: this.#nodes.length, node });
     return output;

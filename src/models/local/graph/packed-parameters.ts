@@ -74,7 +74,7 @@ export function packedParameters(
     sums.set(key, sum);
     return sum;
   };
-  const multiplied = (x: Value, matrix: PackedMatrix): Value => {
+  const multiply = (x: Value, matrix: PackedMatrix): Value => {
     const { rows, columns, bits, block, codes, scales, offsets } = matrix;
     const attributes = {
       K: columns,
@@ -95,13 +95,13 @@ export function packedParameters(
       const stack = stacking && parts.length > 1 ? stackedMatrix(parts) : undefined;
       if (stack === undefined) return undefined;
       const biases = modules.map((module) => (bias ? exact.vector(`${module}.bias`) : ''));
-      const product = multiplied(x, stack);
+      const product = multiply(x, stack);
       return bias ? g.op('Add', [product, g.op('Concat', biases, { axis: 0 })]) : product;
     },
     linear(module, x, bias): Value {
       const matrix = matrices.get(`${module}.weight`);
       if (matrix === undefined) return exact.linear(module, x, bias);
-      const product = multiplied(x, matrix);
+      const product = multiply(x, matrix);
       return bias ? g.op('Add', [product, exact.vector(`${module}.bias`)]) : product;
     },
     ...(format === undefined && { embed: (module, ids) => embedRows(g, matrices, exact, module, ids) }),
@@ -112,10 +112,10 @@ export function packedParameters(
 function stackedMatrix(parts: readonly (PackedMatrix | undefined)[]): PackedMatrix | undefined {
   const [first] = parts;
   if (first === undefined) return undefined;
-  const same = parts.every(
+  const isUniform = parts.every(
     (part) => part?.bits === first.bits && part.block === first.block && part.columns === first.columns,
   );
-  if (!same) return undefined;
+  if (!isUniform) return undefined;
   const codes = stackedTensor(parts.map((part) => part!.codes));
   const scales = stackedTensor(parts.map((part) => part!.scales));
   if (codes === undefined || scales === undefined) return undefined;
@@ -182,11 +182,11 @@ function unpack(
 ): Value {
   const bytes = part(codes);
   const blocks = codes.shape[1]!;
-  const ofBlock = (tensor: StoredTensor) => g.op('Unsqueeze', [part(tensor), g.integers([-1])]);
+  const perBlock = (tensor: StoredTensor) => g.op('Unsqueeze', [part(tensor), g.integers([-1])]);
   const levels = g.cast(bits === 8 ? bytes : nibbles(g, bytes, blocks, block), 'float32');
   const centered = g.op('Sub', [levels, g.floats('float32', [2 ** (bits - 1)], [])]);
-  const scaled = g.op('Mul', [centered, ofBlock(scales)]);
-  const values = offsets === undefined ? scaled : g.op('Add', [scaled, ofBlock(offsets)]);
+  const scaled = g.op('Mul', [centered, perBlock(scales)]);
+  const values = offsets === undefined ? scaled : g.op('Add', [scaled, perBlock(offsets)]);
   const padded = g.op('Reshape', [values, g.integers([...rows, blocks * block])]);
   if (blocks * block === columns) return padded;
   return g.op('Slice', [padded, g.integers([0]), g.integers([columns]), g.integers([1])]);

@@ -209,25 +209,25 @@ function repackRows(tensor: StoredTensor, from: number, count: number): Rows {
   const rowBytes = (columns / elements) * blockBytes;
   const bytes = readTensorBytes(tensor, from * rowBytes, count * rowBytes);
   const order = rowOrder(tensor);
-  const perRow = { codes: (columns * bits) / 8, scales: columns / block };
+  const rowSizes = { codes: (columns * bits) / 8, scales: columns / block };
   const result = {
-    codes: new Uint8Array(count * perRow.codes),
-    scales: new Float32Array(count * perRow.scales),
-    offsets: new Float32Array(count * perRow.scales),
+    codes: new Uint8Array(count * rowSizes.codes),
+    scales: new Float32Array(count * rowSizes.scales),
+    offsets: new Float32Array(count * rowSizes.scales),
   };
   const unpacked = emptyBlock(elements, block);
   for (let row = 0; row < count; row++) {
     const stored = order === undefined ? row : order[from + row]! - from;
     for (let b = 0; b < columns / elements; b++) {
       unpack!(bytes, stored * rowBytes + b * blockBytes, unpacked);
-      const at = row * perRow.scales + (b * elements) / block;
+      const at = row * rowSizes.scales + (b * elements) / block;
       result.scales.set(unpacked.scales, at);
       if (packing!.offset) result.offsets.set(unpacked.offsets, at);
-      const first = row * perRow.codes + (b * elements * bits) / 8;
-      if (bits === 8) result.codes.set(unpacked.codes, first);
+      const start = row * rowSizes.codes + (b * elements * bits) / 8;
+      if (bits === 8) result.codes.set(unpacked.codes, start);
       else
         for (let i = 0; i < elements; i += 2)
-          result.codes[first + i / 2] = unpacked.codes[i]! | (unpacked.codes[i + 1]! << 4);
+          result.codes[start + i / 2] = unpacked.codes[i]! | (unpacked.codes[i + 1]! << 4);
     }
   }
   return result;

@@ -112,14 +112,14 @@ const widthsOf = (names: readonly string[], sizes: readonly number[]) =>
 function layerTensors(config: DecoderConfig, recurrence: Recurrence | undefined): TensorShape[] {
   const { hidden, intermediate, bias, modules } = config;
   const norm = (name: string | undefined) => normTensors(name, hidden, config.norm);
-  const wide = widthsOf(modules.feedForward, config.gated ? [intermediate, intermediate] : [intermediate]);
+  const widths = widthsOf(modules.feedForward, config.gated ? [intermediate, intermediate] : [intermediate]);
   const { norms } = modules;
   return [
     ...norm(norms.beforeAttention),
     ...(recurrence === undefined ? attentionTensors(config) : recurrentTensors(config, recurrence)),
     ...norm(norms.afterAttention),
     ...norm(norms.beforeFeedForward),
-    ...modules.feedForward.flatMap((name, i) => linear(name, wide[i]!, hidden, bias.mlp)),
+    ...modules.feedForward.flatMap((name, i) => linear(name, widths[i]!, hidden, bias.mlp)),
     ...linear(modules.down, hidden, intermediate, bias.mlp),
     ...norm(norms.afterFeedForward),
   ];
@@ -143,12 +143,12 @@ function attentionTensors(config: DecoderConfig): TensorShape[] {
 function recurrentTensors({ hidden }: DecoderConfig, recurrence: Recurrence): TensorShape[] {
   const { kernel, keyHeads, keyDim, valueHeads, valueDim } = recurrence;
   const [keys, values] = [keyHeads * keyDim, valueHeads * valueDim];
-  const own = (name: string, shape: readonly number[]) => ({ name: `linear_attn.${name}`, shape });
+  const tensor = (name: string, shape: readonly number[]) => ({ name: `linear_attn.${name}`, shape });
   return [
-    own('conv1d.weight', [2 * keys + values, 1, kernel]),
-    own('dt_bias', [valueHeads]),
-    own('A_log', [valueHeads]),
-    own('norm.weight', [valueDim]),
+    tensor('conv1d.weight', [2 * keys + values, 1, kernel]),
+    tensor('dt_bias', [valueHeads]),
+    tensor('A_log', [valueHeads]),
+    tensor('norm.weight', [valueDim]),
     ...linear('linear_attn.in_proj_qkv', 2 * keys + values, hidden, false),
     ...linear('linear_attn.in_proj_z', values, hidden, false),
     ...linear('linear_attn.in_proj_b', valueHeads, hidden, false),

@@ -29,13 +29,13 @@ export function recurrent(
   const module = `${layer}.linear_attn`;
   const { g, parameters } = build;
   const { keyHeads, keyDim, valueHeads, valueDim } = recurrence;
-  const projected = (name: string) => parameters.linear(`${module}.${name}`, x, false);
+  const project = (name: string) => parameters.linear(`${module}.${name}`, x, false);
   const [keys, values] = [keyHeads * keyDim, valueHeads * valueDim];
   // Convolves the last K tokens of each channel: [B, S, C] → [B, S, C], with the state [B, K − 1, C].
   const [convolved, convolutionState] = g.split(
     'CausalConvWithState',
     [
-      inRows(build, projected('in_proj_qkv'), shapes),
+      byRow(build, project('in_proj_qkv'), shapes),
       parameters.vector(`${module}.conv1d.weight`),
       '',
       convolutionBefore,
@@ -45,31 +45,31 @@ export function recurrent(
     'com.microsoft',
   ) as [Value, Value];
   const parts = g.split('Split', [convolved, g.integers([keys, keys, values])], 3, { axis: -1 });
-  const served = recurrence.order === 'tiled' ? valueHeads : keyHeads;
+  const queryHeads = recurrence.order === 'tiled' ? valueHeads : keyHeads;
   const [query, key] = parts.slice(0, 2).map((part) => {
-    const heads = ofLengthOne(build, part, keyHeads, keyDim, shapes);
-    return served === keyHeads
+    const heads = unitHeads(build, part, keyHeads, keyDim, shapes);
+    return queryHeads === keyHeads
       ? heads
-      : g.op('Concat', Array<Value>(served / keyHeads).fill(heads), { axis: -1 });
+      : g.op('Concat', Array<Value>(queryHeads / keyHeads).fill(heads), { axis: -1 });
   });
-  const rate = g.op('Sigmoid', [inRows(build, projected('in_proj_b'), shapes)]);
+  const rate = g.op('Sigmoid', [byRow(build, project('in_proj_b'), shapes)]);
   const decay = g.op('Mul', [
     decayRate(build, recurrence, module),
     g.op('Softplus', [
-      g.op('Add', [inRows(build, projected('in_proj_a'), shapes), parameters.vector(`${module}.dt_bias`)]),
+      g.op('Add', [byRow(build, project('in_proj_a'), shapes), parameters.vector(`${module}.dt_bias`)]),
     ]),
   ]);
   const [mixed, state] = g.split(
     'LinearAttention',
     [query!, key!, parts[2]!, before, decay, rate],
     2,
-    { q_num_heads: served, kv_num_heads: valueHeads, update_rule: 'gated_delta' },
+    { q_num_heads: queryHeads, kv_num_heads: valueHeads, update_rule: 'gated_delta' },
     'com.microsoft',
   ) as [Value, Value];
   const heads = g.op('Reshape', [mixed, g.integers([-1, valueHeads, valueDim])]);
-  const gate = g.op('Reshape', [projected('in_proj_z'), g.integers([-1, valueHeads, valueDim])]);
-  const open = g.op('Mul', [gate, g.op('Sigmoid', [gate])]);
-  const gated = g.op('Mul', [applyNorm(build, heads, `${module}.norm`, 0), open]);
+  const gate = g.op('Reshape', [project('in_proj_z'), g.integers([-1, valueHeads, valueDim])]);
+  const silu = g.op('Mul', [gate, g.op('Sigmoid', [gate])]);
+  const gated = g.op('Mul', [applyNorm(build, heads, `${module}.norm`, 0), silu]);
   const flat = g.op('Reshape', [gated, g.integers([-1, values])]);
   return { output: parameters.linear(`${module}.out_proj`, flat, false), states: [convolutionState, state] };
 }
@@ -81,7 +81,7 @@ function decayRate({ g, parameters }: DecoderBuild, { decay }: Recurrence, modul
 }
 
 /** Normalises each head: x / √(Σx² + 10⁻⁶), as in Qwen3.5's own code: [B, S, heads·width]. */
-function ofLengthOne(
+function unitHeads(
   build: DecoderBuild,
   x: Value,
   heads: number,
@@ -97,5 +97,5 @@ function ofLengthOne(
 }
 
 /** [N, C] → [B, S, C] */
-const inRows = ({ g }: DecoderBuild, x: Value, { batch, tokens }: Shapes): Value =>
+const byRow = ({ g }: DecoderBuild, x: Value, { batch, tokens }: Shapes): Value =>
   g.op('Reshape', [x, g.op('Concat', [batch, tokens, g.integers([-1])], { axis: 0 })]);

@@ -14,17 +14,17 @@ export function ropeFrequencies(rope: Rope, width: number, long = false): number
   const wavelengths = Array.from({ length: width / 2 }, (_, i) =>
     Math.fround(rope.theta ** Math.fround((2 * i) / width)),
   );
-  const plain = wavelengths.map((length) => Math.fround(1 / length));
+  const unscaled = wavelengths.map((length) => Math.fround(1 / length));
   switch (rope.scaling) {
     case 'none':
-      return plain;
+      return unscaled;
     case 'linear':
-      return plain.map((frequency) => Math.fround(frequency / rope.factor));
+      return unscaled.map((frequency) => Math.fround(frequency / rope.factor));
     case 'divided':
-      return plain.map((frequency, i) => Math.fround(frequency / rope.divisors[i]!));
+      return unscaled.map((frequency, i) => Math.fround(frequency / rope.divisors[i]!));
     case 'llama3': {
       const { factor, lowFrequencyFactor: low, highFrequencyFactor: high, originalContext } = rope;
-      return plain.map((frequency) => {
+      return unscaled.map((frequency) => {
         const wavelength = (2 * Math.PI) / frequency;
         if (wavelength > originalContext / low) return Math.fround(frequency / factor);
         if (wavelength < originalContext / high) return frequency;
@@ -88,10 +88,10 @@ export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlace
   const { rotaryWidth: width, headDim } = build.config;
   // Shaders have no float64, so using it here makes the CPU compute these few numbers.
   const type = g.shaders ? 'float64' : precision;
-  const kept = Array.from({ length: headDim - width }, () => 0);
+  const padding = Array.from({ length: headDim - width }, () => 0);
   const numbers = (long: boolean) => {
     const half = ropeFrequencies(rope, width, long);
-    return g.floats(type, [...half, ...half, ...kept], [1, 1, 1, headDim]);
+    return g.floats(type, [...half, ...half, ...padding], [1, 1, 1, headDim]);
   };
   const frequencies =
     rope.scaling === 'longrope'
@@ -99,15 +99,15 @@ export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlace
       : numbers(false);
   const positions = g.op('Unsqueeze', [g.cast(places.positions, type), g.integers([-3, -2, -1])]);
   const angles = g.op('Mul', [positions, frequencies]);
-  const turned = (op: 'Cos' | 'Sin', factors: readonly number[]) => {
+  const emitRatio = (op: 'Cos' | 'Sin', factors: readonly number[]) => {
     const ratio = g.op(op, [angles]);
     return g.op('Mul', [g.shaders ? g.cast(ratio, precision) : ratio, g.floats(precision, factors)]);
   };
   const factor = 'attentionFactor' in rope ? rope.attentionFactor : 1;
   const halves = (first: number) => Array.from({ length: width }, (_, i) => (i < width / 2 ? first : factor));
-  const cos = turned('Cos', [...halves(factor), ...kept.map(() => 1)]);
-  const sin = turned('Sin', [...halves(-factor), ...kept]);
-  return { cos, sin, allHeads: ofAllHeads(build, cos, sin) };
+  const cos = emitRatio('Cos', [...halves(factor), ...padding.map(() => 1)]);
+  const sin = emitRatio('Sin', [...halves(-factor), ...padding]);
+  return { cos, sin, allHeads: forAllHeads(build, cos, sin) };
 }
 
 /** Emits true for sequences longer than `context`. Without `sequenceTokens`, the last position gives the length. */
@@ -130,7 +130,7 @@ export function rotate({ g, config }: DecoderBuild, x: Value, { cos, sin }: Fact
 }
 
 /** Emits the factors for all heads together, which also scale the queries and leave the values unchanged. */
-function ofAllHeads({ g, config, precision }: DecoderBuild, cos: Value, sin: Value): Factors {
+function forAllHeads({ g, config, precision }: DecoderBuild, cos: Value, sin: Value): Factors {
   const { heads, kvHeads } = config;
   const perHead = (query: number, key: number, value: number) => {
     const numbers = [heads, kvHeads, kvHeads].flatMap((count, i) =>

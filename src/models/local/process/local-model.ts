@@ -38,23 +38,23 @@ function sharingModel(id: string, config: LocalConfig): LanguageModel {
   const settings = Object.fromEntries(loadKeys.map((key) => [key, config[key]])) as unknown as LoadSettings;
   const key = JSON.stringify(settings);
   const conversation = `${conversations++}`;
-  const used = () => {
-    const shared = sharedProcesses.get(key) ?? { process: new ModelProcess(id, settings), users: new Set() };
-    sharedProcesses.set(key, shared);
-    shared.users.add(conversation);
-    return shared.process;
+  const useProcess = () => {
+    const entry = sharedProcesses.get(key) ?? { process: new ModelProcess(id, settings), users: new Set() };
+    sharedProcesses.set(key, entry);
+    entry.users.add(conversation);
+    return entry.process;
   };
   const process: Pick<ModelProcess, 'generate' | 'load'> = {
-    generate: (job, signal, onRead) => used().generate(job, signal, onRead),
-    load: () => used().load(),
+    generate: (job, signal, onRead) => useProcess().generate(job, signal, onRead),
+    load: () => useProcess().load(),
   };
   return {
     ...languageModel(id, config, process, { conversation }),
     async close() {
-      const shared = sharedProcesses.get(key);
-      if (shared?.users.delete(conversation) !== true || shared.users.size > 0) return;
+      const entry = sharedProcesses.get(key);
+      if (entry?.users.delete(conversation) !== true || entry.users.size > 0) return;
       sharedProcesses.delete(key);
-      await shared.process.close();
+      await entry.process.close();
     },
   };
 }
@@ -107,7 +107,7 @@ function languageModel(
         onRead,
       );
       const latencyMs = performance.now() - start;
-      const replies = completions(result, latencyMs);
+      const replies = toCompletions(result, latencyMs);
       if (config.format === 'text' || grammar === undefined) return replies;
       const format = config.format === 'auto' ? { format: 'constrained' as const } : {};
       return replies.map((completion) => ({ ...completion, constrained: true, ...format }));
@@ -148,7 +148,7 @@ export function modelName(directory: string): string {
 }
 
 /** Converts a result to completions; the first contains the usage and latency of the whole call. */
-function completions({ replies, cachedTokens, promptTokens }: JobResult, latencyMs: number): Completion[] {
+function toCompletions({ replies, cachedTokens, promptTokens }: JobResult, latencyMs: number): Completion[] {
   const completionTokens = replies.reduce((sum, { ids }) => sum + ids.length, 0);
   return replies.map((reply, index): Completion => {
     const faults = replyFaults(reply);

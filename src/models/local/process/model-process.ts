@@ -57,8 +57,8 @@ export class ModelProcess {
   /** Runs a job; at most `batch` (default: 1) run at once. @throws ModelError, or UserError if the model is unusable */
   async generate(job: GenerateJob, signal?: AbortSignal, onRead?: OnRead): Promise<JobResult> {
     const started = performance.now();
-    const aborted = () => errorOf(this.#id, { kind: 'aborted' }, performance.now() - started);
-    if (signal?.aborted) throw aborted();
+    const abortError = () => errorOf(this.#id, { kind: 'aborted' }, performance.now() - started);
+    if (signal?.aborted) throw abortError();
     const { child, jobs } = this.#start();
     const id = this.#nextJob++;
     let endWait = () => {};
@@ -68,7 +68,7 @@ export class ModelProcess {
         jobs.set(id, { resolve, reject, onRead, started });
         endWait = onAbort(signal, () => {
           send(child, { kind: 'abort', id });
-          reject(aborted());
+          reject(abortError());
         });
         send(child, { kind: 'generate', id, job });
       });
@@ -84,10 +84,10 @@ export class ModelProcess {
     this.#running = undefined;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     holdOpen(child, true);
-    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     // Nothing else can interrupt a forward pass, and the process has no state to save.
     child.kill('SIGKILL');
-    await ended;
+    await exit;
   }
 
   /** Returns the running process, or starts a new one. */
@@ -100,7 +100,7 @@ export class ModelProcess {
       stderr = (stderr + data.toString()).slice(-2000);
     });
     const report = new Promise<LoadReport>((resolve, reject) => {
-      const failed = (failure: FailureReport) => {
+      const fail = (failure: FailureReport) => {
         // The cause may be temporary, so the next call starts a new process.
         if (this.#running?.child === child) this.#running = undefined;
         reject(errorOf(this.#id, failure, 0));
@@ -111,14 +111,14 @@ export class ModelProcess {
       child.on('message', (message: ProcessMessage) => {
         if (message.kind === 'loaded') resolve(message.report);
         else if (message.kind === 'load-failed') {
-          failed(message.failure);
+          fail(message.failure);
           child.kill();
         } else this.#receive(jobs, message);
       });
-      const ended = (reason: string) =>
-        failed({ kind: 'server', message: `the model's process ended (${reason})${tail(stderr)}` });
-      child.on('error', (error) => ended(error.message));
-      child.on('exit', (code, signal) => ended(signal === null ? `exit code ${code}` : `signal ${signal}`));
+      const onEnd = (reason: string) =>
+        fail({ kind: 'server', message: `the model's process ended (${reason})${tail(stderr)}` });
+      child.on('error', (error) => onEnd(error.message));
+      child.on('exit', (code, signal) => onEnd(signal === null ? `exit code ${code}` : `signal ${signal}`));
     });
     // Callers that await the report or a job receive the failure; unhandled, it would also crash the program.
     report.catch(() => {});

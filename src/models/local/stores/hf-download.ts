@@ -48,20 +48,20 @@ export async function pullModel(
   try {
     const found = await get(`api/models/${repository}/revision/${encodeURIComponent(revision)}?blobs=true`);
     const { sha, siblings } = revisionSchema.parse(parseJson(await found.text()));
-    const chosen = filesOf(parsed, siblings);
+    const chosenFiles = filesOf(parsed, siblings);
     const snapshot = path.join(folder, 'snapshots', sha);
-    const absent = chosen.filter(({ rfilename }) => !existsSync(path.join(snapshot, rfilename)));
+    const missingFiles = chosenFiles.filter(({ rfilename }) => !existsSync(path.join(snapshot, rfilename)));
     onStart?.(
-      absent.reduce((sum, { size }) => sum + size, 0),
-      absent.length,
+      missingFiles.reduce((sum, { size }) => sum + size, 0),
+      missingFiles.length,
     );
     let bytes = 0;
-    for (const { rfilename, size } of absent) {
+    for (const { rfilename, size } of missingFiles) {
       const target = path.join(snapshot, rfilename);
       mkdirSync(path.dirname(target), { recursive: true });
       const { body } = await get(`${repository}/resolve/${sha}/${rfilename}`);
       const end = bytes + size;
-      const counted = async function* (chunks: AsyncIterable<Uint8Array>) {
+      const countBytes = async function* (chunks: AsyncIterable<Uint8Array>) {
         for await (const chunk of chunks) {
           bytes += chunk.length;
           onBytes?.(bytes);
@@ -69,12 +69,12 @@ export async function pullModel(
         }
         if (bytes !== end) throw new Error(`${rfilename} is incomplete`);
       };
-      await pipeline(body!, counted, createWriteStream(`${target}.incomplete`));
+      await pipeline(body!, countBytes, createWriteStream(`${target}.incomplete`));
       renameSync(`${target}.incomplete`, target);
     }
     mkdirSync(path.join(folder, 'refs', path.dirname(revision)), { recursive: true });
     if (revision !== sha) replaceFile(path.join(folder, 'refs', revision), sha);
-    return file === undefined ? snapshot : path.join(snapshot, chosen[0]!.rfilename);
+    return file === undefined ? snapshot : path.join(snapshot, chosenFiles[0]!.rfilename);
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof UserError) throw error;

@@ -33,7 +33,7 @@ export function adapterSummary(
 ): AdapterSummary {
   const problems: Problem[] = [];
   const adapter = attempt(() => readAdapter(directory, ignoredKeys), problems);
-  const compared = model ?? namedModel(adapter?.base, cwd);
+  const baseModel = model ?? namedModel(adapter?.base, cwd);
   const fits = (base: string) => {
     checkModel(base, ignoredKeys);
     openAdapter(directory, readDecoderConfig(base, ignoredKeys), ignoredKeys);
@@ -45,8 +45,8 @@ export function adapterSummary(
     base: adapter?.base,
     adapter: adapter && summarize(adapter),
     fit:
-      adapter && compared !== undefined
-        ? { model: compared, fits: attempt(() => fits(compared), problems) ?? false }
+      adapter && baseModel !== undefined
+        ? { model: baseModel, fits: attempt(() => fits(baseModel), problems) ?? false }
         : undefined,
     problems,
   };

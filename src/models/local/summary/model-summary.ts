@@ -58,7 +58,7 @@ export function modelSummary(
 export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): MemoryNeed {
   let matrices = 0;
   let vectors = 0;
-  let asStored = 0;
+  let storedBytes = 0;
   let isQuantized = false;
   for (const { name, shape } of decoderTensors(config)) {
     const size = shape.reduce((a, b) => a * b, 1);
@@ -67,19 +67,19 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
       const packing = blockType(stored?.get(name)?.dtype ?? '')?.packing;
       matrices += size;
       isQuantized ||= packing !== undefined;
-      asStored += packing === undefined ? 4 * size : (size * packedBits(packing)) / 8;
+      storedBytes += packing === undefined ? 4 * size : (size * packedBits(packing)) / 8;
     }
   }
-  const ofBits = (bits: number) => Math.round((matrices * bits) / 8 + vectors * 4);
-  const rounded = (name: WeightFormat) => ofBits(packedBits({ ...weightFormats[name], offset: false }));
+  const bytesAt = (bits: number) => Math.round((matrices * bits) / 8 + vectors * 4);
+  const roundedBytes = (name: WeightFormat) => bytesAt(packedBits({ ...weightFormats[name], offset: false }));
   return {
     weights: isQuantized
-      ? { none: Math.round(asStored + vectors * 4), float32: ofBits(32) }
+      ? { none: Math.round(storedBytes + vectors * 4), float32: bytesAt(32) }
       : {
-          none: ofBits(32),
-          int8: rounded('int8'),
-          int4: rounded('int4'),
-          'int4-block128': rounded('int4-block128'),
+          none: bytesAt(32),
+          int8: roundedBytes('int8'),
+          int4: roundedBytes('int4'),
+          'int4-block128': roundedBytes('int4-block128'),
         },
     contextToken: 2 * 4 * attentionLayers(config).length * config.kvHeads * config.headDim,
   };
@@ -107,10 +107,10 @@ export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
   if (config !== undefined && memory !== undefined) {
     const sizes = Object.entries(memory.weights).map(([name, bytes]) => `${formatBytes(bytes)} (${name})`);
     rows.push(['memory', `${sizes.join(', ')} for the weights; about 200 MB more for the program`]);
-    const full = formatBytes(memory.contextToken * config.contextTokens);
+    const fullSize = formatBytes(memory.contextToken * config.contextTokens);
     rows.push([
       'context',
-      `${config.contextTokens} tokens, ${formatBytes(memory.contextToken)} each: ${full} when full`,
+      `${config.contextTokens} tokens, ${formatBytes(memory.contextToken)} each: ${fullSize} when full`,
     ]);
   }
   if (tokenizer !== undefined) {

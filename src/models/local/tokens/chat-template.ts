@@ -153,10 +153,10 @@ const maxTemplate = 2 ** 20;
 
 /** Finds the source of a model's chat template; the directory's chat_template.jinja takes precedence. */
 export function templateSource(directory: string, config: TokenizerConfig): { source: string; file: string } {
-  const inConfig = config.chat_template;
-  const named = Array.isArray(inConfig)
-    ? inConfig.find(({ name }) => name === 'default')?.template
-    : (inConfig ?? undefined);
+  const configTemplate = config.chat_template;
+  const named = Array.isArray(configTemplate)
+    ? configTemplate.find(({ name }) => name === 'default')?.template
+    : (configTemplate ?? undefined);
   if (isGguf(directory)) {
     if (named !== undefined && named.length <= maxTemplate) return { source: named, file: directory };
   } else {
@@ -168,7 +168,7 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
     const parsed = z.looseObject({ chat_template: z.string() }).safeParse(readJson(old));
     if (parsed.success) return { source: parsed.data.chat_template, file: old };
   }
-  const found = Array.isArray(inConfig) ? inConfig.map(({ name }) => name) : undefined;
+  const found = Array.isArray(configTemplate) ? configTemplate.map(({ name }) => name) : undefined;
   throw new UserError({
     field: 'model.path',
     value: directory,

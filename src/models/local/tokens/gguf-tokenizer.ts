@@ -10,14 +10,14 @@ type Merges = readonly (readonly [string, string])[];
 /** @throws UserError if the metadata doesn't contain a supported tokenizer */
 export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
   const { file, metadata } = gguf;
-  const all = texts(gguf, 'tokens');
+  const allTokens = texts(gguf, 'tokens');
   // In Ollama's own Gemma 3 files, the embedding has no row for the image token.
   const rows = gguf.tensors.get('token_embd.weight')?.shape[0];
-  const tokens = metadata.get('general.architecture') === 'gemma3' ? all.slice(0, rows) : all;
-  const kinds = numbers(gguf, 'token_type', all.length) ?? tokens.map(() => tokenKinds.normal);
+  const tokens = metadata.get('general.architecture') === 'gemma3' ? allTokens.slice(0, rows) : allTokens;
+  const kinds = numbers(gguf, 'token_type', allTokens.length) ?? tokens.map(() => tokenKinds.normal);
   const flags = { single_word: false, lstrip: false, rstrip: false, normalized: false };
   const isAdded = (kind?: number) => kind === tokenKinds.control || kind === tokenKinds.userDefined;
-  const added = tokens
+  const addedTokens = tokens
     .map((content, id) => ({ id, content, special: kinds[id] === tokenKinds.control, ...flags }))
     .filter(({ id }) => isAdded(kinds[id]));
   const vocab = new Map(tokens.map((token, id) => [token, id]));
@@ -30,19 +30,19 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
       hint: 'use a different GGUF file of this model',
     });
   const model = metadata.get('tokenizer.ggml.model');
-  const shared = { added_tokens: added, post_processor: null };
+  const shared = { added_tokens: addedTokens, post_processor: null };
   if (model === 'gpt2') return { ...shared, ...byteLevel(gguf, vocab) };
-  const unknown =
+  const unkToken =
     tokens[Number(metadata.get('tokenizer.ggml.unknown_token_id') ?? kinds.indexOf(tokenKinds.unknown))];
   if (model === 'gemma4')
-    return { ...shared, ...spaced(false, splitStep('[^\\n]+|[\\n]+'), vocab, storedMerges(gguf), unknown) };
+    return { ...shared, ...spaced(false, splitStep('[^\\n]+|[\\n]+'), vocab, storedMerges(gguf), unkToken) };
   if (model === 'llama') {
     const scores = numbers(gguf, 'scores', tokens.length);
     if (scores === undefined) throw missingError(gguf, 'scores', 'a list of numbers, one per token');
     const prefixed = metadata.get('tokenizer.ggml.add_space_prefix') !== false;
     return {
       ...shared,
-      ...spaced(prefixed, null, vocab, scoredMerges(vocab, tokens, kinds, scores), unknown),
+      ...spaced(prefixed, null, vocab, scoredMerges(vocab, tokens, kinds, scores), unkToken),
     };
   }
   throw valueError('tokenizer.ggml.model', model, ['gpt2', 'llama', 'gemma4'], file);

@@ -91,7 +91,7 @@ const addedTokenKind: Kinds[string] = {
 /** Rewrites settings so that the library follows them exactly. @throws UserError naming an unsupported setting */
 export function supportedSettings(json: TokenizerJson, file: string) {
   const normalizer = stepsOf(json.normalizer, 'normalizer', 'normalizers', normalizers, file);
-  const steps = stepsOf(withoutIdle(json), 'pre_tokenizer', 'pretokenizers', preTokenizerKinds, file);
+  const steps = stepsOf(dropIdle(json), 'pre_tokenizer', 'pretokenizers', preTokenizerKinds, file);
   rejectOthers({ ...json.model, type: undefined }, modelKind, 'model', file);
   for (const [i, token] of json.added_tokens.entries())
     rejectOthers(token, addedTokenKind, `added_tokens.${i}`, file);
@@ -100,7 +100,7 @@ export function supportedSettings(json: TokenizerJson, file: string) {
     // The library must not strip white space around added tokens; `stripper` in tokenizer.ts does that.
     added_tokens: json.added_tokens.map((token) => ({ ...token, lstrip: false, rstrip: false })),
     normalizer: { type: 'Sequence', normalizers: normalizer },
-    pre_tokenizer: { type: 'Sequence', pretokenizers: steps.flatMap(exact) },
+    pre_tokenizer: { type: 'Sequence', pretokenizers: steps.flatMap(exactSteps) },
     post_processor: null,
     decoder: null,
     model: { ...json.model, type: 'BPE' },
@@ -149,7 +149,7 @@ export const valueError = (field: string, value: unknown, alternatives: readonly
   });
 
 /** Drops Gemma's split at spaces, which does nothing, because the normalizer has already replaced the spaces. */
-function withoutIdle({ normalizer, pre_tokenizer: step }: TokenizerJson): unknown {
+function dropIdle({ normalizer, pre_tokenizer: step }: TokenizerJson): unknown {
   const isIdle = [normalizer, step].every(
     (part) => isMapping(part) && isMapping(part.pattern) && part.pattern.String === ' ',
   );
@@ -170,7 +170,7 @@ export const splitStep = (Regex: string): Step => ({
 });
 
 /** Rewrites a step as regular expressions, because the library's own digits and white space differ from Unicode's. */
-function exact(step: Step): readonly Step[] {
+function exactSteps(step: Step): readonly Step[] {
   if (step.type === 'Digits') return [splitStep(step.individual_digits === true ? '\\p{N}' : '\\p{N}+')];
   if (step.type === 'ByteLevel' && step.use_regex !== false)
     return [splitStep(preTokenizers['gpt-2']!.splits[0]!), { ...step, use_regex: false }];

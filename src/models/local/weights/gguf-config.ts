@@ -4,12 +4,12 @@ import type { GgufFile, GgufValue } from './gguf.js';
 import { ggufFamilies, storedNumbers } from './gguf-families.js';
 
 export function ggufArchitecture({ metadata, file }: GgufFile): string {
-  const stated = metadata.get('general.architecture');
-  if (typeof stated === 'string' && Object.hasOwn(ggufFamilies, stated)) return stated;
+  const name = metadata.get('general.architecture');
+  if (typeof name === 'string' && Object.hasOwn(ggufFamilies, name)) return name;
   throw new UserError({
     file,
     field: 'general.architecture',
-    value: stated ?? null,
+    value: name ?? null,
     message: 'this architecture is not supported',
     alternatives: Object.keys(ggufFamilies),
     hint: 'serve this model with llama-server or Ollama and use the provider `openai` or `ollama`',
@@ -50,7 +50,7 @@ export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []):
   const has = (name: string) => tensors.has(name);
   const headDim = ggufHeadDim(gguf);
   rejectOtherWidths(gguf, architecture, headDim);
-  const rotated = Number(value('rope.dimension_count') ?? headDim);
+  const rotaryWidth = Number(value('rope.dimension_count') ?? headDim);
   const embedding = tensors.get('token_embd.weight');
   return {
     model_type: architecture,
@@ -68,7 +68,7 @@ export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []):
     tie_word_embeddings: !has('output.weight'),
     max_position_embeddings: number('context_length'),
     rope_theta: value('rope.freq_base') === undefined ? 10_000 : number('rope.freq_base'),
-    ...(rotated !== headDim && { partial_rotary_factor: rotated / headDim }),
+    ...(rotaryWidth !== headDim && { partial_rotary_factor: rotaryWidth / headDim }),
     ...ropeScaling(value, number),
     ...ggufFamilies[architecture]?.config?.(value, gguf),
   };
@@ -96,17 +96,17 @@ function numberReader(gguf: GgufFile, architecture: string): (key: string) => nu
   const { file } = gguf;
   const value = valueReader(gguf, architecture);
   return (key) => {
-    const given = value(key);
+    const stored = value(key);
     // Some writers store one number per layer even if all are equal.
-    const all = Array.isArray(given) ? given : [given];
-    const numbers = new Set(all);
+    const values = Array.isArray(stored) ? stored : [stored];
+    const numbers = new Set(values);
     const [first] = numbers;
     if (numbers.size === 1 && typeof first === 'number') return first;
     throw new UserError({
       file,
       field: `${architecture}.${key}`,
-      value: Array.isArray(given) ? given.slice(0, 4) : (given ?? null),
-      message: given === undefined ? 'is missing' : 'must be the same number for all layers',
+      value: Array.isArray(stored) ? stored.slice(0, 4) : (stored ?? null),
+      message: stored === undefined ? 'is missing' : 'must be the same number for all layers',
       hint: 'use a different file of this model, or serve it with llama-server or Ollama',
     });
   };

@@ -108,8 +108,8 @@ export function ggufName(architecture: string, name: string): string {
     const [, layer, rest] = /^(\d+)\.(.*)$/.exec(name.slice(layers.length + 1))!;
     const own = find(tensors, rest!);
     if (own !== undefined) return `blk.${layer}.${own}`;
-    const known = find(modules, rest!.replace(/\.(weight|bias)$/, ''));
-    if (known !== undefined) return `blk.${layer}.${known}.${part}`;
+    const tensorName = find(modules, rest!.replace(/\.(weight|bias)$/, ''));
+    if (tensorName !== undefined) return `blk.${layer}.${tensorName}.${part}`;
   }
   throw new Error(`llama.cpp has no name for ${name}`);
 }

@@ -42,7 +42,7 @@ const max = { tensors: 100_000, pairs: 20_000, elements: 8_000_000, text: 1 << 2
 
 /** Headers of the files read most recently, kept because several parts of a program read the same file. */
 const openFiles = new Map<string, GgufFile>();
-const openedAtMost = 4;
+const maxOpenFiles = 4;
 
 /** Reads the header of a file and of its other parts, if it is split. @throws UserError if they can't be used */
 export function openGguf(file: string): GgufFile {
@@ -56,7 +56,7 @@ export function openGguf(file: string): GgufFile {
   const first = readOne(file);
   const gguf = { ...first, tensors: new Map(splitOf(first).flatMap(({ tensors }) => [...tensors])) };
   openFiles.set(key, gguf);
-  for (const old of [...openFiles.keys()].slice(0, -openedAtMost)) openFiles.delete(old);
+  for (const old of [...openFiles.keys()].slice(0, -maxOpenFiles)) openFiles.delete(old);
   return gguf;
 }
 
@@ -204,8 +204,8 @@ function placeTensors(
 }
 
 function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: string; length: number } {
-  const known = blockTypes.find(({ number }) => number === type);
-  if (known === undefined)
+  const blockForm = blockTypes.find(({ number }) => number === type);
+  if (blockForm === undefined)
     throw new UserError({
       file,
       field: name.slice(0, 80),
@@ -215,13 +215,13 @@ function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: strin
       hint: 'use a different file of the model, e.g. Q4_K_M or Q8_0, or serve this one with llama-server or Ollama',
     });
   const columns = shape.at(-1)!;
-  if (columns % known.elements !== 0)
+  if (columns % blockForm.elements !== 0)
     throw broken(
       file,
-      `rows of ${shown(name)} have ${columns} values, which is not a multiple of ${known.elements} (${known.dtype})`,
+      `rows of ${shown(name)} have ${columns} values, which is not a multiple of ${blockForm.elements} (${blockForm.dtype})`,
     );
   const elements = shape.reduce((product, dimension) => product * dimension, 1);
-  return { dtype: known.dtype, length: (elements / known.elements) * known.bytes };
+  return { dtype: blockForm.dtype, length: (elements / blockForm.elements) * blockForm.bytes };
 }
 
 /** Reads a file in sequence, window by window, and never beyond its end. */

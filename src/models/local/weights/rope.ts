@@ -119,12 +119,12 @@ const keysOf: Readonly<Record<Kind, readonly string[]>> = {
 export function readRope(config: RopeConfig, layerType: string, family: RopeFamily, file: string): Rope {
   const { given, field } = sectionOf(config, layerType, file);
   const section = checkedValue(sectionSchema, given, file, { section: field.split('.') });
-  const stated = section.rope_type ?? section.type ?? 'default';
-  const scaling = family.aliases?.[stated] ?? (stated === 'default' ? 'none' : stated);
+  const ropeType = section.rope_type ?? section.type ?? 'default';
+  const scaling = family.aliases?.[ropeType] ?? (ropeType === 'default' ? 'none' : ropeType);
   const kind = family.kinds.find((one) => one === scaling);
   if (kind === undefined) {
     const possible = family.kinds.map((one) => (one === 'none' ? 'default' : one));
-    throw valueError(file, `${field}.rope_type`, stated, possible);
+    throw valueError(file, `${field}.rope_type`, ropeType, possible);
   }
   const read = [...everyKind, ...keysOf[kind], ...(family.keys ?? [])];
   rejectUnknownKeys(given, { read }, file, field);
@@ -132,7 +132,7 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
   if (rotary !== 1 && !family.partial)
     throw valueError(file, `${field}.partial_rotary_factor`, rotary, ['1']);
   const need = (name: 'factor' | 'low_freq_factor' | 'high_freq_factor') =>
-    section[name] ?? rejectMissing(file, `${field}.${name}`, stated);
+    section[name] ?? rejectMissing(file, `${field}.${name}`, ropeType);
   const originalContext =
     config.original_max_position_embeddings ??
     section.original_max_position_embeddings ??
@@ -161,21 +161,21 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
     case 'longrope': {
       const width = rotaryWidth(config, family.headDim, layerType, file);
       const factors = (name: 'short_factor' | 'long_factor') => {
-        const list = section[name] ?? rejectMissing(file, `${field}.${name}`, stated);
+        const list = section[name] ?? rejectMissing(file, `${field}.${name}`, ropeType);
         if (list.length === width / 2) return list;
         throw valueError(file, `${field}.${name}`, `${list.length} numbers`, [
           `a list of ${width / 2} numbers`,
         ]);
       };
       const factor = section.factor ?? config.max_position_embeddings / originalContext;
-      const usual = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(originalContext));
+      const defaultFactor = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(originalContext));
       return {
         theta,
         scaling: kind,
         shortFactors: factors('short_factor'),
         longFactors: factors('long_factor'),
         originalContext,
-        attentionFactor: section.attention_factor ?? usual,
+        attentionFactor: section.attention_factor ?? defaultFactor,
       };
     }
   }
@@ -184,7 +184,7 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
 function yarn(section: Section, originalContext: number, factor: number) {
   const magnitude = (scale: number) => (factor <= 1 ? 1 : 0.1 * scale * Math.log(factor) + 1);
   const { mscale, mscale_all_dim: all } = section;
-  const usual = mscale && all ? magnitude(mscale) / magnitude(all) : magnitude(1);
+  const defaultFactor = mscale && all ? magnitude(mscale) / magnitude(all) : magnitude(1);
   return {
     scaling: 'yarn',
     factor,
@@ -192,7 +192,7 @@ function yarn(section: Section, originalContext: number, factor: number) {
     betaFast: section.beta_fast ?? 32,
     betaSlow: section.beta_slow ?? 1,
     truncate: section.truncate ?? true,
-    attentionFactor: section.attention_factor ?? usual,
+    attentionFactor: section.attention_factor ?? defaultFactor,
   } as const;
 }
 

@@ -9,7 +9,7 @@ export function readRows(
   from = 0,
   count = (tensor.shape[0] ?? 1) - from,
 ): Float32Array {
-  if (tensor.transposed) return upright(tensor, from, count);
+  if (tensor.transposed) return transpose(tensor, from, count);
   const rows = tensor.shape[0] ?? 1;
   const rowBytes = tensor.length / rows;
   if (tensor.interleaved === undefined) return readDecoded(tensor, from * rowBytes, count * rowBytes);
@@ -28,7 +28,7 @@ export function readRows(
   return result;
 }
 
-function upright({ transposed: _, ...tensor }: StoredTensor, from: number, count: number): Float32Array {
+function transpose({ transposed: _, ...tensor }: StoredTensor, from: number, count: number): Float32Array {
   const [rows, columns] = tensor.shape as [number, number];
   const values = readRows({ ...tensor, shape: [columns, rows] });
   return Float32Array.from(

@@ -125,30 +125,30 @@ function storedTensor(
 /** Reads the text model's tensors in `model.safetensors` or its shards. @throws UserError if they are unusable */
 export function directoryWeights(directory: string): StoredTensors {
   const single = path.join(directory, 'model.safetensors');
-  if (existsSync(single)) return forText(byName(readSafetensors(single).tensors));
+  if (existsSync(single)) return textTensors(byName(readSafetensors(single).tensors));
   const index = path.join(directory, 'model.safetensors.index.json');
-  if (!existsSync(index)) throw noWeights(directory);
-  const wrong = (message: string, place: { readonly field?: string } = {}) =>
+  if (!existsSync(index)) throw noWeightsError(directory);
+  const indexError = (message: string, place: { readonly field?: string } = {}) =>
     new UserError({ file: index, ...place, message, hint: 'download the whole model directory again' });
   const content = z.looseObject({ weight_map: z.record(z.string(), z.string()) }).safeParse(readJson(index));
   if (!content.success)
-    throw wrong("this index doesn't state which shard contains which tensor", { field: 'weight_map' });
+    throw indexError("this index doesn't state which shard contains which tensor", { field: 'weight_map' });
   const places = Object.entries(content.data.weight_map);
   const shards = new Map<string, StoredTensors>();
   for (const shard of new Set(places.map(([, file]) => file))) {
     const file = path.join(directory, requireFileName(shard, { file: index, field: 'weight_map' }));
-    if (!existsSync(file)) throw wrong(`the shard ${shard} is missing`);
+    if (!existsSync(file)) throw indexError(`the shard ${shard} is missing`);
     shards.set(shard, byName(readSafetensors(file).tensors));
   }
   const all = new Map(
     places.map(([name, shard]) => {
       const tensor = shards.get(shard)!.get(name);
       if (tensor === undefined)
-        throw wrong(`${shard} does not contain the tensor ${name}, which the index lists`);
+        throw indexError(`${shard} does not contain the tensor ${name}, which the index lists`);
       return [name, tensor] as const;
     }),
   );
-  return forText(all);
+  return textTensors(all);
 }
 
 /** Returns a tensor's name in a text-only model; vision-language models put that part under `language_model`. */
@@ -160,7 +160,7 @@ export const textName = (name: string): string =>
 const transposedNames = /^(?:transformer\.)?h\.\d+\.(?:attn|mlp)\.c_\w+\.weight$/;
 
 /** Gives GPT-2's tensors their full names, because some files omit the prefix, and marks transposed matrices. */
-function ofGpt2(tensors: StoredTensors): StoredTensors {
+function translateGpt2(tensors: StoredTensors): StoredTensors {
   return byName(
     [...tensors.values()].map((tensor) => ({
       ...tensor,
@@ -171,8 +171,8 @@ function ofGpt2(tensors: StoredTensors): StoredTensors {
 }
 
 /** Drops vision tensors, and gives the others the names that they have in a text-only model. */
-function forText(tensors: StoredTensors): StoredTensors {
-  if ([...tensors.keys()].some((name) => transposedNames.test(name))) return ofGpt2(tensors);
+function textTensors(tensors: StoredTensors): StoredTensors {
+  if ([...tensors.keys()].some((name) => transposedNames.test(name))) return translateGpt2(tensors);
   const hasVision = [...tensors.keys()].some((name) => textName(name) !== name);
   if (!hasVision) return tensors;
   const kept = [...tensors.values()].filter(
@@ -220,14 +220,14 @@ function broken(file: string, what: string): UserError {
   });
 }
 
-function noWeights(directory: string): UserError {
-  const others = existsSync(directory)
+function noWeightsError(directory: string): UserError {
+  const otherFiles = existsSync(directory)
     ? readdirSync(directory).filter((name) => /\.(bin|pt|pth|gguf|onnx|safetensors)$/.test(name))
     : [];
   return new UserError({
     field: 'model.path',
     value: directory,
-    message: `there is no model.safetensors in this directory${others.length === 0 ? '' : `, only ${others.join(', ')}`}`,
+    message: `there is no model.safetensors in this directory${otherFiles.length === 0 ? '' : `, only ${otherFiles.join(', ')}`}`,
     alternatives: ['model.safetensors', 'model.safetensors.index.json with its shards'],
     hint: 'use the whole directory of a Hugging Face model with safetensors weights, or the path of a .gguf file itself',
   });

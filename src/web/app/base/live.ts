@@ -107,14 +107,14 @@ export function useAnswer<T>(address: string | undefined, basis?: string) {
   const [problem, setProblem] = useState('');
   const state = useRef({ address, isAsking: false, isStale: false });
   const refresh = async () => {
-    const now = state.current;
-    now.isStale = true;
-    if (now.isAsking) return;
-    now.isAsking = true;
-    while (now.isStale && now.address !== undefined) {
-      now.isStale = false;
-      const asked = now.address;
-      const isCurrent = () => state.current === now && now.address === asked;
+    const asking = state.current;
+    asking.isStale = true;
+    if (asking.isAsking) return;
+    asking.isAsking = true;
+    while (asking.isStale && asking.address !== undefined) {
+      asking.isStale = false;
+      const asked = asking.address;
+      const isCurrent = () => state.current === asking && asking.address === asked;
       const began = performance.now();
       await request(asked).then(
         async (response) => {
@@ -127,9 +127,9 @@ export function useAnswer<T>(address: string | undefined, basis?: string) {
       );
       const pause = Math.max(minPause, 4 * (performance.now() - began));
       await new Promise((resolve) => setTimeout(resolve, pause));
-      if (state.current !== now) return;
+      if (state.current !== asking) return;
     }
-    now.isAsking = false;
+    asking.isAsking = false;
   };
   useEffect(() => {
     if (basis === undefined) {
@@ -142,21 +142,21 @@ export function useAnswer<T>(address: string | undefined, basis?: string) {
   return { answer, problem, refresh: () => void refresh() };
 }
 
-/** Sends POST requests. `said` is the reply to the last one, or its error message. */
+/** Sends POST requests. `reply` is the server's reply to the last one, or the error message. */
 export function usePost() {
-  const [said, setSaid] = useState('');
+  const [reply, setReply] = useState('');
   const [isSending, setSending] = useState(false);
   /** @returns true if the request succeeded */
   const send = async (address: string, body: object): Promise<boolean> => {
     setSending(true);
-    setSaid('sending …');
+    setReply('sending …');
     const [text, isDone] = await request(address, body).then(
       async (response) => [((await response.json()) as { text: string }).text, true] as const,
       (error: Error) => [error.message, false] as const,
     );
-    setSaid(text);
+    setReply(text);
     setSending(false);
     return isDone;
   };
-  return { said, isSending, send };
+  return { reply, isSending, send };
 }

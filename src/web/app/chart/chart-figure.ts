@@ -21,7 +21,7 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
   /** Horizontal positions at which the pointer was pressed and is now, in pixels. */
   const [drag, setDrag] = useState<Extent | undefined>(undefined);
   /** Index of the last point selected with the pointer or keyboard; -1 before the first. */
-  const [last, setLast] = useState(-1);
+  const [lastIndex, setLastIndex] = useState(-1);
   const plot = useMemo(() => chartPicture(chart, hidden, width, view), [chart, hidden, width, view]);
   const drawing = useMemo(() => shapes(plot.content), [plot]);
   const toggle = (labels: readonly string[], isOn: boolean) => {
@@ -32,21 +32,21 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
   const { at, series } = chart;
   const count = at.length;
   if (count === 0) return html`<p class="note">${chart.y.title}</p><p class="empty">No values yet.</p>`;
-  const pointed = Math.min(last, count - 1);
+  const pointed = Math.min(lastIndex, count - 1);
   const note = chart.notes?.[Math.max(0, pointed)] ?? valuesAt(chart, hidden, Math.max(0, pointed));
   const link = chart.links?.[pointed];
   const onKeyDown = (event: KeyboardEvent) => {
-    const next = nextOf(event.key, pointed, count);
+    const next = nextIndex(event.key, pointed, count);
     if (event.key === 'Enter' && link) follow(link);
     if (next === undefined) return;
     event.preventDefault();
-    setLast(next);
+    setLastIndex(next);
   };
   const point = ({ clientX, clientY, currentTarget }: PointerEvent & { readonly currentTarget: Element }) => {
     const box = currentTarget.getBoundingClientRect();
     const [px, py] = [clientX - box.left, clientY - box.top];
     const index = nearestPoint(plot, px, py);
-    setLast(index);
+    setLastIndex(index);
     return { px, index };
   };
   const onPointerDown = (event: PointerEvent & { readonly currentTarget: Element }) => {
@@ -92,7 +92,7 @@ ${levels.map((entry) => html`<li><${LegendSample} entry=${entry} /></li>`)}
 }
 
 /** Returns the index that a navigation key moves to; undefined for other keys. */
-function nextOf(key: string, from: number, count: number): number | undefined {
+function nextIndex(key: string, from: number, count: number): number | undefined {
   const arrows = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
   const by = { ...arrows, PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity }[key];
   return by === undefined ? undefined : Math.min(count - 1, Math.max(0, from + by));
@@ -116,7 +116,7 @@ const Toggle = ({ label, entry, isOn, onChange }: ToggleProps) =>
 
 /** Formats the values at an index, such as `Iteration 7: cost 3, tokens 12`. */
 function valuesAt({ at, bands, series, x, y }: Chart, hidden: Hidden, index: number): string {
-  const own = series.flatMap(({ draw, high, label, low, values }) => {
+  const texts = series.flatMap(({ draw, high, label, low, values }) => {
     const value = hidden.has(label) ? null : values[index];
     if (typeof value !== 'number') return [];
     const ends = [low?.[index], high?.[index]];
@@ -127,5 +127,5 @@ function valuesAt({ at, bands, series, x, y }: Chart, hidden: Hidden, index: num
         : '';
     return [`${label} ${axisText(y, value)}${interval}`];
   });
-  return `${x.title} ${axisText(x, at[index]!)}: ${[...new Set(own)].join(', ')}`;
+  return `${x.title} ${axisText(x, at[index]!)}: ${[...new Set(texts)].join(', ')}`;
 }

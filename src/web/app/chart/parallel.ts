@@ -7,25 +7,25 @@ import { Readout, useWidth } from './parts.js';
 
 export function ParallelPlot({ parallel }: { readonly parallel: Parallel }) {
   const { lines } = parallel;
-  const [place, least] = useWidth();
-  const [chosen, setChosen] = useState<number | undefined>(undefined);
-  const { content, height, label, width, x, y } = parallelPicture(parallel, least, chosen);
+  const [place, minWidth] = useWidth();
+  const [chosenLine, setChosenLine] = useState<number | undefined>(undefined);
+  const { content, height, label, width, x, y } = parallelPicture(parallel, minWidth, chosenLine);
   const point = (event: PointerEvent & { readonly currentTarget: Element }) => {
     const box = event.currentTarget.getBoundingClientRect();
-    setChosen(nearestLine(lines, [event.clientX - box.left, event.clientY - box.top], x, y));
+    setChosenLine(nearestLine(lines, [event.clientX - box.left, event.clientY - box.top], x, y));
   };
   const onKey = (event: KeyboardEvent) => {
     const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
-    if (event.key === 'Enter' && chosen !== undefined) open();
+    if (event.key === 'Enter' && chosenLine !== undefined) open();
     if (by === undefined) return;
     event.preventDefault();
-    setChosen(Math.max(0, Math.min(lines.length - 1, (chosen ?? lines.length - 1 - by) + by)));
+    setChosenLine(Math.max(0, Math.min(lines.length - 1, (chosenLine ?? lines.length - 1 - by) + by)));
   };
   const note = useRef<HTMLAnchorElement>(null);
   const open = () => note.current?.click();
-  const line = chosen === undefined ? undefined : lines[chosen];
+  const line = chosenLine === undefined ? undefined : lines[chosenLine];
   return html`<figure class="parallel"><div class="scroll" ref=${place}>
-<svg class=${line ? 'pointed' : ''} width=${width} height=${height} role="img" aria-label=${label} tabindex="0" onPointerMove=${point} onPointerLeave=${({ pointerType }: PointerEvent) => pointerType === 'mouse' && setChosen(undefined)} onPointerDown=${point} onClick=${({ pointerType }: PointerEvent) => pointerType === 'mouse' && open()} onKeyDown=${onKey}>
+<svg class=${line ? 'pointed' : ''} width=${width} height=${height} role="img" aria-label=${label} tabindex="0" onPointerMove=${point} onPointerLeave=${({ pointerType }: PointerEvent) => pointerType === 'mouse' && setChosenLine(undefined)} onPointerDown=${point} onClick=${({ pointerType }: PointerEvent) => pointerType === 'mouse' && open()} onKeyDown=${onKey}>
 ${shapes(content)}
 </svg></div>
 <${Readout} of=${parallel} live="polite">${line ? html`${line.note} <a ref=${note} href=${line.href}>${line.link}</a>` : 'Each line is a run, coloured by its result. Hover over a line or use the arrow keys to see its values; click to open the run.'}<//></figure>`;
@@ -44,11 +44,11 @@ function nearestLine(
   const gap = count > 1 ? x(1) - x(0) : 1;
   const place = Math.max(0, Math.min(count - 1, (px - x(0)) / gap));
   const axis = Math.min(Math.floor(place), Math.max(0, count - 2));
-  let [found, least] = [undefined as number | undefined, reach];
+  let [lineIndex, minDistance] = [undefined as number | undefined, reach];
   for (const [i, { at }] of lines.entries()) {
     const [from = 0, to = from] = [at[axis], at[axis + 1]];
     const distance = Math.abs(y(from + (place - axis) * (to - from)) - py);
-    if (distance <= least) [found, least] = [i, distance];
+    if (distance <= minDistance) [lineIndex, minDistance] = [i, distance];
   }
-  return found;
+  return lineIndex;
 }

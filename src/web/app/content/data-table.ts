@@ -15,14 +15,14 @@ export function DataTable({ columns, isTall, rows }: TableData) {
   const stacks = columns.length > maxPhoneColumns;
   // Sorting would separate blank cells from the cell above that they repeat.
   const isSortable = rows.length > 2 && !rows.flat().some(({ isRepeated }) => isRepeated);
-  const { column: sorted, sign } = isSortable ? order : { column: -1, sign: 1 as const };
-  const shown =
-    sorted < 0
+  const { column: sortColumn, sign } = isSortable ? order : { column: -1, sign: 1 as const };
+  const shownRows =
+    sortColumn < 0
       ? rows
-      : rows.toSorted((a, b) => compareValues(sortedBy(a[sorted]!), sortedBy(b[sorted]!), sign));
+      : rows.toSorted((a, b) => compareValues(sortValue(a[sortColumn]!), sortValue(b[sortColumn]!), sign));
   const sort = (column: number) =>
     setOrder(
-      sorted !== column ? { column, sign: -1 } : sign < 0 ? { column, sign: 1 } : { column: -1, sign: 1 },
+      sortColumn !== column ? { column, sign: -1 } : sign < 0 ? { column, sign: 1 } : { column: -1, sign: 1 },
     );
   const classOf = (c: number) =>
     ({ text: undefined, bar: 'bar-cell', number: 'number', estimate: 'number' })[columns[c]!.kind];
@@ -37,17 +37,17 @@ export function DataTable({ columns, isTall, rows }: TableData) {
   return html`<div class=${isTall ? 'scroll tall' : 'scroll'} tabindex="0"><table class=${stacks ? 'stack' : undefined}>
 <thead><tr>${columns.map(({ spoken, title }, c) => {
     const text = title || html`<span class="repeated">${spoken}</span>`;
-    const direction = c === sorted ? (sign < 0 ? 'descending' : 'ascending') : undefined;
+    const direction = c === sortColumn ? (sign < 0 ? 'descending' : 'ascending') : undefined;
     return html`${plots[c] && html`<th scope="col" class="drawn">${plots[c].axis}<span class="repeated">drawn</span></th>`}<th scope="col" class=${classOf(c)} aria-sort=${direction}>${isSortable ? html`<button type="button" class="sort" onClick=${() => sort(c)}>${text}</button>` : text}</th>`;
   })}</tr></thead>
-<tbody>${shown.map(
+<tbody>${shownRows.map(
     (row, r) =>
       html`<tr key=${r}>${row.map((cell, c) => {
-        const drawn = columns[c]!.kind === 'bar' ? barOf(cell) : contentOf(cell);
+        const cellContent = columns[c]!.kind === 'bar' ? barOf(cell) : contentOf(cell);
         // On a phone, the list of each row must be self-contained; screen readers need each row's header.
         const content = !cell.isRepeated
-          ? drawn
-          : (stacks || c === 0) && html`<span class="repeated">${drawn}</span>`;
+          ? cellContent
+          : (stacks || c === 0) && html`<span class="repeated">${cellContent}</span>`;
         const label = stacks && columns[c]!.title !== '' ? columns[c]!.title : undefined;
         return c === 0
           ? html`<th scope="row" class=${classOf(c)} data-label=${label}>${content}</th>`
@@ -57,7 +57,7 @@ export function DataTable({ columns, isTall, rows }: TableData) {
 }
 
 /** Returns the value by which a cell is sorted: its number or its text; null for a missing value. */
-function sortedBy({ share, text, value }: TableCell): Value {
+function sortValue({ share, text, value }: TableCell): Value {
   if (value !== undefined || share !== undefined) return value ?? share!;
   const number = text.replaceAll(/[\s,]/g, '').replace('−', '-');
   if (/^[-+$]?[\d.]/.test(number)) return Number.parseFloat(number.replace('$', ''));
@@ -70,10 +70,10 @@ const tintOf = (tint: number) =>
 function contentOf({ code, detail, href, mark, strong, text, tint }: TableCell) {
   if (tint !== undefined)
     return html`<span class="tint" style=${{ background: tintOf(tint) }}>${text}</span>`;
-  const marked = mark === undefined ? text : html`<span class=${mark}>${text}</span>`;
-  const worded = code ? html`<code>${marked}</code>` : marked;
-  const strongly = strong && text !== missingMark ? html`<b>${worded}</b>` : worded;
-  return html`${href === undefined ? strongly : html`<a href=${href}>${strongly}</a>`}${detail !== undefined && html`<br /><span class="muted">${detail}</span>`}`;
+  const markedText = mark === undefined ? text : html`<span class=${mark}>${text}</span>`;
+  const codeText = code ? html`<code>${markedText}</code>` : markedText;
+  const strongText = strong && text !== missingMark ? html`<b>${codeText}</b>` : codeText;
+  return html`${href === undefined ? strongText : html`<a href=${href}>${strongText}</a>`}${detail !== undefined && html`<br /><span class="muted">${detail}</span>`}`;
 }
 
 const barOf = ({ share = 0, text }: TableCell) =>
@@ -81,16 +81,16 @@ const barOf = ({ share = 0, text }: TableCell) =>
 
 /** Draws estimates with intervals on a common axis. @returns the axis, and a function that draws a cell's estimate */
 function intervalAxis({ include = [], line }: IntervalAxis, cells: readonly TableCell[]) {
-  const ends = [
+  const numbers = [
     line ?? [],
     ...include,
     ...cells.flatMap(({ interval, value }) => [value ?? [], interval ?? []]),
   ]
     .flat(2)
     .filter(Number.isFinite);
-  const [least, most] = ends.length === 0 ? [0, 1] : [smallest(ends), largest(ends)];
-  const room = most > least ? 0 : Math.abs(least) * 0.1 || 1;
-  const [low, high] = [least - room, most + room];
+  const [min, max] = numbers.length === 0 ? [0, 1] : [smallest(numbers), largest(numbers)];
+  const room = max > min ? 0 : Math.abs(min) * 0.1 || 1;
+  const [low, high] = [min - room, max + room];
   const x = (value: number) => percent((Math.min(high, Math.max(low, value)) - low) / (high - low));
   return {
     axis: html`<svg width="100%" height="20" fill="var(--muted)" font-size="12" text-anchor="middle" aria-hidden="true">${ticksWithin(low, high, 4).map((tick) => html`<text x=${x(tick)} y="14">${formatNumber(tick)}</text>`)}</svg>`,

@@ -27,7 +27,7 @@ interface LogProps {
 
 export function ProposalLog({ children, counts, prompts }: LogProps) {
   const [filter, setFilter] = useState('all');
-  const read = useMemo(() => {
+  const getPrompts = useMemo(() => {
     let known: Prompts | undefined;
     return () => (known ??= unpackPrompts(prompts));
   }, [prompts]);
@@ -37,7 +37,7 @@ export function ProposalLog({ children, counts, prompts }: LogProps) {
     addEventListener('hashchange', showAll);
     return () => removeEventListener('hashchange', showAll);
   }, []);
-  return html`<${PromptsOfPage.Provider} value=${read}>
+  return html`<${PromptsOfPage.Provider} value=${getPrompts}>
 ${
   counts.length > 0 &&
   html`<fieldset class="filter"><legend>Show</legend>

@@ -25,9 +25,9 @@ interface Props {
 export function LiveTable({ columns, empty = 'No runs yet.', path, query, within }: Props) {
   const [items, setItems] = useState<ReadonlyMap<string, Item> | undefined>(undefined);
   const [needsKeys, setNeedsKeys] = useState(false);
-  const known = useAnswer<ConfigKeys>(needsKeys ? '/api/keys' : undefined).answer;
+  const configKeys = useAnswer<ConfigKeys>(needsKeys ? '/api/keys' : undefined).answer;
   const state = useMemo(() => stateOf(query, columns), [String(query), columns?.join()]);
-  const filter = useMemo(() => parseFilter(state.filter, known?.keys), [state.filter, known]);
+  const filter = useMemo(() => parseFilter(state.filter, configKeys?.keys), [state.filter, configKeys]);
   const key = usedKeys(state, filter.settingKeys);
   useLive(queryOf({ all: 'true', key }), {
     items: ({ changed, removed, whole }) =>
@@ -41,7 +41,7 @@ export function LiveTable({ columns, empty = 'No runs yet.', path, query, within
   useEffect(() => {
     if (key.length > 0) setNeedsKeys(true);
   }, [key.length]);
-  const own = useMemo(
+  const shownItems = useMemo(
     () =>
       [...(items?.values() ?? [])].filter(
         (item) => within === undefined || (item.name.startsWith(`${within}/`) && !isHolder(item)),
@@ -49,8 +49,8 @@ export function LiveTable({ columns, empty = 'No runs yet.', path, query, within
     [items, within],
   );
   if (items === undefined) return html`<p class="empty">Loading …</p>`;
-  if (own.length === 0) return html`<p class="empty">${empty}</p>`;
-  return html`<${ItemTable} items=${own} state=${state} filter=${filter} path=${path} within=${within} known=${known} loadKeys=${() => setNeedsKeys(true)} />`;
+  if (shownItems.length === 0) return html`<p class="empty">${empty}</p>`;
+  return html`<${ItemTable} items=${shownItems} state=${state} filter=${filter} path=${path} within=${within} known=${configKeys} loadKeys=${() => setNeedsKeys(true)} />`;
 }
 
 export function IndexPage({ place, query }: { readonly query: URLSearchParams; readonly place: string }) {

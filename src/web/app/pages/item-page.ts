@@ -37,13 +37,13 @@ function WholePage({ name, query }: Props) {
     if (page) document.title = `${item?.status === 'running' ? `${item.done}/${item.of} ` : ''}${page.title}`;
   }, [page, item]);
   const isStudy = item !== undefined && isHolder(item);
-  const shown = page && isStudy ? { ...page, sections: withItems(page.sections) } : page;
+  const shownPage = page && isStudy ? { ...page, sections: addItemsSection(page.sections) } : page;
   const live = (section: string) =>
     section === 'items' &&
     html`<${LiveTable} path=${itemAddress(name)} query=${query} within=${name} columns=${columnsOf(page?.keys)} />`;
-  return html`<${ShownPage} page=${shown} problem=${problem} loading=${`Loading ${name} …`} live=${live}>
+  return html`<${ShownPage} page=${shownPage} problem=${problem} loading=${`Loading ${name} …`} live=${live}>
 ${page && item && html`<${LiveLine} item=${item} />`}
-${page && item?.status === 'running' && !isStudy && html`<${Stopping} item=${item} />`}
+${page && item?.status === 'running' && !isStudy && html`<${StopControls} item=${item} />`}
 <//>`;
 }
 
@@ -53,7 +53,7 @@ const columnsOf = (keys: readonly string[] = []): readonly string[] => [
 ];
 
 /** Replaces the section that lists a study's runs with an empty one for the live table; adds it if there is none. */
-function withItems(sections: Page['sections']): Page['sections'] {
+function addItemsSection(sections: Page['sections']): Page['sections'] {
   const items = { id: 'items', title: 'Runs', content: [] };
   const at = sections.findIndex(({ id }) => id === 'runs');
   return at < 0 ? [...sections, items] : sections.toSpliced(at, 1, items);
@@ -68,8 +68,8 @@ ${kind === 'run' && html`<${IterationForm} name=${name} /> <a href=${`/search${q
 </div>`;
 }
 
-function Stopping({ item: { kind, name } }: { readonly item: Item }) {
-  const { isSending, said, send } = usePost();
+function StopControls({ item: { kind, name } }: { readonly item: Item }) {
+  const { isSending, reply, send } = usePost();
   const [isSure, setSure] = useState(false);
   const stop = () => {
     setSure(false);
@@ -79,7 +79,7 @@ function Stopping({ item: { kind, name } }: { readonly item: Item }) {
     html`<button type="button" disabled=${isSending} onClick=${act}>${label}</button>`;
   return html`<div class="live-line" role="region" aria-label=${`Controls for this ${kind}`}>
 ${isSure ? button('Confirm stop', stop) : button('Stop', () => setSure(true))}
-<span role="status">${said}</span>
+<span role="status">${reply}</span>
 </div>`;
 }
 
@@ -102,10 +102,10 @@ function IterationPage({ iteration, name }: { readonly name: string; readonly it
       if (item !== undefined && iteration >= item.done) refresh();
     },
   });
-  const last = item?.done ?? iteration;
+  const lastIteration = item?.done ?? iteration;
   const step = (by: number) => {
     const to = iteration + by;
-    if (to >= 0 && to <= last) visit(itemAddress(name, { iteration: to }), true);
+    if (to >= 0 && to <= lastIteration) visit(itemAddress(name, { iteration: to }), true);
   };
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -118,8 +118,8 @@ function IterationPage({ iteration, name }: { readonly name: string; readonly it
   });
   return html`<div class="live-line" role="region" aria-label="Iteration">
 <a href=${itemAddress(name)}>${name}</a>
-<b>${iteration === 0 ? 'Warm-up' : `Iteration ${iteration} of ${last}`}</b>
-<span><button type="button" disabled=${iteration <= 0} onClick=${() => step(-1)}>← previous</button> <button type="button" disabled=${iteration >= last} onClick=${() => step(1)}>next →</button></span>
+<b>${iteration === 0 ? 'Warm-up' : `Iteration ${iteration} of ${lastIteration}`}</b>
+<span><button type="button" disabled=${iteration <= 0} onClick=${() => step(-1)}>← previous</button> <button type="button" disabled=${iteration >= lastIteration} onClick=${() => step(1)}>next →</button></span>
 <${IterationForm} name=${name} iteration=${iteration} />
 </div>
 <${ShownPage} page=${page} problem=${problem} loading="Loading …" />`;

@@ -28,14 +28,14 @@ const maxNames = 100;
 
 export function BulkActions({ chosen, clear, groups, items, state, within }: Props) {
   const [isTagging, setTagging] = useState(false);
-  const { said, send } = usePost();
+  const { reply, send } = usePost();
   const { by, filter } = state;
   const chosenGroups = groups.filter(({ id }) => chosen.has(id));
-  const single = items.filter(({ name }) => chosen.has(name));
+  const chosenItems = items.filter(({ name }) => chosen.has(name));
   const names = [
-    ...new Set([...single, ...chosenGroups.flatMap((group) => group.items)].map(({ name }) => name)),
+    ...new Set([...chosenItems, ...chosenGroups.flatMap((group) => group.items)].map(({ name }) => name)),
   ];
-  const areGroups = single.length === 0 && groups.length > 0;
+  const areGroups = chosenItems.length === 0 && groups.length > 0;
   const hasTooMany = !areGroups && names.length > maxNames;
   const compare = () => {
     const group = chosenGroups.map(({ id }) => id);
@@ -49,17 +49,17 @@ export function BulkActions({ chosen, clear, groups, items, state, within }: Pro
     void send('/api/tag', { of: names, [field('change')]: tags }).then((isDone) => setTagging(!isDone));
   });
   const runs = plural(names.length, 'run');
-  const what = chosenGroups.length > 0 ? `${plural(chosenGroups.length, 'group')} (${runs})` : runs;
+  const chosenText = chosenGroups.length > 0 ? `${plural(chosenGroups.length, 'group')} (${runs})` : runs;
   const cancel = html`<button type="button" class="plain" onClick=${() => setTagging(false)}>cancel</button>`;
   return html`<div class="bulk" role="group" aria-label="Actions for selected runs">
 <button type="button" disabled=${hasTooMany || (!areGroups && names.length === 0)} title=${hasTooMany ? `Select at most ${maxNames} runs, or group them` : undefined} onClick=${compare}>${areGroups && chosenGroups.length === 0 ? 'Compare all groups' : 'Compare'}</button>
 <button type="button" disabled=${names.length === 0} aria-expanded=${isTagging} onClick=${() => setTagging(true)}>Tag</button>
-<span class="muted">${names.length > 0 && html`${what} selected <button type="button" class="plain" onClick=${clear}>clear</button>`}</span>
-<span role="status">${said}</span>
+<span class="muted">${names.length > 0 && html`${chosenText} selected <button type="button" class="plain" onClick=${clear}>clear</button>`}</span>
+<span role="status">${reply}</span>
 ${
   isTagging &&
   names.length > 0 &&
-  html`<form class="question" onSubmit=${tag}><label>Tags for ${what} <input type="text" name="tags" ref=${focus} placeholder="e.g. baseline" autocomplete="off" /></label> <button type="submit" name="change" value="add">Add</button> <button type="submit" name="change" value="remove">Remove</button> ${cancel}</form>`
+  html`<form class="question" onSubmit=${tag}><label>Tags for ${chosenText} <input type="text" name="tags" ref=${focus} placeholder="e.g. baseline" autocomplete="off" /></label> <button type="submit" name="change" value="add">Add</button> <button type="submit" name="change" value="remove">Remove</button> ${cancel}</form>`
 }
 </div>`;
 }

@@ -42,7 +42,7 @@ function cellOf(item: Item, key: string) {
     case 'status':
       return statusMark(item.status);
     case 'progress':
-      return progressBar(`progress of ${item.name}`, item.done, plannedIn(item), unitOf(item));
+      return progressBar(`progress of ${item.name}`, item.done, plannedUnits(item), unitOf(item));
     case 'confirmed':
       return html`<b>${shownReturn(item.confirmed)}</b>${intervalView(item.ci95)}`;
     case 'observed':
@@ -57,7 +57,7 @@ function cellOf(item: Item, key: string) {
 }
 
 /** Returns the planned number of units; for a completed run, those done, because a target or limit may end it early. */
-const plannedIn = ({ done, of, status }: Item) => (status === 'completed' ? done : of);
+const plannedUnits = ({ done, of, status }: Item) => (status === 'completed' ? done : of);
 
 const progressBar = (label: string, done: number, of: number, unit: string) =>
   html`<span title=${unit}>${done}/${of}</span><progress aria-label=${label} value=${done} max=${of || 1}></progress>`;
@@ -100,7 +100,7 @@ interface GroupRowProps extends RowProps {
 export function GroupRow({ by, columns, expand, figures, group, isChosen, isOpen, toggle }: GroupRowProps) {
   const { environment, items } = group;
   const title = groupTitle(group, by);
-  const running = items.filter(({ status }) => status === 'running').length;
+  const runningCount = items.filter(({ status }) => status === 'running').length;
   const cell = (key: string) => {
     const value = groupMean(group, key, figures);
     const sum = (part: 'done' | 'of') => items.reduce((total, item) => total + item[part], 0);
@@ -114,7 +114,7 @@ export function GroupRow({ by, columns, expand, figures, group, isChosen, isOpen
   return html`<tr class=${`group${isChosen ? ' chosen' : ''}`}>
 <td class="choose"><input type="checkbox" aria-label=${`select the group ${title}`} checked=${isChosen} onChange=${toggle} /></td>
 <th scope="row"><button type="button" class="plain row-link" aria-expanded=${isOpen} onClick=${expand}><span aria-hidden="true">${isOpen ? '▾' : '▸'}</span> ${title}</button>${!columns.includes('environment') && !by.includes('environment') && environment && html` <span class="muted">${environment}</span>`}</th>
-<td class="number" data-label="runs">${items.length}${running > 0 && html`<br /><span class="muted">${running} running</span>`}</td>
+<td class="number" data-label="runs">${items.length}${runningCount > 0 && html`<br /><span class="muted">${runningCount} running</span>`}</td>
 ${columns.map((key) => html`<td key=${key} class=${classOf(key)} data-label=${fieldOf(key).title}>${cell(key)}</td>`)}
 </tr>`;
 }

@@ -30,12 +30,12 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
   const isGrouped = by.length > 0;
   // The first column already shows the keys that define the groups.
   const columns = state.columns.filter((key) => !by.includes(key));
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const [most, setMost] = useState(rowsAtOnce);
+  const [chosenIds, setChosenIds] = useState<ReadonlySet<string>>(new Set());
+  const [openIds, setOpenIds] = useState<ReadonlySet<string>>(new Set());
+  const [maxRows, setMaxRows] = useState(rowsAtOnce);
   const end = useRef<HTMLElement | null>(null);
   // Without groups or a filter, all runs of a study share a single row.
-  const shown = useMemo(
+  const shownItems = useMemo(
     () =>
       items.filter(
         (item) =>
@@ -44,7 +44,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
       ),
     [items, filter, isGrouped, within],
   );
-  const groups = useMemo(() => (isGrouped ? groupsOf(shown, by) : []), [shown, by]);
+  const groups = useMemo(() => (isGrouped ? groupsOf(shownItems, by) : []), [shownItems, by]);
   // The server computes the statistics of the groups. They change only if one of these values does.
   const results = groups.map((group) => group.items.map((item) => [item.name, item.status, item.confirmed]));
   const isSound = filter.problems.length === 0;
@@ -54,7 +54,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
     JSON.stringify(results),
   );
   const problems = isSound && problem !== '' ? [problem] : filter.problems;
-  const rows = useMemo(() => (isGrouped ? [] : sortItems(shown, sort)), [shown, isGrouped, sort]);
+  const rows = useMemo(() => (isGrouped ? [] : sortItems(shownItems, sort)), [shownItems, isGrouped, sort]);
   const groupRows = useMemo(
     () => sortedGroups(groups, sort, ({ id }) => figures[id]),
     [groups, sort, figures],
@@ -62,43 +62,43 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
   const count = isGrouped ? groupRows.length : rows.length;
   const change = (changes: Partial<TableState>) =>
     visit(`${path}${queryOf(queryOfState({ ...state, ...changes }))}`, true);
-  useEffect(() => setMost(rowsAtOnce), [state]);
+  useEffect(() => setMaxRows(rowsAtOnce), [state]);
   // Clear the selection before the user can select anything else.
-  useLayoutEffect(() => setChosen(new Set()), [by]);
+  useLayoutEffect(() => setChosenIds(new Set()), [by]);
   useEffect(() => {
     const observer = new IntersectionObserver(
       ([entry]) => {
-        if (entry?.isIntersecting) setMost((rows) => rows + rowsAtOnce);
+        if (entry?.isIntersecting) setMaxRows((rows) => rows + rowsAtOnce);
       },
       { rootMargin: '600px' },
     );
     if (end.current !== null) observer.observe(end.current);
     return () => observer.disconnect();
-  }, [count > most, most]);
-  const toggled = (key: string) => (set: ReadonlySet<string>) => {
+  }, [count > maxRows, maxRows]);
+  const toggleKey = (key: string) => (set: ReadonlySet<string>) => {
     const next = new Set(set);
     if (!next.delete(key)) next.add(key);
     return next;
   };
   const ids = isGrouped ? groupRows.map(({ id }) => id) : rows.map(({ name }) => name);
-  const isAll = ids.length > 0 && ids.every((id) => chosen.has(id));
+  const isAll = ids.length > 0 && ids.every((id) => chosenIds.has(id));
   const rowOf = (item: Item, isInside = false) =>
-    html`<${ItemRow} key=${item.name} item=${item} columns=${columns} isInside=${isInside} isGrouped=${isGrouped} within=${within} isChosen=${chosen.has(item.name)} toggle=${() => setChosen(toggled(item.name))} />`;
-  return html`<${TableControls} state=${state} problems=${problems} shown=${shown} items=${items} groups=${groups} known=${known} loadKeys=${loadKeys} change=${change} />
-<${BulkActions} chosen=${chosen} items=${shown} groups=${groups} state=${state} within=${within} clear=${() => setChosen(new Set())} />
+    html`<${ItemRow} key=${item.name} item=${item} columns=${columns} isInside=${isInside} isGrouped=${isGrouped} within=${within} isChosen=${chosenIds.has(item.name)} toggle=${() => setChosenIds(toggleKey(item.name))} />`;
+  return html`<${TableControls} state=${state} problems=${problems} shown=${shownItems} items=${items} groups=${groups} known=${known} loadKeys=${loadKeys} change=${change} />
+<${BulkActions} chosen=${chosenIds} items=${shownItems} groups=${groups} state=${state} within=${within} clear=${() => setChosenIds(new Set())} />
 <div class="scroll" tabindex="0" role="region" aria-label=${isGrouped ? 'Groups of runs' : 'Runs and training runs'}><table class="items stack">
-<thead><tr><th scope="col" class="choose"><input type="checkbox" aria-label="select all" checked=${isAll} onChange=${() => setChosen(new Set(isAll ? [] : ids))} /></th>
+<thead><tr><th scope="col" class="choose"><input type="checkbox" aria-label="select all" checked=${isAll} onChange=${() => setChosenIds(new Set(isAll ? [] : ids))} /></th>
 <${Heading} title=${isGrouped ? by.join(', ') : 'name'} sort=${sort} column="name" change=${change} />
 ${isGrouped && html`<th scope="col" class="number">runs</th>`}
 ${columns.map((key) => html`<${Heading} key=${key} title=${fieldOf(key).title} sort=${sort} column=${key} change=${change} />`)}</tr></thead>
-<tbody>${rows.slice(0, most).map((item) => rowOf(item))}${groupRows
-    .slice(0, most)
+<tbody>${rows.slice(0, maxRows).map((item) => rowOf(item))}${groupRows
+    .slice(0, maxRows)
     .map((group) => [
-      html`<${GroupRow} key=${group.id} group=${group} by=${by} columns=${columns} figures=${figures[group.id]} isOpen=${open.has(group.id)} expand=${() => setOpen(toggled(group.id))} isChosen=${chosen.has(group.id)} toggle=${() => setChosen(toggled(group.id))} />`,
-      open.has(group.id) && sortItems(group.items, sort).map((item) => rowOf(item, true)),
+      html`<${GroupRow} key=${group.id} group=${group} by=${by} columns=${columns} figures=${figures[group.id]} isOpen=${openIds.has(group.id)} expand=${() => setOpenIds(toggleKey(group.id))} isChosen=${chosenIds.has(group.id)} toggle=${() => setChosenIds(toggleKey(group.id))} />`,
+      openIds.has(group.id) && sortItems(group.items, sort).map((item) => rowOf(item, true)),
     ])}</tbody>
 </table></div>
-${count > most && html`<p ref=${end} class="note">Scroll for ${count - most} more</p>`}
+${count > maxRows && html`<p ref=${end} class="note">Scroll for ${count - maxRows} more</p>`}
 ${count === 0 && html`<p class="empty">No runs match the filter.</p>`}
 ${isGrouped && html`<p class="note">Observed and confirmed: mean over the seeds of complete runs, with its 95 % interval, as in <code>policyloop compare</code>. Other numbers: mean of all runs in the group.</p>`}`;
 }

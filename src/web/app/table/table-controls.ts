@@ -28,14 +28,14 @@ const groupableKeys = ['model', 'environment', 'status', 'kind', 'tag'];
 
 export function TableControls({ change, groups, items, known, loadKeys, problems, shown, state }: Props) {
   const { by, columns, filter } = state;
-  const inGroups = groups.reduce((sum, group) => sum + group.items.length, 0);
+  const runCount = groups.reduce((sum, group) => sum + group.items.length, 0);
   const leaves = shown.filter((item) => !isHolder(item));
   // Without a filter or groups, a directory of runs stands for the runs in it.
   const isSingle = filter === '' && by.length === 0;
-  const single =
+  const runText =
     filter === '' ? plural(shown.length, 'run') : `${shown.length} of ${plural(items.length, 'run')}`;
-  const count = by.length > 0 ? `${plural(groups.length, 'group')} of ${plural(inGroups, 'run')}` : single;
-  const all = [...problems, ...unknownKeys([...by, ...columns], known?.keys)];
+  const count = by.length > 0 ? `${plural(groups.length, 'group')} of ${plural(runCount, 'run')}` : runText;
+  const allProblems = [...problems, ...unknownKeys([...by, ...columns], known?.keys)];
   const group = (text: string) =>
     change({
       by: [...new Set(text.split(/[,\s]+/).filter(Boolean))],
@@ -47,7 +47,7 @@ export function TableControls({ change, groups, items, known, loadKeys, problems
   aria-describedby="filter-help filter-problems" aria-invalid=${problems.length > 0} onInput=${({ currentTarget }: InputEvent) => change({ filter: currentTarget.value })} /></label>
 <${KeysField} id="group-by" by=${by.join(', ')} placeholder="e.g. model.temperature" known=${[...(known?.different ?? []), ...groupableKeys]} onFocus=${loadKeys} apply=${group} />
 <span class="muted" role="status">${[count, ...totals(isSingle ? shown : leaves)].join(', ')}</span>
-<div id="filter-problems" role="status">${all.map((problem) => html`<p class="note warn-text">${problem}.</p>`)}</div>
+<div id="filter-problems" role="status">${allProblems.map((problem) => html`<p class="note warn-text">${problem}.</p>`)}</div>
 <p class="note" id="filter-help">Fields: ${fields.map(({ key }) => key).join(', ')}, and config keys such as model.temperature. Values may contain *; numbers and dates may be ranges, such as observed=400.. for at least 400.</p>
 </form>
 <${ColumnChoice} columns=${columns} known=${known} loadKeys=${loadKeys} change=${change} />`;
@@ -69,8 +69,8 @@ function totals(items: readonly Item[]): readonly string[] {
 type ChoiceProps = Pick<Props, 'known' | 'loadKeys' | 'change'> & Pick<TableState, 'columns'>;
 
 function ColumnChoice({ change, columns, known, loadKeys }: ChoiceProps) {
-  const own = fields.map(({ key }) => key).filter((key) => key !== 'name');
-  const settings = new Set([...columns, ...(known?.different ?? [])].filter((key) => !own.includes(key)));
+  const keys = fields.map(({ key }) => key).filter((key) => key !== 'name');
+  const settings = new Set([...columns, ...(known?.different ?? [])].filter((key) => !keys.includes(key)));
   const toggle = (key: string) =>
     change({ columns: columns.includes(key) ? columns.filter((one) => one !== key) : [...columns, key] });
   const box = (key: string) =>
@@ -82,7 +82,7 @@ function ColumnChoice({ change, columns, known, loadKeys }: ChoiceProps) {
     toggle(key);
   };
   return html`<details class="choices" onToggle=${loadKeys}><summary>Columns</summary>
-<fieldset><legend>Fields</legend>${own.map(box)}</fieldset>
+<fieldset><legend>Fields</legend>${keys.map(box)}</fieldset>
 <fieldset><legend>Config keys whose values differ</legend>${settings.size === 0 ? html`<span class="muted">none</span>` : [...settings].map(box)}
 <label>Other key <input type="text" list="config-keys" autocomplete="off" spellcheck=${false} onChange=${add} /></label>
 <datalist id="config-keys">${known?.keys.map((key) => html`<option value=${key}></option>`)}</datalist></fieldset>

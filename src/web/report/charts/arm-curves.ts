@@ -42,7 +42,7 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
   if (count === 0) return html`<p class="empty">No evaluations.</p>`;
   const isSingle = arms.length === 1;
   const indices = Array.from({ length: count }, (_, i) => i);
-  const along = (values: readonly (number | null)[]) => indices.map((i) => values[i] ?? null);
+  const atIndices = (values: readonly (number | null)[]) => indices.map((i) => values[i] ?? null);
   const placeOf = (i: number) => (step === undefined ? i : (i + 1) * step);
   const unit = step === undefined ? 'iteration' : 'evaluation';
   const nameOf = (i: number) =>
@@ -63,7 +63,7 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
           draw: 'line',
           color: '--spread',
           width: 1,
-          values: along(curve),
+          values: atIndices(curve),
         }),
       ),
       ...summaries.map(
@@ -73,9 +73,9 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
           width: 2,
           color: isSingle ? '--accent' : `--arm-${i % colors}`,
           isDashed: i % (2 * colors) >= colors,
-          values: along(points.map(({ mean }) => mean)),
-          low: along(points.map(({ interval }) => interval?.[0] ?? null)),
-          high: along(points.map(({ interval }) => interval?.[1] ?? null)),
+          values: atIndices(points.map(({ mean }) => mean)),
+          low: atIndices(points.map(({ interval }) => interval?.[0] ?? null)),
+          high: atIndices(points.map(({ interval }) => interval?.[1] ?? null)),
         }),
       ),
     ],

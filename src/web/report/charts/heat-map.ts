@@ -16,10 +16,10 @@ const maxColumns = 1500;
 
 /** Draws the parameters (rows) of up to `maxColumns` evaluations (columns) below a strip of scores. */
 export function parameterHeatMap(data: RunData, labels: TaskLabels): Content {
-  const { config, entries: all, parameters: spec } = data;
-  const highest = bestEntry(all);
+  const { config, entries: allEntries, parameters: spec } = data;
+  const best = bestEntry(allEntries);
   // More columns would be narrower than a pixel.
-  const entries = sampleEvenly(all, maxColumns, highest);
+  const entries = sampleEvenly(allEntries, maxColumns, best);
   const columns = entries.length;
   if (columns === 0 || spec.count === 0) return html`<p class="empty">No evaluations.</p>`;
   const names = rowNames(spec, data.policy, labels);
@@ -28,11 +28,11 @@ export function parameterHeatMap(data: RunData, labels: TaskLabels): Content {
     entries.map(({ score }) => score),
     formatScore,
   );
-  const places = new Map(all.map((entry, i) => [entry, i + 1]));
+  const places = new Map(allEntries.map((entry, i) => [entry, i + 1]));
   const choices = spec.choices && spec.choices.length <= maxCategories ? spec.choices : undefined;
   const scale = largest(entries.map(({ parameters }) => largest([0, ...parameters.map(Math.abs)])));
   const map: HeatMap = {
-    label: `Heat map of ${plural(spec.count, 'parameter')} over ${plural(all.length, 'evaluation')}.`,
+    label: `Heat map of ${plural(spec.count, 'parameter')} over ${plural(allEntries.length, 'evaluation')}.`,
     names,
     titles: spec.names?.map((name, row) => (names[row] === name ? name : `${names[row]} (${name})`)) ?? names,
     columns: entries.map(({ parameters }) => parameters),
@@ -43,9 +43,9 @@ export function parameterHeatMap(data: RunData, labels: TaskLabels): Content {
     ),
     choices: choices?.map((value, i) => ({ value, name: choiceName(value, labels.actions[i]) })),
     scale,
-    best: { column: entries.indexOf(highest!), number: places.get(highest!)! },
+    best: { column: entries.indexOf(best!), number: places.get(best!)! },
     warmup,
-    total: all.length,
+    total: allEntries.length,
   };
   return new Part('heat-map', { map });
 }

@@ -67,26 +67,26 @@ export function learningCurve(
   const binary = isBinary(entries);
   const memberOf = new Map(proposals.map(({ entry, member }) => [entry, member]));
   let [warmup, best] = [0, Number.NEGATIVE_INFINITY];
-  const all = entries.map((entry): Point => {
+  const allPoints = entries.map((entry): Point => {
     best = Math.max(best, entry.score);
     const candidate = entry.iteration === 0 ? warmup++ : entry.candidate;
     return { ...entry, candidate, best, member: memberOf.get(entry), ...spreadOf(entry, binary) };
   });
-  const lost = onlyProposals(proposals).filter(isRejected).slice(-maxLostMarks);
-  const place = placeIn([...all, ...lost]);
-  const points = thinOut(all, maxStretches, extremes)
+  const rejected = onlyProposals(proposals).filter(isRejected).slice(-maxLostMarks);
+  const place = placeIn([...allPoints, ...rejected]);
+  const points = thinOut(allPoints, maxStretches, extremes)
     .toSorted((a, b) => place(a) - place(b))
     .filter((point, i, sorted) => i === sorted.length - 1 || place(point) !== place(sorted[i + 1]!));
   const asText = distinctFormat(
     entries.map(({ score }) => score),
     formatScore,
   );
-  const several = entries.some(({ candidate, iteration }) => iteration > 0 && candidate > 0);
+  const hasCandidates = entries.some(({ candidate, iteration }) => iteration > 0 && candidate > 0);
   const noteOf = ({ best: highest, candidate, iteration, member, returns, score }: Point) => {
     const name =
       iteration === 0
         ? `Warm-up policy ${candidate + 1}`
-        : `Iteration ${iteration}${several ? `, candidate ${candidate + 1}` : ''}${member === undefined ? '' : `, ${member}`}`;
+        : `Iteration ${iteration}${hasCandidates ? `, candidate ${candidate + 1}` : ''}${member === undefined ? '' : `, ${member}`}`;
     const range = returns.length > 1 ? `, ${returnRange(returns)}` : '';
     return `${name}: ${asText(score)}${range}; best so far ${asText(highest)}`;
   };
@@ -117,7 +117,7 @@ export function learningCurve(
     marks: [
       {
         ...({ label: 'no usable proposal', draw: 'cross', color: '--bad' } as const),
-        marks: lost.map((one) => ({ x: place(one) })),
+        marks: rejected.map((one) => ({ x: place(one) })),
       },
       {
         label: 'confirmed on fresh episodes, with 95 % interval',
@@ -142,18 +142,18 @@ function evaluationSeries(points: readonly Point[], areExtremes: boolean): reado
   const members = [...new Set(points.flatMap(({ member }) => member ?? []))];
   const makers = points.some(({ member }) => member === undefined) ? [undefined, ...members] : members;
   return makers.map((by): Series => {
-    const own = (value: (point: Point) => number | undefined) =>
+    const valuesOf = (value: (point: Point) => number | undefined) =>
       points.map((point) => (point.member === by ? (value(point) ?? null) : null));
     return {
       label: `${by ?? 'evaluations'}${areExtremes ? ' (extremes only)' : ''}`,
       draw: 'points',
       outliers: 'low',
       color: by === undefined ? '--point' : `--arm-${members.indexOf(by)}`,
-      values: own(({ score }) => score),
-      low: own(({ low }) => low),
-      high: own(({ high }) => high),
+      values: valuesOf(({ score }) => score),
+      low: valuesOf(({ low }) => low),
+      high: valuesOf(({ high }) => high),
       ...(points.some(({ inner }) => inner !== undefined) && {
-        inner: [own(({ inner }) => inner?.[0]), own(({ inner }) => inner?.[1])] as const,
+        inner: [valuesOf(({ inner }) => inner?.[0]), valuesOf(({ inner }) => inner?.[1])] as const,
       }),
     };
   });

@@ -35,12 +35,12 @@ export function revisionFigures(
 ): RevisionFigures | undefined {
   const revisions: Revision[] = [];
   for (const event of events) if (event.kind === 'revised') revisions.push(event);
-  const used: UsageTotals[] = [];
-  for (const call of calls) if (stageOf(call) !== 'proposal') used.push(usageOfCall(call, 0, true));
-  if (revisions.length + used.length === 0) return undefined;
-  const usage = sumUsage(used);
+  const usages: UsageTotals[] = [];
+  for (const call of calls) if (stageOf(call) !== 'proposal') usages.push(usageOfCall(call, 0, true));
+  if (revisions.length + usages.length === 0) return undefined;
+  const usage = sumUsage(usages);
   const count = (result: Revision['result']) => revisions.filter((one) => one.result === result).length;
-  const evaluated = revisions.flatMap(({ after, before, distance }) =>
+  const changes = revisions.flatMap(({ after, before, distance }) =>
     after === undefined ? [] : { change: after - before, distance: distance ?? 0 },
   );
   return {
@@ -49,8 +49,8 @@ export function revisionFigures(
     noBetter: count('no-better'),
     kept: count('kept'),
     rejected: count('rejected'),
-    change: meanOf(evaluated.map(({ change }) => change)),
-    distance: meanOf(evaluated.map(({ distance }) => distance)),
+    change: meanOf(changes.map(({ change }) => change)),
+    distance: meanOf(changes.map(({ distance }) => distance)),
     calls: usage.calls,
     tokens: usage.promptTokens + usage.completionTokens,
     ...(usage.cost !== undefined && { cost: usage.cost }),
@@ -72,12 +72,12 @@ export function revisionText(figures: RevisionFigures): string {
 
 /** Example: `12 calls, 3140 tokens (included in usage)`. */
 function usedText({ calls, cost, tokens }: RevisionFigures): string {
-  const used = [
+  const usageTexts = [
     plural(calls, 'call'),
     ...(tokens === 0 ? [] : [`${formatNumber(tokens)} tokens`]),
     ...(cost === undefined ? [] : [`cost ${formatCost(cost)}`]),
   ];
-  return `${used.join(', ')} (included in usage)`;
+  return `${usageTexts.join(', ')} (included in usage)`;
 }
 
 /** Contribution of a portfolio member, relay leg or tuning search to a run. */
@@ -101,18 +101,18 @@ export const isLeg = ({ member }: Pick<MemberFigures, 'member'>): boolean => mem
 
 /** Summarises the members, most new bests first, or the legs in order; empty if the run has none. */
 export function memberFigures(proposals: readonly LoggedProposal[]): readonly MemberFigures[] {
-  const all = proposals.filter(({ improved, member }) => improved && member !== undefined).length;
+  const total = proposals.filter(({ improved, member }) => improved && member !== undefined).length;
   const names = new Set(proposals.flatMap(({ member }) => member ?? []));
   const figures = [...names].map((member): MemberFigures => {
-    const own = proposals.filter((proposal) => proposal.member === member);
-    const scores = own.flatMap(({ entry }) => entry?.score ?? []);
-    const improved = own.filter((proposal) => proposal.improved).length;
+    const ownProposals = proposals.filter((proposal) => proposal.member === member);
+    const scores = ownProposals.flatMap(({ entry }) => entry?.score ?? []);
+    const improved = ownProposals.filter((proposal) => proposal.improved).length;
     return {
       member,
-      candidates: own.length,
+      candidates: ownProposals.length,
       evaluated: scores.length,
       improved,
-      share: all === 0 ? 0 : improved / all,
+      share: total === 0 ? 0 : improved / total,
       mean: meanOf(scores),
       best: scores.length === 0 ? null : largest(scores),
     };

@@ -29,11 +29,11 @@ export function parentOf(
     return entries.find((one) => one.iteration === iteration && one.candidate === revises);
   const known = entriesBefore(entries, iteration);
   if (tuned) return bestEntry(known.filter((one) => one.parameters[0] === parameters?.[0]));
-  const held = withoutVariants(rememberedEntries(known));
+  const shownEntries = withoutVariants(rememberedEntries(known));
   const { memory, policy } = config;
-  if (policy?.kind === 'program' && policy.edits) return bestEntry(held);
+  if (policy?.kind === 'program' && policy.edits) return bestEntry(shownEntries);
   const { best, recent } = memory;
-  const proposed = held.filter((one) => one.iteration > 0);
+  const proposed = shownEntries.filter((one) => one.iteration > 0);
   return bestEntry(best === 0 ? (recent ? proposed.slice(-recent) : []) : proposed);
 }
 
@@ -50,14 +50,14 @@ export function lineage(
       return call && isModelCall(call) ? (entry ?? []) : [];
     }),
   );
-  const found = new Map<BufferEntry, Descent>();
+  const descents = new Map<BufferEntry, Descent>();
   for (const { entry: best, improved } of proposals) {
-    for (let entry = improved ? best : undefined; entry !== undefined && !found.has(entry); ) {
+    for (let entry = improved ? best : undefined; entry !== undefined && !descents.has(entry); ) {
       const isWritten = entry.source === 'proposal' && !entry.tuned && prompted.has(entry);
       const parent: BufferEntry | undefined = isWritten || entry.tuned ? parentOf(entry, data) : undefined;
-      found.set(entry, { entry, parent, isWritten });
+      descents.set(entry, { entry, parent, isWritten });
       entry = parent;
     }
   }
-  return data.entries.flatMap((entry) => found.get(entry) ?? []);
+  return data.entries.flatMap((entry) => descents.get(entry) ?? []);
 }

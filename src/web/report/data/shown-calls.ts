@@ -22,42 +22,42 @@ export function shownCalls(
   data: Pick<RunData, 'calls' | 'manifest'>,
   proposals: readonly LoggedProposal[],
 ): ShownCalls {
-  const shown = proposals.length > maxShown ? chosen(proposals, data.manifest) : proposals;
-  const ids = new Set(shown.map(proposalId));
-  const wanted = new Set(shown.flatMap(({ attempts }) => attempts.map(({ index }) => index)));
+  const shownProposals = proposals.length > maxShown ? chooseProposals(proposals, data.manifest) : proposals;
+  const ids = new Set(shownProposals.map(proposalId));
+  const indices = new Set(shownProposals.flatMap(({ attempts }) => attempts.map(({ index }) => index)));
   const calls = new Map<number, CallRecord>();
   let index = 0;
   for (const call of data.calls) {
-    if (wanted.has(index)) calls.set(index, call);
+    if (indices.has(index)) calls.set(index, call);
     index++;
   }
   const link = (place: Place) =>
     place.iteration > 0 && ids.has(proposalId(place)) ? `#${proposalId(place)}` : undefined;
-  return { proposals: shown, calls, link };
+  return { proposals: shownProposals, calls, link };
 }
 
-function chosen(
+function chooseProposals(
   proposals: readonly LoggedProposal[],
   { best, confirmations }: RunData['manifest'],
 ): readonly LoggedProposal[] {
-  const failed = proposals.filter(hasFailure);
+  const failedProposals = proposals.filter(hasFailure);
   // The table of failures links to the latest failure of each kind.
   const latest = new Map(
-    failed.flatMap((one) =>
+    failedProposals.flatMap((one) =>
       one.attempts.map(({ faults, outcome }) => [failureKind(outcome, faults), one] as const),
     ),
   );
-  const known = new Set([...(best ? [best] : []), ...confirmations].map(proposalId));
+  const notableIds = new Set([...(best ? [best] : []), ...confirmations].map(proposalId));
   const improved = proposals.filter((one) => one.improved);
-  const kept = new Set([
-    ...proposals.filter((one) => known.has(proposalId(one))),
+  const chosen = new Set([
+    ...proposals.filter((one) => notableIds.has(proposalId(one))),
     ...latest.values(),
     ...sampleEvenly(improved, maxPerKind),
-    ...sampleEvenly(failed, maxPerKind),
+    ...sampleEvenly(failedProposals, maxPerKind),
     ...sampleEvenly(proposals, maxPerKind),
     ...proposals.slice(-maxPerKind / 2),
   ]);
-  return proposals.filter((one) => kept.has(one));
+  return proposals.filter((one) => chosen.has(one));
 }
 
 /**

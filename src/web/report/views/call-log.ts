@@ -41,14 +41,14 @@ export function callLog(
   all: number,
 ): Content {
   if (proposals.length === 0) return html`<p class="empty">The model was not called.</p>`;
-  const improved = proposals.filter((proposal) => proposal.improved).length;
-  const failed = proposals.filter(hasFailure).length;
+  const improvedCount = proposals.filter((proposal) => proposal.improved).length;
+  const failedCount = proposals.filter(hasFailure).length;
   const own = onlyProposals(proposals).length;
   return html`${all > own && html`<p>${formatCount(own)} of ${formatCount(all)} proposals: the first and last, new bests, failures, and a sample. <code>policyloop show ${manifest.run} --iteration N</code> shows iteration N.</p>`}
 ${proposalList(manifest.run, { calls, proposals }, [
   ['all', 'all', proposals.length],
-  ['improved', 'new bests', improved],
-  ['failed', 'with failures', failed],
+  ['improved', 'new bests', improvedCount],
+  ['failed', 'with failures', failedCount],
 ])}`;
 }
 
@@ -102,7 +102,7 @@ function longestOf(calls: readonly CallRecord[]): number {
 
 function proposalEntry(proposal: LoggedProposal, log: Log, isOpen: boolean): Content {
   const { iteration, candidate, attempts, entry, improved, member, purpose } = proposal;
-  const rejected = isRejected(proposal);
+  const isLost = isRejected(proposal);
   const failures = attempts.filter(({ outcome }) => outcome.kind !== 'accepted').length;
   const last = log.calls.get(attempts.at(-1)?.index ?? -1);
   const reply = last?.completion?.text ?? '';
@@ -110,7 +110,7 @@ function proposalEntry(proposal: LoggedProposal, log: Log, isOpen: boolean): Con
   return html`<details class="proposal${improved ? ' improved' : ''}${failures > 0 ? ' failed' : ''}" id=${proposalId(proposal)} open=${isOpen}>
 <summary><span class="where">${iteration}${log.groups && html`<small>.${candidate + 1}</small>`}</span>
 <span class="score">${entry ? log.asText(entry.score) : '–'}</span>
-<span class="chips">${purpose !== 'proposal' && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">no ${purpose === 'proposal' ? 'proposal' : 'revision'}</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
+<span class="chips">${purpose !== 'proposal' && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${isLost && html`<span class="chip bad">no ${purpose === 'proposal' ? 'proposal' : 'revision'}</span>`}${!isLost && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
 <span class="reason">${excerpt(reason === '' ? reply : reason)}</span></summary>
 <div class="attempts">
 ${entry && html`<p class="evaluated">Evaluated: mean return <b>${log.asText(entry.score)}</b> over ${plural(entry.returns.length, 'episode')} <span class="muted">(${entry.returns.map(log.asText).join(', ')})</span></p>`}

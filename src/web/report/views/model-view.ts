@@ -8,8 +8,8 @@ import { type LoggedProposal, onlyProposals } from '../data/proposals.js';
 
 /** Plots predicted against observed returns; undefined if no evaluated proposal predicted its return. */
 export function predictionView(proposals: readonly LoggedProposal[]): Content | undefined {
-  const asked = onlyProposals(proposals);
-  const points = asked
+  const requested = onlyProposals(proposals);
+  const points = requested
     .flatMap(({ entry, iteration, predicted }) =>
       entry === undefined || predicted === undefined ? [] : [{ iteration, predicted, observed: entry.score }],
     )
@@ -42,5 +42,5 @@ export function predictionView(proposals: readonly LoggedProposal[]): Content | 
     ),
   });
   return html`${figure}
-<p>Evaluated proposals with a predicted return: ${count} of ${asked.length}. Mean absolute error ${formatReturn(error)}, mean error ${formatReturn(bias)} (positive: too optimistic)${correlation !== null && count > 2 && html`, correlation ${formatNumber(correlation, 2)}`}.</p>`;
+<p>Evaluated proposals with a predicted return: ${count} of ${requested.length}. Mean absolute error ${formatReturn(error)}, mean error ${formatReturn(bias)} (positive: too optimistic)${correlation !== null && count > 2 && html`, correlation ${formatNumber(correlation, 2)}`}.</p>`;
 }

@@ -74,8 +74,8 @@ export function headline(data: RunData, proposals: readonly LoggedProposal[]): C
   const { confirmed, manifest, entries, config } = data;
   const best = bestEntry(entries);
   const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
-  const asked = onlyProposals(proposals);
-  const rejected = asked.filter(isRejected).length;
+  const requested = onlyProposals(proposals);
+  const lostCount = requested.filter(isRejected).length;
   const attempts = proposals.flatMap((proposal) => proposal.attempts);
   const failedCalls = attempts.filter(isFailed).length;
   const { usage } = manifest;
@@ -85,7 +85,7 @@ ${
     ? tile(
         'Proposals accepted',
         '0',
-        `of ${formatCount(asked.length)}; first reason: ${manifest.reason.message}`,
+        `of ${formatCount(requested.length)}; first reason: ${manifest.reason.message}`,
       )
     : resultTile(
         'Confirmed mean return',
@@ -99,7 +99,7 @@ ${best && tile('Best observed mean return', distinctFormat([best.score, confirme
 <dl class="headline">
 ${tile('Iterations', formatCount(manifest.iterations.done), `of ${formatCount(manifest.iterations.of)}`)}
 ${tile('Evaluations', formatCount(entries.length), warmup > 0 ? `${formatCount(warmup)} in the warm-up` : 'no warm-up')}
-${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(attempts.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; every proposal succeeded' : `; ${plural(rejected, 'proposal')} lost`}`)}
+${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(attempts.length)}${failedCalls === 0 ? '' : lostCount === 0 ? '; every proposal succeeded' : `; ${plural(lostCount, 'proposal')} lost`}`)}
 ${usage.promptTokens + usage.completionTokens > 0 && tile('Tokens', formatCompact(usage.promptTokens + usage.completionTokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
 ${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
 ${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} in model calls` : 'no model calls')}

@@ -117,13 +117,13 @@ function actionTable(
   labels: TaskLabels,
   grid: readonly string[] | undefined,
 ): Content {
-  const chosen = greedyActions(parameters, policy, spec);
+  const actions = greedyActions(parameters, policy, spec);
   const letters = grid?.join('');
   const cell = (state: number): Content => {
     const place = places[letters?.[state] ?? ''];
     if (place?.final)
       return html`<td class=${place.name} title="state ${state}: ${place.name}"><small>${place.name}</small></td>`;
-    const action = chosen[state] ?? 0;
+    const action = actions[state] ?? 0;
     const name = labels.actions[action] ?? String(action);
     const color = action < maxCategories ? `choice-${action}` : '';
     return html`<td class="${color}" title="state ${state}: ${name}">${arrows[name] ?? name}${place && html`<small>${place.name}</small>`}</td>`;

@@ -21,19 +21,19 @@ export function lineageView(
 ): Content | undefined {
   if (descents.length === 0) return undefined;
   const shown = descents.slice(-maxShown);
-  const placed = (entry: Descent['entry'] | undefined) => entry && placeLink(entry, config, link);
-  const changed = shown.filter(({ entry, parent }) => parent !== undefined && entry.program !== undefined);
+  const linkTo = (entry: Descent['entry'] | undefined) => entry && placeLink(entry, config, link);
+  const edited = shown.filter(({ entry, parent }) => parent !== undefined && entry.program !== undefined);
   return html`${shown.length < descents.length && html`<p>The last ${shown.length} of ${plural(descents.length, 'program')}.</p>`}
 ${pageTable(shown, [
-  text('program', ({ entry }) => placed(entry)),
+  text('program', ({ entry }) => linkTo(entry)),
   number('mean return', ({ entry }) => entry.score, { format: formatReturn, strong: true }),
-  text('made from', ({ parent }) => placed(parent)),
+  text('made from', ({ parent }) => linkTo(parent)),
   number('change', ({ entry, parent }) => parent && formatSigned(entry.score - parent.score)),
   text('how', originOf),
   text('size', ({ entry }) => programTitle(entry).replace(/^program, /, '')),
 ])}
 <p class="note">New bests and their ancestors. Made from: the program that the prompt asked to change or, if it named none, the best program in the prompt. Tuned: a search changed only constants.</p>
-${changed.map(({ entry, parent }, i) => programChange(entry, parent!, config, i === changed.length - 1))}`;
+${edited.map(({ entry, parent }, i) => programChange(entry, parent!, config, i === edited.length - 1))}`;
 }
 
 const placeLink = (

@@ -80,12 +80,12 @@ export function baselines({ facts, metrics }: TrainingFiles): Content | undefine
 }
 
 function rowOf({ bestReturn, episodes, returns }: TrainingMetric, label: string) {
-  const played = returns !== undefined && returns.length > 0 ? returns : undefined;
+  const finalReturns = returns !== undefined && returns.length > 0 ? returns : undefined;
   return {
     label,
     episodes,
-    value: played ? mean(played) : bestReturn,
-    spread: played && standardDeviation(played),
+    value: finalReturns ? mean(finalReturns) : bestReturn,
+    spread: finalReturns && standardDeviation(finalReturns),
   };
 }
 

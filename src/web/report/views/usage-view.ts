@@ -38,7 +38,7 @@ export function usageView(
   const numbered = iterations.map((usage, i) => ({ ...usage, iteration: i + 1 }));
   const shown = thinOut(numbered, maxBars, (own) => [{ ...sumUsage(own), iteration: own[0]!.iteration }]);
   const size = (shown[1]?.iteration ?? 2) - 1;
-  const each = size === 1 ? 'per iteration' : `per ${size} iterations`;
+  const unitText = size === 1 ? 'per iteration' : `per ${size} iterations`;
   const chart = (y: Axis, series: readonly Series[]) =>
     chartFigure({
       label: `${y.title}, ${plural(iterations.length, 'iteration')}.`,
@@ -56,11 +56,11 @@ export function usageView(
   const sums: number[] = [];
   for (const { cost = 0 } of shown) sums.push((sums.at(-1) ?? 0) + cost);
   return html`<div class="charts">
-${tokens.length > 0 && chart({ title: `Tokens ${each}`, kind: 'compact' }, tokens)}
+${tokens.length > 0 && chart({ title: `Tokens ${unitText}`, kind: 'compact' }, tokens)}
 ${
   // Shorter latencies, such as a baseline's, are only noise.
   latencies.some((latency) => latency >= 100) &&
-  chart({ title: `Latency ${each}`, kind: 'duration' }, [
+  chart({ title: `Latency ${unitText}`, kind: 'duration' }, [
     { label: 'latency', draw: 'bars', color: '--point', values: latencies },
   ])
 }
@@ -98,10 +98,10 @@ function totalsTable(usage: UsageTotals): Content {
   const part = (share: number, whole: number) =>
     `${formatCount(share)}${whole > 0 ? ` (${Math.round((100 * share) / whole)} %)` : ''}`;
   const { cachedTokens, completionTokens, cost, errors, latencyMs, promptTokens, reasoningTokens } = usage;
-  const failed = errors > 0 ? ` (${formatCount(errors)} without a reply)` : '';
+  const failedText = errors > 0 ? ` (${formatCount(errors)} without a reply)` : '';
   const hasTokens = promptTokens + completionTokens > 0;
   const rows: readonly (false | readonly [name: string, total: string, perCall?: string])[] = [
-    ['calls', `${formatCount(usage.calls)}${failed}`],
+    ['calls', `${formatCount(usage.calls)}${failedText}`],
     ['HTTP retries', formatCount(usage.retries)],
     hasTokens && ['prompt tokens', formatCount(promptTokens), mean(promptTokens, formatCompact)],
     hasTokens && ['of which cached', part(cachedTokens, promptTokens), mean(cachedTokens, formatCompact)],

@@ -114,7 +114,7 @@ describe('GPT-2 under a policy head', () => {
 
   it('gives the same distribution for an observation alone and in a batch', async () => {
     const learner = await learnerOf();
-    const { policy, theta } = learner.actor(learner.initial());
+    const { policy, theta } = learner.actor(learner.initialParameters());
     const together = await policy.distributions(theta, rows);
     for (const [i, row] of rows.entries()) {
       const alone = await policy.distributions(theta, [row]);
@@ -127,7 +127,7 @@ describe('GPT-2 under a policy head', () => {
     const directory = temporaryDirectory();
     for (const name of readdirSync(path)) copyFileSync(join(path, name), join(directory, name));
     const learner = await learnerOf('policy.decimals=6', `policy.path=${directory}`);
-    const { policy, theta } = learner.actor(learner.initial());
+    const { policy, theta } = learner.actor(learner.initialParameters());
     const long = [Float64Array.from({ length: 8 }, () => -1.234567)];
     await expect(policy.distributions(theta, long)).rejects.toThrow(
       /has \d+ tokens.*\n[\s\S]*policy\.decimals/,

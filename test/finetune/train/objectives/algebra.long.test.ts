@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { groupAdvantages } from '../../../../finetune/rl/advantages.js';
 import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
-import { alone, layOut } from '../../../../finetune/train/packing.js';
+import { layOut, singleFamilies } from '../../../../finetune/train/packing.js';
 import { largestDifference, relativeDistance } from '../../reference-training.js';
 import { context, someCompletions, type Updated, updates, type Written } from './policy.js';
 
@@ -25,9 +25,9 @@ describe.each(Object.entries(objectives))('%s', (_, settings) => {
   it('does not depend on order, padding, packing or accumulation', async () => {
     const update = someCompletions(1);
     const layouts = [
-      [alone(update)],
-      [alone(update.toReversed())],
-      update.map((one) => alone([one])),
+      [singleFamilies(update)],
+      [singleFamilies(update.toReversed())],
+      update.map((one) => singleFamilies([one])),
       layOut(update, { packing: 'prompts', batchTokens: 1000 }),
       layOut(update, { packing: 'rows', batchTokens: 30 }),
     ];

@@ -6,7 +6,7 @@ import { buildTrainingGraph } from '../../../../finetune/engine/training-graph.j
 import { openTrainingSession } from '../../../../finetune/engine/training-session.js';
 import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
 import { likelihood } from '../../../../finetune/train/objectives/terms.js';
-import { alone } from '../../../../finetune/train/packing.js';
+import { singleFamilies } from '../../../../finetune/train/packing.js';
 import { readParts } from '../../../../finetune/train/training-step.js';
 import { randomParameters, someCompletions, tinyConfig, tinyTrainable, updates } from './policy.js';
 
@@ -28,7 +28,7 @@ async function read(objective: Objective, examples: readonly Sampled[]) {
     threads: 1,
     optimize: false,
   });
-  const found = await readParts(session, parameters, [alone(examples)], () => ({}));
+  const found = await readParts(session, parameters, [singleFamilies(examples)], () => ({}));
   await session.close();
   return found.examples;
 }

@@ -1,5 +1,5 @@
 /** A tiny policy in float64 whose updates tests compute. */
-import type { ReadExample, TokenSequence } from '../../../../finetune/engine/batch.js';
+import type { ExampleResult, TokenSequence } from '../../../../finetune/engine/batch.js';
 import type { Trainable } from '../../../../finetune/engine/trainable.js';
 import { allParameters, buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
 import {
@@ -10,7 +10,7 @@ import {
 import { policyObjective } from '../../../../finetune/train/objectives/policy.js';
 import type { PolicyContext, Sampled } from '../../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
-import { alone, type Part } from '../../../../finetune/train/packing.js';
+import { type Part, singleFamilies } from '../../../../finetune/train/packing.js';
 import { readParts } from '../../../../finetune/train/training-step.js';
 import { createGenerator } from '../../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
@@ -31,7 +31,7 @@ export type Written = Parameters<typeof objectiveSchema.parse>[0];
 export interface Updated {
   readonly loss: number;
   readonly gradients: Gradients;
-  readonly examples: readonly ReadExample<Sampled>[];
+  readonly examples: readonly ExampleResult<Sampled>[];
 }
 
 /** Loss and gradients of one update for each layout of the same completions. */
@@ -39,7 +39,7 @@ export async function updates(
   written: Written,
   given: Partial<PolicyContext>,
   update: readonly Sampled[],
-  layouts: readonly (readonly Part<Sampled>[])[] = [[alone(update)]],
+  layouts: readonly (readonly Part<Sampled>[])[] = [[singleFamilies(update)]],
   parameters?: readonly Parameter[],
 ): Promise<readonly Updated[]> {
   const { objective, inputs } = policyObjective(objectiveSchema.parse(written), { ...context, ...given });

@@ -8,7 +8,7 @@ import { policyObjective } from '../../../../finetune/train/objectives/policy.js
 import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { type ComparedExample, dpo, dpoInputs } from '../../../../finetune/train/objectives/supervised.js';
-import { alone, type Part } from '../../../../finetune/train/packing.js';
+import { type Part, singleFamilies } from '../../../../finetune/train/packing.js';
 import { readParts } from '../../../../finetune/train/training-step.js';
 import { relativeDistance } from '../../reference-training.js';
 import { trl, trlAdapter, trlConfig, trlGradient, trlTrainable, trlValueHead } from './trl.js';
@@ -53,8 +53,8 @@ function steps(): readonly Sampled[] {
 
 /** The completions in their own rows, and in two parts. */
 const layouts = <E extends TokenSequence>(update: readonly E[]): readonly (readonly Part<E>[])[] => [
-  [alone(update)],
-  [alone(update.slice(0, 4)), alone(update.slice(4))],
+  [singleFamilies(update)],
+  [singleFamilies(update.slice(0, 4)), singleFamilies(update.slice(4))],
 ];
 
 function equalsTrl(
@@ -133,7 +133,7 @@ it("log-probabilities computed before an update equal TRL's", async () => {
   });
   const session = await openTrl(reading, 'evaluate');
   const update = completions(false);
-  const { examples } = await readParts(session, trlAdapter, [alone(update)], () => ({}));
+  const { examples } = await readParts(session, trlAdapter, [singleFamilies(update)], () => ({}));
   await session.close();
   examples.forEach(({ logp, outputs }, index) => {
     expect(relativeDistance(logp, trl.completions[index]!.logp)).toBeLessThan(1e-9);

@@ -26,11 +26,11 @@ const isSpace = new RegExp(`^${space}$`, 'u');
 function strip(text: string, characters: Value, atStart: boolean, atEnd: boolean): string {
   const set = new Set(characters == null ? [] : stringOf(characters));
   const isStripped = (one: string) => (characters == null ? isSpace.test(one) : set.has(one));
-  const all = Array.from(text);
-  let [from, to] = [0, all.length];
-  while (atStart && from < to && isStripped(all[from]!)) from++;
-  while (atEnd && to > from && isStripped(all[to - 1]!)) to--;
-  return all.slice(from, to).join('');
+  const chars = Array.from(text);
+  let [from, to] = [0, chars.length];
+  while (atStart && from < to && isStripped(chars[from]!)) from++;
+  while (atEnd && to > from && isStripped(chars[to - 1]!)) to--;
+  return chars.slice(from, to).join('');
 }
 
 function stringOf(value: Value): string {
@@ -53,16 +53,16 @@ const capitalize = (text: string) => text.slice(0, 1).toUpperCase() + text.slice
 
 /** Computes Python's `text.split(separator, limit)`. */
 function split(text: string, separator: Value, limit: Value = -1): string[] {
-  const most = numberOf(limit);
+  const maxParts = numberOf(limit);
   if (separator == null) {
-    if (most >= 0) unsupported('`split` by white space with a limit');
+    if (maxParts >= 0) unsupported('`split` by white space with a limit');
     return text.split(spaces).filter((part) => part !== '');
   }
   if (separator === '') throw new Error('empty separator');
   const parts = text.split(stringOf(separator));
-  return most < 0 || parts.length <= most
+  return maxParts < 0 || parts.length <= maxParts
     ? parts
-    : [...parts.slice(0, most), parts.slice(most).join(stringOf(separator))];
+    : [...parts.slice(0, maxParts), parts.slice(maxParts).join(stringOf(separator))];
 }
 
 const replace = (text: string, from: Value, to: Value, count: Value) =>

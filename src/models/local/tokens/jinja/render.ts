@@ -154,13 +154,13 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
     );
     const names = parameters.map(({ name }) => name);
     return new Callable((given) => {
-      const inner = new Scope(scope);
+      const macroScope = new Scope(scope);
       const values = bind(given, names);
       for (const [i, { name, otherwise }] of parameters.entries()) {
         const isGiven = i < given.positional.length || given.named.has(name);
-        inner.variables.set(name, isGiven || !otherwise ? values[i] : evaluate(otherwise, inner));
+        macroScope.variables.set(name, isGiven || !otherwise ? values[i] : evaluate(otherwise, macroScope));
       }
-      return block(node.body, inner);
+      return block(node.body, macroScope);
     });
   }
 
@@ -192,7 +192,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
         return member(node, scope);
       case 'CallExpression': {
         const callee = evaluate(node.callee, scope);
-        if (callee instanceof Callable) return counted(callee.call(given(node.args, scope)));
+        if (callee instanceof Callable) return counted(callee.call(readArguments(node.args, scope)));
         throw new Error(`a value of type ${typeName(callee)} can't be called`);
       }
       case 'FilterExpression': {
@@ -200,7 +200,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
         const { callee, args } =
           node.filter.type === 'CallExpression' ? node.filter : { callee: node.filter, args: [] };
         if (callee.type !== 'Identifier') return unsupported(`${callee.type} as a filter`);
-        return counted(filterOf(callee.value)(operand, given(args, scope)));
+        return counted(filterOf(callee.value)(operand, readArguments(args, scope)));
       }
       case 'TestExpression':
         return testOf(node.test.value)(evaluate(node.operand, scope), undefined) !== node.negate;
@@ -238,7 +238,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
     return itemOf(object, (property as Name | { value: number }).value, true);
   }
 
-  function given(args: readonly Node[], scope: Scope): Arguments {
+  function readArguments(args: readonly Node[], scope: Scope): Arguments {
     const positional: Value[] = [];
     const named = new Map<string, Value>();
     for (const argument of args)
