@@ -99,8 +99,8 @@ export class Prompter {
 
   /** The evaluations in memory; of programs that differ only in constants, only the best. */
   #remembered(): readonly BufferEntry[] {
-    const held = rememberedEntries(this.#buffer.entries);
-    return this.#arePrograms ? withoutVariants(held) : held;
+    const entries = rememberedEntries(this.#buffer.entries);
+    return this.#arePrograms ? withoutVariants(entries) : entries;
   }
 
   /** The evaluations shown by a prompt. */

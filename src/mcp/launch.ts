@@ -35,13 +35,13 @@ type LaunchContext = Pick<CommandContext, 'cwd' | 'env' | 'now'>;
 export async function launchRun(
   { config, overrides }: { readonly config: string; readonly overrides: readonly string[] },
   runsDir: string,
-  outside: LaunchContext,
+  context: LaunchContext,
 ): Promise<LaunchedRun> {
-  const path = newRunPath({ runsDir }, config, outside);
+  const path = newRunPath({ runsDir }, config, context);
   // Other tools accept the run as soon as this file exists.
   const isBegun = () => existsSync(join(path, runFiles.manifest));
   try {
-    return await launch(['run', config, ...overrides, '--run-dir', path], path, isBegun, outside);
+    return await launch(['run', config, ...overrides, '--run-dir', path], path, isBegun, context);
   } finally {
     if (existsSync(path) && readdirSync(path).length === 0) rmdirSync(path);
   }

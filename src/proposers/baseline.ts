@@ -67,12 +67,12 @@ const isSame = (a: Evaluated, b: Evaluated | undefined) =>
  */
 export function sampleUnseen(
   seen: ReadonlySet<string>,
-  near: (widening: number) => ParameterVector,
-  anywhere: () => ParameterVector,
+  drawNear: (widening: number) => ParameterVector,
+  drawAnywhere: () => ParameterVector,
 ): ParameterVector {
   let parameters: ParameterVector = [];
   for (let tries = 0; tries < 100; tries++) {
-    parameters = tries < 40 ? near(1.1 ** Math.max(0, tries - 9)) : anywhere();
+    parameters = tries < 40 ? drawNear(1.1 ** Math.max(0, tries - 9)) : drawAnywhere();
     if (!seen.has(vectorKey(parameters))) break;
   }
   return parameters;

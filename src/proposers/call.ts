@@ -70,21 +70,21 @@ export const isStopped = ({ finish, signal }: Pick<CallContext, 'finish' | 'sign
  */
 export async function callModel(
   model: LanguageModel,
-  asked: CallRequest,
+  request: CallRequest,
   caller: CallContext,
   read: ReadReply,
 ): Promise<CallResult> {
   const { ledger, onFault, onRead, onWait, signal } = caller;
-  const { attempt, candidates, choices, grammar, iteration, messages, purpose, sampling } = asked;
+  const { attempt, candidates, choices, grammar, iteration, messages, purpose, sampling } = request;
   if (isStopped(caller)) return { kind: 'stopped' };
-  const room = ledger.reserve({ messages, choices: candidates.length, among: asked.among }, purpose);
+  const room = ledger.reserve({ messages, choices: candidates.length, among: request.among }, purpose);
   if (typeof room === 'string') return { kind: 'limit', limit: room };
   const { maxTokens } = room;
   const now = () => caller.now().toISOString();
   try {
     const failedTries: ModelErrorKind[] = [];
     const lost = (time: string) =>
-      recordOf(asked, 0, time, {
+      recordOf(request, 0, time, {
         outcome: { ...lostCall, retries: failedTries.length, failedTries: [...failedTries] },
       });
     const started = now();
@@ -117,9 +117,9 @@ export async function callModel(
           completions.map((completion, k) => {
             const outcome = read(completion, candidates[k]!.candidate);
             const cost = ledger.cost(completion.usage, purpose);
-            return recordOf(asked, k, now(), { outcome, completion, ...(cost !== undefined && { cost }) });
+            return recordOf(request, k, now(), { outcome, completion, ...(cost !== undefined && { cost }) });
           }),
-        (error: unknown) => [recordOf(asked, 0, now(), { outcome: failureOf(error) })],
+        (error: unknown) => [recordOf(request, 0, now(), { outcome: failureOf(error) })],
       );
     sent?.answered(calls);
     for (const call of calls) {

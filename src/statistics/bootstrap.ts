@@ -134,11 +134,11 @@ function withHidden(strata: readonly Stratum[], side: 0 | 1): number[] {
 }
 
 /** Caches the shares of all resamples, uniform over those that add up to 1, by stratum and sample size. */
-const shared = new Map<string, Float64Array>();
+const sharesBySize = new Map<string, Float64Array>();
 
 function sharesOf(index: number, count: number): Float64Array {
-  const known = shared.get(`${index} ${count}`);
-  if (known !== undefined) return known;
+  const intervalCache = sharesBySize.get(`${index} ${count}`);
+  if (intervalCache !== undefined) return intervalCache;
   const random = createGenerator(index);
   const shares = Float64Array.from({ length: resamples * count }, () => -Math.log(1 - random.random()));
   for (let from = 0; from < shares.length; from += count) {
@@ -146,7 +146,7 @@ function sharesOf(index: number, count: number): Float64Array {
     const total = own.reduce((all, share) => all + share, 0);
     for (let i = 0; i < count; i++) own[i]! /= total;
   }
-  shared.set(`${index} ${count}`, shares);
+  sharesBySize.set(`${index} ${count}`, shares);
   return shares;
 }
 
@@ -203,11 +203,11 @@ export function percentile95(values: readonly number[], statistic: keyof typeof 
 
 /** Caches intervals, because live pages request the same ones repeatedly. */
 const known = new Map<string, Interval>();
-const maxKnown = 2000;
+const maxCached = 2000;
 
 function memoize(key: string, compute: () => Interval): Interval {
   const interval = known.get(key) ?? compute();
-  if (known.size >= maxKnown) known.clear();
+  if (known.size >= maxCached) known.clear();
   known.set(key, interval);
   return interval;
 }
@@ -226,14 +226,14 @@ function resampleAll(values: readonly number[], statistic: Statistic): number[] 
 }
 
 /** Caches the indices of all resamples by sample size, so that they are drawn only once. */
-const drawn = new Map<number, Uint32Array>();
+const indicesBySize = new Map<number, Uint32Array>();
 
 function drawnIndices(count: number): Uint32Array {
-  const known = drawn.get(count);
+  const known = indicesBySize.get(count);
   if (known !== undefined) return known;
   const random = createGenerator(0);
   const made = Uint32Array.from({ length: resamples * count }, () => random.integers(0, count));
-  drawn.set(count, made);
+  indicesBySize.set(count, made);
   return made;
 }
 

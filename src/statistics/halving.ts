@@ -13,14 +13,14 @@ export const maxWithinBudget = (budget: number, most: number): number => {
  * Sequential halving (Z. Karnin et al., “Almost Optimal Exploration in Multi-Armed Bandits”, ICML 2013), but a competitor
  * is judged by all its returns so far. Each round has an equal share of the budget; the better half stays.
  * @param play plays further episodes of a competitor, the same for all in a round; undefined: it drops out
- * @param onOut receives a competitor that has played its last episode
+ * @param onEliminated receives a competitor that has played its last episode
  * @returns the competitors with returns, best first
  */
 export async function halve<T>(
   all: readonly T[],
   budget: number,
   play: (one: T, first: number, count: number) => Promise<readonly number[] | undefined>,
-  onOut: (one: T, returns: readonly number[]) => void = () => undefined,
+  onEliminated: (one: T, returns: readonly number[]) => void = () => undefined,
 ): Promise<readonly T[]> {
   const rounds = roundsFor(all.length);
   let left = all.map((one) => ({ one, returns: [] as readonly number[] }));
@@ -35,9 +35,9 @@ export async function halve<T>(
     first += count;
     played.sort((a, b) => mean(b.returns) - mean(a.returns));
     left = played.splice(0, Math.ceil(left.length / 2));
-    for (const { one, returns } of played) onOut(one, returns);
+    for (const { one, returns } of played) onEliminated(one, returns);
     ranked = [...played.map(({ one }) => one), ...ranked];
   }
-  for (const { one, returns } of left) if (returns.length > 0) onOut(one, returns);
+  for (const { one, returns } of left) if (returns.length > 0) onEliminated(one, returns);
   return [...left.map(({ one }) => one), ...ranked];
 }

@@ -11,12 +11,12 @@ export interface EnvironmentChoice {
 
 /**
  * The environment that a config refers to.
- * @param fixed the environment that `task` always uses in the original, regardless of `gym_env_name`
+ * @param chosenId the environment that `task` always uses in the original, regardless of `gym_env_name`
  * @throws UserError if nothing is fixed and `gym_env_name` names no known environment
  */
-export function chooseEnvironment(foreign: ForeignConfig, fixed?: string): EnvironmentChoice {
+export function chooseEnvironment(foreign: ForeignConfig, chosenId?: string): EnvironmentChoice {
   const written = keyValue(foreign, 'gym_env_name');
-  if (typeof written !== 'string' && fixed === undefined)
+  if (typeof written !== 'string' && chosenId === undefined)
     throw new UserError({
       field: 'gym_env_name',
       message: "isn't an environment id",
@@ -24,10 +24,10 @@ export function chooseEnvironment(foreign: ForeignConfig, fixed?: string): Envir
       hint: 'set it to the id of an environment, e.g. CartPole-v1',
     });
   const named = typeof written === 'string' ? resolveId(written) : undefined;
-  if (fixed === undefined) return named ?? rejectEnvironment(String(written));
-  if (named !== undefined && (named.id === fixed || isRemoteId(named.id))) return named;
+  if (chosenId === undefined) return named ?? rejectEnvironment(String(written));
+  if (named !== undefined && (named.id === chosenId || isRemoteId(named.id))) return named;
   const task = String(keyValue(foreign, 'task'));
-  return { id: fixed, reason: `task ${task} always uses ${fixed} in the original` };
+  return { id: chosenId, reason: `task ${task} always uses ${chosenId} in the original` };
 }
 
 /** Our equivalent of their id; undefined if there is none. */

@@ -167,12 +167,12 @@ export const confirmedBySeed = (runs: readonly ConfiguredRun[]) =>
 /** Averages runs with the same seed: they share warm-up and episodes, so they count as one observation. */
 export function meanBySeed<T extends ConfiguredRun>(
   runs: readonly T[],
-  of: (run: T) => number | null,
+  value: (run: T) => number | null,
 ): ReadonlyMap<string, number> {
   const bySeed = groupBy(runs, ({ manifest }) => String(manifest.seed));
   return new Map(
     [...bySeed].flatMap(([seed, own]) => {
-      const values = own.flatMap((run) => of(run) ?? []);
+      const values = own.flatMap((run) => value(run) ?? []);
       return values.length === 0 ? [] : [[seed, mean(values)] as const];
     }),
   );

@@ -1,7 +1,7 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { html } from './base/html.js';
-import { type LinkState, logIn, OnLinkState, useAnswer } from './base/live.js';
+import { type LinkState, logIn, OnLinkState, useResponse } from './base/live.js';
 import { currentAddress, followLinks } from './base/words.js';
 import { ComparePage } from './pages/compare.js';
 import { IndexPage } from './pages/index-page.js';
@@ -17,7 +17,7 @@ const links: Readonly<Record<LinkState, string>> = {
 function App() {
   const [{ name, page, query }, setAddress] = useState(currentAddress);
   const [state, setState] = useState<LinkState>('live');
-  const place = useAnswer<{ readonly place: string }>('/api/place').answer?.place ?? '';
+  const place = useResponse<{ readonly place: string }>('/api/place').answer?.place ?? '';
   useEffect(() => {
     addEventListener('popstate', () => setAddress(currentAddress()));
     document.addEventListener('keydown', onKey);

@@ -3,7 +3,7 @@ import { render } from 'preact';
 import { afterAll, expect, it, vi } from 'vitest';
 import { queryOf } from '../../../src/web/address.js';
 import { html } from '../../../src/web/app/base/html.js';
-import { useAnswer } from '../../../src/web/app/base/live.js';
+import { useResponse } from '../../../src/web/app/base/live.js';
 import { SearchPage } from '../../../src/web/app/pages/search-page.js';
 
 vi.hoisted(() => vi.stubGlobal('matchMedia', () => new EventTarget()));
@@ -46,10 +46,10 @@ it('a page shows the answer to its latest request, even if an earlier one is ans
   render(null, document.body);
 });
 
-it('useAnswer combines refreshes into one request, and keeps an answer until the next one arrives', async () => {
+it('useResponse combines refreshes into one request, and keeps an answer until the next one arrives', async () => {
   let refresh = () => {};
   const Shown = ({ basis }: { basis: string }) => {
-    const answer = useAnswer<{ text: string }>('/api/groups', basis);
+    const answer = useResponse<{ text: string }>('/api/groups', basis);
     refresh = answer.refresh;
     return html`<p>${answer.answer?.text ?? 'nothing'}</p>`;
   };

@@ -5,9 +5,9 @@ import { type Content, childrenOf, Part } from '../../../base/text/content.js';
 export const html = htm.bind(h);
 
 /** Draws shapes on a page; saved charts contain the same shapes. */
-export const shapes = (content: Content): ComponentChildren =>
+export const renderShapes = (content: Content): ComponentChildren =>
   childrenOf(content).map((child) =>
-    child instanceof Part ? h(child.tag, child.props, shapes(child.children)) : child,
+    child instanceof Part ? h(child.tag, child.props, renderShapes(child.children)) : child,
   );
 
 export interface InputEvent {

@@ -102,7 +102,7 @@ const minPause = 1500;
  * @param address if undefined, nothing is requested yet
  * @param basis if given, the last answer stays visible until the next one arrives, even if the address changes
  */
-export function useAnswer<T>(address: string | undefined, basis?: string) {
+export function useResponse<T>(address: string | undefined, basis?: string) {
   const [answer, setAnswer] = useState<T | undefined>(undefined);
   const [problem, setProblem] = useState('');
   const state = useRef({ address, isAsking: false, isStale: false });

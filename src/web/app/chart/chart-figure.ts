@@ -5,7 +5,7 @@ import type { Chart } from '../../chart.js';
 import type { LegendKey } from '../../drawing/picture.js';
 import { chartPicture, defaultHidden, keysOf, nearestPoint } from '../../drawing/plot.js';
 import { axisText, type DrawnChart, type Extent } from '../../drawing/scales.js';
-import { html, type InputEvent, shapes } from '../base/html.js';
+import { html, type InputEvent, renderShapes } from '../base/html.js';
 import { visit } from '../base/words.js';
 import { LegendSample, Readout, useWidth } from './parts.js';
 
@@ -23,7 +23,7 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
   /** Index of the last point selected with the pointer or keyboard; -1 before the first. */
   const [lastIndex, setLastIndex] = useState(-1);
   const plot = useMemo(() => chartPicture(chart, hidden, width, view), [chart, hidden, width, view]);
-  const drawing = useMemo(() => shapes(plot.content), [plot]);
+  const drawing = useMemo(() => renderShapes(plot.content), [plot]);
   const toggle = (labels: readonly string[], isOn: boolean) => {
     const next = new Set(hidden);
     for (const label of labels) isOn ? next.delete(label) : next.add(label);

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { formatParameter } from '../../../base/text/numbers.js';
 import { heatMapPicture } from '../../drawing/heat-map.js';
 import type { HeatMap } from '../../heat-map.js';
-import { html, shapes } from '../base/html.js';
+import { html, renderShapes } from '../base/html.js';
 import { LegendSample, Readout, useWidth } from './parts.js';
 
 export function HeatMapFigure({ map }: { readonly map: HeatMap }) {
@@ -11,7 +11,7 @@ export function HeatMapFigure({ map }: { readonly map: HeatMap }) {
   const [place, width] = useWidth();
   const [[column, row], setCell] = useState<readonly [number, number]>([-1, 0]);
   const picture = useMemo(() => heatMapPicture(map, width), [map, width]);
-  const drawing = useMemo(() => shapes(picture.content), [picture]);
+  const drawing = useMemo(() => renderShapes(picture.content), [picture]);
   const { bottom, height, left, legend, top, x } = picture;
   const value = columns[column]?.[row];
   const note =

@@ -2,7 +2,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { parallelPicture } from '../../drawing/parallel.js';
 import type { Parallel, ParallelLine } from '../../parallel.js';
-import { html, shapes } from '../base/html.js';
+import { html, renderShapes } from '../base/html.js';
 import { Readout, useWidth } from './parts.js';
 
 export function ParallelPlot({ parallel }: { readonly parallel: Parallel }) {
@@ -26,7 +26,7 @@ export function ParallelPlot({ parallel }: { readonly parallel: Parallel }) {
   const line = chosenLine === undefined ? undefined : lines[chosenLine];
   return html`<figure class="parallel"><div class="scroll" ref=${place}>
 <svg class=${line ? 'pointed' : ''} width=${width} height=${height} role="img" aria-label=${label} tabindex="0" onPointerMove=${point} onPointerLeave=${({ pointerType }: PointerEvent) => pointerType === 'mouse' && setChosenLine(undefined)} onPointerDown=${point} onClick=${({ pointerType }: PointerEvent) => pointerType === 'mouse' && open()} onKeyDown=${onKey}>
-${shapes(content)}
+${renderShapes(content)}
 </svg></div>
 <${Readout} of=${parallel} live="polite">${line ? html`${line.note} <a ref=${note} href=${line.href}>${line.link}</a>` : 'Each line is a run, coloured by its result. Hover over a line or use the arrow keys to see its values; click to open the run.'}<//></figure>`;
 }

@@ -7,7 +7,7 @@ import { queryOf } from '../../address.js';
 import type { ConfigKeys } from '../../messages.js';
 import { stateOf, usedKeys } from '../../table/state.js';
 import { html } from '../base/html.js';
-import { useAnswer, useLive } from '../base/live.js';
+import { useLive, useResponse } from '../base/live.js';
 import { ItemTable } from '../table/item-table.js';
 
 interface Props {
@@ -25,7 +25,7 @@ interface Props {
 export function LiveTable({ columns, empty = 'No runs yet.', path, query, within }: Props) {
   const [items, setItems] = useState<ReadonlyMap<string, Item> | undefined>(undefined);
   const [needsKeys, setNeedsKeys] = useState(false);
-  const configKeys = useAnswer<ConfigKeys>(needsKeys ? '/api/keys' : undefined).answer;
+  const configKeys = useResponse<ConfigKeys>(needsKeys ? '/api/keys' : undefined).answer;
   const state = useMemo(() => stateOf(query, columns), [String(query), columns?.join()]);
   const filter = useMemo(() => parseFilter(state.filter, configKeys?.keys), [state.filter, configKeys]);
   const key = usedKeys(state, filter.settingKeys);

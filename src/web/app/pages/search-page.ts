@@ -2,12 +2,12 @@ import { useEffect } from 'preact/hooks';
 import { itemAddress, queryOf } from '../../address.js';
 import type { SearchResult } from '../../messages.js';
 import { html, submitHandler } from '../base/html.js';
-import { useAnswer } from '../base/live.js';
+import { useResponse } from '../base/live.js';
 import { visit } from '../base/words.js';
 
 export function SearchPage({ query }: { readonly query: URLSearchParams }) {
   const [text, names] = [query.get('q') ?? '', query.getAll('of')];
-  const { answer, problem } = useAnswer<SearchResult>(text === '' ? undefined : `/api/search?${query}`);
+  const { answer, problem } = useResponse<SearchResult>(text === '' ? undefined : `/api/search?${query}`);
   useEffect(() => {
     document.title = text === '' ? 'Search' : `${text}: search`;
   }, [text]);

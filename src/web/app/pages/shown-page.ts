@@ -5,7 +5,7 @@ import type { ContentJson } from '../../../base/text/content.js';
 import { chartFiles } from '../../drawing/chart-files.js';
 import type { PageOf } from '../../messages.js';
 import { html } from '../base/html.js';
-import { useAnswer } from '../base/live.js';
+import { useResponse } from '../base/live.js';
 import { decode } from '../base/words.js';
 import { ChartFiles } from '../chart/parts.js';
 import { draw } from '../content/draw.js';
@@ -24,7 +24,7 @@ export function openTarget(): void {
  * @param parts number of other parts shown; when it changes, the section has moved, so the page scrolls again
  */
 export function usePage(address: string, parts = 0) {
-  const { answer: page, problem, refresh } = useAnswer<Page>(address);
+  const { answer: page, problem, refresh } = useResponse<Page>(address);
   useEffect(() => {
     document.title = page?.title ?? 'policyloop';
   }, [page]);

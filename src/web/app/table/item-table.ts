@@ -8,7 +8,7 @@ import type { GroupFigures } from '../../messages.js';
 import { groupsOf, sortedGroups } from '../../table/groups.js';
 import { queryOfState, type TableState } from '../../table/state.js';
 import { html } from '../base/html.js';
-import { useAnswer } from '../base/live.js';
+import { useResponse } from '../base/live.js';
 import { visit } from '../base/words.js';
 import { BulkActions } from './bulk-actions.js';
 import { GroupRow, ItemRow } from './item-rows.js';
@@ -49,7 +49,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
   const results = groups.map((group) => group.items.map((item) => [item.name, item.status, item.confirmed]));
   const isSound = filter.problems.length === 0;
   const address = `/api/groups${queryOf({ by: by.join(','), filter: state.filter, of: within })}`;
-  const { answer: figures = {}, problem } = useAnswer<Figures>(
+  const { answer: figures = {}, problem } = useResponse<Figures>(
     isGrouped && isSound ? address : undefined,
     JSON.stringify(results),
   );
