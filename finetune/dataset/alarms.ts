@@ -64,10 +64,10 @@ const tooLong: Check = ({ recipe, train, validation, lengths, context = Number.P
   const overlong = sizes.filter((tokens) => tokens > context);
   if (overlong.length === 0) return undefined;
   const [min, max] = [smallest(sizes), largest(sizes)].map((tokens) => `about ${formatCount(tokens)}`);
-  const remedy = overlong.length < sizes.length ? ', or exclude the runs with the longest prompts' : '';
+  const otherAdvice = overlong.length < sizes.length ? ', or exclude the runs with the longest prompts' : '';
   return {
     message: `the context of ${context} tokens is too short for ${overlong.length} of ${sizes.length} examples: the shortest needs ${min} tokens, the longest ${max}`,
-    hint: `train a model with a longer context${recipe === 'demonstrations' ? ', or lower --history' : remedy}`,
+    hint: `train a model with a longer context${recipe === 'demonstrations' ? ', or lower --history' : otherAdvice}`,
   };
 };
 

@@ -82,7 +82,7 @@ describe('a run in a custom environment', async () => {
   );
 
   it('is rejected by the evaluate and resume commands', async () => {
-    const message = 'was an object in the program';
+    const message = 'in the program that started the run with this object';
     await expect(call('evaluate', 'own-environment', '--episodes', '4')).rejects.toThrow(message);
     await expect(call('resume', 'own-environment', 'iterations=3')).rejects.toThrow(message);
   });

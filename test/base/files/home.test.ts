@@ -48,7 +48,7 @@ test.each(['~bob/a.gguf', '$SCRATCH/a.gguf', `\${SCRATCH}/a.gguf`, 'x/~/a.gguf',
   '%s is rejected',
   (path) => {
     expect(() => load(model(path))).toThrow(
-      /model\.path: (\S+ isn't expanded|contains \S+)[\s\S]*hint: only `~\/` and `\$HOME\/`/,
+      /model\.path: (\S+ isn't expanded|contains \S+)[\s\S]*hint: write the path out; only `~\/` and `\$HOME\/`/,
     );
   },
 );

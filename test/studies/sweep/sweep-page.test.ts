@@ -45,7 +45,7 @@ describe('the best setting', () => {
     });
     expect(bestIn(gridResult(() => null))).toBeUndefined();
     const alone = [figures('a', { x: '1' }, [1, 2]), figures('b', { x: '2' }, [null, null])];
-    expect(bestSentence(alone)?.text).toContain('no other setting is complete');
+    expect(bestSentence(alone)?.text).toContain('no other setting has that many complete seeds');
   });
 
   it('is tested with a correction for the number of settings', () => {

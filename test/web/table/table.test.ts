@@ -85,7 +85,7 @@ describe('a filter', () => {
   });
 
   it('accepts any config key while the keys are unknown, and reports which ones it needs', () => {
-    expect(parseFilter('foo.bar=1 status=running')).toMatchObject({ problems: [], asked: ['foo.bar'] });
+    expect(parseFilter('foo.bar=1 status=running')).toMatchObject({ problems: [], settingKeys: ['foo.bar'] });
     expect(parseFilter('foo.bar=1', configKeys).settingKeys).toEqual([]);
     expect(parseFilter('memory=best*', configKeys).problems).toEqual([]);
   });

@@ -44,6 +44,7 @@ export function cookingGame(options: CookingOptions, random: RandomGenerator): T
   const house = drawInFold(
     options.fold,
     () => drawHouse(options, recipe, random),
+    // Renaming a field of these things would change which games are drawn.
     ({ layout, things }) => describeLayout(layout) + JSON.stringify(things.slice(firstFoodIndex)),
   );
   const plan: HousePlan = {
@@ -82,20 +83,20 @@ function drawHouse(options: CookingOptions, recipe: readonly Ingredient[], rando
     (food): ThingPlan => ({
       name: food,
       food: true,
-      location: drawPlace(layout, random),
+      at: drawPlace(layout, random),
     }),
   );
   const anywhere = layout.places.flatMap(({ room }, place) => (room === kitchen ? [place] : []));
   const things: ThingPlan[] = [
-    { name: 'cookbook', location: { kind: 'place', place: counter } },
-    { name: 'knife', location: { kind: 'place', place: anywhere[random.integers(0, anywhere.length)]! } },
-    { name: 'meal', location: { kind: 'gone' } },
+    { name: 'cookbook', at: { kind: 'place', place: counter } },
+    { name: 'knife', at: { kind: 'place', place: anywhere[random.integers(0, anywhere.length)]! } },
+    { name: 'meal', at: { kind: 'gone' } },
     ...placed,
   ];
   return { layout, things };
 }
 
-/** Draws a location: in or on any furniture, rarely on the floor. */
+/** Draws a at: in or on any furniture, rarely on the floor. */
 function drawPlace({ places, rooms }: Layout, random: RandomGenerator): Location {
   if (random.random() < 0.1) return { kind: 'floor', room: random.integers(0, rooms.length) };
   return { kind: 'place', place: random.integers(0, places.length) };
@@ -171,7 +172,7 @@ class CookingGame implements TextGame {
     if (refusal !== undefined) return { text: refusal, understood: false };
     this.#moves++;
     const texts = [command.run()];
-    if (text === cookCommand) for (const { thing } of this.#ingredients()) thing.location = { kind: 'used' };
+    if (text === cookCommand) for (const { thing } of this.#ingredients()) thing.at = { kind: 'used' };
     this.#admissible = undefined;
     const before = this.score;
     for (const goal of this.#goals) if (goal()) this.#reached.add(goal);
@@ -208,17 +209,17 @@ class CookingGame implements TextGame {
       ]),
       () => isCarried(dish),
       // Making the meal uses up all ingredients.
-      () => dish.location.kind === 'gone' && ingredients.every(({ thing }) => thing.location.kind === 'used'),
+      () => dish.at.kind === 'gone' && ingredients.every(({ thing }) => thing.at.kind === 'used'),
     ];
   }
 
   /** Describes a mistake, which loses the game; undefined if there is none. */
   #findMistake(): string | undefined {
     for (const { thing, wanted } of this.#ingredients()) {
-      const { name, cut, cooked, location } = thing;
+      const { name, cut, cooked, at } = thing;
       if (cut !== 'uncut' && cut !== wanted.cut) return `The ${name} must be cut differently.`;
       if (cooked !== 'raw' && cooked !== wanted.heat) return `The ${name} must be cooked differently.`;
-      if (location.kind === 'gone') return `The ${name} is missing from the meal.`;
+      if (at.kind === 'gone') return `The ${name} is missing from the meal.`;
     }
     return undefined;
   }

@@ -21,7 +21,7 @@ export interface ThingPlan {
   readonly name: string;
   /** True for food, which can be cut, cooked and eaten. */
   readonly food?: boolean;
-  readonly location: Location;
+  readonly at: Location;
 }
 
 /** Indices of the things that every house has; the other things are foods. */
@@ -39,7 +39,7 @@ export interface HousePlan extends Layout {
 
 interface Thing {
   readonly name: string;
-  location: Location;
+  at: Location;
   cut: Cut | 'uncut';
   cooked: Method | 'raw' | 'burned';
 }
@@ -62,7 +62,7 @@ export class House {
 
   constructor(plan: HousePlan) {
     this.plan = plan;
-    this.things = plan.things.map(({ location, name }) => ({ name, location, cut: 'uncut', cooked: 'raw' }));
+    this.things = plan.things.map(({ at, name }) => ({ name, at, cut: 'uncut', cooked: 'raw' }));
     this.doors = plan.doors.map((door) => ({ ...door }));
     this.places = plan.places.map((place) => ({ ...place, open: place.state !== 'closed' }));
     this.room = plan.start;
@@ -91,9 +91,9 @@ export class House {
       { text: 'inventory', isPossible: () => true, run: () => this.#inventoryText() },
       {
         text: 'prepare meal',
-        isPossible: () => dish.location.kind === 'gone',
+        isPossible: () => dish.at.kind === 'gone',
         run() {
-          dish.location = carried;
+          dish.at = carried;
           return 'You make the meal and hold it in your hands.';
         },
       },
@@ -108,7 +108,7 @@ export class House {
     const commands: Command[] = [
       {
         text: `take ${name}`,
-        isPossible: () => thing.location.kind === 'floor' && thing.location.room === this.room,
+        isPossible: () => thing.at.kind === 'floor' && thing.at.room === this.room,
         run: moveThing(thing, () => carried, `You take the ${name} from the floor.`),
       },
       {
@@ -139,10 +139,10 @@ export class House {
     return commands;
   }
 
-  #sees({ location }: Thing): boolean {
-    if (location.kind === 'floor') return location.room === this.room;
-    if (location.kind !== 'place') return false;
-    const { open, room } = this.places[location.place]!;
+  #sees({ at }: Thing): boolean {
+    if (at.kind === 'floor') return at.room === this.room;
+    if (at.kind !== 'place') return false;
+    const { open, room } = this.places[at.place]!;
     return room === this.room && open;
   }
 
@@ -196,9 +196,7 @@ export class House {
     const here = [...this.places.keys()].filter((place) => this.places[place]!.room === this.room);
     if (here.length > 0) sentences.push(`Here ${areOrIs(here.map((place) => this.#placeName(place)))}.`);
     for (const place of here) append(sentences, this.#contentsText(place));
-    const floor = this.things.filter(
-      ({ location }) => location.kind === 'floor' && location.room === this.room,
-    );
+    const floor = this.things.filter(({ at }) => at.kind === 'floor' && at.room === this.room);
     if (floor.length > 0) sentences.push(`On the floor ${areOrIs(floor.map(thingName))}.`);
     return [...sentences, ...this.#exitTexts()].join(' ');
   }
@@ -235,13 +233,13 @@ export class House {
 
 const carried: Location = { kind: 'carried' };
 
-export const isCarried = ({ location }: Thing): boolean => location.kind === 'carried';
+export const isCarried = ({ at }: Thing): boolean => at.kind === 'carried';
 
-const isAt = ({ location }: Thing, place: number) => location.kind === 'place' && location.place === place;
+const isAt = ({ at }: Thing, place: number) => at.kind === 'place' && at.place === place;
 
 function moveThing(thing: Thing, to: () => Location, response: string): () => string {
   return () => {
-    thing.location = to();
+    thing.at = to();
     return response;
   };
 }
@@ -314,12 +312,12 @@ export class Walker {
 
   /** Takes the thing, wherever it is. */
   fetch(thing: number): void {
-    const { name, location } = this.#house.things[thing]!;
-    if (location.kind === 'floor') {
-      this.goTo(location.room);
+    const { name, at } = this.#house.things[thing]!;
+    if (at.kind === 'floor') {
+      this.goTo(at.room);
       this.say(`take ${name}`);
-    } else if (location.kind === 'place') {
-      const place = this.#house.places[location.place]!;
+    } else if (at.kind === 'place') {
+      const place = this.#house.places[at.place]!;
       this.goTo(place.room);
       if (!place.open) this.say(`open ${place.name}`);
       this.say(`take ${name} from ${place.name}`);
