@@ -44,14 +44,14 @@ describe('the order of folders', () => {
     expect(unknown.map(({ path }) => path)).toEqual([]);
   });
 
-  it('is respected by every import, including types', () => {
+  it('is respected by every import, even of types', () => {
     const offending = modules.flatMap(({ path, imports }) =>
       imports.filter((target) => !mayImport(path, target)).map((target) => `${path} → ${target}`),
     );
     expect(offending).toEqual([]);
   });
 
-  it('allows no command to be imported, except by entry points', () => {
+  it('lets only entry points import commands', () => {
     const isCommand = (path: string) => /^(src|finetune)\/commands\//.test(path);
     const offending = modules
       .filter(({ path }) => !entries.includes(path))
@@ -61,11 +61,11 @@ describe('the order of folders', () => {
 });
 
 describe('import cycles', () => {
-  it("don't exist between files, including types", () => {
+  it("don't exist between files, even among imports of types", () => {
     expect(circles(fileGraph(modules))).toEqual([]);
   });
 
-  it("don't exist between folders, including types", () => {
+  it("don't exist between folders, even among imports of types", () => {
     expect(circles(folderGraph(modules))).toEqual([]);
   });
 

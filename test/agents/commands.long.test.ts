@@ -90,7 +90,7 @@ describe('policyloop play', () => {
 });
 
 describe('agent runs', () => {
-  it('work with list, show and report, and with compare over the same games', async () => {
+  it('work with list, show and report, and with compare if their games are the same', async () => {
     const { cwd, named } = await several();
     const { context, printed } = recordingContext(cwd);
     await show.execute({ ...common, run: named.expert!, top: 10 }, context);
@@ -128,7 +128,7 @@ describe('agent runs', () => {
     expect(printed.pop()).toMatch(/^player,games,score,score_low,score_high,return/);
   });
 
-  it('are left out of a comparison, which states the reason, if they failed or are damaged', async () => {
+  it('that failed or are damaged are left out of a comparison, which states the reason', async () => {
     const { cwd, named } = await several();
     const [failed, damaged] = [join(cwd, 'buffers', 'failed'), join(cwd, 'buffers', 'damaged')];
     for (const copy of [failed, damaged])

@@ -115,7 +115,7 @@ describe('a prompt set', () => {
     await expect(mine(file, text)).rejects.toThrow(message);
   });
 
-  it('can use only the state variables of its environment', async () => {
+  it('is rejected if it uses state variables of another environment', async () => {
     await expect(mine('observation.hbs', '{{state.angle}}', 'Blackjack-v1')).rejects.toThrow(
       'unknown variable `state.angle`',
     );

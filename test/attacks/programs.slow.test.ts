@@ -22,7 +22,7 @@ describe('hostile programs', async () => {
     expect(wrong).toEqual([]);
   });
 
-  it('end the same way in reverse order', async () => {
+  it('end the same way when run in reverse order', async () => {
     const forward = await attacks.outcomes(hostilePrograms);
     const backward = await attacks.outcomes(hostilePrograms.toReversed());
     const unlike = hostilePrograms.filter((program) => forward.get(program) !== backward.get(program));

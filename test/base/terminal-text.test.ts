@@ -35,7 +35,7 @@ describe('terminal text', () => {
     );
   });
 
-  it('keeps our own styles on a styled stream and loses them on a plain one', () => {
+  it('keeps our own styles on a styled stream and removes them on a plain one', () => {
     const text = '\u001b[1mbold\u001b[22m \u001b[8mhidden\u001b[31mred\u001b[39m';
     expect(streamText(text, true)).toBe('\u001b[1mbold\u001b[22m \\u001b[8mhidden\u001b[31mred\u001b[39m');
     expect(streamText(text, false)).toBe('bold \\u001b[8mhiddenred');

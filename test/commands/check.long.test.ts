@@ -152,7 +152,7 @@ describe('policyloop check explains', () => {
     expect((await check(text, { cwd })).text).toContain('never shows how to write parameters');
   });
 
-  it('a maxTokens that is too small for an answer, too small a memory budget, and a limit that the first call exceeds', async () => {
+  it('a maxTokens too small for an answer, a memory budget that is too small, and a limit that the first call exceeds', async () => {
     const of = (more: string) => `environment: HalfCheetah-v5\n${more}`;
     const cut = await check(of('model: { provider: ollama, name: tiny, maxTokens: 64 }\n'));
     expect(cut.code).toBe(2);
@@ -299,7 +299,7 @@ describe('the model', () => {
       /: Not within −6 to 6/,
       /a model\.format that enforces the answer/,
     ],
-  ])('causes a warning with a reply that a run would reject: %s', async (reply, message, hint) => {
+  ])('causes a warning if a run would reject its reply: %s', async (reply, message, hint) => {
     const server = await startFakeOpenAI({ reply: () => reply });
     const text = `environment: CartPole-v1\nmodel: { provider: openai, name: tiny, baseUrl: "${server.url}", maxRetries: 0 }\n`;
     const checked = await check(text, { online: true });

@@ -88,7 +88,7 @@ it('policyloop import rejects a config that is already in our format', async () 
   await expect(importCommand(args, context)).rejects.toThrow('is already a policyloop config');
 });
 
-it('policyloop run imports a config of another program, and keeps the notes in each repeat', async () => {
+it('policyloop run imports a config of another program, and records the notes as warnings of the run', async () => {
   const { cwd, context, args, noted } = workplace(finetuneLinear);
   const runDir = join(cwd, 'run');
   const code = await runCommand(

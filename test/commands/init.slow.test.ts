@@ -38,7 +38,7 @@ function project(type: string | undefined): string {
 
 describe.each(['commonjs', 'module', undefined])('policyloop init in a project of type %s', (type) => {
   it.each(['.js', '.mjs', '.cjs'])(
-    'writes an environment in %s that runs unchanged, even in threads',
+    'writes an environment to a %s file, which runs unchanged, even in threads',
     async (ending) => {
       const cwd = project(type);
       expect(await init(cwd, 'environment', `my-env${ending}`)).toContain(`environment: ./my-env${ending}`);

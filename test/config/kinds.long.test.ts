@@ -72,7 +72,7 @@ describe('a config of the wrong kind', () => {
     ]);
   });
 
-  it.each(pairs)('%s: a bundled config is recognised where another kind is expected (%s)', (is, asked) => {
+  it.each(pairs)('is recognised by name if it is bundled: %s instead of %s', (is, asked) => {
     const name = bundledConfigs(is).find((ready) => !bundledConfigs(asked).includes(ready))!;
     expect(refusal(() => loaders[asked](name)).problems[0]).toMatchObject({
       message: `this is ${configKinds[is].title}, not ${configKinds[asked].title}`,
@@ -99,7 +99,7 @@ describe('an RL config counts as numeric', () => {
   it.each([
     ['by its algorithm', numbers, true],
     ['by its policy', 'environment: CartPole-v1\npolicy: { kind: mlp }\n', true],
-    ['not if it also has a model', `${language}policy: { kind: mlp }\n`, false],
+    ['only if it has no model', `${language}policy: { kind: mlp }\n`, false],
   ])('%s', (_, text, expected) => {
     expect(isNumericConfig(written(text).file, '')).toBe(expected);
   });

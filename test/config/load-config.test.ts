@@ -56,7 +56,7 @@ describe('a two-line config', () => {
     expect(load(`\uFEFF${two.replaceAll('\n', '\r\n')}`).config).toEqual(config);
   });
 
-  it('is read as YAML 1.2; a config of the Python programs, as YAML 1.1', () => {
+  it('is read as YAML 1.2, but as YAML 1.1 if it belongs to another program', () => {
     expect(load(`${two}name: on\niterations: 020\n`).config).toMatchObject({ name: 'on', iterations: 20 });
     const theirs = 'task: frozen_lake\ngym_env_name: FrozenLake-v1\nis_slippery: no\nnum_episodes: 020\n';
     expect(load(theirs, 'model.provider=random').config).toMatchObject({

@@ -85,7 +85,7 @@ describe('a change of provider or kind', () => {
     ]);
   });
 
-  it('of a bundled config needs no note', () => {
+  it('in a bundled config causes no note', () => {
     const { config, notes } = loadConfig({ file: 'cartpole-numeric', overrides: ['model.provider=gp'] });
     expect([config.model, notes]).toEqual([expect.not.objectContaining({ name: expect.anything() }), []]);
   });
@@ -122,7 +122,7 @@ describe('a change of provider or kind', () => {
     );
   });
 
-  it('to the same value changes nothing', () => {
+  it('has no effect if the new value equals the old one', () => {
     expect(load('model.provider=ollama')).toMatchObject({ notes: [], config: load().config });
   });
 });

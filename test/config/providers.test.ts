@@ -53,7 +53,7 @@ test.each([
   expect(() => load(model)).toThrow(message);
 });
 
-test.each(hosted)('the section in the error for provider: $name loads', ({ name, source }) => {
+test.each(hosted)('the error for provider: $name shows a section that loads', ({ name, source }) => {
   const told = (() => {
     try {
       return load(`{provider: ${name}}`) && '';

@@ -58,7 +58,7 @@ describe('the bundled configs', () => {
     }
   });
 
-  it.each(names)('%s has as many parameters as its comment states (default: 10)', async (name) => {
+  it.each(names)('%s has as many parameters as its comment states, or 10 if it states none', async (name) => {
     // The model of this one is for the user to download.
     const overrides = name === 'providers/local' ? [`model.path=${referenceDirectory('qwen3-fp32')}`] : [];
     const written = loadConfig({ file: name, overrides }).config;

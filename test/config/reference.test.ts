@@ -23,7 +23,7 @@ describe('documentation generated from the schema (npm run generate)', () => {
     },
   );
 
-  it('has every section on the experiment pages', () => {
+  it('has a section for every part of a config on the experiment pages', () => {
     const text = ['experiment', 'model'].map((page) => read(`docs/reference/${page}.md`)).join('');
     for (const section of configReference(experimentKind.json).split(/\n\n(?=### )/))
       expect(text).toContain(section);

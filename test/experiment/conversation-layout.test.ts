@@ -18,7 +18,7 @@ const config = {
   memory: { recent: 3 },
 } as const;
 
-it('the conversation layout shows evaluations as answers with scores, the latest score last', async () => {
+it('the conversation layout shows evaluations as answers followed by scores, and the latest evaluation last', async () => {
   const { path } = await runExperimentFrom(config, { model: seededModel() });
   const { calls, entries } = readRun(path);
   const { messages } = calls.at(-1)!;

@@ -60,7 +60,7 @@ const resultsIn = (events: readonly RunEvent[]) =>
 
 const careful = () => reviser(() => 1.5);
 
-it('the critic revises the best proposal of each iteration, and prompts show the better of the two', async () => {
+it('the critic revises the best proposal of each iteration, and prompts show the proposal or its revision, whichever is better', async () => {
   const model = careful();
   const { path, events } = await runExperimentFrom({ ...config, candidates: 2 }, { model });
   const { calls, entries } = readRun(path);
@@ -91,7 +91,7 @@ it('the critic revises the best proposal of each iteration, and prompts show the
   expect(new Set(told.map(({ result }) => result)).size).toBe(2);
 });
 
-it('the critic sees statistics over all episodes and the median episode, or only one of the two', async () => {
+it('the critic sees the median episode and statistics over all episodes, or only one of these', async () => {
   const promptOf = async (show: 'statistics' | 'median-episode' | 'both') => {
     const model = careful();
     await runExperimentFrom({ ...config, iterations: 1, critic: { show, rows: 4 } }, { model });
@@ -187,7 +187,7 @@ it('a revision that repeats another proposal of its iteration is rejected', asyn
   expect(kinds).toEqual(['repeated', 'accepted', 'repeated', 'accepted']);
 });
 
-it('the critic may keep a proposal, and the run continues if its replies are unusable', async () => {
+it("the critic may keep a proposal, and unusable replies of the critic don't end the run", async () => {
   const kept = await runExperimentFrom(config, { model: reviser(() => 0) });
   expect(readRun(kept.path).entries.filter(({ revises }) => revises !== undefined)).toEqual([]);
   expect(resultsIn(kept.events)).toEqual(Array(6).fill('kept'));

@@ -51,7 +51,7 @@ describe('a ledger', () => {
     expect(ledger.spent).toMatchObject({ calls: 2, tokens: 2 * most + 300 + 8192 });
   });
 
-  it('rejects a call that could exceed a limit, counting calls in flight', () => {
+  it('counts calls in flight, and rejects a call that could exceed a limit', () => {
     const ledger = create({ calls: 2 });
     const first = ledger.reserve(one);
     expect(ledger.reserve(one)).toMatchObject({ maxTokens: undefined });
@@ -62,7 +62,7 @@ describe('a ledger', () => {
     expect(create({}, 50, { usesTokens: false }).reserve(one)).toMatchObject({ maxTokens: 50 });
   });
 
-  it('reserves prompts and the longest completions, and as much again for a retry that may be billed', () => {
+  it('reserves the tokens of a prompt and its longest completions, and as many again for a retry that may be billed', () => {
     const ledger = create({ tokens: 3 * most + 400 }, 100);
     const { mayTryAgain } = ledger.reserve({ ...one, choices: 2 }) as Reservation;
     expect(mayTryAgain('server')).toBe(true);

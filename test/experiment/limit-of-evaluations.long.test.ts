@@ -32,9 +32,9 @@ const reached = { status: 'completed', reason: { kind: 'limit', limit: 'evaluati
 describe('limits.evaluations', () => {
   it.each<[string, Partial<ConfigInput>, number]>([
     ['one proposal an iteration', {}, 12],
-    ['groups, of which a last one would have no room', { candidates: 4 }, 12],
+    ['groups, the last of which would exceed the limit', { candidates: 4 }, 12],
     ['revisions, some of them rejected', { critic: { distance: 1 } }, 12],
-    ['a control', { model: { provider: 'cma-es' } }, 12],
+    ['a search', { model: { provider: 'cma-es' } }, 12],
   ])('ends a run with %s', async (_name, more, most) => {
     const whole = { ...config, ...more } as ConfigInput;
     const model = 'model' in more ? undefined : clumsy();

@@ -199,7 +199,7 @@ describe('limits', () => {
     expect(ledger.caps({ evaluations: 0, ms: 0 })).toEqual([{ limit: 'tokens', used: 348, cap: 5000 }]);
   });
 
-  it('cap the length of replies to the room left if the model has no maxTokens', () => {
+  it('cap replies at the remaining tokens if the model has no maxTokens', () => {
     const request = { messages: [{ role: 'user', content: 'Propose.' }], choices: 1 } as const;
     const most = maxPromptTokens(request.messages);
     const ledgerOf = (limits: object) =>

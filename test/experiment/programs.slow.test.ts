@@ -56,7 +56,7 @@ const failures = (path: string) =>
   readRun(path).calls.flatMap(({ outcome }) => (outcome.kind === 'rejected' ? [outcome.failure] : []));
 
 describe('a run with programs', () => {
-  it('asks for corrections of failing programs with line, reason and observation', async () => {
+  it('asks for corrections of failing programs, and gives the line, the reason and the observation', async () => {
     const model = scripted(
       'I would push left.',
       body('  return observation.poleAngle >'),

@@ -66,7 +66,7 @@ function expectRightLedger({ path, manifest, counts }: Awaited<ReturnType<typeof
   expect(accepted.length).toBeGreaterThan(30);
 }
 
-it('a run ends at once if the server asks to wait for a day', async () => {
+it('a run ends at once if the server asks it to wait for a day', async () => {
   const server = await startFakeOpenAI({
     reply: () => 'ok',
     faults: { script: [{ kind: 'rate-limit', retryAfter: '86400' }] },

@@ -19,7 +19,7 @@ interface Belief {
   readonly variances: readonly number[];
 }
 interface Reference extends Belief {
-  readonly apart: Metric;
+  readonly metric: Metric;
   readonly rows: readonly (readonly number[])[];
   readonly returns: readonly number[];
   readonly targets: readonly number[];
@@ -31,10 +31,10 @@ interface Reference extends Belief {
 }
 const references = recorded as readonly Reference[];
 
-const observationsOf = ({ rows, apart, returns }: Reference) => ({
+const observationsOf = ({ rows, metric, returns }: Reference) => ({
   rows: rows.map((row) => Float64Array.from(row)),
   targets: normalScores(returns),
-  metric: apart,
+  metric,
 });
 
 const allClose = (found: Iterable<number>, wanted: readonly number[], digits = 8) => {
@@ -44,7 +44,7 @@ const allClose = (found: Iterable<number>, wanted: readonly number[], digits = 8
 };
 
 describe.each(references)(
-  'a Gaussian process with apart = $apart, hyperparameters $hyperparameters',
+  'a Gaussian process with metric $metric and hyperparameters $hyperparameters',
   (reference) => {
     const hyperparameters = Float64Array.from(reference.hyperparameters);
     const observations = observationsOf(reference);

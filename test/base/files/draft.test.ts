@@ -47,7 +47,7 @@ describe('writeWhole', () => {
     expect(readdirSync(join(output, '..'))).toEqual(['out']);
   });
 
-  it('can be repeated by the same process, which leaves no lock', () => {
+  it('can be repeated by the same process, and leaves no lock', () => {
     const output = join(temporaryDirectory(), 'out');
     const again =
       "rmSync(output, { recursive: true }); writeWhole(output, write); writeFileSync(output + '/b', '');";

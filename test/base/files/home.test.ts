@@ -11,7 +11,7 @@ const model = (path: string) => `environment: CartPole-v1\nmodel: {provider: loc
 const load = (text: string, ...overrides: readonly string[]) =>
   loadConfig({ file: 'my.yaml', overrides, readFile: () => text }).config;
 
-test.each(['~', '$HOME', `\${HOME}`])('%s at the beginning of a path is the home directory', (home) => {
+test.each(['~', '$HOME', `\${HOME}`])('%s at the start of a path is the home directory', (home) => {
   const path = join(homedir(), 'models/a.gguf');
   expect(load(model(`${home}/models/a.gguf`)).model).toMatchObject({ path });
   expect(load(model('a.gguf'), `model.path=${home}/models/a.gguf`).model).toMatchObject({ path });

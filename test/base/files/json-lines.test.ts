@@ -22,7 +22,7 @@ describe('JsonLinesFile', () => {
     expect(readJsonLines(path, { repair: false })).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
   });
 
-  it("is read as undefined if the file doesn't exist", () => {
+  it("is read as undefined by readJsonLines if it doesn't exist", () => {
     expect(readJsonLines(path, { repair: true })).toBeUndefined();
   });
 });
@@ -60,7 +60,7 @@ describe('readJsonLines', () => {
 });
 
 describe('keepFirstLines', () => {
-  it('truncates a file after a number of lines', () => {
+  it('truncates a file after the given number of lines', () => {
     writeFileSync(path, '{"a":1}\n{"a":2}\n{"a":3}\n');
     keepFirstLines(path, 2);
     expect(readFileSync(path, 'utf8')).toBe('{"a":1}\n{"a":2}\n');

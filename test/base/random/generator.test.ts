@@ -83,7 +83,7 @@ describe('seeds', () => {
     (seed) => expect(() => createGenerator(seed as number)).toThrow(/seed: must be a non-negative integer/),
   );
 
-  test('an invalid spawn key is rejected by name', () => {
+  test('an error names an invalid spawn key', () => {
     expect(() => createGenerator(0, [-1])).toThrow(/spawnKey/);
   });
 

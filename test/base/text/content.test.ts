@@ -6,7 +6,7 @@ import { html, preformatted } from '../../../src/base/text/html.js';
 const json = (content: Parameters<typeof childrenOf>[0]) => JSON.parse(JSON.stringify(childrenOf(content)));
 
 describe('html', () => {
-  it('keeps text as text, in any position', () => {
+  it('never interprets text as markup, whatever its position', () => {
     const evil = `"><img src=x onerror='alert(1)'>`;
     expect(json(html`<p title=${evil}>${evil}${html`<b>${1}</b>`}${[html`<i>a</i>`, 'b']}</p>`)).toEqual([
       ['p', { title: evil }, evil, ['b', {}, 1], ['i', {}, 'a'], 'b'],
@@ -17,7 +17,7 @@ describe('html', () => {
     expect(json(html`<p>${undefined}${null}${false}${true}${0}</p>`)).toEqual([['p', {}, 0]]);
   });
 
-  it('does not mistake an object from a log for a part', () => {
+  it('does not mistake an object from a log for an element', () => {
     const forged = JSON.parse('{"tag":"img","props":{},"children":[]}') as string;
     expect(json([forged, html`<p>${forged}</p>`])).toEqual(['[object Object]', ['p', {}, '[object Object]']]);
   });

@@ -146,17 +146,17 @@ describe('exit codes', () => {
       expect(readFileSync(resolve(file), 'utf8'), given).toContain(`.code).toBe(${given.split(' ').at(-1)})`);
   });
 
-  it.each(names)('%s: 2 for an unknown option', async (name) => {
+  it.each(names)('are 2 for a wrong option: %s', async (name) => {
     expect(await exitOf([...name.split(' '), '--no-such-option=1'])).toBe(2);
   });
 
-  it.each(Object.entries(failing))('%s: 1 for a failure', { timeout: 120_000 }, async (_, words) => {
+  it.each(Object.entries(failing))('are 1 on failure: %s', { timeout: 120_000 }, async (_, words) => {
     expect(
       await exitOf(words.split(' '), { env: { ...process.env, POLICYLOOP_PYTHON: './no-python' } }),
     ).toBe(1);
   });
 
-  it.each(Object.entries(interruptible))('%s: 130 after Ctrl-C', { timeout: 120_000 }, async (_, words) => {
+  it.each(Object.entries(interruptible))('are 130 on Ctrl-C: %s', { timeout: 120_000 }, async (_, words) => {
     expect(await exitOf(words.split(' '), interrupted)).toBe(130);
   });
 

@@ -59,7 +59,7 @@ describe('policyloop list', () => {
     [['evaluation.episodes=5..30', 'status=failed'], ['b']],
     [['evaluation=*episodes 5*'], ['a']],
     [['model.provider=rand*'], ['a', 'b', 'c']],
-  ])('keeps only the runs that match %j', async (filters, kept) => {
+  ])('shows only the runs that match %j', async (filters, kept) => {
     expect(await names({ filters })).toEqual(kept);
   });
 

@@ -27,7 +27,7 @@ it('the second Ctrl-C ends a program that is being tried out', { timeout: 180_00
 });
 
 describe('the first Ctrl-C', { timeout: 180_000 }, () => {
-  it('prevents the next correction and reports the longest wait; a resume makes the correction', async () => {
+  it('prevents the next correction and reports the longest wait; the resumed run makes the correction', async () => {
     const script = ({ seed }: { seed: number }, number: number) =>
       number === 2 ? { text: 'I can not say.' } : { text: goodText(seed) };
     server.decide = script;
@@ -63,7 +63,7 @@ describe('the first Ctrl-C', { timeout: 180_000 }, () => {
     expect(evaluations('s')).toBe(evaluations('whole'));
   });
 
-  it('prevents the next candidate; received replies are kept, and evaluated in order on resume', async () => {
+  it('prevents the next candidate; the resumed run evaluates the received replies in order', async () => {
     const several = ['candidates=4', 'model.concurrency=2', 'iterations=1'];
     // It answers for one candidate at a time.
     const single = ({ n, seed }: HeldRequest) => (n > 1 ? 'refuse' : { text: goodText(seed) });

@@ -131,7 +131,7 @@ describe('folds', () => {
 });
 
 describe('a cooking game', () => {
-  it.each([1, 2])('is lost by eating an ingredient (of %i)', (ingredients) => {
+  it.each([1, 2])('is lost by eating an ingredient (number of ingredients: %i)', (ingredients) => {
     const one = game(11, { rooms: 1, distractors: 0, ingredients });
     one.start();
     const [food] = /Ingredients: (\w+)/.exec(one.step('read cookbook').text)!.slice(1);

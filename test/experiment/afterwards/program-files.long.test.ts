@@ -109,7 +109,7 @@ describe('a program in a file', () => {
     await expect(evaluated('none.js')).rejects.toThrow('no function act');
   });
 
-  it('requires --environment and rejects options that only apply to runs', async () => {
+  it('requires --environment, and rejects options that apply only to runs', async () => {
     await expect(commandLine(place, ['evaluate', 'plain.js'])).rejects.toThrow('--environment');
     await expect(evaluated('plain.js', '--iteration', '1')).rejects.toThrow('only one program');
     await expect(evaluated(at('programs'))).rejects.toThrow('can only be used with a .js file');

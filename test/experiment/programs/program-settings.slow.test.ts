@@ -117,7 +117,7 @@ describe('programs', () => {
     expect(limited.entries).toHaveLength(5);
   });
 
-  it('are absent from prompts with memory: none, and all shown with memory: all', async () => {
+  it('are absent from prompts with memory: none, and are all shown with memory: all', async () => {
     const first = ({ calls }: Awaited<ReturnType<typeof played>>) =>
       calls.filter(({ attempt }) => attempt === 0).map(({ messages }) => messages[1]!.content);
     expect(new Set(first(await played({ memory: 'none' }))).size).toBe(1);

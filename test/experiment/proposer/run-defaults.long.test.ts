@@ -96,19 +96,22 @@ describe('a new run', () => {
     [{ contextTokens: 2000 }, false, 1000],
     [{ name: 'missing' }, true, 24_000],
     [{ name: 'missing', contextTokens: 2000 }, true, 1000],
-  ])('derives the history limit from the context of Ollama: %j, asked: %s', async (more, isAsked, tokens) => {
-    const server = await startFakeOllama({ reply: () => '', models: ['tiny'], contextTokens: 8192 });
-    const model = {
-      provider: 'ollama',
-      name: 'tiny',
-      host: server.url,
-      maxRetries: 0,
-      maxTokens: 100,
-      ...more,
-    };
-    const { memory } = await of(model, {}, undefined, isAsked ? asked : {});
-    expect(memory).toMatchObject({ tokens });
-  });
+  ])(
+    "derives the history limit from Ollama's context: %j, server asked: %s",
+    async (more, isAsked, tokens) => {
+      const server = await startFakeOllama({ reply: () => '', models: ['tiny'], contextTokens: 8192 });
+      const model = {
+        provider: 'ollama',
+        name: 'tiny',
+        host: server.url,
+        maxRetries: 0,
+        maxTokens: 100,
+        ...more,
+      };
+      const { memory } = await of(model, {}, undefined, isAsked ? asked : {});
+      expect(memory).toMatchObject({ tokens });
+    },
+  );
 
   it('reports a missing model only once', async () => {
     const error = await of({ provider: 'local', path: '/nowhere' }).catch((thrown: unknown) => thrown);

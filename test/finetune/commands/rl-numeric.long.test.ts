@@ -15,7 +15,7 @@ evaluation: { every: 1, episodes: 1 }
 baselines: [random]
 `;
 
-it('finetune rl trains a numeric policy, reports its return, writes a page and notes the version it plays', async () => {
+it('finetune rl trains a numeric policy, reports its return, writes a page and notes the environment version', async () => {
   const folder = temporaryDirectory();
   writeFileSync(join(folder, 'cheetah.yaml'), config);
   const words = ['finetune', 'rl', 'cheetah.yaml', 'output=tuned', '--json'];

@@ -72,7 +72,7 @@ describe('rows', () => {
     ]);
   });
 
-  it('for OpenAI-compatible APIs train only on the last reply', () => {
+  it('for OpenAI-compatible APIs give earlier replies a weight of 0', () => {
     expect(contents([imitation], 'openai-sft')).toEqual([
       {
         messages: [

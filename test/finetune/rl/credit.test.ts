@@ -162,7 +162,7 @@ describe('the assignment of rewards to turns', () => {
     sequences: [{ ...sequence!, completionIds: [3, 4], trained: [true, true], samplerLogp: [-3, -4] }],
   };
 
-  it('to-go compares the rewards from a turn on among episodes that reached that turn', () => {
+  it('`to-go` compares the rewards from a turn on among the episodes that reached that turn', () => {
     const [first, second] = credit('to-go', [earning([2, 4]), earning([0, 0])]);
     expect(first).toEqual([3, 3, 0, 0, 2]);
     expect(second).toEqual([-3, -3, 0, 0, -2]);
@@ -176,7 +176,7 @@ describe('the assignment of rewards to turns', () => {
     expect(credit('to-go', [three, none], { invalid: -2 })[0]).toEqual([2.5, 2, 0, 0, 1]);
   });
 
-  it('to-go distinguishes turns that the return of the episode credits equally', () => {
+  it('`to-go` distinguishes turns that `return` credits equally', () => {
     const episodes = [earning([0, 4]), earning([4, 0])];
     expect(credit('return', episodes)).toEqual([0, 0]);
     expect(credit('to-go', episodes)).toEqual([

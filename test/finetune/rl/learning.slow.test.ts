@@ -43,18 +43,18 @@ async function valuesIn(environment: string, objective: object): Promise<Readonl
 }
 
 describe('training on the probe environments', () => {
-  it('1: learns a constant value', async () => {
+  it('learns a constant value (probe 1)', async () => {
     const values = await valuesIn('probe-value', ppo);
     expect([...values.values()]).toEqual([expect.closeTo(1, 1)]);
   });
 
-  it('2: learns a value for each observation', async () => {
+  it('learns a value for each observation (probe 2)', async () => {
     const values = [...(await valuesIn('probe-observation', ppo)).values()].toSorted((a, b) => a - b);
     expect(values).toEqual([expect.closeTo(-1, 0), expect.closeTo(1, 0)]);
     expect(values[1]! - values[0]!).toBeGreaterThan(1.6);
   });
 
-  it('3: learns a value of γ one step before a reward of 1', async () => {
+  it('learns a value of γ one step before a reward of 1 (probe 3)', async () => {
     const values = [...(await valuesIn('probe-discount', { ...ppo, discount: 0.5 })).values()];
     expect(Math.abs(values[0]! - 0.5)).toBeLessThan(0.15);
     expect(Math.abs(values[1]! - 1)).toBeLessThan(0.15);
@@ -74,12 +74,12 @@ describe('training on the probe environments', () => {
     learningRate: 1e-2,
   };
 
-  it.each(objectives)('4: learns to take the better action (%s)', async (_, objective) => {
+  it.each(objectives)('learns to take the better action (probe 4, %s)', async (_, objective) => {
     const { last } = await learned(tinyConfig({ environment: 'probe-policy', objective, ...trained }));
     expect(last!.meanReward).toBeGreaterThan(0.9);
   });
 
-  it.each(objectives)('5: learns the better action for each observation (%s)', async (_, objective) => {
+  it.each(objectives)('learns the better action for each observation (probe 5, %s)', async (_, objective) => {
     const { last } = await learned(
       tinyConfig({ environment: 'probe-policy-observation', objective, ...trained }),
     );

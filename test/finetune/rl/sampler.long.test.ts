@@ -179,7 +179,7 @@ describe('the sampler', () => {
     });
   });
 
-  it('continues from its sampled ids: a conversation is one sequence with only the replies trained', async () => {
+  it('continues from its sampled ids, so that a conversation is one sequence in which only the replies are trained', async () => {
     const written = { environment: 'probe-discount', agent: { maxTokens: 5, fallback: 'first' } };
     await opened(written, async ({ sampler, task, parameters }) => {
       sampler.refresh(parameters);

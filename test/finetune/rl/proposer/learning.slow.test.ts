@@ -165,17 +165,13 @@ describe('the config of a proposer', () => {
   const withRun = (keys: object) => ({ experiment: { ...written.experiment, ...keys } });
 
   it.each([
-    ['the model stands elsewhere', withRun({ model: { provider: 'random' } }), /^1: experiment\.model/],
-    ['so does the number of candidates', withRun({ candidates: 4 }), /^1: experiment\.candidates/],
-    [
-      "fresh episodes can't be compared",
-      withRun({ evaluation: { seeds: 'fresh' } }),
-      /evaluation\.seeds can't be set/,
-    ],
+    ['a model within the run settings', withRun({ model: { provider: 'random' } }), /^1: experiment\.model/],
+    ['candidates within the run settings', withRun({ candidates: 4 }), /^1: experiment\.candidates/],
+    ['fresh episodes', withRun({ evaluation: { seeds: 'fresh' } }), /evaluation\.seeds can't be set/],
     ['an unknown environment key', { tasks: [{ environmnt: 'x' }] }, /tasks/],
-    ['one candidate has nobody to be compared with', { groupSize: 1 }, /groupSize/],
-    ['bounds the wrong way round', { reward: { kind: 'return', low: 2, high: 1 } }, /reward\.low/],
-    ['ranks without anything to be measured by', { baselines: [] }, /baselines/],
+    ['groups of a single candidate', { groupSize: 1 }, /groupSize/],
+    ['swapped bounds', { reward: { kind: 'return', low: 2, high: 1 } }, /reward\.low/],
+    ['an empty list of baselines', { baselines: [] }, /baselines/],
   ])('is rejected: %s', (_, changes, expected) => {
     expect(problemsOf(changes).join('\n')).toMatch(expected);
   });
