@@ -1,4 +1,4 @@
-/** Turns the steps of a run into examples: selects the proposals to learn and sets their weights. */
+/** Turns the steps of a run into examples: selects the proposals to learn from and sets their weights. */
 import { groupBy } from '../../src/base/grouped.js';
 import { type CallRecord, callId, stageOf } from '../../src/runs/calls.js';
 import { programFailureText } from '../../src/runs/failure-text.js';

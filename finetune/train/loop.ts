@@ -22,7 +22,7 @@ export interface TrainingLoop {
   evaluate(isLast: boolean): Promise<TrainingEvent | undefined>;
   /** Writes a result before the last evaluation, which can take long and may be stopped. */
   write?(): Promise<void>;
-  /** True if training ends before its last step. */
+  /** True once training is over, even before its last step. */
   isOver?(): boolean;
   /** State other than weights that the next step depends on; stored in checkpoints. */
   progress?(): string | undefined;

@@ -14,7 +14,7 @@ export const options = (y: Argv) =>
     .option('episodes', { ...kinds.number, default: 100, describe: 'Number of episodes' })
     .option('seed', {
       ...kinds.number,
-      describe: "Seed of new episodes, which the run's evaluations didn't use (default: the run's seed)",
+      describe: "Seed of fresh episodes, different from those of the run's evaluations (default: the run's seed)",
     })
     .option('iteration', {
       ...kinds.number,

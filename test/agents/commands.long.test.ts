@@ -177,7 +177,7 @@ describe('agent runs', () => {
       { ...common, runs: ['buffers/other-*', named.expert!], unfinished: false },
       context,
     );
-    expect(printed.pop()).toContain('play with the same seed');
+    expect(printed.pop()).toContain('use the same seed');
   });
 
   it('can be extended with resume, and then have the same games as a longer run', async () => {

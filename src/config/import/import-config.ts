@@ -21,8 +21,8 @@ export function isForeignConfig(content: unknown): content is ForeignConfig {
 }
 
 /**
- * Translates their keys to ours. Pure: reads no files and creates no environment.
- * @throws UserError, whose `field` is one of their keys, for values that can't be imported
+ * Translates the keys of the other program's config to ours. Pure: reads no files and creates no environment.
+ * @throws UserError, whose `field` is a key of that config, for values that can't be imported
  */
 export function importConfig(foreign: ForeignConfig): ImportedConfig {
   const isFinetune = isForFinetune(foreign);

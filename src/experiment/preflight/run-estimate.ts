@@ -85,7 +85,7 @@ export function estimateRun(
   return { ...okFinding('estimate', `${estimateText(estimate)}${limited}${end}`), estimate };
 }
 
-/** Describes the evaluations that the searches of a relay add, and the legs that may last longer. */
+/** Describes the evaluations that the searches of a relay add, and the legs that may run past their limits. */
 function relayText({ candidates, iterations, model }: Config): string {
   if (model.provider !== 'relay') return '';
   const spans = spansOf(model.relay, { candidates, iterations });

@@ -93,7 +93,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
     ];
   }
 
-  /** Returns all values assigned to a property with this name, of any object. */
+  /** Returns all values assigned to a property with this name, of any object; none if it was followed before. */
   function ofProperty(name: string): Nodes {
     if (!isNew(`.${name}`)) return [];
     const isNamed = (key: AnyNode) => key.type === 'Identifier' && key.name === name;

@@ -79,7 +79,7 @@ function* episodesOf({ path, summary }: RunPlace): Generator<Episode> {
 
 const usageOf = ({ completion }: CallRecord) => completion?.usage;
 
-/** Time and retries of the completion or, for a failed call, of the error. */
+/** Returns the part of a call that holds its time and retries: the completion or, for a failed call, the outcome. */
 const effortOf = ({ completion, outcome }: CallRecord) =>
   completion ?? (outcome.kind === 'error' ? outcome : undefined);
 
