@@ -198,7 +198,7 @@ describe('a command to a run', () => {
 });
 
 describe('every page', () => {
-  it('allows only scripts and styles from the server', async () => {
+  it('allows scripts and styles only from the server', async () => {
     const { body, headers } = await ask('/of/a%20run');
     const policy = String(headers['content-security-policy']);
     expect(policy).toContain("default-src 'none'");

@@ -54,7 +54,7 @@ describe('keys of config.json', () => {
     ['num_experts', 8],
     ['text_config', { hidden_size: 8 }],
     ['something_new', 'yes'],
-  ])('%s: %j is rejected by name, with a hint on how to ignore the key', (key, value) => {
+  ])('%s: %j is rejected, and a hint says how to ignore the key', (key, value) => {
     const config = { ...llama, [key]: value };
     expect(() => parse(config)).toThrow(new RegExp(`config.json: ${key}: unknown key that may change`));
     expect(() => parse(config)).toThrow(new RegExp(`hint: .*model\\.ignoreKeys=\\[${key}\\]`));
