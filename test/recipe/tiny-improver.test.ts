@@ -47,7 +47,7 @@ describe('the stored model', () => {
 });
 
 describe('the tasks', () => {
-  it.each(Object.keys(families) as FamilyName[])('%s are the same for the same seed', (name) => {
+  it.each(Object.keys(families) as FamilyName[])('of %s are the same for the same seed', (name) => {
     const steps = (seed: number) => {
       const environment = drawTask(name, seed);
       const policy = createPolicyFamily(defaultPolicy(environment), environment);

@@ -74,7 +74,7 @@ describe('an invalid command', () => {
     expect([play.description, play.inventory, play.admissible, play.score, play.moves]).toEqual(before);
   });
 
-  it('preparing an unfinished meal is rejected only in the z8 dialect', () => {
+  it('is rejected only in the z8 dialect if it prepares an unfinished meal', () => {
     const fetch = 'take egg from fridge';
     play.start();
     play.step(fetch);
