@@ -33,7 +33,7 @@ const values = (directory: string) =>
   ]);
 
 describe('the stored model', () => {
-  it('has the values of its source but no training record; other files in its directory stay', () => {
+  it('has the values of its source but no training record; other files in its directory are kept', () => {
     const [from, to] = [source(), temporaryDirectory()];
     writeFileSync(join(to, 'README.md'), 'card');
     const { parameters } = storeModel(from, to);
