@@ -116,7 +116,7 @@ describe('names that are not paths', () => {
     expect(findAll('*', here).toSorted()).toEqual([...carts, zebra, repeats, study].toSorted());
   });
 
-  it('match an exact name first', () => {
+  it('match an exact name before a number in the list', () => {
     const called = write(inside('3'), 9);
     expect(findRun('3', here)).toBe(called);
     rmSync(called, { recursive: true });
