@@ -96,7 +96,7 @@ describe('a model', () => {
     expect(manifest.reason).toEqual({ kind: 'iterations' });
   });
 
-  it('plays the same episodes again, and gets the same game seeds whatever `parallel` is', async () => {
+  it('plays the same episodes when run again, and gets the same game seeds whatever `parallel` is', async () => {
     const [one, other] = [
       await played('agents/cartpole', cartPole, createScriptedModel(balance)),
       await played('agents/cartpole', cartPole, createScriptedModel(balance)),

@@ -161,7 +161,7 @@ describe('episodes with a model', () => {
     },
   );
 
-  it('are truncated after `maxTurns`', async () => {
+  it('are truncated after `maxTurns` turns', async () => {
     const { setting } = await playing('FrozenLake-v1', () => '0', { maxTurns: 3 });
     const [game] = await playGames(setting, [{ start: 1, sampling: 1 }]);
     expect(game).toMatchObject({ truncated: true, terminated: false, turns: { length: 3 } });
@@ -191,7 +191,7 @@ describe('episodes with a model', () => {
     expect(last.at(-1)!.role).toBe('user');
   });
 
-  it('ask again up to `asks` times after a reply that names no action, then take any action', async () => {
+  it('ask again up to `asks` times after a reply that names no action, then take a random action', async () => {
     const replies = ['well', 'hm', 'A', 'no', 'no', 'no', 'never'];
     const { model, setting } = await playing('probe-discount', (_, index) => replies[index] ?? 'A', {
       fallback: 'ask-again',

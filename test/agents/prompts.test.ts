@@ -76,7 +76,7 @@ describe('golden prompts of agents', () => {
     ['plain', 'bandit', {}, {}],
     ['cartpole-short', 'CartPole-v1', { prompts: 'cartpole-short' }, {}],
     ['blackjack-short', 'Blackjack-v1', { prompts: 'blackjack-short' }, {}],
-  ] as const)('%s', async (name, id, given, options) => {
+  ] as const)('are unchanged: %s', async (name, id, given, options) => {
     await expect(await told(id, given, options)).toMatchFileSnapshot(join(folder, `${name}.txt`));
   });
 });

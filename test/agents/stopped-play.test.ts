@@ -7,7 +7,7 @@ import { played } from './playing.js';
 
 const games = ['player=random', 'episodes=400', 'parallel=1', 'maxSteps=40'];
 
-it('a set of games that is stopped and resumed completes with the same games', async () => {
+it('an agent run that is stopped and resumed records the same games as an uninterrupted one', async () => {
   const whole = await played('agents/cartpole', games);
   const path = join(temporaryDirectory(), 'play');
   const stopped = await played('agents/cartpole', games, undefined, {

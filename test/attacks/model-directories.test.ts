@@ -112,7 +112,7 @@ describe('limits on chat templates', () => {
       'texts that double',
       `{% set ns = namespace(t='x') %}${loop('{% set ns.t = ns.t ~ ns.t %}', 'range(60)')}`,
     ],
-  ])('%s', (_name, template) => {
+  ])('stop %s', (_name, template) => {
     expect(() => render(template)).toThrow(/can't render these messages: .*(steps|range has|call stack)/);
   });
 

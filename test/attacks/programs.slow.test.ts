@@ -9,7 +9,7 @@ import { hostilePrograms, openProgramAttacks } from './hostile-programs.js';
 describe('hostile programs', async () => {
   const attacks = await openProgramAttacks();
 
-  it('number more than 400, without duplicates', () => {
+  it('number more than 400 and are all different', () => {
     expect(hostilePrograms.length).toBeGreaterThan(400);
     expect(new Set(hostilePrograms.map(({ source }) => source)).size).toBe(hostilePrograms.length);
   });

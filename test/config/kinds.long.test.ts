@@ -106,7 +106,7 @@ describe('an RL config counts as numeric', () => {
 });
 
 describe('loading a config of any kind', () => {
-  it.each(configKindNames)('%s: reports a file that is missing, empty or not a mapping', (kind) => {
+  it.each(configKindNames)('reports a file that is missing, empty or not a mapping: %s', (kind) => {
     expect(refusal(() => loaders[kind](written('').file)).message).toMatch(/is empty[\s\S]*hint/);
     expect(refusal(() => loaders[kind](written('- 1').file)).message).toContain('is not a config');
     const [problem] = refusal(() => loaders[kind]('syntetic')).problems;
@@ -121,7 +121,7 @@ describe('loading a config of any kind', () => {
     ['training', 'epochs', 'seed'],
     ['rl', 'updates', 'seed'],
   ] as const)(
-    '%s: reports typos, quoted numbers, empty values and values out of range',
+    'reports typos, quoted numbers, empty values and values out of range: %s',
     (kind, count, optional) => {
       const load = (...overrides: string[]) => loaders[kind](written(samples[kind]).file, overrides);
       const said = (...overrides: string[]) => refusal(() => load(...overrides)).message;

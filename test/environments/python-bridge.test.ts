@@ -84,7 +84,7 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
     ['Wrapped', { limit: 40 }, 40],
     ['Limited', { name: 'max_size', limit: 100 }, undefined],
     ['Limited', { name: 'max_steps', limit: true }, undefined],
-  ])('%s with %j has its own step limit', async (name, options, limit) => {
+  ])('the step limit of %s with %j is %s', async (name, options, limit) => {
     const { maxSteps } = await open(`gymnasium:bridge_environments:${name}-v0`, options);
     expect(maxSteps).toBe(limit);
   });

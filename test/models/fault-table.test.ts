@@ -223,7 +223,7 @@ describe('retries', () => {
     expect(server.requests()).toBe(1);
   });
 
-  it('need the consent of mayTryAgain', async () => {
+  it('happen only if mayTryAgain allows them', async () => {
     const server = await serve([{ body: '{' }, { body: good }]);
     const asked: string[] = [];
     const mayTryAgain = (kind: string) => asked.push(kind) < 0;

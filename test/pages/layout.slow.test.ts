@@ -44,7 +44,7 @@ describe.skipIf(chromium === undefined)('pages in a browser', () => {
     [390, false],
     [390, true],
     [1440, false],
-  ])('at %i pixels, dark: %s, hide no content', async (width, dark) => {
+  ])('hide no content at %i pixels (dark: %s)', async (width, dark) => {
     for (const [name, file] of Object.entries(pages)) {
       await browser.open(file, { width, dark });
       expect(await browser.evaluate<string[]>(hiddenParts), name).toEqual([]);
@@ -55,7 +55,7 @@ describe.skipIf(chromium === undefined)('pages in a browser', () => {
     }
   });
 
-  it('show and hide the lines and bands of a comparison by keyboard', async () => {
+  it('let the user show and hide the lines and bands of a comparison with the keyboard', async () => {
     await browser.open(pages['a comparison']!, { width: 1440 });
     const drawn = () =>
       browser.evaluate<string>(
@@ -71,7 +71,7 @@ describe.skipIf(chromium === undefined)('pages in a browser', () => {
     expect(new Set(pictures).size).toBe(4);
   });
 
-  it('move along a chart by keyboard', async () => {
+  it('let the user move along a chart with the keyboard', async () => {
     await browser.open(pages['a run of a linear policy']!, { width: 1440 });
     await browser.evaluate(`document.querySelector('#curve .chart').focus()`);
     for (let i = 0; i < 25; i++) await browser.press('ArrowRight');

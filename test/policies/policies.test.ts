@@ -208,7 +208,7 @@ describe('Q-tables', () => {
     expect(() => createPolicyFamily({ ...table, ...changes }, withSpaces(observed, acted))).toThrow(message);
   });
 
-  it('suggest a linear policy only if the observation is a vector', () => {
+  it('lead to an error that suggests a linear policy for tuples, but not for discrete observations', () => {
     const refused = (observation: Parameters<typeof withSpaces>[0]) => () =>
       createPolicyFamily(table, withSpaces(observation, box(1)));
     expect(refused({ kind: 'tuple', spaces: [discrete(3)] })).toThrow(/policy\.kind: linear/);

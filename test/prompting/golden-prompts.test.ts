@@ -84,7 +84,7 @@ const situations: Readonly<Record<string, Omit<ConfigInput, 'model'> & { readonl
 };
 
 describe('golden prompts', () => {
-  it.each(Object.entries(situations))('%s', async (name, { json = false, ...config }) => {
+  it.each(Object.entries(situations))('are unchanged: %s', async (name, { json = false, ...config }) => {
     const model = { provider: 'openai', name: 'test', format: json ? 'json' : 'text' } as const;
     const { prompts, task, play, context } = await situation({ ...config, model });
     const entries = play(4);
@@ -100,7 +100,7 @@ describe('golden prompts', () => {
     ['programs', {}],
     ['programs-edits', { edits: true }],
     ['programs-tuned', { tune: {} }],
-  ] as const)('%s', async (name, more) => {
+  ] as const)('are unchanged: %s', async (name, more) => {
     const environment = name === 'programs-tuned' ? 'MountainCarContinuous-v0' : 'CartPole-v1';
     const policy = { kind: 'program', ...more } as const;
     const memory = { best: 4, recent: 2 };
@@ -130,7 +130,7 @@ describe('golden prompts', () => {
     await expect(`${text}\n`).toMatchFileSnapshot(resolve(folder, `${name}.txt`));
   });
 
-  it('corrections', async () => {
+  it('are unchanged for corrections', async () => {
     const linear = await situation({ environment: 'CartPole-v1' });
     const table = await situation({
       environment: 'FrozenLake-v1',

@@ -93,7 +93,7 @@ describe('selectHistory', () => {
     );
   });
 
-  it('only moves the window forward, so dropped entries never reappear', () => {
+  it('moves the window only forward, so dropped entries never reappear', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 2, maxLength: 60 }),

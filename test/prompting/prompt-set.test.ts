@@ -158,7 +158,7 @@ describe('the template check', () => {
     );
   });
 
-  it('rejects, in a system prompt, a variable that changes during a run', () => {
+  it('rejects a variable in a system prompt if it changes during a run', () => {
     expect(refusal('{{iteration}}', 'system.hbs')).toContain('system.hbs:1:3: unknown variable `iteration`');
   });
 });

@@ -71,7 +71,7 @@ describe('scores in prompts', () => {
     expect(scores.map(texts.textOf)).toEqual(['1.0003', '1.0001', '1.0002']);
   });
 
-  it('have the same text in the lines, the best and the ranks of a history', async () => {
+  it('have the same text in the lines, the best entry and the ranked entries of a history', async () => {
     const { family } = await situation({ environment: 'MountainCarContinuous-v0' });
     const encoding = encodingOf(family.parameters, 'numeric');
     const memory = (await situation({ environment: 'CartPole-v1' })).config.memory;

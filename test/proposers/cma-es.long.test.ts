@@ -95,7 +95,7 @@ describe('the start of the search', () => {
     for (const [i, value] of values.entries()) expect(Math.abs(value - expected[i]!)).toBeLessThan(0.15);
   };
 
-  it('is the best warm-up point, or the earliest of equals', async () => {
+  it('is the best warm-up point, or the earliest of equally good ones', async () => {
     const history = [
       { parameters: [-4, 0, 0], score: 1 },
       { parameters: [1, 2, 3], score: 5 },

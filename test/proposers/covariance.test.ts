@@ -59,7 +59,7 @@ describe('full covariance', () => {
     expect(dot(white, white)).toBeCloseTo(dot(z, z), 10);
   });
 
-  it('reports a matrix that is no longer positive definite', () => {
+  it('has a huge axisRatio once it is no longer positive definite', () => {
     const broken = createFullCovariance(n);
     broken.update(0, [{ weight: 1, y: [1, 1, 1, 1] }]);
     expect(broken.axisRatio).toBeGreaterThan(1e7);

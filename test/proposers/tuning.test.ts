@@ -95,7 +95,7 @@ describe('tuningDue', () => {
     return turns.join('');
   }
 
-  it('tunes the best program after some evaluations, then lets the model continue', () => {
+  it('returns the best program after some evaluations, then lets the model continue', () => {
     const schedule = { after: 3, evaluations: 2, of: 'best' } as const;
     expect(played([1, 5, 2, 0, 0, 0, 9], schedule)).toBe('mmm22mmm22m');
     expect(played([1, 5, 2, 0, 7, 0, 9], schedule)).toBe('mmm22mmm55m');
@@ -104,7 +104,7 @@ describe('tuningDue', () => {
     expect(played([5, 5, 2, 0], schedule)).toBe('mmm11m');
   });
 
-  it('shares a phase among the best structures', () => {
+  it('divides a phase among the best structures', () => {
     const schedule = { after: 3, evaluations: 5, of: 2 };
     expect(played([1, 5, 2, 0], schedule)).toBe('mmm23232m');
     expect(played([1, 5, 2, 0], { ...schedule, of: 9 })).toBe('mmm23123m');

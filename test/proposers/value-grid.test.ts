@@ -30,7 +30,7 @@ describe('the value grid', () => {
     ]);
   });
 
-  it('contains only the choices', () => {
+  it('contains only the choices if the spec lists them', () => {
     const grid = createValueGrid({
       count: 1,
       kind: 'integer',

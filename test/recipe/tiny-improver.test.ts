@@ -33,7 +33,7 @@ const values = (directory: string) =>
   ]);
 
 describe('the stored model', () => {
-  it('has the values of its source but no training record; other files in its directory stay', () => {
+  it('has the values of its source but no training record; other files in its directory are kept', () => {
     const [from, to] = [source(), temporaryDirectory()];
     writeFileSync(join(to, 'README.md'), 'card');
     const { parameters } = storeModel(from, to);
@@ -47,7 +47,7 @@ describe('the stored model', () => {
 });
 
 describe('the tasks', () => {
-  it.each(Object.keys(families) as FamilyName[])('%s are the same for the same seed', (name) => {
+  it.each(Object.keys(families) as FamilyName[])('of %s are the same for the same seed', (name) => {
     const steps = (seed: number) => {
       const environment = drawTask(name, seed);
       const policy = createPolicyFamily(defaultPolicy(environment), environment);

@@ -33,7 +33,7 @@ it('a reward function sees each transition, and the rest of the environment stay
   expect(task.frame!()).toEqual(plain.frame!());
 });
 
-it('a reward function sees the transitions of each episode in another program', async () => {
+it('a reward function sees the transitions of each parallel episode of a remote environment', async () => {
   const batch: EpisodeBatch = {
     slots: 2,
     reset: async (seeds) => seeds,

@@ -122,7 +122,7 @@ describe('the interval over several strata', () => {
     [10, 20, 30, 40],
   ].map((values) => ({ values, weight: 1 / 2 }));
 
-  it('is that of their weighted means, and null if one of them has fewer than three values', () => {
+  it('is that of their weighted mean, and null if one of them has fewer than three values', () => {
     const [low, high] = interval95(strata)!;
     expect((low + high) / 2).toBeCloseTo(13.5, 9);
     // Welch: error √(1/3 + 1000/24) / 2, 3.05 degrees of freedom.

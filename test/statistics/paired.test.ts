@@ -89,7 +89,7 @@ describe('comparePairs', () => {
     expect(comparePairs([1, null, 3, 4], [0, 5, null, 2])).toEqual(comparePairs([1, 4], [0, 2]));
   });
 
-  it('is undefined for no pairs, has no interval for one pair, and rejects unequal lengths', () => {
+  it('is undefined for no pairs, has no interval for two pairs, and rejects unequal lengths', () => {
     expect(comparePairs([], [])).toBeUndefined();
     expect(comparePairs([1, 5], [2, 3])).toMatchObject({ pairs: 2, interval: null, p: null });
     expect(() => comparePairs([1, 2], [1])).toThrow(RangeError);

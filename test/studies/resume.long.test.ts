@@ -126,7 +126,7 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
     expect(resumed.code).toBe(1);
   });
 
-  it('stops a run before it writes anything if nothing is listening, and resumes a run once a server is up', async () => {
+  it('stops a new or resumed run before it writes anything if nothing is listening', async () => {
     const good = await startFakeOpenAI({ reply: ({ seed = 0 }) => goodText(seed) });
     const gone = await startFakeOpenAI({ reply: () => '' });
     await gone.close();

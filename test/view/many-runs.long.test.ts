@@ -194,7 +194,7 @@ describe('a comparison', () => {
 });
 
 describe('actions', () => {
-  it('are accepted only from pages of the view, as POST', async () => {
+  it('are accepted only as POST from pages of the view', async () => {
     const body = { of: ['lake'], add: ['x'] };
     const { status } = await fetch(new URL('/api/tag', view.url), {
       method: 'POST',

@@ -98,7 +98,7 @@ const itemsOf = async (query: string) =>
 
 const get = async <T = never>(path: string) => JSON.parse((await ask(path)).body) as T;
 
-describe('a stranger', () => {
+describe('a client with the token', () => {
   it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('gets a 405 response to %s', async (method) => {
     expect((await ask('/api/page?of=a%20run', {}, method)).status).toBe(405);
   });
@@ -197,8 +197,8 @@ describe('a command to a run', () => {
   });
 });
 
-describe('every page', () => {
-  it('allows only scripts and styles from the server', async () => {
+describe('the page of a run', () => {
+  it('allows scripts and styles only from the server', async () => {
     const { body, headers } = await ask('/of/a%20run');
     const policy = String(headers['content-security-policy']);
     expect(policy).toContain("default-src 'none'");

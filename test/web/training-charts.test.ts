@@ -31,7 +31,7 @@ describe('charts of a training run', () => {
     expect(loss!.label).toContain('lowest validation loss, 2.0000 at step 2');
   });
 
-  it('show the spread of rewards and the margin of evaluations, and mark the last of equal bests', () => {
+  it('show the spread of rewards and the margin of evaluations, and mark the last of equally good ones', () => {
     const step: Row[] = [
       { step: 1, reward: 0.5, spread: 0.2, flat: 0, entropy: 2, gradientNorm: 3, loss: -1 },
       { step: 2, reward: 1, spread: 0, flat: 1, entropy: 1, gradientNorm: 0.5, loss: 0 },

@@ -76,7 +76,7 @@ describe('writeWhole', () => {
     expect(isTaken(join(folder, 'edited'))).toBe(true);
   });
 
-  it('leaves no mark after a normal exit', () => {
+  it('leaves no draft or lock after a normal exit', () => {
     const output = join(temporaryDirectory(), 'out');
     cutOff(output, 'writeWhole(output, write);');
     expect(readdirSync(join(output, '..'))).toEqual(['out']);

@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 
 describe('lockRun', () => {
-  it('allows one writer, and releases the lock', () => {
+  it('allows only one writer at a time, and releases the lock', () => {
     const release = lockRun(path);
     expect(isLocked(path)).toBe(true);
     expect(() => lockRun(path)).toThrow(UserError);

@@ -176,7 +176,7 @@ describe('an invalid reset or step result throws an error that names the file an
     expect(episode).toThrow(`module-${written}.mjs`);
   });
 
-  it('an invalid result in a worker thread fails the run', async () => {
+  it('fails the run in a worker thread', async () => {
     const file = environmentOf('step: () => ({ observation: [NaN], reward: 1, terminated: true })');
     const { code, result } = await play('nonsense', [`environment=${file}`, 'evaluation.workers=2']);
     expect(code).toBe(1);

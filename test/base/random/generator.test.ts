@@ -68,7 +68,7 @@ describe('the generator agrees with NumPy', () => {
 });
 
 describe('seeds', () => {
-  test('a number and a bigint of the same value give the same stream', () => {
+  test('give the same stream whether they are numbers or bigints', () => {
     for (const seed of [0, 5, 2 ** 32, 2 ** 53 - 1, 2 ** 64, 2 ** 100]) {
       expect(createGenerator(seed).random()).toBe(createGenerator(BigInt(seed)).random());
     }
@@ -83,7 +83,7 @@ describe('seeds', () => {
     (seed) => expect(() => createGenerator(seed as number)).toThrow(/seed: must be a non-negative integer/),
   );
 
-  test('an error names an invalid spawn key', () => {
+  test('are rejected with an invalid spawn key, which the error names', () => {
     expect(() => createGenerator(0, [-1])).toThrow(/spawnKey/);
   });
 

@@ -146,7 +146,7 @@ describe('exit codes', () => {
       expect(readFileSync(resolve(file), 'utf8'), given).toContain(`.code).toBe(${given.split(' ').at(-1)})`);
   });
 
-  it.each(names)('are 2 for a wrong option: %s', async (name) => {
+  it.each(names)('are 2 for an unknown option: %s', async (name) => {
     expect(await exitOf([...name.split(' '), '--no-such-option=1'])).toBe(2);
   });
 

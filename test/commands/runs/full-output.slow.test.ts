@@ -41,7 +41,7 @@ describe.runIf(existsSync('/dev/full'))('output to a full device', () => {
     expect(said).toMatch(/^error can't write the output: ENOSPC/m);
   });
 
-  it('makes a run fail, whether it gets the result or the progress', async () => {
+  it('makes a run fail, even if only the progress is written to it', async () => {
     const run = ['run', 'quickstart', 'model={provider: random}', 'iterations=3', '--run-dir', 'r', '--json'];
     expect(await into('/dev/full', run)).toMatchObject({ code: 1 });
     // What it tells of its progress.

@@ -62,7 +62,7 @@ describe('carved mazes', () => {
 });
 
 describe('a maze', () => {
-  test('with a random id has the size given in the id', async () => {
+  test('with a maze-random id has the size given in the id', async () => {
     const maze = await makeEnvironment('maze-random-7x4-v0');
     expect(maze.observationSpace).toEqual({
       kind: 'tuple',
@@ -90,7 +90,7 @@ describe('a maze', () => {
     }
   });
 
-  test('with a sample id has a fixed layout', () => {
+  test('with a maze-sample id has a fixed layout', () => {
     expect(sampleMaze('maze-sample-5x5-v0', {}).lines).toEqual([
       '+-+-+-+-+-+',
       '|S|       |',

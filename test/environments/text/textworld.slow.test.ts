@@ -74,7 +74,7 @@ describe('an invalid command', () => {
     expect([play.description, play.inventory, play.admissible, play.score, play.moves]).toEqual(before);
   });
 
-  it('preparing an unfinished meal is rejected only in the z8 dialect', () => {
+  it('can prepare an unfinished meal in the json dialect, but not in z8', () => {
     const fetch = 'take egg from fridge';
     play.start();
     play.step(fetch);

@@ -103,7 +103,7 @@ it('candidates that one member proposes in a group are all different', async () 
   expect(new Set(points).size).toBe(points.length);
 });
 
-it('a portfolio rejects a second language model, settings without effect and invalid members', () => {
+it('a portfolio rejects a second language model, a nested portfolio, a single member and unknown settings', () => {
   const wrong = (model: object) => () => parseConfig(portfolio(model));
   expect(wrong({ members: [reader, { provider: 'local' }] })).toThrow(
     /members\.1\.provider.*second language model/s,

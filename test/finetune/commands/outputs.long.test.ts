@@ -250,7 +250,7 @@ describe('finetune export --to gguf', () => {
     expect(text('thinking')).not.toContain('<think>');
   });
 
-  it('caps the context at a sliding window, and says so', async () => {
+  it('limits the context to a sliding window, and says so', async () => {
     cpSync(at('models', 'qwen'), at('models', 'window'), { recursive: true });
     const file = at('models', 'window', 'config.json');
     const config = JSON.parse(readFileSync(file, 'utf8')) as object;

@@ -11,7 +11,7 @@ import { recordingContext, temporaryDirectory } from '../../support/experiments.
 import { sentPage, visibleText } from '../../web/shown.js';
 import { tinyConfig } from '../rl/tiny-learning.js';
 
-it('a training run can be stopped from outside, and its result stays the same', async () => {
+it('a training run can be stopped from outside, and gives the same result once it is resumed', async () => {
   const [folder, undisturbed] = [temporaryDirectory(), temporaryDirectory()];
   for (const each of [folder, undisturbed])
     tinyConfig({ environment: 'bandit', updates: 60, groups: 2, groupSize: 8, checkpointEvery: 50 }, each);

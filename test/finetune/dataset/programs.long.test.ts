@@ -71,7 +71,7 @@ describe('datasets of programs', () => {
     expect(lineage.score).toBe(evaluationsOf(path)[2]!.score);
   });
 
-  it('reject other recipes, and the repair recipe rejects numeric policies', async () => {
+  it('reject the preference recipe, and the repair recipe rejects numeric policies', async () => {
     await expect(build('preference')).rejects.toThrow(
       /--recipe: doesn't support .*programs[\s\S]*improvement, weighted, repair/,
     );

@@ -141,7 +141,7 @@ async function check({ inputs, positive, build }: Case): Promise<number> {
 }
 
 describe('gradient rules compared with central differences in float64', () => {
-  it.each(Object.entries(cases))('%s', async (_, one) => {
+  it.each(Object.entries(cases))('agree: %s', async (_, one) => {
     expect(await check(one)).toBeLessThan(1e-6);
   });
 

@@ -333,7 +333,7 @@ describe('a trained adapter', () => {
     return name;
   }
 
-  it('is compared with the model that it names, and its lineage shows that it is tested on transfer', async () => {
+  it('is compared with the model that it names, and an environment missing from its lineage counts as transfer', async () => {
     const prompts = path('prompts');
     mkdirSync(prompts);
     writeFileSync(join(prompts, 'system.hbs'), 'Maximise f.\n');

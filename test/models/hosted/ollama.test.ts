@@ -286,7 +286,7 @@ describe('an error message', () => {
     expect(error.message).toContain('`ollama pull qwen3:8b`');
   });
 
-  it('suggests checking model.host if the path is unknown there', async () => {
+  it("suggests checking model.host if the server doesn't know the path", async () => {
     const { server } = await start({ reply: () => 'ok' });
     const model = createModel(ollamaConfig({ host: `${server.url}/wrong` }), {});
     const error = await failureOf(ask(model, messages, options));

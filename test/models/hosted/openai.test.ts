@@ -169,7 +169,7 @@ describe('a server that refuses a seed', () => {
 });
 
 describe('a server that accepts only max_completion_tokens', () => {
-  it('gets that field after its first refusal', async () => {
+  it('gets that field after it refuses max_tokens once', async () => {
     const { server, model } = await start(
       { reply: () => 'ok', refuses: ['max_tokens'], hint: "use 'max_completion_tokens' instead" },
       { maxTokens: 50 },
@@ -186,7 +186,7 @@ describe('format: auto', () => {
   const types = (server: FakeServer) =>
     server.requests.map(({ body }) => (body.response_format as { type: string } | undefined)?.type);
 
-  it('requests a schema, parameters first, as long as replies follow it', async () => {
+  it('requests a schema with the parameters first, as long as replies follow it', async () => {
     const replies = ['{"params": [1, 2], "reason": "so"}', 'Here you are: [1, 2]', 'params[0]: 1'];
     const { server, model } = await start({ reply: () => replies.shift()! }, { format: 'auto' });
     const formats: unknown[] = [];

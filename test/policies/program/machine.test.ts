@@ -19,7 +19,7 @@ it("the machine's memory never grows", () => {
   machine.reset(start, true);
 });
 
-it('the machine restores a saved state, even in another instance', () => {
+it('restore and reset bring the machine back to a saved state', () => {
   result(machine, 'globalThis.count = 1; globalThis.next = () => ++count;');
   const one = machine.copy();
   for (const restore of [machine.restore, machine.reset, (image: typeof one) => machine.reset(image, true)]) {

@@ -263,7 +263,7 @@ it('the work of an episode has a limit, which is reached at the same step on eve
 });
 
 const ordinary = readFileSync(new URL('../../fixtures/ordinary-programs.txt', import.meta.url), 'utf8');
-it.each(ordinary.trim().split('\n'))('a program acts as in Node, or names what is missing: %s', (body) => {
+it.each(ordinary.trim().split('\n'))('a program acts as in Node, or its error says why not: %s', (body) => {
   const source = `const act = (o, m) => { ${body} };`;
   try {
     expect([0, 1]).toContain(sandbox.build(source)(state));

@@ -33,7 +33,7 @@ test.each([
   expect(answerFormOf(model, prompts)).toEqual(form);
 });
 
-test('the labels and closing text of a grammar, filled with values, give the written answer', () => {
+test('the labels of a grammar, each followed by a value, and its closing text equal the written answer', () => {
   const spec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
   for (const form of [freeForm, { ...freeForm, whole: true }, bare as typeof freeForm]) {
     const { closing = '', labels } = answerGrammar(spec, form);

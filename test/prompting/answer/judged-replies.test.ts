@@ -44,11 +44,11 @@ const meant = ({ isInteger, numbers, reply }: Judged) => ({
 });
 
 describe('judged replies', () => {
-  it('with one proposal are read as intended at least 97% of the time', () => {
+  it('with one proposal are read as intended at least 97 % of the time', () => {
     expect(shareOf(judgedReplies('ordinary').map(meant))).toBeGreaterThanOrEqual(0.97);
   });
 
-  it('with several sets are read as a careful reader would at least 90% of the time', () => {
+  it('with several sets are read as a careful reader would read them at least 90 % of the time', () => {
     expect(shareOf(judgedReplies('several').map(meant))).toBeGreaterThanOrEqual(0.9);
   });
 

@@ -65,7 +65,7 @@ describe('a program in a reply', () => {
     `${block.slice(0, -4)}\`\`\`\n`,
     `<tool_call>{"name": "propose", "arguments": ${JSON.stringify({ program })}}</tool_call>`,
     fenced('json', JSON.stringify({ program, reason: 'act(…) is short' }, null, 2)),
-  ])('is read despite an outer or forgotten fence: %#', (reply) => {
+  ])('is read despite an outer or forgotten fence (case %#)', (reply) => {
     expect(sourceOf(reply)).toBe(program);
   });
 

@@ -41,13 +41,13 @@ const read = files.flatMap((name) => {
 });
 
 describe('replies from real models', () => {
-  it('with a proposal are read as intended at least 97% of the time', () => {
+  it('with a proposal are read as intended at least 97 % of the time', () => {
     const proposals = read.filter(({ meant }) => meant !== null);
     expect(proposals.length).toBeGreaterThan(10);
     expect(shareOf(proposals)).toBeGreaterThanOrEqual(0.97);
   });
 
-  it('without a proposal yield none at least 90% of the time', () => {
+  it('without a proposal yield none at least 90 % of the time', () => {
     expect(shareOf(read.filter(({ meant }) => meant === null))).toBeGreaterThanOrEqual(0.9);
   });
 
@@ -78,7 +78,7 @@ const recorded = readFileSync(new URL('../../fixtures/recorded-replies.jsonl', i
   .map((line) => JSON.parse(line) as RecordedReply);
 
 it.each(recorded)(
-  '$environment: $meant $why is read from $reply',
+  'a reply for $environment yields $meant or a failure ($why): $reply',
   ({ high, low, meant, parameters, reply, why }) => {
     const result = parseParameters(reply, { count: parameters, kind: 'float', low, high, decimals: 1 });
     if (meant !== null) expect(result).toMatchObject({ ok: true, value: meant });

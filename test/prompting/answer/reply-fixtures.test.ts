@@ -41,7 +41,7 @@ describe('reply fixtures', () => {
     expect(names.map((name) => name.slice(0, -4)).sort()).toEqual(Object.keys(expectations).sort());
   });
 
-  it.each(Object.entries(expectations))('%s', (name, expectation) => {
+  it.each(Object.entries(expectations))('are read as expected: %s', (name, expectation) => {
     const reply = readFileSync(new URL(`${name}.txt`, folder), 'utf8');
     const seen = new Set((expectation.seen ?? []).map(String));
     const result = parseParameters(reply, specs[expectation.spec], {

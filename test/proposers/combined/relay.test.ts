@@ -99,7 +99,7 @@ it('until: stalled ends a leg after `patience` evaluations without a real improv
   expect(await lengthWith((iteration) => 1 + iteration / 1e5)).toBeLessThan(8);
 });
 
-it('no leg returns, and a run that resumes in any iteration chooses the same leg', async () => {
+it('legs never repeat, and a run that resumes in any iteration chooses the same leg', async () => {
   const random = createGenerator(3);
   const whole = () => 1 + Math.floor(4 * random.random());
   const endsOf = (n: number): LegEnd[] => [

@@ -19,7 +19,7 @@ const all = [...cart, other, repeat, played];
 const places = { cwd, runsDir: 'buffers' };
 const find = (...names: string[]) => findRuns(names, places);
 
-it('findRuns finds runs by path, name, directory or pattern, from here or the runs directory', () => {
+it('findRuns finds runs by path, name, directory or pattern, relative to the working or the runs directory', () => {
   expect(find('buffers/cart-1')).toEqual([cart[0]]);
   expect(find('cart-1')).toEqual([cart[0]]);
   expect(find(other)).toEqual([other]);
@@ -106,7 +106,7 @@ describe('names that are not paths', () => {
     expect(findRuns(['repeated', '6'], here)).toEqual(repeated);
   });
 
-  it('also match training runs if a command accepts them', () => {
+  it('match training runs if a command accepts them', () => {
     const kinds = ['run', 'training'] as const;
     expect(findNamed('small', here, kinds)).toEqual({ kind: 'training', path: training });
     expect(findNamed('sm', here, kinds)).toEqual({ kind: 'training', path: training });
@@ -116,7 +116,7 @@ describe('names that are not paths', () => {
     expect(findAll('*', here).toSorted()).toEqual([...carts, zebra, repeats, study].toSorted());
   });
 
-  it('match an exact name first', () => {
+  it('match an exact name before a number in the list', () => {
     const called = write(inside('3'), 9);
     expect(findRun('3', here)).toBe(called);
     rmSync(called, { recursive: true });

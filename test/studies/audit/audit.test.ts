@@ -186,7 +186,7 @@ describe('an audit of bad input', () => {
     ['jsonl', `${json}[1,0]`, /:2: must be an object.*fix this line/s],
     ['jsonl', `${json}{"params":[1],"returns":[1]}`, /:2: .*parameters.*rename.*params/s],
     ['txt', record, /must end in .csv or .jsonl.*rename/s],
-  ])('names the line and a hint, and leaves nothing behind: %s %j', async (kind, text, message) => {
+  ])('names the line, gives a hint, and leaves nothing behind: %s %j', async (kind, text, message) => {
     const [cwd, file] = [temporaryDirectory(), `record.${kind}`];
     await expect(audited(text, { html: 'audit.html' }, file, cwd)).rejects.toThrow(message);
     expect(readdirSync(cwd)).toEqual([file, 'steps.mjs']);

@@ -77,7 +77,7 @@ describe('settings', () => {
     expect(() => settings({ method: 'grid' }, 'm.a=uniform(0,1)')).toThrow(/is drawn from a range/);
   });
 
-  it('merge the file and the command line, which wins; `key=` and null unset a key', () => {
+  it('come from the file and the command line, which takes precedence; `key=` and null unset a key', () => {
     const how = section({
       method: 'grid',
       keys: {

@@ -70,7 +70,7 @@ describe('the y axis', () => {
   });
 });
 
-it('the x axis extends to the last mark, unless zoomed in', () => {
+it('the x axis extends to the last mark unless it is zoomed in', () => {
   const marks = [{ label: 'lost', draw: 'cross', color: '--bad', marks: [{ x: 5 }, {}] }] as const;
   expect(xRange(chartOf([line([1, 2])], { marks }))).toEqual([0, 5]);
   expect(xRange(chartOf([line([1, 2])], { marks }), [0.2, 0.6])).toEqual([0.2, 0.6]);

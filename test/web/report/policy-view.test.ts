@@ -67,7 +67,7 @@ describe('a network', () => {
     expect(shown).toContain('Layer 2 input left none right unit 0 7 8 9 unit 1 1.5 2.5 3.5 bias 0.1 0.2 0.3');
   });
 
-  it('is shown the same way in a terminal', () => {
+  it('is shown as one matrix per layer in a terminal', () => {
     const lines = policyLines(policy, { ...spec, count: 15 }, values, labels, undefined)
       .join('\n')
       .split('\n');

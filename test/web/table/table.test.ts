@@ -58,7 +58,7 @@ describe('a filter', () => {
     ['model.temperature=0.7..', ['warm', 'hot']],
     ['model.temperature=0', ['cold']],
     ['model.temperature=0.7.. status=completed', ['hot']],
-  ])('%s', (filter, names) => {
+  ])('%s accepts %j', (filter, names) => {
     expect(parseFilter(filter, configKeys).problems).toEqual([]);
     expect(accepted(filter, items)).toEqual(names);
   });

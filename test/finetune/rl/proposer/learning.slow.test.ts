@@ -176,5 +176,5 @@ describe('the config of a proposer', () => {
     expect(problemsOf(changes).join('\n')).toMatch(expected);
   });
 
-  it('is valid without changes', () => expect(problemsOf({})).toEqual([]));
+  it('is accepted without these changes', () => expect(problemsOf({})).toEqual([]));
 });

@@ -104,7 +104,7 @@ describe('keys of adapter_config.json', () => {
     ['a_key_of_tomorrow', 0.5],
     ['lora_alpha', 1e300],
     ['r', 0],
-  ])('%s: %j is rejected by name', async (key, value) => {
+  ])('%s: %j is rejected with an error that names the key', async (key, value) => {
     const directory = adapterWith({ config: { [key]: value } });
     for (const said of await refusals(directory)) expect(said).toMatch(new RegExp(key));
   });

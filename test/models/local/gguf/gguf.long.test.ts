@@ -279,7 +279,7 @@ describe('invalid GGUF files', () => {
     },
   );
 
-  it('that are part of a split report a missing part, while a complete split is valid', () => {
+  it('include a split with a missing part, which the error names, but not a complete split', () => {
     const parts = [tensors.slice(0, 6), tensors.slice(6)].map((some, index) => {
       const file = path.join(folder, `split-0000${index + 1}-of-00002.gguf`);
       const own = { 'split.count': Buffer.from([2, 0, 0, 0, 2, 0]), ...(index === 0 ? metadata : {}) };

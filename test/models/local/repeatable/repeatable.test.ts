@@ -7,7 +7,7 @@ describe.each(['llama3-rope-bf16', 'qwen2-tied-bf16-sharded'])('%s in 4 bits', (
   const path = referenceDirectory(name);
   repeats(path, 'int4');
 
-  it('a resumed run reads its prompts as an uninterrupted run does', async () => {
+  it('reads the prompts of a resumed run like those of an uninterrupted run', async () => {
     const played = await fresh(path, 'int4');
     const resumed = await fresh(path, 'int4');
     const turn = (lines: number): GenerateJob => repeatableJob(lines, [lines]);

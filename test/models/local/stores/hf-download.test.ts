@@ -125,7 +125,7 @@ describe('models pull', () => {
     await expect(pull(args('hf:org/tiny'), wrong.context)).rejects.not.toThrow(/hf_wrong/);
   });
 
-  it('does not list a model whose download was cut off, and completes it on the next pull', async () => {
+  it('reports a download that was cut off, and completes it on the next pull', async () => {
     const { env, context } = outside();
     cut = 'model.safetensors';
     await expect(pull(args('hf:org/tiny'), context)).rejects.toThrow(

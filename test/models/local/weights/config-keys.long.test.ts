@@ -54,7 +54,7 @@ describe('keys of config.json', () => {
     ['num_experts', 8],
     ['text_config', { hidden_size: 8 }],
     ['something_new', 'yes'],
-  ])('%s: %j is rejected by name, with a hint on how to ignore the key', (key, value) => {
+  ])('%s: %j is rejected, and a hint says how to ignore the key', (key, value) => {
     const config = { ...llama, [key]: value };
     expect(() => parse(config)).toThrow(new RegExp(`config.json: ${key}: unknown key that may change`));
     expect(() => parse(config)).toThrow(new RegExp(`hint: .*model\\.ignoreKeys=\\[${key}\\]`));
@@ -121,7 +121,7 @@ describe('keys of the rotary embedding', () => {
     expect(parse(withoutKeys(config, [key]) as object).layers).toHaveLength(4);
   });
 
-  it('a layer type without its own section is rejected, and so are both spellings together', () => {
+  it('a layer type without its own section is rejected, and so is a config with both spellings', () => {
     const sections = { sliding_attention: { rope_type: 'default', rope_theta: 500 } };
     expect(() => parse({ ...llama, rope_parameters: sections })).toThrow(
       /rope_parameters\.full_attention: is missing/,
