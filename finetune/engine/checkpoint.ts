@@ -10,7 +10,7 @@ import {
 } from '../../src/models/local/weights/safetensors.js';
 import { type Moments, zeroMoments } from './optimisers.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
-import type { Numbers, Parameter } from './training-session.js';
+import type { FloatArray, Parameter } from './training-session.js';
 
 /** A loss from an evaluation, and the step after which it was measured. */
 export type StepLoss = { readonly step: number; readonly loss: number };
@@ -26,7 +26,7 @@ export interface TrainingState {
   /** The step after which the weights were last evaluated; 0 before the first evaluation. */
   evaluated: number;
   /** The lowest evaluation loss so far, with the parameter values at that step, in the order of `parameters`. */
-  best: (StepLoss & { readonly values: readonly Numbers[] }) | undefined;
+  best: (StepLoss & { readonly values: readonly FloatArray[] }) | undefined;
   evaluationsWithoutGain: number;
   /** Serialized extra state that resuming needs, such as the runs in flight. */
   progress?: string | undefined;
@@ -86,7 +86,7 @@ interface Progress extends CheckpointOwner, Omit<TrainingState, 'parameters' | '
 
 export function writeCheckpoint(file: string, state: TrainingState, owner: CheckpointOwner): void {
   const { parameters, moments, best, ...counts } = state;
-  const namedTensors = (prefix: string, values: (index: number) => Numbers) =>
+  const namedTensors = (prefix: string, values: (index: number) => FloatArray) =>
     parameters.map(({ name, shape }, index) => tensorOf({ name: `${prefix}${name}`, shape }, values(index)));
   const progress: Progress = {
     ...owner,

@@ -3,7 +3,7 @@
  * dy·W, with W dequantized temporarily. Treats the rounding of activations in the forward pass as the identity.
  */
 import type { Value } from '../../src/models/local/graph/graph.js';
-import { type Constants, lateConstants, type Rule, type RuleContext, sumOfParts } from './gradient-rule.js';
+import { type AddConstant, lateConstants, type Rule, type RuleContext, sumOfParts } from './gradient-rule.js';
 import { intAttribute } from './shapes.js';
 
 /** Inputs: x [N, K], codes [out, K/block, block·bits/8], scales [out, K/block]. Output: [N, out]. */
@@ -37,7 +37,7 @@ interface Layout {
 /** Float32 matrix [count, padded]; for 4 bits on the CPU, its even and its odd columns, each [count, padded/2]. */
 function dequantize(
   { g }: RuleContext,
-  late: Constants,
+  late: AddConstant,
   codes: Value,
   scales: Value,
   { bits, block, count, padded }: Layout,
@@ -60,7 +60,7 @@ function dequantize(
 /** Dequantizes to [count, padded] on the GPU, where shaders can't shift bytes. */
 function gatherDequantized(
   g: RuleContext['g'],
-  late: Constants,
+  late: AddConstant,
   codes: Value,
   scales: Value,
   { bits, block, count, padded }: Layout,

@@ -17,7 +17,7 @@ import type { LearningSettings } from './learning/settings.js';
 /** First spawn key of the minibatch order; `takeStep` uses 1. */
 const orderStream = 2;
 
-export interface Sessions {
+export interface ImprovementSessions {
   readonly training: TrainingSession;
   /** Computes the values that the objective needs before an update; undefined if it needs none. */
   readonly reading: TrainingSession | undefined;
@@ -29,7 +29,7 @@ export async function openSessions(
   graph: Parameters<typeof openObjective>[0],
   { objective, reading: reads }: PolicyObjective,
   isRead: boolean,
-): Promise<Sessions> {
+): Promise<ImprovementSessions> {
   const training = await openObjective(graph, 'train', objective);
   const reading = isRead ? await openObjective(graph, 'evaluate', reads) : undefined;
   const close = async () => void (await Promise.all([training.close(), reading?.close()]));
@@ -41,7 +41,7 @@ export const readsReference = (settings: ObjectiveSettings): boolean => 'kl' in 
 
 /** Updates `state` in place. @throws UserError if training diverges */
 export async function improve(
-  { training }: Sessions,
+  { training }: ImprovementSessions,
   objective: PolicyObjective,
   state: TrainingState,
   sequences: readonly Sampled[],
@@ -87,7 +87,7 @@ const packingOf = (batchTokens: number) => ({ packing: 'rows', batchTokens }) as
 
 /** Evaluates the policy before the update. The returned function adds the results to a sequence, if there are any. */
 export async function readBefore(
-  { reading }: Sessions,
+  { reading }: ImprovementSessions,
   parameters: readonly Parameter[],
   sequences: readonly SampledSequence[],
   reference: readonly Parameter[] | undefined,

@@ -94,7 +94,7 @@ export const isPolicyStep = (event: TrainingEvent): event is PolicyStep =>
 type StepEvent = Step & Partial<EpisodeFigures & Improvement & UpdateFigures & PlayedFigures>;
 
 /** Result of an evaluation, and the update after which it was measured. */
-export interface Evaluated {
+export interface EvaluationResult {
   readonly step: number;
   readonly meanReward: number;
   /** Half the width of the mean's 95% interval. */
@@ -137,11 +137,11 @@ export type TrainingEvent =
       /** Quantity that evaluations measure, such as `mean return`. */
       readonly measured?: string;
       /** The best evaluation of earlier sessions; missing if there was none. */
-      readonly best?: StepLoss | Pick<Evaluated, 'step' | 'meanReward'> | undefined;
+      readonly best?: StepLoss | Pick<EvaluationResult, 'step' | 'meanReward'> | undefined;
     }
   | StepEvent
   | ({ readonly kind: 'validation'; readonly best: boolean; readonly work?: number } & StepLoss)
-  | ({ readonly kind: 'evaluation'; readonly episodes: number; readonly best: boolean } & Evaluated)
+  | ({ readonly kind: 'evaluation'; readonly episodes: number; readonly best: boolean } & EvaluationResult)
   /** A baseline search with the budget of the training run; `returns` come from the final episodes. */
   | {
       readonly kind: 'baseline';

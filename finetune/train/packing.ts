@@ -10,7 +10,7 @@ import {
   exampleLength,
   type Family,
   familyLength,
-  sharedLength,
+  prefixLength,
   type TokenExample,
   type TokenSequence,
 } from '../engine/batch.js';
@@ -89,7 +89,7 @@ const maxJoinedShare = 0.8;
 function joinByPrefix<E extends TokenSequence>(families: readonly Family<E>[]): readonly Family<E>[] {
   if (families.length <= 1) return families;
   const joinedFamily = families.flat();
-  const shared = sharedLength(joinedFamily);
+  const shared = prefixLength(joinedFamily);
   const parts = [...groupBy(families, ([first]) => first!.promptIds[shared]).values()].flatMap(joinByPrefix);
   const tokens = parts.reduce((sum, part) => sum + familyLength(part), 0);
   return familyLength(joinedFamily) <= maxJoinedShare * tokens ? [joinedFamily] : parts;

@@ -23,7 +23,7 @@ import {
 import type { SamplerSettings } from '../engine/sampler.js';
 import { buildTrainingGraph } from '../engine/training-graph.js';
 import {
-  accumulate,
+  addGradients,
   clipFactor,
   type Gradients,
   gradientNorm,
@@ -124,7 +124,7 @@ export async function readParts<E extends TokenSequence>(
     abort?.throwIfAborted();
     const result = await session.run(parameters, makeBatch(part, inputsOf), seeds[index] ?? 0);
     loss += result.loss;
-    gradients = accumulate(gradients, result.gradients);
+    gradients = addGradients(gradients, result.gradients);
     append(examples, readExamples(part, result));
   }
   onRead?.(of, of);

@@ -9,7 +9,7 @@ import type { GameRecord } from '../runs/events.js';
 import { findRuns } from '../runs/listing/names.js';
 import { openLogs, runFiles } from '../runs/reader.js';
 import { describeReason } from '../runs/summary.js';
-import { verdicts } from '../statistics/tests.js';
+import { withVerdicts } from '../statistics/tests.js';
 import { type GroupDifference, pairedDifference } from '../studies/comparison/comparability.js';
 import { type CompareRequest, noRunsLeftError } from '../studies/comparison/compare.js';
 import type { LeftOut } from '../studies/comparison/run-comparison.js';
@@ -145,12 +145,12 @@ function differencesOf(
       );
     }),
   );
-  return verdicts(found);
+  return withVerdicts(found);
 }
 
 const meanOf = (value: number | null, interval: PlayResult['returnCi95']) =>
   value === null ? null : { value, interval };
-const share = (value: number | null) => (value === null ? null : percent(value));
+const shareText = (value: number | null) => (value === null ? null : percent(value));
 
 /** @param isScored true to show scores in the terminal; CSV has the same columns for all games */
 const playColumns = (isScored: boolean): readonly Column<ComparedPlay>[] => [
@@ -160,7 +160,7 @@ const playColumns = (isScored: boolean): readonly Column<ComparedPlay>[] => [
     name: 'score',
   }),
   estimate('return', ({ meanReturn, returnCi95 }) => meanOf(meanReturn, returnCi95), { name: 'return' }),
-  number(isScored && 'won', ({ won }) => share(won), { name: 'won' }),
+  number(isScored && 'won', ({ won }) => shareText(won), { name: 'won' }),
   number('length', ({ meanLength }) => meanLength, { name: 'length', format: formatReturn }),
-  number('unclear', ({ unclear }) => share(unclear), { name: 'unclear' }),
+  number('unclear', ({ unclear }) => shareText(unclear), { name: 'unclear' }),
 ];

@@ -8,9 +8,9 @@ import {
   cholesky,
   dot,
   inverseOfProduct,
-  invertTriangle,
+  invertLowerTriangular,
+  multiplyLowerTriangular,
   multiplyTransposed,
-  multiplyTriangle,
   type SquareMatrix,
 } from './linear-algebra.js';
 
@@ -99,8 +99,8 @@ function factorize(
   }
   const factor = cholesky(covariances, n);
   if (factor === undefined) return undefined;
-  const inverse = invertTriangle(factor, n);
-  const half = multiplyTriangle(inverse, n, targets);
+  const inverse = invertLowerTriangular(factor, n);
+  const half = multiplyLowerTriangular(inverse, n, targets);
   const alpha = multiplyTransposed(inverse, n, half);
   return { weights, factor, inverse, alpha, amplitude: dot(half, half) / n };
 }

@@ -10,7 +10,7 @@ import {
 } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/failure.js';
-import { type CallRecord, hasReached, type LimitName } from '../runs/calls.js';
+import { type CallRecord, hasReachedModel, type LimitName } from '../runs/calls.js';
 import { type CallRequest, callModel } from './call.js';
 import { type ProposalRequest, type Proposals, type Proposer, seenByRequest } from './proposer.js';
 
@@ -185,7 +185,7 @@ async function requestFor(
   };
   const called = await callModel(model, asked, caller, (reply) => outcomeOf(request, reply, siblings));
   if (called.kind === 'ended') {
-    asking.isReached ||= called.calls.some(hasReached);
+    asking.isReached ||= called.calls.some(hasReachedModel);
     return called.calls;
   }
   // A request for several candidates may be too large for a limit that allows some of them.

@@ -42,7 +42,7 @@ export function fingerprint(config: object, promptHash: string, modules?: Module
     .digest('hex');
 }
 
-export const differences = (a: object, b: object) => changedSettings(fixedSettings(a), fixedSettings(b));
+export const configChanges = (a: object, b: object) => changedSettings(fixedSettings(a), fixedSettings(b));
 
 export const fixedSettings = (config: object): Manifest['settings'] => Object.fromEntries(fixedParts(config));
 

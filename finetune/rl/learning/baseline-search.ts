@@ -16,7 +16,7 @@ interface Search {
 }
 
 /** @returns the name shown in tables, and all evaluations */
-export async function searchBy(
+export async function searchWithBaseline(
   name: BaselineName,
   { parameters, warmup, count, randomOf, evaluate }: Search,
 ): Promise<{ readonly label: string; readonly history: readonly Evaluated[] }> {

@@ -36,7 +36,7 @@ export function oldLogp({ logp, input, detached }: TokenValues, reused: boolean)
 }
 
 /** π / π_old per token. */
-export function ratioTo(tokens: TokenValues, old: Value): Value {
+export function importanceRatio(tokens: TokenValues, old: Value): Value {
   const { sub, exp } = arithmetic(tokens);
   return exp(sub(tokens.logp, old));
 }

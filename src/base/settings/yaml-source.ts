@@ -64,7 +64,7 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
   );
   // Where the parser gives up depends on the stack.
   if (document.errors.some(({ code }) => code === 'RESOURCE_EXHAUSTION'))
-    throw new UserError({ file, message: tooDeep });
+    throw new UserError({ file, message: tooDeepMessage });
   if (errors.size > 0) {
     const problems = [...errors.values()].toReversed();
     throw new UserError(
@@ -83,14 +83,14 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
   return { content, place: (path, aim) => placeOf(offsetOf(document, path, aim)) };
 }
 
-const tooDeep = 'the YAML is nested too deeply';
+const tooDeepMessage = 'the YAML is nested too deeply';
 
 /** Turns errors of aliases and stack overflows (from text that is nested too deeply) into UserErrors. */
 function withUserErrors<T>(file: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof RangeError) throw new UserError({ file, message: tooDeep });
+    if (error instanceof RangeError) throw new UserError({ file, message: tooDeepMessage });
     const { message } = error as Error;
     throw new UserError({
       file,

@@ -62,7 +62,7 @@ function spaceOf(given: Options['observation']): Space {
 }
 
 /** Fields that aren't part of the observation unless `fields` names them. */
-const notObserved = new Set(['reward', 'done', 'metadata', 'terminated', 'truncated']);
+const unobservedFields = new Set(['reward', 'done', 'metadata', 'terminated', 'truncated']);
 
 /** Extracts an observation: its text, or the numbers of its fields (booleans as 0 and 1). @throws EnvironmentError */
 function observationOf(
@@ -79,7 +79,7 @@ function observationOf(
     if (typeof shown === 'string') return shown;
     throw invalid(`field ${name} of the observation isn't text; set environment.options.fields`);
   }
-  const observed = Object.keys(fields).filter((name) => !notObserved.has(name));
+  const observed = Object.keys(fields).filter((name) => !unobservedFields.has(name));
   const parts = (chosen ?? observed.toSorted()).map((name) => ({ name, numbers: numbersOf(fields[name]) }));
   const missing = chosen && parts.find(({ numbers }) => numbers === undefined);
   if (missing !== undefined) throw invalid(`field ${missing.name} of the observation isn't numeric`);

@@ -10,11 +10,11 @@ import { calledName, isFunction, numberOf, syntaxTree, topLevelDeclaration } fro
 
 export const binaryOps = ['+', '-', '*', 'divide', 'min', 'max'] as const;
 export const unaryOps = ['abs', 'sin', 'cos', 'tanh'] as const;
-export const comparisons = ['<', '>'] as const;
+export const comparisonOps = ['<', '>'] as const;
 export const integerTests = ['equals', 'below'] as const;
 /** Operations on a discrete observation: the remainder and the quotient after division by a positive integer. */
 export const digitOps = ['modulo', 'quotient'] as const;
-export const opGroups = [binaryOps, unaryOps, comparisons, integerTests, digitOps] as const;
+export const opGroups = [binaryOps, unaryOps, comparisonOps, integerTests, digitOps] as const;
 
 /**
  * Type of a tree's value: a number, a truth value, or an action (0 if discrete, otherwise the index in the tuple).
@@ -200,7 +200,7 @@ function readTree(node: AnyNode | null | undefined, sort: TreeType, constants: C
       const integer = numberOf(right);
       if (operator === '%') return leaf('modulo', integer);
       if (integer !== undefined) return leaf(operator === '===' ? 'equals' : 'below', integer, read(left));
-      const op = [...binaryOps, ...comparisons].find((one) => one === operator);
+      const op = [...binaryOps, ...comparisonOps].find((one) => one === operator);
       return branch(op, read(left), read(right));
     }
     default:

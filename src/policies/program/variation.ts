@@ -2,7 +2,7 @@
 
 import type { RandomGenerator } from '../../base/random/generator.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
-import { constant, type GrowthContext, growTree, leaf, maxDepth, roundConstant } from './grammar.js';
+import { constant, type GrowthContext, growLeaf, growTree, maxDepth, roundConstant } from './grammar.js';
 import {
   depthOf,
   opGroups,
@@ -128,7 +128,7 @@ function mutatePoint(node: Tree, growth: GrowthContext): Tree {
   const groups: readonly (readonly Tree['op'][])[] = opGroups;
   const group = groups.find((ops) => ops.includes(node.op));
   if (group) return { ...node, op: random.choice(group.filter((op) => op !== node.op)) };
-  return node.parts.length > 0 ? swapSubtrees(node) : leaf(node.sort as TreeType, growth);
+  return node.parts.length > 0 ? swapSubtrees(node) : growLeaf(node.sort as TreeType, growth);
 }
 
 const swapSubtrees = ({ parts: [test, then, otherwise], ...node }: Tree): Tree => ({

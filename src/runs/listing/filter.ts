@@ -1,7 +1,7 @@
 /** Filters for lists: words, and `key=value` with patterns and ranges. */
 import { distance } from 'fastest-levenshtein';
 import { isMatch } from '../../base/pattern.js';
-import { aliases, type Field, fieldOf, fields, isSettingKey } from './fields.js';
+import { aliases, type Field, fieldOf, isSettingKey, itemFields } from './fields.js';
 import type { Item } from './item.js';
 
 export interface Filter {
@@ -78,7 +78,7 @@ function valueTest(field: Field, name: string, value: string): Test['accepts'] |
     case 'text':
       if (values && !values.some((known) => isMatch(value.toLowerCase(), known)))
         return `${name} must be one of ${values.join(', ')}, not “${value}”`;
-      return key === 'tag' ? ({ tags }) => tags.some(fits(value)) : textTest(get, value);
+      return key === 'tag' ? ({ tags }) => tags.some(patternTest(value)) : textTest(get, value);
   }
 }
 
@@ -98,12 +98,12 @@ function rangeTest(of: Field['get'], [first, last]: readonly [string, string]): 
   };
 }
 
-const fits = (pattern: string) => (text: string) => isMatch(pattern.toLowerCase(), text.toLowerCase());
+const patternTest = (pattern: string) => (text: string) => isMatch(pattern.toLowerCase(), text.toLowerCase());
 
 function textTest(of: Field['get'], pattern: string): Test['accepts'] {
   return (item) => {
     const own = of(item);
-    return own !== null && fits(pattern)(String(own));
+    return own !== null && patternTest(pattern)(String(own));
   };
 }
 
@@ -113,7 +113,7 @@ export const isKnown = ({ key, kind }: Field, configKeys: readonly string[] | un
 
 /** The error message for an unknown key. */
 export function unknownKey(key: string, configKeys: readonly string[]): string {
-  const known = fields.map((field) => field.key);
+  const known = itemFields.map((field) => field.key);
   const near = [...known, ...Object.keys(aliases), ...configKeys].find(
     (one) => one.endsWith(`.${key}`) || distance(one, key) <= Math.min(2, key.length / 2),
   );

@@ -95,7 +95,7 @@ export const differenceColumnsOf = (quantity: string): readonly Column<GroupDiff
 export const differenceColumns = differenceColumnsOf('confirmed');
 
 /** Maximum number of runs to list as left out. */
-const shownLeftOut = 10;
+const maxShownLeftOut = 10;
 
 /** @param width see `CommandContext` */
 export function comparisonTables(comparison: RunComparison, width?: number): string {
@@ -126,7 +126,7 @@ export function comparisonTables(comparison: RunComparison, width?: number): str
 /** Lists the runs that were left out, with the reasons; empty if there are none. */
 export function leftOutText(leftOut: RunComparison['leftOut']): readonly string[] {
   if (leftOut.length === 0) return [];
-  const listed = leftOut.slice(0, shownLeftOut).map(({ run, reason }) => `  ${run}: ${reason}`);
+  const listed = leftOut.slice(0, maxShownLeftOut).map(({ run, reason }) => `  ${run}: ${reason}`);
   const more = leftOut.length - listed.length;
   const lines = [`left out ${plural(leftOut.length, 'run')}:`, ...listed];
   return [[...lines, ...(more > 0 ? [`  … and ${more} more`] : [])].join('\n')];

@@ -185,7 +185,7 @@ function describePolicy(
   ];
 }
 
-const blocks = '▁▂▃▄▅▆▇█';
+const blockCharacters = '▁▂▃▄▅▆▇█';
 
 /** Renders up to `width` means of consecutive values as block characters, from lowest to highest. */
 export function sparkline(values: readonly number[], width = 40): string {
@@ -196,5 +196,5 @@ export function sparkline(values: readonly number[], width = 40): string {
   });
   const [low, high] = [smallest(heights), largest(heights)];
   const level = (value: number) => (high > low ? (value - low) / (high - low) : 0.5);
-  return heights.map((value) => blocks[Math.min(7, Math.floor(8 * level(value)))]).join('');
+  return heights.map((value) => blockCharacters[Math.min(7, Math.floor(8 * level(value)))]).join('');
 }

@@ -50,7 +50,7 @@ export interface Pattern {
   readonly placeholders: readonly Placeholder[];
 }
 
-export interface Rule {
+export interface LogicRule {
   readonly name: string;
   /** In the order of the file, with aliases expanded. */
   readonly preconditions: readonly Pattern[];
@@ -71,7 +71,7 @@ export interface Logic {
   /** The direct parents of each type. */
   readonly parents: ReadonlyMap<string, readonly string[]>;
   /** Sorted by name, in code units. */
-  readonly rules: readonly Rule[];
+  readonly rules: readonly LogicRule[];
   /** Maps each reversible rule to the rule that undoes it, and vice versa. */
   readonly reverse: ReadonlyMap<string, string>;
 }
@@ -278,7 +278,7 @@ function expandRule(
   { name, before, after }: WrittenRule,
   aliases: ReadonlyMap<string, Alias>,
   said: Said | undefined,
-): Rule {
+): LogicRule {
   const plain = (pattern: Pattern) => withoutAliases(pattern, aliases, 0);
   const typed = typesAsDeclared([...before.map(({ pattern }) => pattern), ...after]);
   const preconditions = before.flatMap(({ pattern }) => plain(typed(pattern)));

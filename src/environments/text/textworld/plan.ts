@@ -3,16 +3,16 @@
  * is a child of the action that needs its effect. If the player irreversibly undoes something that a step needs,
  * the quest can no longer be won.
  */
-import type { Action } from './actions.js';
-import type { Fact, Facts } from './facts.js';
+import type { WorldAction } from './actions.js';
+import type { FactSet, WorldFact } from './facts.js';
 import type { FileAction, FileProposition } from './game-file.js';
 
-type PlannedAction = Pick<Action, 'rule' | 'before' | 'after'>;
+type PlannedAction = Pick<WorldAction, 'rule' | 'before' | 'after'>;
 
 /** @param reverse maps rules to the rules that undo them */
 export function makePlan(
   stored: readonly FileAction[],
-  factOf: (proposition: FileProposition) => Fact,
+  factOf: (proposition: FileProposition) => WorldFact,
   reverse: ReadonlyMap<string, string>,
 ): Plan {
   const actions = stored.map(({ name, preconditions, postconditions }) => ({
@@ -39,7 +39,7 @@ export class Plan {
    * @param action the action that led to the facts; undefined at the start
    * @returns false if the plan can no longer be completed
    */
-  follow(facts: Facts, action: PlannedAction | undefined): boolean {
+  follow(facts: FactSet, action: PlannedAction | undefined): boolean {
     if (this.#shorten(facts, action)) return true;
     if (action === undefined || this.#tree.isEmpty) return true;
     const { changed, undo } = this.#tree.remove(action);
@@ -47,7 +47,7 @@ export class Plan {
   }
 
   /** Removes parts of the plan that the facts make unnecessary. @returns true if anything was removed */
-  #shorten(facts: Facts, action: PlannedAction | undefined): boolean {
+  #shorten(facts: FactSet, action: PlannedAction | undefined): boolean {
     // Neither the facts nor the plan has changed since the last check.
     if (action && gainOf(action).length + lossOf(action).length === 0 && this.#tree.isOrdered) return false;
     let shorter = shorterPlan(this.#tree.inOrder(), facts);
@@ -60,7 +60,7 @@ export class Plan {
   }
 }
 
-function shorterPlan(plan: readonly PlannedAction[], facts: Facts): readonly PlannedAction[] | undefined {
+function shorterPlan(plan: readonly PlannedAction[], facts: FactSet): readonly PlannedAction[] | undefined {
   const changes: Changes = new Map();
   for (const [from, action] of plan.entries()) {
     for (let to = plan.length - 1; to > from; to--) {
@@ -75,13 +75,13 @@ function shorterPlan(plan: readonly PlannedAction[], facts: Facts): readonly Pla
 }
 
 /** Effects of hypothetical actions: true for facts that hold afterwards, false for facts that no longer do. */
-type Changes = Map<Fact, boolean>;
+type Changes = Map<WorldFact, boolean>;
 
-const isPossible = ({ before }: PlannedAction, facts: Facts, changes: Changes) =>
+const isPossible = ({ before }: PlannedAction, facts: FactSet, changes: Changes) =>
   before.every((fact) => changes.get(fact) ?? facts.has(fact));
 
 /** Records the changes of an action if it is possible. @returns true if it was possible */
-function tryAction(action: PlannedAction, facts: Facts, changes: Changes): boolean {
+function tryAction(action: PlannedAction, facts: FactSet, changes: Changes): boolean {
   if (!isPossible(action, facts, changes)) return false;
   for (const fact of action.before) changes.set(fact, false);
   for (const fact of action.after) changes.set(fact, true);
@@ -225,7 +225,7 @@ const ids = new WeakMap<PlannedAction, string>();
 function idOf(action: PlannedAction): string {
   const known = ids.get(action);
   if (known !== undefined) return known;
-  const keys = (facts: readonly Fact[]) =>
+  const keys = (facts: readonly WorldFact[]) =>
     [...new Set(facts.map(({ key }) => key))].toSorted().join('\u0002');
   const id = [action.rule, keys(action.before), keys(action.after)].join('\u0003');
   ids.set(action, id);
@@ -233,7 +233,7 @@ function idOf(action: PlannedAction): string {
 }
 
 /** Returns the facts that must hold for the action and all later ones up to the root. */
-function requiredBy(element: Element): ReadonlySet<Fact> {
+function requiredBy(element: Element): ReadonlySet<WorldFact> {
   const required = new Set(element.action.before);
   for (let node = element; node.parent !== undefined; node = node.parent) {
     for (const fact of node.parent.action.before) required.add(fact);

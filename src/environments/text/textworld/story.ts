@@ -212,7 +212,7 @@ export function loadStory(file: string): () => TextGame {
 }
 
 /** Commands that would interfere with the steps of an episode. */
-const outside = /^\s*(undo|save|restore|restart|quit|q|script|transcript)\b/i;
+const outsideCommand = /^\s*(undo|save|restore|restart|quit|q|script|transcript)\b/i;
 
 class StoryPlay implements TextGame {
   readonly #begin: () => Story;
@@ -269,7 +269,7 @@ class StoryPlay implements TextGame {
   step(command: string): TextTurn {
     // A line break would start a second command.
     const line = command.replaceAll(/\s+/g, ' ').trim();
-    if (outside.test(line)) return { text: 'That is not part of the game.', understood: false };
+    if (outsideCommand.test(line)) return { text: 'That is not part of the game.', understood: false };
     const { text, events } = withoutEvents(this.#story.send(line));
     const followed = events.filter((event) => this.#tracked?.follow(event));
     [, this.#end] = /\*\*\* ([^*\n]+) \*\*\*/.exec(text) ?? [];

@@ -18,7 +18,7 @@ import { evaluateCandidate, recordCandidate, searchTask } from '../../evaluate.j
 import type { Experiment, Stage } from '../../parts.js';
 import { shownEvaluations } from '../../prompter.js';
 import { ask, replyReaders } from '../../propose.js';
-import { createCheck } from '../../repeats.js';
+import { createRepeatCheck } from '../../repeats.js';
 import { evaluationsLeft } from '../../stopping.js';
 import { type CriticPrompter, maxChange } from './prompter.js';
 
@@ -122,7 +122,7 @@ function rejections(
   measured: readonly MeasuredPolicy[],
 ): Pick<ProposalRequest, 'check' | 'seen'> {
   const { buffer, setting } = experiment;
-  const check = createCheck(experiment, best.iteration);
+  const check = createRepeatCheck(experiment, best.iteration);
   const siblings = measured.map(({ entry }) => entry.parameters);
   const spec = setting.family.parameters;
   const most = maxChange(share, spec);

@@ -72,7 +72,7 @@ export interface Rotation extends Factors {
 }
 
 /** Returns the score scale if it is a power of two, which scales the rotation without rounding; otherwise 1. */
-export function scaleInFactors({ scoreScale }: DecoderConfig): number {
+export function factorScale({ scoreScale }: DecoderConfig): number {
   return Number.isInteger(Math.log2(scoreScale)) ? scoreScale : 1;
 }
 
@@ -138,7 +138,7 @@ function forAllHeads({ g, config, precision }: DecoderBuild, cos: Value, sin: Va
     );
     return g.floats(precision, numbers, [numbers.length, 1, 1]);
   };
-  const factors = perHead(scaleInFactors(config), 1, 0);
+  const factors = perHead(factorScale(config), 1, 0);
   return {
     cos: g.op('Add', [g.op('Mul', [cos, factors]), perHead(0, 0, 1)]),
     sin: g.op('Mul', [sin, factors]),

@@ -35,7 +35,7 @@ export function logIn(): void {
 const token = () => localStorage.getItem(tokenKey) ?? '';
 
 /** Milliseconds until a refused connection is retried. */
-const refusedPause = 3000;
+const refusedPauseMs = 3000;
 
 /**
  * Receives server-sent events while the component is mounted.
@@ -67,7 +67,7 @@ export function useLive(watched: string, listener: Listener): void {
         if (source?.readyState !== EventSource.CLOSED) return onState('lost');
         onState('refused');
         source = undefined;
-        timer = setTimeout(follow, refusedPause);
+        timer = setTimeout(follow, refusedPauseMs);
       });
       source.addEventListener('items', ({ data }) => latest.current.items(JSON.parse(data)));
       source.addEventListener('stale', () => latest.current.stale?.());
