@@ -33,7 +33,7 @@ export interface DatasetOptions extends RecipeOptions {
 }
 
 /** A run given as input, even if no examples were made from it. */
-interface Source extends ReturnType<typeof describeRun> {
+interface SourceSummary extends ReturnType<typeof describeRun> {
   readonly split: Split;
   readonly made: number;
   /** Number of examples left after removing duplicates. */
@@ -44,7 +44,7 @@ type Split = 'train' | 'validation';
 
 /** Contains no timestamps, so the same runs and options give identical bytes. */
 interface DatasetSummary extends RecipeOptions {
-  readonly sources: readonly Source[];
+  readonly sources: readonly SourceSummary[];
   /** Number of duplicates removed. */
   readonly duplicates: number;
   readonly statistics: Readonly<Record<Split, SplitStatistics>>;

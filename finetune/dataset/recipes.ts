@@ -58,11 +58,11 @@ const place = ({ iteration, candidate, score }: Proposal['entry']) => ({ iterati
  */
 export function preference(run: SourceRun): readonly Preference[] {
   return run.steps.flatMap((step, i) =>
-    pairs(step, run.steps[i + 1]).map(([better, worse]) => preferencePair(run, step, better, worse)),
+    pairsIn(step, run.steps[i + 1]).map(([better, worse]) => preferencePair(run, step, better, worse)),
   );
 }
 
-function pairs({ proposals }: Step, next: Step | undefined): readonly (readonly [Proposal, Proposal])[] {
+function pairsIn({ proposals }: Step, next: Step | undefined): readonly (readonly [Proposal, Proposal])[] {
   const rivals = proposals.length > 1 ? proposals : [...proposals, ...(next?.proposals.slice(0, 1) ?? [])];
   const best = rivals.reduce((one, other) => (other.entry.score > one.entry.score ? other : one));
   return rivals.filter(({ entry }) => entry.score < best.entry.score).map((lower) => [best, lower] as const);

@@ -52,16 +52,16 @@ export function validationRuns(
   }
 }
 
-type Group = readonly RunToSplit[];
+type RunGroup = readonly RunToSplit[];
 
 /** Draws groups that bring the total size nearer to the share. With two or more groups, each side gets at least one. */
-function drawNearest(groups: readonly Group[], share: number, seed: number): Group {
-  const sizeOf = (group: Group) => sum(group.map(({ size = 1 }) => size));
+function drawNearest(groups: readonly RunGroup[], share: number, seed: number): RunGroup {
+  const sizeOf = (group: RunGroup) => sum(group.map(({ size = 1 }) => size));
   const shuffledGroups = shuffled(groups.filter(sizeOf), createGenerator(seed));
   const allRuns = shuffledGroups.flat();
   const target = share * sizeOf(allRuns);
-  const distance = (group: Group) => Math.abs(sizeOf(group) - target);
-  let chosenRuns: Group = [];
+  const distance = (group: RunGroup) => Math.abs(sizeOf(group) - target);
+  let chosenRuns: RunGroup = [];
   for (const group of shuffledGroups) {
     const more = [...chosenRuns, ...group];
     if (more.length < allRuns.length && distance(more) <= distance(chosenRuns)) chosenRuns = more;
@@ -84,7 +84,7 @@ function namedRuns(query: string, runs: readonly RunToSplit[]): readonly string[
 }
 
 /** Groups runs that share keys, directly or indirectly; ordered by first run. */
-export function dependentGroups(runs: readonly RunToSplit[]): readonly Group[] {
+export function dependentGroups(runs: readonly RunToSplit[]): readonly RunGroup[] {
   let groups: { readonly keys: Set<string>; readonly runs: RunToSplit[] }[] = [];
   for (const run of runs) {
     const relatedGroups = groups.filter(({ keys }) => run.keys.some((key) => keys.has(key)));

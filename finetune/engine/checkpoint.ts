@@ -80,7 +80,7 @@ export interface CheckpointOwner {
   readonly threads: number;
 }
 
-interface Progress extends CheckpointOwner, Omit<TrainingState, 'parameters' | 'moments' | 'best'> {
+interface StoredProgress extends CheckpointOwner, Omit<TrainingState, 'parameters' | 'moments' | 'best'> {
   readonly best: StepLoss | null;
 }
 
@@ -88,7 +88,7 @@ export function writeCheckpoint(file: string, state: TrainingState, owner: Check
   const { parameters, moments, best, ...counts } = state;
   const namedTensors = (prefix: string, values: (index: number) => FloatArray) =>
     parameters.map(({ name, shape }, index) => tensorOf({ name: `${prefix}${name}`, shape }, values(index)));
-  const progress: Progress = {
+  const progress: StoredProgress = {
     ...owner,
     ...counts,
     best: best ? { step: best.step, loss: best.loss } : null,
@@ -120,7 +120,7 @@ export function readCheckpoint(
       message: 'this checkpoint is from a training run with different settings, data or weights',
       hint: 'restore the earlier settings, choose another output, or remove the checkpoint to start over',
     });
-  const { identity: _, threads: _threads, best, ...counts } = progress as Progress;
+  const { identity: _, threads: _threads, best, ...counts } = progress as StoredProgress;
   const tensorsByName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
   const readValues = (prefix: string) =>
     parameters.map(({ name }) => {
@@ -144,6 +144,6 @@ export function checkpointThreads(file: string): number | undefined {
   return existsSync(file) ? progressOf(readSafetensors(file).metadata).threads : undefined;
 }
 
-function progressOf(metadata: Readonly<Record<string, string>>): Partial<Progress> {
-  return JSON.parse(metadata.progress ?? '{}') as Partial<Progress>;
+function progressOf(metadata: Readonly<Record<string, string>>): Partial<StoredProgress> {
+  return JSON.parse(metadata.progress ?? '{}') as Partial<StoredProgress>;
 }

@@ -4,7 +4,7 @@ import type { FloatArray, Parameter } from './training-session.js';
 
 export const scheduleKinds = ['constant', 'linear', 'cosine'] as const;
 
-export interface Schedule {
+export interface RateSchedule {
   readonly kind: (typeof scheduleKinds)[number];
   /** Number of steps over which the rate rises to its peak. */
   readonly warmupSteps: number;
@@ -15,7 +15,7 @@ export interface Schedule {
 }
 
 /** Fraction of the peak rate at a zero-based step. The first step of a warm-up uses 1/warmupSteps, not 0. */
-export function scheduleFactor({ kind, warmupSteps, totalSteps, floor }: Schedule, step: number): number {
+export function scheduleFactor({ kind, warmupSteps, totalSteps, floor }: RateSchedule, step: number): number {
   if (step < warmupSteps) return (step + 1) / warmupSteps;
   const progress = Math.min(1, (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps));
   switch (kind) {

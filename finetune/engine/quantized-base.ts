@@ -27,7 +27,7 @@ export const quantizedProductRule: Rule = (context) => {
   return [padded === width ? dx : g.op('Slice', [dx, g.integers([0]), g.integers([width]), g.integers([1])])];
 };
 
-interface Layout {
+interface BlockLayout {
   readonly bits: number;
   readonly block: number;
   readonly count: number;
@@ -40,7 +40,7 @@ function dequantize(
   late: AddConstant,
   codes: Value,
   scales: Value,
-  { bits, block, count, padded }: Layout,
+  { bits, block, count, padded }: BlockLayout,
 ): readonly Value[] {
   if (g.shaders) return [gatherDequantized(g, late, codes, scales, { bits, block, count, padded })];
   const codesPerByte = 8 / bits;
@@ -63,7 +63,7 @@ function gatherDequantized(
   late: AddConstant,
   codes: Value,
   scales: Value,
-  { bits, block, count, padded }: Layout,
+  { bits, block, count, padded }: BlockLayout,
 ): Value {
   const rows = late(
     Array.from({ length: count }, (_, row) => row),

@@ -4,7 +4,7 @@ import { createGenerator, deriveSeeds, shuffled } from '../../src/base/random/ge
 import { exampleLength } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
 import type { Parameter, TrainingSession } from '../engine/training-session.js';
-import type { Improvement } from '../train/events.js';
+import type { ImprovementFigures } from '../train/events.js';
 import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
 import type { ObjectiveSettings } from '../train/objectives/settings.js';
 import { layOut } from '../train/packing.js';
@@ -46,7 +46,7 @@ export async function improve(
   state: TrainingState,
   sequences: readonly Sampled[],
   settings: LearningSettings,
-): Promise<Improvement> {
+): Promise<ImprovementFigures> {
   const { batchTokens, betas, epochs, minibatches, updates, warmupSteps, weightDecay } = settings;
   const totalSteps = updates * epochs * minibatches;
   const optimizer = {
@@ -54,7 +54,7 @@ export async function improve(
     schedule: { kind: settings.schedule, warmupSteps, totalSteps, floor: 0 },
     adamw: { betas, epsilon: 1e-8, weightDecay },
   };
-  let firstFigures: Omit<Improvement, 'tokens'> | undefined;
+  let firstFigures: Omit<ImprovementFigures, 'tokens'> | undefined;
   let clipShare = 0;
   for (let count = 0; count < epochs * minibatches; count++) {
     const stepsDone = state.optimizerSteps;

@@ -77,8 +77,8 @@ interface Course {
   readonly solved: boolean;
 }
 
-type Figure = 'flat' | 'reward' | 'entropy' | 'mismatch' | 'valid';
-const meanOf = (steps: readonly PolicyStep[], key: Figure) => mean(steps.map((step) => step[key]));
+type FigureKey = 'flat' | 'reward' | 'entropy' | 'mismatch' | 'valid';
+const meanOf = (steps: readonly PolicyStep[], key: FigureKey) => mean(steps.map((step) => step[key]));
 
 const percent = (share: number) => `${Math.round(100 * share)} %`;
 

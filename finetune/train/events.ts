@@ -19,7 +19,7 @@ interface OptimizerFigures {
 }
 
 /** Statistics of an update's first optimizer step, except as noted; means are over trained tokens. */
-export interface Improvement extends OptimizerFigures {
+export interface ImprovementFigures extends OptimizerFigures {
   /** Nats per token. */
   readonly entropy: number;
   /** KL divergence between the sampler's and the trainer's policy before the update; 0 if they agree. */
@@ -86,12 +86,12 @@ interface Step {
 }
 
 /** An update of a language model by reinforcement learning. */
-export type PolicyStep = Step & EpisodeFigures & Improvement;
+export type PolicyStep = Step & EpisodeFigures & ImprovementFigures;
 
 export const isPolicyStep = (event: TrainingEvent): event is PolicyStep =>
   event.kind === 'step' && event.flat !== undefined;
 
-type StepEvent = Step & Partial<EpisodeFigures & Improvement & UpdateFigures & PlayedFigures>;
+type StepEvent = Step & Partial<EpisodeFigures & ImprovementFigures & UpdateFigures & PlayedFigures>;
 
 /** Result of an evaluation, and the update after which it was measured. */
 export interface EvaluationResult {

@@ -2,12 +2,12 @@
 
 import { largest, mean, standardDeviation, sum } from '../../src/statistics/descriptive.js';
 import type { ExampleResult } from '../engine/batch.js';
-import type { Improvement } from './events.js';
+import type { ImprovementFigures } from './events.js';
 import type { Sampled, ValuesPerToken } from './objectives/sampled.js';
 import type { ObjectiveSettings } from './objectives/settings.js';
 
 type Figures = Pick<
-  Improvement,
+  ImprovementFigures,
   'entropy' | 'mismatch' | 'largestMismatch' | 'kl' | 'explainedVariance' | 'clipShare'
 >;
 
@@ -17,7 +17,7 @@ export function policyStatistics(
   settings: ObjectiveSettings,
 ): Figures {
   const tokens = examples.flatMap((read) => tokensOf(read, settings));
-  const average = (of: (token: Token) => number) => mean(tokens.map(of));
+  const average = (of: (token: TokenFigures) => number) => mean(tokens.map(of));
   const hasAll = (name: 'reference' | 'sampler') => tokens.every((token) => token[name] !== undefined);
   const { low, high } = limitsOf(settings);
   const hasSampler = hasAll('sampler');
@@ -33,7 +33,7 @@ export function policyStatistics(
   };
 }
 
-interface Token {
+interface TokenFigures {
   readonly logp: number;
   readonly old: number;
   readonly sampler: number | undefined;
@@ -47,7 +47,7 @@ interface Token {
 function tokensOf(
   { example, logp, outputs }: ExampleResult<Sampled>,
   { kind }: ObjectiveSettings,
-): readonly Token[] {
+): readonly TokenFigures[] {
   const { advantages, oldLogp = logp, samplerLogp, referenceLogp } = example;
   const tokens = [...example.completionIds.keys()].filter((token) => example.trained?.[token] !== false);
   const difference = (token: number) => logp[token]! - oldLogp[token]!;

@@ -17,7 +17,7 @@ import {
   isDecayed,
   isMuonMatrix,
   type Muon,
-  type Schedule,
+  type RateSchedule,
   scheduleFactor,
 } from '../engine/optimisers.js';
 import type { SamplerSettings } from '../engine/sampler.js';
@@ -60,7 +60,7 @@ interface ReadParts<E extends TokenSequence> {
 export interface StepSettings {
   readonly seed: number;
   readonly learningRate: number;
-  readonly schedule: Schedule;
+  readonly schedule: RateSchedule;
   readonly adamw: AdamWSettings;
   readonly muon?: Muon | undefined;
   readonly maxGradientNorm: number;

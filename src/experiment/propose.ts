@@ -28,7 +28,7 @@ export function proposeCandidates(
   const { buffer, config, progress, prompter, proposer, setting, stages } = experiment;
   const { candidates, model, prompts } = config;
   const tuned = tuningProposer(proposer, (candidate) => tuningFor(experiment, iteration, candidate));
-  return ask(experiment, tuned, stop, {
+  return askProposer(experiment, tuned, stop, {
     iteration,
     candidates: Array.from({ length: candidates }, (_, candidate) => candidate),
     prompt: prompter.prompt(iteration),
@@ -88,17 +88,17 @@ function afterRepeat({ model }: Config): ProposalRequest['afterRepeat'] {
 }
 
 /** What to ask, without the run's settings for calls. */
-type Question = Omit<
+type ModelQuestion = Omit<
   ProposalRequest,
   'caller' | 'concurrency' | 'corrections' | 'isReached' | 'onCall' | 'recorded' | 'seed'
 >;
 
 /** Asks within the run's limits, and records each call. If a time limit aborts the calls, there are no proposals. */
-export async function ask(
+export async function askProposer(
   experiment: Experiment,
   proposer: Pick<Proposer, 'propose'>,
   { abort, finish }: StopRequests,
-  question: Question,
+  question: ModelQuestion,
 ): Promise<Proposals> {
   const { clock, config, ledger, log, progress } = experiment;
   const { check, iteration, purpose = 'proposal' } = question;

@@ -165,7 +165,7 @@ export function posteriorOf(observations: Observations, hyperparameters: Hyperpa
   return posterior({ ...fit, rows, metric, inverse, diagonal: 1 + Math.exp(roughness) + jitter });
 }
 
-interface Known extends Pick<FactorizedCovariance, 'weights' | 'alpha' | 'amplitude'> {
+interface KnownData extends Pick<FactorizedCovariance, 'weights' | 'alpha' | 'amplitude'> {
   readonly rows: readonly Float64Array[];
   readonly metric: Metric;
   /** Rows of L⁻¹ up to the diagonal. */
@@ -174,7 +174,7 @@ interface Known extends Pick<FactorizedCovariance, 'weights' | 'alpha' | 'amplit
   readonly diagonal: number;
 }
 
-function posterior(known: Known): Posterior {
+function posterior(known: KnownData): Posterior {
   const { rows, metric, inverse, weights, alpha, amplitude, diagonal } = known;
   const covariancesOf = (point: Float64Array) => {
     const covariances = new Float64Array(rows.length);

@@ -17,7 +17,7 @@ export interface Proposer {
 }
 
 /** Records of a run, from which a relay chooses the leg that proposes next. */
-interface Past {
+interface PastProposals {
   readonly entries: readonly BufferEntry[];
   /** The proposals requested from members of a portfolio or legs of a relay, by `iteration/candidate`. */
   readonly asked: ReadonlyMap<string, ProposalTurn>;
@@ -48,7 +48,7 @@ export interface ProposalRequest {
   /** Purpose of the calls, if they aren't for proposals. */
   readonly purpose?: string;
   /** Absent for stages. */
-  readonly past?: Past;
+  readonly past?: PastProposals;
   /** Name of the portfolio member or relay leg that proposes. */
   readonly member?: string;
   /** Proposals of this iteration that come from other proposers. */

@@ -42,7 +42,7 @@ export interface WholeRun extends RecordedRun {
   readonly events: readonly LoggedEvent[];
 }
 
-interface Scan {
+interface LogScan {
   readonly recorded: RecordedRun;
   readonly found: Readonly<Record<LogName, LogExtent>>;
   /** The last iteration with evaluations, complete or not. */
@@ -54,7 +54,7 @@ interface Scan {
  * @param isTolerant if true, broken lines are skipped and listed in `faults`
  * @throws UserError with line and byte for a broken line, unless `isTolerant`
  */
-export function scanLogs(files: LogFiles, isTolerant = false): Scan {
+export function scanLogs(files: LogFiles, isTolerant = false): LogScan {
   const faults: string[] = [];
   const onBroken: OnBrokenLine = isTolerant ? (error) => noteFault(faults, error) : undefined;
   const calls = extentOf(files, 'calls', onBroken);

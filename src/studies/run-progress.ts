@@ -110,7 +110,7 @@ function gameDisplay(progress: Progress): (event: RunEvent) => void {
   };
 }
 
-interface Best {
+interface BestSoFar {
   readonly score: number;
   readonly iteration: number;
 }
@@ -121,12 +121,12 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
   /** True while a local model reads its first prompt: it takes longer than later ones, which are mostly cached. */
   let readsFirst: boolean | undefined;
   let tally = tallyOf([]);
-  let best: Best | undefined;
+  let best: BestSoFar | undefined;
   /** The best score that has been printed permanently. */
-  let shownBest: Best | undefined;
+  let shownBest: BestSoFar | undefined;
 
   const iterate = () => progress.begin({ label: 'iteration', total, value: completed, lineEvery: 0 });
-  const count = ({ score, iteration }: Best) => {
+  const count = ({ score, iteration }: BestSoFar) => {
     if (best === undefined || score > best.score) best = { score, iteration };
   };
   /** On a terminal, the progress line is overwritten, so improvements are also printed permanently. */
@@ -223,7 +223,7 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
   };
 }
 
-const placeOf = ({ iteration }: Pick<Best, 'iteration'>) =>
+const placeOf = ({ iteration }: Pick<BestSoFar, 'iteration'>) =>
   iteration === 0 ? 'warm-up' : `iteration ${iteration}`;
 
 type EventOf<Kind extends RunEvent['kind']> = Extract<RunEvent, { readonly kind: Kind }>;

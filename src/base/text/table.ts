@@ -66,7 +66,7 @@ export const estimate = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> =
 });
 
 /** A column of percentages. Pages show bars instead, with the percentage for screen readers. */
-export const bar = <Row>(shareOf: (row: Row) => number): Column<Row> => ({
+export const shareBar = <Row>(shareOf: (row: Row) => number): Column<Row> => ({
   ...text('', (row) => ({ text: `${Math.round(100 * shareOf(row))} %`, share: shareOf(row) }), {
     spoken: 'share',
   }),
@@ -74,7 +74,7 @@ export const bar = <Row>(shareOf: (row: Row) => number): Column<Row> => ({
 });
 
 /** A column that appears only in CSV. */
-export const csvOnly = <Row>(name: string, cell: CellOf<Row>): Column<Row> => ({ name, cell });
+export const csvColumn = <Row>(name: string, cell: CellOf<Row>): Column<Row> => ({ name, cell });
 
 type Columns<Row> = readonly Column<Row>[];
 

@@ -1,8 +1,8 @@
 import { UserError } from '../../base/errors.js';
-import { carry, type Draft, type Fields, type ForeignConfig, keyValue } from './draft.js';
+import { type ConfigFields, carry, type Draft, type ForeignConfig, keyValue } from './draft.js';
 
 /** Our `model` fields, with a note for the user if the choice needs explaining. */
-interface ModelChoice extends Fields {
+interface ModelChoice extends ConfigFields {
   readonly provider: string;
   readonly reason?: string;
 }

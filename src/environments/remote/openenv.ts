@@ -128,7 +128,7 @@ const answerSchema = z.union([
     data: z.object({ message: z.string().default('no reason given'), code: z.string().default('no code') }),
   }),
 ]);
-type Seen = Extract<z.output<typeof answerSchema>, { type: 'observation' }>['data'];
+type SeenState = Extract<z.output<typeof answerSchema>, { type: 'observation' }>['data'];
 
 /**
  * Connects to a server; all but the first of `parallel` connections open when they are needed. The protocol has one
@@ -149,7 +149,7 @@ export async function openOpenEnv(
   const connections = Array.from({ length: parallel }, () => new Connection(id, address, timeoutMs));
 
   const batch = (connection: Connection): EpisodeBatch => {
-    const observe = ({ observation }: Seen) => observationOf(id, observation, parsed, observationSpace);
+    const observe = ({ observation }: SeenState) => observationOf(id, observation, parsed, observationSpace);
     return {
       slots: 1,
       reset: async ([seed]) => [
@@ -204,7 +204,7 @@ function addressOf(id: string): string {
 class Connection {
   readonly #address: string;
   readonly #timeoutMs: number;
-  readonly #exchange: Exchange<Seen>;
+  readonly #exchange: Exchange<SeenState>;
   #opening: Promise<WebSocket> | undefined;
 
   constructor(id: string, address: string, timeoutMs: number) {
@@ -219,7 +219,7 @@ class Connection {
   }
 
   /** Sends a request and waits for the reply; only one request at a time. */
-  async ask(message: object): Promise<Seen> {
+  async ask(message: object): Promise<SeenState> {
     const socket = await this.open();
     const onTimeout = () => {
       this.#exchange.fail('timeout', `no reply within ${this.#timeoutMs / 1000} s`);

@@ -76,7 +76,7 @@ const readyReply = z.object({ ready: z.literal(true) });
 
 type State = z.output<typeof stateSchema>;
 
-interface Play {
+interface RunningPlay {
   readonly seed: number;
   readonly task: string;
   info: TextInfo;
@@ -147,8 +147,8 @@ function batch(
   slots: number,
   maxSteps: number,
 ): EpisodeBatch {
-  let plays: readonly Play[] = [];
-  const take = (play: Play, now: State): Step => {
+  let plays: readonly RunningPlay[] = [];
+  const take = (play: RunningPlay, now: State): Step => {
     const [observation, score, won, lost] = now;
     const { score: before, moves } = play.info;
     play.info = infoOf(now, moves! + (observation.startsWith(unknownActionPrefix) ? 0 : 1));

@@ -3,14 +3,14 @@
 import { append } from '../../base/append.js';
 import { ProgramFault } from './program.js';
 
-interface Block {
+interface EditBlock {
   /** 1-based, in the order of the reply. */
   readonly number: number;
   readonly search: readonly string[];
   readonly replace: readonly string[];
 }
 
-interface PlacedEdit extends Block {
+interface PlacedEdit extends EditBlock {
   /** 0-based line of the parent. */
   readonly at: number;
 }
@@ -58,8 +58,8 @@ const editFault = (block: number, why: string, at?: number) =>
     ...(at !== undefined && { line: at + 1 }),
   });
 
-function blocksIn(reply: string, isCut: boolean): readonly Block[] {
-  const blocks: Block[] = [];
+function blocksIn(reply: string, isCut: boolean): readonly EditBlock[] {
+  const blocks: EditBlock[] = [];
   let search: string[] | undefined;
   let replace: string[] | undefined;
   for (const line of reply.split(/\r?\n/).map((text) => text.trimEnd())) {
@@ -88,7 +88,7 @@ function withoutBlankEnds(lines: readonly string[]): readonly string[] {
   return first < 0 ? [] : lines.slice(first, lines.findLastIndex((line) => line !== '') + 1);
 }
 
-function placeOf(block: Block, lines: readonly string[]): PlacedEdit {
+function placeOf(block: EditBlock, lines: readonly string[]): PlacedEdit {
   const { number, search } = block;
   if (search.length === 0) throw editFault(number, 'its search part is empty');
   const exact = placesOf(search, lines);
@@ -130,7 +130,7 @@ function unindent(lines: readonly string[]): readonly string[] {
 }
 
 /** Adapts the indentation of a block's new lines to the parent. @param first the first line found in the parent */
-function reindent(block: Block, first: string): Block {
+function reindent(block: EditBlock, first: string): EditBlock {
   const searched = indentOf(block.search[0]!);
   const found = indentOf(first);
   const replace = block.replace.map((line) => {

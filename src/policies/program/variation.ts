@@ -16,7 +16,7 @@ import {
 } from './tree.js';
 
 /** A node and its path: the indices of the parts that lead to it. */
-interface Place {
+interface TreePlace {
   readonly node: Tree;
   readonly path: readonly number[];
 }
@@ -100,7 +100,7 @@ function vary(trees: Trees, random: RandomGenerator, change: (tree: Tree) => Tre
   return before;
 }
 
-const placesIn = (node: Tree, path: readonly number[] = []): readonly Place[] => [
+const placesIn = (node: Tree, path: readonly number[] = []): readonly TreePlace[] => [
   { node, path },
   ...node.parts.flatMap((part, i) => placesIn(part, [...path, i])),
 ];
@@ -110,7 +110,7 @@ function replaceAt(tree: Tree, [first, ...rest]: readonly number[], by: Tree): T
   return { ...tree, parts: tree.parts.map((part, i) => (i === first ? replaceAt(part, rest, by) : part)) };
 }
 
-function drawPlace(places: readonly Place[], random: RandomGenerator): Place {
+function drawPlace(places: readonly TreePlace[], random: RandomGenerator): TreePlace {
   const inner = places.filter(({ node }) => node.parts.length > 0);
   return random.choice(inner.length > 0 && random.random() < innerShare ? inner : places);
 }

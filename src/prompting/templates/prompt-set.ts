@@ -72,7 +72,7 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
 }
 
 /** Schemas of the variables in the user prompt and the correction. */
-type Schemas = readonly [z.ZodObject, z.ZodObject];
+type TemplateSchemas = readonly [z.ZodObject, z.ZodObject];
 
 /**
  * @param field the setting that names the set
@@ -83,7 +83,7 @@ export function loadPrompts<Context extends TaskContext>(
   folder: string,
   field: string,
   { ownPolicy, userHelpers }: Pick<PromptSetOptions, 'ownPolicy' | 'userHelpers'>,
-  schemas: Schemas,
+  schemas: TemplateSchemas,
   more: readonly RequestedTemplate[] = [],
 ): { readonly prompts: Prompts<Context>; readonly render: readonly ((context: object) => string)[] } {
   const isProposal = field === 'prompts.set';

@@ -58,7 +58,7 @@ export function linesOf(places: RunFolders) {
   };
 }
 
-export interface Selection {
+export interface ListSelection {
   /** Each is a word, or has the form `key=value`. */
   readonly filters: readonly string[];
   /** The key to sort by; if undefined, the oldest comes first. */
@@ -68,7 +68,7 @@ export interface Selection {
 }
 
 /** The config keys whose values the selection needs. */
-export const usedKeys = ({ filters, sort = 'name' }: Selection): readonly string[] =>
+export const usedKeys = ({ filters, sort = 'name' }: ListSelection): readonly string[] =>
   [...parseFilter(filters).settingKeys, sort].filter(isSettingKey);
 
 /**
@@ -78,7 +78,7 @@ export const usedKeys = ({ filters, sort = 'name' }: Selection): readonly string
  */
 export function selectPlaces<T extends Place>(
   places: readonly T[],
-  { filters, limit, sort }: Selection,
+  { filters, limit, sort }: ListSelection,
   configKeys: readonly string[],
 ): readonly T[] {
   const { accepts, problems } = parseFilter(filters, configKeys);

@@ -7,7 +7,7 @@ import { makeDirectory } from '../../base/files/files.js';
 import { EventFile, type Scalars } from '../../base/files/tensorboard.js';
 import { groupBy } from '../../base/grouped.js';
 import { version } from '../../base/package.js';
-import { csvOnly, csvTable } from '../../base/text/table.js';
+import { csvColumn, csvTable } from '../../base/text/table.js';
 import { largest, mean } from '../../statistics/descriptive.js';
 import { linesOf, type RunFolders } from '../listing/listing.js';
 import { findRuns } from '../listing/names.js';
@@ -76,7 +76,7 @@ interface TableWriter {
 }
 
 function csvWriter(table: RunTable, file: string): TableWriter {
-  const columns = table.columns.map(({ name }) => csvOnly(name, (row: TableRow) => row[name]));
+  const columns = table.columns.map(({ name }) => csvColumn(name, (row: TableRow) => row[name]));
   const header = csvTable<TableRow>([], columns);
   writeFileSync(file, header);
   return {
@@ -121,7 +121,7 @@ function parquetWriter({ columns }: RunTable, file: string): TableWriter {
   };
 }
 
-interface Point {
+interface CurvePoint {
   readonly kind: 'start' | 'evaluation' | 'iteration' | 'result';
   /** Number of the iteration. */
   readonly step: number;
@@ -146,7 +146,7 @@ export function exportEventFiles(runs: readonly RunPlace[], directory: string): 
     const file = join(directory, name);
     const draft = openDraft(join(file, 'events'));
     try {
-      const events = new EventFile<Point>(draft.path, (point) => point.values);
+      const events = new EventFile<CurvePoint>(draft.path, (point) => point.values);
       let values = 0;
       for (const point of pointsOf(run)) {
         events.add(point);
@@ -171,7 +171,7 @@ export function exportEventFiles(runs: readonly RunPlace[], directory: string): 
  * Yields an empty point for the start, a point for each iteration that has scores, with the time when it ended, and, if
  * there is a confirmed return, a point for it at the last of these iterations.
  */
-function* pointsOf(run: RunPlace): Generator<Point> {
+function* pointsOf(run: RunPlace): Generator<CurvePoint> {
   const { entries, events } = openLogs(run.path, true);
   const times = new Map<number, string>();
   for (const event of events) if (event.kind === 'iteration-finished') times.set(event.iteration, event.time);

@@ -31,7 +31,7 @@ import { policyLines, projectedWeights } from './data/policy-text.js';
 import { loggedProposals, memberAt } from './data/proposals.js';
 import { taskLabels } from './data/task-labels.js';
 
-interface Shown {
+interface TextOptions {
   /** Number of evaluations to list, best first. */
   readonly top: number;
   readonly cwd: string;
@@ -56,7 +56,7 @@ export interface RunFigures extends RunResult, Labels, Pick<Manifest, 'environme
   readonly failures: Readonly<Record<string, number>>;
 }
 
-export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
+export function runFigures(run: OpenedRun, { top, cwd }: TextOptions): RunFigures {
   const { path, manifest, family, recorded } = run;
   const { calls, entries, events } = recorded;
   const proposals = loggedProposals(recorded);
@@ -102,7 +102,7 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
 }
 
 /** Formats the output of `show` for a run: learning curve, best evaluations, best policy, usage. */
-export function runText(run: OpenedRun, shown: Shown): string {
+export function runText(run: OpenedRun, shown: TextOptions): string {
   const { path, config, manifest, recorded } = run;
   const { columns, top } = shown;
   const figures = runFigures(run, shown);

@@ -22,7 +22,7 @@ interface CompiledPattern {
 }
 
 /** The pieces of a template: strings, and slots to replace with names. */
-type Template = readonly (string | number)[];
+type CommandTemplate = readonly (string | number)[];
 
 interface CompiledRule {
   readonly name: string;
@@ -34,8 +34,8 @@ interface CompiledRule {
   readonly after: readonly CompiledPattern[];
   /** Slots that occur only in postconditions; any unused object of their type may fill them. */
   readonly free: readonly number[];
-  readonly command: Template;
-  readonly event: Template;
+  readonly command: CommandTemplate;
+  readonly event: CommandTemplate;
   /** Predicates of the preconditions. The rule's actions change only if facts with these predicates change. */
   readonly reads: ReadonlySet<string>;
   /** Actions found so far, by their bound objects. */
@@ -115,7 +115,7 @@ export class ActionFinder {
           slots.map((slot) => bound[slot]!),
         ),
       );
-    const filled = (template: Template) =>
+    const filled = (template: CommandTemplate) =>
       template.map((piece) => (typeof piece === 'string' ? piece : this.#names[bound[piece]!]!)).join('');
     const action = {
       rule: rule.name,
@@ -222,7 +222,7 @@ function compileRule(rule: LogicRule, { parents }: Logic, vocabulary: Vocabulary
   ];
 }
 
-const template = (text: string, placeholders: readonly string[]): Template =>
+const template = (text: string, placeholders: readonly string[]): CommandTemplate =>
   text.split(/\{([^{}]*)\}/).map((piece, i) => (i % 2 === 0 ? piece : placeholders.indexOf(piece)));
 
 function withDescendants(type: string, parents: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {

@@ -48,7 +48,7 @@ export class Vocabulary {
 
 export const predicateOf = (name: string, arity: number): string => `${name}/${arity}`;
 
-interface Index {
+interface FactIndex {
   readonly all: Set<WorldFact>;
   /** For each argument position, the facts by their object at that position. */
   readonly places: readonly Map<number, Set<WorldFact>>[];
@@ -57,7 +57,7 @@ interface Index {
 const noFacts: ReadonlySet<WorldFact> = new Set();
 
 export class FactSet {
-  readonly #index = new Map<string, Index>();
+  readonly #index = new Map<string, FactIndex>();
 
   constructor(facts: Iterable<WorldFact>) {
     for (const fact of facts) this.add(fact);

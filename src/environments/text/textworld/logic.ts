@@ -57,10 +57,10 @@ export interface LogicRule {
   /** Includes the preconditions that are kept. */
   readonly postconditions: readonly Pattern[];
   /** Undefined for a rule that no command triggers. */
-  readonly said: Said | undefined;
+  readonly said: RuleTexts | undefined;
 }
 
-interface Said {
+interface RuleTexts {
   /** The player's command, such as `insert {o} into {c}`. */
   readonly command: string;
   /** The compiled game's name for the action, such as `inserting the {o} into the {c}`. */
@@ -107,7 +107,7 @@ class LogicReader {
   readonly parents = new Map<string, readonly string[]>();
   readonly rules: WrittenRule[] = [];
   readonly aliases = new Map<string, Alias>();
-  readonly commands = new Map<string, Said>();
+  readonly commands = new Map<string, RuleTexts>();
   readonly reverse = new Map<string, string>();
   readonly #tokens: readonly LogicToken[];
   #at = 0;
@@ -277,7 +277,7 @@ const signature = (predicate: string, { length }: { readonly length: number }) =
 function expandRule(
   { name, before, after }: WrittenRule,
   aliases: ReadonlyMap<string, Alias>,
-  said: Said | undefined,
+  said: RuleTexts | undefined,
 ): LogicRule {
   const plain = (pattern: Pattern) => withoutAliases(pattern, aliases, 0);
   const typed = typesAsDeclared([...before.map(({ pattern }) => pattern), ...after]);

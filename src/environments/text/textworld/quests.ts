@@ -22,7 +22,7 @@ export interface Quest {
   readonly failures: readonly QuestEvent[];
 }
 
-interface Progress {
+interface QuestProgress {
   completions: number;
   won: boolean;
   failed: boolean;
@@ -31,7 +31,7 @@ interface Progress {
 export class QuestLog {
   readonly #quests: readonly Quest[];
   readonly #dialect: Dialect;
-  readonly #progress: Progress[];
+  readonly #progress: QuestProgress[];
   /** Plans of each quest's winning events, in order. */
   readonly #plans: readonly (readonly (Plan | undefined)[])[];
 

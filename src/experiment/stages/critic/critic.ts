@@ -17,7 +17,7 @@ import type { StopRequests } from '../../../runs/stop-request.js';
 import { evaluateCandidate, recordCandidate, searchTask } from '../../evaluate.js';
 import type { Experiment, Stage } from '../../parts.js';
 import { shownEvaluations } from '../../prompter.js';
-import { ask, replyReaders } from '../../propose.js';
+import { askProposer, replyReaders } from '../../propose.js';
 import { createRepeatCheck } from '../../repeats.js';
 import { evaluationsLeft } from '../../stopping.js';
 import { type CriticPrompter, maxChange } from './prompter.js';
@@ -61,7 +61,7 @@ async function revise(
   const areEdits = config.policy?.kind === 'program' && config.policy.edits;
   // The number after those of the proposals.
   const candidate = config.candidates;
-  const { end, proposals } = await ask(experiment, critic.proposer, stop, {
+  const { end, proposals } = await askProposer(experiment, critic.proposer, stop, {
     iteration,
     candidates: [candidate],
     purpose: 'critic',

@@ -143,10 +143,10 @@ export function itemOf(value: Value, key: Value, dotted: boolean): Value {
   return unsupported(`\`${textOf(key)}\` of ${typeName(value)}`);
 }
 
-type Test = (value: Value, other: Value) => boolean;
+type JinjaTest = (value: Value, other: Value) => boolean;
 const isWhole = (value: Value) => typeof value === 'number';
 
-const tests: ReadonlyMap<string, Test> = new Map<string, Test>([
+const tests: ReadonlyMap<string, JinjaTest> = new Map<string, JinjaTest>([
   ['defined', (value) => value !== undefined],
   ['undefined', (value) => value === undefined],
   ['none', (value) => value === null],
@@ -173,7 +173,7 @@ const tests: ReadonlyMap<string, Test> = new Map<string, Test>([
 const isSequence = (value: Value) =>
   value === undefined || typeof value === 'string' || Array.isArray(value) || value instanceof Map;
 
-export const testOf = (name: string): Test => tests.get(name) ?? unsupported(`the test \`${name}\``);
+export const testOf = (name: string): JinjaTest => tests.get(name) ?? unsupported(`the test \`${name}\``);
 
 type Filter = (value: Value, given: Arguments) => Value;
 const simple =
@@ -189,7 +189,7 @@ const selectItems =
   (keep: boolean): Filter =>
   (value, { positional: [attribute, name, other], named }) => {
     if (named.size > 0) unsupported('a named argument of `selectattr` or `rejectattr`');
-    const test: Test = name === undefined ? isTruthy : testOf(stringOf(name));
+    const test: JinjaTest = name === undefined ? isTruthy : testOf(stringOf(name));
     const items = isTruthy(value) ? itemsOf(value) : [];
     return new Generator(items.filter((item) => test(attributeOf(item, attribute), other) === keep));
   };
