@@ -12,7 +12,7 @@ interface Hand {
   readonly cards: readonly number[];
   /** Sum with all aces as 1. */
   readonly hardSum: number;
-  readonly ace: boolean;
+  readonly hasAce: boolean;
 }
 
 /**
@@ -27,8 +27,8 @@ export class Blackjack implements Task<number> {
   readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: 2 };
   readonly #options: { readonly natural: boolean; readonly sab: boolean };
   #random!: RandomGenerator;
-  #player: Hand = { cards: [], hardSum: 0, ace: false };
-  #dealer: Hand = { cards: [], hardSum: 0, ace: false };
+  #player: Hand = { cards: [], hardSum: 0, hasAce: false };
+  #dealer: Hand = { cards: [], hardSum: 0, hasAce: false };
   #openCard = 0;
   /** True once the dealer has revealed the other card. */
   #isDealerShown = false;
@@ -88,14 +88,14 @@ export class Blackjack implements Task<number> {
 }
 
 function deal(first: number, second: number): Hand {
-  return { cards: [first, second], hardSum: first + second, ace: first === 1 || second === 1 };
+  return { cards: [first, second], hardSum: first + second, hasAce: first === 1 || second === 1 };
 }
 
 function add(hand: Hand, card: number): Hand {
-  return { cards: [...hand.cards, card], hardSum: hand.hardSum + card, ace: hand.ace || card === 1 };
+  return { cards: [...hand.cards, card], hardSum: hand.hardSum + card, hasAce: hand.hasAce || card === 1 };
 }
 
-const hasUsableAce = (hand: Hand): boolean => hand.ace && hand.hardSum + 10 <= 21;
+const hasUsableAce = (hand: Hand): boolean => hand.hasAce && hand.hardSum + 10 <= 21;
 
 const handSum = (hand: Hand): number => (hasUsableAce(hand) ? hand.hardSum + 10 : hand.hardSum);
 
@@ -103,7 +103,7 @@ const handSum = (hand: Hand): number => (hasUsableAce(hand) ? hand.hardSum + 10 
 const handScore = (hand: Hand): number => (handSum(hand) > 21 ? 0 : handSum(hand));
 
 /** True for two cards, an ace and a card worth ten. */
-const isNatural = (hand: Hand): boolean => hand.cards.length === 2 && hand.ace && hand.hardSum === 11;
+const isNatural = (hand: Hand): boolean => hand.cards.length === 2 && hand.hasAce && hand.hardSum === 11;
 
 const cardWidth = 1.1;
 const cardHeight = 1.6;

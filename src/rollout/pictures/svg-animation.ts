@@ -122,7 +122,7 @@ function sceneElements({ moments }: Animation, layout: Layout, timing: LoopTimin
       elements.push(movingElement(track, timing));
       continue;
     }
-    if (!first.joinable || run[0]?.attributes !== first.attributes) endRun();
+    if (!first.isJoinable || run[0]?.attributes !== first.attributes) endRun();
     run.push(first);
   }
   endRun();

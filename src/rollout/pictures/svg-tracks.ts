@@ -90,7 +90,7 @@ export interface SvgShape {
   /** Path data, or the middle of the text's baseline, relative to the top left corner of the view. */
   readonly place: string;
   /** Strokes can be joined into one path; areas can't, because they may overlap. */
-  readonly joinable: boolean;
+  readonly isJoinable: boolean;
 }
 
 /**
@@ -111,7 +111,7 @@ export function svgShapes({ shapes, view }: Frame, { scale }: Layout): readonly 
       attributes: `${paintAttributes(paintOf(shape))} ${look}`,
       content: shape.kind === 'text' ? escapeXml(shape.text) : '',
       place,
-      joinable: shape.kind === 'line' || shape.kind === 'circle',
+      isJoinable: shape.kind === 'line' || shape.kind === 'circle',
     };
   });
 }
