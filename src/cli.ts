@@ -29,8 +29,8 @@ import { EnvironmentError } from './environments/remote/remote-environment.js';
 
 markOutputsUntilExit();
 
-const finish = new AbortController();
-const abort = new AbortController();
+const finishController = new AbortController();
+const abortController = new AbortController();
 
 const secrets = secretsIn(process.env);
 const words = hideBin(process.argv);
@@ -41,7 +41,7 @@ function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: stri
   const close = (error: NodeJS.ErrnoException) => {
     const isFirst = open;
     open = false;
-    finish.abort();
+    finishController.abort();
     if (error.code === 'EPIPE' || !isFirst) return;
     process.on('exit', () => {
       process.exitCode = exitCodes.failure;
@@ -82,15 +82,15 @@ const context: CommandContext = {
   now: () => new Date(),
   milliseconds: () => performance.now(),
   readLine: process.stdin.isTTY ? readLine : undefined,
-  stop: { finish: finish.signal, abort: abort.signal },
+  stop: { finish: finishController.signal, abort: abortController.signal },
 };
 
-let typed: Interface | undefined;
+let lineReader: Interface | undefined;
 
 /** Reads a line from the user; undefined after Ctrl-C or at the end of the input. */
 function readLine(text: string): Promise<string | undefined> {
-  typed ??= createInterface({ input: process.stdin, output: process.stdout });
-  const own = typed;
+  lineReader ??= createInterface({ input: process.stdin, output: process.stdout });
+  const own = lineReader;
   return new Promise((resolve) => {
     const onClose = () => resolve(undefined);
     own.once('close', onClose);
@@ -116,10 +116,10 @@ async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Pro
   const finishing = 'dryRun' in args && args.dryRun === true ? undefined : command.finishing;
   if (finishing !== undefined) {
     process.on('SIGINT', () => {
-      if (finish.signal.aborted) endNow();
+      if (finishController.signal.aborted) endNow();
       else {
         context.note(`\n${finishing}`);
-        finish.abort();
+        finishController.abort();
       }
     });
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
@@ -132,13 +132,13 @@ async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Pro
   // Users' modules may write to the console, but standard output is for results.
   console.log = (...values: unknown[]) => context.note(format(...values));
   process.exitCode = await command.execute(args, context);
-  typed?.close();
+  lineReader?.close();
 }
 
 /** Aborts pending work, and exits if something doesn't stop in time, such as a step of user code. */
 function endNow(): void {
-  abort.abort();
-  finish.abort();
+  abortController.abort();
+  finishController.abort();
   setTimeout(() => {
     context.note("pending work didn't stop in time; exiting anyway");
     process.exit(exitCodes.interrupted);
@@ -159,15 +159,15 @@ function report(error: unknown): number {
   return exitCodeOfError(error);
 }
 
-const noSpace = 'free some disk space, then repeat the command (for a run: policyloop resume)';
-const noPermission = 'check the permissions, or use another directory';
+const noSpaceHint = 'free some disk space, then repeat the command (for a run: policyloop resume)';
+const noPermissionHint = 'check the permissions, or use another directory';
 
 const systemHints: Readonly<Record<string, string>> = {
-  ENOSPC: noSpace,
-  EDQUOT: noSpace,
-  EACCES: noPermission,
-  EPERM: noPermission,
-  EROFS: noPermission,
+  ENOSPC: noSpaceHint,
+  EDQUOT: noSpaceHint,
+  EACCES: noPermissionHint,
+  EPERM: noPermissionHint,
+  EROFS: noPermissionHint,
   ENAMETOOLONG: 'use a shorter name',
   ENOENT: 'check that this path exists, then repeat the command',
 };
@@ -187,11 +187,11 @@ function requireOnce(argv: Readonly<Record<string, unknown>>, options: unknown):
 }
 
 /** Options that name output files or directories. */
-const places = ['out', 'output', 'run-dir', 'runs-dir', 'csv', 'html', 'markdown'];
+const pathOptions = ['out', 'output', 'run-dir', 'runs-dir', 'csv', 'html', 'markdown'];
 
 /** @throws UserError if an output name is too long for file systems, or contains an unexpanded variable */
 function requireNames(argv: Readonly<Record<string, unknown>>): true {
-  for (const option of places)
+  for (const option of pathOptions)
     if (typeof argv[option] === 'string')
       requireShortNames(expandHome(argv[option], { field: `--${option}` }), { field: `--${option}` });
   return true;

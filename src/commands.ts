@@ -27,7 +27,7 @@ const supplied = <Options, Part>(
 });
 
 /** Loads the functions that render the pages of fine-tuning evaluations. */
-const shownPages = async () => (await import('../finetune/evaluate/shown-pages.js')).shownPages;
+const loadEvaluationPages = async () => (await import('../finetune/evaluate/shown-pages.js')).evaluationPages;
 
 /** Commands under their headings in `policyloop --help`. A command's file is loaded only when it is used. */
 const sections: readonly (readonly [heading: string, commands: readonly (ListedCommand | Group)[]])[] = [
@@ -73,7 +73,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       [
         'view [dir]',
         'Open a live view of runs, training runs and games in a browser',
-        async () => supplied(await import('./commands/view.js'), await shownPages()),
+        async () => supplied(await import('./commands/view.js'), await loadEvaluationPages()),
       ],
       [
         'compare <runs..>',
@@ -94,7 +94,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       [
         'export <runs..>',
         'Export runs, evaluations, episodes and calls as CSV or Parquet, or charts as SVG',
-        async () => supplied(await import('./commands/runs/export.js'), await shownPages()),
+        async () => supplied(await import('./commands/runs/export.js'), await loadEvaluationPages()),
       ],
     ],
   ],
@@ -268,7 +268,7 @@ export async function usageError(message: string, words: readonly string[]): Pro
   // Users often write --iterations 50 instead of iterations=50.
   const isKey = key !== undefined && takesOverrides(command);
   const isExperiment = !/^(play|finetune)/.test(path);
-  const wrong = isKey && isExperiment ? (await import('./config/load.js')).foreignKey(key) : undefined;
+  const wrong = isKey && isExperiment ? (await import('./config/load.js')).foreignKeyHint(key) : undefined;
   const asKey = isKey && !wrong ? `for a config key, write ${key}=${value} without dashes` : wrong?.hint;
   const pair = /^Unknown argument: ([\w.]+=.+)/.exec(message)?.[1];
   const forRuns = pair && `config keys follow a config, as in policyloop run CONFIG ${pair}`;

@@ -10,7 +10,7 @@ import { number, terminalTable, text } from '../../src/base/text/table.js';
 import { fitText } from '../../src/base/text/width.js';
 import type { SweepResult } from '../../src/studies/sweep/sweep-result.js';
 import type { DatasetManifest } from '../dataset/dataset.js';
-import { recipes, rowFormats, usualExamples } from '../dataset/example.js';
+import { recipes, rowFormats, tutorialSizes } from '../dataset/example.js';
 import type { Distribution } from '../dataset/token-statistics.js';
 
 export const options = (y: Argv) =>
@@ -135,7 +135,7 @@ function describe(
   ];
   const runCount = (split: string) => sources.filter((source) => source.split === split).length;
   const tokenLimits = sources.flatMap(({ historyTokens }) => historyTokens ?? []).toSorted((a, b) => a - b);
-  const { least, most } = usualExamples;
+  const { least, most } = tutorialSizes;
   return [
     styleText(
       'bold',

@@ -22,7 +22,7 @@ export const finishing =
   'finishing this update, then writing a checkpoint from which the same command resumes (Ctrl-C again stops at once)';
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
-  const { rlKind } = await import('../rl/kinds/kinds.js');
-  const { train } = await rlKind(args.config, context.cwd);
+  const { loadRlKind } = await import('../rl/kinds/kinds.js');
+  const { train } = await loadRlKind(args.config, context.cwd);
   return train(args, context);
 }

@@ -1,7 +1,7 @@
 /** Checks a dataset for problems that would make training useless or its results misleading. */
 import { formatCount, formatShare, plural } from '../../src/base/text/numbers.js';
 import { largest, smallest } from '../../src/statistics/descriptive.js';
-import { type Example, type Recipe, usualExamples } from './example.js';
+import { type Example, type Recipe, tutorialSizes } from './example.js';
 import type { ValidationPlan } from './split.js';
 import type { ExampleLength } from './token-statistics.js';
 
@@ -36,9 +36,9 @@ export const findAlarms = (checked: CheckedDataset): readonly Alarm[] =>
 
 type Check = (checked: CheckedDataset) => Problem | undefined;
 
-const tooFew: Check = ({ advice, train: { length } }) => {
-  if (advice === undefined || length >= usualExamples.least) return undefined;
-  const usual = `${usualExamples.least} to ${usualExamples.most} are usual`;
+const tooFewExamples: Check = ({ advice, train: { length } }) => {
+  if (advice === undefined || length >= tutorialSizes.least) return undefined;
+  const usual = `${tutorialSizes.least} to ${tutorialSizes.most} are usual`;
   return { message: `only ${plural(length, 'example')} to train on; ${usual}`, hint: advice };
 };
 
@@ -110,7 +110,7 @@ const templatesChanged: Check = ({ changedTemplates }) => {
 };
 
 const checks = [
-  ['few', tooFew],
+  ['few', tooFewExamples],
   ['no-positive-signal', noPositiveSignal],
   ['too-long', tooLong],
   ['empty-split', emptySplit],

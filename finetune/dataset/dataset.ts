@@ -11,12 +11,12 @@ import {
   readPlay,
 } from './demonstrations.js';
 import { type Example, type Recipe, type RowFormat, type RunRecipe, withoutDuplicates } from './example.js';
-import { runRecipes, weightedByTask } from './recipes.js';
+import { runRecipes, weightByTask } from './recipes.js';
 import { fitPrompts } from './shorten.js';
 import { readSourceRun, type SourceRun } from './source-run.js';
-import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
+import { type RunToSplit, type ValidationPlan, validationRuns } from './split.js';
 import { countBy, measureLengths, type SplitStatistics, splitStatistics } from './token-statistics.js';
-import { explainNone, moreRunsHint } from './yield.js';
+import { explainEmpty, moreRunsHint } from './yield.js';
 
 interface RecipeOptions extends DemonstrationOptions {
   readonly recipe: Recipe;
@@ -33,7 +33,7 @@ export interface DatasetOptions extends RecipeOptions {
 }
 
 /** A run given as input, even if no examples were made from it. */
-interface Source extends ReturnType<typeof describeRun> {
+interface SourceSummary extends ReturnType<typeof describeRun> {
   readonly split: Split;
   readonly made: number;
   /** Number of examples left after removing duplicates. */
@@ -44,7 +44,7 @@ type Split = 'train' | 'validation';
 
 /** Contains no timestamps, so the same runs and options give identical bytes. */
 interface DatasetSummary extends RecipeOptions {
-  readonly sources: readonly Source[];
+  readonly sources: readonly SourceSummary[];
   /** Number of duplicates removed. */
   readonly duplicates: number;
   readonly statistics: Readonly<Record<Split, SplitStatistics>>;
@@ -114,7 +114,7 @@ async function gatherProposals(
   { context, seed, validation, winners }: DatasetOptions,
 ): Promise<GatheredExamples> {
   const allExamples: Example[] = [];
-  const splitRuns: SplitRun[] = [];
+  const splitRuns: RunToSplit[] = [];
   const sourceRuns: SourceRun[] = [];
   const sources: ReturnType<typeof describeRun>[] = [];
   const changedTemplates: string[] = [];
@@ -128,12 +128,12 @@ async function gatherProposals(
     for (const example of examples) allExamples.push(example);
     const [keys, size] = [dependencies(run, examples), examples.length];
     splitRuns.push({ name, environment: manifest.environment, keys, size });
-    sources.push(describeRun(run, recorded.iteration, recorded.entries.length, explainNone(recipe, run)));
+    sources.push(describeRun(run, recorded.iteration, recorded.entries.length, explainEmpty(recipe, run)));
     if (run.prompts?.hash !== manifest.prompts) changedTemplates.push(name);
   }
   const heldOut = validationRuns(splitRuns, validation, seed);
   return {
-    examples: recipe === 'weighted' ? weightedByTask(allExamples, sourceRuns) : allExamples,
+    examples: recipe === 'weighted' ? weightByTask(allExamples, sourceRuns) : allExamples,
     sources,
     changedTemplates,
     isHeldOut: ({ lineage }) => heldOut.has(lineage.run),

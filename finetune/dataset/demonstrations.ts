@@ -15,7 +15,7 @@ import { requireConfig } from '../../src/runs/open-run.js';
 import { readManifest, runFiles } from '../../src/runs/reader.js';
 import { type Imitation, promptHash, sha256 } from './example.js';
 import { fileHash } from './lineage.js';
-import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
+import { type RunToSplit, type ValidationPlan, validationRuns } from './split.js';
 
 /** Selects the games to imitate, and the number of turns that prompts show. */
 export interface DemonstrationOptions {
@@ -143,7 +143,7 @@ export function heldOutGames(
   seed: number,
 ): ReadonlySet<string> {
   const games = plays.flatMap((play) =>
-    play.games.map((game): SplitRun & { readonly run: string } => {
+    play.games.map((game): RunToSplit & { readonly run: string } => {
       const { environment } = play.config;
       return {
         name: gameName(play.name, game.episode),

@@ -84,4 +84,4 @@ export const rowFormats = ['jsonl', 'trl-sft', 'trl-dpo', 'openai-sft', 'openai-
 export type RowFormat = (typeof rowFormats)[number];
 
 /** Numbers of training examples in docs/tutorials/fine-tune.md and docs/tutorials/real-model.md. */
-export const usualExamples = { least: 578, most: 1648 };
+export const tutorialSizes = { least: 578, most: 1648 };

@@ -63,7 +63,7 @@ const lineageSchema = z.looseObject({
 export type DatasetLineage = z.output<typeof datasetSchema>;
 export type TrainingLineage = z.output<typeof lineageSchema>;
 
-export interface Training {
+export interface TrainingFacts {
   readonly method: string;
   /** Path of the base model, or a name if there are no files. */
   readonly model: string;
@@ -80,7 +80,7 @@ export interface Training {
   };
 }
 
-export function trainingLineage(training: Training): TrainingLineage {
+export function trainingLineage(training: TrainingFacts): TrainingLineage {
   const { adapter, method, model, dataset, config, outcome } = training;
   const isAvailable = existsSync(model);
   return {
@@ -104,7 +104,7 @@ export function trainingLineage(training: Training): TrainingLineage {
 /** Writes `training.json` to the output directory. `use`: command that uses the result. */
 export function writeTraining(
   output: string,
-  training: Training,
+  training: TrainingFacts,
   given: { readonly command: string; readonly folder: string; readonly use?: string | undefined },
 ): TrainingLineage {
   const lineage = trainingLineage(training);

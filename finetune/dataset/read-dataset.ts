@@ -52,9 +52,9 @@ const promptedSchema = z.looseObject({
 });
 type PromptedRow = z.output<typeof promptedSchema>;
 
-const text = z.string().min(1);
-const rowSchema = promptedSchema.extend({ completion: text });
-const pairSchema = promptedSchema.extend({ chosen: text, rejected: text });
+const nonEmptyText = z.string().min(1);
+const rowSchema = promptedSchema.extend({ completion: nonEmptyText });
+const pairSchema = promptedSchema.extend({ chosen: nonEmptyText, rejected: nonEmptyText });
 
 type Split = 'train' | 'validation';
 
@@ -63,7 +63,7 @@ export function readConversations(dataset: string, split: Split): readonly Conve
   return readRows(dataset, split, rowSchema, {
     message: 'this row must contain a single reply',
     hint: 'make the dataset with --format jsonl and a recipe other than preference, or train with objective.kind=dpo',
-  }).map(({ completion, ...row }) => conversation(row, completion));
+  }).map(({ completion, ...row }) => toConversation(row, completion));
 }
 
 /** @throws UserError if the file doesn't exist, or a row doesn't contain a pair of replies */
@@ -77,12 +77,12 @@ export function readPairs(dataset: string, split: Split) {
 /** Reads pairs as single conversations: each chosen reply comes right before the rejected one. */
 export function readComparisons(dataset: string, split: Split): readonly Conversation[] {
   return readPairs(dataset, split).flatMap(({ chosen, rejected, ...row }) => [
-    conversation(row, chosen),
-    conversation(row, rejected),
+    toConversation(row, chosen),
+    toConversation(row, rejected),
   ]);
 }
 
-function conversation({ prompt, weight, lineage }: PromptedRow, completion: string): Conversation {
+function toConversation({ prompt, weight, lineage }: PromptedRow, completion: string): Conversation {
   return {
     messages: prompt,
     completion,

@@ -58,17 +58,17 @@ const place = ({ iteration, candidate, score }: Proposal['entry']) => ({ iterati
  */
 export function preference(run: SourceRun): readonly Preference[] {
   return run.steps.flatMap((step, i) =>
-    pairs(step, run.steps[i + 1]).map(([better, worse]) => pair(run, step, better, worse)),
+    pairsIn(step, run.steps[i + 1]).map(([better, worse]) => preferencePair(run, step, better, worse)),
   );
 }
 
-function pairs({ proposals }: Step, next: Step | undefined): readonly (readonly [Proposal, Proposal])[] {
+function pairsIn({ proposals }: Step, next: Step | undefined): readonly (readonly [Proposal, Proposal])[] {
   const rivals = proposals.length > 1 ? proposals : [...proposals, ...(next?.proposals.slice(0, 1) ?? [])];
   const best = rivals.reduce((one, other) => (other.entry.score > one.entry.score ? other : one));
   return rivals.filter(({ entry }) => entry.score < best.entry.score).map((lower) => [best, lower] as const);
 }
 
-function pair(run: SourceRun, step: Step, better: Proposal, worse: Proposal): Preference {
+function preferencePair(run: SourceRun, step: Step, better: Proposal, worse: Proposal): Preference {
   // If only one reply had a reason, a model would learn to give (or omit) reasons, not to propose. A reason from
   // another iteration describes another history.
   const keepsReasons = [better, worse].every(
@@ -89,7 +89,7 @@ function pair(run: SourceRun, step: Step, better: Proposal, worse: Proposal): Pr
 /** Largest weight, as in Peng et al. 2019, before weights are scaled to mean 1. */
 const maxWeight = 20;
 
-/** Imitates all proposals except those before the first evaluation; `weightedByTask` sets their weights. */
+/** Imitates all proposals except those before the first evaluation; `weightByTask` sets their weights. */
 export function weighted(run: SourceRun): readonly Imitation[] {
   const informed = run.steps.filter(({ best }) => best !== undefined);
   return informed.flatMap((step) =>
@@ -101,7 +101,7 @@ export function weighted(run: SourceRun): readonly Imitation[] {
  * Sets the weights to exp(A), clipped at 20 and scaled to mean 1 (advantage-weighted regression, Peng et al. 2019). A
  * is the gain over the best score in the prompt, standardized over all runs of a task, so better proposers weigh more.
  */
-export function weightedByTask(examples: readonly Example[], runs: readonly SourceRun[]): readonly Example[] {
+export function weightByTask(examples: readonly Example[], runs: readonly SourceRun[]): readonly Example[] {
   const tasks = new Map(runs.map((run) => [run.name, taskOf(run)]));
   return [...groupBy(examples, ({ lineage }) => tasks.get(lineage.run)!).values()].flatMap((group) => {
     const weights = advantageWeights(group.map(({ lineage }) => lineage.score - lineage.incumbent!));

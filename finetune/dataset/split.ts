@@ -12,7 +12,7 @@ export type ValidationPlan =
   /** Runs and environments with these names. `*` matches any text, `?` any character. */
   | { readonly kind: 'named'; readonly names: readonly string[] };
 
-export interface SplitRun {
+export interface RunToSplit {
   readonly name: string;
   readonly environment: string;
   /** Runs that share a key are dependent. */
@@ -38,7 +38,7 @@ export function parseValidation(text: string): ValidationPlan {
 
 /** @throws UserError for a name that matches no run or environment */
 export function validationRuns(
-  runs: readonly SplitRun[],
+  runs: readonly RunToSplit[],
   plan: ValidationPlan,
   seed: number,
 ): ReadonlySet<string> {
@@ -52,16 +52,16 @@ export function validationRuns(
   }
 }
 
-type Group = readonly SplitRun[];
+type RunGroup = readonly RunToSplit[];
 
 /** Draws groups that bring the total size nearer to the share. With two or more groups, each side gets at least one. */
-function drawNearest(groups: readonly Group[], share: number, seed: number): Group {
-  const sizeOf = (group: Group) => sum(group.map(({ size = 1 }) => size));
+function drawNearest(groups: readonly RunGroup[], share: number, seed: number): RunGroup {
+  const sizeOf = (group: RunGroup) => sum(group.map(({ size = 1 }) => size));
   const shuffledGroups = shuffled(groups.filter(sizeOf), createGenerator(seed));
   const allRuns = shuffledGroups.flat();
   const target = share * sizeOf(allRuns);
-  const distance = (group: Group) => Math.abs(sizeOf(group) - target);
-  let chosenRuns: Group = [];
+  const distance = (group: RunGroup) => Math.abs(sizeOf(group) - target);
+  let chosenRuns: RunGroup = [];
   for (const group of shuffledGroups) {
     const more = [...chosenRuns, ...group];
     if (more.length < allRuns.length && distance(more) <= distance(chosenRuns)) chosenRuns = more;
@@ -70,7 +70,7 @@ function drawNearest(groups: readonly Group[], share: number, seed: number): Gro
   return chosenRuns.length === 0 && others.length > 0 ? first! : chosenRuns;
 }
 
-function namedRuns(query: string, runs: readonly SplitRun[]): readonly string[] {
+function namedRuns(query: string, runs: readonly RunToSplit[]): readonly string[] {
   const found = runs.filter(({ name, environment }) => isMatch(query, name) || isMatch(query, environment));
   if (found.length > 0) return found.map(({ name }) => name);
   throw new UserError({
@@ -84,8 +84,8 @@ function namedRuns(query: string, runs: readonly SplitRun[]): readonly string[] 
 }
 
 /** Groups runs that share keys, directly or indirectly; ordered by first run. */
-export function dependentGroups(runs: readonly SplitRun[]): readonly Group[] {
-  let groups: { readonly keys: Set<string>; readonly runs: SplitRun[] }[] = [];
+export function dependentGroups(runs: readonly RunToSplit[]): readonly RunGroup[] {
+  let groups: { readonly keys: Set<string>; readonly runs: RunToSplit[] }[] = [];
   for (const run of runs) {
     const relatedGroups = groups.filter(({ keys }) => run.keys.some((key) => keys.has(key)));
     const mergedGroup = relatedGroups[0] ?? { keys: new Set<string>(), runs: [] };

@@ -3,7 +3,7 @@ import { plural } from '../../src/base/text/numbers.js';
 import { shellWord } from '../../src/base/text/one-line.js';
 import { programsOf } from '../../src/policies/policy.js';
 import { largest } from '../../src/statistics/descriptive.js';
-import { type RunRecipe, usualExamples } from './example.js';
+import { type RunRecipe, tutorialSizes } from './example.js';
 import type { SourceRun } from './source-run.js';
 
 /** Identifies a run's task: environment, reward and step limit. Scores in the same task are comparable. */
@@ -18,7 +18,7 @@ const unusedReasons: Readonly<Record<RunRecipe, string>> = {
 };
 
 /** Explains why the recipe made no examples from the run. */
-export function explainNone(recipe: RunRecipe, { recorded, steps }: SourceRun): string {
+export function explainEmpty(recipe: RunRecipe, { recorded, steps }: SourceRun): string {
   const { calls, entries, iteration } = recorded;
   if (iteration === 0) return 'no complete iteration';
   if (!entries.some(({ source }) => source === 'proposal')) return 'no reply was accepted';
@@ -37,7 +37,7 @@ export function moreRunsHint(recipe: RunRecipe, runs: readonly SourceRun[], size
   const baselines = programsOf(family) === undefined ? ['hill-climb', 'cma-es', 'gp'] : ['random', 'genetic'];
   const perSeed = Math.max(1, size / runs.length) * baselines.length * (otherTasks + 1);
   const firstSeed = largest(runs.map(({ manifest }) => manifest.seed)) + 1;
-  const lastSeed = firstSeed + Math.max(0, Math.ceil((usualExamples.least - size) / perSeed) - 1);
+  const lastSeed = firstSeed + Math.max(0, Math.ceil((tutorialSizes.least - size) / perSeed) - 1);
   return [
     recipe === 'improvement' && proposals > size ? `--recipe weighted uses all ${proposals} proposals; ` : '',
     `for more runs: policyloop sweep ${shellWord(`${name}/config.yaml`)} model.provider=${baselines.join(',')}`,

@@ -36,12 +36,12 @@ export function trainedLength({ completionIds, trained }: TokenSequence): number
 
 /** Number of tokens the model reads. */
 export function familyLength(family: Family<TokenSequence>): number {
-  const shared = sharedLength(family);
+  const shared = prefixLength(family);
   return family.reduce((sum, example) => sum + readLength(example) - shared, shared);
 }
 
 /** Length of the common prefix of the family's prompts. */
-export function sharedLength([first, ...others]: Family<TokenSequence>): number {
+export function prefixLength([first, ...others]: Family<TokenSequence>): number {
   const { promptIds } = first!;
   return others.reduce(
     (shared, other) => Math.min(shared, commonPrefix(promptIds, other.promptIds)),
@@ -56,7 +56,7 @@ function readLength({ completionIds, promptIds, trained }: TokenSequence): numbe
 
 /** Dimensions of the attention blocks that hold the families. An extra slot per row keeps a block's last slot empty. */
 export function blockSizes(families: readonly Family<TokenSequence>[]) {
-  const sharedLengths = families.map(sharedLength);
+  const sharedLengths = families.map(prefixLength);
   return {
     families: families.length,
     promptTokens: largest(sharedLengths) + 1,
@@ -113,7 +113,7 @@ export function makeBatch<E extends TokenSequence>(
     }
   };
   for (const [f, family] of families.entries()) {
-    const sharedTokens = sharedLength(family);
+    const sharedTokens = prefixLength(family);
     const longest = largest(family.map(exampleLength));
     appendTokens(family[0]!.promptIds.slice(0, sharedTokens), 0, longest, prompts, f * promptTokens);
     const sharedEnd = count - 1;

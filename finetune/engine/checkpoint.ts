@@ -10,7 +10,7 @@ import {
 } from '../../src/models/local/weights/safetensors.js';
 import { type Moments, zeroMoments } from './optimisers.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
-import type { Numbers, Parameter } from './training-session.js';
+import type { FloatArray, Parameter } from './training-session.js';
 
 /** A loss from an evaluation, and the step after which it was measured. */
 export type StepLoss = { readonly step: number; readonly loss: number };
@@ -26,7 +26,7 @@ export interface TrainingState {
   /** The step after which the weights were last evaluated; 0 before the first evaluation. */
   evaluated: number;
   /** The lowest evaluation loss so far, with the parameter values at that step, in the order of `parameters`. */
-  best: (StepLoss & { readonly values: readonly Numbers[] }) | undefined;
+  best: (StepLoss & { readonly values: readonly FloatArray[] }) | undefined;
   evaluationsWithoutGain: number;
   /** Serialized extra state that resuming needs, such as the runs in flight. */
   progress?: string | undefined;
@@ -80,15 +80,15 @@ export interface CheckpointOwner {
   readonly threads: number;
 }
 
-interface Progress extends CheckpointOwner, Omit<TrainingState, 'parameters' | 'moments' | 'best'> {
+interface StoredProgress extends CheckpointOwner, Omit<TrainingState, 'parameters' | 'moments' | 'best'> {
   readonly best: StepLoss | null;
 }
 
 export function writeCheckpoint(file: string, state: TrainingState, owner: CheckpointOwner): void {
   const { parameters, moments, best, ...counts } = state;
-  const namedTensors = (prefix: string, values: (index: number) => Numbers) =>
+  const namedTensors = (prefix: string, values: (index: number) => FloatArray) =>
     parameters.map(({ name, shape }, index) => tensorOf({ name: `${prefix}${name}`, shape }, values(index)));
-  const progress: Progress = {
+  const progress: StoredProgress = {
     ...owner,
     ...counts,
     best: best ? { step: best.step, loss: best.loss } : null,
@@ -120,7 +120,7 @@ export function readCheckpoint(
       message: 'this checkpoint is from a training run with different settings, data or weights',
       hint: 'restore the earlier settings, choose another output, or remove the checkpoint to start over',
     });
-  const { identity: _, threads: _threads, best, ...counts } = progress as Progress;
+  const { identity: _, threads: _threads, best, ...counts } = progress as StoredProgress;
   const tensorsByName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
   const readValues = (prefix: string) =>
     parameters.map(({ name }) => {
@@ -144,6 +144,6 @@ export function checkpointThreads(file: string): number | undefined {
   return existsSync(file) ? progressOf(readSafetensors(file).metadata).threads : undefined;
 }
 
-function progressOf(metadata: Readonly<Record<string, string>>): Partial<Progress> {
-  return JSON.parse(metadata.progress ?? '{}') as Partial<Progress>;
+function progressOf(metadata: Readonly<Record<string, string>>): Partial<StoredProgress> {
+  return JSON.parse(metadata.progress ?? '{}') as Partial<StoredProgress>;
 }

@@ -22,13 +22,13 @@ export interface RuleContext {
 /** Returns the gradients with respect to the inputs, in the inputs' order and shapes; undefined if not needed. */
 export type Rule = (context: RuleContext) => readonly (Value | undefined)[];
 
-export type Constants = (values: readonly number[], type: 'int64' | 'uint8') => Value;
+export type AddConstant = (values: readonly number[], type: 'int64' | 'uint8') => Value;
 
 /**
  * Creates constants that the runtime can't fold. If it folded them, it would keep every dequantized matrix in float32.
  * @param runtimeValue a value computed during the run, at least one-dimensional
  */
-export function lateConstants(g: GraphBuilder, runtimeValue: Value): Constants {
+export function lateConstants(g: GraphBuilder, runtimeValue: Value): AddConstant {
   const size = g.op('Slice', [g.op('Shape', [runtimeValue]), g.integers([0]), g.integers([1])]);
   const zero = g.op('Mul', [size, g.integers([0])]);
   return (values, type) => {
@@ -46,7 +46,7 @@ const maxWeights = 2 ** 24;
  */
 export function sumOfParts(
   g: GraphBuilder,
-  late: Constants,
+  late: AddConstant,
   [rows, columns]: readonly [number, number],
   part: (count: number, cut: (value: Value, axis: number) => Value) => Value,
 ): Value {

@@ -1,11 +1,11 @@
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import { GraphBuilder, type Value } from '../../src/models/local/graph/graph.js';
-import type { Numbers, Parameter } from './training-session.js';
+import type { FloatArray, Parameter } from './training-session.js';
 
-export const schedules = ['constant', 'linear', 'cosine'] as const;
+export const scheduleKinds = ['constant', 'linear', 'cosine'] as const;
 
-export interface Schedule {
-  readonly kind: (typeof schedules)[number];
+export interface RateSchedule {
+  readonly kind: (typeof scheduleKinds)[number];
   /** Number of steps over which the rate rises to its peak. */
   readonly warmupSteps: number;
   /** Total number of steps; `linear` and `cosine` reach the floor after the last one. */
@@ -15,7 +15,7 @@ export interface Schedule {
 }
 
 /** Fraction of the peak rate at a zero-based step. The first step of a warm-up uses 1/warmupSteps, not 0. */
-export function scheduleFactor({ kind, warmupSteps, totalSteps, floor }: Schedule, step: number): number {
+export function scheduleFactor({ kind, warmupSteps, totalSteps, floor }: RateSchedule, step: number): number {
   if (step < warmupSteps) return (step + 1) / warmupSteps;
   const progress = Math.min(1, (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps));
   switch (kind) {
@@ -40,8 +40,8 @@ export interface AdamWSettings {
 export const isDecayed = ({ shape }: Pick<Parameter, 'shape'>): boolean => shape.length > 1;
 
 export interface Moments {
-  readonly first: Numbers;
-  readonly second: Numbers;
+  readonly first: FloatArray;
+  readonly second: FloatArray;
 }
 
 export function zeroMoments({ values }: Pick<Parameter, 'values'>): Moments {
@@ -51,8 +51,8 @@ export function zeroMoments({ values }: Pick<Parameter, 'values'>): Moments {
 
 /** Updates values and moments in place; `step` is one-based, and `scale` multiplies the gradient (clipping). */
 export function adamWStep(
-  values: Numbers,
-  gradient: Numbers,
+  values: FloatArray,
+  gradient: FloatArray,
   { first, second }: Moments,
   learningRate: number,
   step: number,
@@ -92,7 +92,7 @@ export interface Muon {
   /** Updates values and momentum (`moments.first`) in place. */
   step(
     parameter: Parameter,
-    gradient: Numbers,
+    gradient: FloatArray,
     moments: Moments,
     learningRate: number,
     scale: number,

@@ -3,7 +3,7 @@
  * dy·W, with W dequantized temporarily. Treats the rounding of activations in the forward pass as the identity.
  */
 import type { Value } from '../../src/models/local/graph/graph.js';
-import { type Constants, lateConstants, type Rule, type RuleContext, sumOfParts } from './gradient-rule.js';
+import { type AddConstant, lateConstants, type Rule, type RuleContext, sumOfParts } from './gradient-rule.js';
 import { intAttribute } from './shapes.js';
 
 /** Inputs: x [N, K], codes [out, K/block, block·bits/8], scales [out, K/block]. Output: [N, out]. */
@@ -27,7 +27,7 @@ export const quantizedProductRule: Rule = (context) => {
   return [padded === width ? dx : g.op('Slice', [dx, g.integers([0]), g.integers([width]), g.integers([1])])];
 };
 
-interface Layout {
+interface BlockLayout {
   readonly bits: number;
   readonly block: number;
   readonly count: number;
@@ -37,10 +37,10 @@ interface Layout {
 /** Float32 matrix [count, padded]; for 4 bits on the CPU, its even and its odd columns, each [count, padded/2]. */
 function dequantize(
   { g }: RuleContext,
-  late: Constants,
+  late: AddConstant,
   codes: Value,
   scales: Value,
-  { bits, block, count, padded }: Layout,
+  { bits, block, count, padded }: BlockLayout,
 ): readonly Value[] {
   if (g.shaders) return [gatherDequantized(g, late, codes, scales, { bits, block, count, padded })];
   const codesPerByte = 8 / bits;
@@ -60,10 +60,10 @@ function dequantize(
 /** Dequantizes to [count, padded] on the GPU, where shaders can't shift bytes. */
 function gatherDequantized(
   g: RuleContext['g'],
-  late: Constants,
+  late: AddConstant,
   codes: Value,
   scales: Value,
-  { bits, block, count, padded }: Layout,
+  { bits, block, count, padded }: BlockLayout,
 ): Value {
   const rows = late(
     Array.from({ length: count }, (_, row) => row),

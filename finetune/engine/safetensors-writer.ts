@@ -1,7 +1,7 @@
 /** Writes safetensors files: header length (u64, little-endian), JSON header, then the tensors' bytes in order. */
 import { replaceFile } from '../../src/base/files/files.js';
 import type { ParameterShape } from './trainable.js';
-import type { Numbers } from './training-session.js';
+import type { FloatArray } from './training-session.js';
 
 export interface TensorToWrite extends ParameterShape {
   /** Type name in the file's header: `F32`, `BF16`, … */
@@ -11,7 +11,7 @@ export interface TensorToWrite extends ParameterShape {
   chunks(): Iterable<Uint8Array>;
 }
 
-export function tensorOf({ name, shape }: ParameterShape, values: Numbers): TensorToWrite {
+export function tensorOf({ name, shape }: ParameterShape, values: FloatArray): TensorToWrite {
   const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
   const dtype = values instanceof Float32Array ? 'F32' : 'F64';
   return { name, shape, dtype, byteLength: bytes.length, chunks: () => [bytes] };

@@ -80,7 +80,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
           field: 'maxTokens',
           value: maxTokens,
           message: `an answer may need ${constraint.answerTokens} tokens, but only ${maxTokens} are allowed or fit into the context`,
-          hint: `increase maxTokens, ${shorterPrompt}`,
+          hint: `increase maxTokens, ${shorterPromptHint}`,
         });
       return {
         prompt,
@@ -190,7 +190,7 @@ function promptOf(
   return [...lastReply.promptIds, ...lastReply.ids, ...(isWritten ? nextIds.slice(1) : nextIds)];
 }
 
-const shorterPrompt =
+const shorterPromptHint =
   'show less in the prompt (agent.history or experiment.memory), or use a model with a longer context';
 
 /** @throws UserError if the prompt leaves no room for a reply */
@@ -199,6 +199,6 @@ function roomFor(prompt: readonly number[], { config, maxTokens }: SamplerSettin
   if (room >= 1) return Math.min(maxTokens, room);
   throw new UserError({
     message: `a prompt has ${prompt.length} tokens, which leaves no room for a reply in the context of ${config.contextTokens} tokens`,
-    hint: shorterPrompt,
+    hint: shorterPromptHint,
   });
 }

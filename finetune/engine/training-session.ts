@@ -6,23 +6,23 @@ import { type BuiltGraph, GraphBuilder, type Precision } from '../../src/models/
 import type { Batch } from './batch.js';
 import { dropoutInputs, dropoutModulus, type ParameterShape } from './trainable.js';
 
-export type Numbers = Float32Array | Float64Array;
+export type FloatArray = Float32Array | Float64Array;
 
 export interface Parameter extends ParameterShape {
-  readonly values: Numbers;
+  readonly values: FloatArray;
 }
 
 export const parameterCount = (parameters: readonly Parameter[]): number =>
   parameters.reduce((count, { values }) => count + values.length, 0);
 
 /** Gradients by parameter name, each in the parameter's shape. */
-export type Gradients = ReadonlyMap<string, Numbers>;
+export type Gradients = ReadonlyMap<string, FloatArray>;
 
 interface StepResult {
   readonly loss: number;
-  readonly logp: Numbers;
+  readonly logp: FloatArray;
   /** The objective's additional outputs, each with one number per target. */
-  readonly outputs: Readonly<Record<string, Numbers>>;
+  readonly outputs: Readonly<Record<string, FloatArray>>;
   /** Empty for an evaluation graph. */
   readonly gradients: Gradients;
 }
@@ -79,7 +79,7 @@ export async function openTrainingSession(
       for (const { name, shape, values } of parameters)
         feeds[name] = new ort.Tensor(precision, values, [...shape]);
       const results = await guardMemory(`reading ${tokens - 1} tokens at once`, () => session.run(feeds));
-      const dataOf = (name: string) => results[name]!.data as Numbers;
+      const dataOf = (name: string) => results[name]!.data as FloatArray;
       return {
         loss: dataOf('loss')[0]!,
         logp: dataOf('logp'),
@@ -142,7 +142,7 @@ export function clipFactor(norm: number, maximum: number | undefined): number {
 }
 
 /** Adds a part's gradients to `sum` in place and returns it; the first part becomes the sum. */
-export function accumulate(sum: Gradients | undefined, part: Gradients): Gradients {
+export function addGradients(sum: Gradients | undefined, part: Gradients): Gradients {
   if (sum === undefined) return part;
   for (const [name, gradient] of part) {
     const total = sum.get(name)!;

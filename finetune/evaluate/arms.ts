@@ -36,7 +36,7 @@ interface LocalWeights {
 }
 
 /** Environments that the tuned model was trained in, if known. */
-export type TrainedOn =
+export type TrainedEnvironments =
   | { readonly kind: 'stated' | 'lineage'; readonly environments: readonly string[] }
   | { readonly kind: 'unknown'; readonly reason: string };
 
@@ -68,7 +68,7 @@ export function openArms(
   return [...models, ...baselineArms(baselines)];
 }
 
-export function findTrainedOn(tuned: Arm, stated: readonly string[] | undefined): TrainedOn {
+export function findTrainedOn(tuned: Arm, stated: readonly string[] | undefined): TrainedEnvironments {
   if (stated !== undefined) return { kind: 'stated', environments: stated };
   const hint = 'set --trained-on ID,… (or none)';
   if (tuned.lineage === undefined)

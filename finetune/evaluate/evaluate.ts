@@ -6,7 +6,7 @@ import { largest, mean } from '../../src/statistics/descriptive.js';
 import { summarizeMean } from '../../src/statistics/paired.js';
 import { judgeDifferences, pairedDifference } from '../../src/studies/comparison/comparability.js';
 import { failureCaution, worstReturn } from '../../src/studies/comparison/failures.js';
-import type { Arm, TrainedOn } from './arms.js';
+import type { Arm, TrainedEnvironments } from './arms.js';
 import {
   type ArmSummaries,
   type EvaluatedRun,
@@ -27,7 +27,7 @@ type RunsOf = (arm: Arm['name']) => readonly (ArmFigures | undefined)[];
 export function evaluate(
   plan: Pick<EvaluationPlan, 'arms' | 'experiments' | 'seeds'>,
   runs: readonly EvaluatedRun[],
-  trainedOn: TrainedOn,
+  trainedOn: TrainedEnvironments,
   failures: Evaluation['failures'] = [],
 ): Evaluation {
   const { arms, seeds } = plan;
@@ -95,7 +95,7 @@ export function evaluate(
 }
 
 /** Compares environments, not configs: another config of a trained environment doesn't count as transfer. */
-function familiarityOf(environment: string, trainedOn: TrainedOn): Familiarity {
+function familiarityOf(environment: string, trainedOn: TrainedEnvironments): Familiarity {
   if (trainedOn.kind === 'unknown') return 'unknown';
   return trainedOn.environments.includes(environment) ? 'trained' : 'transfer';
 }

@@ -6,7 +6,7 @@ import type { GroupDifference } from '../../src/studies/comparison/comparability
 import { type ComparedRun, readComparedRun, withConfig } from '../../src/studies/comparison/compared-runs.js';
 import type { PlanFailure } from '../../src/studies/schedule.js';
 import { loggedProposals, onlyProposals } from '../../src/web/report/data/proposals.js';
-import type { ArmName, TrainedOn } from './arms.js';
+import type { ArmName, TrainedEnvironments } from './arms.js';
 
 /** A run of the plan in its current state. */
 export interface EvaluatedRun {
@@ -60,7 +60,7 @@ export interface Evaluation {
     readonly weights: string | null;
   }[];
   readonly seeds: readonly number[];
-  readonly trainedOn: TrainedOn;
+  readonly trainedOn: TrainedEnvironments;
   readonly experiments: readonly ExperimentResult[];
   readonly groups: readonly GroupResult[];
   readonly failures: readonly PlanFailure[];

@@ -16,7 +16,7 @@ import {
   resultFiles,
 } from '../../src/studies/plan.js';
 import { runPlan } from '../../src/studies/schedule.js';
-import { page } from '../../src/web/page.js';
+import { pageHtml } from '../../src/web/page.js';
 import { fileContext } from '../../src/web/study.js';
 import { findTrainedOn, openArms } from './arms.js';
 import { evaluate } from './evaluate.js';
@@ -66,7 +66,7 @@ export async function runEvaluation(args: EvaluationRequest, context: CommandCon
       });
       const evaluation = evaluate(plan, runs, trainedOn, failures);
       replaceFile(join(directory, files.result), `${JSON.stringify(evaluation, null, 2)}\n`);
-      replaceFile(join(directory, files.page), page(evaluationPage(evaluation, fileContext)));
+      replaceFile(join(directory, files.page), pageHtml(evaluationPage(evaluation, fileContext)));
       return evaluation;
     },
     print: (evaluation) => printEvaluation(evaluation, directory, args, context),

@@ -3,6 +3,6 @@ import type { Evaluation } from './evaluation.js';
 import { evaluationPage } from './page.js';
 
 /** Renders the pages of evaluations from their recorded results. */
-export const shownPages: StudyPages = {
+export const evaluationPages: StudyPages = {
   evaluation: (recorded, shown) => evaluationPage(recorded as Evaluation, shown),
 };

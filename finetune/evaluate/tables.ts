@@ -6,7 +6,7 @@ import { fitText } from '../../src/base/text/width.js';
 import type { Verdict } from '../../src/statistics/tests.js';
 import type { GroupDifference } from '../../src/studies/comparison/comparability.js';
 import { differenceColumnsOf } from '../../src/studies/comparison/table.js';
-import { fewLimit, verdictRule, verdictSentence } from '../../src/studies/comparison/words.js';
+import { enoughRuns, verdictRule, verdictSentence } from '../../src/studies/comparison/words.js';
 import {
   type ArmSummaries,
   type Evaluation,
@@ -165,6 +165,6 @@ function conclude(scope: string, found: GroupDifference | undefined, quantity: s
       verdict: 'nothing',
       text: 'Nothing to compare yet: no pair of runs has confirmed returns.',
     };
-  const more = verdict === 'too-few' ? ` Add runs with --repeats ${fewLimit}.` : '';
+  const more = verdict === 'too-few' ? ` Add runs with --repeats ${enoughRuns}.` : '';
   return { scope, verdict, text: `${verdictSentence({ ...found, difference, verdict }, quantity)}${more}` };
 }

@@ -4,7 +4,7 @@ import { createGenerator, deriveSeeds, shuffled } from '../../src/base/random/ge
 import { exampleLength } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
 import type { Parameter, TrainingSession } from '../engine/training-session.js';
-import type { Improvement } from '../train/events.js';
+import type { ImprovementFigures } from '../train/events.js';
 import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
 import type { ObjectiveSettings } from '../train/objectives/settings.js';
 import { layOut } from '../train/packing.js';
@@ -17,7 +17,7 @@ import type { LearningSettings } from './learning/settings.js';
 /** First spawn key of the minibatch order; `takeStep` uses 1. */
 const orderStream = 2;
 
-export interface Sessions {
+export interface ImprovementSessions {
   readonly training: TrainingSession;
   /** Computes the values that the objective needs before an update; undefined if it needs none. */
   readonly reading: TrainingSession | undefined;
@@ -29,7 +29,7 @@ export async function openSessions(
   graph: Parameters<typeof openObjective>[0],
   { objective, reading: reads }: PolicyObjective,
   isRead: boolean,
-): Promise<Sessions> {
+): Promise<ImprovementSessions> {
   const training = await openObjective(graph, 'train', objective);
   const reading = isRead ? await openObjective(graph, 'evaluate', reads) : undefined;
   const close = async () => void (await Promise.all([training.close(), reading?.close()]));
@@ -41,12 +41,12 @@ export const readsReference = (settings: ObjectiveSettings): boolean => 'kl' in 
 
 /** Updates `state` in place. @throws UserError if training diverges */
 export async function improve(
-  { training }: Sessions,
+  { training }: ImprovementSessions,
   objective: PolicyObjective,
   state: TrainingState,
   sequences: readonly Sampled[],
   settings: LearningSettings,
-): Promise<Improvement> {
+): Promise<ImprovementFigures> {
   const { batchTokens, betas, epochs, minibatches, updates, warmupSteps, weightDecay } = settings;
   const totalSteps = updates * epochs * minibatches;
   const optimizer = {
@@ -54,7 +54,7 @@ export async function improve(
     schedule: { kind: settings.schedule, warmupSteps, totalSteps, floor: 0 },
     adamw: { betas, epsilon: 1e-8, weightDecay },
   };
-  let firstFigures: Omit<Improvement, 'tokens'> | undefined;
+  let firstFigures: Omit<ImprovementFigures, 'tokens'> | undefined;
   let clipShare = 0;
   for (let count = 0; count < epochs * minibatches; count++) {
     const stepsDone = state.optimizerSteps;
@@ -87,7 +87,7 @@ const packingOf = (batchTokens: number) => ({ packing: 'rows', batchTokens }) as
 
 /** Evaluates the policy before the update. The returned function adds the results to a sequence, if there are any. */
 export async function readBefore(
-  { reading }: Sessions,
+  { reading }: ImprovementSessions,
   parameters: readonly Parameter[],
   sequences: readonly SampledSequence[],
   reference: readonly Parameter[] | undefined,

@@ -12,12 +12,12 @@ import {
 } from '../engine/checkpoint.js';
 import type { Sampler } from '../engine/sampler.js';
 import { type Parameter, parameterCount } from '../engine/training-session.js';
-import type { Evaluated, PolicyStep, TrainingEvent } from '../train/events.js';
-import { type Ending, runLoop, type TrainingHooks } from '../train/loop.js';
+import type { EvaluationResult, PolicyStep, TrainingEvent } from '../train/events.js';
+import { runLoop, type TrainingEnding, type TrainingHooks } from '../train/loop.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
 import { assignCredit, type RewardSettings, returnsOf } from './credit.js';
-import { improve, readBefore, type Sessions } from './improvement.js';
+import { type ImprovementSessions, improve, readBefore } from './improvement.js';
 import type { Group, RlTask } from './learning/episode.js';
 import type { LearningSettings } from './learning/settings.js';
 
@@ -33,7 +33,7 @@ export type OnlineSettings = LearningSettings & {
 export interface OnlineLearning {
   readonly task: RlTask;
   readonly sampler: Sampler;
-  readonly sessions: Sessions;
+  readonly sessions: ImprovementSessions;
   readonly objective: PolicyObjective;
   /** Initial values. Training updates them in place unless it resumes from a checkpoint. */
   readonly parameters: readonly Parameter[];
@@ -56,12 +56,12 @@ export interface OnlineHooks extends TrainingHooks {
 export interface OnlineOutcome {
   /** The parameters of the result; `chosen` is their evaluation. */
   readonly parameters: readonly Parameter[];
-  readonly chosen: Pick<Evaluated, 'step' | 'meanReward'> | undefined;
+  readonly chosen: Pick<EvaluationResult, 'step' | 'meanReward'> | undefined;
   readonly step: number;
-  readonly ended: Ending;
-  readonly best: Pick<Evaluated, 'step' | 'meanReward'> | undefined;
+  readonly ended: TrainingEnding;
+  readonly best: Pick<EvaluationResult, 'step' | 'meanReward'> | undefined;
   /** The last evaluation; undefined if there was none in this session. */
-  readonly last: Evaluated | undefined;
+  readonly last: EvaluationResult | undefined;
   /** Result in fresh episodes, which weren't used to choose the parameters; undefined if interrupted. */
   readonly confirmed: { readonly meanReward: number; readonly episodes: number } | undefined;
 }
@@ -95,7 +95,7 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
   const { checkpointEvery, evaluation, updates: totalSteps } = settings;
   if (state.progress !== undefined) await task.progress?.restore(state.progress);
   const report = (event: TrainingEvent) => hooks.onEvent?.(event);
-  let last: Evaluated | undefined;
+  let last: EvaluationResult | undefined;
   const evaluationEvent = async (): Promise<TrainingEvent> => {
     const { best, episodes, ...figures } = await evaluate(run, state, hooks);
     last = figures;
@@ -215,7 +215,7 @@ async function evaluate(
   run: OnlineLearning,
   state: TrainingState,
   hooks: OnlineHooks,
-): Promise<Evaluated & { readonly best: boolean; readonly episodes: number }> {
+): Promise<EvaluationResult & { readonly best: boolean; readonly episodes: number }> {
   const { step } = state;
   const { evaluation } = run.settings;
   const { episodes } = evaluation;

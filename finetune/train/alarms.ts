@@ -16,7 +16,7 @@ export interface Check {
 }
 
 /** Returns a function that maps an event to the alarms it raises. No alarm is repeated while its problem persists. */
-export function watchFor(checks: readonly Check[]): (event: TrainingEvent) => readonly Alarm[] {
+export function createAlarmWatch(checks: readonly Check[]): (event: TrainingEvent) => readonly Alarm[] {
   const events: TrainingEvent[] = [];
   const raised = new Set<Alarm['alarm']>();
   return (event) => {
@@ -67,18 +67,18 @@ export const supervisedChecks: readonly Check[] = [
 ];
 
 /** Number of updates that most checks consider. */
-const window = 10;
+const windowSteps = 10;
 
 /** The first updates and the latest ones, for comparison. */
 interface Course {
   readonly before: readonly PolicyStep[];
   readonly latest: readonly PolicyStep[];
   /** True if the mean return of recent updates is close to the best return so far. */
-  readonly solved: boolean;
+  readonly isSolved: boolean;
 }
 
-type Figure = 'flat' | 'reward' | 'entropy' | 'mismatch' | 'valid';
-const meanOf = (steps: readonly PolicyStep[], key: Figure) => mean(steps.map((step) => step[key]));
+type FigureKey = 'flat' | 'reward' | 'entropy' | 'mismatch' | 'valid';
+const meanOf = (steps: readonly PolicyStep[], key: FigureKey) => mean(steps.map((step) => step[key]));
 
 const percent = (share: number) => `${Math.round(100 * share)} %`;
 
@@ -92,32 +92,32 @@ const policyCheck = (alarm: Alarm['alarm'], updates: number, find: (course: Cour
     const latest = steps.slice(-updates);
     const highest = largest(steps.map((step) => step.highest));
     const range = highest - smallest(steps.map((step) => step.lowest));
-    const solved = range > 0 && meanOf(latest, 'reward') >= highest - 0.05 * range;
-    return find({ before: steps.slice(0, window), latest, solved });
+    const isSolved = range > 0 && meanOf(latest, 'reward') >= highest - 0.05 * range;
+    return find({ before: steps.slice(0, windowSteps), latest, isSolved });
   },
 });
 
 /** @param compares true if the objective compares the episodes of a group */
 export const policyChecks = (compares: boolean): readonly Check[] => [
-  policyCheck('no-variance', window, ({ latest, solved }) => {
+  policyCheck('no-variance', windowSteps, ({ latest, isSolved }) => {
     const flat = meanOf(latest, 'flat');
-    if (!compares || flat < 0.9 || solved) return undefined;
+    if (!compares || flat < 0.9 || isSolved) return undefined;
     return {
-      message: `in ${percent(flat)} of the groups of the last ${window} updates, all returns were equal, so there was nothing to compare`,
+      message: `in ${percent(flat)} of the groups of the last ${windowSteps} updates, all returns were equal, so there was nothing to compare`,
       hint: 'raise groupSize or the temperature, choose an easier task, reward partial success, or stop if the task is solved',
     };
   }),
   // An update of a large model takes minutes, and its policy can collapse within two.
-  policyCheck('entropy-collapse', 3, ({ before, latest, solved }) => {
+  policyCheck('entropy-collapse', 3, ({ before, latest, isSolved }) => {
     const [first, last] = [before[0]!.entropy, meanOf(latest, 'entropy')];
     const varies = compares && meanOf(latest, 'flat') < 0.5;
-    if (solved || varies || first < 0.1 || last > 0.05 * first) return undefined;
+    if (isSolved || varies || first < 0.1 || last > 0.05 * first) return undefined;
     return {
       message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats per token: the model no longer explores`,
       hint: 'lower the learning rate, raise objective.entropy, or stop if the task is solved',
     };
   }),
-  policyCheck('mismatch', window, ({ latest }) => {
+  policyCheck('mismatch', windowSteps, ({ latest }) => {
     const mismatch = meanOf(latest, 'mismatch');
     if (mismatch < 0.01) return undefined;
     return {
@@ -125,7 +125,7 @@ export const policyChecks = (compares: boolean): readonly Check[] => [
       hint: 'with method lora, set method.quantization=none and method.compute=float32; otherwise, lower objective.maxImportance',
     };
   }),
-  policyCheck('format-loss', window, ({ before, latest }) => {
+  policyCheck('format-loss', windowSteps, ({ before, latest }) => {
     const [first, last] = [meanOf(before, 'valid'), meanOf(latest, 'valid')];
     if (last > 0.5 * first) return undefined;
     return {

@@ -19,7 +19,7 @@ interface OptimizerFigures {
 }
 
 /** Statistics of an update's first optimizer step, except as noted; means are over trained tokens. */
-export interface Improvement extends OptimizerFigures {
+export interface ImprovementFigures extends OptimizerFigures {
   /** Nats per token. */
   readonly entropy: number;
   /** KL divergence between the sampler's and the trainer's policy before the update; 0 if they agree. */
@@ -86,15 +86,15 @@ interface Step {
 }
 
 /** An update of a language model by reinforcement learning. */
-export type PolicyStep = Step & EpisodeFigures & Improvement;
+export type PolicyStep = Step & EpisodeFigures & ImprovementFigures;
 
 export const isPolicyStep = (event: TrainingEvent): event is PolicyStep =>
   event.kind === 'step' && event.flat !== undefined;
 
-type StepEvent = Step & Partial<EpisodeFigures & Improvement & UpdateFigures & PlayedFigures>;
+type StepEvent = Step & Partial<EpisodeFigures & ImprovementFigures & UpdateFigures & PlayedFigures>;
 
 /** Result of an evaluation, and the update after which it was measured. */
-export interface Evaluated {
+export interface EvaluationResult {
   readonly step: number;
   readonly meanReward: number;
   /** Half the width of the mean's 95% interval. */
@@ -137,11 +137,11 @@ export type TrainingEvent =
       /** Quantity that evaluations measure, such as `mean return`. */
       readonly measured?: string;
       /** The best evaluation of earlier sessions; missing if there was none. */
-      readonly best?: StepLoss | Pick<Evaluated, 'step' | 'meanReward'> | undefined;
+      readonly best?: StepLoss | Pick<EvaluationResult, 'step' | 'meanReward'> | undefined;
     }
   | StepEvent
   | ({ readonly kind: 'validation'; readonly best: boolean; readonly work?: number } & StepLoss)
-  | ({ readonly kind: 'evaluation'; readonly episodes: number; readonly best: boolean } & Evaluated)
+  | ({ readonly kind: 'evaluation'; readonly episodes: number; readonly best: boolean } & EvaluationResult)
   /** A baseline search with the budget of the training run; `returns` come from the final episodes. */
   | {
       readonly kind: 'baseline';

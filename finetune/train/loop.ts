@@ -6,7 +6,7 @@ import { type CheckpointOwner, type TrainingState, writeCheckpoint } from '../en
 import type { TrainingEvent } from './events.js';
 
 /** `early`: training ended before its last step, for example at a limit. */
-export type Ending = 'complete' | 'early' | 'interrupted';
+export type TrainingEnding = 'complete' | 'early' | 'interrupted';
 
 export interface TrainingLoop {
   readonly state: TrainingState;
@@ -48,13 +48,13 @@ export interface TrainingHooks {
 }
 
 /** Thrown if `stop` ends the last evaluation. */
-export const stoppedEvaluation = new Error('the last evaluation was stopped');
+export const evaluationStoppedError = new Error('the last evaluation was stopped');
 
 /** Trains from the state's step until the last step, an early end or an interruption. */
 export async function runLoop(
   { state, totalSteps, ...training }: TrainingLoop,
   hooks: TrainingHooks,
-): Promise<Ending> {
+): Promise<TrainingEnding> {
   const isOver = () =>
     state.step >= totalSteps ||
     (state.step > 0 && hooks.isSpent?.() === true) ||
@@ -67,7 +67,7 @@ export async function runLoop(
       report(await work());
       return true;
     } catch (error) {
-      if (error !== hooks.abort?.reason && error !== stoppedEvaluation) throw error;
+      if (error !== hooks.abort?.reason && error !== evaluationStoppedError) throw error;
       isStopped = true;
       return false;
     }

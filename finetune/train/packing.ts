@@ -10,7 +10,7 @@ import {
   exampleLength,
   type Family,
   familyLength,
-  sharedLength,
+  prefixLength,
   type TokenExample,
   type TokenSequence,
 } from '../engine/batch.js';
@@ -89,7 +89,7 @@ const maxJoinedShare = 0.8;
 function joinByPrefix<E extends TokenSequence>(families: readonly Family<E>[]): readonly Family<E>[] {
   if (families.length <= 1) return families;
   const joinedFamily = families.flat();
-  const shared = sharedLength(joinedFamily);
+  const shared = prefixLength(joinedFamily);
   const parts = [...groupBy(families, ([first]) => first!.promptIds[shared]).values()].flatMap(joinByPrefix);
   const tokens = parts.reduce((sum, part) => sum + familyLength(part), 0);
   return familyLength(joinedFamily) <= maxJoinedShare * tokens ? [joinedFamily] : parts;
@@ -135,7 +135,7 @@ export interface OrderSettings extends PackingSettings {
 }
 
 /** Indices of examples to keep together, and the length in tokens of the longest one. */
-interface Unit {
+interface OrderUnit {
   readonly examples: readonly number[];
   readonly length: number;
 }
@@ -151,7 +151,7 @@ export function stepsPerEpoch(examples: number, { batchExamples }: OrderSettings
 export function unitsOf(
   examples: readonly TokenExample[],
   { packing }: Pick<OrderSettings, 'packing'>,
-): readonly Unit[] {
+): readonly OrderUnit[] {
   const index = new Map(examples.map((example, place) => [example, place]));
   const familiesBy = packing === 'prompts' ? groupByPrompt : packing === 'pairs' ? pairsOf : singleFamilies;
   return familiesBy(examples).map((family) => ({
@@ -162,7 +162,7 @@ export function unitsOf(
 
 /** Returns the example indices of each step. Each example occurs once per epoch; a unit may be split between steps. */
 export function planEpoch(
-  units: readonly Unit[],
+  units: readonly OrderUnit[],
   settings: OrderSettings,
   epoch: number,
 ): readonly (readonly number[])[] {

@@ -2,12 +2,12 @@
 
 import { largest, mean, standardDeviation, sum } from '../../src/statistics/descriptive.js';
 import type { ExampleResult } from '../engine/batch.js';
-import type { Improvement } from './events.js';
-import type { PerToken, Sampled } from './objectives/sampled.js';
+import type { ImprovementFigures } from './events.js';
+import type { Sampled, ValuesPerToken } from './objectives/sampled.js';
 import type { ObjectiveSettings } from './objectives/settings.js';
 
 type Figures = Pick<
-  Improvement,
+  ImprovementFigures,
   'entropy' | 'mismatch' | 'largestMismatch' | 'kl' | 'explainedVariance' | 'clipShare'
 >;
 
@@ -17,15 +17,15 @@ export function policyStatistics(
   settings: ObjectiveSettings,
 ): Figures {
   const tokens = examples.flatMap((read) => tokensOf(read, settings));
-  const average = (of: (token: Token) => number) => mean(tokens.map(of));
+  const average = (of: (token: TokenFigures) => number) => mean(tokens.map(of));
   const hasAll = (name: 'reference' | 'sampler') => tokens.every((token) => token[name] !== undefined);
   const { low, high } = limitsOf(settings);
   const hasSampler = hasAll('sampler');
   return {
     entropy: average(({ entropy }) => entropy),
-    mismatch: hasSampler ? average(({ old, sampler }) => k3(old - sampler!)) : 0,
+    mismatch: hasSampler ? average(({ old, sampler }) => k3Estimate(old - sampler!)) : 0,
     largestMismatch: hasSampler ? largest(tokens.map(({ old, sampler }) => Math.abs(old - sampler!))) : 0,
-    ...(hasAll('reference') && { kl: average(({ logp, reference }) => k3(reference! - logp)) }),
+    ...(hasAll('reference') && { kl: average(({ logp, reference }) => k3Estimate(reference! - logp)) }),
     ...varianceFigures(examples),
     clipShare:
       average(({ ratio, advantage }) => Number(ratio < low && advantage < 0)) +
@@ -33,7 +33,7 @@ export function policyStatistics(
   };
 }
 
-interface Token {
+interface TokenFigures {
   readonly logp: number;
   readonly old: number;
   readonly sampler: number | undefined;
@@ -47,7 +47,7 @@ interface Token {
 function tokensOf(
   { example, logp, outputs }: ExampleResult<Sampled>,
   { kind }: ObjectiveSettings,
-): readonly Token[] {
+): readonly TokenFigures[] {
   const { advantages, oldLogp = logp, samplerLogp, referenceLogp } = example;
   const tokens = [...example.completionIds.keys()].filter((token) => example.trained?.[token] !== false);
   const difference = (token: number) => logp[token]! - oldLogp[token]!;
@@ -63,7 +63,7 @@ function tokensOf(
   }));
 }
 
-const numberAt = (numbers: number | PerToken, token: number): number =>
+const numberAt = (numbers: number | ValuesPerToken, token: number): number =>
   typeof numbers === 'number' ? numbers : numbers[token]!;
 
 function limitsOf(settings: ObjectiveSettings): { readonly low: number; readonly high: number } {
@@ -72,7 +72,7 @@ function limitsOf(settings: ObjectiveSettings): { readonly low: number; readonly
 }
 
 /** eᵈ − d − 1 with d = log q − log p estimates KL(p ‖ q) from samples of p and is never negative (Schulman 2020). */
-const k3 = (difference: number): number => Math.expm1(difference) - difference;
+const k3Estimate = (difference: number): number => Math.expm1(difference) - difference;
 
 function varianceFigures(examples: readonly ExampleResult<Sampled>[]): Pick<Figures, 'explainedVariance'> {
   const pairs = examples.flatMap(({ example: { returns, trained, completionIds }, outputs: { values } }) =>

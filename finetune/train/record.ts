@@ -12,12 +12,12 @@ import {
   trainingOf,
 } from '../../src/runs/training/trainings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
-import { page } from '../../src/web/page.js';
+import { pageHtml } from '../../src/web/page.js';
 import { trainingPage } from '../../src/web/report/training-page.js';
 import type { Metric, TrainingEvent } from './events.js';
 
 /** Returns a function that adds the time, the seconds since the previous event and the memory in use to an event. */
-export function createMeter(meters: {
+export function createEventMeter(meters: {
   now(): Date;
   milliseconds(): number;
   memory(): number;
@@ -150,7 +150,7 @@ export class TrainingRecord {
       samples: readSamples(this.output),
       secondsLeft: isRunning ? secondsLeftOf(this.#metrics) : undefined,
     });
-    replaceFile(join(this.output, trainingFiles.page), page(content));
+    replaceFile(join(this.output, trainingFiles.page), pageHtml(content));
   }
 }
 

@@ -11,7 +11,7 @@ import { openPage } from '../../src/base/open-page.js';
 import { formatBytes, formatDuration, plural } from '../../src/base/text/numbers.js';
 import { shellWord } from '../../src/base/text/one-line.js';
 import { createProgress } from '../../src/base/text/progress.js';
-import { differences } from '../../src/runs/fingerprint.js';
+import { configChanges } from '../../src/runs/fingerprint.js';
 import { watchStopRequests } from '../../src/runs/stop-request.js';
 import type { Sample } from '../../src/runs/training/samples.js';
 import { finalText, secondsLeftOf, trainingOf } from '../../src/runs/training/trainings.js';
@@ -19,17 +19,17 @@ import { trainingFiles } from '../../src/runs/training-files.js';
 import {
   type DatasetLineage,
   readLineage,
-  type Training,
+  type TrainingFacts,
   trainingLineage,
   writeLineage,
   writeTraining,
 } from '../dataset/lineage.js';
 import type { StepLoss } from '../engine/checkpoint.js';
-import { type Check, watchFor } from './alarms.js';
+import { type Check, createAlarmWatch } from './alarms.js';
 import { type Display, showMetric } from './display.js';
 import type { EventOf, Metric, TrainingEvent } from './events.js';
-import type { Ending, TrainingHooks } from './loop.js';
-import { createMeter, TrainingRecord } from './record.js';
+import type { TrainingEnding, TrainingHooks } from './loop.js';
+import { createEventMeter, TrainingRecord } from './record.js';
 import { fixedSettings } from './train-config.js';
 
 export interface TrainingArguments {
@@ -46,7 +46,7 @@ export interface TrainingArguments {
 }
 
 export interface TrainingResult {
-  readonly ended: Ending;
+  readonly ended: TrainingEnding;
   /** Number of completed steps or updates. */
   readonly step: number;
   /**
@@ -61,7 +61,7 @@ export interface TrainingResult {
 interface TrainingJob<T extends TrainingResult> extends Display {
   readonly command: 'train' | 'rl';
   readonly output: string;
-  readonly about: Omit<Training, 'outcome'>;
+  readonly about: Omit<TrainingFacts, 'outcome'>;
   readonly checks: readonly Check[];
   /** For the whole run: minutes, and tokens sampled in updates. */
   readonly limits?: { readonly minutes?: number | undefined; readonly tokens?: number | undefined };
@@ -160,7 +160,7 @@ async function dryRun<T extends TrainingResult>(
   const thrown: unknown = await job.train({ onEvent }).catch((error: unknown) => error);
   const [start] = starts;
   if (start === undefined) throw explainRejection(thrown, output, about.config);
-  const metric = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() })(start);
+  const metric = createEventMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() })(start);
   const { kind: _, sessionBytes, ...counts } = start;
   // Gradients and the two averages of Adam; weights are in memory already.
   const bytes = metric.rssBytes + 12 * start.parameters + (sessionBytes ?? 0);
@@ -200,7 +200,7 @@ function explainRejection(error: unknown, output: string, config: object): unkno
   const earlierConfig = isRejection ? readLineage(output)?.config : undefined;
   if (!isRejection || earlierConfig === undefined) return error;
   const currentConfig = JSON.parse(JSON.stringify(fixedSettings(config))) as object;
-  const changed = differences(fixedSettings(earlierConfig), currentConfig);
+  const changed = configChanges(fixedSettings(earlierConfig), currentConfig);
   if (changed.length === 0) return error;
   const text = changed.map(
     ({ key, was, now: is }) => `${key} was ${JSON.stringify(was)} and is ${JSON.stringify(is)}`,
@@ -235,9 +235,9 @@ async function recordEvents<T extends TrainingResult>(
   const { cwd, milliseconds, note, now } = context;
   const pagePath = join(job.output, trainingFiles.page);
   const progress = createProgress(args, context);
-  const meter = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
+  const meter = createEventMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
   const requests = watchStopRequests(job.output, context.stop);
-  const watch = watchFor(job.checks);
+  const watch = createAlarmWatch(job.checks);
   let [activity, startMs] = ['', milliseconds()];
   // The preparation, or a single pass, can take minutes.
   const timer = setInterval(() => {

@@ -20,7 +20,7 @@ import { buildTrainingGraph } from '../engine/training-graph.js';
 import { guardMemory, type Parameter, parameterCount } from '../engine/training-session.js';
 import { templateAlarms } from './alarms.js';
 import type { EventOf, TrainingEvent } from './events.js';
-import { rejectNonFinite, runLoop, stoppedEvaluation, type TrainingHooks } from './loop.js';
+import { evaluationStoppedError, rejectNonFinite, runLoop, type TrainingHooks } from './loop.js';
 import { openModel, type PlannedModel, planModel, writeResult } from './method.js';
 import { type ComparedExample, dpo, dpoInputs, sft, sftInputs } from './objectives/supervised.js';
 import { likelihood } from './objectives/terms.js';
@@ -42,7 +42,7 @@ import type { TrainingResult } from './session.js';
 import { fixedSettings, type TrainConfig } from './train-config.js';
 import { openObjective, readParts, takeStep } from './training-step.js';
 
-export interface Conversations {
+export interface ConversationSplits {
   readonly training: readonly Conversation[];
   /** If empty, there is no validation, and the last weights are the result. */
   readonly validation: readonly Conversation[];
@@ -60,7 +60,7 @@ export interface FineTuneResult extends TrainingResult {
  */
 export async function fineTune(
   config: TrainConfig,
-  data: Conversations,
+  data: ConversationSplits,
   hooks: TrainingHooks = {},
 ): Promise<FineTuneResult> {
   const plan = planModel(config);
@@ -72,7 +72,7 @@ type OpenedModel = Awaited<ReturnType<typeof openModel>>;
 
 async function learn(
   config: TrainConfig,
-  data: Conversations,
+  data: ConversationSplits,
   { checkpoint, method }: PlannedModel,
   model: OpenedModel,
   hooks: TrainingHooks,
@@ -152,20 +152,20 @@ async function learn(
     const isStopped = () => isLast && hooks.stop?.() === true;
     const onRead = (read: number, of: number) => {
       hooks.onRead?.(read, of, 'validation');
-      if (read < of && isStopped()) throw stoppedEvaluation;
+      if (read < of && isStopped()) throw evaluationStoppedError;
     };
     const session = await evaluator.get();
     const inputs = (await objective.get()).inputs(heldOutParts);
     const { loss } = await readParts(session, state.parameters, heldOutParts, inputs, { ...hooks, onRead });
     if (!Number.isFinite(loss) && lastResult?.step === step) rmSync(lastResult.result, { recursive: true });
     rejectNonFinite(step, { 'validation loss': loss });
-    const best = keepBest(state, loss, false);
-    state.evaluationsWithoutGain = best ? 0 : state.evaluationsWithoutGain + 1;
+    const isBest = keepBest(state, loss, false);
+    state.evaluationsWithoutGain = isBest ? 0 : state.evaluationsWithoutGain + 1;
     if (samples !== undefined && isSampled(Math.ceil(step / evaluateEvery))) {
       hooks.onRead?.(0, prompts.length, 'sample replies');
       hooks.onSamples?.(step, await samples.answer(state.parameters, isStopped));
     }
-    return { kind: 'validation', step, loss, best, work };
+    return { kind: 'validation', step, loss, best: isBest, work };
   }
 
   try {
@@ -210,7 +210,7 @@ function orderOf({ batchExamples, batchTokens, objective, packing, seed }: Train
 /** Renders the examples of both splits as tokens. */
 function examplesOf(
   { model, observationWeight, packing }: TrainConfig,
-  { training, validation }: Conversations,
+  { training, validation }: ConversationSplits,
   { config, tokenizer }: OpenedModel,
 ) {
   const end = endOfReply(model, config, tokenizer);

@@ -13,7 +13,7 @@ import {
 } from '../../src/models/local/settings.js';
 import { quantizations } from '../../src/models/local/weights/quantization.js';
 import { sampleCount } from '../../src/runs/training/samples.js';
-import { schedules } from '../engine/optimisers.js';
+import { scheduleKinds } from '../engine/optimisers.js';
 import { packings } from './packing.js';
 
 export const count = (minimum: number) => z.int().min(minimum);
@@ -37,7 +37,7 @@ export const commonSettings = {
 /** Default values that differ between supervised and reinforcement learning. */
 interface Presets {
   readonly learningRate: number;
-  readonly schedule: (typeof schedules)[number];
+  readonly schedule: (typeof scheduleKinds)[number];
   readonly warmupSteps: number;
   readonly weightDecay: number;
   readonly checkpointEvery: number;
@@ -48,7 +48,7 @@ export const languageModelSettings = (presets: Presets) => ({
   ...commonSettings,
   learningRate: positive.default(presets.learningRate).describe('Peak learning rate'),
   schedule: z
-    .enum(schedules)
+    .enum(scheduleKinds)
     .default(presets.schedule)
     .describe('Schedule of the learning rate after the warm-up'),
   warmupSteps: count(0)

@@ -17,13 +17,13 @@ import {
   isDecayed,
   isMuonMatrix,
   type Muon,
-  type Schedule,
+  type RateSchedule,
   scheduleFactor,
 } from '../engine/optimisers.js';
 import type { SamplerSettings } from '../engine/sampler.js';
 import { buildTrainingGraph } from '../engine/training-graph.js';
 import {
-  accumulate,
+  addGradients,
   clipFactor,
   type Gradients,
   gradientNorm,
@@ -60,7 +60,7 @@ interface ReadParts<E extends TokenSequence> {
 export interface StepSettings {
   readonly seed: number;
   readonly learningRate: number;
-  readonly schedule: Schedule;
+  readonly schedule: RateSchedule;
   readonly adamw: AdamWSettings;
   readonly muon?: Muon | undefined;
   readonly maxGradientNorm: number;
@@ -124,7 +124,7 @@ export async function readParts<E extends TokenSequence>(
     abort?.throwIfAborted();
     const result = await session.run(parameters, makeBatch(part, inputsOf), seeds[index] ?? 0);
     loss += result.loss;
-    gradients = accumulate(gradients, result.gradients);
+    gradients = addGradients(gradients, result.gradients);
     append(examples, readExamples(part, result));
   }
   onRead?.(of, of);

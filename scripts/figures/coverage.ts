@@ -10,7 +10,7 @@ import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { type Interval, realLine } from '../../src/statistics/bootstrap.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { comparePairs, summarizeMean } from '../../src/statistics/paired.js';
-import { verdicts } from '../../src/statistics/tests.js';
+import { withVerdicts } from '../../src/statistics/tests.js';
 import { publish, readRows, tableOf } from './rows.js';
 
 interface Row {
@@ -121,7 +121,7 @@ function simulated({ draw, name, range, truth }: Population, n: number): Row {
     const pairs = Array.from({ length: n }, () => draw(random));
     const [a, b] = [pairs.map(([value]) => value), pairs.map(([, value]) => value)];
     const found = comparePairs(a, b, range)!;
-    const { verdict } = verdicts([found])[0]!;
+    const { verdict } = withVerdicts([found])[0]!;
     counts.mean += Number(covers(summarizeMean(a, range)!.meanInterval, truth[0]));
     counts.difference += Number(covers(found.interval, truth[1]));
     counts.false += Number(verdict === 'higher' || verdict === 'lower');

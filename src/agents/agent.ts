@@ -1,5 +1,5 @@
 /** Uses a language model as a policy: shows it observations and turns its replies into actions. */
-import { shortText } from '../environments/catalogue/facts.js';
+import { formatShort } from '../environments/catalogue/facts.js';
 import type { Action, EnvironmentSpec, Observation, Space, TextInfo } from '../environments/environment.js';
 import { type Choice, listedChoices, type ReplyFormat, readAction } from './reading.js';
 
@@ -35,7 +35,7 @@ export function genericAgent(
       observationSpace.kind === 'text' ? String(observation) : `Observation: ${observationText(observation)}`,
     extractAction: (reply, now = choices()) => readAction(reply, actionSpace, now, reading),
     choices,
-    askAgain,
+    askAgain: askAgainText,
   };
 }
 
@@ -46,13 +46,13 @@ function replyRequest(space: Space, reading: ReplyFormat): string {
   return [words, json].filter((text) => text !== '').join(' ');
 }
 
-function askAgain(choices?: readonly Choice[]): string {
+function askAgainText(choices?: readonly Choice[]): string {
   const named = choices === undefined ? '' : ` One of: ${choices.map(({ text }) => text).join(', ')}.`;
   return `That names no action that is possible now.${named} Reply with the action.`;
 }
 
 export const observationText = (observation: Observation): string =>
-  typeof observation === 'object' ? observation.map(shortText).join(', ') : String(observation);
+  typeof observation === 'object' ? observation.map(formatShort).join(', ') : String(observation);
 
 function actionWords(space: Exclude<Space, { kind: 'text' }>): string {
   switch (space.kind) {

@@ -9,7 +9,7 @@ import type { GameRecord } from '../runs/events.js';
 import { findRuns } from '../runs/listing/names.js';
 import { openLogs, runFiles } from '../runs/reader.js';
 import { describeReason } from '../runs/summary.js';
-import { verdicts } from '../statistics/tests.js';
+import { withVerdicts } from '../statistics/tests.js';
 import { type GroupDifference, pairedDifference } from '../studies/comparison/comparability.js';
 import { type CompareRequest, noRunsLeftError } from '../studies/comparison/compare.js';
 import type { LeftOut } from '../studies/comparison/run-comparison.js';
@@ -23,9 +23,9 @@ interface ComparedPlay extends PlayResult {
   readonly name: string;
 }
 
-type Measure = 'score' | 'return';
+type PlayMeasure = 'score' | 'return';
 
-type Request = Omit<CompareRequest, 'by'> & { readonly by?: unknown };
+type PlayRequest = Omit<CompareRequest, 'by'> & { readonly by?: unknown };
 
 /**
  * Compares agent runs and returns the text to print; undefined if none of the names refers to an agent run.
@@ -33,7 +33,7 @@ type Request = Omit<CompareRequest, 'by'> & { readonly by?: unknown };
  * agent runs, and if every agent run is left out
  */
 export function comparePlays(
-  request: Request,
+  request: PlayRequest,
   { columns, cwd }: Pick<CommandContext, 'columns' | 'cwd'>,
 ): string | undefined {
   const paths = findRuns(request.runs, { cwd, runsDir: request.runsDir });
@@ -73,7 +73,7 @@ export function comparePlays(
   return [...texts, ...leftOutText(leftOut)].join('\n\n');
 }
 
-function rejectOptions({ against, by, html, target }: Request): void {
+function rejectOptions({ against, by, html, target }: PlayRequest): void {
   const given = Object.entries({ against, by, html, target }).find(([, value]) => value !== undefined);
   if (given === undefined) return;
   throw new UserError({
@@ -131,7 +131,7 @@ function namesOf(results: readonly PlayResult[]): readonly string[] {
 /** Compares each pair of players over the games with the same seeds. */
 function differencesOf(
   all: readonly { readonly games: readonly GameRecord[]; readonly name: string }[],
-  measure: Measure,
+  measure: PlayMeasure,
 ): readonly GroupDifference[] {
   const found = all.flatMap(({ games, name: of }, i) =>
     all.slice(i + 1).flatMap(({ games: others, name: against }) => {
@@ -145,12 +145,12 @@ function differencesOf(
       );
     }),
   );
-  return verdicts(found);
+  return withVerdicts(found);
 }
 
 const meanOf = (value: number | null, interval: PlayResult['returnCi95']) =>
   value === null ? null : { value, interval };
-const share = (value: number | null) => (value === null ? null : percent(value));
+const shareText = (value: number | null) => (value === null ? null : percent(value));
 
 /** @param isScored true to show scores in the terminal; CSV has the same columns for all games */
 const playColumns = (isScored: boolean): readonly Column<ComparedPlay>[] => [
@@ -160,7 +160,7 @@ const playColumns = (isScored: boolean): readonly Column<ComparedPlay>[] => [
     name: 'score',
   }),
   estimate('return', ({ meanReturn, returnCi95 }) => meanOf(meanReturn, returnCi95), { name: 'return' }),
-  number(isScored && 'won', ({ won }) => share(won), { name: 'won' }),
+  number(isScored && 'won', ({ won }) => shareText(won), { name: 'won' }),
   number('length', ({ meanLength }) => meanLength, { name: 'length', format: formatReturn }),
-  number('unclear', ({ unclear }) => share(unclear), { name: 'unclear' }),
+  number('unclear', ({ unclear }) => shareText(unclear), { name: 'unclear' }),
 ];

@@ -3,10 +3,10 @@ import pLimit from 'p-limit';
 import { type Completion, type LanguageModel, ModelError } from '../models/language-model.js';
 import { callModel, isStopped } from '../proposers/call.js';
 import { finalError } from '../proposers/language-model.js';
-import { type CallRecord, hasReached, type LimitName } from '../runs/calls.js';
+import { type CallRecord, hasReachedModel, type LimitName } from '../runs/calls.js';
 import { faultReporter, type StopReason } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';
-import type { Session } from '../studies/run.js';
+import type { RunSession } from '../studies/run.js';
 import { callsAtOnce, type PlaySetup } from './play-setup.js';
 import { type Conversation, messagesOf, type Speaker } from './speaker.js';
 
@@ -24,7 +24,7 @@ export interface ModelSpeaker {
 export function modelSpeaker(
   { agent, config, ledger }: PlaySetup,
   model: LanguageModel,
-  { emit, now, stop }: Session,
+  { emit, now, stop }: RunSession,
   {
     left,
     send,
@@ -71,7 +71,7 @@ export function modelSpeaker(
   }
 
   function log(call: CallRecord): void {
-    isReached ||= hasReached(call);
+    isReached ||= hasReachedModel(call);
     emit({ kind: 'call-finished', call });
     for (const message of call.completion?.warnings ?? []) {
       if (!warned.has(message)) emit({ kind: 'warning', message });

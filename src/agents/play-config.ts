@@ -73,9 +73,9 @@ const settings = z.strictObject({
     .describe('Limits; the agent run ends before a call that could exceed one'),
 });
 
-type Written = z.output<typeof settings>;
+type WrittenConfig = z.output<typeof settings>;
 
-export type PlayConfig = Omit<Written, '$schema' | 'environment'> & {
+export type PlayConfig = Omit<WrittenConfig, '$schema' | 'environment'> & {
   readonly environment: Omit<EnvironmentConfig, 'parallel'>;
 };
 
@@ -90,7 +90,7 @@ const schema = settings.superRefine(({ model, player }, context) => {
     });
 });
 
-export const playKind = settingsKind<Written>({
+export const playKind = settingsKind<WrittenConfig>({
   schema,
   example: 'episodes=20 or player=random',
   expand: withModules,

@@ -7,7 +7,7 @@ import type { CallRecord } from '../runs/calls.js';
 import type { GameRecord, StopReason } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
-import { type RunContext, runInDirectory, type Session } from '../studies/run.js';
+import { type RunContext, type RunSession, runInDirectory } from '../studies/run.js';
 import type { Display } from '../studies/run-progress.js';
 import { type ModelSpeaker, modelSpeaker } from './model-speaker.js';
 import { gamesOf, playFigures, playMeans } from './play-result.js';
@@ -32,7 +32,7 @@ export const playInDirectory = (
   });
 
 /** The state of a set of games in progress. */
-interface PlaySession extends Session {
+interface PlaySession extends RunSession {
   readonly setup: PlaySetup;
   readonly directory: RunDirectory;
   /** The complete games. */

@@ -23,7 +23,7 @@ import type { GameRecord, GameTurn } from '../runs/events.js';
 import type { Manifest } from '../runs/manifest.js';
 import { openLogs, runFiles } from '../runs/reader.js';
 import { endText, formatCaps, formatFaults, formatUsage, summaryOf } from '../runs/summary.js';
-import { type Page, page, sectionsOf } from '../web/page.js';
+import { type Page, pageHtml, sectionsOf } from '../web/page.js';
 import { versionFacts } from '../web/report/views/overview.js';
 import { pageHeader, resultTile, tile, warningList, writtenByNote } from '../web/study.js';
 import { gamesOf, type PlayFigures, percent, playFigures } from './play-result.js';
@@ -31,7 +31,7 @@ import { gamesOf, type PlayFigures, percent, playFigures } from './play-result.j
 /** Writes the `report.html` of the agent run at `path`, and returns the file's path. */
 export function writePlayPage(path: string): string {
   const file = join(path, runFiles.report);
-  replaceFile(file, page(playPage(path)));
+  replaceFile(file, pageHtml(playPage(path)));
   return file;
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { closestMatch, UserError } from '../base/errors.js';
 import { packageRoot } from '../base/package.js';
-import { environmentFacts, type Facts, shortText } from '../environments/catalogue/facts.js';
+import { environmentFacts, type Facts, formatShort } from '../environments/catalogue/facts.js';
 import type { EnvironmentSpec, Space, TextInfo } from '../environments/environment.js';
 import { count, flag, maybe, maybeText, text } from '../prompting/context/fields.js';
 import { descriptionSchema } from '../prompting/context/prompt-context.js';
@@ -69,9 +69,9 @@ export function openAgent(given: AgentOptions): PromptedAgent {
         step: steps + 1,
         first: steps === 0,
         stepLimit,
-        reward: reward === undefined ? null : shortText(reward),
-        score: info === undefined ? null : shortText(info.score),
-        maxScore: typeof info?.maxScore === 'number' ? shortText(info.maxScore) : null,
+        reward: reward === undefined ? null : formatShort(reward),
+        score: info === undefined ? null : formatShort(info.score),
+        maxScore: typeof info?.maxScore === 'number' ? formatShort(info.maxScore) : null,
         actions: actionsOf(now),
         state: view?.state(observation) ?? {},
       } satisfies ObservationContext & { state: Facts }),
@@ -150,33 +150,33 @@ function findSet(
   throw new UserError({ field, message, value: set, near, alternatives });
 }
 
-const actions = z
+const actionsSchema = z
   .array(z.strictObject({ text: text('Name of the action') }))
   .nullable()
   .describe('The possible actions, if they can be listed');
 
-const vector = maybe('Form of an action, if it consists of numbers', {
+const vectorSchema = maybe('Form of an action, if it consists of numbers', {
   length: count('Number of components of an action'),
   numbers: text('`number` or `numbers`, preceded by `whole` for integers'),
   several: flag('True if an action has several numbers'),
   example: text('Example of an action: zeros, separated by commas'),
 });
 
-const common = { json: flag('True if the reply must be a JSON object'), vector };
+const commonShape = { json: flag('True if the reply must be a JSON object'), vector: vectorSchema };
 
 /** Variables of `system.hbs`, in addition to the environment's `facts`. */
 export const systemSchema = z.strictObject({
-  ...common,
+  ...commonShape,
   environment: descriptionSchema.describe('The environment'),
   description: maybeText('Description of the environment, if the package has one'),
   numeric: flag('True if observations and actions are numbers'),
   objective: maybeText('The goal of a text world, once the turn that stated it is no longer shown'),
-  actions,
+  actions: actionsSchema,
 });
 
 /** Variables of `observation.hbs`, in addition to `state`, which holds the parts of the observation by name. */
 export const observationSchema = z.strictObject({
-  ...common,
+  ...commonShape,
   observation: text('Observation text'),
   step: count('Number of the step, from 1'),
   first: flag('True for the first step'),
@@ -184,11 +184,11 @@ export const observationSchema = z.strictObject({
   reward: maybeText('The reward of the previous step'),
   score: maybeText('The score so far (text worlds)'),
   maxScore: maybeText('The maximum score of the game (text worlds)'),
-  actions,
+  actions: actionsSchema,
 });
 
 /** Variables of `ask-again.hbs`, which is sent after a reply that named no action. */
-export const askAgainSchema = z.strictObject({ ...common, actions });
+export const askAgainSchema = z.strictObject({ ...commonShape, actions: actionsSchema });
 
 type SystemContext = z.output<typeof systemSchema>;
 type ObservationContext = z.output<typeof observationSchema>;

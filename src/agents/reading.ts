@@ -24,11 +24,11 @@ export function readAction(
   return reading === 'text' ? lastAction(text, space, choices) : jsonAction(text, space, choices);
 }
 
-const number = /-?\d+(?:\.\d+)?/g;
+const numberPattern = /-?\d+(?:\.\d+)?/g;
 
 function lastAction(reply: string, space: Space, choices: readonly Choice[] | undefined): Action | undefined {
   if (space.kind === 'text') return choices === undefined ? lastLine(reply) : lastChoice(reply, choices);
-  const numbers = (reply.match(number) ?? []).map(Number);
+  const numbers = (reply.match(numberPattern) ?? []).map(Number);
   if (space.kind === 'discrete') {
     const named = choices?.some(({ text, action }) => text !== String(action));
     if (!named) return numbers.findLast((value) => isValidAction(value, space));
@@ -71,13 +71,13 @@ function lastChoice(reply: string, choices: readonly Choice[]): Action | undefin
   return found?.action;
 }
 
-const inWord = /[\p{L}\p{N}_]/u;
+const wordCharacter = /[\p{L}\p{N}_]/u;
 
 /** Finds the end of the last occurrence of `words` that isn't part of a longer word. */
 function lastEnd(text: string, words: string): number | undefined {
   for (let at = text.lastIndexOf(words); at >= 0; at = at === 0 ? -1 : text.lastIndexOf(words, at - 1)) {
     const end = at + words.length;
-    const isOwn = !inWord.test(text[at - 1] ?? ' ') && !inWord.test(text[end] ?? ' ');
+    const isOwn = !wordCharacter.test(text[at - 1] ?? ' ') && !wordCharacter.test(text[end] ?? ' ');
     if (isOwn) return end;
   }
   return undefined;

@@ -17,7 +17,7 @@ export function onAbort(signal: AbortSignal | undefined, act: () => void): () =>
 }
 
 /** Waits for work, but only until the signal aborts, even if the work ignores it. @throws the signal's reason */
-export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   let endWait = () => {};
   const aborted = new Promise<never>((_, reject) => {

@@ -3,12 +3,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-let found: string | undefined;
+let cachedRoot: string | undefined;
 
 /** Root of the package, with `prompts/` and `configs/`, whether this file runs from source or from `dist`. */
 export function packageRoot(): string {
-  found ??= search(dirname(fileURLToPath(import.meta.url)));
-  return found;
+  cachedRoot ??= search(dirname(fileURLToPath(import.meta.url)));
+  return cachedRoot;
 }
 
 /** The text of a file in the package; `path` is relative to the root. */

@@ -4,13 +4,13 @@
  * Control characters except line break and tab, bidirectional marks, line and paragraph separators, byte order marks,
  * and lone surrogates. See Unicode's TR 36 and https://trojansource.codes.
  */
-const unsafe = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Cs}/gu;
+const unsafeCharacter = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Cs}/gu;
 
-const shown = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+const escapeCode = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** Escapes unsafe characters. JSON stays equivalent, because they can occur only inside its strings. */
 export function safeText(text: string): string {
-  return text.replaceAll('\r\n', '\n').replaceAll(unsafe, shown);
+  return text.replaceAll('\r\n', '\n').replaceAll(unsafeCharacter, escapeCode);
 }
 
 /** Like `safeText`, but indents all lines except the first, so they can't pass for policyloop's own output. */
@@ -22,12 +22,12 @@ export const safeLine = (text: string): string =>
 
 const escapeCharacter = '\u001b';
 /** The styles that policyloop uses: bold, dim, red, green, yellow, and their resets. */
-const styles = new RegExp(`(${escapeCharacter}\\[(?:0|1|2|22|31|32|33|39)m)`);
+const stylePattern = new RegExp(`(${escapeCharacter}\\[(?:0|1|2|22|31|32|33|39)m)`);
 
 /** Makes text safe for a stream; keeps policyloop's styles only if `isStyled`. */
 export function streamText(text: string, isStyled: boolean): string {
   return text
-    .split(styles)
+    .split(stylePattern)
     .map((part, i) => (i % 2 === 0 ? safeText(part) : isStyled ? part : ''))
     .join('');
 }

@@ -5,7 +5,7 @@ export class TimeLimitError extends Error {
 }
 
 const context = createContext({ work: undefined as unknown });
-const call = new Script('work()');
+const callScript = new Script('work()');
 
 /**
  * Runs work with a time limit that can interrupt even regular expressions and endless loops. Interrupted work may
@@ -16,7 +16,7 @@ export function withTimeLimit<T>(seconds: number, work: () => T): T {
   const outer = context.work;
   context.work = work;
   try {
-    return call.runInContext(context, { timeout: seconds * 1000 }) as T;
+    return callScript.runInContext(context, { timeout: seconds * 1000 }) as T;
   } catch (error) {
     if ((error as { code?: unknown } | undefined)?.code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
     throw new TimeLimitError(`it takes longer than ${seconds} s`);

@@ -20,7 +20,7 @@ const keys = {
 } as const satisfies Record<ModuleKind | 'prompts', string>;
 
 /** Shows a config line that uses the file, and a command to try it. */
-function usage(kind: keyof typeof keys, path: string): string {
+function usageText(kind: keyof typeof keys, path: string): string {
   const [section, key] = keys[kind].split('.');
   const line = key === undefined ? `${section}: ${path}` : `${section}: {${key}: ${path}}`;
   // The embedded model was trained on another prompt set.
@@ -57,7 +57,7 @@ export async function execute(
   if (kind === 'prompts') {
     if (isTaken(place)) throw new UserError(taken);
     cpSync(join(packageRoot(), 'prompts', 'semantic'), place, { recursive: true });
-    context.print(`written: ${file}\n${usage(kind, path)}`);
+    context.print(`written: ${file}\n${usageText(kind, path)}`);
     return 0;
   }
   const { isModulePath, requireRunnable } = await import('../base/modules/user-module.js');
@@ -75,7 +75,7 @@ export async function execute(
   const named = template.replaceAll(`./${kind}.js`, () => `./${basename(file)}`);
   const text = isCommonJs(place) ? named.replace(/^export default /m, 'module.exports = ') : named;
   writeWhole(place, (draft) => writeFileSync(draft, text));
-  context.print(`written: ${file}\n${usage(kind, path)}`);
+  context.print(`written: ${file}\n${usageText(kind, path)}`);
   return 0;
 }
 

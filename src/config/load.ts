@@ -110,7 +110,7 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
 }
 
 /** Describes the problem with a key that experiments lack; undefined for their own keys. */
-export function foreignKey(key: string): Pick<Problem, 'near' | 'hint'> | undefined {
+export function foreignKeyHint(key: string): Pick<Problem, 'near' | 'hint'> | undefined {
   const hint = manyRunsHint(key);
   return hint === undefined ? unknownKeyProblem(key, experimentKind.json) : { hint };
 }

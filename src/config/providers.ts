@@ -17,10 +17,10 @@ const aliases: Readonly<Record<string, string>> = {
   hf: 'hugging-face',
 };
 
-const anyServer = '{provider: openai, baseUrl: https://…/v1, apiKeyEnv: VARIABLE_WITH_THE_KEY, name: …}';
+const anyServerHint = '{provider: openai, baseUrl: https://…/v1, apiKeyEnv: VARIABLE_WITH_THE_KEY, name: …}';
 
 /** The part of a model name that is specific to one provider: the vendor, or the colon before an Ollama tag. */
-const vendor = /^(?:claude|deepseek|gemini|gpt|grok|mistral)|(?<=^[^/:]{0,200}):/;
+const vendorPattern = /^(?:claude|deepseek|gemini|gpt|grok|mistral)|(?<=^[^/:]{0,200}):/;
 
 const plain = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
@@ -40,7 +40,7 @@ function hintFor({ input, options }: WrongProvider): string | undefined {
   const begins = (word: string) => plain(provider).startsWith(plain(word));
   const written = names.find(begins) ?? aliases[Object.keys(aliases).find(begins) ?? ''];
   const found = written ?? closestMatch(provider, [...names, ...known]);
-  if (found === undefined) return `for a server that implements OpenAI's API, write \`${anyServer}\``;
+  if (found === undefined) return `for a server that implements OpenAI's API, write \`${anyServerHint}\``;
   if (known.includes(found) && (written === undefined || plain(text) === plain(found))) return undefined;
   const { model } = parse(packageText(`configs/providers/${found}.yaml`)) as {
     model: { baseUrl?: string; name?: string };
@@ -51,7 +51,7 @@ function hintFor({ input, options }: WrongProvider): string | undefined {
     ...model,
     ...(model.baseUrl !== undefined && { baseUrl: model.baseUrl.split('?')[0] }),
     ...(rest.length > 0 && { name: rest.join('/') }),
-    ...(typeof name === 'string' && model.name?.includes(vendor.exec(name)?.[0] ?? '') && { name }),
+    ...(typeof name === 'string' && model.name?.includes(vendorPattern.exec(name)?.[0] ?? '') && { name }),
   };
   const yaml = stringify(section, { collectionStyle: 'flow', lineWidth: 0, flowCollectionPadding: false });
   return `write \`${yaml.trim()}\`, as in the bundled config providers/${found}`;

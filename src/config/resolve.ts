@@ -26,7 +26,7 @@ export interface ResolutionInputs {
 }
 
 /** @param config with its models resolved. A resolved config is returned with the same settings. */
-export const resolve = (config: Config, facts: ResolutionInputs): ResolvedConfig =>
+export const resolveDefaults = (config: Config, facts: ResolutionInputs): ResolvedConfig =>
   freeze({
     ...config,
     policy: config.policy ?? defaultPolicy(facts.environment),

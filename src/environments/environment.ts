@@ -125,13 +125,13 @@ export interface Environment extends EnvironmentSpec {
   close?(): void;
 }
 
-const discrete = z.strictObject({
+const discreteSchema = z.strictObject({
   kind: z.literal('discrete'),
   n: z.int().min(1),
   start: z.int().default(0),
 });
 /** JSON has no infinities; `JSON.stringify` writes null for them. */
-const bounds = (none: number) =>
+const boundsSchema = (none: number) =>
   z.array(
     z
       .number()
@@ -141,13 +141,13 @@ const bounds = (none: number) =>
 
 /** A space as stored in JSON. */
 export const spaceSchema = z.discriminatedUnion('kind', [
-  discrete,
-  z.strictObject({ kind: z.literal('tuple'), spaces: z.array(discrete).min(1) }),
+  discreteSchema,
+  z.strictObject({ kind: z.literal('tuple'), spaces: z.array(discreteSchema).min(1) }),
   z.strictObject({ kind: z.literal('text'), choices: z.array(z.string().min(1)).min(1).optional() }),
   z.strictObject({
     kind: z.literal('box'),
-    low: bounds(Number.NEGATIVE_INFINITY),
-    high: bounds(Number.POSITIVE_INFINITY),
+    low: boundsSchema(Number.NEGATIVE_INFINITY),
+    high: boundsSchema(Number.POSITIVE_INFINITY),
     dtype: z.enum(['float32', 'float64']).default('float32'),
   }),
 ]) satisfies z.ZodType<Space>;

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { Ledger } from '../proposers/budget.js';
-import type { Proposer, Turn } from '../proposers/proposer.js';
+import type { ProposalTurn, Proposer } from '../proposers/proposer.js';
 import type { BehaviorTest } from '../rollout/behavior-test.js';
 import type { EvaluationSetting, MeasuredPolicy } from '../rollout/evaluation.js';
 import type { ReplayBuffer } from '../rollout/replay-buffer.js';
@@ -23,7 +23,7 @@ export interface Experiment {
   /** Parameters from an earlier run, evaluated first. */
   readonly imported: readonly ParameterVector[];
   readonly buffer: ReplayBuffer;
-  readonly progress: Progress;
+  readonly progress: RunProgress;
   readonly ledger: Ledger;
   /** Calls that an earlier process made for unfinished iterations. */
   readonly earlier: readonly CallRecord[];
@@ -69,11 +69,11 @@ export interface Stage {
 }
 
 /** The progress of the run, and the outcomes of its calls; see `countCall`. */
-export interface Progress {
+export interface RunProgress {
   /** The last complete iteration; 0 for a new run. */
   completed: number;
   /** Members that proposed candidates, in all processes; keys are `iteration/candidate`. */
-  readonly asked: Map<string, Turn>;
+  readonly asked: Map<string, ProposalTurn>;
   /** Purposes of this process's calls that were answered, or failed for a reason other than the network. */
   readonly reached: Set<string>;
   /** True once a proposal call of this process was answered. */

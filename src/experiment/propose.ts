@@ -1,5 +1,5 @@
 /** Requests an iteration's candidates: builds the prompt, chooses the proposer, and makes calls within the limits. */
-import { abortable, onAbort } from '../base/abortable.js';
+import { onAbort, untilAborted } from '../base/abortable.js';
 import { callSeed } from '../base/random/seeds.js';
 import type { Config } from '../config/config.js';
 import { languageModelOf } from '../config/model.js';
@@ -11,12 +11,12 @@ import { type Encoding, encodingFor } from '../prompting/notation/encoding.js';
 import { type AnswerForm, answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';
 import { tuningProposer } from '../proposers/baseline-proposer.js';
 import type { ProposalRequest, Proposals, Proposer } from '../proposers/proposer.js';
-import { type CallRecord, hasReached, isModelCall, stageOf } from '../runs/calls.js';
+import { type CallRecord, hasReachedModel, isModelCall, stageOf } from '../runs/calls.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import { searchTask } from './evaluate.js';
-import type { Experiment, Progress } from './parts.js';
+import type { Experiment, RunProgress } from './parts.js';
 import { tuningFor } from './programs.js';
-import { createCheck } from './repeats.js';
+import { createRepeatCheck } from './repeats.js';
 import { deadlineOf, rejectionsLeft } from './stopping.js';
 
 /** @throws ModelError if retrying can't help or the calls are aborted */
@@ -28,7 +28,7 @@ export function proposeCandidates(
   const { buffer, config, progress, prompter, proposer, setting, stages } = experiment;
   const { candidates, model, prompts } = config;
   const tuned = tuningProposer(proposer, (candidate) => tuningFor(experiment, iteration, candidate));
-  return ask(experiment, tuned, stop, {
+  return askProposer(experiment, tuned, stop, {
     iteration,
     candidates: Array.from({ length: candidates }, (_, candidate) => candidate),
     prompt: prompter.prompt(iteration),
@@ -38,7 +38,7 @@ export function proposeCandidates(
     },
     past: { entries: buffer.entries, asked: progress.asked },
     seen: (parameters) => buffer.find(parameters),
-    check: createCheck(experiment, iteration),
+    check: createRepeatCheck(experiment, iteration),
     ...replyReaders({
       family: setting.family,
       encoding: encodingFor(setting.family, prompts.set),
@@ -88,30 +88,30 @@ function afterRepeat({ model }: Config): ProposalRequest['afterRepeat'] {
 }
 
 /** What to ask, without the run's settings for calls. */
-type Question = Omit<
+type ModelQuestion = Omit<
   ProposalRequest,
   'caller' | 'concurrency' | 'corrections' | 'isReached' | 'onCall' | 'recorded' | 'seed'
 >;
 
 /** Asks within the run's limits, and records each call. If a time limit aborts the calls, there are no proposals. */
-export async function ask(
+export async function askProposer(
   experiment: Experiment,
   proposer: Pick<Proposer, 'propose'>,
   { abort, finish }: StopRequests,
-  question: Question,
+  question: ModelQuestion,
 ): Promise<Proposals> {
   const { clock, config, ledger, log, progress } = experiment;
   const { check, iteration, purpose = 'proposal' } = question;
   const reader = languageModelOf(config.model);
   const deadline = deadlineOf(experiment);
-  const ignore = onAbort(finish, () => !abort.aborted && sayWait(experiment, deadline?.leftMs));
+  const ignore = onAbort(finish, () => !abort.aborted && logWait(experiment, deadline?.leftMs));
   const earlier = experiment.earlier.filter(
     (call) => call.iteration === iteration && stageOf(call) === purpose,
   );
   try {
     return await proposer.propose({
       ...question,
-      check: check && ((...given) => abortable(check(...given), abort)),
+      check: check && ((...given) => untilAborted(check(...given), abort)),
       corrections: config.corrections,
       concurrency: reader && 'concurrency' in reader ? reader.concurrency : 1,
       seed: (candidate, attempt) => callSeed(config.seed, iteration, candidate, attempt),
@@ -142,11 +142,11 @@ export async function ask(
 }
 
 /** Counts the outcome of a call. @param isEarlier true if an earlier process made it */
-export function countCall(progress: Progress, call: CallRecord, isEarlier = false): void {
+export function countCall(progress: RunProgress, call: CallRecord, isEarlier = false): void {
   const { completion, outcome } = call;
   const purpose = stageOf(call);
   const isModel = isModelCall(call);
-  if (!isEarlier && hasReached(call)) progress.reached.add(purpose);
+  if (!isEarlier && hasReachedModel(call)) progress.reached.add(purpose);
   if (purpose !== 'proposal') return;
   const { candidate, iteration, member } = call;
   if (member !== undefined) progress.asked.set(`${iteration}/${candidate}`, { iteration, member });
@@ -182,7 +182,7 @@ function recordedCall(
 }
 
 /** Reports how long the run may wait for the calls in flight once the user has asked to stop. */
-function sayWait({ config, ledger, log }: Experiment, leftMs = Number.POSITIVE_INFINITY): void {
+function logWait({ config, ledger, log }: Experiment, leftMs = Number.POSITIVE_INFINITY): void {
   if (ledger.inFlight.calls === 0) return;
   const reader = languageModelOf(config.model);
   const own = reader && 'timeoutSeconds' in reader ? reader.timeoutSeconds : Number.POSITIVE_INFINITY;

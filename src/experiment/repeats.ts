@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import { evaluationSeeds } from '../base/random/seeds.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
 import { programsOf } from '../policies/policy.js';
-import type { Check } from '../proposers/proposer.js';
+import type { RepeatCheck } from '../proposers/proposer.js';
 import type { Rival } from '../rollout/behavior-test.js';
 import { entriesBefore } from '../rollout/replay-buffer.js';
 import type { Experiment } from './parts.js';
@@ -22,12 +22,12 @@ export function comparedSeeds({ config, setting }: Experiment, iteration?: numbe
  * plays them only if an earlier one chose the same actions on recorded observations. A search over vectors isn't
  * checked: it learns from a repeat's score where returns are flat, and a generation needs all members.
  */
-export function createCheck(experiment: Experiment, iteration: number): Check | undefined {
+export function createRepeatCheck(experiment: Experiment, iteration: number): RepeatCheck | undefined {
   const { behavior, buffer, config, setting } = experiment;
   if (config.repeats !== 'behaviour') return undefined;
   const programs = programsOf(setting.family);
   const seeds = comparedSeeds(experiment, iteration);
-  const check: Check = async (parameters, siblings, by) => {
+  const check: RepeatCheck = async (parameters, siblings, by) => {
     if (programs === undefined && by !== 'model') return undefined;
     const known = entriesBefore(buffer.entries, iteration);
     const failure = programs && (await programFailure(experiment, programs, known, [parameters, by], seeds));

@@ -8,7 +8,7 @@ import type { StopReason } from '../runs/events.js';
 import { rejectionText } from '../runs/failure-text.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import { smallest } from '../statistics/descriptive.js';
-import type { Experiment, Progress } from './parts.js';
+import type { Experiment, RunProgress } from './parts.js';
 
 /** Returns the stop reason if the run ends now; otherwise, claims the next iteration's evaluations. */
 export function stopOrClaim(experiment: Experiment, stop: StopRequests): StopReason | undefined {
@@ -27,7 +27,7 @@ export function stopOrClaim(experiment: Experiment, stop: StopRequests): StopRea
 }
 
 /** Number of replies that may still be rejected; infinite once a proposal has been accepted. */
-export const rejectionsLeft = ({ isAnyAccepted, rejected }: Progress): number =>
+export const rejectionsLeft = ({ isAnyAccepted, rejected }: RunProgress): number =>
   isAnyAccepted ? Number.POSITIVE_INFINITY : maxRejections - rejected;
 
 /** Claims the next `count` evaluations. Returns the limit that they could exceed, if there is one. */

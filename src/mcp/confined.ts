@@ -9,28 +9,28 @@ import { isBaselineName } from '../config/baselines.js';
 const isConfined = (path: string) =>
   !/^[-/\\~]|^[A-Za-z]:|\p{C}/u.test(path) && !path.split(/[/\\]/).includes('..');
 
-const path = z
+const pathSchema = z
   .string()
   .min(1)
   .max(500)
   .refine(isConfined, 'must be a path below the working directory, without .. or a leading hyphen');
 
-export const confinedRun = path;
+export const confinedRun = pathSchema;
 
 /** A config file below the working directory, or the name of a bundled config. */
-export const confinedConfig = path.refine(
+export const confinedConfig = pathSchema.refine(
   (text) => !/^[A-Za-z][\w.-]*=/.test(text),
   'must be a config, not an override',
 );
 
 /** A built-in environment or text world, which starts no other program and imports no module. */
-export const confinedId = z
+export const confinedEnvironment = z
   .string()
   .max(200)
   .regex(/^(?:text:)?[\w-]+$/, 'must be a built-in environment');
 
 /** Config sections for budgets and the search, in which every key may be set; `keys` lists single keys. */
-const sections = /^(?:limits|warmup\.policies|confirmation|memory)(?:\.\w+)*$/;
+const sectionPattern = /^(?:limits|warmup\.policies|confirmation|memory)(?:\.\w+)*$/;
 const keys = new Set(
   [
     'name seed iterations candidates corrections repeats target warmup record',
@@ -43,7 +43,7 @@ function isPlain(text: string): boolean {
   const [, key, value] = /^([A-Za-z][\w.]*)=([\w.+-]*)$/.exec(text) ?? [];
   if (key === undefined || value === undefined) return false;
   if (key === 'model.provider') return isBaselineName(value);
-  return keys.has(key) || sections.test(key);
+  return keys.has(key) || sectionPattern.test(key);
 }
 
 /** `key=value` that sets a permitted key to a number or a word. */

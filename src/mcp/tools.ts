@@ -1,6 +1,6 @@
 /** Tools of the MCP server. Each runs a command, some of whose arguments a client can set. */
 import { z } from 'zod';
-import { confinedConfig, confinedId, confinedRun, plainOverride } from './confined.js';
+import { confinedConfig, confinedEnvironment, confinedRun, plainOverride } from './confined.js';
 
 export interface Tool {
   readonly name: string;
@@ -96,7 +96,7 @@ export const tools: readonly Tool[] = [
     command: 'environments',
     isReadOnly: true,
     description: 'Lists built-in environments; with an id: its options, observations, actions and rewards',
-    input: z.strictObject({ id: confinedId.optional().describe('Environment to show in full detail') }),
+    input: z.strictObject({ id: confinedEnvironment.optional().describe('Environment to show in detail') }),
     shorten: (result, { id }) => (id === undefined ? (result as Environments).map(inOneLine) : result),
   },
   {

@@ -16,7 +16,7 @@ const placeholderNames = names('number integer value reason why explanation');
 const boundaries = names('im_start im_end eot_id eos bos endoftext turn text end start return message');
 
 /** `<name>`, `</name>` or `<|name|>` in any angle brackets, or `[NAME]`; bounded repetition keeps matching linear. */
-const tag =
+const tagPattern =
   /(?:[<\u25c1\u00ab\u3010\u27e8\u2039\uff1c]|&lt;) ?\|?(\/?) ?([\p{L}_][\p{L}\d_:.-]{0,40})(?:\s[^<>\n]{0,60})?\/?\|?(?:[>\u25b7\u00bb\u3011\u27e9\u203a\uff1e]|&gt;)|\[(\/?)([a-z_]{3,40})\]/giu;
 const edge = /^(?:(?:begin|start)|(end))_(?:of_)?(?=[a-z])/;
 const finalChannel = /<\|channel\|>final(?:[^<\n]|<\|constrain\|>){0,40}<\|message\|>/g;
@@ -29,7 +29,7 @@ const finalChannel = /<\|channel\|>final(?:[^<\n]|<\|constrain\|>){0,40}<\|messa
 export function answerText(reply: string): { readonly text: string; readonly unclosedThinking: boolean } {
   if (isJson(reply)) return { text: reply, unclosedThinking: false };
   const { text, unclosed } = finalMessage(reply);
-  const tags = [...text.matchAll(tag)].map((match) => {
+  const tags = [...text.matchAll(tagPattern)].map((match) => {
     const full = (match[2] ?? match[4])!.toLowerCase();
     const closes = edge.exec(full)?.[1] !== undefined || [match[1], match[3]].includes('/');
     return { name: full.replace(edge, ''), closes, start: match.index, end: match.index + match[0].length };

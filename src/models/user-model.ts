@@ -1,6 +1,6 @@
 /** Models written by users: modules named in a config, or objects passed by the calling program. */
 import { basename } from 'node:path';
-import { abortable } from '../base/abortable.js';
+import { untilAborted } from '../base/abortable.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { errorLocation, isRecord, loadModule } from '../base/modules/user-module.js';
 import {
@@ -64,7 +64,7 @@ export function checkedModel(made: object, name: string, file?: string): Languag
       try {
         // User code may ignore the signal.
         const given = Promise.resolve(generate.call(made, messages, options));
-        reply = await abortable(given, options.signal);
+        reply = await untilAborted(given, options.signal);
       } catch (error) {
         if (error instanceof ModelError) throw error;
         // A module may import its own copy of policyloop, so recreate its error.

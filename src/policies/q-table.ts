@@ -49,7 +49,7 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
     throw new UserError({
       field: 'policy.discretize',
       message: `a Q-table for ${environment.id} needs bins for ${plural(dimensions, 'observation dimension')}`,
-      hint: `set ${plural(dimensions, 'item')} such as {low: -1, high: 1, bins: 4}${orLinear(environment)}`,
+      hint: `set ${plural(dimensions, 'item')} such as {low: -1, high: 1, bins: 4}${linearHint(environment)}`,
     });
   const sizes = bins.map((bin) => bin.edges.length + 1);
   const binAt = (observation: Observation, d: number) =>
@@ -62,7 +62,7 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
 }
 
 /** Suggests a linear policy, unless the observation is discrete. */
-const orLinear = ({ observationSpace }: EnvironmentSpec) =>
+const linearHint = ({ observationSpace }: EnvironmentSpec) =>
   observationSpace.kind === 'discrete' ? '' : ', or use policy.kind: linear';
 
 const productOf = (sizes: readonly number[]) => sizes.reduce((product, n) => product * n, 1);
@@ -103,7 +103,7 @@ export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpe
     throw new UserError({
       field: 'policy.discretize',
       message: `this table would have ${count} parameters; at most ${maxParameters} are supported`,
-      hint: `group the states into bins with policy.discretize, or use fewer bins${orLinear(environment)}`,
+      hint: `group the states into bins with policy.discretize, or use fewer bins${linearHint(environment)}`,
     });
   const description = {
     kind: 'q-table',
@@ -164,7 +164,7 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
       throw new UserError({
         field: 'policy.actions',
         message: `a Q-table needs a list of at least two actions, because actions of ${environment.id} are continuous`,
-        hint: `list vectors of ${plural(length, 'number')}, e.g. ${JSON.stringify([-1, 1].map((value) => Array(length).fill(value)))}${orLinear(environment)}`,
+        hint: `list vectors of ${plural(length, 'number')}, e.g. ${JSON.stringify([-1, 1].map((value) => Array(length).fill(value)))}${linearHint(environment)}`,
       });
     }
     case 'tuple':

@@ -67,16 +67,16 @@ export function maximize(landscape: Landscape, random: RandomGenerator): Paramet
   return found[0]?.parameters ?? anywhere();
 }
 
-type Move = (from: ParameterVector) => ParameterVector;
+type PointMove = (from: ParameterVector) => ParameterVector;
 interface Moves {
-  readonly around: readonly { readonly count: number; readonly move: Move }[];
-  readonly finer: readonly Move[];
+  readonly around: readonly { readonly count: number; readonly move: PointMove }[];
+  readonly finer: readonly PointMove[];
 }
 
 function pointMoves({ grid, spec }: Landscape, random: RandomGenerator): Moves {
   const halfWidth = (spec.high - spec.low) / 2;
   const step =
-    (deviation: number): Move =>
+    (deviation: number): PointMove =>
     (from) =>
       from.map((value) => grid.value(grid.index(value + deviation * halfWidth * random.normal())));
   return {
@@ -90,7 +90,7 @@ function pointMoves({ grid, spec }: Landscape, random: RandomGenerator): Moves {
 
 function tableMoves({ grid, spec }: Landscape, random: RandomGenerator): Moves {
   const redraw =
-    (most: number): Move =>
+    (most: number): PointMove =>
     (from) => {
       const chosen = drawPositions(spec.count, random.integers(1, most + 1), random);
       return from.map((value, i) => (chosen.has(i) ? drawOther(value, grid, random) : value));
@@ -105,7 +105,7 @@ function tableMoves({ grid, spec }: Landscape, random: RandomGenerator): Moves {
 }
 
 const redrawMove =
-  (grid: ValueGrid, random: RandomGenerator): Move =>
+  (grid: ValueGrid, random: RandomGenerator): PointMove =>
   (from) =>
     from.map((value) =>
       random.random() < redrawProbability ? grid.value(random.integers(0, grid.size)) : value,

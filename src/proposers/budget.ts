@@ -22,12 +22,12 @@ export type Amounts = Readonly<Record<LimitKey, number>>;
 
 export const noSpend: Amounts = { evaluations: 0, calls: 0, tokens: 0, cost: 0, minutes: 0 };
 
-const keys = Object.keys(noSpend) as readonly LimitKey[];
+const limitKeys = Object.keys(noSpend) as readonly LimitKey[];
 const callKeys = ['calls', 'tokens', 'cost'] as const;
 
-const total = (amounts: readonly Amounts[]): Amounts => {
+const sumAmounts = (amounts: readonly Amounts[]): Amounts => {
   const sum = { ...noSpend };
-  for (const one of amounts) for (const key of keys) sum[key] += one[key];
+  for (const one of amounts) for (const key of limitKeys) sum[key] += one[key];
   return sum;
 };
 
@@ -146,7 +146,7 @@ export class Ledger implements CallUsage {
   }
 
   get inFlight(): Amounts {
-    return total([...this.#inFlight].map(({ worst }) => worst));
+    return sumAmounts([...this.#inFlight].map(({ worst }) => worst));
   }
 
   /** Computes the cost of one call, including unreported tokens (estimated); undefined if there is no price. */
@@ -169,8 +169,8 @@ export class Ledger implements CallUsage {
     const lost = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));
     const length = maxTokens * (call.choices ?? 1);
     const worst = () => this.#worst(model, { prompt: this.#promptTokens(call.messages), choices: 1, length });
-    const used = total([usedTokens(model, usage), ...lost.map(() => ({ ...worst(), calls: 0 }))]);
-    this.#spent = total([this.#spent, used]);
+    const used = sumAmounts([usedTokens(model, usage), ...lost.map(() => ({ ...worst(), calls: 0 }))]);
+    this.#spent = sumAmounts([this.#spent, used]);
     const unreported = used.tokens - promptTokens - completionTokens;
     this.#totals = sumUsage([this.#totals, usageOfCall(call, unreported, model.price !== undefined)]);
   }
@@ -187,7 +187,7 @@ export class Ledger implements CallUsage {
     const isLengthLimited = model.usesTokens && this.#budgets.some(limitsLength);
     const prompt = isLengthLimited ? this.#promptTokens(messages) : 0;
     const worst = (length: number) => this.#worst(model, { prompt, choices, length });
-    const all = (length: number) => total(Array.from({ length: among }, () => worst(length)));
+    const all = (length: number) => sumAmounts(Array.from({ length: among }, () => worst(length)));
     const expected = model.maxTokens ?? Math.min(2 * this.#longestCompletion, maxCompletion);
     const limit = this.#exceededBy(all(expected));
     // If not all of them fit, this one still may.
@@ -204,7 +204,7 @@ export class Ledger implements CallUsage {
       mayTryAgain: (kind) => {
         if (!mayBePaid(kind)) return true;
         if (this.#exceededBy(again) !== undefined) return false;
-        held.worst = total([held.worst, again]);
+        held.worst = sumAmounts([held.worst, again]);
         return true;
       },
       release: () => this.#inFlight.delete(held),
@@ -224,13 +224,13 @@ export class Ledger implements CallUsage {
     const own = { ...this.spent, evaluations, minutes: ms / 60_000 };
     const others = this.#shared?.others().map(({ spent }) => spent) ?? [];
     const capsOf = (limits: LimitsConfig, used: Amounts, name: (key: LimitKey) => LimitName) =>
-      keys.flatMap((key) => {
+      limitKeys.flatMap((key) => {
         const cap = limits[key];
         return cap === undefined ? [] : [{ limit: name(key), used: used[key], cap }];
       });
     return [
       ...capsOf(this.#limits, own, (key) => key),
-      ...capsOf(this.#shared?.limits ?? {}, total([own, ...others]), sweepLimit),
+      ...capsOf(this.#shared?.limits ?? {}, sumAmounts([own, ...others]), sweepLimit),
     ];
   }
 
@@ -260,7 +260,7 @@ export class Ledger implements CallUsage {
   get #budgets(): readonly Budget[] {
     const shared = this.#shared;
     const usage = (runs: readonly CallUsage[]) =>
-      total(runs.flatMap(({ spent, inFlight }) => [spent, inFlight]));
+      sumAmounts(runs.flatMap(({ spent, inFlight }) => [spent, inFlight]));
     const own = { limits: this.#limits, used: usage([this]), name: (key: LimitKey) => key };
     if (shared === undefined) return [own];
     return [own, { limits: shared.limits, used: usage([this, ...shared.others()]), name: sweepLimit }];

@@ -45,7 +45,7 @@ interface Distribution {
   bestGeneration: number;
 }
 
-interface Search {
+interface SearchState {
   readonly task: Task;
   /** Initial standard deviation. */
   readonly sigma: number;
@@ -65,7 +65,7 @@ interface Search {
  * @param candidates number of proposals per iteration
  */
 export function createCmaEs(config: CmaEsConfig, candidates = 1): Baseline {
-  const fold = foldHistory<Search>(
+  const fold = foldHistory<SearchState>(
     (task) => startSearch(task, config, candidates),
     (search, evaluated, index) => {
       search.seen.add(vectorKey(evaluated.parameters));
@@ -105,7 +105,7 @@ export function createCmaEs(config: CmaEsConfig, candidates = 1): Baseline {
 /** Defaults, tuned as described in docs/results/tasks.md; `share` is sigma as a share of the range. */
 const tuningDefaults = { share: 1 / 3, population: 6 } as const;
 
-function startSearch(task: Task, config: CmaEsConfig, candidates: number): Search {
+function startSearch(task: Task, config: CmaEsConfig, candidates: number): SearchState {
   const { count, low, high } = task.parameters;
   const sigma = config.sigma ?? tuningDefaults.share * (high - low);
   const population = candidates * Math.ceil((config.population ?? tuningDefaults.population) / candidates);
@@ -137,7 +137,7 @@ function createDistribution(mean: readonly number[], sigma: number): Distributio
 }
 
 /** True if the search should restart: the distribution is degenerate, or narrow without recent improvement. */
-function isExhausted({ distribution, grid }: Search): boolean {
+function isExhausted({ distribution, grid }: SearchState): boolean {
   const { mean, sigma, covariance, generations, bestGeneration } = distribution;
   const isNarrow = sigma * largest(covariance.deviations) < 2 * grid.step;
   const patience = 10 + mean.length;
@@ -145,7 +145,7 @@ function isExhausted({ distribution, grid }: Search): boolean {
 }
 
 /** Processes one generation: ranks the candidates and updates the mean, paths, covariance and step size. */
-function update({ distribution, strategy, generation, task }: Search): void {
+function update({ distribution, strategy, generation, task }: SearchState): void {
   const { low, high } = task.parameters;
   const ranked = generation.toSorted((a, b) => b.score - a.score);
   const { stepPathRate, stepDamping, normalLength } = strategy;

@@ -8,9 +8,9 @@ import {
   cholesky,
   dot,
   inverseOfProduct,
-  invertTriangle,
+  invertLowerTriangular,
+  multiplyLowerTriangular,
   multiplyTransposed,
-  multiplyTriangle,
   type SquareMatrix,
 } from './linear-algebra.js';
 
@@ -99,8 +99,8 @@ function factorize(
   }
   const factor = cholesky(covariances, n);
   if (factor === undefined) return undefined;
-  const inverse = invertTriangle(factor, n);
-  const half = multiplyTriangle(inverse, n, targets);
+  const inverse = invertLowerTriangular(factor, n);
+  const half = multiplyLowerTriangular(inverse, n, targets);
   const alpha = multiplyTransposed(inverse, n, half);
   return { weights, factor, inverse, alpha, amplitude: dot(half, half) / n };
 }
@@ -165,7 +165,7 @@ export function posteriorOf(observations: Observations, hyperparameters: Hyperpa
   return posterior({ ...fit, rows, metric, inverse, diagonal: 1 + Math.exp(roughness) + jitter });
 }
 
-interface Known extends Pick<FactorizedCovariance, 'weights' | 'alpha' | 'amplitude'> {
+interface KnownData extends Pick<FactorizedCovariance, 'weights' | 'alpha' | 'amplitude'> {
   readonly rows: readonly Float64Array[];
   readonly metric: Metric;
   /** Rows of L⁻¹ up to the diagonal. */
@@ -174,7 +174,7 @@ interface Known extends Pick<FactorizedCovariance, 'weights' | 'alpha' | 'amplit
   readonly diagonal: number;
 }
 
-function posterior(known: Known): Posterior {
+function posterior(known: KnownData): Posterior {
   const { rows, metric, inverse, weights, alpha, amplitude, diagonal } = known;
   const covariancesOf = (point: Float64Array) => {
     const covariances = new Float64Array(rows.length);

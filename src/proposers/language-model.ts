@@ -10,7 +10,7 @@ import {
 } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/failure.js';
-import { type CallRecord, hasReached, type LimitName } from '../runs/calls.js';
+import { type CallRecord, hasReachedModel, type LimitName } from '../runs/calls.js';
 import { type CallRequest, callModel } from './call.js';
 import { type ProposalRequest, type Proposals, type Proposer, seenByRequest } from './proposer.js';
 
@@ -30,7 +30,7 @@ interface Conversation {
   parameters: ParameterVector | undefined;
 }
 
-interface Asking {
+interface AskingState {
   readonly model: LanguageModel;
   readonly request: ProposalRequest;
   /** Replies to a request for several candidates, until they are judged. */
@@ -51,7 +51,7 @@ interface Asking {
  */
 async function askForAll(model: LanguageModel, request: ProposalRequest): Promise<Proposals> {
   const { siblings = [], candidates, caller, concurrency, prompt } = request;
-  const asking: Asking = {
+  const asking: AskingState = {
     model,
     request,
     replies: new Map(),
@@ -94,7 +94,7 @@ async function askForAll(model: LanguageModel, request: ProposalRequest): Promis
 
 /** Asks for one candidate until its reply is usable: generates, reads, and appends the correction. */
 async function askForOne(
-  asking: Asking,
+  asking: AskingState,
   one: Conversation,
   siblings: readonly ParameterVector[],
   among = 1,
@@ -129,7 +129,7 @@ async function askForOne(
 
 /** Returns the next call of a conversation: a recorded one, or a new one that is judged; undefined if stopped. */
 async function nextCall(
-  asking: Asking,
+  asking: AskingState,
   one: Conversation,
   siblings: readonly ParameterVector[],
   among: number,
@@ -151,7 +151,7 @@ async function nextCall(
 }
 
 /** Sends one request for all candidates if the model supports it; those without a reply are requested separately. */
-async function askTogether(asking: Asking, all: readonly Conversation[]): Promise<void> {
+async function askTogether(asking: AskingState, all: readonly Conversation[]): Promise<void> {
   const { model, replies, request } = asking;
   const open = all.filter(({ candidate, messages }) => !request.recorded(candidate, 0, messages));
   if (!model.givesSeveral || open.length < 2) return;
@@ -164,7 +164,7 @@ async function askTogether(asking: Asking, all: readonly Conversation[]): Promis
 }
 
 async function requestFor(
-  asking: Asking,
+  asking: AskingState,
   conversations: readonly Conversation[],
   among?: number,
 ): Promise<readonly CallRecord[]> {
@@ -185,7 +185,7 @@ async function requestFor(
   };
   const called = await callModel(model, asked, caller, (reply) => outcomeOf(request, reply, siblings));
   if (called.kind === 'ended') {
-    asking.isReached ||= called.calls.some(hasReached);
+    asking.isReached ||= called.calls.some(hasReachedModel);
     return called.calls;
   }
   // A request for several candidates may be too large for a limit that allows some of them.
@@ -227,7 +227,7 @@ async function judge(
 
 /** Asks again for a candidate whose proposal repeats that of an earlier one. */
 async function correctRepeat(
-  asking: Asking,
+  asking: AskingState,
   one: Conversation,
   accepted: readonly ParameterVector[],
 ): Promise<void> {
@@ -244,7 +244,7 @@ async function correctRepeat(
 }
 
 /** Appends an unusable reply, and a message that explains what is wrong with it. */
-function correct({ request }: Asking, one: Conversation, failure: ParseFailure): void {
+function correct({ request }: AskingState, one: Conversation, failure: ParseFailure): void {
   const text = one.calls.at(-1)?.completion?.text;
   const isRepeat = failure.kind === 'repeated' || failure.kind === 'echo';
   one.sampling = isRepeat ? request.afterRepeat?.(one.attempt + 1) : undefined;
@@ -266,7 +266,7 @@ export function finalError({ outcome }: CallRecord, isReached: boolean): ModelEr
     : undefined;
 }
 
-function log({ logged, request }: Asking, call: CallRecord): void {
+function log({ logged, request }: AskingState, call: CallRecord): void {
   if (logged.has(call)) return;
   logged.add(call);
   request.onCall(call);

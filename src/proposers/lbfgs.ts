@@ -15,7 +15,7 @@ const [sufficientDecrease, sufficientFlattening] = [1e-3, 0.9];
 const maxTries = 20;
 
 type Evaluate = (x: Float64Array) => Promise<Omit<Point, 'x'>>;
-interface Pair {
+interface StepPair {
   readonly step: Float64Array;
   readonly change: Float64Array;
 }
@@ -23,7 +23,7 @@ interface Pair {
 /** @returns the final point, after at most `iterations` steps */
 export async function minimize(evaluate: Evaluate, start: Float64Array, iterations: number): Promise<Point> {
   let point: Point = { x: start, ...(await evaluate(start)) };
-  const pairs: Pair[] = [];
+  const pairs: StepPair[] = [];
   for (let i = 0; i < iterations; i++) {
     const size = Math.sqrt(dot(point.gradient, point.gradient));
     if (size < 1e-10) break;
@@ -40,7 +40,7 @@ export async function minimize(evaluate: Evaluate, start: Float64Array, iteratio
 }
 
 /** Computes −H·slope by the two-loop recursion. */
-function searchDirection(slope: Float64Array, pairs: readonly Pair[]): Float64Array {
+function searchDirection(slope: Float64Array, pairs: readonly StepPair[]): Float64Array {
   let q: Float64Array = slope;
   const factors: number[] = [];
   for (const { step, change } of pairs.toReversed()) {

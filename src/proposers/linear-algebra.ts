@@ -29,7 +29,7 @@ export function cholesky(matrix: SquareMatrix, n: number): SquareMatrix | undefi
 }
 
 /** Inverts a lower triangular matrix. */
-export function invertTriangle(factor: SquareMatrix, n: number): SquareMatrix {
+export function invertLowerTriangular(factor: SquareMatrix, n: number): SquareMatrix {
   const inverse = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
     const diagonal = factor[i * n + i]!;
@@ -55,7 +55,7 @@ export function inverseOfProduct(inverse: SquareMatrix, n: number): SquareMatrix
 }
 
 /** Computes L·x for a lower triangular L. */
-export function multiplyTriangle(triangle: SquareMatrix, n: number, x: Float64Array): Float64Array {
+export function multiplyLowerTriangular(triangle: SquareMatrix, n: number, x: Float64Array): Float64Array {
   const product = new Float64Array(n);
   for (let i = 0; i < n; i++) product[i] = rowProduct(triangle, i * n, x, 0, i + 1);
   return product;

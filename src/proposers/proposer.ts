@@ -17,14 +17,14 @@ export interface Proposer {
 }
 
 /** Records of a run, from which a relay chooses the leg that proposes next. */
-interface Past {
+interface PastProposals {
   readonly entries: readonly BufferEntry[];
   /** The proposals requested from members of a portfolio or legs of a relay, by `iteration/candidate`. */
-  readonly asked: ReadonlyMap<string, Turn>;
+  readonly asked: ReadonlyMap<string, ProposalTurn>;
 }
 
 /** The portfolio member or relay leg that proposed in an iteration. */
-export interface Turn {
+export interface ProposalTurn {
   readonly iteration: number;
   readonly member: string;
 }
@@ -48,7 +48,7 @@ export interface ProposalRequest {
   /** Purpose of the calls, if they aren't for proposals. */
   readonly purpose?: string;
   /** Absent for stages. */
-  readonly past?: Past;
+  readonly past?: PastProposals;
   /** Name of the portfolio member or relay leg that proposes. */
   readonly member?: string;
   /** Proposals of this iteration that come from other proposers. */
@@ -56,7 +56,7 @@ export interface ProposalRequest {
   /** Finds an earlier use of the same parameters. */
   readonly seen: (parameters: ParameterVector) => SeenParameters | undefined;
   /** Returns the reason why new parameters can't be evaluated, if there is one. */
-  readonly check?: Check | undefined;
+  readonly check?: RepeatCheck | undefined;
   readonly read: (reply: string, context: ParseContext) => ParseResult;
   readonly grammar?: AnswerGrammar | undefined;
   /** Returns the source of a program. */
@@ -84,7 +84,7 @@ export interface ProposalRequest {
 export type ProposedBy = 'model' | 'baseline' | 'tuning';
 
 /** @param siblings the iteration's other proposals */
-export type Check = (
+export type RepeatCheck = (
   parameters: ParameterVector,
   siblings: readonly ParameterVector[],
   by: ProposedBy,

@@ -46,11 +46,11 @@ export async function tuneConstants(
   }));
   const warmup = evaluations.findLastIndex(({ tuned }) => tuned === undefined) + 1;
   const task = { parameters: { ...share, count: constants.length }, history, warmup };
-  const shares = await searchBy(by).propose(task, random);
+  const shares = await tuningBaseline(by).propose(task, random);
   return shares.map((value, i) => valueAt(value, constants[i]!));
 }
 
-function searchBy(by: TuningSearch): Baseline {
+function tuningBaseline(by: TuningSearch): Baseline {
   switch (by) {
     case 'cma-es':
       // Narrower than the default, because the search starts at sensible values.

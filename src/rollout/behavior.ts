@@ -9,7 +9,7 @@ export interface Quartiles {
   readonly high: number;
 }
 
-export interface Ending {
+export interface EpisodeEnding {
   readonly how: 'terminated' | 'cut off';
   readonly episodes: number;
   readonly return: number;
@@ -33,7 +33,7 @@ export interface Behavior {
   readonly return: Quartiles & { readonly mean: number; readonly lowest: number; readonly highest: number };
   readonly length: Quartiles;
   /** Most frequent first. */
-  readonly endings: readonly Ending[];
+  readonly endings: readonly EpisodeEnding[];
   readonly figures: readonly Figure[];
 }
 
@@ -90,7 +90,7 @@ function quartiles(values: readonly number[]): Quartiles {
   return { low: quantile(sorted, 0.25), median: quantile(sorted, 0.5), high: quantile(sorted, 0.75) };
 }
 
-function endingOf(how: Ending['how'], episodes: readonly SeenEpisode[], space: Space): Ending {
+function endingOf(how: EpisodeEnding['how'], episodes: readonly SeenEpisode[], space: Space): EpisodeEnding {
   const last = episodes.map(({ observations }) => observations.at(-1)!);
   return {
     how,
@@ -99,14 +99,14 @@ function endingOf(how: Ending['how'], episodes: readonly SeenEpisode[], space: S
     length: quartiles(episodes.map(lengthOf)),
     last:
       space.kind === 'box'
-        ? columns(last as readonly (readonly number[])[]).map(quartiles)
+        ? columnsOf(last as readonly (readonly number[])[]).map(quartiles)
         : occurrences(last.map(nameOf)).slice(0, maxOccurrences),
   };
 }
 
 const isVector = (value: Observation | Action): value is readonly number[] => typeof value === 'object';
 
-const columns = (vectors: readonly (readonly number[])[]) =>
+const columnsOf = (vectors: readonly (readonly number[])[]) =>
   vectors[0]!.slice(0, maxComponents).map((_, i) => vectors.map((vector) => vector[i]!));
 
 /** Counts how often each value occurs; the most frequent comes first. */
@@ -144,10 +144,10 @@ function figuresOf(
 ): ReadonlyMap<string, number> {
   const { actions, observations, rewards } = episode;
   return new Map([
-    ['steps with a reward above 0, share', share(rewards, (reward) => reward > 0)],
-    ['steps with a reward below 0, share', share(rewards, (reward) => reward < 0)],
+    ['steps with a reward above 0, share', shareOf(rewards, (reward) => reward > 0)],
+    ['steps with a reward below 0, share', shareOf(rewards, (reward) => reward < 0)],
     ...actionFigures(actions, spaces.actionSpace, listed),
-    ['longest run of steps with the observation unchanged', longestRun(observations, same) - 1],
+    ['longest run of steps with the observation unchanged', longestRun(observations, isSame) - 1],
     ...observationFigures(observations, spaces.observationSpace),
   ]);
 }
@@ -160,12 +160,12 @@ function actionFigures(
   space: Space,
   listed: readonly (number | string)[],
 ): NamedValues {
-  const changed = changes(actions, same);
-  const streak = longestRun(actions, same);
+  const changed = changeCount(actions, isSame);
+  const streak = longestRun(actions, isSame);
   if (space.kind !== 'box') {
     const names = actions.map(nameOf);
     const shares = listed.map(
-      (action) => [`action ${action}, share of steps`, share(names, (name) => name === action)] as const,
+      (action) => [`action ${action}, share of steps`, shareOf(names, (name) => name === action)] as const,
     );
     return [
       ...shares,
@@ -173,19 +173,19 @@ function actionFigures(
       ['longest run of steps with one action', streak],
     ];
   }
-  return columns(actions as readonly (readonly number[])[]).flatMap((values, i): NamedValues => {
+  return columnsOf(actions as readonly (readonly number[])[]).flatMap((values, i): NamedValues => {
     const bound = Math.max(Math.abs(space.low[i]!), Math.abs(space.high[i]!));
     return [
       [`action[${i}], mean size`, mean(values.map(Math.abs))],
       [`action[${i}], bias (-1 always negative, 1 always positive)`, biasOf(values)],
       [`action[${i}], mean change from step to step`, meanChange(values)],
-      [`action[${i}], changes of sign, share of steps`, changes(values, sameSign)],
-      [`action[${i}], longest run of steps with one sign`, longestRun(values, sameSign)],
+      [`action[${i}], changes of sign, share of steps`, changeCount(values, hasSameSign)],
+      [`action[${i}], longest run of steps with one sign`, longestRun(values, hasSameSign)],
       ...(Number.isFinite(bound)
         ? [
             [
               `action[${i}], share of steps at 90 % of its bound or beyond`,
-              share(values, (value) => Math.abs(value) >= 0.9 * bound),
+              shareOf(values, (value) => Math.abs(value) >= 0.9 * bound),
             ] as const,
           ]
         : []),
@@ -197,7 +197,7 @@ function actionFigures(
 function observationFigures(observations: readonly Observation[], space: Space): NamedValues {
   if (space.kind !== 'box') {
     const seen = new Set<Observation>();
-    const back = share(observations, (observation) => {
+    const back = shareOf(observations, (observation) => {
       const state = isVector(observation) ? observation.join() : observation;
       const isKnown = seen.has(state);
       seen.add(state);
@@ -208,33 +208,33 @@ function observationFigures(observations: readonly Observation[], space: Space):
       ['steps back to a state of before, share', back],
     ];
   }
-  return columns(observations as readonly (readonly number[])[]).flatMap((values, i): NamedValues => {
-    const sizes = values.map(Math.abs).sort((a, b) => a - b);
+  return columnsOf(observations as readonly (readonly number[])[]).flatMap((values, i): NamedValues => {
+    const magnitudes = values.map(Math.abs).sort((a, b) => a - b);
     return [
       [`observation[${i}], root mean square`, Math.sqrt(mean(values.map((value) => value ** 2)))],
-      [`observation[${i}], 95th percentile of its size`, quantile(sizes, 0.95)],
+      [`observation[${i}], 95th percentile of its size`, quantile(magnitudes, 0.95)],
       [`observation[${i}], bias (-1 always negative, 1 always positive)`, biasOf(values)],
-      [`observation[${i}], changes of sign, share of steps`, changes(values, sameSign)],
-      [`observation[${i}], longest run of steps with one sign`, longestRun(values, sameSign)],
+      [`observation[${i}], changes of sign, share of steps`, changeCount(values, hasSameSign)],
+      [`observation[${i}], longest run of steps with one sign`, longestRun(values, hasSameSign)],
     ];
   });
 }
 
-function share<T>(values: readonly T[], test: (value: T) => boolean): number {
+function shareOf<T>(values: readonly T[], test: (value: T) => boolean): number {
   let count = 0;
   for (const value of values) if (test(value)) count++;
   return values.length === 0 ? 0 : count / values.length;
 }
 
-const same = (a: Observation | Action, b: Observation | Action): boolean =>
+const isSame = (a: Observation | Action, b: Observation | Action): boolean =>
   isVector(a) && isVector(b) ? a.every((value, i) => value === b[i]) : a === b;
 
-const sameSign = (a: number, b: number) => Math.sign(a) === Math.sign(b);
+const hasSameSign = (a: number, b: number) => Math.sign(a) === Math.sign(b);
 
 /** Share of consecutive pairs whose values differ. */
-function changes<T>(values: readonly T[], equal: (a: T, b: T) => boolean): number {
+function changeCount<T>(values: readonly T[], equal: (a: T, b: T) => boolean): number {
   const differs = values.slice(1).map((value, i) => !equal(values[i]!, value));
-  return share(differs, Boolean);
+  return shareOf(differs, Boolean);
 }
 
 function longestRun<T>(values: readonly T[], equal: (a: T, b: T) => boolean): number {

@@ -1,5 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { abortable } from '../base/abortable.js';
+import { untilAborted } from '../base/abortable.js';
 import type { Action, Environment } from '../environments/environment.js';
 import {
   EnvironmentError,
@@ -94,7 +94,7 @@ export async function evaluate(
 ): Promise<Evaluation> {
   const tasks = seeds.map((seed, i) => ({ seed, record: isRecorded(i, setting) }));
   signal?.throwIfAborted();
-  const played = await abortable(play(setting, parameters, tasks, signal), signal);
+  const played = await untilAborted(play(setting, parameters, tasks, signal), signal);
   for (const [i, episode] of played.entries()) requireUsable(episode.return, setting, seeds[i]!);
   const returns = played.map((episode) => episode.return);
   return {

@@ -79,7 +79,7 @@ export function faultsOf({ completion, outcome }: CallRecord): readonly string[]
 }
 
 /** True if a model's server was reached, even if it gave no reply. */
-export const hasReached = (call: CallRecord): boolean =>
+export const hasReachedModel = (call: CallRecord): boolean =>
   call.completion !== undefined || faultsOf(call).some((fault) => fault !== 'network');
 
 /** Total usage of several calls. */

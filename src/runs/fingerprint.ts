@@ -8,7 +8,7 @@ import { type LimitKey, limitField } from './calls.js';
 import type { Manifest } from './manifest.js';
 
 /** Keys that may change when a run resumes, because they don't affect the results of an iteration or game. */
-const mayChange: ReadonlySet<string> = new Set([
+const freeKeys: ReadonlySet<string> = new Set([
   'name',
   'iterations',
   'episodes',
@@ -42,7 +42,7 @@ export function fingerprint(config: object, promptHash: string, modules?: Module
     .digest('hex');
 }
 
-export const differences = (a: object, b: object) => changedSettings(fixedSettings(a), fixedSettings(b));
+export const configChanges = (a: object, b: object) => changedSettings(fixedSettings(a), fixedSettings(b));
 
 export const fixedSettings = (config: object): Manifest['settings'] => Object.fromEntries(fixedParts(config));
 
@@ -98,9 +98,7 @@ function fixedParts(config: object): readonly (readonly [string, unknown])[] {
       }
       return [[key, value]];
     })
-    .filter(
-      ([key, value]) => value !== undefined && !mayChange.has(key) && !mayChange.has(key.split('.')[0]!),
-    )
+    .filter(([key, value]) => value !== undefined && !freeKeys.has(key) && !freeKeys.has(key.split('.')[0]!))
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
@@ -108,12 +106,12 @@ function fixedParts(config: object): readonly (readonly [string, unknown])[] {
 function settingsAt(path: string, value: unknown): [string, unknown][] {
   if (/^\w+\.model$/.test(path) && typeof value === 'object' && value !== null)
     return Object.entries(value)
-      .filter(([key]) => !mayChange.has(`model.${key}`))
+      .filter(([key]) => !freeKeys.has(`model.${key}`))
       .map(([key, item]): [string, unknown] => [`${path}.${key}`, item]);
   if (!/^model\.(members|relay)$/.test(path) || !Array.isArray(value)) return [[path, value]];
   return value.flatMap((member: object, i) =>
     Object.entries(member)
-      .filter(([key]) => !mayChange.has(`model.${key}`))
+      .filter(([key]) => !freeKeys.has(`model.${key}`))
       .map(([key, item]): [string, unknown] => [`${path}.${i}.${key}`, item]),
   );
 }

@@ -1,6 +1,6 @@
 /** Parses lines of a run's logs and checks their required fields. */
 import { messageOf, UserError } from '../base/errors.js';
-import { eachLine, type Line, lineError, toItem } from '../base/files/json-lines.js';
+import { eachLine, type FileLine, lineError, toItem } from '../base/files/json-lines.js';
 import { decodeText, encodeText, type TextPart } from '../base/files/text-parts.js';
 import type { ChatMessage } from '../models/language-model.js';
 import type { CallRecord } from './calls.js';
@@ -11,17 +11,17 @@ export type LogName = (typeof logNames)[number];
 export type LogFiles = Readonly<Record<LogName, string>>;
 
 /** Number of complete lines, and the position of the first byte after them. */
-export interface Extent {
+export interface LogExtent {
   readonly lines: number;
   readonly end: number;
 }
 
 /** Called for each broken line, which is then skipped. If undefined, the first broken line throws an error. */
-export type OnBroken = ((error: UserError) => void) | undefined;
+export type OnBrokenLine = ((error: UserError) => void) | undefined;
 
 type Field = readonly [path: readonly string[], type: 'number' | 'string'];
 
-const place = [
+const placeFields = [
   [['iteration'], 'number'],
   [['candidate'], 'number'],
 ] as const;
@@ -29,10 +29,10 @@ const place = [
 /** Required fields of each log. */
 const logFields = {
   events: [[['kind'], 'string']],
-  evaluations: [...place, [['parameters', '0'], 'number'], [['returns', 'length'], 'number']],
-  episodes: [...place, [['episode'], 'number']],
+  evaluations: [...placeFields, [['parameters', '0'], 'number'], [['returns', 'length'], 'number']],
+  episodes: [...placeFields, [['episode'], 'number']],
   calls: [
-    ...place,
+    ...placeFields,
     [['attempt'], 'number'],
     [['outcome', 'kind'], 'string'],
     [['messages', 'length'], 'number'],
@@ -51,7 +51,7 @@ export interface Place {
 export function* linesOf<T>(
   files: LogFiles,
   log: LogName,
-  onBroken: OnBroken,
+  onBroken: OnBrokenLine,
   most = Infinity,
 ): Generator<T, void> {
   let line = 0;
@@ -64,7 +64,7 @@ export function* linesOf<T>(
 }
 
 /** Yields the lines of a file; if reading fails, calls `onBroken` and ends. */
-function* linesIn(file: string, onBroken: OnBroken): Generator<Line, void> {
+function* linesIn(file: string, onBroken: OnBrokenLine): Generator<FileLine, void> {
   try {
     yield* eachLine(file);
   } catch (error) {
@@ -73,7 +73,7 @@ function* linesIn(file: string, onBroken: OnBroken): Generator<Line, void> {
   }
 }
 
-function tryReading<T>(read: () => T, onBroken: OnBroken): T | undefined {
+function tryReading<T>(read: () => T, onBroken: OnBrokenLine): T | undefined {
   try {
     return read();
   } catch (error) {
@@ -113,9 +113,9 @@ function missingField(item: unknown, fields: readonly Field[]): string | undefin
 export function extentOf<T>(
   files: LogFiles,
   log: LogName,
-  onBroken: OnBroken,
+  onBroken: OnBrokenLine,
   onItem?: (item: T, at: number) => void,
-): Extent {
+): LogExtent {
   const file = files[log];
   let lines = 0;
   let end = 0;
@@ -140,7 +140,7 @@ function placeIn(bytes: Buffer, text: string): Place | undefined {
   return { iteration: Number(iteration), candidate: Number(candidate) };
 }
 
-export function* callsOf(files: LogFiles, most: number, onBroken: OnBroken): Generator<CallRecord, void> {
+export function* callsOf(files: LogFiles, most: number, onBroken: OnBrokenLine): Generator<CallRecord, void> {
   const decoder = new CallDecoder();
   let line = 0;
   for (const { bytes, start } of linesIn(files.calls, onBroken)) {

@@ -10,13 +10,13 @@ import type { CallRecord } from './calls.js';
 import type { LoggedEvent } from './events.js';
 import {
   callsOf,
-  type Extent,
   extentOf,
+  type LogExtent,
   type LogFiles,
   type LogName,
   linesOf,
   logNames,
-  type OnBroken,
+  type OnBrokenLine,
   type Place,
 } from './log-lines.js';
 
@@ -42,9 +42,9 @@ export interface WholeRun extends RecordedRun {
   readonly events: readonly LoggedEvent[];
 }
 
-interface Scan {
+interface LogScan {
   readonly recorded: RecordedRun;
-  readonly found: Readonly<Record<LogName, Extent>>;
+  readonly found: Readonly<Record<LogName, LogExtent>>;
   /** The last iteration with evaluations, complete or not. */
   readonly lastEvaluated: number;
 }
@@ -54,9 +54,9 @@ interface Scan {
  * @param isTolerant if true, broken lines are skipped and listed in `faults`
  * @throws UserError with line and byte for a broken line, unless `isTolerant`
  */
-export function scanLogs(files: LogFiles, isTolerant = false): Scan {
+export function scanLogs(files: LogFiles, isTolerant = false): LogScan {
   const faults: string[] = [];
-  const onBroken: OnBroken = isTolerant ? (error) => noteFault(faults, error) : undefined;
+  const onBroken: OnBrokenLine = isTolerant ? (error) => noteFault(faults, error) : undefined;
   const calls = extentOf(files, 'calls', onBroken);
   const finished: { iteration: number; lines: NonNullable<LoggedEvent['lines']>; at: number }[] = [];
   const events = extentOf(files, 'events', onBroken, (event: LoggedEvent, at) => {

@@ -34,8 +34,8 @@ export const differenceRange = ([least, most]: Interval): Interval => [least - m
  * Lowest and highest value that a sample may hide: it lacks them, but they can't be ruled out. `nothingHidden`
  * ([∞, −∞]): no value is hidden; `realLine`: any value may be.
  */
-type Hidden = Interval;
-const nothingHidden: Hidden = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+type HiddenRange = Interval;
+const nothingHidden: HiddenRange = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 
 /** If a fifth of all values differ from the others, 4% of samples of this size hide them all. */
 export const minIfTied = 14;
@@ -45,7 +45,7 @@ export const minIfTied = 14;
  * bound: if six runs solve a task, one in ten may still fail. If a bound is unknown, values may be hidden if there
  * are fewer than 14 values and at least half of them are equal.
  */
-export function hiddenRange(values: readonly number[], [least, most]: Interval): Hidden {
+export function hiddenRange(values: readonly number[], [least, most]: Interval): HiddenRange {
   const share = (bound: number, tolerance: number) =>
     values.filter((value) => Math.abs(value - bound) <= tolerance).length / values.length;
   if (Number.isFinite(most - least)) {
@@ -57,7 +57,7 @@ export function hiddenRange(values: readonly number[], [least, most]: Interval):
 }
 
 /** Bounds on a pair's difference if the value on one side is hidden and the other is average. */
-export function hiddenPairRange(a: readonly number[], b: readonly number[], range: Interval): Hidden {
+export function hiddenPairRange(a: readonly number[], b: readonly number[], range: Interval): HiddenRange {
   const [ofA, ofB] = [hiddenRange(a, range), hiddenRange(b, range)];
   const ends = [0, 1].map((side) => [ofA[side]! - mean(b), mean(a) - ofB[1 - side]!]);
   return [smallest(ends[0]!), largest(ends[1]!)];
@@ -67,7 +67,7 @@ export function hiddenPairRange(a: readonly number[], b: readonly number[], rang
 export interface Stratum {
   readonly values: readonly number[];
   readonly weight?: number;
-  readonly hidden?: Hidden;
+  readonly hidden?: HiddenRange;
 }
 
 /** Minimum number of values in a stratum: two can't show how much values vary. */
@@ -202,13 +202,13 @@ export function percentile95(values: readonly number[], statistic: keyof typeof 
 }
 
 /** Caches intervals, because live pages request the same ones repeatedly. */
-const known = new Map<string, Interval>();
+const cachedIntervals = new Map<string, Interval>();
 const maxCached = 2000;
 
 function memoize(key: string, compute: () => Interval): Interval {
-  const interval = known.get(key) ?? compute();
-  if (known.size >= maxCached) known.clear();
-  known.set(key, interval);
+  const interval = cachedIntervals.get(key) ?? compute();
+  if (cachedIntervals.size >= maxCached) cachedIntervals.clear();
+  cachedIntervals.set(key, interval);
   return interval;
 }
 

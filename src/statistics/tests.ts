@@ -5,7 +5,7 @@ import { largest, mean, sum } from './descriptive.js';
 
 /** With more pairs, signs are flipped at random. */
 const maxExactPairs = 16;
-const flips = 2 ** 14;
+const flipCount = 2 ** 14;
 
 /**
  * p-value of the hypothesis that the differences of pairs are as likely to have the opposite sign: of all ways to flip
@@ -18,7 +18,7 @@ export function signFlipTest(differences: readonly number[]): number {
   const observed = Math.abs(sum(differences)) - 1e-12 * largest([0, ...differences.map(Math.abs)]);
   const random = createGenerator(0);
   const isExact = n <= maxExactPairs;
-  const ways = isExact ? 2 ** n : flips;
+  const ways = isExact ? 2 ** n : flipCount;
   let extremes = isExact ? 0 : 1;
   for (let way = 0; way < ways; way++) {
     let [total, bits] = [0, way];
@@ -121,7 +121,7 @@ export interface JudgedResult {
  * otherwise `no-evidence`, or `too-few` if a difference has no p-value or interval. See docs/explanation/verdicts.md.
  * @param together all differences that share Holm's correction
  */
-export function verdicts<T extends TestResult>(together: readonly T[]): readonly (T & JudgedResult)[] {
+export function withVerdicts<T extends TestResult>(together: readonly T[]): readonly (T & JudgedResult)[] {
   const ps = together.flatMap(({ p }) => p ?? []);
   const adjusted = holmAdjusted(ps);
   let next = 0;
@@ -134,7 +134,7 @@ export function verdicts<T extends TestResult>(together: readonly T[]): readonly
 /** Judges the differences of several results together; a difference that is part of several results counts once. */
 export function judge<T extends TestResult>(results: readonly (readonly T[])[]) {
   const distinct = [...new Set(results.flat())];
-  const judged = new Map(verdicts(distinct).map((difference, i) => [distinct[i]!, difference]));
+  const judged = new Map(withVerdicts(distinct).map((difference, i) => [distinct[i]!, difference]));
   return results.map((own) => own.map((difference) => judged.get(difference)!));
 }
 

@@ -3,17 +3,17 @@ import { UserError } from '../base/errors.js';
 import type { LimitsConfig } from '../config/limits.js';
 
 /** Every `of`-th run of a plan, starting with run `index` (0-based). */
-export interface Part {
+export interface PlanPart {
   readonly index: number;
   readonly of: number;
 }
 
 /** Filters the runs of a part by their index. */
-export const isInPart = (part: Part | undefined) => (_: unknown, number: number) =>
+export const isInPart = (part: PlanPart | undefined) => (_: unknown, number: number) =>
   part === undefined || number % part.of === part.index;
 
 /** Parses a part such as `0/4`. @throws UserError if it is malformed or out of range */
-export function partOf(text: string | undefined): Part | undefined {
+export function partOf(text: string | undefined): PlanPart | undefined {
   if (text === undefined) return undefined;
   const [, index, of] = /^(\d+)\/(\d+)$/.exec(text)?.map(Number) ?? [];
   if (index !== undefined && of !== undefined && index < of) return { index, of };
@@ -28,7 +28,7 @@ export function partOf(text: string | undefined): Part | undefined {
  * A part's share of the limits; calls, tokens and evaluations are rounded down.
  * @throws UserError if a part could make no call, use no token or evaluate nothing
  */
-export function shareOf(limits: LimitsConfig, { of }: Pick<Part, 'of'>): LimitsConfig {
+export function shareOf(limits: LimitsConfig, { of }: Pick<PlanPart, 'of'>): LimitsConfig {
   const roundedShare = (key: 'calls' | 'evaluations' | 'tokens') => {
     const limit = limits[key];
     if (limit === undefined || limit >= of) return limit && Math.floor(limit / of);

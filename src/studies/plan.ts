@@ -14,7 +14,7 @@ import { assemble, closeEnvironment } from '../experiment/setup/assemble.js';
 import type { LimitName } from '../runs/calls.js';
 import { planLock } from '../runs/finder.js';
 import { planFile, readManifest, runFiles } from '../runs/reader.js';
-import type { Part } from './part.js';
+import type { PlanPart } from './part.js';
 
 /** A run of a plan, as plain data that any thread or process can execute. */
 export interface PlanEntry {
@@ -58,7 +58,7 @@ export interface ScheduleArguments {
   readonly json: boolean;
   readonly quiet: boolean;
   /** If set, executes only this part of the runs; other processes execute the rest. */
-  readonly part?: Part | undefined;
+  readonly part?: PlanPart | undefined;
   /** If set, submits the remaining runs to a cluster. */
   readonly cluster?: SlurmConfig | undefined;
   /** True to open the page at the end. */

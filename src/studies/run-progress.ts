@@ -27,7 +27,7 @@ export function createDisplay(
   areGames = false,
 ): Display {
   const progress = createProgress(mode, context);
-  const show = areGames ? gamesShown(progress) : runShown(progress);
+  const show = areGames ? gameDisplay(progress) : runDisplay(progress);
   return {
     show: (event) => (mode.json === true ? progress.emit(dropBulk(event)) : show(event)),
     close: () => progress.close(),
@@ -82,7 +82,7 @@ export function showTrouble(shown: AlertDisplay, event: RunEvent): void {
 
 const callsBetween = 20;
 
-function gamesShown(progress: Progress): (event: RunEvent) => void {
+function gameDisplay(progress: Progress): (event: RunEvent) => void {
   let [done, calls] = [0, 0];
   /** Results of the games that this process has played. */
   const results: number[] = [];
@@ -110,23 +110,23 @@ function gamesShown(progress: Progress): (event: RunEvent) => void {
   };
 }
 
-interface Best {
+interface BestSoFar {
   readonly score: number;
   readonly iteration: number;
 }
 
-function runShown(progress: Progress): (event: RunEvent) => void {
+function runDisplay(progress: Progress): (event: RunEvent) => void {
   let [total, completed, confirmations] = [0, 0, 0];
   let isWarmingUp = false;
   /** True while a local model reads its first prompt: it takes longer than later ones, which are mostly cached. */
   let readsFirst: boolean | undefined;
   let tally = tallyOf([]);
-  let best: Best | undefined;
+  let best: BestSoFar | undefined;
   /** The best score that has been printed permanently. */
-  let shownBest: Best | undefined;
+  let shownBest: BestSoFar | undefined;
 
   const iterate = () => progress.begin({ label: 'iteration', total, value: completed, lineEvery: 0 });
-  const count = ({ score, iteration }: Best) => {
+  const count = ({ score, iteration }: BestSoFar) => {
     if (best === undefined || score > best.score) best = { score, iteration };
   };
   /** On a terminal, the progress line is overwritten, so improvements are also printed permanently. */
@@ -223,24 +223,24 @@ function runShown(progress: Progress): (event: RunEvent) => void {
   };
 }
 
-const placeOf = ({ iteration }: Pick<Best, 'iteration'>) =>
+const placeOf = ({ iteration }: Pick<BestSoFar, 'iteration'>) =>
   iteration === 0 ? 'warm-up' : `iteration ${iteration}`;
 
-type Of<Kind extends RunEvent['kind']> = Extract<RunEvent, { readonly kind: Kind }>;
+type EventOf<Kind extends RunEvent['kind']> = Extract<RunEvent, { readonly kind: Kind }>;
 
 /** Describes what the run waits for after the first stop request. */
-function waitingText({ seconds }: Of<'waiting'>): string {
+function waitingText({ seconds }: EventOf<'waiting'>): string {
   const most =
     seconds === undefined ? 'without a time limit' : `for at most ${formatDuration(1000 * seconds)}`;
   return `waiting for the model's reply, ${most} (press Ctrl-C again to stop now; resuming repeats the request)`;
 }
 
-const readingText = ({ read, of }: Of<'reading'>): string =>
+const readingText = ({ read, of }: EventOf<'reading'>): string =>
   read < of
     ? `reading ${formatCount(of)} tokens of prompt, ${Math.floor((100 * read) / of)} % done`
     : `writing, after ${formatCount(of)} tokens of prompt`;
 
-function usageFigures({ usage, caps }: Of<'iteration-finished'>): string[] {
+function usageFigures({ usage, caps }: EventOf<'iteration-finished'>): string[] {
   const tokens = usage.promptTokens + usage.completionTokens;
   const faults = Object.values(usage.faults ?? {}).reduce((sum, count) => sum + count, 0);
   return [

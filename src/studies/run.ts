@@ -98,7 +98,7 @@ export async function withLocations<T>(
 }
 
 /** A run's access to its process: the clock, events and stop requests. */
-export interface Session extends Pick<CommandContext, 'now' | 'stop'> {
+export interface RunSession extends Pick<CommandContext, 'now' | 'stop'> {
   readonly activeMs: () => number;
   readonly emit: (event: RunEvent) => void;
 }
@@ -115,7 +115,7 @@ export async function runInDirectory(
     keep,
     work,
   }: {
-    readonly work: (session: Session) => Promise<unknown>;
+    readonly work: (session: RunSession) => Promise<unknown>;
     readonly close: () => Promise<void>;
     readonly keep?: (event: RunEvent, activeMs: number) => void;
   },

@@ -161,7 +161,7 @@ async function runEntries(
 ): Promise<PlanOutcome> {
   const { entries, shape } = plan;
   const maxRuns = Math.max(1, Math.min(jobs, entries.length));
-  const shared = limitsOf(plan, directory, part);
+  const limits = limitsOf(plan, directory, part);
   const display = createPlanDisplay(plan, directory, { json, quiet }, outerContext);
   const ends = new Map<PlanEntry, RunEnd>();
   const outcome = () => outcomeOf(entries, ends);
@@ -191,7 +191,7 @@ async function runEntries(
     if (context.stop.finish.aborted || limit !== undefined || isSkipped) return;
     display.begin(entry);
     const show = (event: RunEvent) => display.event(entry, event);
-    const end = await runEntry(entry, plan, directory, { show, shared, isAlone: maxRuns === 1 }, context);
+    const end = await runEntry(entry, plan, directory, { show, limits, isAlone: maxRuns === 1 }, context);
     ends.set(entry, end);
     display.end(entry, end);
     if (end.isOld !== true) write(outcome().failures);
@@ -225,15 +225,15 @@ async function runEntry(
   directory: string,
   {
     isAlone,
-    shared,
+    limits,
     show,
-  }: { isAlone: boolean; shared: SharedLimits | undefined; show: (event: RunEvent) => void },
+  }: { isAlone: boolean; limits: SharedLimits | undefined; show: (event: RunEvent) => void },
   context: CommandContext,
 ): Promise<RunEnd> {
   const path = join(directory, name);
   try {
     const run = existsSync(join(path, runFiles.manifest))
-      ? await reopenRun(path, config, context, { shared })
+      ? await reopenRun(path, config, context, { shared: limits })
       : await beginRun(
           await assemble(config, context.env, undefined, { ask: context.stop.finish }),
           () => path,
@@ -245,7 +245,7 @@ async function runEntry(
       return { ...endOf(path), isOld: true };
     }
     if (!isAlone && config.evaluation.workers === 'auto') run.assembly.workers?.useOneThread();
-    await executeRun(run, { show, close: () => undefined }, context, shared);
+    await executeRun(run, { show, close: () => undefined }, context, limits);
     return endOf(path);
   } catch (error) {
     if (error instanceof UserError || error instanceof EnvironmentError)

@@ -11,7 +11,7 @@ import { concatenate } from '../runs/logs.js';
 import { openLogs, planFile, readManifest, runFiles } from '../runs/reader.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { unloggedCalls } from '../runs/writer.js';
-import { type Part, shareOf } from './part.js';
+import { type PlanPart, shareOf } from './part.js';
 import type { Plan, PlanEntry } from './plan.js';
 
 /** The runs of a sweep, which share limits. */
@@ -72,7 +72,7 @@ const usageOf = ({ activeMs, calls, evaluations }: RunUsage): CallUsage => ({
 });
 
 /** Returns the limits that all runs of a plan share, or a part's share of them; undefined if there are none. */
-export function limitsOf(plan: Plan, directory: string, part?: Part): SharedLimits | undefined {
+export function limitsOf(plan: Plan, directory: string, part?: PlanPart): SharedLimits | undefined {
   const { entries, limits = {} } = plan;
   if (!hasLimits(plan)) return undefined;
   return new SharedLimits(part === undefined ? limits : shareOf(limits, part), entries, directory);

@@ -18,7 +18,7 @@ import { isInPart, shareOf } from './part.js';
 import { isComplete, type Plan, type PlanEntry } from './plan.js';
 import { hasLimits } from './shared-limits.js';
 
-const run = promisify(execFile);
+const runFile = promisify(execFile);
 
 const recordOf = (directory: string) => join(directory, 'slurm', 'job.json');
 
@@ -33,14 +33,14 @@ interface JobRecord {
   readonly tasks: number;
 }
 
-const cli = fileURLToPath(new URL('../cli.js', import.meta.url));
+const cliPath = fileURLToPath(new URL('../cli.js', import.meta.url));
 
 /** Returns the program and arguments of each task, derived from the submitting command. */
 function taskCommand({ words = [] }: Pick<CommandContext, 'words'>, directory: string): readonly string[] {
   // Options for display and submission aren't passed on.
   const given = words.filter((word) => !/^--(slurm|quiet|json|open)(=|$)/.test(word));
   const isNamed = given.some((word) => word === '--out' || word.startsWith('--out='));
-  return [process.execPath, cli, ...given, ...(isNamed ? [] : ['--out', directory])];
+  return [process.execPath, cliPath, ...given, ...(isNamed ? [] : ['--out', directory])];
 }
 
 /** Example: `3 running, 5 pending`. */
@@ -61,7 +61,7 @@ async function statesOf(job: string): Promise<readonly string[]> {
 /** @throws UserError if Slurm isn't available or refuses */
 async function querySlurm(program: string, args: readonly string[]): Promise<string> {
   try {
-    return (await run(program, [...args])).stdout;
+    return (await runFile(program, [...args])).stdout;
   } catch (error) {
     const { code, stderr = '' } = error as { readonly code?: unknown; readonly stderr?: string };
     if (code === 'ENOENT')

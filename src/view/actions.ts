@@ -10,14 +10,14 @@ import { HttpError, readJsonBody } from './http.js';
 import type { Live } from './live.js';
 
 /** Performs a page's request. @returns the outcome, as text for the user */
-export type Action = (request: IncomingMessage, live: Live) => Promise<{ readonly text: string }>;
+export type ViewAction = (request: IncomingMessage, live: Live) => Promise<{ readonly text: string }>;
 
 /** Maximum size of a request's body in bytes: enough for the names of thousands of runs. */
 const maxBody = 2 ** 20;
 
 /** Creates an action that validates its request against a schema. */
-const action =
-  <T>(shape: z.ZodType<T>, perform: (asked: T, live: Live) => Promise<string>): Action =>
+const createAction =
+  <T>(shape: z.ZodType<T>, perform: (asked: T, live: Live) => Promise<string>): ViewAction =>
   async (request, live) => {
     // Browsers send an Origin header, unlike most other programs. The token has already been checked.
     if (request.headers.origin === undefined)
@@ -31,7 +31,7 @@ const names = z.array(z.string()).min(1, 'select at least one run').max(10_000);
 const tags = z.array(z.string()).max(100).default([]);
 
 /** Tags or untags runs and training runs, also in selected directories. @throws UserError for an invalid tag */
-export const tagItems = action(
+export const tagItems = createAction(
   z.strictObject({ of: names, add: tags, remove: tags }),
   async ({ add, of, remove }, live) => {
     const all = live.places();
@@ -52,7 +52,7 @@ export const tagItems = action(
 );
 
 /** Requests a stop; the page later shows that the run has ended. @throws UserError if no process executes the run */
-export const stopItem = action(z.strictObject({ of: z.string() }), async ({ of }, live) => {
+export const stopItem = createAction(z.strictObject({ of: z.string() }), async ({ of }, live) => {
   const { item, path } = live.place(of);
   if (isHolder(item)) throw new HttpError(400, `${of} isn't a single run or training run`);
   const unit = { run: 'iteration', play: 'game', training: item.unit }[item.kind as string];

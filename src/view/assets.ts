@@ -1,5 +1,5 @@
 /** Files for the browser: the HTML shell of all pages, and the app's script and style sheet. */
-import { appScript, appStyle, shell } from '../web/page.js';
+import { appScript, appStyle, pageShell } from '../web/page.js';
 
 /** A response body with its content type; `policy`: its Content-Security-Policy (default: `contentPolicy`). */
 export interface ServedFile {
@@ -38,7 +38,7 @@ export const picturePolicy = "sandbox; default-src 'none'; style-src 'unsafe-inl
 /** The HTML shell of all pages. Served to anyone, so it contains nothing about the runs. */
 export const emptyPage: ServedFile = {
   type: 'text/html; charset=utf-8',
-  body: shell(
+  body: pageShell(
     'policyloop',
     '<link rel="stylesheet" href="/assets/app.css">\n<script defer src="/assets/app.js"></script>',
     '<noscript><p class="empty">The view needs JavaScript.</p></noscript>',

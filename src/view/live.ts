@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Item } from '../runs/listing/item.js';
 import { newestRun } from '../runs/listing/names.js';
-import { type Place, type Root, type ScannedItem, scan, versionOf } from '../runs/listing/scan.js';
+import { type Place, type ScannedItem, type ScanRoot, scanItems, versionOf } from '../runs/listing/scan.js';
 import { logsIn, runFiles } from '../runs/reader.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { resultFiles } from '../studies/plan.js';
@@ -12,17 +12,17 @@ import { HttpError } from './http.js';
 import { withSettings } from './run-data.js';
 
 /** Milliseconds between reads of watched files; directories are scanned less often. */
-const lookEvery = 250;
+const pollMs = 250;
 const minScanPauseMs = 1000;
 
 /** Maximum share of time to spend on scans. */
 const scanShare = 0.1;
 
 /** Maximum number of unsent bytes. If there are more, the connection is closed, and the page reconnects. */
-const maxWaiting = 8 * 2 ** 20;
+const maxWaitingBytes = 8 * 2 ** 20;
 
 /** Milliseconds between keep-alive messages. */
-const keepAliveEvery = 15_000;
+const keepAliveMs = 15_000;
 
 export const maxWatchers = 64;
 
@@ -59,7 +59,7 @@ function filesOf({ item: { kind }, path }: Place): readonly string[] {
 
 /** Keeps a list of all items, and watches their files while pages are connected. */
 export class Live {
-  readonly #roots: readonly Root[];
+  readonly #roots: readonly ScanRoot[];
   readonly #watchers = new Set<Watcher>();
   readonly #milliseconds: () => number;
   #scanned: ReadonlyMap<string, ScannedItem> = new Map();
@@ -67,7 +67,7 @@ export class Live {
   #nextScan = 0;
   #lastKeepAlive = 0;
 
-  constructor(roots: readonly Root[], milliseconds: () => number) {
+  constructor(roots: readonly ScanRoot[], milliseconds: () => number) {
     this.#roots = roots;
     this.#milliseconds = milliseconds;
   }
@@ -107,7 +107,7 @@ export class Live {
     this.#sendItems(watcher, items, [], true);
     this.#watchers.add(watcher);
     response.on('close', () => this.#removeWatcher(watcher));
-    this.#timer ??= setInterval(() => this.#checkForChanges(), lookEvery).unref();
+    this.#timer ??= setInterval(() => this.#checkForChanges(), pollMs).unref();
   }
 
   close(): void {
@@ -135,7 +135,7 @@ export class Live {
       if (version !== watcher.version) send(watcher, 'stale', { of: watcher.name });
       watcher.version = version;
     }
-    if (now - this.#lastKeepAlive < keepAliveEvery) return;
+    if (now - this.#lastKeepAlive < keepAliveMs) return;
     this.#lastKeepAlive = now;
     for (const { response } of this.#watchers) response.write(': \n\n');
   }
@@ -144,7 +144,7 @@ export class Live {
   refresh(): void {
     const before = this.#scanned;
     const began = this.#milliseconds();
-    this.#scanned = scan(this.#roots, before);
+    this.#scanned = scanItems(this.#roots, before);
     const took = this.#milliseconds() - began;
     this.#nextScan = began + Math.max(minScanPauseMs, took / scanShare);
     const changed = [...this.#scanned].flatMap(([name, { item }]) =>
@@ -165,6 +165,6 @@ export class Live {
 
 function send({ response }: Watcher, event: string, data: object): void {
   if (response.destroyed) return;
-  if (response.writableLength > maxWaiting) response.destroy();
+  if (response.writableLength > maxWaitingBytes) response.destroy();
   else response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 }

@@ -10,7 +10,7 @@ import { formatCount, plural } from '../base/text/numbers.js';
 import { runsBelow } from '../runs/finder.js';
 import type { RunFolders } from '../runs/listing/listing.js';
 import { findRuns, type Match } from '../runs/listing/names.js';
-import { type Place, scan } from '../runs/listing/scan.js';
+import { type Place, scanItems } from '../runs/listing/scan.js';
 import { planFile } from '../runs/reader.js';
 import { comparisonOf } from '../studies/comparison/compare.js';
 import { comparisonPage } from '../studies/comparison/page.js';
@@ -89,7 +89,7 @@ export async function exportCharts(
   const isWhole = ({ kind, path }: Match) => kind === 'training' || existsSync(join(path, planFile));
   const found = findRuns(names, places, isWhole);
   const placeOf = (path: string) =>
-    [...scan([{ path, prefix: '' }]).values()].find((one) => one.path === path)!;
+    [...scanItems([{ path, prefix: '' }]).values()].find((one) => one.path === path)!;
   const pages = await Promise.all(found.map((path) => pageOf(placeOf(path), given)));
   const runs = found.flatMap(runsBelow);
   const all = { by: undefined, unfinished: false };

@@ -1,12 +1,12 @@
 /** Reads configs and curves of runs on request, and caches them while their files are unchanged. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { fields, isSettingKey } from '../runs/listing/fields.js';
+import { isSettingKey, itemFields } from '../runs/listing/fields.js';
 import type { Item } from '../runs/listing/item.js';
 import { type Place, type RunPlace, unlessDamaged } from '../runs/listing/scan.js';
 import type { RunSummary } from '../runs/summary.js';
 import type { ExportedRun } from '../runs/tables/rows.js';
 import { type ConfiguredRun, readComparedRun, withConfig } from '../studies/comparison/compared-runs.js';
-import { cachedByRun, groupRuns, settingOf, settingsOf } from '../studies/comparison/run-groups.js';
+import { cacheByRun, groupRuns, settingOf, settingsOf } from '../studies/comparison/run-groups.js';
 import type { ConfigKeys } from '../web/messages.js';
 
 function unlessUnreadable<T extends object>(read: () => T): T | undefined {
@@ -14,17 +14,17 @@ function unlessUnreadable<T extends object>(read: () => T): T | undefined {
   return typeof found === 'string' ? undefined : found;
 }
 
-const tryConfigure = cachedByRun((run: RunSummary) => unlessUnreadable(() => withConfig(run)));
+const tryConfigure = cacheByRun((run: RunSummary) => unlessUnreadable(() => withConfig(run)));
 
 /** Returns a run or agent run with its config; undefined for other items, and if the config can't be read. */
 export const configuredRun = ({ item, summary }: Place): ConfiguredRun | undefined =>
   item.kind !== 'training' && summary ? tryConfigure(summary) : undefined;
 
 /** Returns a run with its curve; undefined if it can't be read. */
-export const comparedRun = cachedByRun((run: ConfiguredRun) => unlessUnreadable(() => readComparedRun(run)));
+export const comparedRun = cacheByRun((run: ConfiguredRun) => unlessUnreadable(() => readComparedRun(run)));
 
 /** Number of configs to read before yielding to other requests; reading one curve takes about as long. */
-const readAtOnce = 20;
+const maxReadAtOnce = 20;
 
 /** Reads the configs of runs, and their curves if `withCurves`, yielding to other requests in between. */
 export async function readAhead(
@@ -32,7 +32,7 @@ export async function readAhead(
   { withCurves = false } = {},
 ): Promise<readonly Place[]> {
   for (const [i, place] of places.entries()) {
-    if (withCurves || i % readAtOnce === readAtOnce - 1) await nextTurn();
+    if (withCurves || i % maxReadAtOnce === maxReadAtOnce - 1) await nextTurn();
     const run = configuredRun(place);
     if (withCurves && run !== undefined) comparedRun(run);
   }
@@ -77,7 +77,7 @@ export function configKeys(places: readonly Place[]): ConfigKeys {
     runs++;
     for (const [key, value] of settingsOf(run)) values.set(key, (values.get(key) ?? new Set()).add(value));
   }
-  const own = new Set(fields.map(({ key }) => key));
+  const own = new Set(itemFields.map(({ key }) => key));
   const keys = [...values.keys()].filter((key) => !own.has(key) && isSettingKey(key)).toSorted();
   return { keys, different: runs < 2 ? [] : keys.filter((key) => values.get(key)!.size > 1) };
 }

@@ -7,7 +7,7 @@ import { logsIn } from '../runs/reader.js';
 import type { Hit, SearchResult } from '../web/messages.js';
 
 const maxHits = 200;
-const around = 80; // characters
+const contextLength = 80; // characters
 
 /** Maximum number of lines to remember per run, in order to report repeated lines only once. */
 const maxRemembered = 10_000;
@@ -19,7 +19,7 @@ const callsAtOnce = 50;
  * Searches case-insensitively. Reports each matching line of the prompts once per run.
  * @param until stops the search at this time of `clock`, in milliseconds
  */
-export async function search(
+export async function searchItems(
   text: string,
   places: readonly Place[],
   { clock, until }: { readonly clock: () => number; readonly until: number },
@@ -43,8 +43,8 @@ export async function search(
           attempt,
           where,
           match: at[0],
-          before: content.slice(Math.max(0, at.index - around), at.index),
-          after: content.slice(end, end + around),
+          before: content.slice(Math.max(0, at.index - contextLength), at.index),
+          after: content.slice(end, end + contextLength),
         });
       };
       const replies = [['reply', completion?.text] as const, ['reasoning', completion?.reasoning] as const];

@@ -2,9 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, UserError } from '../base/errors.js';
 import { safeLine } from '../base/terminal-text.js';
-import type { Place, Root } from '../runs/listing/scan.js';
+import type { Place, ScanRoot } from '../runs/listing/scan.js';
 import { pageData } from '../web/page.js';
-import { type Action, stopItem, tagItems } from './actions.js';
+import { stopItem, tagItems, type ViewAction } from './actions.js';
 import { requireToken } from './admission.js';
 import { assets, contentPolicy, emptyPage, picturePolicy, type ServedFile } from './assets.js';
 import { comparisonFor, groupFigures } from './comparison.js';
@@ -12,13 +12,13 @@ import { HttpError, requireLocal, requireMethod, sendJson, startHttp } from './h
 import { Live, maxKeys, maxWatchers } from './live.js';
 import { pageOf, type StudyPages } from './pages.js';
 import { configKeys, readAhead } from './run-data.js';
-import { search } from './search.js';
+import { searchItems } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
 
 export interface ViewOptions {
   /** Port number; 0 for any free port. */
   readonly port: number;
-  readonly roots: readonly Root[];
+  readonly roots: readonly ScanRoot[];
   /** Name of the directory to show. */
   readonly place: string;
   /** A monotonic clock. */
@@ -36,7 +36,7 @@ export interface RunningView {
 }
 
 /** Time limit of a search, in milliseconds. */
-const searchTime = 5000;
+const searchMs = 5000;
 
 /** @throws UserError if the server can't listen on the address */
 export async function startView(options: ViewOptions): Promise<RunningView> {
@@ -64,7 +64,7 @@ interface Site {
 }
 
 /** Headers of all responses. */
-const common = {
+const commonHeaders = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
@@ -73,7 +73,7 @@ const common = {
   'content-security-policy': contentPolicy,
 } as const;
 
-const actions: Readonly<Record<string, Action>> = { '/api/stop': stopItem, '/api/tag': tagItems };
+const actions: Readonly<Record<string, ViewAction>> = { '/api/stop': stopItem, '/api/tag': tagItems };
 
 async function answer(
   request: IncomingMessage,
@@ -81,7 +81,7 @@ async function answer(
   site: Site,
   port: number,
 ): Promise<void> {
-  for (const [name, value] of Object.entries(common)) response.setHeader(name, value);
+  for (const [name, value] of Object.entries(commonHeaders)) response.setHeader(name, value);
   const query = new URLSearchParams((request.url ?? '').split('#', 1)[0]!.split('?').slice(1).join('?'));
   const isRead = ['GET', 'HEAD'].includes(request.method ?? '');
   // Other sites may link to pages, because pages show nothing without the token.
@@ -137,7 +137,7 @@ const handlers: Readonly<Record<string, (asked: ApiRequest) => unknown>> = {
     const named = query.getAll('of').map((name) => live.place(name));
     const isSearched = ({ item }: Place) => ['run', 'play'].includes(item.kind) && !item.fault;
     const searched = named.length > 0 ? named : live.places().filter(isSearched);
-    return search(text, searched, { clock, until: clock() + searchTime });
+    return searchItems(text, searched, { clock, until: clock() + searchMs });
   },
 };
 

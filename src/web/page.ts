@@ -33,7 +33,7 @@ const icon =
   "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2016%2016'%3E%3Crect%20width='16'%20height='16'%20rx='3'%20fill='%233d6fd1'/%3E%3Cpath%20d='M3%2012h3V9h3V6h4V3'%20fill='none'%20stroke='%23fff'%20stroke-width='2'/%3E%3C/svg%3E";
 
 /** @param head,body trusted markup */
-export const shell = (title: string, head: string, body: string): string => `<!doctype html>
+export const pageShell = (title: string, head: string, body: string): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -54,7 +54,7 @@ ${body}
  * Writes a page as a single file. Its Content-Security-Policy allows only embedded images and, by hash, this style and
  * this script. So the page sends no requests, and no text in it can run as code.
  */
-export function page(options: Page): string {
+export function pageHtml(options: Page): string {
   const style = appStyle();
   const script = appScript();
   const policy = [
@@ -65,7 +65,7 @@ export function page(options: Page): string {
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ');
-  return shell(
+  return pageShell(
     options.title,
     `<meta http-equiv="Content-Security-Policy" content="${policy}">\n<style>${style}</style>`,
     `<noscript>This page needs JavaScript. The files next to it contain everything that it shows.</noscript>

@@ -16,7 +16,7 @@ export function ticksWithin(low: number, high: number, count: number): readonly 
 }
 
 /** Formats a position as a percentage, for attributes of SVG elements. */
-export const percent = (share: number): string => `${Math.round(share * 100_000) / 1000}%`;
+export const percentText = (share: number): string => `${Math.round(share * 100_000) / 1000}%`;
 
 /** Returns the powers of ten between two positive numbers; if fewer than three, also 2 and 5 times each power. */
 export function logTicks(low: number, high: number): readonly number[] {

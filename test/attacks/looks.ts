@@ -1,7 +1,7 @@
 /** Every way to look at what lies in a directory of runs: commands, pages of the view, and tools of MCP that read. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { shownPages } from '../../finetune/evaluate/shown-pages.js';
+import { evaluationPages } from '../../finetune/evaluate/shown-pages.js';
 import { messageOf } from '../../src/base/errors.js';
 import { findCommand, loadTool } from '../../src/commands.js';
 import { runTool } from '../../src/mcp/serve-mcp.js';
@@ -30,7 +30,7 @@ export async function openLooks(cwd: string) {
   const view = await startView({
     ...{ roots: [{ path: join(cwd, 'buffers'), prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
     milliseconds: () => performance.now(),
-    ...{ note: () => undefined, token, pages: shownPages },
+    ...{ note: () => undefined, token, pages: evaluationPages },
   });
   return {
     /** @param names of what is looked at, below `buffers` */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { abortable, onAbort } from '../../src/base/abortable.js';
+import { onAbort, untilAborted } from '../../src/base/abortable.js';
 
 it('many waiters can share an abort signal: each is notified once, without a listener warning', async () => {
   const warnings: Error[] = [];
@@ -8,7 +8,7 @@ it('many waiters can share an abort signal: each is notified once, without a lis
   const { signal, ...controller } = waited();
   const told: number[] = [];
   const waits = Array.from({ length: 40 }, (_, i) => onAbort(signal, () => told.push(i)));
-  const works = Array.from({ length: 40 }, () => abortable(new Promise<never>(() => {}), signal));
+  const works = Array.from({ length: 40 }, () => untilAborted(new Promise<never>(() => {}), signal));
   for (const endWait of waits.slice(3)) endWait();
   controller.abort();
   expect(await Promise.allSettled(works)).toEqual(

@@ -3,7 +3,7 @@ import { basename, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { execute as listCommand } from '../../src/commands/list.js';
 import { removableAt } from '../../src/runs/listing/remove.js';
-import { scan } from '../../src/runs/listing/scan.js';
+import { scanItems } from '../../src/runs/listing/scan.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { writeRun, writeTraining } from '../support/written-runs.js';
@@ -76,7 +76,7 @@ describe('policyloop list', () => {
     const folders = ['tuned', 'tuned/bandit', 'tuned/deep/er'];
     for (const folder of folders) writeTraining(join(cwd, folder), []);
     expect((await list(cwd)).runs.map(({ name }) => name)).toEqual(folders);
-    expect([...scan([{ path: cwd, prefix: '' }]).keys()]).toEqual(folders);
+    expect([...scanItems([{ path: cwd, prefix: '' }]).keys()]).toEqual(folders);
     const removable = removableAt(join(cwd, 'tuned')).map((path) => relative(cwd, path));
     expect(removable).toEqual(['tuned/deep/er', 'tuned/bandit', 'tuned']);
   });

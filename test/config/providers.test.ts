@@ -4,7 +4,7 @@ import { expect, it, test } from 'vitest';
 import { parse } from 'yaml';
 import { packageRoot } from '../../src/base/package.js';
 import { loadConfig } from '../../src/config/load.js';
-import { differences } from '../../src/runs/fingerprint.js';
+import { configChanges } from '../../src/runs/fingerprint.js';
 
 const text = (model: string) => `environment: CartPole-v1\nmodel: ${model}\n`;
 const load = (model: string, ...overrides: readonly string[]) =>
@@ -85,5 +85,5 @@ it('a relay needs no provider; overrides change a leg by its number, or replace 
   const single = 'evaluation.episodes=1';
   expect(() => relay('model.relay.0.until=signal', single)).toThrow(/evaluation\.episodes to 2/);
   // A resumed run can't have other ends.
-  expect(differences(relay().config, config)).toMatchObject([{ key: 'model.relay.0.calls' }]);
+  expect(configChanges(relay().config, config)).toMatchObject([{ key: 'model.relay.0.calls' }]);
 });

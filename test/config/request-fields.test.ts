@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { loadConfig } from '../../src/config/load.js';
-import { differences, fingerprint } from '../../src/runs/fingerprint.js';
+import { configChanges, fingerprint } from '../../src/runs/fingerprint.js';
 
 const load = (extra?: unknown, ...overrides: readonly string[]) =>
   loadConfig({
@@ -35,7 +35,7 @@ describe('model.extra', () => {
     const print = (extra?: unknown) => fingerprint(load(extra), 'prompts');
     expect(print({ top_k: 20 })).not.toBe(print({ top_k: 40 }));
     expect(print({ top_k: 20 })).not.toBe(print());
-    expect(differences(load({ top_k: 20 }), load({ top_k: 40 }))).toEqual([
+    expect(configChanges(load({ top_k: 20 }), load({ top_k: 40 }))).toEqual([
       { key: 'model.extra', was: { top_k: 20 }, now: { top_k: 40 } },
     ]);
     expect(load().model).not.toHaveProperty('extra');

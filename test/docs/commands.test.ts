@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { rlKind } from '../../finetune/rl/kinds/kinds.js';
+import { loadRlKind } from '../../finetune/rl/kinds/kinds.js';
 import { loadTrainConfig } from '../../finetune/train/train-config.js';
 import { loadPlayConfig } from '../../src/agents/play-config.js';
 import { separateOverrides } from '../../src/base/overrides-apart.js';
@@ -38,7 +38,7 @@ const loaders = {
   agents: loadPlayConfig,
   training: loadTrainConfig,
   rl: async (config: string, overrides: readonly string[], cwd: string) =>
-    (await rlKind(config, cwd)).load(config, overrides, cwd),
+    (await loadRlKind(config, cwd)).load(config, overrides, cwd),
 };
 
 async function checkConfig(

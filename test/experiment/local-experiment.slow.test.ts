@@ -6,7 +6,7 @@ import { execute as runCommand } from '../../src/commands/run.js';
 import { execute as sweepCommand } from '../../src/commands/sweep.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
-import { differences } from '../../src/runs/fingerprint.js';
+import { configChanges } from '../../src/runs/fingerprint.js';
 import { readRun } from '../../src/runs/reader.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 import {
@@ -192,7 +192,7 @@ test('an error in the model settings is reported at its line in the config', asy
 test('device and threads may change within a run; the model and its sampling may not', () => {
   const config = parseConfig(experiment);
   const changed = (model: object) =>
-    differences(config, parseConfig({ ...experiment, model: { ...experiment.model, ...model } })).map(
+    configChanges(config, parseConfig({ ...experiment, model: { ...experiment.model, ...model } })).map(
       ({ key }) => key,
     );
   expect(changed({ device: 'auto', threads: 3 })).toEqual([]);

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { createModel } from '../../src/proposers/create-model.js';
-import { scan } from '../../src/runs/listing/scan.js';
+import { scanItems } from '../../src/runs/listing/scan.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { commandLine } from '../commands/json/command-line.js';
 import {
@@ -210,7 +210,7 @@ describe('commands', () => {
 
     expect((await call('show', 'mine')).text).toMatch(/0 proposals accepted \(.*\); first reason: The reply/);
     expect((await call('list')).text).toContain('failed: 0 proposals accepted');
-    const items = scan([{ path: join(cwd, 'buffers'), prefix: '' }]);
+    const items = scanItems([{ path: join(cwd, 'buffers'), prefix: '' }]);
     expect([...items.values()].map(({ item }) => item)).toEqual([
       expect.objectContaining({ status: 'failed', failure: expect.stringMatching(/^0 proposals accepted/) }),
     ]);

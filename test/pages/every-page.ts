@@ -6,7 +6,7 @@ import { evaluate } from '../../finetune/evaluate/evaluate.js';
 import { readFigures } from '../../finetune/evaluate/evaluation.js';
 import { evaluationPage } from '../../finetune/evaluate/page.js';
 import type { TrainingEvent } from '../../finetune/train/events.js';
-import { createMeter, TrainingRecord } from '../../finetune/train/record.js';
+import { createEventMeter, TrainingRecord } from '../../finetune/train/record.js';
 import { trainConfigSchema } from '../../finetune/train/train-config.js';
 import { baselineArm } from '../../src/config/baselines.js';
 import { parseConfig } from '../../src/config/load.js';
@@ -16,7 +16,7 @@ import { comparisonPage } from '../../src/studies/comparison/page.js';
 import { compareGroups } from '../../src/studies/comparison/run-comparison.js';
 import { groupRuns } from '../../src/studies/comparison/run-groups.js';
 import { sweepPage } from '../../src/studies/sweep/sweep-page.js';
-import { page } from '../../src/web/page.js';
+import { pageHtml } from '../../src/web/page.js';
 import { renderReport } from '../../src/web/report/run-report.js';
 import { fileContext } from '../../src/web/study.js';
 import { drawnResult, gridResult } from '../studies/sweep/sweeps.js';
@@ -36,13 +36,13 @@ export async function everyPage(place: string): Promise<Readonly<Record<string, 
     ),
     'a comparison': comparison(join(place, 'compared')),
     'an evaluation': evaluation(join(place, 'evaluated')),
-    'a sweep': page(
+    'a sweep': pageHtml(
       sweepPage(
         gridResult((rate, size, seed) => rate * size + ((seed * 7) % 5)),
         fileContext,
       ),
     ),
-    'a sweep of drawn values': page(sweepPage(drawnResult(), fileContext)),
+    'a sweep of drawn values': pageHtml(sweepPage(drawnResult(), fileContext)),
     'a training that goes on': await training(join(place, 'training'), false),
     'a finished training': await training(join(place, 'trained'), true),
   };
@@ -77,7 +77,7 @@ function comparison(place: string): string {
   const groups = groupRuns(runs, ['model']);
   const leftOut = [{ run: `buffers/${long}/repeat-7`, reason: 'crashed after 3 iterations' }];
   const facts = { by: ['model'], target: undefined, leftOut, named: (path: string) => path };
-  return page(comparisonPage(compareGroups(groups, facts), groups, fileContext));
+  return pageHtml(comparisonPage(compareGroups(groups, facts), groups, fileContext));
 }
 
 function evaluation(place: string): string {
@@ -100,7 +100,7 @@ function evaluation(place: string): string {
     ),
   );
   const evaluated = evaluate({ arms, experiments, seeds }, runs, { kind: 'stated', environments: [] });
-  return page(evaluationPage(evaluated, fileContext));
+  return pageHtml(evaluationPage(evaluated, fileContext));
 }
 
 async function training(output: string, isFinished: boolean): Promise<string> {
@@ -123,7 +123,7 @@ async function training(output: string, isFinished: boolean): Promise<string> {
   };
   const record = Object.assign(new TrainingRecord(output), { about });
   let milliseconds = 0;
-  const measured = createMeter({
+  const measured = createEventMeter({
     now: tickingClock(),
     milliseconds: () => milliseconds,
     memory: () => 2 ** 31,

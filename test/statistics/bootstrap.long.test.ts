@@ -3,7 +3,7 @@ import { createGenerator, type RandomGenerator } from '../../src/base/random/gen
 import { interval95, meanInterval95, percentile95, realLine } from '../../src/statistics/bootstrap.js';
 import { interquartileMean, mean, median, standardDeviation } from '../../src/statistics/descriptive.js';
 import { comparePairs } from '../../src/statistics/paired.js';
-import { verdicts } from '../../src/statistics/tests.js';
+import { withVerdicts } from '../../src/statistics/tests.js';
 
 const meanInterval = (values: readonly number[]) => interval95([{ values }])!;
 
@@ -110,7 +110,7 @@ it.each(Object.entries(piled))('%s: six pairs give sound intervals and verdicts'
     )!;
     const [low, high] = found.interval!;
     covered += Number(low <= truth && truth <= high);
-    wrong += Number(truth === 0 && verdicts([found])[0]!.verdict !== 'no-evidence');
+    wrong += Number(truth === 0 && withVerdicts([found])[0]!.verdict !== 'no-evidence');
   }
   expect(covered).toBeGreaterThan(0.93 * 120);
   expect(wrong).toBeLessThan(0.05 * 120);

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
 import { comparePairs, summarize } from '../../src/statistics/paired.js';
-import { type Verdict, verdicts } from '../../src/statistics/tests.js';
+import { type Verdict, withVerdicts } from '../../src/statistics/tests.js';
 
 const random = createGenerator(3);
 const base = Array.from({ length: 10 }, () => random.normal(100, 20));
 
 /** The verdict of one difference alone. */
 const verdictOf = (a: readonly number[], b: readonly number[]): Verdict =>
-  verdicts([comparePairs(a, b)!])[0]!.verdict;
+  withVerdicts([comparePairs(a, b)!])[0]!.verdict;
 
 describe('intervals within a range', () => {
   const few = [0, 0.015, 0.1, 0.02];

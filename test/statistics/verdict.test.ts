@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { verdicts } from '../../src/statistics/tests.js';
+import { withVerdicts } from '../../src/statistics/tests.js';
 
 const clear = { interval: [1, 2], p: 0.04 } as const;
 
-const told = (...together: Parameters<typeof verdicts>[0]) =>
-  verdicts(together).map(({ adjusted, verdict }) => [adjusted, verdict]);
+const told = (...together: Parameters<typeof withVerdicts>[0]) =>
+  withVerdicts(together).map(({ adjusted, verdict }) => [adjusted, verdict]);
 
 describe('verdicts', () => {
   it('require an interval that excludes 0, and p below 0.05', () => {

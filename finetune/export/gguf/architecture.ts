@@ -12,7 +12,7 @@ import { ggufArchitecture, ropeTensors } from './tensors.js';
 
 /** A key's value, with the type that llama.cpp expects. */
 type TypedValue = readonly ['uint32' | 'float32' | 'string', GgufValue];
-type Keys = Readonly<Record<string, TypedValue>>;
+type GgufKeys = Readonly<Record<string, TypedValue>>;
 const uint32 = (value: number): TypedValue => ['uint32', value];
 const float32 = (value: number): TypedValue => ['float32', value];
 const string = (value: string): TypedValue => ['string', value];
@@ -28,7 +28,7 @@ export function architectureKeys(config: DecoderConfig, tensors: readonly Tensor
   return keys.map(([key, [type, value]]) => [key, encode[type](value)]);
 }
 
-function commonKeys(config: DecoderConfig): Keys {
+function commonKeys(config: DecoderConfig): GgufKeys {
   return {
     vocab_size: uint32(config.vocabulary),
     context_length: uint32(contextOf(config)),
@@ -62,7 +62,7 @@ function mainRope({ layers }: DecoderConfig): Rope | undefined {
   return (rotatingLayers.find(({ window }) => window === undefined) ?? rotatingLayers[0])?.rope;
 }
 
-function ropeKeys(config: DecoderConfig): Keys {
+function ropeKeys(config: DecoderConfig): GgufKeys {
   const rope = mainRope(config);
   if (rope === undefined) return {};
   return {
@@ -72,7 +72,7 @@ function ropeKeys(config: DecoderConfig): Keys {
   };
 }
 
-function scalingKeys(rope: Rope): Keys {
+function scalingKeys(rope: Rope): GgufKeys {
   const key = (name: string) => `rope.scaling.${name}`;
   switch (rope.scaling) {
     case 'linear':
@@ -103,13 +103,13 @@ function scalingKeys(rope: Rope): Keys {
 
 const windowOf = ({ layers }: DecoderConfig) => layers.find(({ window }) => window !== undefined)?.window;
 
-const capKeys = ({ scoreCap, logitCap }: DecoderConfig): Keys => ({
+const capKeys = ({ scoreCap, logitCap }: DecoderConfig): GgufKeys => ({
   ...(scoreCap !== undefined && { attn_logit_softcapping: float32(scoreCap) }),
   ...(logitCap !== undefined && { final_logit_softcapping: float32(logitCap) }),
 });
 
 /** The keys that only one architecture has. */
-const ownKeys: Readonly<Record<string, (config: DecoderConfig) => Keys>> = {
+const ownKeys: Readonly<Record<string, (config: DecoderConfig) => GgufKeys>> = {
   gemma2: (config) => ({
     'attention.sliding_window': uint32(windowOf(config) ?? config.contextTokens),
     ...capKeys(config),
@@ -125,7 +125,7 @@ const ownKeys: Readonly<Record<string, (config: DecoderConfig) => Keys>> = {
     'attention.scale': float32(config.scoreScale),
     logit_scale: float32(1 / config.logitFactor),
   }),
-  mistral3: ({ queryGrowth }): Keys =>
+  mistral3: ({ queryGrowth }): GgufKeys =>
     queryGrowth === undefined ? {} : { 'attention.temperature_scale': float32(queryGrowth.beta) },
 };
 

@@ -9,15 +9,15 @@ import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
 import type { TensorToWrite } from '../../engine/safetensors-writer.js';
 import { adapterChanges, type WeightChange } from '../merged/merged-rows.js';
-import { roundingMeter } from '../merged/rounding.js';
+import { createRoundingMeter } from '../merged/rounding.js';
 import { copyTensor, writeParts } from '../merged/writing.js';
 import { architectureKeys, contextOf } from './architecture.js';
 import { type GgufMetadata, type GgufTensorType, ggufParts, ggufValue, tensorBytes } from './format.js';
-import { fileTensors, ggufArchitecture, matrixType, type Sources, tensorToWrite } from './tensors.js';
+import { fileTensors, ggufArchitecture, matrixType, type TensorSources, tensorToWrite } from './tensors.js';
 import { vocabularyMetadata } from './vocabulary.js';
 
 export interface WrittenGguf {
-  /** See `roundingMeter`; 1 without an adapter. */
+  /** See `createRoundingMeter`; 1 without an adapter. */
   readonly keptChange: number;
   readonly bytes: number;
   readonly tensors: number;
@@ -57,7 +57,7 @@ export async function writeGguf(
   const config = readDecoderConfig(model, ignoredKeys);
   const weights = openWeights(model);
   const changes = adapter === undefined ? new Map<string, WeightChange>() : adapterChanges(adapter, weights);
-  const rounding = roundingMeter();
+  const rounding = createRoundingMeter();
   const write = isGguf(model) ? mergeIntoGguf : exportModel;
   const { metadata, tensors } = write({ model, config, weights, changes, type, rounding });
   const bytes = tensorBytes(tensors);
@@ -72,7 +72,7 @@ export async function writeGguf(
   };
 }
 
-function exportModel(sources: Sources): FileParts {
+function exportModel(sources: TensorSources): FileParts {
   const { config, model, type } = sources;
   const tensors = fileTensors(sources);
   return {
@@ -101,7 +101,7 @@ interface FileParts {
 }
 
 /** Copies unchanged tensors byte for byte. */
-function mergeIntoGguf(sources: Sources): FileParts {
+function mergeIntoGguf(sources: TensorSources): FileParts {
   const { changes, model, type, weights } = sources;
   const gguf = openGguf(model);
   const placeOf = ({ file, offset }: StoredTensor) => `${file}:${offset}`;

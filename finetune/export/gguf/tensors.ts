@@ -32,7 +32,7 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
 }
 
 /** Inputs from which the tensors of a file are made. */
-export interface Sources {
+export interface TensorSources {
   readonly model: string;
   readonly config: DecoderConfig;
   readonly weights: StoredTensors;
@@ -42,7 +42,7 @@ export interface Sources {
 }
 
 /** Matrices use `type`; all other tensors, and position embeddings, are float32. @throws UserError for wrong shapes */
-export function fileTensors(sources: Sources): TensorToWrite[] {
+export function fileTensors(sources: TensorSources): TensorToWrite[] {
   const { config, type, weights } = sources;
   const architecture = ggufArchitecture(config);
   return [
@@ -72,7 +72,7 @@ export function fileTensors(sources: Sources): TensorToWrite[] {
 export const tensorToWrite = (
   weight: StoredTensor,
   target: Pick<TensorToWrite, 'dtype' | 'name' | 'shape'>,
-  { changes, config, rounding }: Sources,
+  { changes, config, rounding }: TensorSources,
 ): TensorToWrite =>
   mergeTensor(weight, changes.get(weight.name), target, rounding, fileForm(config, weight.name));
 

@@ -77,14 +77,14 @@ function readTokenizer(directory: string) {
   };
 }
 
-interface Token {
+interface VocabularyToken {
   readonly text: string;
   readonly kind: number;
 }
 
 /** One token per row of the embedding; rows without a token are named `[PAD<id>]`. */
-function listTokens({ added, file, model }: Tokenizer, rows: number): Token[] {
-  const tokens: (Token | undefined)[] = Array.from({ length: rows });
+function listTokens({ added, file, model }: Tokenizer, rows: number): VocabularyToken[] {
+  const tokens: (VocabularyToken | undefined)[] = Array.from({ length: rows });
   const isByte = (token: string) => model.byte_fallback && /^<0x[0-9A-F]{2}>$/.test(token);
   for (const [token, id] of Object.entries(model.vocab)) {
     tokens[id] = { text: token, kind: isByte(token) ? tokenKinds.byte : tokenKinds.normal };
@@ -103,7 +103,7 @@ function listTokens({ added, file, model }: Tokenizer, rows: number): Token[] {
   return tokens.map((token, id) => token ?? { text: `[PAD${id}]`, kind: tokenKinds.unused });
 }
 
-function byteLevelModel({ file, model, normalizers, steps }: Tokenizer, tokens: Token[]) {
+function byteLevelModel({ file, model, normalizers, steps }: Tokenizer, tokens: VocabularyToken[]) {
   const unsupported = (field: string, value: unknown, alternatives: readonly string[]) =>
     new UserError({
       file,
@@ -128,7 +128,7 @@ function byteLevelModel({ file, model, normalizers, steps }: Tokenizer, tokens: 
   ] satisfies GgufMetadata;
 }
 
-function sentencePieceModel(directory: string, tokenizer: Tokenizer, tokens: Token[]) {
+function sentencePieceModel(directory: string, tokenizer: Tokenizer, tokens: VocabularyToken[]) {
   const scores = sentencePieceScores(directory);
   return [
     ['tokenizer.ggml.model', ggufValue.string('llama')],
@@ -140,7 +140,7 @@ function sentencePieceModel(directory: string, tokenizer: Tokenizer, tokens: Tok
   ] satisfies GgufMetadata;
 }
 
-const tokenLists = (tokens: readonly Token[]) =>
+const tokenLists = (tokens: readonly VocabularyToken[]) =>
   [
     ['tokenizer.ggml.tokens', ggufValue.strings(tokens.map((token) => token.text))],
     ['tokenizer.ggml.token_type', ggufValue.int32s(tokens.map(({ kind }) => kind))],

@@ -14,14 +14,14 @@ import {
 } from '../../engine/model-directory.js';
 import { safetensorsParts, type TensorToWrite } from '../../engine/safetensors-writer.js';
 import { adapterChanges, mergeTensor, type WeightChange } from './merged-rows.js';
-import { type RoundingMeter, roundingMeter } from './rounding.js';
+import { createRoundingMeter, type RoundingMeter } from './rounding.js';
 import { copyTensor, writeParts } from './writing.js';
 
 export interface MergeResult {
   readonly changedMatrices: number;
   /** Bytes of all weights. */
   readonly bytes: number;
-  /** See `roundingMeter`. */
+  /** See `createRoundingMeter`. */
   readonly keptChange: number;
 }
 
@@ -48,7 +48,7 @@ export async function mergeAdapter(
       hint: 'use the adapter with `model.adapter`, or merge it with PEFT',
     });
   const changes = adapterChanges(adapter, weights);
-  const rounding = roundingMeter();
+  const rounding = createRoundingMeter();
   const files = modelFiles(model);
   // Omit a second copy of the weights in another layout, which some directories have, because it would stay unmerged.
   const usedFiles = new Set([...weights.values()].map(({ file }) => file));

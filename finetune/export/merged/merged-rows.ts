@@ -19,9 +19,9 @@ export function encodeFloats(values: Float32Array, dtype: string): Uint8Array {
     case 'F32':
       return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
     case 'BF16':
-      return new Uint8Array(toHalves(values, bfloat16).buffer);
+      return new Uint8Array(toHalves(values, toBfloat16).buffer);
     case 'F16':
-      return new Uint8Array(toHalves(values, float16).buffer);
+      return new Uint8Array(toHalves(values, toFloat16).buffer);
     case 'Q8_0':
       return encodeQ8(values);
     default:
@@ -50,10 +50,10 @@ function toHalves(values: Float32Array, convert: (bits: number, value: number) =
 }
 
 /** Rounds to the upper 16 bits of float32; NaN stays NaN. */
-const bfloat16 = (bits: number) =>
+const toBfloat16 = (bits: number) =>
   (bits & 0x7fff_ffff) > 0x7f80_0000 ? 0x7fc0 : (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
 
-const float16 = (bits: number, value: number) =>
+const toFloat16 = (bits: number, value: number) =>
   ((bits >>> 16) & 0x8000) | halfMagnitude(bits & 0x7fff_ffff, value);
 
 const scratch = new Float32Array(1);
@@ -89,7 +89,7 @@ function encodeQ8(values: Float32Array): Uint8Array {
       bytes[b * (2 + q8BlockSize) + 2 + i] = Math.sign(steps) * Math.floor(Math.abs(steps) + 0.5);
     }
   }
-  const halves = new Int8Array(toHalves(scales, float16).buffer);
+  const halves = new Int8Array(toHalves(scales, toFloat16).buffer);
   for (let b = 0; b < blocks; b++) bytes.set(halves.subarray(2 * b, 2 * b + 2), b * (2 + q8BlockSize));
   return new Uint8Array(bytes.buffer);
 }

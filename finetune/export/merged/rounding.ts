@@ -2,7 +2,7 @@
 import { decodeWeights } from '../../../src/models/local/weights/rows.js';
 
 /** Sums the effect of rounding over blocks of weights. */
-export function roundingMeter() {
+export function createRoundingMeter() {
   let [squaredChange, projectedError] = [0, 0];
   return {
     /** @param written `exact`, encoded as `dtype` @param added the adapter's change, in the order of `exact` */
@@ -21,7 +21,7 @@ export function roundingMeter() {
   };
 }
 
-export type RoundingMeter = ReturnType<typeof roundingMeter>;
+export type RoundingMeter = ReturnType<typeof createRoundingMeter>;
 
 /** Notes that rounding lost a notable part of the adapter's change; `hint` names the option that avoids it. */
 export const roundingNotes = (keptChange: number, dtype: string, hint: string): readonly string[] =>

@@ -4,16 +4,16 @@ import type { ChatTemplate } from '../../../src/models/local/tokens/chat-templat
 
 /** The text before and after each message's content. A conversation is [system] user (assistant user)*. */
 interface ChatFormat {
-  readonly system: Frame;
+  readonly system: MessageFrame;
   /** Text at the start, unless a system message comes first. */
   readonly withoutSystem: string;
-  readonly user: Frame;
-  readonly assistant: Frame;
+  readonly user: MessageFrame;
+  readonly assistant: MessageFrame;
   /** Assistant prefix. */
   readonly answer: string;
 }
 
-interface Frame {
+interface MessageFrame {
   readonly before: string;
   readonly after: string;
 }
@@ -106,7 +106,7 @@ function renderFormat(format: ChatFormat, messages: readonly ChatMessage[]): str
 /** Go text/template with Ollama's variables: `.Messages`, and `.System`, which joins all system messages. */
 function goTemplate({ system, withoutSystem, user, assistant, answer }: ChatFormat): string {
   const start = withoutSystem === '' ? '' : `{{ if not .System }}${withoutSystem}{{ end }}`;
-  const frameText = ({ before, after }: Frame) => `${before}{{ .Content }}${after}`;
+  const frameText = ({ before, after }: MessageFrame) => `${before}{{ .Content }}${after}`;
   return (
     `${start}{{ range .Messages }}{{ if eq .Role "system" }}${frameText(system)}` +
     `{{ else if eq .Role "user" }}${frameText(user)}` +

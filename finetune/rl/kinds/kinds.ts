@@ -6,7 +6,7 @@ import { type Finding, okFinding } from '../../../src/experiment/preflight/findi
 import { isNumericConfig, loadNumericConfig } from '../numeric/numeric-config.js';
 
 /** @throws UserError if the config can't be read */
-export async function rlKind(file: string, cwd: string) {
+export async function loadRlKind(file: string, cwd: string) {
   if (isNumericConfig(file, cwd)) {
     const { runNumeric } = await import('../numeric/numeric.js');
     return { load: loadNumericConfig, train: runNumeric };
@@ -33,7 +33,7 @@ const loaders: Readonly<Record<Exclude<ConfigKindName, 'experiment'>, Load>> = {
     loadTrainConfig(...source);
   },
   async rl(file, overrides, cwd, note) {
-    const { load } = await rlKind(file, cwd);
+    const { load } = await loadRlKind(file, cwd);
     load(file, overrides, cwd, note);
   },
 };

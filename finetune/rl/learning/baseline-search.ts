@@ -5,7 +5,7 @@ import type { ParameterSpec, ParameterVector } from '../../../src/policies/polic
 import { createBaseline } from '../../../src/proposers/create-baseline.js';
 import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
 
-interface Search {
+interface SearchSetting {
   readonly parameters: ParameterSpec;
   /** The evaluations of the warm-up, from which the search starts. */
   readonly warmup: readonly Evaluated[];
@@ -16,9 +16,9 @@ interface Search {
 }
 
 /** @returns the name shown in tables, and all evaluations */
-export async function searchBy(
+export async function searchWithBaseline(
   name: BaselineName,
-  { parameters, warmup, count, randomOf, evaluate }: Search,
+  { parameters, warmup, count, randomOf, evaluate }: SearchSetting,
 ): Promise<{ readonly label: string; readonly history: readonly Evaluated[] }> {
   const baseline = createBaseline(defaultBaseline(name));
   const history: Evaluated[] = [...warmup];

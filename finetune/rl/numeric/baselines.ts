@@ -6,7 +6,7 @@ import type { Environment } from '../../../src/environments/environment.js';
 import { createPolicyFamily } from '../../../src/policies/families.js';
 import { linearSchema, qTableSchema } from '../../../src/policies/settings.js';
 import { evaluate } from '../../../src/rollout/evaluation.js';
-import { searchBy } from '../learning/baseline-search.js';
+import { searchWithBaseline } from '../learning/baseline-search.js';
 
 export interface NumericBaseline {
   readonly name: BaselineName;
@@ -47,7 +47,7 @@ export async function playBaseline(
   const setting = { environment, family, maxSteps: Number.POSITIVE_INFINITY, record: 'none' } as const;
   const random = createGenerator(seed, [streams.candidates]);
   const seeds = deriveSeeds(seed, [streams.episodes], episodesPerCandidate);
-  const { label, history } = await searchBy(name, {
+  const { label, history } = await searchWithBaseline(name, {
     parameters: family.parameters,
     warmup: [],
     count: Math.max(1, Math.floor(episodes / episodesPerCandidate)),

@@ -16,15 +16,15 @@ import {
 } from './algorithms/episodes.js';
 import { ppoUpdate } from './algorithms/ppo.js';
 import { trpoUpdate } from './algorithms/trpo.js';
-import { type Batch, fitByLbfgs, makeBatch } from './algorithms/values.js';
+import { fitByLbfgs, makeNumericBatch, type NumericBatch } from './algorithms/values.js';
 import {
   initialLayers,
-  type Layers,
+  type LayerSizes,
   mlpDefinition,
   type NumericNetwork,
   openNetwork,
 } from './network/network.js';
-import { createHead, createPolicy, type NumericPolicy } from './network/policy.js';
+import { createHead, createNumericPolicy, type NumericPolicy } from './network/policy.js';
 import { initialTransformer, openDecoder, transformerDefinition } from './network/transformer.js';
 import type { NumericConfig } from './numeric-config.js';
 
@@ -56,8 +56,8 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
   const inputs = rowWidth(environment);
   const head = createHead(environment);
   const { network, initialValues } = openPolicyNetwork(config, inputs, head.outputs);
-  const policy = createPolicy(network, head);
-  const valueLayers: Layers = { inputs, ...config.value, outputs: 1 };
+  const policy = createNumericPolicy(network, head);
+  const valueLayers: LayerSizes = { inputs, ...config.value, outputs: 1 };
   const value = openNetwork(mlpDefinition(valueLayers), config.threads);
   return {
     initialParameters() {
@@ -77,7 +77,7 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
     }),
     async update(state, episodes, progress) {
       const theta = parameterOf(state.parameters, 'value');
-      const batch = await makeBatch(episodes, { network: value, theta }, config);
+      const batch = await makeNumericBatch(episodes, { network: value, theta }, config);
       const figures = await improve(config, { policy, value }, state, batch, progress);
       const moments = momentsIn(state.parameters);
       for (const { raw } of episodes) for (const row of raw) addRow(moments, row);
@@ -95,7 +95,7 @@ async function improve(
   { algorithm, seed }: NumericConfig,
   networks: { readonly policy: NumericPolicy; readonly value: NumericNetwork },
   state: TrainingState,
-  batch: Batch,
+  batch: NumericBatch,
   progress: number,
 ): Promise<UpdateFigures> {
   const theta = parameterOf(state.parameters, 'policy');

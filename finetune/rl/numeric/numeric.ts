@@ -2,7 +2,7 @@ import type { CommandContext } from '../../../src/base/context.js';
 import { formatNumber } from '../../../src/base/text/numbers.js';
 import { requireRuntime } from '../../../src/models/local/engine/find-devices.js';
 import { mean } from '../../../src/statistics/descriptive.js';
-import { playedLineage, type Training } from '../../dataset/lineage.js';
+import { playedLineage, type TrainingFacts } from '../../dataset/lineage.js';
 import type { Metric } from '../../train/events.js';
 import { runTraining, type TrainingArguments } from '../../train/session.js';
 import { loadNumericConfig, type NumericConfig, policyText } from './numeric-config.js';
@@ -43,7 +43,7 @@ export async function runNumeric(args: TrainingArguments, context: CommandContex
   );
 }
 
-function aboutOf(config: NumericConfig): Omit<Training, 'outcome'> {
+function aboutOf(config: NumericConfig): Omit<TrainingFacts, 'outcome'> {
   const { policy } = config;
   const method = policy.kind === 'mlp' ? 'scratch' : 'full';
   return { method, model: modelOf(policy), dataset: datasetOf(config, 0), config };

@@ -22,7 +22,7 @@ import { gradientNorm, type Parameter, parameterCount } from '../../engine/train
 import { rejectNonFinite, runLoop, type TrainingHooks } from '../../train/loop.js';
 import type { TrainingResult } from '../../train/session.js';
 import { fixedSettings } from '../../train/train-config.js';
-import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
+import { type EpisodeStart, type NumericEpisode, playEpisodes, returnOf } from './algorithms/episodes.js';
 import { type NumericBaseline, playBaseline } from './baselines.js';
 import { type Learner, openLearner } from './learner.js';
 import type { NumericConfig } from './numeric-config.js';
@@ -156,7 +156,7 @@ async function play(
   policy: readonly Parameter[],
   seeds: readonly number[],
 ): Promise<readonly number[]> {
-  const start = (index: number): Start | undefined =>
+  const start = (index: number): EpisodeStart | undefined =>
     index < seeds.length ? { seed: seeds[index]!, actionSeed: undefined } : undefined;
   return (await playEpisodes(learner.actor(policy), environments, start)).map(returnOf);
 }
@@ -164,7 +164,7 @@ async function play(
 const maxEpisodes = ({ maxEpisodes = Number.POSITIVE_INFINITY }: NumericConfig) => maxEpisodes;
 
 /** Training starts use seeds below 2³¹; evaluations use seeds from 2³¹ on. */
-function trainingStart(seed: number, episode: number): Start {
+function trainingStart(seed: number, episode: number): EpisodeStart {
   const random = createGenerator(seed, [streams.starts, episode]);
   return { seed: random.integers(0, 2 ** 31), actionSeed: random.integers(0, 2 ** 31) };
 }

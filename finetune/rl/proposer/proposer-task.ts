@@ -12,7 +12,7 @@ import { type Candidate, isAbsolute, openReward } from './reward.js';
 import { openRun, playBaseline, type RunInFlight, type RunState } from './run-in-flight.js';
 import { configOf, type TaskPlan } from './tasks.js';
 
-interface Slot {
+interface RunSlot {
   readonly number: number;
   /** The iteration after which the next run replaces this one. */
   readonly until: number;
@@ -136,7 +136,7 @@ class RunsInFlight {
   readonly #plan: TaskPlan;
   readonly #env: Env;
   readonly #count: number;
-  #slots: Slot[] = [];
+  #slots: RunSlot[] = [];
   #nextNumber = 0;
 
   constructor(plan: TaskPlan, count: number, env: Env) {
@@ -157,7 +157,7 @@ class RunsInFlight {
   }
 
   /** Starts the next run. Shortens the first runs by different amounts, so that runs in flight differ in iteration. */
-  async #begin(place: number, isFirst: boolean): Promise<Slot> {
+  async #begin(place: number, isFirst: boolean): Promise<RunSlot> {
     const number = this.#nextNumber++;
     const config = configOf(this.#plan, number);
     const share = isFirst ? (place + 1) / this.#count : 1;
@@ -189,7 +189,7 @@ class RunsInFlight {
   }
 }
 
-interface Outcome {
+interface HeldOutOutcome {
   /** Best return of the run, including warm-up; undefined if nothing was evaluated. */
   readonly best: number | undefined;
   /** The run's prompts, each with one reply. */
@@ -203,7 +203,7 @@ async function playHeldOut(
   env: Env,
   iterate: Iterate,
   seed: number,
-): Promise<readonly Outcome[]> {
+): Promise<readonly HeldOutOutcome[]> {
   const runs: RunInFlight[] = [];
   const lists = configs.map((): AnsweredPrompt[] => []);
   try {
@@ -229,7 +229,7 @@ async function playHeldOut(
 const scoresOf = ({ candidates }: AnsweredPrompt): readonly number[] =>
   candidates.flatMap((one) => (one.kind === 'evaluated' ? one.score : []));
 
-function toSample({ answered }: Outcome): Sample {
+function toSample({ answered }: HeldOutOutcome): Sample {
   const last = answered.at(-1)!;
   const score = scoresOf(last)[0] ?? null;
   return sampleOf([{ prompt: last.prompt, reply: last.replies[0]!.text }], { score });

@@ -16,7 +16,7 @@ import { type BufferEntry, createReplayBuffer, vectorKey } from '../../../src/ro
 import { emptyRun } from '../../../src/runs/reader.js';
 import { largest, mean } from '../../../src/statistics/descriptive.js';
 import type { SampledReply } from '../../engine/sampler.js';
-import { searchBy } from '../learning/baseline-search.js';
+import { searchWithBaseline } from '../learning/baseline-search.js';
 import type { Candidate, CandidateGroup } from './reward.js';
 
 export interface RunState {
@@ -137,7 +137,7 @@ export async function playBaseline(
   const results: { readonly label: string; readonly best: number; readonly episodes: number }[] = [];
   for (const config of configs) {
     const run = await openRun(config, env);
-    const { label, history } = await searchBy(name, {
+    const { label, history } = await searchWithBaseline(name, {
       parameters: run.parameters,
       warmup: run.state.entries,
       count: config.iterations,

@@ -9,7 +9,7 @@ import { type Config, experimentKind } from '../../../src/config/config.js';
 import { parseConfig } from '../../../src/config/load.js';
 
 /** A part of an experiment's config as written by the user. */
-type Layer = Readonly<Record<string, unknown>>;
+type ConfigLayer = Readonly<Record<string, unknown>>;
 
 export const layerSchema = z.record(z.string(), z.unknown());
 
@@ -23,7 +23,7 @@ export const tasksSchema = z
 
 export interface TaskPlan {
   readonly seed: number;
-  readonly experiment: Layer;
+  readonly experiment: ConfigLayer;
   readonly tasks: z.output<typeof tasksSchema>;
   /** Directory of the model that answers. */
   readonly model: string;
@@ -68,7 +68,7 @@ export function configOfTask({ experiment, model, tasks }: TaskPlan, task: numbe
 }
 
 /** Merges mappings key by key, except policies of different kinds. Any other value in `over` replaces the one in `under`. */
-function merge(under: Layer, over: Layer): Layer {
+function merge(under: ConfigLayer, over: ConfigLayer): ConfigLayer {
   const result: Record<string, unknown> = { ...under };
   for (const [key, value] of Object.entries(over)) {
     const below = under[key];
@@ -113,7 +113,7 @@ const partialSchema = (schema: SchemaNode): SchemaNode =>
 /** @throws UserError with the problems of the first invalid task, located in the layer that sets the field */
 export function checkTasks(
   plans: Readonly<Record<(typeof taskLists)[number], TaskPlan>>,
-  content: Layer,
+  content: ConfigLayer,
   where: FieldLocator,
 ): void {
   for (const list of taskLists.filter((one) => content[one] !== undefined))

@@ -24,11 +24,11 @@ import {
   arithmetic,
   clippedSurrogate,
   groupSum,
+  importanceRatio,
   klToReference,
   likelihood,
   oldLogp,
   policyLoss,
-  ratioTo,
 } from './terms.js';
 
 export function policyObjective(settings: ObjectiveSettings, context: PolicyContext): PolicyObjective {
@@ -100,7 +100,7 @@ function grpo(settings: GrpoSettings, context: PolicyContext): PolicyObjective {
     context,
     (tokens, old) => {
       const { number, mul, sub } = arithmetic(tokens);
-      const ratio = ratioTo(tokens, old);
+      const ratio = importanceRatio(tokens, old);
       const gain = clippedSurrogate(tokens, ratio, tokens.input('advantages'), settings.clip);
       const penalized = (corrected: Value) =>
         kl === 0 ? corrected : sub(corrected, mul(klToReference(tokens, ratio), number(kl)));

@@ -17,7 +17,7 @@ import {
   tokenMean,
 } from './sampled.js';
 import type { PpoSettings } from './settings.js';
-import { arithmetic, clippedSurrogate, likelihood, oldLogp, policyLoss, ratioTo } from './terms.js';
+import { arithmetic, clippedSurrogate, importanceRatio, likelihood, oldLogp, policyLoss } from './terms.js';
 
 /** Names of the value head's parameters, which are initialized to 0. */
 const valueHead = { weight: 'value_head.weight', bias: 'value_head.bias' } as const;
@@ -34,7 +34,7 @@ export function ppo(settings: PpoSettings, { temperature, reused }: PolicyContex
     build(tokens) {
       const { number, add, mul } = arithmetic(tokens);
       const old = oldLogp(tokens, reused);
-      const ratio = ratioTo(tokens, old);
+      const ratio = importanceRatio(tokens, old);
       const gain = clippedSurrogate(tokens, ratio, tokens.input('advantages'), settings.clip);
       const policy = policyLoss(tokens, old, gain, settings);
       const values = valuesOf(tokens);

@@ -5,21 +5,21 @@ import type { Objective } from '../../engine/objective.js';
 import type { CommonSettings } from './settings.js';
 
 /** One number per token of a completion; entries of untrained tokens are ignored. */
-export type PerToken = ArrayLike<number>;
+export type ValuesPerToken = ArrayLike<number>;
 
 /** A completion as sampled token ids. Untrained tokens are excluded from sums and divisors. */
 export interface Sampled extends TokenSequence {
   /** Advantages: one number for all tokens, or one per token. */
-  readonly advantages: number | PerToken;
+  readonly advantages: number | ValuesPerToken;
   /** Log-probabilities before the update, at the sampling temperature. Required if an update takes several steps. */
-  readonly oldLogp?: PerToken | undefined;
+  readonly oldLogp?: ValuesPerToken | undefined;
   /** Log-probabilities reported by the sampler. Required unless `maxImportance` is 0. */
-  readonly samplerLogp?: PerToken | undefined;
+  readonly samplerLogp?: ValuesPerToken | undefined;
   /** Log-probabilities under the reference policy. Required if the KL coefficient isn't 0. */
-  readonly referenceLogp?: PerToken | undefined;
+  readonly referenceLogp?: ValuesPerToken | undefined;
   /** Targets of the value head; `oldValues` are its values before the update. PPO requires both. */
-  readonly returns?: PerToken | undefined;
-  readonly oldValues?: PerToken | undefined;
+  readonly returns?: ValuesPerToken | undefined;
+  readonly oldValues?: ValuesPerToken | undefined;
 }
 
 export interface PolicyObjective {
@@ -80,7 +80,7 @@ export function policyInputs(
 export function requireField(
   example: Sampled,
   name: Exclude<keyof Sampled, keyof TokenSequence>,
-): number | PerToken {
+): number | ValuesPerToken {
   const numbers = example[name];
   if (numbers === undefined) throw new Error(`a completion in the update has no ${name}`);
   return numbers;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-const nonNegative = (preset: number) => z.number().min(0).default(preset);
+const nonNegativeNumber = (preset: number) => z.number().min(0).default(preset);
 
 const clipSchema = z
   .strictObject({
     low: z.number().min(0).max(1).default(0.2).describe('Lower limit: ratios below 1 − low are clipped'),
-    high: nonNegative(0.28).describe('Upper limit: ratios above 1 + high are clipped'),
+    high: nonNegativeNumber(0.28).describe('Upper limit: ratios above 1 + high are clipped'),
   })
   .prefault({})
   .describe('Clipping of probability ratios');
@@ -15,13 +15,13 @@ const entropy = z
     z.number().min(0),
     z.strictObject({
       from: z.number().min(0).describe('Weight in the first update'),
-      to: nonNegative(0).describe('Weight after the last update'),
+      to: nonNegativeNumber(0).describe('Weight after the last update'),
     }),
   ])
   .default(0)
   .describe('Weight of the entropy bonus; `{from, to}` interpolates linearly over the training run');
 
-const maxImportance = nonNegative(3).describe(
+const maxImportance = nonNegativeNumber(3).describe(
   'Maximum ratio of trainer to sampler probability; completions above it (e.g. because of 4-bit weights) are left out; 0: no limit',
 );
 
@@ -38,14 +38,14 @@ const grpoSchema = z.strictObject({
       'Averaging of the loss: over the tokens of the update (dapo) or of each completion (grpo), or as if every completion had the maximum length (dr_grpo)',
     ),
   clip: clipSchema,
-  kl: nonNegative(0).describe(
+  kl: nonNegativeNumber(0).describe(
     'Weight of the KL divergence from the initial model, subtracted from the objective; 0: no reference is loaded',
   ),
   entropy,
   maxImportance,
 });
 
-const rewardKl = nonNegative(0).describe(
+const rewardKl = nonNegativeNumber(0).describe(
   'Weight of the log-probability ratio to the initial model, subtracted from the reward; 0: no reference is loaded',
 );
 
@@ -68,7 +68,7 @@ const ppoSchema = z.strictObject({
     .default(1)
     .describe('Factor for rewards; values are learned best if returns are close to 1'),
   valueClip: z.number().positive().default(0.2).describe('Clipping range of the value loss'),
-  valueCoefficient: nonNegative(0.1).describe('Weight of the value loss'),
+  valueCoefficient: nonNegativeNumber(0.1).describe('Weight of the value loss'),
   discount: z.number().min(0).max(1).default(1).describe('γ: discount factor per token'),
   lambda: z
     .number()

@@ -1,7 +1,7 @@
 /** Objectives of supervised training: the likelihood of replies (SFT), and preferences between them (DPO). */
 import { type Family, type InputsOf, type TokenExample, trainedLength } from '../../engine/batch.js';
 import type { Objective, TokenValues } from '../../engine/objective.js';
-import type { PerToken } from './sampled.js';
+import type { ValuesPerToken } from './sampled.js';
 import { arithmetic, groupSum } from './terms.js';
 
 /** −Σ weights·logp */
@@ -30,7 +30,7 @@ const factorsOf = (example: TokenExample): number =>
 export interface ComparedExample {
   readonly chosen: boolean;
   /** Log-probabilities under the initial model. */
-  readonly referenceLogp: PerToken;
+  readonly referenceLogp: ValuesPerToken;
 }
 
 /** DPO (Rafailov et al. 2023, arXiv 2305.18290): the mean over pairs (families) of −log σ(β·margin). */

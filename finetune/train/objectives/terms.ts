@@ -36,7 +36,7 @@ export function oldLogp({ logp, input, detached }: TokenValues, reused: boolean)
 }
 
 /** π / π_old per token. */
-export function ratioTo(tokens: TokenValues, old: Value): Value {
+export function importanceRatio(tokens: TokenValues, old: Value): Value {
   const { sub, exp } = arithmetic(tokens);
   return exp(sub(tokens.logp, old));
 }
@@ -84,12 +84,12 @@ export function policyLoss(
 }
 
 /** An additional head next to the language-model head. */
-interface Head extends Pick<Objective, 'parameters'> {
+interface OutputHead extends Pick<Objective, 'parameters'> {
   outputs(tokens: TokenValues): Readonly<Record<string, Value>>;
 }
 
 /** Evaluates completions without training: log-probabilities and entropies [C], with −Σ logp as the loss. */
-export function likelihood(temperature: number, head?: Head): Objective {
+export function likelihood(temperature: number, head?: OutputHead): Objective {
   return {
     temperature,
     ...(head?.parameters && { parameters: head.parameters }),

@@ -1,5 +1,5 @@
 /** Initial embeddings of a tiny model's words: those of nearby numbers, and of nearby keys, are similar. */
-import type { Numbers } from '../../../finetune/engine/training-session.js';
+import type { FloatArray } from '../../../finetune/engine/training-session.js';
 import type { RandomGenerator } from '../../../src/base/random/generator.js';
 
 /** A token other than a byte. The spellings of a number or key differ in the characters around it. */
@@ -28,7 +28,7 @@ const keyParts = { wave: 0.4, noise: 0.4, spelling: 0.2 };
  * @param embedding [rows, hidden], changed in place
  */
 export function embedWords(
-  embedding: Numbers,
+  embedding: FloatArray,
   hidden: number,
   deviation: number,
   words: readonly { readonly word: Word; readonly row: number }[],

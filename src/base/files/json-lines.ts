@@ -113,7 +113,7 @@ export function readJsonLines<T>(path: string, { links, problem, repair }: ReadO
   return items;
 }
 
-export interface Line {
+export interface FileLine {
   /** The line without its line break; valid only until the next line is read. */
   readonly bytes: Buffer;
   /** Position of the line's first byte. */
@@ -129,7 +129,7 @@ const maxLineBytes = 64 * 2 ** 20;
  * The complete lines of a file; none if it doesn't exist. Memory use is limited by the longest line.
  * @throws UserError for anything but a regular file, and for a line longer than `maxLineBytes`
  */
-export function* eachLine(path: string, links: SymlinkMode = 'reject'): Generator<Line, void> {
+export function* eachLine(path: string, links: SymlinkMode = 'reject'): Generator<FileLine, void> {
   const descriptor = openIfExists(path, links);
   if (descriptor === undefined) return;
   try {

@@ -42,7 +42,7 @@ export class EventFile<M extends CurveEvent> {
 
   #write(seconds: number, step: number, content: Uint8Array): void {
     if (this.#descriptor === undefined) return;
-    const event = Buffer.concat([double(wallTime, seconds), integerField(eventStep, step), content]);
+    const event = Buffer.concat([doubleField(wallTime, seconds), integerField(eventStep, step), content]);
     appendFileSync(this.#descriptor, record(event));
   }
 }
@@ -106,7 +106,7 @@ export function integerField(field: number, value: number): Buffer {
   return Buffer.from([...varint(field << 3), ...varint(value)]);
 }
 
-function double(field: number, value: number): Buffer {
+function doubleField(field: number, value: number): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeDoubleLE(value);
   return Buffer.concat([tag(field, 1), bytes]);

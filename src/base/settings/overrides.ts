@@ -95,9 +95,9 @@ function nameOf(text: string, root: SchemaNode): string {
 export const overrideOf = (path: Path, overrides: readonly Override[]): Override | undefined =>
   path.length === 0
     ? undefined
-    : overrides.findLast(({ path: set }) => startsWith(path, set) || startsWith(set, path));
+    : overrides.findLast(({ path: set }) => pathStartsWith(path, set) || pathStartsWith(set, path));
 
-export const startsWith = (path: Path, start: Path): boolean =>
+export const pathStartsWith = (path: Path, start: Path): boolean =>
   start.length <= path.length && start.every((key, i) => String(path[i]) === String(key));
 
 /**
@@ -118,7 +118,7 @@ function dropForeignFields(
     const chooses = node !== undefined && discriminatorOf(node) === key;
     if (!chooses || !isMapping(was) || !isMapping(now) || was[key] === now[key]) continue;
     const rejected = schemaProblems(schema.safeParse(changed).error?.issues ?? [], json, changed)
-      .filter((problem) => startsWith(problem.path, section))
+      .filter((problem) => pathStartsWith(problem.path, section))
       .map((problem) => String(problem.path[section.length]));
     const isFromFile = (name: string) =>
       Object.hasOwn(was, name) && overrideOf([...section, name], overrides) === undefined;

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { type Problem, UserError } from '../errors.js';
 import { expandHome, requireShortNames } from '../files/regular-file.js';
 import { limitProblems, type Path, schemaProblems } from './issues.js';
-import { applyOverrides, type OverrideResult, overrideOf, startsWith } from './overrides.js';
+import { applyOverrides, type OverrideResult, overrideOf, pathStartsWith } from './overrides.js';
 import {
   declaredChild,
   isMapping,
@@ -48,7 +48,7 @@ export function overlay(
   const written = kind.expand?.(content) ?? content;
   // A short form in an override (`model.provider=./my-model.js`) sets other fields, too.
   const isFromOverride = (path: Path) =>
-    overrides.some((override) => startsWith(path, override.path)) ||
+    overrides.some((override) => pathStartsWith(path, override.path)) ||
     valueAt(path, written) !== valueAt(path, overridden.content);
   const where: FieldLocator = (path, aim) => {
     const section = path.slice(0, -1);

@@ -4,7 +4,7 @@ import { UserError } from '../errors.js';
 import { printableText } from './issues.js';
 
 /** The values of a key: either a list, or a distribution to draw from. */
-export type Values =
+export type ValueList =
   /** Strings as written in YAML; at least one. */
   | { readonly kind: 'list'; readonly items: readonly string[] }
   /** Numbers from `low` to `high`, drawn uniformly or log-uniformly. */
@@ -21,28 +21,28 @@ export function splitItems(text: string): readonly string[] {
   return [...commas, text.length].map((comma, i) => text.slice(i === 0 ? 0 : commas[i - 1]! + 1, comma));
 }
 
-const call = /^(choice|uniform|loguniform)\((.*)\)$/s;
-const range = /^([+-]?\d+(?:\.\d+)?)\.\.([+-]?\d+(?:\.\d+)?)$/;
+const callPattern = /^(choice|uniform|loguniform)\((.*)\)$/s;
+const rangePattern = /^([+-]?\d+(?:\.\d+)?)\.\.([+-]?\d+(?:\.\d+)?)$/;
 
 /**
  * The values that a string lists; undefined if it is a single value.
  * @param name used in error messages
  * @throws UserError for an invalid range, or wrong arguments of a function such as `choice`
  */
-export function valuesOf(text: string, name: string): Values | undefined {
+export function valuesOf(text: string, name: string): ValueList | undefined {
   const only = text.trim();
-  const [, word, inside = ''] = call.exec(only) ?? [];
+  const [, word, inside = ''] = callPattern.exec(only) ?? [];
   if (word === 'uniform' || word === 'loguniform') return drawn(word, inside.split(','), name);
   const parts = splitItems(word === undefined ? only : inside).map((part) => part.trim());
-  if (word === undefined && parts.length === 1 && !range.test(only)) return undefined;
+  if (word === undefined && parts.length === 1 && !rangePattern.test(only)) return undefined;
   return {
     kind: 'list',
-    items: parts.flatMap((part) => (range.test(part) ? numbersOf(part, name) : [part])),
+    items: parts.flatMap((part) => (rangePattern.test(part) ? numbersOf(part, name) : [part])),
   };
 }
 
 function numbersOf(part: string, name: string): readonly string[] {
-  const [from, to] = range.exec(part)!.slice(1).map(Number) as [number, number];
+  const [from, to] = rangePattern.exec(part)!.slice(1).map(Number) as [number, number];
   const fits = Number.isSafeInteger(from) && Number.isSafeInteger(to) && from <= to && to - from < maxValues;
   if (fits) return Array.from({ length: to - from + 1 }, (_, i) => String(from + i));
   throw new UserError({
@@ -52,7 +52,7 @@ function numbersOf(part: string, name: string): readonly string[] {
   });
 }
 
-function drawn(kind: 'uniform' | 'loguniform', parts: readonly string[], name: string): Values {
+function drawn(kind: 'uniform' | 'loguniform', parts: readonly string[], name: string): ValueList {
   const [low = Number.NaN, high = Number.NaN, ...more] = parts.map((part) =>
     part.trim() === '' ? Number.NaN : Number(part),
   );
@@ -74,7 +74,7 @@ export function rejectLists(texts: readonly string[]): void {
     const [key, value] = text.split(/=(.*)/s) as [string, string | undefined];
     if (
       value === undefined ||
-      (splitItems(value).length === 1 && !range.test(value.trim()) && !call.test(value.trim()))
+      (splitItems(value).length === 1 && !rangePattern.test(value.trim()) && !callPattern.test(value.trim()))
     )
       continue;
     throw new UserError({

@@ -13,7 +13,7 @@ import { type Problem, UserError } from '../errors.js';
 import { isDeeperThan } from '../files/json-depth.js';
 import { limitProblems, type Path, printableText } from './issues.js';
 
-interface Place {
+interface SourcePlace {
   readonly file: string;
   readonly line: number;
   readonly column: number;
@@ -23,7 +23,7 @@ interface Place {
 export interface ConfigSource {
   readonly content: unknown;
   /** The location of a field's key or value, or of the nearest enclosing field if the file lacks this one. */
-  place(path: Path, aim: 'key' | 'value'): Place;
+  place(path: Path, aim: 'key' | 'value'): SourcePlace;
 }
 
 /** Maximum number of characters. */
@@ -54,7 +54,7 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
       logLevel: 'error',
     }),
   );
-  const placeOf = (offset: number): Place => {
+  const placeOf = (offset: number): SourcePlace => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
   };
@@ -64,7 +64,7 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
   );
   // Where the parser gives up depends on the stack.
   if (document.errors.some(({ code }) => code === 'RESOURCE_EXHAUSTION'))
-    throw new UserError({ file, message: tooDeep });
+    throw new UserError({ file, message: tooDeepMessage });
   if (errors.size > 0) {
     const problems = [...errors.values()].toReversed();
     throw new UserError(
@@ -83,14 +83,14 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
   return { content, place: (path, aim) => placeOf(offsetOf(document, path, aim)) };
 }
 
-const tooDeep = 'the YAML is nested too deeply';
+const tooDeepMessage = 'the YAML is nested too deeply';
 
 /** Turns errors of aliases and stack overflows (from text that is nested too deeply) into UserErrors. */
 function withUserErrors<T>(file: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof RangeError) throw new UserError({ file, message: tooDeep });
+    if (error instanceof RangeError) throw new UserError({ file, message: tooDeepMessage });
     const { message } = error as Error;
     throw new UserError({
       file,

@@ -15,7 +15,7 @@ export interface ProgressMode {
   readonly quiet?: boolean | undefined;
 }
 
-interface Work {
+interface ProgressTask {
   /** Name of the unit of work, such as `iteration`. */
   readonly label: string;
   readonly total: number;
@@ -37,7 +37,7 @@ export interface Progress {
   /** Prints a permanent line even in quiet mode. */
   alert(text: string): void;
   /** Starts a piece of work, which replaces the previous one. */
-  begin(work: Work): void;
+  begin(work: ProgressTask): void;
   /** Sets the amount done, the figures next to the bar (the most important first) and, if known, the time left. */
   update(value: number, figures?: readonly string[], secondsLeft?: number): void;
   /**
@@ -77,7 +77,7 @@ const pauseMs = 10_000;
 
 class ProgressLines implements Progress {
   readonly #context: Context;
-  #work: Work | undefined;
+  #work: ProgressTask | undefined;
   #left = new TimeLeft(0, 0);
   #lastUpdate = 0;
   #lastLine = 0;
@@ -99,7 +99,7 @@ class ProgressLines implements Progress {
     this.#context.note(text);
   }
 
-  begin(work: Work) {
+  begin(work: ProgressTask) {
     this.#work = work;
     this.#lastUpdate = this.#context.milliseconds();
     this.#lastLine = this.#lastUpdate;
@@ -171,7 +171,7 @@ class ProgressBar implements Progress {
   /** Usable columns: one stays free, because a cursor after the last column would move to the next line. */
   readonly #width = () => (this.#terminal.columns || 80) - 1;
 
-  begin({ label, total, value = 0, amount = formatCount }: Work) {
+  begin({ label, total, value = 0, amount = formatCount }: ProgressTask) {
     this.close();
     this.#figures = [];
     this.#pause = [];

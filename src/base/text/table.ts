@@ -66,7 +66,7 @@ export const estimate = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> =
 });
 
 /** A column of percentages. Pages show bars instead, with the percentage for screen readers. */
-export const bar = <Row>(shareOf: (row: Row) => number): Column<Row> => ({
+export const shareBar = <Row>(shareOf: (row: Row) => number): Column<Row> => ({
   ...text('', (row) => ({ text: `${Math.round(100 * shareOf(row))} %`, share: shareOf(row) }), {
     spoken: 'share',
   }),
@@ -74,7 +74,7 @@ export const bar = <Row>(shareOf: (row: Row) => number): Column<Row> => ({
 });
 
 /** A column that appears only in CSV. */
-export const csvOnly = <Row>(name: string, cell: CellOf<Row>): Column<Row> => ({ name, cell });
+export const csvColumn = <Row>(name: string, cell: CellOf<Row>): Column<Row> => ({ name, cell });
 
 type Columns<Row> = readonly Column<Row>[];
 
@@ -274,7 +274,7 @@ function csvCells(cell: Cell, isEstimate: boolean): readonly (string | number | 
 }
 
 /** Start of a formula: spreadsheets ignore invisible characters before the sign, and accept full-width signs. */
-const formula = /^(?:[\t\r\n]|[\s\p{Cf}\p{Cc}]*[=+\-@＝＋－＠])/u;
+const formulaStart = /^(?:[\t\r\n]|[\s\p{Cf}\p{Cc}]*[=+\-@＝＋－＠])/u;
 
 /**
  * Puts an apostrophe before text that spreadsheets would run as a formula:
@@ -283,7 +283,7 @@ const formula = /^(?:[\t\r\n]|[\s\p{Cf}\p{Cc}]*[=+\-@＝＋－＠])/u;
 function csvText(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number') return String(value);
-  const isFormula = formula.test(value) && Number.isNaN(Number(value));
+  const isFormula = formulaStart.test(value) && Number.isNaN(Number(value));
   const text = isFormula ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -46,7 +46,7 @@ function* blocksOf(
   let block = [0];
   for (let c = 1; c < least.length; c++) {
     const group = joined[c + 1] ? [c, c + 1] : [c];
-    if (block.length > 1 && !joined[c] && sum([...block, ...group], least) > width) {
+    if (block.length > 1 && !joined[c] && blockWidth([...block, ...group], least) > width) {
       yield block;
       block = [0];
     }
@@ -55,7 +55,7 @@ function* blocksOf(
   yield block;
 }
 
-const sum = (block: readonly number[], widths: readonly number[]) =>
+const blockWidth = (block: readonly number[], widths: readonly number[]) =>
   block.reduce((total, c) => total + widths[c]! + gap, -gap);
 
 function shrinkColumns(
@@ -66,7 +66,7 @@ function shrinkColumns(
 ): readonly number[] {
   const widths = [...natural];
   const spare = (c: number) => widths[c]! - least[c]!;
-  while (sum(block, widths) > width) {
+  while (blockWidth(block, widths) > width) {
     const loosest = block.reduce((a, b) => (spare(b) > spare(a) ? b : a));
     // If no column can shrink further, shrink the first one below its minimum.
     const chosen = spare(loosest) > 0 ? loosest : block[0]!;

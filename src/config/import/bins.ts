@@ -11,7 +11,7 @@ const mountainCar: readonly Dimension[] = [
 ];
 
 /** Bounds of the observations: from Gymnasium, from the values at which episodes end, or typical values. */
-const observations: Readonly<Record<string, readonly Dimension[]>> = {
+const observationBins: Readonly<Record<string, readonly Dimension[]>> = {
   CartPole: [
     ['num_position_bins', -2.4, 2.4],
     ['num_velocity_bins', -3, 3],
@@ -48,7 +48,7 @@ const actionBounds: Readonly<Record<string, number>> = {
 };
 
 export const binKeys: readonly string[] = [
-  ...new Set(Object.values(observations).flatMap((all) => all.flatMap(([key]) => key ?? []))),
+  ...new Set(Object.values(observationBins).flatMap((all) => all.flatMap(([key]) => key ?? []))),
 ];
 
 const nameOf = (id: string) => id.replace(/-v\d+$/, '');
@@ -59,7 +59,7 @@ const nameOf = (id: string) => id.replace(/-v\d+$/, '');
  * on it. Undefined if the environment's observations are discrete.
  */
 export function binsOf(foreign: ForeignConfig, id: string) {
-  const dimensions = observations[nameOf(id)];
+  const dimensions = observationBins[nameOf(id)];
   if (dimensions === undefined) return undefined;
   const states = keyValue(foreign, 'states');
   const lists: readonly unknown[] = Array.isArray(states) && states.every(Array.isArray) ? states : [];

@@ -14,7 +14,7 @@ export type ImportNote = {
   | { readonly kind: 'dropped'; readonly reason: string }
 );
 
-export type Fields = Readonly<Record<string, unknown>>;
+export type ConfigFields = Readonly<Record<string, unknown>>;
 
 /** Our config under construction, with notes on the origin of its fields. */
 export interface Draft {
@@ -24,7 +24,7 @@ export interface Draft {
 }
 
 /** Sets fields with the same meaning as `key` or, with a reason, a changed one. */
-export function carry(draft: Draft, key: string, fields: Fields = {}, reason?: string): void {
+export function carry(draft: Draft, key: string, fields: ConfigFields = {}, reason?: string): void {
   const to = assign(draft, fields);
   draft.notes.push(
     reason === undefined ? { kind: 'carried', key, to } : { kind: 'changed', key, to, reason },
@@ -44,7 +44,7 @@ export function keyValue(foreign: ForeignConfig, key: string): unknown {
 export const isTrue = (value: unknown): boolean => value === true || value === 'True' || value === 'true';
 
 /** Sets fields without a note; returns their paths. */
-export function assign({ config }: Draft, fields: Fields): string[] {
+export function assign({ config }: Draft, fields: ConfigFields): string[] {
   const set = Object.entries(fields).filter(([, value]) => value !== undefined);
   for (const [path, value] of set) {
     const keys = path.split('.');

@@ -1,8 +1,8 @@
 import { UserError } from '../../base/errors.js';
-import { carry, type Draft, type Fields, type ForeignConfig, keyValue } from './draft.js';
+import { type ConfigFields, carry, type Draft, type ForeignConfig, keyValue } from './draft.js';
 
 /** Our `model` fields, with a note for the user if the choice needs explaining. */
-interface ModelChoice extends Fields {
+interface ModelChoice extends ConfigFields {
   readonly provider: string;
   readonly reason?: string;
 }
@@ -25,7 +25,7 @@ function chooseModel(foreign: ForeignConfig): ModelChoice | undefined {
   const name = String(written);
   const type = String(keyValue(foreign, 'model_type') ?? '').toLowerCase();
   if (type === 'offline') return modelWithAdapter(name, keyValue(foreign, 'base_model'));
-  const oss = gptOss.exec(name)?.[1]?.toLowerCase();
+  const oss = gptOssPattern.exec(name)?.[1]?.toLowerCase();
   if (oss !== undefined)
     return {
       provider: 'ollama',
@@ -58,7 +58,7 @@ const services = [
   },
 ];
 
-const gptOss = /\/gpt-oss-(\d+b)$/i;
+const gptOssPattern = /\/gpt-oss-(\d+b)$/i;
 
 function modelWithAdapter(adapter: string, base: unknown): ModelChoice {
   if (base === undefined)
@@ -67,7 +67,7 @@ function modelWithAdapter(adapter: string, base: unknown): ModelChoice {
       path: adapter,
       reason: 'without base_model, this is assumed to be the directory of a complete model',
     };
-  if (gptOss.test(String(base)))
+  if (gptOssPattern.test(String(base)))
     throw new UserError({
       field: 'base_model',
       message: 'policyloop can neither run nor adapt models of this architecture',

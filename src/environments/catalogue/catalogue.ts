@@ -4,8 +4,8 @@ import { Acrobot } from '../classic-control/acrobot.js';
 import { CartPole } from '../classic-control/cart-pole.js';
 import { MountainCar, MountainCarContinuous } from '../classic-control/mountain-car.js';
 import { Pendulum } from '../classic-control/pendulum.js';
-import { locomotion } from '../mujoco/locomotion.js';
-import { pendulums } from '../mujoco/pendulums.js';
+import { locomotionEntries } from '../mujoco/locomotion.js';
+import { pendulumEntries } from '../mujoco/pendulums.js';
 import { type CatalogueEntry, entry } from '../options.js';
 import {
   MazeWalk,
@@ -68,8 +68,8 @@ export const catalogue: readonly CatalogueEntry[] = [
     z.strictObject({ natural: flag.default(false), sab: flag.default(true) }),
     (options) => new Blackjack(options),
   ),
-  ...locomotion,
-  ...pendulums,
+  ...locomotionEntries,
+  ...pendulumEntries,
   entry('Nim-v0', {}, noOptions, () => new Nim()),
   entry('Pong-v0', { maxSteps: 1000 }, noOptions, () => new Pong()),
   entry(

@@ -12,7 +12,7 @@ export type Options = Readonly<Record<string, unknown>>;
 export const option = <T>(options: Options, name: string, fallback: T): T => (options[name] ?? fallback) as T;
 
 /** Formats a number with at most four significant digits: 0.3333, 15, -0.05. */
-export const shortText = (value: number): string => formatSignificant(value, 4);
+export const formatShort = (value: number): string => formatSignificant(value, 4);
 
 export function formatSignificant(value: number, digits: number): string {
   return String(Number(value.toPrecision(digits)) + 0);
@@ -33,74 +33,74 @@ function mazeFacts(options: Options, id: string): Facts {
     lastRow: height - 1,
     start: { ...start },
     goal: { ...goal },
-    stepCost: shortText(0.1 / (width * height)),
+    stepCost: formatShort(0.1 / (width * height)),
   };
 }
 
 /** Facts about the MuJoCo environments, with the defaults and time steps of Gymnasium's models. */
 const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
   HalfCheetah: (options) => ({
-    ...step(options, 0.01, 5),
-    ...travel(options, 0.1),
-    ...noise(options, 0.1),
+    ...stepFacts(options, 0.01, 5),
+    ...travelFacts(options, 0.1),
+    ...noiseFacts(options, 0.1),
     ...jointIndices(options, ['x', 'z', 'pitch', ...legOf('back', 'Shin'), ...legOf('front', 'Shin')]),
   }),
   Hopper: (options) => ({
-    ...step(options, 0.002, 4),
-    ...travel(options, 1e-3),
-    ...health(options, [0.7, Number.POSITIVE_INFINITY], [-0.2, 0.2]),
-    stateRange: within('value', range(options, 'healthy_state_range', [-100, 100])),
-    ...noise(options, 5e-3),
+    ...stepFacts(options, 0.002, 4),
+    ...travelFacts(options, 1e-3),
+    ...healthFacts(options, [0.7, Number.POSITIVE_INFINITY], [-0.2, 0.2]),
+    stateRange: rangeText('value', rangeOption(options, 'healthy_state_range', [-100, 100])),
+    ...noiseFacts(options, 5e-3),
     ...jointIndices(options, ['x', 'z', 'pitch', 'thigh', 'leg', 'foot']),
   }),
   Walker2d: (options) => ({
-    ...step(options, 0.002, 4),
-    ...travel(options, 1e-3),
-    ...health(options, [0.8, 2], [-1, 1]),
-    ...noise(options, 5e-3),
+    ...stepFacts(options, 0.002, 4),
+    ...travelFacts(options, 1e-3),
+    ...healthFacts(options, [0.8, 2], [-1, 1]),
+    ...noiseFacts(options, 5e-3),
     ...jointIndices(options, ['x', 'z', 'pitch', ...legOf('right', 'Leg'), ...legOf('left', 'Leg')]),
   }),
   Swimmer: (options) => ({
-    ...step(options, 0.01, 4),
-    ...travel(options, 1e-4),
-    ...noise(options, 0.1),
+    ...stepFacts(options, 0.01, 4),
+    ...travelFacts(options, 1e-4),
+    ...noiseFacts(options, 0.1),
     ...jointIndices(options, ['x', 'y', 'heading', 'frontJoint', 'backJoint'], 2),
   }),
   Reacher: (options) => ({
-    ...step(options, 0.01, 2),
-    distanceWeight: factor(option(options, 'reward_dist_weight', 1)),
-    controlWeight: factor(option(options, 'reward_control_weight', 1)),
+    ...stepFacts(options, 0.01, 2),
+    distanceWeight: factorText(option(options, 'reward_dist_weight', 1)),
+    controlWeight: factorText(option(options, 'reward_control_weight', 1)),
   }),
-  InvertedPendulum: (options) => ({ ...step(options, 0.02, 2), ...noise(options, 0.01) }),
+  InvertedPendulum: (options) => ({ ...stepFacts(options, 0.02, 2), ...noiseFacts(options, 0.01) }),
   InvertedDoublePendulum: (options) => {
     const reward = option(options, 'healthy_reward', 10);
     // Upright, at rest and centred, the tip is at 1.2, which costs (1.2 - 2)² = 0.64.
-    const rewards = { healthyReward: shortText(reward), mostReward: shortText(reward - 0.64) };
-    return { ...step(options, 0.01, 5), ...noise(options, 0.1), ...rewards };
+    const rewards = { healthyReward: formatShort(reward), mostReward: formatShort(reward - 0.64) };
+    return { ...stepFacts(options, 0.01, 5), ...noiseFacts(options, 0.1), ...rewards };
   },
 };
 
-function step(options: Options, timeStep: number, frames: number): Facts {
-  return { stepSeconds: shortText(timeStep * option(options, 'frame_skip', frames)) };
+function stepFacts(options: Options, timeStep: number, frames: number): Facts {
+  return { stepSeconds: formatShort(timeStep * option(options, 'frame_skip', frames)) };
 }
 
-function travel(options: Options, controlWeight: number): Facts {
+function travelFacts(options: Options, controlWeight: number): Facts {
   return {
-    forwardWeight: factor(option(options, 'forward_reward_weight', 1)),
-    controlWeight: factor(option(options, 'ctrl_cost_weight', controlWeight)),
+    forwardWeight: factorText(option(options, 'forward_reward_weight', 1)),
+    controlWeight: factorText(option(options, 'ctrl_cost_weight', controlWeight)),
   };
 }
 
-function noise(options: Options, scale: number): Facts {
-  return { noise: shortText(option(options, 'reset_noise_scale', scale)) };
+function noiseFacts(options: Options, scale: number): Facts {
+  return { noise: formatShort(option(options, 'reset_noise_scale', scale)) };
 }
 
-function health(options: Options, heights: Range, angles: Range): Facts {
+function healthFacts(options: Options, heights: Range, angles: Range): Facts {
   return {
-    healthyReward: shortText(option(options, 'healthy_reward', 1)),
+    healthyReward: formatShort(option(options, 'healthy_reward', 1)),
     terminates: option(options, 'terminate_when_unhealthy', true),
-    heightRange: within('z', range(options, 'healthy_z_range', heights)),
-    angleRange: within('pitch', range(options, 'healthy_angle_range', angles)),
+    heightRange: rangeText('z', rangeOption(options, 'healthy_z_range', heights)),
+    angleRange: rangeText('pitch', rangeOption(options, 'healthy_angle_range', angles)),
   };
 }
 
@@ -119,21 +119,21 @@ function legOf(side: string, lower: string): readonly string[] {
 type Range = readonly [number, number];
 
 /** Reads a range option; null at either end means no bound. */
-function range(options: Options, name: string, fallback: Range): Range {
+function rangeOption(options: Options, name: string, fallback: Range): Range {
   const [low, high] = option<readonly [number | null, number | null]>(options, name, fallback);
   return [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY];
 }
 
 /** Examples: `0.8 < z < 2`, `z > 0.7`. */
-function within(name: string, [low, high]: Range): string {
+function rangeText(name: string, [low, high]: Range): string {
   if (low === Number.NEGATIVE_INFINITY && high === Number.POSITIVE_INFINITY) return `any ${name}`;
-  if (high === Number.POSITIVE_INFINITY) return `${name} > ${shortText(low)}`;
-  if (low === Number.NEGATIVE_INFINITY) return `${name} < ${shortText(high)}`;
-  return `${shortText(low)} < ${name} < ${shortText(high)}`;
+  if (high === Number.POSITIVE_INFINITY) return `${name} > ${formatShort(low)}`;
+  if (low === Number.NEGATIVE_INFINITY) return `${name} < ${formatShort(high)}`;
+  return `${formatShort(low)} < ${name} < ${formatShort(high)}`;
 }
 
 /** Formats a weight as a factor, followed by a multiplication sign; empty for 1. */
-const factor = (weight: number): string => (weight === 1 ? '' : `${shortText(weight)} * `);
+const factorText = (weight: number): string => (weight === 1 ? '' : `${formatShort(weight)} * `);
 
 /** Returns the facts for an id such as `FrozenLake-v1` and valid options in snake_case or camelCase; may be empty. */
 export function environmentFacts(id: string, options: Options): Facts {
@@ -158,7 +158,7 @@ const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>>
     const g = option(options, 'g', 10);
     // Gravity accelerates a horizontal pendulum by 3g / 2l, the torque u by 3u / ml². With l = m = 1 and |u| ≤ 2, the
     // motor can't hold it if 1.5 g exceeds 6.
-    return { g, gravity: shortText(1.5 * g), weakMotor: Math.abs(1.5 * g) > 6 };
+    return { g, gravity: formatShort(1.5 * g), weakMotor: Math.abs(1.5 * g) > 6 };
   },
   FrozenLake: lakeFacts,
   CliffWalking: (options) => ({ slippery: option(options, 'is_slippery', false) }),
@@ -166,10 +166,10 @@ const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>>
     const straight = option(options, 'rainy_probability', 0.8);
     return {
       rainy: option(options, 'is_rainy', false),
-      straight: probability(straight),
-      side: probability((1 - straight) / 2),
+      straight: probabilityText(straight),
+      side: probabilityText((1 - straight) / 2),
       fickle: option(options, 'fickle_passenger', false),
-      fickleChance: probability(option(options, 'fickle_probability', 0.3)),
+      fickleChance: probabilityText(option(options, 'fickle_probability', 0.3)),
     };
   },
   Blackjack: (options) => {
@@ -182,7 +182,7 @@ const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>>
 
 function carFacts(options: Options): Facts {
   const goalVelocity = option(options, 'goal_velocity', 0);
-  return { goalVelocity: shortText(goalVelocity), anyGoalVelocity: goalVelocity === 0 };
+  return { goalVelocity: formatShort(goalVelocity), anyGoalVelocity: goalVelocity === 0 };
 }
 
 function lakeFacts(options: Options): Facts {
@@ -206,14 +206,14 @@ function lakeFacts(options: Options): Facts {
     goals: statesOf('G').join(', '),
     holes: statesOf('H').join(', '),
     slippery: option(options, 'is_slippery', true),
-    success: probability(successRate),
-    side: probability((1 - successRate) / 2),
-    rewards: { goal: shortText(goal), hole: shortText(hole), frozen: shortText(frozen) },
+    success: probabilityText(successRate),
+    side: probabilityText((1 - successRate) / 2),
+    rewards: { goal: formatShort(goal), hole: formatShort(hole), frozen: formatShort(frozen) },
   };
 }
 
 /** Formats a probability; thirds become fractions, because they have no exact decimal form. */
-function probability(value: number): string {
+function probabilityText(value: number): string {
   const thirds = Math.round(3 * value);
-  return thirds % 3 !== 0 && Math.abs(3 * value - thirds) < 1e-9 ? `${thirds}/3` : shortText(value);
+  return thirds % 3 !== 0 && Math.abs(3 * value - thirds) < 1e-9 ? `${thirds}/3` : formatShort(value);
 }

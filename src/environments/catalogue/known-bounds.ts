@@ -18,13 +18,13 @@ export function returnRange(
   const options = toSnakeCase(environment.options);
   const own = option<number | undefined>(options, 'max_episode_steps', environmentInfo(id).maxSteps);
   const steps = own === undefined || own === -1 ? maxSteps : Math.min(own, maxSteps);
-  return entryFor(ranges, replacementFor(id)?.id ?? id)?.(options, steps, id) ?? realLine;
+  return entryFor(returnRanges, replacementFor(id)?.id ?? id)?.(options, steps, id) ?? realLine;
 }
 
 const infinity = Number.POSITIVE_INFINITY;
 
 /** @param steps step limit of an episode */
-const ranges: Readonly<Record<string, (options: Options, steps: number, id: string) => Interval>> = {
+const returnRanges: Readonly<Record<string, (options: Options, steps: number, id: string) => Interval>> = {
   CartPole: (options, steps) => (option(options, 'sutton_barto_reward', false) ? [-1, 0] : [1, steps]),
   MountainCar: (_options, steps) => [-steps, -1],
   // Unbounded costs: here and in Reacher, of actions, which aren't clipped; in InvertedDoublePendulum, of speeds.

@@ -163,12 +163,12 @@ class UserTask implements Task {
   step(action: Action): TaskStep {
     const step: unknown = this.#call('step', () => this.#made.step(action));
     if (!isRecord(step))
-      throw this.#invalid(`step returned ${shown(step)}`, '{observation, reward, terminated}');
+      throw this.#invalid(`step returned ${inspectText(step)}`, '{observation, reward, terminated}');
     const { observation, reward, terminated, truncated = false } = step;
     if (!Number.isFinite(reward))
-      throw this.#invalid(`the reward of a step is ${shown(reward)}`, 'a finite number');
+      throw this.#invalid(`the reward of a step is ${inspectText(reward)}`, 'a finite number');
     if (typeof terminated !== 'boolean')
-      throw this.#invalid(`terminated of a step is ${shown(terminated)}`, 'true or false');
+      throw this.#invalid(`terminated of a step is ${inspectText(terminated)}`, 'true or false');
     return {
       observation: this.#observation(observation, 'step'),
       reward: reward as number,
@@ -181,7 +181,7 @@ class UserTask implements Task {
   #observation(observation: unknown, from: string): Observation {
     const space = this.observationSpace;
     const invalid = (expected: string) =>
-      this.#invalid(`the observation from ${from} is ${shown(observation)}`, expected);
+      this.#invalid(`the observation from ${from} is ${inspectText(observation)}`, expected);
     if (space.kind === 'discrete') {
       if (isMember(observation as Observation, space)) return observation as number;
       const { n, start = 0 } = space;
@@ -221,4 +221,4 @@ class UserTask implements Task {
 }
 
 /** Formats a value as text, including numbers that JSON can't represent. */
-const shown = (value: unknown): string => inspect(value, { breakLength: Infinity }).slice(0, 80);
+const inspectText = (value: unknown): string => inspect(value, { breakLength: Infinity }).slice(0, 80);

@@ -30,11 +30,11 @@ function identifier(text: string): string | undefined {
 
 /** Names this many components of a built-in environment; omits the leading names if those positions are hidden. */
 export function componentNames(id: string, dimensions: number): readonly string[] {
-  const names = builtIn[environmentName(id)] ?? (id.startsWith('maze-') ? ['column', 'row'] : []);
+  const names = builtInNames[environmentName(id)] ?? (id.startsWith('maze-') ? ['column', 'row'] : []);
   return names.length >= dimensions ? names.slice(names.length - dimensions) : [];
 }
 
-const car = ['position', 'velocity'];
+const carNames = ['position', 'velocity'];
 const leg = (side: string, lower: string) => [`${side} thigh`, `${side} ${lower}`, `${side} foot`];
 
 /** Lists positions, then velocities; the leading positions are hidden by default. */
@@ -45,10 +45,10 @@ const movementNames = (places: readonly string[], joints: readonly string[]) => 
   ...joints.map((joint) => `${joint} velocity`),
 ];
 
-const builtIn: Readonly<Record<string, readonly string[]>> = {
+const builtInNames: Readonly<Record<string, readonly string[]>> = {
   CartPole: ['cart position', 'cart velocity', 'pole angle', 'pole angular velocity'],
-  MountainCar: car,
-  MountainCarContinuous: car,
+  MountainCar: carNames,
+  MountainCarContinuous: carNames,
   Acrobot: [
     ...['cos theta1', 'sin theta1', 'cos theta2', 'sin theta2'],
     ...['angular velocity1', 'angular velocity2'],

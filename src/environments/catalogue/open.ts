@@ -14,7 +14,7 @@ export const textEnvironmentIds = (): readonly string[] => textCatalogue.map(({ 
 
 /** Returns an environment's options, defaults and step limit. @throws UserError for an unknown id */
 export function environmentInfo(id: string): EnvironmentInfo {
-  const { make: _make, ...info } = find(id);
+  const { make: _make, ...info } = requireEntry(id);
   return info;
 }
 
@@ -29,7 +29,7 @@ export async function makeEnvironment(
   options: Readonly<Record<string, unknown>> = {},
 ): Promise<Environment> {
   if (isModulePath(id)) return (await import('./module-environment.js')).moduleEnvironment(id, options);
-  return find(id).make(options);
+  return requireEntry(id).make(options);
 }
 
 /** The environment to open, and how to reach it if another program runs it. */
@@ -96,7 +96,7 @@ export async function openEnvironment(
   return openPythonEnvironment(id, options, settings);
 }
 
-function find(id: string): CatalogueEntry {
+function requireEntry(id: string): CatalogueEntry {
   const found = findEntry(id);
   if (found !== undefined) return found;
   const ids = [...environmentIds(), ...textEnvironmentIds()];

@@ -12,7 +12,7 @@ import { loadModel, type ModelName, Simulation, type State } from './simulation.
 const anyNumber = z.union([z.number(), z.literal([Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY])]);
 
 /** Healthy range, both ends excluded; null or an infinity means no bound. */
-const range = z
+const rangeSchema = z
   .tuple([anyNumber.nullable(), anyNumber.nullable()])
   .transform(([low, high]): Range => [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY])
   .refine(([low, high]) => low < high, 'must be two numbers in ascending order; null means no bound');
@@ -21,41 +21,41 @@ type Range = readonly [number, number];
 
 // Gymnasium's constructor options and defaults, without `xml_file` and the rendering options.
 
-const drive = (frameSkip: number, controlWeight: number, noise: number) => ({
+const driveOptions = (frameSkip: number, controlWeight: number, noise: number) => ({
   frame_skip: z.int().min(1).default(frameSkip),
   ctrl_cost_weight: z.number().default(controlWeight),
   reset_noise_scale: z.number().min(0).default(noise),
 });
 
-const health = {
+const healthOptions = {
   healthy_reward: z.number().default(1),
   terminate_when_unhealthy: z.boolean().default(true),
 };
 
-const travel = {
+const travelShape = {
   forward_reward_weight: z.number().default(1),
   exclude_current_positions_from_observation: z.boolean().default(true),
 };
 
-const halfCheetahOptions = z.strictObject({ ...drive(5, 0.1, 0.1), ...travel });
+const halfCheetahOptions = z.strictObject({ ...driveOptions(5, 0.1, 0.1), ...travelShape });
 
-const swimmerOptions = z.strictObject({ ...drive(4, 1e-4, 0.1), ...travel });
+const swimmerOptions = z.strictObject({ ...driveOptions(4, 1e-4, 0.1), ...travelShape });
 
 const hopperOptions = z.strictObject({
-  ...drive(4, 1e-3, 5e-3),
-  healthy_state_range: range.default([-100, 100]),
-  healthy_z_range: range.default([0.7, Number.POSITIVE_INFINITY]),
-  healthy_angle_range: range.default([-0.2, 0.2]),
-  ...health,
-  ...travel,
+  ...driveOptions(4, 1e-3, 5e-3),
+  healthy_state_range: rangeSchema.default([-100, 100]),
+  healthy_z_range: rangeSchema.default([0.7, Number.POSITIVE_INFINITY]),
+  healthy_angle_range: rangeSchema.default([-0.2, 0.2]),
+  ...healthOptions,
+  ...travelShape,
 });
 
 const walker2dOptions = z.strictObject({
-  ...drive(4, 1e-3, 5e-3),
-  healthy_z_range: range.default([0.8, 2]),
-  healthy_angle_range: range.default([-1, 1]),
-  ...health,
-  ...travel,
+  ...driveOptions(4, 1e-3, 5e-3),
+  healthy_z_range: rangeSchema.default([0.8, 2]),
+  healthy_angle_range: rangeSchema.default([-1, 1]),
+  ...healthOptions,
+  ...travelShape,
 });
 
 /**
@@ -94,10 +94,10 @@ function hopper(options: z.output<typeof hopperOptions>): Promise<Task> {
     velocityNoise: addUniform,
     velocityLimit: 10,
     healthy: ({ qpos, qvel }) =>
-      within(heights, qpos[1]!) &&
-      within(angles, qpos[2]!) &&
-      qpos.every((value, i) => i < 2 || within(states, value)) &&
-      qvel.every((value) => within(states, value)),
+      isWithin(heights, qpos[1]!) &&
+      isWithin(angles, qpos[2]!) &&
+      qpos.every((value, i) => i < 2 || isWithin(states, value)) &&
+      qvel.every((value) => isWithin(states, value)),
     scene: sideView(3.4, 2),
   });
 }
@@ -113,7 +113,7 @@ function walker2d(options: z.output<typeof walker2dOptions>): Promise<Task> {
     placesHidden: 1,
     velocityNoise: addUniform,
     velocityLimit: 10,
-    healthy: ({ qpos }) => within(heights, qpos[1]!) && within(angles, qpos[2]!),
+    healthy: ({ qpos }) => isWithin(heights, qpos[1]!) && isWithin(angles, qpos[2]!),
     scene: {
       ...sideView(3.4, 2),
       roles: Object.fromEntries(
@@ -165,7 +165,7 @@ async function traveller(name: ModelName, options: TravelOptions, machine: Trave
   });
 }
 
-function within([low, high]: Range, value: number): boolean {
+function isWithin([low, high]: Range, value: number): boolean {
   return low < value && value < high;
 }
 
@@ -173,7 +173,7 @@ function sideView(width: number, height: number): Scene {
   return { seenFrom: 'the side', size: [width, height], bottom: -0.25, follow: 'x' };
 }
 
-export const locomotion: readonly CatalogueEntry[] = [
+export const locomotionEntries: readonly CatalogueEntry[] = [
   entry('HalfCheetah-v5', { maxSteps: 1000 }, halfCheetahOptions, halfCheetah),
   entry('Hopper-v5', { maxSteps: 1000 }, hopperOptions, hopper),
   entry('Walker2d-v5', { maxSteps: 1000 }, walker2dOptions, walker2d),

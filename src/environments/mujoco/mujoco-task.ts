@@ -5,7 +5,7 @@ import type { Frame } from '../frame.js';
 import { drawScene, type Scene } from './scene.js';
 import type { Simulation, State } from './simulation.js';
 
-interface Rules {
+interface TaskRules {
   /** Length of an observation. */
   readonly observations: number;
   /** Perturbs the model's default pose into an initial state. */
@@ -22,9 +22,9 @@ export class MujocoTask implements Task<readonly number[]> {
   readonly actionSpace: BoxSpace;
   readonly stepSeconds: number;
   readonly #simulation: Simulation;
-  readonly #rules: Rules;
+  readonly #rules: TaskRules;
 
-  constructor(simulation: Simulation, rules: Rules) {
+  constructor(simulation: Simulation, rules: TaskRules) {
     this.observationSpace = symmetricBox(rules.observations, Number.POSITIVE_INFINITY, 'float64');
     this.actionSpace = { kind: 'box', low: simulation.model.controlLow, high: simulation.model.controlHigh };
     this.stepSeconds = simulation.stepSeconds;

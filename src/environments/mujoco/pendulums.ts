@@ -72,9 +72,9 @@ async function invertedDoublePendulum(
       const [x, y] = [site_xpos[0]!, site_xpos[2]!]; // position of the only site, the tip
       const [lower, upper] = [qvel[1]!, qvel[2]!];
       const terminated = y <= 1;
-      const distance = 0.01 * x ** 2 + (y - 2) ** 2;
-      const speed = 1e-3 * lower ** 2 + 5e-3 * upper ** 2;
-      return { reward: (terminated ? 0 : healthy_reward) - distance - speed, terminated };
+      const distancePenalty = 0.01 * x ** 2 + (y - 2) ** 2;
+      const speedPenalty = 1e-3 * lower ** 2 + 5e-3 * upper ** 2;
+      return { reward: (terminated ? 0 : healthy_reward) - distancePenalty - speedPenalty, terminated };
     },
   });
 }
@@ -135,7 +135,7 @@ async function reacher(options: z.output<typeof reacherOptions>): Promise<Task> 
   });
 }
 
-export const pendulums: readonly CatalogueEntry[] = [
+export const pendulumEntries: readonly CatalogueEntry[] = [
   entry('Reacher-v5', { maxSteps: 50 }, reacherOptions, reacher),
   entry('InvertedPendulum-v5', { maxSteps: 1000 }, invertedPendulumOptions, invertedPendulum),
   entry(

@@ -1,6 +1,6 @@
 /** Draws MuJoCo's bodies as flat shapes: capsules and cylinders as thick lines, spheres as circles, hinges as dots. */
 import { circle, type Frame, line, type Point, rectangle, type Shape, text } from '../frame.js';
-import type { Geom, Model, Simulation, State } from './simulation.js';
+import type { Geom, MujocoModel, Simulation, State } from './simulation.js';
 
 /** Settings for drawing an environment; lengths in m. */
 export interface Scene {
@@ -28,7 +28,7 @@ export function drawScene(scene: Scene, { model, state }: Simulation): Frame {
 }
 
 /** Draws hinges as dots that separate aligned limbs; omits hinges of background limbs, which would show through. */
-function hingesOf(scene: Scene, { geoms, hinges }: Model, { xanchor }: State): readonly Shape[] {
+function hingesOf(scene: Scene, { geoms, hinges }: MujocoModel, { xanchor }: State): readonly Shape[] {
   const up = upOf(scene);
   return hinges.flatMap(({ joint, body }): readonly Shape[] => {
     const limb = geoms.find((geom) => geom.body === body);
@@ -74,19 +74,19 @@ function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']):
   if (follow === undefined) return [];
   const xs = wholeNumbers(min[0], max[0]);
   if (seenFrom === 'the side') {
-    const marks = xs.flatMap((x) => [guide([x, -0.06], [x, 0]), metres(x, [x, min[1] + 0.1], 0.12)]);
+    const marks = xs.flatMap((x) => [guideLine([x, -0.06], [x, 0]), metres(x, [x, min[1] + 0.1], 0.12)]);
     return [rectangle(min, [max[0], 0], 'ground'), ...marks];
   }
   const grid = [
-    ...xs.map((x) => guide([x, min[1]], [x, max[1]])),
-    ...wholeNumbers(min[1], max[1]).map((y) => guide([min[0], y], [max[0], y])),
+    ...xs.map((x) => guideLine([x, min[1]], [x, max[1]])),
+    ...wholeNumbers(min[1], max[1]).map((y) => guideLine([min[0], y], [max[0], y])),
   ];
   // Labels stay near the lower edge, away from the agent, and snap to half metres so they don't slide.
   const row = Math.ceil(2 * min[1]) / 2 + 0.16;
   return [...grid, ...xs.map((x) => metres(x, [x + 0.3, row], 0.2))];
 }
 
-const guide = (from: Point, to: Point): Shape => line(from, to, 0.015, 'guide');
+const guideLine = (from: Point, to: Point): Shape => line(from, to, 0.015, 'guide');
 
 const metres = (x: number, center: Point, height: number): Shape => text(`${x} m`, center, height, 'guide');
 

@@ -11,7 +11,7 @@ export type ModelName =
   | 'inverted_double_pendulum';
 
 /** A compiled model, which never changes. Lengths in m, times in s. */
-export interface Model {
+export interface MujocoModel {
   readonly mujoco: MainModule;
   readonly handle: MjModel;
   /** Seconds per integration step. */
@@ -48,13 +48,13 @@ interface Hinge {
 const arenaBytes = 2 ** 18;
 
 /** Values of `mjtGeom`. */
-const kinds: Readonly<Record<number, Geom['kind']>> = { 2: 'sphere', 3: 'capsule', 5: 'cylinder' };
+const geomKinds: Readonly<Record<number, Geom['kind']>> = { 2: 'sphere', 3: 'capsule', 5: 'cylinder' };
 
 let modulePromise: Promise<MainModule> | undefined;
-const modelCache = new Map<ModelName, Model>();
+const modelCache = new Map<ModelName, MujocoModel>();
 
 /** Loads one of Gymnasium's models; the first call also loads MuJoCo (10 MB of WebAssembly). Both stay in memory. */
-export async function loadModel(name: ModelName): Promise<Model> {
+export async function loadModel(name: ModelName): Promise<MujocoModel> {
   modulePromise ??= import('@mujoco/mujoco').then(({ default: load }) => load());
   const mujoco = await modulePromise;
   const model = modelCache.get(name) ?? compile(mujoco, name);
@@ -62,7 +62,7 @@ export async function loadModel(name: ModelName): Promise<Model> {
   return model;
 }
 
-function compile(mujoco: MainModule, name: ModelName): Model {
+function compile(mujoco: MainModule, name: ModelName): MujocoModel {
   const handle = mujoco.MjModel.from_xml_string(packageText(`src/environments/mujoco/models/${name}.xml`));
   handle.narena = arenaBytes;
   const { opt } = handle;
@@ -87,7 +87,7 @@ function compile(mujoco: MainModule, name: ModelName): Model {
     controlHigh: range.filter((_, i) => i % 2 === 1),
     geoms: Array.from(types, (type, i) => ({
       name: mujoco.mj_id2name(handle, mjOBJ_GEOM.value, i) ?? '',
-      kind: kinds[type] ?? 'other',
+      kind: geomKinds[type] ?? 'other',
       body: bodies[i]!,
       radius: sizes[3 * i]!,
       halfLength: sizes[3 * i + 1]!,
@@ -122,14 +122,14 @@ export type State = Readonly<Record<(typeof stateParts)[number], Float64Array>>;
 const forgotten = new FinalizationRegistry<MjData>((data) => data.delete());
 
 export class Simulation {
-  readonly model: Model;
+  readonly model: MujocoModel;
   readonly stepSeconds: number;
   readonly #frameSkip: number;
   readonly #data: MjData;
   #state: State;
 
   /** @param frameSkip number of integration steps with the same control */
-  constructor(model: Model, frameSkip: number) {
+  constructor(model: MujocoModel, frameSkip: number) {
     this.model = model;
     this.stepSeconds = model.timeStep * frameSkip;
     this.#frameSkip = frameSkip;

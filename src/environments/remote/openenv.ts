@@ -62,7 +62,7 @@ function spaceOf(given: Options['observation']): Space {
 }
 
 /** Fields that aren't part of the observation unless `fields` names them. */
-const notObserved = new Set(['reward', 'done', 'metadata', 'terminated', 'truncated']);
+const unobservedFields = new Set(['reward', 'done', 'metadata', 'terminated', 'truncated']);
 
 /** Extracts an observation: its text, or the numbers of its fields (booleans as 0 and 1). @throws EnvironmentError */
 function observationOf(
@@ -79,7 +79,7 @@ function observationOf(
     if (typeof shown === 'string') return shown;
     throw invalid(`field ${name} of the observation isn't text; set environment.options.fields`);
   }
-  const observed = Object.keys(fields).filter((name) => !notObserved.has(name));
+  const observed = Object.keys(fields).filter((name) => !unobservedFields.has(name));
   const parts = (chosen ?? observed.toSorted()).map((name) => ({ name, numbers: numbersOf(fields[name]) }));
   const missing = chosen && parts.find(({ numbers }) => numbers === undefined);
   if (missing !== undefined) throw invalid(`field ${missing.name} of the observation isn't numeric`);
@@ -128,7 +128,7 @@ const answerSchema = z.union([
     data: z.object({ message: z.string().default('no reason given'), code: z.string().default('no code') }),
   }),
 ]);
-type Seen = Extract<z.output<typeof answerSchema>, { type: 'observation' }>['data'];
+type SeenState = Extract<z.output<typeof answerSchema>, { type: 'observation' }>['data'];
 
 /**
  * Connects to a server; all but the first of `parallel` connections open when they are needed. The protocol has one
@@ -149,7 +149,7 @@ export async function openOpenEnv(
   const connections = Array.from({ length: parallel }, () => new Connection(id, address, timeoutMs));
 
   const batch = (connection: Connection): EpisodeBatch => {
-    const observe = ({ observation }: Seen) => observationOf(id, observation, parsed, observationSpace);
+    const observe = ({ observation }: SeenState) => observationOf(id, observation, parsed, observationSpace);
     return {
       slots: 1,
       reset: async ([seed]) => [
@@ -204,7 +204,7 @@ function addressOf(id: string): string {
 class Connection {
   readonly #address: string;
   readonly #timeoutMs: number;
-  readonly #exchange: Exchange<Seen>;
+  readonly #exchange: Exchange<SeenState>;
   #opening: Promise<WebSocket> | undefined;
 
   constructor(id: string, address: string, timeoutMs: number) {
@@ -219,7 +219,7 @@ class Connection {
   }
 
   /** Sends a request and waits for the reply; only one request at a time. */
-  async ask(message: object): Promise<Seen> {
+  async ask(message: object): Promise<SeenState> {
     const socket = await this.open();
     const onTimeout = () => {
       this.#exchange.fail('timeout', `no reply within ${this.#timeoutMs / 1000} s`);

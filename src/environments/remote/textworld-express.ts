@@ -68,15 +68,15 @@ const flagOr = (value: unknown) => (`${value}` === 'true' ? 1 : `${value}` === '
 const camelCase = (name: string) => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /** Observation, score, won, lost, valid commands. */
-const state = z.tuple([z.string(), z.number(), z.boolean(), z.boolean(), z.array(z.string())]);
-const resetReply = z.object({ tasks: z.array(z.string()), states: z.array(state) });
-const stepReply = z.object({ states: z.array(state) });
-const golden = z.object({ gold: z.array(z.string()) });
+const stateSchema = z.tuple([z.string(), z.number(), z.boolean(), z.boolean(), z.array(z.string())]);
+const resetReply = z.object({ tasks: z.array(z.string()), states: z.array(stateSchema) });
+const stepReply = z.object({ states: z.array(stateSchema) });
+const goldenReply = z.object({ gold: z.array(z.string()) });
 const readyReply = z.object({ ready: z.literal(true) });
 
-type State = z.output<typeof state>;
+type State = z.output<typeof stateSchema>;
 
-interface Play {
+interface RunningPlay {
   readonly seed: number;
   readonly task: string;
   info: TextInfo;
@@ -84,10 +84,10 @@ interface Play {
 }
 
 /** Start of the response to a command that isn't understood; all other commands count as moves. */
-const unknown = 'Unknown action:';
+const unknownActionPrefix = 'Unknown action:';
 
 /** Games that need one Java process per slot, because concurrent games with the same seed share objects. */
-const ownProcess: readonly string[] = ['sorting'];
+const ownProcessGames: readonly string[] = ['sorting'];
 const maxProcesses = 4;
 
 /**
@@ -128,7 +128,7 @@ export async function openTextWorldExpress(
     settings,
   );
   await players.description();
-  const slots = ownProcess.includes(game) ? Math.min(parallel, maxProcesses) : parallel;
+  const slots = ownProcessGames.includes(game) ? Math.min(parallel, maxProcesses) : parallel;
   return {
     id,
     observationSpace: { kind: 'text' },
@@ -147,11 +147,11 @@ function batch(
   slots: number,
   maxSteps: number,
 ): EpisodeBatch {
-  let plays: readonly Play[] = [];
-  const take = (play: Play, now: State): Step => {
+  let plays: readonly RunningPlay[] = [];
+  const take = (play: RunningPlay, now: State): Step => {
     const [observation, score, won, lost] = now;
     const { score: before, moves } = play.info;
-    play.info = infoOf(now, moves! + (observation.startsWith(unknown) ? 0 : 1));
+    play.info = infoOf(now, moves! + (observation.startsWith(unknownActionPrefix) ? 0 : 1));
     play.steps++;
     const terminated = won || lost || score >= 1;
     const truncated = !terminated && play.steps >= maxSteps;
@@ -175,7 +175,7 @@ function batch(
     },
     info: (slot) => plays[slot]!.info,
     objective: (slot) => plays[slot]!.task,
-    gold: async (slot) => (await players.ask(index, golden, { gold: plays[slot]!.seed })).gold,
+    gold: async (slot) => (await players.ask(index, goldenReply, { gold: plays[slot]!.seed })).gold,
   };
 }
 

@@ -12,7 +12,7 @@ interface Hand {
   readonly cards: readonly number[];
   /** Sum with all aces as 1. */
   readonly hardSum: number;
-  readonly ace: boolean;
+  readonly hasAce: boolean;
 }
 
 /**
@@ -27,8 +27,8 @@ export class Blackjack implements Task<number> {
   readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: 2 };
   readonly #options: { readonly natural: boolean; readonly sab: boolean };
   #random!: RandomGenerator;
-  #player: Hand = { cards: [], hardSum: 0, ace: false };
-  #dealer: Hand = { cards: [], hardSum: 0, ace: false };
+  #player: Hand = { cards: [], hardSum: 0, hasAce: false };
+  #dealer: Hand = { cards: [], hardSum: 0, hasAce: false };
   #openCard = 0;
   /** True once the dealer has revealed the other card. */
   #isDealerShown = false;
@@ -53,11 +53,11 @@ export class Blackjack implements Task<number> {
   step(action: number): TaskStep {
     if (action === 1) {
       this.#player = add(this.#player, this.#random.choice(deck));
-      const bust = score(this.#player) === 0;
+      const bust = handScore(this.#player) === 0;
       return { observation: this.#observe(), reward: bust ? -1 : 0, terminated: bust };
     }
     this.#isDealerShown = true;
-    while (sum(this.#dealer) < 17) this.#dealer = add(this.#dealer, this.#random.choice(deck));
+    while (handSum(this.#dealer) < 17) this.#dealer = add(this.#dealer, this.#random.choice(deck));
     return { observation: this.#observe(), reward: this.#settle(), terminated: true };
   }
 
@@ -74,7 +74,7 @@ export class Blackjack implements Task<number> {
   }
 
   #settle(): number {
-    const difference = score(this.#player) - score(this.#dealer);
+    const difference = handScore(this.#player) - handScore(this.#dealer);
     if (isNatural(this.#player)) {
       if (this.#options.sab && !isNatural(this.#dealer)) return 1;
       if (!this.#options.sab && this.#options.natural && difference > 0) return 1.5;
@@ -83,27 +83,27 @@ export class Blackjack implements Task<number> {
   }
 
   #observe(): number[] {
-    return [sum(this.#player), this.#openCard, hasUsableAce(this.#player) ? 1 : 0];
+    return [handSum(this.#player), this.#openCard, hasUsableAce(this.#player) ? 1 : 0];
   }
 }
 
 function deal(first: number, second: number): Hand {
-  return { cards: [first, second], hardSum: first + second, ace: first === 1 || second === 1 };
+  return { cards: [first, second], hardSum: first + second, hasAce: first === 1 || second === 1 };
 }
 
 function add(hand: Hand, card: number): Hand {
-  return { cards: [...hand.cards, card], hardSum: hand.hardSum + card, ace: hand.ace || card === 1 };
+  return { cards: [...hand.cards, card], hardSum: hand.hardSum + card, hasAce: hand.hasAce || card === 1 };
 }
 
-const hasUsableAce = (hand: Hand): boolean => hand.ace && hand.hardSum + 10 <= 21;
+const hasUsableAce = (hand: Hand): boolean => hand.hasAce && hand.hardSum + 10 <= 21;
 
-const sum = (hand: Hand): number => (hasUsableAce(hand) ? hand.hardSum + 10 : hand.hardSum);
+const handSum = (hand: Hand): number => (hasUsableAce(hand) ? hand.hardSum + 10 : hand.hardSum);
 
 /** Returns the sum, or 0 for a bust. */
-const score = (hand: Hand): number => (sum(hand) > 21 ? 0 : sum(hand));
+const handScore = (hand: Hand): number => (handSum(hand) > 21 ? 0 : handSum(hand));
 
 /** True for two cards, an ace and a card worth ten. */
-const isNatural = (hand: Hand): boolean => hand.cards.length === 2 && hand.ace && hand.hardSum === 11;
+const isNatural = (hand: Hand): boolean => hand.cards.length === 2 && hand.hasAce && hand.hardSum === 11;
 
 const cardWidth = 1.1;
 const cardHeight = 1.6;
@@ -119,7 +119,7 @@ function drawHand(hand: Hand, bottom: number, role: Role, hidden: boolean): read
     return drawCard(2.3 + i * step, bottom, label, role);
   });
   if (hidden) return shapes;
-  const total = sum(hand);
+  const total = handSum(hand);
   return [...shapes, text(`${total}`, [10.5, bottom + 0.8], 0.8, total > 21 ? 'danger' : role)];
 }
 

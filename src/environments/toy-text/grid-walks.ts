@@ -1,7 +1,7 @@
 /** Walks over a grid of tiles: FrozenLake and CliffWalking. */
 import { z } from 'zod';
 import { Grid } from '../grid.js';
-import { type Outcome, startDistribution, TabularTask } from './tabular-task.js';
+import { startDistribution, type TabularOutcome, TabularTask } from './tabular-task.js';
 
 const cliffGrid = new Grid(4, 12);
 const [cliffStart, cliffGoal] = [36, 47];
@@ -13,7 +13,7 @@ const [cliffStart, cliffGoal] = [36, 47];
  */
 export function cliffWalking(options: { readonly is_slippery: boolean }): TabularTask {
   const cliff = Array.from({ length: cliffGoal - cliffStart - 1 }, (_, i) => cliffStart + 1 + i);
-  const move = (state: number, direction: number, probability: number): Outcome => {
+  const move = (state: number, direction: number, probability: number): TabularOutcome => {
     const next = cliffGrid.move(state, direction);
     return cliff.includes(next)
       ? { probability, state: cliffStart, reward: -100, terminated: false }
@@ -82,7 +82,7 @@ export function frozenLake(options: FrozenLakeOptions): TabularTask {
   const tiles = [...map.join('')];
   const starts = tiles.filter((tile) => tile === 'S').length;
   const failRate = (1 - options.success_rate) / 2;
-  const move = (state: number, action: number, probability: number): Outcome => {
+  const move = (state: number, action: number, probability: number): TabularOutcome => {
     // Actions are numbered anticlockwise, starting with left.
     const next = grid.move(state, 3 + 3 * action);
     const tile = tiles[next];

@@ -2,7 +2,7 @@ import type { RandomGenerator } from '../../base/random/generator.js';
 import type { DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
 import type { Frame } from '../frame.js';
 
-export interface Outcome {
+export interface TabularOutcome {
   readonly probability: number;
   readonly state: number;
   readonly reward: number;
@@ -16,7 +16,7 @@ interface TabularModel {
   /** Probability that an episode starts in each state. */
   readonly initial: readonly number[];
   /** The outcomes of an action in a state; their order matters when a random number selects one. */
-  outcomes(state: number, action: number): readonly Outcome[];
+  outcomes(state: number, action: number): readonly TabularOutcome[];
   draw(state: number): Frame;
 }
 
@@ -30,7 +30,7 @@ export class TabularTask implements Task<number> {
   readonly actionSpace: DiscreteSpace;
   readonly #model: TabularModel;
   /** The outcomes of each action in each state, at `state · actions + action`. */
-  readonly #outcomes: readonly (readonly Outcome[])[];
+  readonly #outcomes: readonly (readonly TabularOutcome[])[];
   readonly #probabilities: readonly (readonly number[])[];
   #state = 0;
   #random!: RandomGenerator;

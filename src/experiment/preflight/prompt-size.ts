@@ -15,7 +15,7 @@ import { randomPolicies } from '../evaluate.js';
 import { Prompter } from '../prompter.js';
 import type { Assembly } from '../setup/assemble.js';
 
-type Parts = Pick<Assembly, 'config' | 'environment' | 'family' | 'prompts' | 'imported'>;
+type PromptParts = Pick<Assembly, 'config' | 'environment' | 'family' | 'prompts' | 'imported'>;
 
 /** Numbers of tokens are estimates, on the high side. */
 export interface PromptSize {
@@ -47,7 +47,7 @@ const programTokens = 500;
 /** Tokens of the explanation in a reply. */
 const reasonTokens = 50;
 
-export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
+export function promptSize(parts: PromptParts, context?: ModelContext): PromptSize {
   const { config, family } = parts;
   const { corrections, memory, prompts } = config;
   const arePrograms = programsOf(family) !== undefined;
@@ -99,7 +99,7 @@ export function syntheticWarmUp({
   config,
   family,
   imported,
-}: Pick<Parts, 'config' | 'family' | 'imported'>): readonly BufferEntry[] {
+}: Pick<PromptParts, 'config' | 'family' | 'imported'>): readonly BufferEntry[] {
   const { seed } = config;
   const random = createGenerator(seed);
   const drawn = randomPolicies(config, family, imported);

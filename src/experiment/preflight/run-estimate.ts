@@ -13,18 +13,18 @@ import { type Finding, okFinding } from './findings.js';
 import type { PromptSize } from './prompt-size.js';
 
 /** `expected`: without corrections; `most`: with all corrections, and the longest replies. */
-interface Amount {
+interface AmountRange {
   readonly expected: number;
   readonly most: number;
 }
 
 /** Totals of a run or of several. */
 export interface RunEstimate {
-  readonly calls: Amount;
-  readonly promptTokens: Amount;
-  readonly completionTokens: Amount;
+  readonly calls: AmountRange;
+  readonly promptTokens: AmountRange;
+  readonly completionTokens: AmountRange;
   /** Absent if there is no price. Assumes that no prompts are cached. */
-  readonly cost?: Amount | undefined;
+  readonly cost?: AmountRange | undefined;
   /** Month of the list prices from which the cost is computed. */
   readonly listed?: string | undefined;
 }
@@ -107,7 +107,7 @@ function confirmationText({ candidates, episodes }: ConfirmationConfig): string 
 }
 
 export function estimateText({ calls, completionTokens, cost, listed, promptTokens }: RunEstimate): string {
-  const both = ({ expected, most }: Amount, format: (value: number) => string) =>
+  const both = ({ expected, most }: AmountRange, format: (value: number) => string) =>
     `${format(expected)} (${format(most)})`;
   const parts = [
     `${plural(calls.expected, 'call')} (${calls.most} with all corrections)`,
@@ -130,7 +130,7 @@ function estimateOf(
   const corrected = (tokens + corrections * correction) * longest * corrections;
   const promptTokens = { expected: prompts * share * tokens, most: longest * tokens + corrected };
   const completionTokens = { expected: expected * reply, most: most * Math.max(reply, maxTokens) };
-  const costOf = (which: keyof Amount) =>
+  const costOf = (which: keyof AmountRange) =>
     price && (promptTokens[which] * price.input + completionTokens[which] * price.output) / 1e6;
   return {
     calls: { expected, most },
@@ -142,7 +142,7 @@ function estimateOf(
 }
 
 export function sumOf(a: RunEstimate, b: RunEstimate): RunEstimate {
-  const add = (one: Amount, other: Amount) => ({
+  const add = (one: AmountRange, other: AmountRange) => ({
     expected: one.expected + other.expected,
     most: one.most + other.most,
   });

@@ -17,7 +17,7 @@ import { type Finding, okFinding } from './findings.js';
 
 type SetupContext = Pick<CommandContext, 'cwd' | 'env'>;
 
-const broken = (field: string, message: string, hint: string): Finding => ({
+const brokenFinding = (field: string, message: string, hint: string): Finding => ({
   level: 'error',
   field,
   message,
@@ -45,9 +45,9 @@ export async function checkSetup(surroundings: SetupContext, offline: boolean): 
       `${plural(availableParallelism(), 'thread')}, ${cpus()[0]?.model.trim() ?? 'unknown'}`,
     ),
     okFinding('memory', `${formatBytes(total)}, ${formatBytes(free)} free`),
-    disk(nearestFolder(resolve(cwd, 'buffers'))),
+    diskFinding(nearestFolder(resolve(cwd, 'buffers'))),
     localModels(),
-    ...(offline ? [] : [ollama(env)]),
+    ...(offline ? [] : [ollamaFinding(env)]),
     models.length > 0
       ? okFinding('Hugging Face', `${plural(models.length, 'model')} in ${hfCache(env)}`)
       : absent(
@@ -55,7 +55,7 @@ export async function checkSetup(surroundings: SetupContext, offline: boolean): 
           `no models in ${hfCache(env)}`,
           'run policyloop models pull hf:HuggingFaceTB/SmolLM2-135M-Instruct',
         ),
-    python(env),
+    pythonFinding(env),
     key('OPENAI_API_KEY', 'model.provider openai'),
     key('HF_TOKEN', 'gated Hugging Face models'),
   ]);
@@ -67,15 +67,15 @@ export function nodeVersion(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const isNew = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
   const hint = `install version ${oldestNode.join('.')} or newer: https://nodejs.org`;
-  return isNew ? okFinding('Node.js', version) : broken('Node.js', version, hint);
+  return isNew ? okFinding('Node.js', version) : brokenFinding('Node.js', version, hint);
 }
 
-function disk(folder: string): Finding {
+function diskFinding(folder: string): Finding {
   const { bavail, bsize } = statfsSync(folder);
   try {
     accessSync(folder, constants.W_OK);
   } catch {
-    return broken('disk', `${folder} isn't writable`, 'change its permissions, or use --runs-dir');
+    return brokenFinding('disk', `${folder} isn't writable`, 'change its permissions, or use --runs-dir');
   }
   return okFinding('disk', `${formatBytes(bavail * bsize)} free in ${folder}`);
 }
@@ -92,11 +92,11 @@ async function localModels(): Promise<Finding> {
       : absent('local models', message, `${first.device} can't be used: ${first.reason}; ${first.hint}`);
   } catch (error) {
     const { message, hint = 'reinstall policyloop' } = problemsOf(error)[0]!;
-    return broken('local models', message, hint);
+    return brokenFinding('local models', message, hint);
   }
 }
 
-async function ollama(env: SetupContext['env']): Promise<Finding> {
+async function ollamaFinding(env: SetupContext['env']): Promise<Finding> {
   let place = '';
   try {
     const { origin, password, username } = readHost({ host: undefined }, env);
@@ -116,7 +116,7 @@ async function ollama(env: SetupContext['env']): Promise<Finding> {
     return okFinding('Ollama', `running at ${place}: ${names.join(', ')}${more}`);
   } catch (error) {
     if (error instanceof UserError)
-      return broken('Ollama', error.problems[0]!.message, 'fix or unset OLLAMA_HOST');
+      return brokenFinding('Ollama', error.problems[0]!.message, 'fix or unset OLLAMA_HOST');
     const hint = 'install it from https://ollama.com and start it (ollama serve), or set OLLAMA_HOST';
     return absent('Ollama', `no answer from ${place}`, hint);
   }
@@ -125,7 +125,7 @@ async function ollama(env: SetupContext['env']): Promise<Finding> {
 const askVersions =
   'import sys\nprint(sys.version.split()[0])\ntry:\n  import gymnasium\n  print(gymnasium.__version__)\nexcept ImportError: pass';
 
-async function python(env: SetupContext['env']): Promise<Finding> {
+async function pythonFinding(env: SetupContext['env']): Promise<Finding> {
   const program = env.POLICYLOOP_PYTHON ?? 'python3';
   const need = 'needed only for gymnasium: and textworld-express: environments';
   try {
@@ -140,6 +140,6 @@ async function python(env: SetupContext['env']): Promise<Finding> {
     const message = `${program} can't be run`;
     return env.POLICYLOOP_PYTHON === undefined
       ? absent('Python', message, `${need}; install Python, or set POLICYLOOP_PYTHON`)
-      : broken('Python', message, 'set POLICYLOOP_PYTHON to a Python interpreter');
+      : brokenFinding('Python', message, 'set POLICYLOOP_PYTHON to a Python interpreter');
   }
 }

@@ -7,7 +7,7 @@ import { type Config, modulesOf } from '../../config/config.js';
 import { loadConfig } from '../../config/load.js';
 import { isBaseline, membersOf } from '../../config/model.js';
 import { requirePrices } from '../../config/model-checks.js';
-import { type ResolvedConfig, resolve, resolveModels } from '../../config/resolve.js';
+import { type ResolvedConfig, resolveDefaults, resolveModels } from '../../config/resolve.js';
 import { stagesOf } from '../../config/stages.js';
 import { customPrefix, isRemoteId } from '../../environments/catalogue/open.js';
 import type { Environment, EnvironmentSpec } from '../../environments/environment.js';
@@ -91,7 +91,7 @@ export async function assemble(
     problems.length > 0 ? undefined : await part(() => openModel(written, env, own.model, own.ask));
   const environment = await part(() => openEnvironmentOf(written, env, own));
   if (environment === undefined) throw new UserError(problems);
-  const config = resolve(written, { environment, ...model?.facts });
+  const config = resolveDefaults(written, { environment, ...model?.facts });
   const family = await part(() => openPolicyFamily(config.policy, environment));
   await part(() => checkRandomPrograms(config, environment));
   const prompts = await part(() => loadPrompts(config, environment));

@@ -13,7 +13,7 @@ import { fixedSettings } from '../../runs/fingerprint.js';
 import { type Manifest, manifestHead, type RecordedSpec } from '../../runs/manifest.js';
 import { addPrograms } from '../../runs/open-run.js';
 import type { RunDirectory } from '../../runs/writer.js';
-import type { Experiment, Progress, RunClock } from '../parts.js';
+import type { Experiment, RunClock, RunProgress } from '../parts.js';
 import { Prompter } from '../prompter.js';
 import { countCall } from '../propose.js';
 import type { Assembly } from './assemble.js';
@@ -85,7 +85,7 @@ export function experimentIn(
   const programs = programsOf(family);
   addPrograms(family, recorded.entries);
   const ledger = ledgerOf(assembly);
-  const progress: Progress = {
+  const progress: RunProgress = {
     completed: recorded.iteration,
     asked: new Map(),
     reached: new Set(),

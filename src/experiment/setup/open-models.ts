@@ -128,7 +128,7 @@ export function openRecording(model: ReplayedConfig, { seed }: Pick<Config, 'see
     // With `onChange: warn`, a single recorded run can be replayed with any seed.
     const isAnySeed = model.onChange === 'warn' && runs.length === 1;
     const [own, another] = isAnySeed ? runs : runs.filter((run) => run.seed === seed);
-    if (own === undefined) throw otherSeed(runs, seed);
+    if (own === undefined) throw otherSeedError(runs, seed);
     if (another !== undefined)
       throw new UserError({
         message: `several runs in this directory have the seed ${seed}`,
@@ -169,7 +169,7 @@ function runsOf(path: string): readonly SeededRun[] {
   return runs.length > 0 ? runs : [{ path, seed: readManifest(path).seed }];
 }
 
-const otherSeed = (runs: readonly SeededRun[], seed: number): UserError =>
+const otherSeedError = (runs: readonly SeededRun[], seed: number): UserError =>
   new UserError({
     message: `this config has the seed ${seed}, but no recorded run has it`,
     alternatives: runs.map((run) => String(run.seed)),

@@ -23,7 +23,7 @@ export interface Dialect {
 }
 
 /** Fields of a request; undefined ones aren't sent. */
-export type Fields = Readonly<Record<string, unknown>>;
+export type RequestFields = Readonly<Record<string, unknown>>;
 
 /** Creates a dialect. OpenAI's reasoning models reject `max_tokens`; some other servers ignore the newer name. */
 export const newDialect = ({ hostname }: URL, { format }: OpenAIConfig): Dialect => ({
@@ -40,7 +40,7 @@ export function responseFormat(
   { format }: OpenAIConfig,
   { hasBounds, answerFormat }: Dialect,
   grammar: AnswerGrammar | undefined,
-): Fields | undefined {
+): RequestFields | undefined {
   if (grammar === undefined || answerFormat === 'text') return undefined;
   if (answerFormat === 'json_object') return { type: 'json_object' };
   const schema = answerSchema(grammar, format === 'auto' ? { ...autoOptions, hasBounds } : {});
@@ -78,7 +78,7 @@ const formatWords = /json|schema|structured output|grammar|samplers/i;
 const boundWords = /minimum|maximum|(min|max)(Items|Length)|enum\b/;
 
 /** Returns the config key of the rejected field; undefined if `message` names no field that the user set. */
-export function refusedKey(config: OpenAIConfig, sent: Fields, message: string): string | undefined {
+export function refusedKey(config: OpenAIConfig, sent: RequestFields, message: string): string | undefined {
   return [...chosenFields(config)].find(([field]) => sent[field] !== undefined && cites(message, field))?.[1];
 }
 
@@ -90,7 +90,7 @@ export function refusedKey(config: OpenAIConfig, sent: Fields, message: string):
 export function adapt(
   dialect: Dialect,
   config: OpenAIConfig,
-  sent: Fields,
+  sent: RequestFields,
   before: Pick<Dialect, 'answerFormat' | 'hasBounds'>,
   { kind, message }: TryError,
 ): boolean {
@@ -125,7 +125,7 @@ export function adapt(
 const ownFields = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'logprobs'];
 
 /** Switches to the other name of the token limit if the server rejected the current one. @returns whether it did */
-function renameLimit(dialect: Dialect, sent: Fields, message: string): boolean {
+function renameLimit(dialect: Dialect, sent: RequestFields, message: string): boolean {
   const name = sent.max_tokens === undefined ? 'max_completion_tokens' : 'max_tokens';
   const otherName = name === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
   // Each name may be rejected only once, so that requests don't alternate forever.

@@ -53,7 +53,7 @@ export const jsonFetch: typeof fetch = async (input, init) => {
   if (jsonIn(body) === undefined)
     throw new TryError(
       isWebPage(body) ? 'html' : 'malformed',
-      `${place(url)} returned HTTP ${response.status} with ${describeBody(body)}`,
+      `${address(url)} returned HTTP ${response.status} with ${describeBody(body)}`,
     );
   return new Response(body, { status: 200, headers: { 'content-type': 'application/json' } });
 };
@@ -124,14 +124,14 @@ function networkFailure(url: URL, error: Error): TryError {
   const cause = (error.cause ?? error) as { readonly code?: unknown; readonly message: string };
   const code = typeof cause.code === 'string' ? cause.code : '';
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
-    return new TryError('malformed', `${place(url)} returned more than ${maxBodyBytes} bytes`);
+    return new TryError('malformed', `${address(url)} returned more than ${maxBodyBytes} bytes`);
   const problemText = networkProblems.find(([codes]) => codes.test(code))?.[1];
   const problem = problemText ?? (code || cause.message);
-  return new TryError(cutCodes.test(code) ? 'cut' : 'network', `no answer from ${place(url)}: ${problem}`);
+  return new TryError(cutCodes.test(code) ? 'cut' : 'network', `no answer from ${address(url)}: ${problem}`);
 }
 
 /** Returns a URL without its login and query, which may be secret. */
-const place = ({ origin, pathname }: URL) => `${origin}${pathname}`;
+const address = ({ origin, pathname }: URL) => `${origin}${pathname}`;
 
 export interface ServerError {
   readonly message: string;

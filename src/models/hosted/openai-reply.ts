@@ -14,10 +14,10 @@ import { errorKind, serverError } from './json-fetch.js';
 import { TryError } from './retry.js';
 
 /** A text, or a part of a message as an object. */
-const part = z.union([z.string(), z.record(z.string(), z.unknown())]);
+const partSchema = z.union([z.string(), z.record(z.string(), z.unknown())]);
 
 /** Other fields may have any type, so that an unexpected one doesn't make the reply invalid. */
-const messageSchema = z.looseObject({ content: z.union([part, z.array(part)]).nullish() });
+const messageSchema = z.looseObject({ content: z.union([partSchema, z.array(partSchema)]).nullish() });
 
 const choiceSchema = z.object({
   message: messageSchema,
@@ -100,7 +100,7 @@ function readChoice({
 }
 
 /** True if a part is a thought; Mistral and Anthropic send thoughts as parts. */
-const isThought = (one: z.output<typeof part>): boolean =>
+const isThought = (one: z.output<typeof partSchema>): boolean =>
   typeof one === 'object' && /^(thinking|reasoning)/.test(String(one.type));
 
 /** Extracts the text of a field, which is a string, an object with a text, or a list of these. */

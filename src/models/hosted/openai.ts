@@ -17,9 +17,9 @@ import type { OpenAIConfig } from '../settings.js';
 import {
   adapt,
   type Dialect,
-  type Fields,
   formatOf,
   newDialect,
+  type RequestFields,
   refusedKey,
   responseFormat,
 } from './dialect.js';
@@ -148,7 +148,7 @@ function hintFor(
   config: OpenAIConfig,
   baseUrl: URL,
   prefix: string,
-  fields: Fields,
+  fields: RequestFields,
 ): string | undefined {
   if (kind === 'bad-request') {
     const key = refusedKey(config, fields, message);

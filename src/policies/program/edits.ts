@@ -3,20 +3,20 @@
 import { append } from '../../base/append.js';
 import { ProgramFault } from './program.js';
 
-interface Block {
+interface EditBlock {
   /** 1-based, in the order of the reply. */
   readonly number: number;
   readonly search: readonly string[];
   readonly replace: readonly string[];
 }
 
-interface PlacedEdit extends Block {
+interface PlacedEdit extends EditBlock {
   /** 0-based line of the parent. */
   readonly at: number;
 }
 
 const openingMark = /^<{5,9} ?SEARCH$/;
-const middle = /^={5,9}$/;
+const middleMark = /^={5,9}$/;
 const closingMark = /^>{5,9} ?REPLACE$/;
 
 /**
@@ -42,7 +42,7 @@ export function applyEdits(parent: string, reply: string, isCut = false): string
   const result: string[] = [];
   let position = 0;
   for (const [i, { at, number, search, replace }] of placed.entries()) {
-    if (at < position) throw fault(number, `it overlaps block ${placed[i - 1]!.number}`, at);
+    if (at < position) throw editFault(number, `it overlaps block ${placed[i - 1]!.number}`, at);
     append(result, [...lines.slice(position, at), ...replace]);
     position = at + search.length;
   }
@@ -52,33 +52,33 @@ export function applyEdits(parent: string, reply: string, isCut = false): string
 }
 
 /** @param at 0-based line of the parent */
-const fault = (block: number, why: string, at?: number) =>
+const editFault = (block: number, why: string, at?: number) =>
   new ProgramFault({
     reason: `block ${block} doesn't apply: ${why}`,
     ...(at !== undefined && { line: at + 1 }),
   });
 
-function blocksIn(reply: string, isCut: boolean): readonly Block[] {
-  const blocks: Block[] = [];
+function blocksIn(reply: string, isCut: boolean): readonly EditBlock[] {
+  const blocks: EditBlock[] = [];
   let search: string[] | undefined;
   let replace: string[] | undefined;
   for (const line of reply.split(/\r?\n/).map((text) => text.trimEnd())) {
     const number = blocks.length + 1;
     const mark = line.trim();
     if (openingMark.test(mark)) {
-      if (search) throw fault(number, 'it has no >>>>>>> REPLACE line');
+      if (search) throw editFault(number, 'it has no >>>>>>> REPLACE line');
       search = [];
-    } else if (search && !replace && middle.test(mark)) replace = [];
+    } else if (search && !replace && middleMark.test(mark)) replace = [];
     else if (closingMark.test(mark)) {
-      if (!search) throw fault(number, 'it has no <<<<<<< SEARCH line');
-      if (!replace) throw fault(number, 'it has no ======= line');
+      if (!search) throw editFault(number, 'it has no <<<<<<< SEARCH line');
+      if (!replace) throw editFault(number, 'it has no ======= line');
       blocks.push({ number, search: withoutBlankEnds(search), replace });
       search = undefined;
       replace = undefined;
     } else (replace ?? search)?.push(line);
   }
   if (search && !(isCut && blocks.length > 0))
-    throw fault(blocks.length + 1, `it has no ${replace ? '>>>>>>> REPLACE' : '======='} line`);
+    throw editFault(blocks.length + 1, `it has no ${replace ? '>>>>>>> REPLACE' : '======='} line`);
   if (blocks.length === 0) throw new ProgramFault({ reason: 'the reply has no <<<<<<< SEARCH block' });
   return blocks;
 }
@@ -88,9 +88,9 @@ function withoutBlankEnds(lines: readonly string[]): readonly string[] {
   return first < 0 ? [] : lines.slice(first, lines.findLastIndex((line) => line !== '') + 1);
 }
 
-function placeOf(block: Block, lines: readonly string[]): PlacedEdit {
+function placeOf(block: EditBlock, lines: readonly string[]): PlacedEdit {
   const { number, search } = block;
-  if (search.length === 0) throw fault(number, 'its search part is empty');
+  if (search.length === 0) throw editFault(number, 'its search part is empty');
   const exact = placesOf(search, lines);
   if (exact.length === 1) return { ...block, at: exact[0]! };
   // Ignore common indentation only if there is no exact match.
@@ -98,13 +98,13 @@ function placeOf(block: Block, lines: readonly string[]): PlacedEdit {
   if (loose.length === 1) return { ...reindent(block, lines[loose[0]!]!), at: loose[0]! };
   if (loose.length > 1) {
     const numbers = loose.map((at) => at + 1).join(', ');
-    throw fault(
+    throw editFault(
       number,
       `its search part occurs ${loose.length} times, at lines ${numbers}; add more lines`,
       loose[0],
     );
   }
-  throw fault(number, `the program has no lines ${quoteLines(search)}`);
+  throw editFault(number, `the program has no lines ${quoteLines(search)}`);
 }
 
 /** Finds the 0-based line numbers at which `search` occurs in `lines`. */
@@ -130,7 +130,7 @@ function unindent(lines: readonly string[]): readonly string[] {
 }
 
 /** Adapts the indentation of a block's new lines to the parent. @param first the first line found in the parent */
-function reindent(block: Block, first: string): Block {
+function reindent(block: EditBlock, first: string): EditBlock {
   const searched = indentOf(block.search[0]!);
   const found = indentOf(first);
   const replace = block.replace.map((line) => {

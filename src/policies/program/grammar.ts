@@ -7,7 +7,7 @@ import type { RandomGenerator } from '../../base/random/generator.js';
 import type { DiscreteSpace, EnvironmentSpec } from '../../environments/environment.js';
 import {
   binaryOps,
-  comparisons,
+  comparisonOps,
   digitOps,
   integerTests,
   programText,
@@ -53,9 +53,9 @@ function sortsOf({ acted }: Spaces): readonly TreeType[] {
 export function growTree(sort: TreeType, depth: number, growth: GrowthContext): Tree {
   const { random } = growth;
   if (sort === 'test') return growTest(depth, growth);
-  if (depth < 2 || random.random() < leafShare) return leaf(sort, growth);
+  if (depth < 2 || random.random() < leafShare) return growLeaf(sort, growth);
   if (sort === 'number') return growNumber(depth, growth);
-  return depth < 3 ? leaf(sort, growth) : growChoice(sort, depth, growth);
+  return depth < 3 ? growLeaf(sort, growth) : growChoice(sort, depth, growth);
 }
 
 /** @param depth at least 2 */
@@ -99,10 +99,10 @@ function growTest(depth: number, growth: GrowthContext): Tree {
   let right = random.random() < 0.6 ? constant(left, growth) : growTree('number', depth - 1, growth);
   if (left.op === 'constant') right = observationTerm(growth);
   else if (isSame(left, right)) right = constant(left, growth);
-  return { sort: 'test', op: random.choice(comparisons), parts: [left, right] };
+  return { sort: 'test', op: random.choice(comparisonOps), parts: [left, right] };
 }
 
-export function leaf(sort: TreeType, growth: GrowthContext): Tree {
+export function growLeaf(sort: TreeType, growth: GrowthContext): Tree {
   const { acted, random } = growth;
   if (sort === 'number') return random.random() < 0.3 ? constant(undefined, growth) : observationTerm(growth);
   if (sort === 'test') return growTest(2, growth);

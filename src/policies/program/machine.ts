@@ -19,9 +19,9 @@ import { addMeter, fuelName, maxFuel } from './meter.js';
 // The package's types describe its CommonJS exports, but at run time the default import is the variant itself.
 const variant = release as unknown as QuickJSSyncVariant;
 
-const page = 65_536;
+const pageBytes = 65_536;
 /** Fixed size of the memory: 16 MiB, of which 11 MiB are heap. QuickJS's own limit isn't enough: it ignores strings. */
-const pages = 256;
+const pageCount = 256;
 /**
  * Limits of QuickJS's stack in bytes: about 650 nested calls and 500 nested brackets. The parser uses more of V8's
  * stack, which must not run out first, because its size isn't the same everywhere.
@@ -36,15 +36,15 @@ const maxInterrupts = 100;
 export const maxWork = 50_000_000;
 
 /** Copy of the memory, made while no code runs: the parts below and above the stack. */
-export type Image = readonly Uint8Array[];
+export type MemoryImage = readonly Uint8Array[];
 
-export type Limit = 'work' | 'memory' | 'stack';
+export type MachineLimit = 'work' | 'memory' | 'stack';
 
 /** The result of a call into QuickJS. After `limit`, `reset` the machine with `renew`. */
-export type Outcome =
+export type MachineOutcome =
   | { readonly value: QuickJSHandle }
   | { readonly error: QuickJSHandle }
-  | { readonly limit: Limit };
+  | { readonly limit: MachineLimit };
 
 export interface Machine {
   readonly context: QuickJSContext;
@@ -52,15 +52,15 @@ export interface Machine {
   /** Work of the last call: the same on every machine. */
   readonly spent: number;
   /** Calls into QuickJS within the limits. @param left remaining work, if it is less than the limit */
-  run(call: () => ReturnType<QuickJSContext['callFunction']>, left?: number): Outcome;
+  run(call: () => ReturnType<QuickJSContext['callFunction']>, left?: number): MachineOutcome;
   /** Evaluates code in strict mode, or only compiles it, within the limits. */
-  evaluate(code: string, compileOnly: boolean): Outcome;
+  evaluate(code: string, compileOnly: boolean): MachineOutcome;
   /** Copies the state. Like `restore` and `reset`, call it only while no code runs. */
-  copy(): Image;
+  copy(): MemoryImage;
   /** Restores a state. Memory outside the image isn't cleared, but QuickJS doesn't read it. */
-  restore(image: Image): void;
+  restore(image: MemoryImage): void;
   /** Like `restore`, but clears other memory too. With `renew`, replaces the instance: its stack may be damaged. */
-  reset(image: Image, renew?: boolean): void;
+  reset(image: MemoryImage, renew?: boolean): void;
 }
 
 let modulePromise: Promise<WebAssembly.Module> | undefined;
@@ -74,7 +74,7 @@ const wasmModule = (): Promise<WebAssembly.Module> => {
 
 export async function openMachine(): Promise<Machine> {
   const module = await wasmModule();
-  const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
+  const memory = new WebAssembly.Memory({ initial: pageCount, maximum: pageCount });
   const bytes = new Uint8Array(memory.buffer);
   let replace = (): void => undefined;
   let exports: WebAssembly.Exports = {};
@@ -105,10 +105,10 @@ export async function openMachine(): Promise<Machine> {
   const fuel = () => exports[fuelName] as WebAssembly.Global<'i32'>;
   let [interrupts, spent] = [0, 0];
   runtime.setMaxStackSize(stackBytes.calls);
-  runtime.setMemoryLimit((pages * page) / 2);
+  runtime.setMemoryLimit((pageCount * pageBytes) / 2);
   runtime.setInterruptHandler(() => ++interrupts > maxInterrupts);
   const context = runtime.newContext({ intrinsics });
-  const restore = ([low, high]: Image) => {
+  const restore = ([low, high]: MemoryImage) => {
     bytes.set(low!);
     bytes.set(high!, stack.end);
   };
@@ -160,12 +160,12 @@ const intrinsics = {
   ...{ JSON: true, MapSet: true, TypedArrays: true, StringNormalize: true },
 };
 
-const zeros = Buffer.alloc(page);
+const zeros = Buffer.alloc(pageBytes);
 
 /** Returns the end of the memory in use in bytes, rounded up to whole pages. */
 function usedBytes(bytes: Uint8Array): number {
   let end = bytes.length;
-  while (zeros.equals(bytes.subarray(end - page, end))) end -= page;
+  while (zeros.equals(bytes.subarray(end - pageBytes, end))) end -= pageBytes;
   return end;
 }
 
@@ -173,10 +173,10 @@ function usedBytes(bytes: Uint8Array): number {
 function widestGap(bytes: Uint8Array): { readonly start: number; readonly end: number } {
   const used = usedBytes(bytes);
   let [best, start] = [{ start: 0, end: 0 }, 0];
-  for (let end = page; end <= used; end += page) {
-    if (!zeros.equals(bytes.subarray(end - page, end))) start = end;
+  for (let end = pageBytes; end <= used; end += pageBytes) {
+    if (!zeros.equals(bytes.subarray(end - pageBytes, end))) start = end;
     else if (end - start > best.end - best.start) best = { start, end };
   }
   // Static data may end in zeros, so leave it one more page.
-  return { start: best.start + page, end: best.end };
+  return { start: best.start + pageBytes, end: best.end };
 }

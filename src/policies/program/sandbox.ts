@@ -5,7 +5,7 @@ import { safeLine } from '../../base/terminal-text.js';
 import { observationNames } from '../../environments/catalogue/observation-names.js';
 import type { Action, EnvironmentSpec, Observation } from '../../environments/environment.js';
 import { programAction } from './actions.js';
-import { type Image, type Limit, maxWork, type Outcome, openMachine } from './machine.js';
+import { type MachineLimit, type MachineOutcome, type MemoryImage, maxWork, openMachine } from './machine.js';
 import { bufferLength, bufferMark, preludeSource } from './prelude.js';
 import { type ActingProgram, type ProgramFailure, ProgramFault } from './program.js';
 
@@ -35,7 +35,7 @@ interface Episode {
   /** The observations so far; undefined if the state is copied instead. */
   history: Observation[] | undefined;
   /** The state, saved while another episode or a compilation uses the machine. */
-  saved?: Image;
+  saved?: MemoryImage;
   /** Remaining work. */
   left: number;
   fault?: ProgramFault;
@@ -43,7 +43,7 @@ interface Episode {
 
 /** The state after compiling a program, and the number of its lines. */
 interface CompiledCode {
-  readonly image: Image;
+  readonly image: MemoryImage;
   readonly lines: number;
 }
 
@@ -61,20 +61,20 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   const empty = machine.copy();
   let current: Episode | undefined;
 
-  function call(code: QuickJSHandle, ...args: readonly QuickJSHandle[]): Outcome {
+  function call(code: QuickJSHandle, ...args: readonly QuickJSHandle[]): MachineOutcome {
     const outcome = machine.run(() => context.callFunction(code, context.undefined, ...args), current?.left);
     if (current !== undefined) current.left -= machine.spent;
     return outcome;
   }
 
   /** Returns the value of a call. @throws ProgramFault if it failed */
-  function checked(outcome: Outcome, lines: number, observation?: Observation): QuickJSHandle {
+  function checked(outcome: MachineOutcome, lines: number, observation?: Observation): QuickJSHandle {
     if ('value' in outcome) return outcome.value;
     throw failed(outcome, lines, observation);
   }
 
   function failed(
-    outcome: Exclude<Outcome, { readonly value: QuickJSHandle }>,
+    outcome: Exclude<MachineOutcome, { readonly value: QuickJSHandle }>,
     lines: number,
     observation?: Observation,
   ): ProgramFault {
@@ -211,14 +211,14 @@ function sharedBuffer({ buffer }: WebAssembly.Memory, length: number): Float64Ar
   return new Float64Array(buffer, place, length);
 }
 
-const limits: Readonly<Record<Limit, string>> = {
+const limits: Readonly<Record<MachineLimit, string>> = {
   work: 'too much work: more than a million calls and loop iterations at a time, or as much in built-in functions',
   memory: 'out of memory',
   stack: 'stack overflow: calls or brackets are nested too deeply',
 };
 
 /** QuickJS's messages for exceeded limits. */
-const messages: Readonly<Record<string, Limit>> = {
+const messages: Readonly<Record<string, MachineLimit>> = {
   interrupted: 'work',
   'out of memory': 'memory',
   'stack overflow': 'stack',

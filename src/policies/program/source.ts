@@ -60,13 +60,13 @@ function actOf(script: Script, source: string): FunctionNode {
 }
 
 /** A constant and the syntax node of its number. */
-interface Found {
+interface FoundConstant {
   readonly node: AnyNode;
   readonly constant: ProgramConstant;
 }
 
-function literalConstants(script: Script, actions: ReadonlySet<AnyNode>): readonly Found[] {
-  const found: Found[] = [];
+function literalConstants(script: Script, actions: ReadonlySet<AnyNode>): readonly FoundConstant[] {
+  const found: FoundConstant[] = [];
   const fixed = new Set<AnyNode | null | undefined>(actions);
   const visit = (node: AnyNode, statement: number): void => {
     if (fixed.has(node)) return;
@@ -101,7 +101,7 @@ function automaticRange(value: number): { readonly low: number; readonly high: n
 
 const declarationForm = 'declare constants as {name: number} or {name: {value, low, high}}';
 
-function declaredConstants(value: AnyNode | null | undefined, source: string): readonly Found[] {
+function declaredConstants(value: AnyNode | null | undefined, source: string): readonly FoundConstant[] {
   const fault = (reason: string, node: AnyNode) =>
     new ProgramFault({ reason: `${reason}; ${declarationForm}`, line: lineAt(source, node.start) });
   const entries = (node: AnyNode): readonly (readonly [string, AnyNode])[] => {
@@ -119,7 +119,7 @@ function declaredConstants(value: AnyNode | null | undefined, source: string): r
     return pairs;
   };
   if (!value) return [];
-  return entries(value).map(([name, node]): Found => {
+  return entries(value).map(([name, node]): FoundConstant => {
     const plain = numberOf(node);
     if (plain !== undefined) return { node, constant: constantAt(node, plain, name) };
     const fields = new Map(node.type === 'ObjectExpression' ? entries(node) : []);

@@ -10,11 +10,11 @@ import { calledName, isFunction, numberOf, syntaxTree, topLevelDeclaration } fro
 
 export const binaryOps = ['+', '-', '*', 'divide', 'min', 'max'] as const;
 export const unaryOps = ['abs', 'sin', 'cos', 'tanh'] as const;
-export const comparisons = ['<', '>'] as const;
+export const comparisonOps = ['<', '>'] as const;
 export const integerTests = ['equals', 'below'] as const;
 /** Operations on a discrete observation: the remainder and the quotient after division by a positive integer. */
 export const digitOps = ['modulo', 'quotient'] as const;
-export const opGroups = [binaryOps, unaryOps, comparisons, integerTests, digitOps] as const;
+export const opGroups = [binaryOps, unaryOps, comparisonOps, integerTests, digitOps] as const;
 
 /**
  * Type of a tree's value: a number, a truth value, or an action (0 if discrete, otherwise the index in the tuple).
@@ -137,12 +137,12 @@ export function parseTrees(source: string, spaces: Spaces): Trees | undefined {
     const trees = readBody(act.body.body, spaces.acted, values);
     return programText(trees, spaces) === source ? trees : undefined;
   } catch (error) {
-    if (error instanceof NotOfGrammar || error instanceof ProgramFault) return undefined;
+    if (error instanceof GrammarError || error instanceof ProgramFault) return undefined;
     throw error;
   }
 }
 
-class NotOfGrammar extends Error {}
+class GrammarError extends Error {}
 
 type Constants = ReadonlyMap<string, number>;
 
@@ -150,17 +150,17 @@ function readBody(statements: readonly AnyNode[], acted: NumericSpace, constants
   if (acted.kind === 'discrete') return [readDecision(statements, constants)];
   const [only] = statements;
   const list = only?.type === 'ReturnStatement' ? only.argument : undefined;
-  if (list?.type !== 'ArrayExpression') throw new NotOfGrammar();
+  if (list?.type !== 'ArrayExpression') throw new GrammarError();
   return list.elements.map((element, i) => {
     if (acted.kind === 'tuple') return readTree(element, i, constants);
-    if (element?.type !== 'CallExpression') throw new NotOfGrammar();
+    if (element?.type !== 'CallExpression') throw new GrammarError();
     return readTree(element.arguments[0], 'number', constants);
   });
 }
 
 function readDecision([first, ...rest]: readonly AnyNode[], constants: Constants): Tree {
   if (first?.type === 'ReturnStatement') return readTree(first.argument, 0, constants);
-  if (first?.type !== 'IfStatement' || first.consequent.type !== 'BlockStatement') throw new NotOfGrammar();
+  if (first?.type !== 'IfStatement' || first.consequent.type !== 'BlockStatement') throw new GrammarError();
   const test = readTree(first.test, 'test', constants);
   const then = readDecision(first.consequent.body, constants);
   return { sort: 0, op: 'if', parts: [test, then, readDecision(rest, constants)] };
@@ -171,11 +171,11 @@ function readTree(node: AnyNode | null | undefined, sort: TreeType, constants: C
   const read = (part: AnyNode | null | undefined, inner: TreeType = 'number') =>
     readTree(part, inner, constants);
   const leaf = (op: Tree['op'], value: number | undefined, ...parts: readonly Tree[]): Tree => {
-    if (value === undefined) throw new NotOfGrammar();
+    if (value === undefined) throw new GrammarError();
     return { sort, op, value, parts };
   };
   const branch = (op: Tree['op'] | undefined, ...parts: readonly Tree[]): Tree => {
-    if (op === undefined) throw new NotOfGrammar();
+    if (op === undefined) throw new GrammarError();
     return { sort, op, parts };
   };
   if (node?.type === 'ConditionalExpression')
@@ -200,10 +200,10 @@ function readTree(node: AnyNode | null | undefined, sort: TreeType, constants: C
       const integer = numberOf(right);
       if (operator === '%') return leaf('modulo', integer);
       if (integer !== undefined) return leaf(operator === '===' ? 'equals' : 'below', integer, read(left));
-      const op = [...binaryOps, ...comparisons].find((one) => one === operator);
+      const op = [...binaryOps, ...comparisonOps].find((one) => one === operator);
       return branch(op, read(left), read(right));
     }
     default:
-      throw new NotOfGrammar();
+      throw new GrammarError();
   }
 }

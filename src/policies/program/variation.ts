@@ -2,7 +2,7 @@
 
 import type { RandomGenerator } from '../../base/random/generator.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
-import { constant, type GrowthContext, growTree, leaf, maxDepth, roundConstant } from './grammar.js';
+import { constant, type GrowthContext, growLeaf, growTree, maxDepth, roundConstant } from './grammar.js';
 import {
   depthOf,
   opGroups,
@@ -16,7 +16,7 @@ import {
 } from './tree.js';
 
 /** A node and its path: the indices of the parts that lead to it. */
-interface Place {
+interface TreePlace {
   readonly node: Tree;
   readonly path: readonly number[];
 }
@@ -100,7 +100,7 @@ function vary(trees: Trees, random: RandomGenerator, change: (tree: Tree) => Tre
   return before;
 }
 
-const placesIn = (node: Tree, path: readonly number[] = []): readonly Place[] => [
+const placesIn = (node: Tree, path: readonly number[] = []): readonly TreePlace[] => [
   { node, path },
   ...node.parts.flatMap((part, i) => placesIn(part, [...path, i])),
 ];
@@ -110,7 +110,7 @@ function replaceAt(tree: Tree, [first, ...rest]: readonly number[], by: Tree): T
   return { ...tree, parts: tree.parts.map((part, i) => (i === first ? replaceAt(part, rest, by) : part)) };
 }
 
-function drawPlace(places: readonly Place[], random: RandomGenerator): Place {
+function drawPlace(places: readonly TreePlace[], random: RandomGenerator): TreePlace {
   const inner = places.filter(({ node }) => node.parts.length > 0);
   return random.choice(inner.length > 0 && random.random() < innerShare ? inner : places);
 }
@@ -128,7 +128,7 @@ function mutatePoint(node: Tree, growth: GrowthContext): Tree {
   const groups: readonly (readonly Tree['op'][])[] = opGroups;
   const group = groups.find((ops) => ops.includes(node.op));
   if (group) return { ...node, op: random.choice(group.filter((op) => op !== node.op)) };
-  return node.parts.length > 0 ? swapSubtrees(node) : leaf(node.sort as TreeType, growth);
+  return node.parts.length > 0 ? swapSubtrees(node) : growLeaf(node.sort as TreeType, growth);
 }
 
 const swapSubtrees = ({ parts: [test, then, otherwise], ...node }: Tree): Tree => ({

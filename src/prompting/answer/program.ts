@@ -74,7 +74,7 @@ const mentionsAct = /\bact\b\s*(?:\(|=)/;
 const looksDefined =
   /(?:^|[;}])[ \t]*(?:export )?(?:default )?(?:(?:async )?function\s+act\s*\([^{;]{0,500}\{|(?:const |let |var )?act\s*=(?![=>])[^;]{0,500}?(?:=>|\bfunction\b))/m;
 /** A sketch replaces code with dots. */
-const sketch = /\u2026|\.{3}[ \t]*(?:[}\n]|\*\/)/;
+const sketchPattern = /\u2026|\.{3}[ \t]*(?:[}\n]|\*\/)/;
 
 /** True if the code defines `act`; a call, a comment, a signature or a sketch without `return` doesn't count. */
 function definesAct(code: string, mayHaveErrors = true): boolean {
@@ -84,7 +84,7 @@ function definesAct(code: string, mayHaveErrors = true): boolean {
     if (!isFunction(value)) return false;
     return value.expression || [...nodesIn(value)].some(({ type }) => type === 'ReturnStatement');
   } catch {
-    return mayHaveErrors && looksDefined.test(code) && !sketch.test(code);
+    return mayHaveErrors && looksDefined.test(code) && !sketchPattern.test(code);
   }
 }
 

@@ -1,7 +1,7 @@
 import { plural } from '../../base/text/numbers.js';
 import type { IndexedText, ParseFailure, SeenParameters } from '../answer/failure.js';
 import type { FailureContext } from './prompt-context.js';
-import { type ScoreText, scoreText as textOfScore } from './scores.js';
+import { type ScoreFormat, scoreText as textOfScore } from './scores.js';
 
 /** Maximum number of indices or values to list in a correction; the rest are only counted. */
 const namedLimit = 20;
@@ -23,10 +23,10 @@ const noFailure: FailureContext = {
 /** Returns the variables of the format-correction prompt for a failure. */
 export const failureContext = (
   failure: ParseFailure,
-  scoreText: ScoreText = textOfScore,
+  scoreText: ScoreFormat = textOfScore,
 ): FailureContext => ({ ...noFailure, ...failureFields(failure, scoreText) });
 
-function failureFields(failure: ParseFailure, scoreText: ScoreText): Partial<FailureContext> {
+function failureFields(failure: ParseFailure, scoreText: ScoreFormat): Partial<FailureContext> {
   const indices = (all: readonly number[]) => listText(all.map((index) => `params[${index}]`));
   const values = (all: readonly IndexedText[]) => ({
     text: listText(all.map(({ index, text }) => `params[${index}]: ${text}`)),
@@ -76,14 +76,14 @@ function failureFields(failure: ParseFailure, scoreText: ScoreText): Partial<Fai
         },
       };
     case 'too-far':
-      return { tooFar: { distance: percent(failure.distance), most: percent(failure.most) } };
+      return { tooFar: { distance: percentText(failure.distance), most: percentText(failure.most) } };
   }
 }
 
 /** Formats a share as a percentage with two significant digits. */
-export const percent = (share: number) => String(Number((100 * share).toPrecision(2)));
+export const percentText = (share: number) => String(Number((100 * share).toPrecision(2)));
 
-const seenText = ({ iteration, score }: SeenParameters, scoreText: ScoreText) => ({
+const seenText = ({ iteration, score }: SeenParameters, scoreText: ScoreFormat) => ({
   iteration: iteration === undefined ? null : String(iteration),
   warmup: iteration === 0,
   score: score === undefined ? null : scoreText(score),

@@ -6,7 +6,7 @@ import type { AnswerForm } from '../notation/grammar.js';
 import type { MemoryConfig, MemorySettings } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 import type { ProgressContext } from './prompt-context.js';
-import { type ScoreText, ScoreTexts, scoreText as textOfScore } from './scores.js';
+import { type ScoreFormat, ScoreTexts, scoreText as textOfScore } from './scores.js';
 import { trajectoryLines } from './trajectory.js';
 
 /** Share of the token budget kept when the window moves. It moves rarely, so prompts share their beginning. */
@@ -113,7 +113,7 @@ interface HistoryTurn {
 export interface History {
   /** Registers all evaluations in memory, oldest first; the format of a score depends on earlier scores. */
   know(held: readonly BufferEntry[]): void;
-  readonly scoreText: ScoreText;
+  readonly scoreText: ScoreFormat;
   /** The evaluations as turns of a conversation, in the same order. */
   turns(shown: readonly BufferEntry[], form: AnswerForm): readonly HistoryTurn[];
   /** Estimated number of prompt tokens for an evaluation, as passed to `selectHistory`. */
@@ -198,7 +198,7 @@ export function createHistory({
 export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score'>,
   encoding: Encoding,
-  scoreText: ScoreText = textOfScore,
+  scoreText: ScoreFormat = textOfScore,
 ): string {
   return encoding.line(entry.parameters, scoreText(entry.score));
 }
@@ -206,7 +206,7 @@ export function historyLine(
 function bestContext(
   held: readonly BufferEntry[],
   encoding: Encoding,
-  scoreText: ScoreText,
+  scoreText: ScoreFormat,
 ): ProgressContext['best'] {
   const best = bestEntry(held);
   if (best === undefined) return null;
@@ -228,7 +228,7 @@ export function rankHistory(
   shown: readonly BufferEntry[],
   encoding: Encoding,
   { best, recent }: Pick<MemoryConfig, 'best' | 'recent'>,
-  scoreText: ScoreText = textOfScore,
+  scoreText: ScoreFormat = textOfScore,
 ): Pick<ProgressContext['history'], 'best' | 'others'> {
   const ascending = shown.toReversed().sort((a, b) => a.score - b.score);
   const low = ascending[0]?.score ?? 0;

@@ -7,7 +7,7 @@ interface ScoredEntry {
   readonly score: number;
 }
 
-export type ScoreText = (score: number) => string;
+export type ScoreFormat = (score: number) => string;
 
 /** Scores that agree in this many significant digits differ only by rounding errors. */
 const maxDigits = 15;
@@ -18,10 +18,10 @@ const maxDecimals = 20;
 const minDigits = 3;
 
 /** Formats with two decimals, as in `131.35`, or more if needed for three significant digits, as in `0.000123`. */
-export const scoreText: ScoreText = (score) => written(score, decimalsOf(score, minDigits));
+export const scoreText: ScoreFormat = (score) => decimalText(score, decimalsOf(score, minDigits));
 
 /** Formats scores that are all known in advance. */
-export function scoreTexts(scores: readonly number[]): ScoreText {
+export function scoreTexts(scores: readonly number[]): ScoreFormat {
   const texts = new ScoreTexts();
   texts.know(scores.map((score) => ({ iteration: 0, score })));
   return texts.textOf;
@@ -39,7 +39,7 @@ export class ScoreTexts {
   #last: ScoredEntry | undefined;
 
   /** Formats a score, even one that isn't in the history. */
-  readonly textOf: ScoreText = (score) => this.#texts.get(score) ?? this.#own(score);
+  readonly textOf: ScoreFormat = (score) => this.#texts.get(score) ?? this.#own(score);
 
   /** Registers the whole history, oldest first. @returns true if scores formatted earlier may look different now */
   know(entries: readonly ScoredEntry[]): boolean {
@@ -66,7 +66,7 @@ export class ScoreTexts {
 
   #own(score: number, more = 0): string {
     const decimals = Math.max(this.#least, decimalsOf(score, minDigits)) + more;
-    return written(score, Math.max(2, Math.min(decimals, decimalsOf(score, maxDigits))));
+    return decimalText(score, Math.max(2, Math.min(decimals, decimalsOf(score, maxDigits))));
   }
 }
 
@@ -94,7 +94,7 @@ const decimalsOf = (score: number, digits: number): number =>
   score === 0 ? 2 : Math.max(2, digits - 1 - Math.floor(Math.log10(Math.abs(score))));
 
 /** Formats with `decimals` decimals; trailing zeros beyond the second decimal are dropped. */
-function written(score: number, decimals: number): string {
+function decimalText(score: number, decimals: number): string {
   if (decimals <= maxDecimals) return formatValue(score, decimals).replace(/(\.\d{2}(?:0*[1-9])*)0+$/, '$1');
   const digits = decimals + Math.floor(Math.log10(Math.abs(score)));
   return digits < 0 ? formatValue(0, 2) : score.toExponential(Math.min(digits, maxDigits));

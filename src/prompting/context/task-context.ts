@@ -1,5 +1,5 @@
 /** The task as prompts describe it: plain data that is constant during a run. */
-import { shortText } from '../../environments/catalogue/facts.js';
+import { formatShort } from '../../environments/catalogue/facts.js';
 import { observationNames } from '../../environments/catalogue/observation-names.js';
 import type { DiscreteSpace, EnvironmentSpec, Space } from '../../environments/environment.js';
 import type { EnvironmentConfig } from '../../environments/settings.js';
@@ -108,7 +108,7 @@ function programContext(environment: EnvironmentSpec, config: PolicyConfig | und
   const names = observationNames(environment);
   return {
     names: names.flatMap((name, index) => (name === undefined ? [] : [{ index, name }])),
-    stepSeconds: environment.stepSeconds === undefined ? null : shortText(environment.stepSeconds),
+    stepSeconds: environment.stepSeconds === undefined ? null : formatShort(environment.stepSeconds),
     tuned: config?.kind === 'program' && config.tune !== undefined,
   };
 }
@@ -168,18 +168,18 @@ function spaceContext(space: Space): SpaceContext {
   const none = { discrete: null, box: null, tuple: null };
   switch (space.kind) {
     case 'discrete':
-      return { ...none, discrete: { count: space.n, ...ends(space) } };
+      return { ...none, discrete: { count: space.n, ...endsOf(space) } };
     case 'text':
       return none;
     case 'tuple': {
-      const parts = space.spaces.map((part, index) => ({ index, ...ends(part) }));
+      const parts = space.spaces.map((part, index) => ({ index, ...endsOf(part) }));
       return { ...none, tuple: { length: parts.length, parts } };
     }
     case 'box': {
-      const high = space.high.map(finite);
+      const high = space.high.map(finiteText);
       const components = space.low.map((low, index) => ({
         index,
-        low: finite(low),
+        low: finiteText(low),
         high: high[index] ?? null,
       }));
       return { ...none, box: { length: components.length, single: components.length === 1, components } };
@@ -187,9 +187,9 @@ function spaceContext(space: Space): SpaceContext {
   }
 }
 
-const ends = ({ n, start = 0 }: DiscreteSpace) => ({ first: start, last: start + n - 1 });
+const endsOf = ({ n, start = 0 }: DiscreteSpace) => ({ first: start, last: start + n - 1 });
 
-const finite = (bound: number): string | null => (Math.abs(bound) < 1e30 ? shortText(bound) : null);
+const finiteText = (bound: number): string | null => (Math.abs(bound) < 1e30 ? formatShort(bound) : null);
 
 function tableContext(
   policy: PolicyDescription & { kind: 'q-table' },
@@ -242,7 +242,7 @@ function mixedRadix(sizes: readonly number[], digit: (i: number) => string): str
 /** Example: `0: below -0.6; 1: -0.6 to below 0; 2: 0 and above`. */
 function binRanges({ edges }: BinEdges): string {
   if (edges.length === 0) return '0: every value';
-  const texts = edges.map(shortText);
+  const texts = edges.map(formatShort);
   const inner = texts.slice(1).map((edge, i) => `${i + 1}: ${texts[i]} to below ${edge}`);
   return [`0: below ${texts[0]}`, ...inner, `${edges.length}: ${texts.at(-1)} and above`].join('; ');
 }

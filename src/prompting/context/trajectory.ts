@@ -1,16 +1,16 @@
 /** Formats an episode as a few lines of text: either sampled steps or statistics. */
-import { formatSignificant, shortText } from '../../environments/catalogue/facts.js';
+import { formatShort, formatSignificant } from '../../environments/catalogue/facts.js';
 import type { Action, Observation } from '../../environments/environment.js';
 import { occurrences } from '../../rollout/behavior.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import type { MemorySettings } from '../settings.js';
-import type { ScoreText } from './scores.js';
+import type { ScoreFormat } from './scores.js';
 
 /** Returns the lines shown for an evaluation's first episode. */
 export function trajectoryLines(
   episode: Episode | undefined,
   memory: MemorySettings,
-  returnText: ScoreText,
+  returnText: ScoreFormat,
 ): readonly string[] {
   if (episode === undefined) return [];
   switch (memory.trajectories) {
@@ -27,12 +27,12 @@ type Episode = Pick<EpisodeRecord, 'observations' | 'actions' | 'rewards' | 'ter
 type Value = Observation | Action;
 
 /** Lists up to `count` evenly spaced steps as `step | observation | action | reward`, then how the episode ended. */
-export function trajectoryRows(episode: Episode, count: number, returnText: ScoreText): readonly string[] {
+export function trajectoryRows(episode: Episode, count: number, returnText: ScoreFormat): readonly string[] {
   const rows = evenSteps(episode.actions.length, count).map((t) => {
     const { observations, actions, rewards } = episode;
-    return `${t} | ${show(observations[t]!)} | ${show(actions[t]!)} | ${shortText(rewards[t]!)}`;
+    return `${t} | ${valueText(observations[t]!)} | ${valueText(actions[t]!)} | ${formatShort(rewards[t]!)}`;
   });
-  return [...rows, `end | ${show(episode.observations.at(-1)!)} | ${outcome(episode, returnText)}`];
+  return [...rows, `end | ${valueText(episode.observations.at(-1)!)} | ${outcomeText(episode, returnText)}`];
 }
 
 /** Lists up to `count` evenly spaced indices below `length`, from the first to the last. */
@@ -43,17 +43,17 @@ function evenSteps(length: number, count: number): readonly number[] {
 }
 
 /** Summarises an episode: its outcome, first and last observation, and statistics of observations and actions. */
-export function trajectorySummary(episode: Episode, returnText: ScoreText): readonly string[] {
+export function trajectorySummary(episode: Episode, returnText: ScoreFormat): readonly string[] {
   const { observations, actions } = episode;
   return [
-    outcome(episode, returnText),
-    `first observation: ${show(observations[0]!)}; last: ${show(observations.at(-1)!)}`,
+    outcomeText(episode, returnText),
+    `first observation: ${valueText(observations[0]!)}; last: ${valueText(observations.at(-1)!)}`,
     ...describe('observation', observations, 'visits'),
     ...describe('action', actions, 'times taken'),
   ];
 }
 
-function outcome({ actions, rewards, terminated }: Episode, returnText: ScoreText): string {
+function outcomeText({ actions, rewards, terminated }: Episode, returnText: ScoreFormat): string {
   const total = rewards.reduce((sum, reward) => sum + reward, 0);
   const steps = `${actions.length} ${actions.length === 1 ? 'step' : 'steps'}`;
   return `${terminated ? 'terminated' : 'cut off'} after ${steps}, return ${returnText(total)}`;
@@ -68,7 +68,7 @@ function describe(name: string, values: readonly Value[], counted: string): read
   if (first === undefined) return [];
   if (typeof first !== 'object') {
     const most = occurrences(values as readonly (number | string)[]);
-    const listed = most.slice(0, countedValues).map(({ times, value }) => `${show(value)}: ${times}`);
+    const listed = most.slice(0, countedValues).map(({ times, value }) => `${valueText(value)}: ${times}`);
     const rest = most.length - listed.length;
     return [`${name} (${counted}): ${listed.join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`];
   }
@@ -80,12 +80,12 @@ function describe(name: string, values: readonly Value[], counted: string): read
       high = Math.max(high, component);
       sum += component;
     }
-    return `${name}[${i}]: min ${shortText(low)}, mean ${shortText(sum / components.length)}, max ${shortText(high)}`;
+    return `${name}[${i}]: min ${formatShort(low)}, mean ${formatShort(sum / components.length)}, max ${formatShort(high)}`;
   });
 }
 
 /** Formats numbers with four significant digits. */
-function show(value: Value): string {
+function valueText(value: Value): string {
   if (typeof value === 'string') return value;
   const asText = (number: number) => formatSignificant(number, 4);
   return typeof value === 'number' ? asText(value) : `[${value.map(asText).join(', ')}]`;

@@ -1,5 +1,5 @@
 /** Describes linear and network policies: how the weights are arranged, and which parameter is which weight. */
-import { shortText } from '../../environments/catalogue/facts.js';
+import { formatShort } from '../../environments/catalogue/facts.js';
 import { layersOf } from '../../policies/mlp.js';
 import { outputNames, type PolicyDescription, type Projection } from '../../policies/policy.js';
 import type { LinearContext, NetworkContext } from './prompt-context.js';
@@ -67,5 +67,5 @@ export function networkContext(policy: PolicyDescription & { kind: 'mlp' }): Net
 const projectionContext = ({ basis, scale }: Projection): LinearContext['projection'] => ({
   weights: basis.length,
   lastWeight: basis.length - 1,
-  scale: scale === 1 ? null : shortText(scale),
+  scale: scale === 1 ? null : formatShort(scale),
 });

@@ -15,7 +15,7 @@ import {
   type TaskContext,
   taskContextSchema,
 } from '../context/prompt-context.js';
-import type { ScoreText } from '../context/scores.js';
+import type { ScoreFormat } from '../context/scores.js';
 import { descriptionContext } from '../context/task-context.js';
 import { findDescription } from './description.js';
 import { loadTemplates, type RequestedTemplate, type TemplateHelpers } from './rendering.js';
@@ -27,7 +27,7 @@ export interface Prompts<Context> {
   system(context: TaskContext): string;
   user(context: Context): string;
   /** @param scoreText formats scores as the preceding prompt did */
-  formatCorrection(context: Context, failure: ParseFailure, scoreText?: ScoreText): string;
+  formatCorrection(context: Context, failure: ParseFailure, scoreText?: ScoreFormat): string;
   /** SHA-256 of the sources of the templates and of the partials that they include. */
   readonly hash: string;
 }
@@ -72,7 +72,7 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
 }
 
 /** Schemas of the variables in the user prompt and the correction. */
-type Schemas = readonly [z.ZodObject, z.ZodObject];
+type TemplateSchemas = readonly [z.ZodObject, z.ZodObject];
 
 /**
  * @param field the setting that names the set
@@ -83,7 +83,7 @@ export function loadPrompts<Context extends TaskContext>(
   folder: string,
   field: string,
   { ownPolicy, userHelpers }: Pick<PromptSetOptions, 'ownPolicy' | 'userHelpers'>,
-  schemas: Schemas,
+  schemas: TemplateSchemas,
   more: readonly RequestedTemplate[] = [],
 ): { readonly prompts: Prompts<Context>; readonly render: readonly ((context: object) => string)[] } {
   const isProposal = field === 'prompts.set';

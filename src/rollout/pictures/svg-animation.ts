@@ -10,8 +10,8 @@ import {
 } from './animation.js';
 import { colors, type Paint } from './colors.js';
 import {
-  type Clock,
   extendToLoop,
+  type LoopTiming,
   motion,
   movingOrStill,
   paintAttributes,
@@ -36,16 +36,16 @@ export function svgAnimation(animation: Animation, width: number): string {
   const { moments, pace, title } = animation;
   const layout = layoutOf(moments[0]!.frame, across);
   const held = Math.max(1, Math.round(holdSeconds / pace.seconds)) - 1;
-  const clock = { moments: moments.length + held, seconds: (moments.length + held) * pace.seconds };
+  const timing = { moments: moments.length + held, seconds: (moments.length + held) * pace.seconds };
   const { scene, height } = layout;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${across} ${height}" width="${width}" height="${Math.round((height * width) / across)}" role="img" font-family="system-ui,'Segoe UI',Roboto,Helvetica,Arial,sans-serif">`,
     `<title>${escapeXml(title)}</title>`,
     `<style>${style}</style>`,
     `<rect ${paintAttributes('page')} fill="currentColor" width="${across}" height="${height}"/>`,
-    caption(animation, captions, layout, clock),
+    caption(animation, captions, layout, timing),
     `<svg x="${scene.left}" y="${scene.top}" width="${scene.width}" height="${scene.height}" fill="none" stroke="currentColor" stroke-linecap="round" stroke-linejoin="round" fill-rule="evenodd">`,
-    ...sceneElements(animation, layout, clock),
+    ...sceneElements(animation, layout, timing),
     '</svg>',
     '</svg>\n',
   ].join('\n');
@@ -56,7 +56,7 @@ const style = [
   '@media(prefers-reduced-motion:reduce){.moving{display:none}.still{display:inline}}',
 ].join('');
 
-function caption(animation: Animation, captions: readonly Caption[], layout: Layout, clock: Clock): string {
+function caption(animation: Animation, captions: readonly Caption[], layout: Layout, timing: LoopTiming) {
   const { title, figures, columns, margin } = layout.caption;
   const speed = speedText(animation.pace);
   // An average letter is about 0.58 times as wide as the font size.
@@ -68,7 +68,7 @@ function caption(animation: Animation, captions: readonly Caption[], layout: Lay
     speed &&
       `<text ${paintAttributes('note')} fill="currentColor" text-anchor="end" x="${layout.width - margin}" y="${title.baseline}" font-size="${figures.size}">${speed}</text>`,
     `<text ${note} x="${columns[0]}">return</text><text ${note} x="${columns[2]}">step</text>`,
-    captionFigures(animation, captions, layout, clock),
+    captionFigures(animation, captions, layout, timing),
   ]
     .filter((line) => line !== undefined)
     .join('\n');
@@ -79,7 +79,7 @@ function captionFigures(
   animation: Animation,
   captions: readonly Caption[],
   layout: Layout,
-  clock: Clock,
+  timing: LoopTiming,
 ): string {
   const { figures, columns, title } = layout.caption;
   const every = Math.max(1, Math.ceil(captionSeconds / animation.pace.seconds));
@@ -93,7 +93,7 @@ function captionFigures(
   const shiftedBy = (line: number) => Number((baseline - lineHeight * (line + 1)).toFixed(1));
   const shifts = extendToLoop(
     captions.map((_, i) => `${shiftedBy(lineOf(i))}`),
-    clock,
+    timing,
   );
   const text = (from: readonly Caption[], y: string | number, inside = '') => {
     const spans = from.map(
@@ -102,13 +102,13 @@ function captionFigures(
     );
     return `<text ${paintAttributes('writing')} fill="currentColor" font-size="${figures.size}" y="${y}" font-variant-numeric="tabular-nums">${inside}${spans.join('')}</text>`;
   };
-  const moving = text(lines, shifts.at(-1)!, motion({ attribute: 'y' }, shifts, clock));
+  const moving = text(lines, shifts.at(-1)!, motion({ attribute: 'y' }, shifts, timing));
   const still = text([captions.at(-1)!], shiftedBy(0));
   return `<svg y="${top}" width="${layout.width}" height="${lineHeight}">${movingOrStill(moving, still)}</svg>`;
 }
 
 /** Renders the shapes; if possible, joins adjacent ones that never move and look alike into one path. */
-function sceneElements({ moments }: Animation, layout: Layout, clock: Clock): readonly string[] {
+function sceneElements({ moments }: Animation, layout: Layout, timing: LoopTiming): readonly string[] {
   const elements: string[] = [];
   let run: SvgShape[] = [];
   const endRun = () => {
@@ -119,10 +119,10 @@ function sceneElements({ moments }: Animation, layout: Layout, clock: Clock): re
     const [first] = track;
     if (first === undefined || track.some((shape) => shape?.place !== first.place)) {
       endRun();
-      elements.push(movingElement(track, clock));
+      elements.push(movingElement(track, timing));
       continue;
     }
-    if (!first.joinable || run[0]?.attributes !== first.attributes) endRun();
+    if (!first.isJoinable || run[0]?.attributes !== first.attributes) endRun();
     run.push(first);
   }
   endRun();
@@ -132,13 +132,13 @@ function sceneElements({ moments }: Animation, layout: Layout, clock: Clock): re
 /** An invisible position: an empty path, or text far outside the picture. */
 const nowhere = { path: 'M0 0', text: '-9999 0' } as const;
 
-function movingElement(track: Track, clock: Clock): string {
+function movingElement(track: Track, timing: LoopTiming): string {
   const shape = track.find((one) => one !== undefined)!;
   const places = track.map((one) => one?.place ?? nowhere[shape.kind]);
   const last = places.at(-1)!;
   const target = shape.kind === 'text' ? ({ transform: 'translate' } as const) : { attribute: 'd' };
   return movingOrStill(
-    element(shape, last, motion(target, extendToLoop(places, clock), clock)),
+    element(shape, last, motion(target, extendToLoop(places, timing), timing)),
     track.at(-1) === undefined ? '' : element(shape, last),
   );
 }

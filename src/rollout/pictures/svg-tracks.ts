@@ -5,7 +5,7 @@ import type { Frame, Point, Shape } from '../../environments/frame.js';
 import type { Layout } from './animation.js';
 import { colors, type Paint, paintOf } from './colors.js';
 
-export interface Clock {
+export interface LoopTiming {
   readonly moments: number;
   readonly seconds: number;
 }
@@ -14,7 +14,7 @@ export interface Clock {
 export function motion(
   target: { readonly attribute: string } | { readonly transform: 'translate' },
   values: readonly string[],
-  { moments, seconds }: Clock,
+  { moments, seconds }: LoopTiming,
 ): string {
   const element =
     'attribute' in target
@@ -43,7 +43,7 @@ export const movingOrStill = (moving: string, still: string) =>
   `<g class="moving">${moving}</g><g class="still" display="none">${still}</g>`;
 
 /** Extends the values by repeating the last one until the loop restarts. */
-export function extendToLoop<Value>(values: readonly Value[], { moments }: Clock): readonly Value[] {
+export function extendToLoop<Value>(values: readonly Value[], { moments }: LoopTiming): readonly Value[] {
   return Array.from({ length: moments }, (_, i) => values[Math.min(i, values.length - 1)]!);
 }
 
@@ -90,7 +90,7 @@ export interface SvgShape {
   /** Path data, or the middle of the text's baseline, relative to the top left corner of the view. */
   readonly place: string;
   /** Strokes can be joined into one path; areas can't, because they may overlap. */
-  readonly joinable: boolean;
+  readonly isJoinable: boolean;
 }
 
 /**
@@ -111,7 +111,7 @@ export function svgShapes({ shapes, view }: Frame, { scale }: Layout): readonly 
       attributes: `${paintAttributes(paintOf(shape))} ${look}`,
       content: shape.kind === 'text' ? escapeXml(shape.text) : '',
       place,
-      joinable: shape.kind === 'line' || shape.kind === 'circle',
+      isJoinable: shape.kind === 'line' || shape.kind === 'circle',
     };
   });
 }

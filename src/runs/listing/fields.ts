@@ -22,7 +22,7 @@ const text = (key: string, get: Field['get'], values?: readonly string[]): Field
 const number = (key: string, get: Field['get']): Field => ({ key, title: key, kind: 'number', get });
 
 /** Fields that every item has; all other keys are config keys. */
-export const fields: readonly Field[] = [
+export const itemFields: readonly Field[] = [
   text('name', ({ name }) => name),
   text('kind', ({ kind }) => kind, itemKinds),
   text('status', ({ status }) => status, itemStatuses),
@@ -44,7 +44,7 @@ export const fields: readonly Field[] = [
 /** Other names of fields. */
 export const aliases: Readonly<Record<string, string>> = { best: 'observed', done: 'progress', tags: 'tag' };
 
-const byKey = new Map(fields.map((field) => [field.key, field]));
+const byKey = new Map(itemFields.map((field) => [field.key, field]));
 
 /** True for keys whose values the server sends only on request. */
 export const isSettingKey = (key: string): boolean => fieldOf(key).kind === 'setting';

@@ -1,7 +1,7 @@
 /** Filters for lists: words, and `key=value` with patterns and ranges. */
 import { distance } from 'fastest-levenshtein';
 import { isMatch } from '../../base/pattern.js';
-import { aliases, type Field, fieldOf, fields, isSettingKey } from './fields.js';
+import { aliases, type Field, fieldOf, isSettingKey, itemFields } from './fields.js';
 import type { Item } from './item.js';
 
 export interface Filter {
@@ -28,10 +28,10 @@ export function parseFilter(text: string | readonly string[], configKeys?: reado
   return { accepts: (item) => tests.every((test) => test(item)), problems, settingKeys };
 }
 
-type Test = { readonly accepts: (item: Item) => boolean; readonly key?: string };
+type ItemTest = { readonly accepts: (item: Item) => boolean; readonly key?: string };
 
 /** A test, or an error message. */
-function testOf(part: string, configKeys: readonly string[] | undefined): Test | string {
+function testOf(part: string, configKeys: readonly string[] | undefined): ItemTest | string {
   const [, key = '', sign, value = ''] = /^([\w.-]*?)(!=|[<>]=?|={1,2})(.*)$/s.exec(part) ?? [];
   if (sign === undefined) return { accepts: wordTest(part) };
   if (key === '' || value === '')
@@ -44,7 +44,7 @@ function testOf(part: string, configKeys: readonly string[] | undefined): Test |
   return typeof accepts === 'string' ? accepts : { accepts, key: field.key };
 }
 
-function wordTest(word: string): Test['accepts'] {
+function wordTest(word: string): ItemTest['accepts'] {
   const wanted = word.toLowerCase();
   return ({ environment, kind, model, name, status, tags }) =>
     [name, kind, status, environment ?? '', model ?? '', ...tags].some((text) =>
@@ -53,7 +53,7 @@ function wordTest(word: string): Test['accepts'] {
 }
 
 /** @param name the key as the user typed it */
-function valueTest(field: Field, name: string, value: string): Test['accepts'] | string {
+function valueTest(field: Field, name: string, value: string): ItemTest['accepts'] | string {
   const { key, kind, get, values } = field;
   const range = rangeOf(value);
   switch (kind) {
@@ -78,7 +78,7 @@ function valueTest(field: Field, name: string, value: string): Test['accepts'] |
     case 'text':
       if (values && !values.some((known) => isMatch(value.toLowerCase(), known)))
         return `${name} must be one of ${values.join(', ')}, not “${value}”`;
-      return key === 'tag' ? ({ tags }) => tags.some(fits(value)) : textTest(get, value);
+      return key === 'tag' ? ({ tags }) => tags.some(patternTest(value)) : textTest(get, value);
   }
 }
 
@@ -90,7 +90,7 @@ function rangeOf(value: string): readonly [string, string] | undefined {
   return more.length > 0 || (first === '' && last === '') ? undefined : [first, last];
 }
 
-function rangeTest(of: Field['get'], [first, last]: readonly [string, string]): Test['accepts'] {
+function rangeTest(of: Field['get'], [first, last]: readonly [string, string]): ItemTest['accepts'] {
   const [low, high] = [first === '' ? -Infinity : Number(first), last === '' ? Infinity : Number(last)];
   return (item) => {
     const own = of(item);
@@ -98,12 +98,12 @@ function rangeTest(of: Field['get'], [first, last]: readonly [string, string]): 
   };
 }
 
-const fits = (pattern: string) => (text: string) => isMatch(pattern.toLowerCase(), text.toLowerCase());
+const patternTest = (pattern: string) => (text: string) => isMatch(pattern.toLowerCase(), text.toLowerCase());
 
-function textTest(of: Field['get'], pattern: string): Test['accepts'] {
+function textTest(of: Field['get'], pattern: string): ItemTest['accepts'] {
   return (item) => {
     const own = of(item);
-    return own !== null && fits(pattern)(String(own));
+    return own !== null && patternTest(pattern)(String(own));
   };
 }
 
@@ -113,7 +113,7 @@ export const isKnown = ({ key, kind }: Field, configKeys: readonly string[] | un
 
 /** The error message for an unknown key. */
 export function unknownKey(key: string, configKeys: readonly string[]): string {
-  const known = fields.map((field) => field.key);
+  const known = itemFields.map((field) => field.key);
   const near = [...known, ...Object.keys(aliases), ...configKeys].find(
     (one) => one.endsWith(`.${key}`) || distance(one, key) <= Math.min(2, key.length / 2),
   );

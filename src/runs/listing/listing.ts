@@ -10,7 +10,7 @@ import { trainingsFolder } from '../training-files.js';
 import { compareValues, fieldOf, isSettingKey, sortItems } from './fields.js';
 import { isKnown, parseFilter, unknownKey } from './filter.js';
 import { isHolder } from './item.js';
-import { type Place, type Root, scan, totalsOf, unknown } from './scan.js';
+import { type Place, type ScanRoot, scanItems, totalsOf, unknownFields } from './scan.js';
 
 /** The directories in which to look for runs. */
 export interface RunFolders {
@@ -19,7 +19,7 @@ export interface RunFolders {
 }
 
 /** Directories to scan: the runs directory and, if that is the default, also `tuned`. */
-export const rootsOf = ({ cwd, runsDir }: RunFolders): readonly Root[] => [
+export const rootsOf = ({ cwd, runsDir }: RunFolders): readonly ScanRoot[] => [
   { path: resolve(cwd, runsDir), prefix: '' },
   ...(runsDir === commonOptions.runsDir.default
     ? [{ path: join(cwd, trainingsFolder), prefix: `${trainingsFolder}/`, name: trainingsFolder }]
@@ -41,7 +41,7 @@ export interface Line {
  * runs and training runs that can't be read.
  */
 export function linesOf(places: RunFolders) {
-  const placesByName = scan(rootsOf(places));
+  const placesByName = scanItems(rootsOf(places));
   const items = [...placesByName.values()].filter(({ item }) => !isHolder(item));
   const startKey = ({ item, training }: Place) => `${training === undefined ? 0 : 1} ${item.started ?? ''}`;
   const lines = groupBy(
@@ -58,7 +58,7 @@ export function linesOf(places: RunFolders) {
   };
 }
 
-export interface Selection {
+export interface ListSelection {
   /** Each is a word, or has the form `key=value`. */
   readonly filters: readonly string[];
   /** The key to sort by; if undefined, the oldest comes first. */
@@ -68,7 +68,7 @@ export interface Selection {
 }
 
 /** The config keys whose values the selection needs. */
-export const usedKeys = ({ filters, sort = 'name' }: Selection): readonly string[] =>
+export const usedKeys = ({ filters, sort = 'name' }: ListSelection): readonly string[] =>
   [...parseFilter(filters).settingKeys, sort].filter(isSettingKey);
 
 /**
@@ -78,7 +78,7 @@ export const usedKeys = ({ filters, sort = 'name' }: Selection): readonly string
  */
 export function selectPlaces<T extends Place>(
   places: readonly T[],
-  { filters, limit, sort }: Selection,
+  { filters, limit, sort }: ListSelection,
   configKeys: readonly string[],
 ): readonly T[] {
   const { accepts, problems } = parseFilter(filters, configKeys);
@@ -105,9 +105,9 @@ export const isStudy = ({ name, places }: Line): boolean => places[0]!.item.name
 /** A table of runs and studies. */
 export function listTable(lines: readonly Line[], width?: number): string {
   const rows = lines.map((line) => {
-    const items = line.places.map(({ item }) => item);
-    const study = { ...unknown, ...totalsOf(items), name: `${line.name}/`, status: '', failure: undefined };
-    return { ...(isStudy(line) ? study : items[0]!), number: line.number, isStudy: isStudy(line) };
+    const own = line.places.map(({ item }) => item);
+    const row = { ...unknownFields, ...totalsOf(own), name: `${line.name}/`, status: '', failure: undefined };
+    return { ...(isStudy(line) ? row : own[0]!), number: line.number, isStudy: isStudy(line) };
   });
   const columns: readonly Column<(typeof rows)[number]>[] = [
     number('#', (row) => row.number),

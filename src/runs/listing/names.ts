@@ -12,7 +12,7 @@ import { noRunError, runFiles } from '../reader.js';
 import { isTraining, trainingFiles } from '../training-files.js';
 import { compareValues } from './fields.js';
 import { isStudy, type Line, linesOf, type RunFolders, rootsOf } from './listing.js';
-import { type Place, scan } from './scan.js';
+import { type Place, scanItems } from './scan.js';
 
 /** `folder`: a study, or any other directory of runs. */
 type Kind = 'run' | 'folder' | 'training';
@@ -110,7 +110,7 @@ function matches(name: string, places: RunFolders, wanted: (found: Match) => boo
   if (name.includes('/') && paths.some((path) => existsSync(path))) return [];
   if (existsSync(paths.at(-1)!)) return [];
   if (name === 'latest')
-    return newestRun(scan(rootsOf(places)).values())
+    return newestRun(scanItems(rootsOf(places)).values())
       .map(({ path }): Match => ({ kind: 'run', path }))
       .filter(isWanted);
   if (/^[1-9]\d*$/.test(name)) {

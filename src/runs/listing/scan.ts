@@ -14,7 +14,7 @@ import { type Item, type ItemKind, isHolder } from './item.js';
 import { labelsFile, readLabels } from './labels.js';
 
 /** A directory to scan. The names of the items in it begin with `prefix`. */
-export interface Root {
+export interface ScanRoot {
   readonly path: string;
   readonly prefix: string;
   /** Name of the item if the directory itself is one; default: the prefix and the directory's name. */
@@ -44,8 +44,8 @@ export interface ScannedItem extends Place {
  * process has ended.
  * @param before the items that the last scan found
  */
-export function scan(
-  roots: readonly Root[],
+export function scanItems(
+  roots: readonly ScanRoot[],
   before: ReadonlyMap<string, ScannedItem> = new Map(),
 ): ReadonlyMap<string, ScannedItem> {
   const items = new Map<string, ScannedItem>();
@@ -88,7 +88,7 @@ export const versionOf = (files: readonly string[]) =>
     .join(' ');
 
 const damagedItem = ({ name, within }: FoundItem, kind: ItemKind, fault: string): Item => ({
-  ...unknown,
+  ...unknownFields,
   kind,
   status: 'failed',
   name,
@@ -102,7 +102,7 @@ function holderItem({ name, path, within }: FoundItem): Item {
   const kind = plan.kind === 'evaluation' ? plan.kind : 'sweep';
   const of = Number.isSafeInteger(plan.runs) ? (plan.runs as number) : 0;
   const isRunning = isLocked(join(path, planLock));
-  return { ...unknown, name, within, kind, of, status: isRunning ? 'running' : 'completed' };
+  return { ...unknownFields, name, within, kind, of, status: isRunning ? 'running' : 'completed' };
 }
 
 /** Fills in the totals of directories from the runs in them. */
@@ -146,7 +146,7 @@ export function unlessDamaged<T>(read: () => T): T | string {
 }
 
 /** Values of an item about which nothing is known. */
-export const unknown = {
+export const unknownFields = {
   seed: null,
   calls: null,
   minutes: null,
@@ -190,7 +190,7 @@ function runItem({ confirmed, ended, manifest, observed, status, tokens }: RunSu
 function trainingItem(training: RecordedTraining): RecordedItem {
   const { best, model, on, seconds, started, status, steps, tokens, unit } = training;
   return {
-    ...unknown,
+    ...unknownFields,
     kind: 'training',
     status,
     started,

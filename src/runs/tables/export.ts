@@ -7,19 +7,19 @@ import { makeDirectory } from '../../base/files/files.js';
 import { EventFile, type Scalars } from '../../base/files/tensorboard.js';
 import { groupBy } from '../../base/grouped.js';
 import { version } from '../../base/package.js';
-import { csvOnly, csvTable } from '../../base/text/table.js';
+import { csvColumn, csvTable } from '../../base/text/table.js';
 import { largest, mean } from '../../statistics/descriptive.js';
 import { linesOf, type RunFolders } from '../listing/listing.js';
 import { findRuns } from '../listing/names.js';
-import { type RunPlace, scan } from '../listing/scan.js';
+import { type RunPlace, scanItems } from '../listing/scan.js';
 import { openLogs } from '../reader.js';
 import {
   type ColumnType,
   type ExportedRun,
-  type Row,
-  type Table,
+  type RunTable,
+  runTables,
   type TableName,
-  tables,
+  type TableRow,
   withSettings,
 } from './rows.js';
 
@@ -39,7 +39,7 @@ export function selectRuns(names: readonly string[], places: RunFolders): readon
     .lines.flatMap((line) => line.places)
     .filter(({ path }) => paths.delete(path));
   // Names may refer to paths outside the runs directory.
-  const outside = [...paths].flatMap((path) => [...scan([{ path, prefix: '' }]).values()]);
+  const outside = [...paths].flatMap((path) => [...scanItems([{ path, prefix: '' }]).values()]);
   return [...below, ...outside].filter((place): place is RunPlace => place.summary !== undefined);
 }
 
@@ -51,7 +51,7 @@ export async function exportRuns(
 ): Promise<readonly ExportedTable[]> {
   makeDirectory(directory, '--out');
   const exportedTables: ExportedTable[] = [];
-  for (const [name, own] of Object.entries(tables)) {
+  for (const [name, own] of Object.entries(runTables)) {
     const table = name === 'runs' ? withSettings(own, runs) : own;
     const file = join(directory, `${name}.${format}`);
     const rows = await writeWhole(file, async (draft) => {
@@ -71,13 +71,13 @@ export async function exportRuns(
 }
 
 interface TableWriter {
-  write(rows: readonly Row[]): void | Promise<void>;
+  write(rows: readonly TableRow[]): void | Promise<void>;
   finish(): void | Promise<void>;
 }
 
-function csvWriter(table: Table, file: string): TableWriter {
-  const columns = table.columns.map(({ name }) => csvOnly(name, (row: Row) => row[name]));
-  const header = csvTable<Row>([], columns);
+function csvWriter(table: RunTable, file: string): TableWriter {
+  const columns = table.columns.map(({ name }) => csvColumn(name, (row: TableRow) => row[name]));
+  const header = csvTable<TableRow>([], columns);
   writeFileSync(file, header);
   return {
     write: (rows) => appendFileSync(file, csvTable(rows, columns).slice(header.length)),
@@ -92,7 +92,7 @@ const parquetTypes: Readonly<Record<ColumnType, Partial<SchemaElement>>> = {
   DOUBLE: { type: 'DOUBLE' },
 };
 
-function parquetWriter({ columns }: Table, file: string): TableWriter {
+function parquetWriter({ columns }: RunTable, file: string): TableWriter {
   const writer = new ParquetWriter({
     writer: fileWriter(file),
     schema: [
@@ -103,7 +103,7 @@ function parquetWriter({ columns }: Table, file: string): TableWriter {
     ],
     createdBy: `policyloop ${version()}`,
   });
-  const toStored = (value: Row[string] = null, type: ColumnType) =>
+  const toStored = (value: TableRow[string] = null, type: ColumnType) =>
     type === 'BIGINT' && value !== null ? BigInt(value) : value;
   return {
     write: async (rows) => {
@@ -121,7 +121,7 @@ function parquetWriter({ columns }: Table, file: string): TableWriter {
   };
 }
 
-interface Point {
+interface CurvePoint {
   readonly kind: 'start' | 'evaluation' | 'iteration' | 'result';
   /** Number of the iteration. */
   readonly step: number;
@@ -146,7 +146,7 @@ export function exportEventFiles(runs: readonly RunPlace[], directory: string): 
     const file = join(directory, name);
     const draft = openDraft(join(file, 'events'));
     try {
-      const events = new EventFile<Point>(draft.path, (point) => point.values);
+      const events = new EventFile<CurvePoint>(draft.path, (point) => point.values);
       let values = 0;
       for (const point of pointsOf(run)) {
         events.add(point);
@@ -171,7 +171,7 @@ export function exportEventFiles(runs: readonly RunPlace[], directory: string): 
  * Yields an empty point for the start, a point for each iteration that has scores, with the time when it ended, and, if
  * there is a confirmed return, a point for it at the last of these iterations.
  */
-function* pointsOf(run: RunPlace): Generator<Point> {
+function* pointsOf(run: RunPlace): Generator<CurvePoint> {
   const { entries, events } = openLogs(run.path, true);
   const times = new Map<number, string>();
   for (const event of events) if (event.kind === 'iteration-finished') times.set(event.iteration, event.time);

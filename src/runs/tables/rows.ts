@@ -25,18 +25,18 @@ const integer = columnOf('INTEGER');
 const bigint = columnOf('BIGINT');
 const double = columnOf('DOUBLE');
 
-export type Row = Readonly<Record<string, string | number | null>>;
+export type TableRow = Readonly<Record<string, string | number | null>>;
 
-export interface Table {
+export interface RunTable {
   readonly columns: readonly { readonly name: string; readonly type: ColumnType }[];
-  readonly rowsOf: (run: ExportedRun) => Iterable<Row>;
+  readonly rowsOf: (run: ExportedRun) => Iterable<TableRow>;
 }
 
 /** @param recordsOf returns one record per row; skips broken lines */
 function table<T>(
   columns: Readonly<Record<string, Column<T>>>,
   recordsOf: (run: ExportedRun) => Iterable<T>,
-): Table {
+): RunTable {
   const entries = Object.entries(columns);
   return {
     columns: [{ name: 'run', type: 'VARCHAR' }, ...entries.map(([name, { type }]) => ({ name, type }))],
@@ -88,7 +88,7 @@ function faultOf({ outcome }: CallRecord): string | undefined {
   return outcome.kind === 'error' ? outcome.error : undefined;
 }
 
-export const tables = {
+export const runTables = {
   runs: table<ExportedRun>(
     {
       group: text(({ group }) => group),
@@ -164,7 +164,7 @@ export const tables = {
 };
 
 /** Adds a column for each config key that varies. */
-export function withSettings({ columns, rowsOf }: Table, runs: readonly ExportedRun[]): Table {
+export function withSettings({ columns, rowsOf }: RunTable, runs: readonly ExportedRun[]): RunTable {
   const keys = [...new Set(runs.flatMap(({ item }) => Object.keys(item.settings ?? {})))].toSorted();
   const settingIn = ({ item }: RunPlace, key: string) => fieldOf(key).get(item);
   const settingColumns = keys
@@ -185,4 +185,4 @@ export function withSettings({ columns, rowsOf }: Table, runs: readonly Exported
   };
 }
 
-export type TableName = keyof typeof tables;
+export type TableName = keyof typeof runTables;

@@ -109,7 +109,7 @@ function bestText(training: RecordedTraining): string {
 function useOf(training: RecordedTraining, cwd: string): readonly (readonly [string, string])[] {
   const { command, folder, path, result, status } = training;
   if (status === 'running') return [];
-  const resumeCommand = command === null ? sameCommand : `${goTo(folder, cwd)}${command}`;
+  const resumeCommand = command === null ? sameCommandHint : `${goTo(folder, cwd)}${command}`;
   const resume = status === 'completed' ? [] : [['resume', resumeCommand] as const];
   if (result === null) return resume;
   const place = shownPath(result, cwd);
@@ -137,4 +137,4 @@ export const commandToUse = ({ folder, use }: RecordedTraining, cwd: string): st
 const goTo = (folder: string | null, cwd: string): string =>
   folder === null || folder === cwd ? '' : `cd ${shellWord(folder)} && `;
 
-const sameCommand = 'run the command that started it, with the same config and output';
+const sameCommandHint = 'run the command that started it, with the same config and output';

@@ -19,7 +19,7 @@ import {
   permutationTest,
   significanceLevel,
   unpairedTest,
-  verdicts,
+  withVerdicts,
 } from '../../statistics/tests.js';
 import type { AuditRecord, RecordedEvaluation } from './record.js';
 
@@ -35,7 +35,7 @@ export interface Improvement extends Pick<PairedDifference, 'difference' | 'inte
 }
 
 /** A recorded mean return that this environment doesn't reproduce within its noise. */
-export interface Unreproduced extends Pick<Improvement, 'at' | 'recorded' | 'fresh'> {
+export interface UnreproducedMean extends Pick<Improvement, 'at' | 'recorded' | 'fresh'> {
   /** p-value of a permutation test, after Holm's correction. */
   readonly adjusted: number;
 }
@@ -129,7 +129,7 @@ export async function audit(
     } else if (evaluation === first && start !== undefined && recorded > start.score)
       improvements.push({ ...place, before: null, ...unpairedResult(returns, start) });
   }
-  const list = verdicts(improvements);
+  const list = withVerdicts(improvements);
 
   const figures = async (policy: ScoredPolicy) => {
     const returns = await measure(policy);
@@ -198,7 +198,7 @@ function testReproduction(
   const adjusted = holmAdjusted(
     testable.map((one) => permutationTest(one.returns, returnsOf(one), random, permutations)),
   );
-  const not = testable.flatMap((one, i): readonly Unreproduced[] =>
+  const not = testable.flatMap((one, i): readonly UnreproducedMean[] =>
     adjusted[i]! < level
       ? [{ at: one.name, recorded: one.score, fresh: mean(returnsOf(one)), adjusted: adjusted[i]! }]
       : [],

@@ -29,7 +29,7 @@ export interface AuditRecord {
   readonly start?: Pick<RecordedEvaluation, 'returns' | 'score'> | undefined;
 }
 
-interface Row {
+interface RecordRow {
   readonly line: number;
   /** The line that contains the names of the values. */
   readonly header: number;
@@ -67,7 +67,7 @@ export function readRecord(path: string, file: string): AuditRecord {
 
 const repairHint = 'fix this line, or export the file again';
 
-function csvRows(file: string, text: string): readonly Row[] {
+function csvRows(file: string, text: string): readonly RecordRow[] {
   try {
     const records = parse(text, {
       columns: (names: readonly string[]) => names.map((name) => name.trim()),
@@ -85,8 +85,8 @@ function csvRows(file: string, text: string): readonly Row[] {
   }
 }
 
-const jsonRows = (file: string, text: string): readonly Row[] =>
-  text.split('\n').flatMap((lineText, i): readonly Row[] => {
+const jsonRows = (file: string, text: string): readonly RecordRow[] =>
+  text.split('\n').flatMap((lineText, i): readonly RecordRow[] => {
     if (lineText.trim() === '') return [];
     const line = i + 1;
     const problem = (message: string) =>
@@ -102,7 +102,7 @@ const jsonRows = (file: string, text: string): readonly Row[] =>
   });
 
 /** Reads a row as an evaluation; its vector is empty if the row has no parameters. */
-function evaluationIn(file: string, { header, line, values }: Row): RecordedEvaluation {
+function evaluationIn(file: string, { header, line, values }: RecordRow): RecordedEvaluation {
   const field = 'return' in values && !('returns' in values) ? 'return' : 'returns';
   for (const column of ['parameters', field])
     if (!(column in values))

@@ -12,7 +12,7 @@ import { chartFigure } from '../../web/chart.js';
 import { type Page, sectionsOf } from '../../web/page.js';
 import { explanationList, howToReadTitle, pageHeader, verdictBox, writtenByNote } from '../../web/study.js';
 import { pText, verdictCell } from '../comparison/words.js';
-import type { Audit, Improvement, Unreproduced } from './audit.js';
+import type { Audit, Improvement, UnreproducedMean } from './audit.js';
 import type { AuditResult, SearchOutcome } from './searches.js';
 
 const sourceColumns: readonly Column<Audit>[] = [
@@ -31,30 +31,30 @@ const sourceColumns: readonly Column<Audit>[] = [
   number('confirmed', ({ improvements }) => improvements.confirmed),
 ];
 
-const means: readonly Column<Pick<Improvement, 'recorded' | 'fresh'>>[] = [
+const meanColumns: readonly Column<Pick<Improvement, 'recorded' | 'fresh'>>[] = [
   number('recorded', ({ recorded }) => recorded, { format: formatReturn }),
   number('true mean', ({ fresh }) => fresh, { format: formatReturn }),
 ];
 
-const holm: Column<Pick<Improvement, 'adjusted'>> = number('p (Holm)', ({ adjusted }) => adjusted, {
+const holmColumn: Column<Pick<Improvement, 'adjusted'>> = number('p (Holm)', ({ adjusted }) => adjusted, {
   format: pText,
 });
 
 const improvementColumns: readonly Column<Improvement>[] = [
   text('new best', ({ at }) => at),
-  ...means,
+  ...meanColumns,
   text('compared with', ({ before }) => before ?? 'recorded before'),
   estimate('difference', ({ difference, interval }) => ({ value: difference, interval }), {
     format: formatSigned,
   }),
-  holm,
+  holmColumn,
   text('verdict', ({ verdict }) => verdictCell({ verdict })),
 ];
 
-const unreproducedColumns: readonly Column<Unreproduced>[] = [
+const unreproducedColumns: readonly Column<UnreproducedMean>[] = [
   text('evaluation', ({ at }) => at),
-  ...means,
-  holm,
+  ...meanColumns,
+  holmColumn,
 ];
 
 const searchColumns: readonly Column<SearchOutcome>[] = [
@@ -161,7 +161,7 @@ export function auditPage(results: readonly AuditResult[]): Page {
             `record-${i + 1}`,
             result.name,
             html`${results.length > 1 && html`<p>${conclusionOf(result)}</p>`}
-${curves(result)}
+${curveChart(result)}
 ${tablesOf(result).map((table) => html`<h3>${table.title}</h3>${table.page()}`)}`,
           ] as const,
       ),
@@ -171,7 +171,7 @@ ${tablesOf(result).map((table) => html`<h3>${table.title}</h3>${table.page()}`)}
   };
 }
 
-function curves({ curves: { best, fresh, recorded }, evaluations }: AuditResult): Content {
+function curveChart({ curves: { best, fresh, recorded }, evaluations }: AuditResult): Content {
   const line = { draw: 'steps', width: 2 } as const;
   return chartFigure(
     {

@@ -10,7 +10,7 @@ import { closeEnvironment, workersFor } from '../../experiment/setup/assemble.js
 import { vectorKey } from '../../rollout/replay-buffer.js';
 import { openTask } from '../../rollout/task.js';
 import { largest } from '../../statistics/descriptive.js';
-import { page } from '../../web/page.js';
+import { pageHtml } from '../../web/page.js';
 import { type Audit, audit, freshSeeds } from './audit.js';
 import { auditPage, auditText } from './report.js';
 import { type AuditResult, searchAgain } from './searches.js';
@@ -41,7 +41,7 @@ export async function runAudit(request: AuditRequest, context: CommandContext): 
     progress.close();
   }
   const file = html === undefined ? undefined : resolve(context.cwd, html);
-  if (file !== undefined) replaceFile(file, page(auditPage(results)));
+  if (file !== undefined) replaceFile(file, pageHtml(auditPage(results)));
   if (json) return results.map((result) => JSON.stringify(result)).join('\n');
   return (
     auditText(results, context.columns) +

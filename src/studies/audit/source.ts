@@ -7,7 +7,7 @@ import { mapThrownProblems, messageOf, type Problem, UserError } from '../../bas
 import { plural } from '../../base/text/numbers.js';
 import { warningText } from '../../base/text/progress.js';
 import { parseConfig } from '../../config/load.js';
-import { resolve as resolved } from '../../config/resolve.js';
+import { resolveDefaults as resolved } from '../../config/resolve.js';
 import { openPolicyFamily } from '../../policies/families.js';
 import { programsOf } from '../../policies/policy.js';
 import { openTask } from '../../rollout/task.js';

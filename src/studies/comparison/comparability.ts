@@ -99,14 +99,14 @@ const sideOf = ({ name, runs }: RunGroup) => ({
 
 const scoringKey = 'evaluation.maxSteps';
 
-type Side = ReturnType<typeof sideOf>;
+type ComparedSide = ReturnType<typeof sideOf>;
 
 const isShared = (a: readonly string[], b: readonly string[]) => new Set([...a, ...b]).size === 1;
 
-const differenceOf = (of: Side, against: Side): UntestedPair =>
+const differenceOf = (of: ComparedSide, against: ComparedSide): UntestedPair =>
   withholdVerdict(measuredDifference(of, against), failureCaution(of, against));
 
-function measuredDifference(of: Side, against: Side): UntestedPair {
+function measuredDifference(of: ComparedSide, against: ComparedSide): UntestedPair {
   const [a, b] = [of.confirmed, against.confirmed];
   const untested = {
     of: of.name,

@@ -9,7 +9,7 @@ import { plural } from '../../base/text/numbers.js';
 import type { tableFormats } from '../../base/text/table.js';
 import { findRuns } from '../../runs/listing/names.js';
 import { headlineOf } from '../../runs/summary.js';
-import { page } from '../../web/page.js';
+import { pageHtml } from '../../web/page.js';
 import { fileContext } from '../../web/study.js';
 import { type ConfiguredRun, readComparedRuns } from './compared-runs.js';
 import { worstReturn } from './failures.js';
@@ -40,7 +40,7 @@ export function compareRuns(
   const file = html === undefined ? undefined : resolve(cwd, html);
   if (file !== undefined) {
     const linkOf = (run: string) => fileContext.linkOf(relative(dirname(file), resolve(cwd, run)));
-    replaceFile(file, page(comparisonPage(comparison, tasks, { linkOf })));
+    replaceFile(file, pageHtml(comparisonPage(comparison, tasks, { linkOf })));
   }
   if (json) return JSON.stringify(comparison);
   if (format !== undefined) return formatComparison(format, comparison);

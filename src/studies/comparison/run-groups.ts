@@ -54,7 +54,7 @@ const bareKeys: ReadonlySet<string> = new Set(['model', 'prompts.set', 'name']);
 type Configured = Pick<ConfiguredRun, 'config' | 'manifest'>;
 
 /** Caches the value derived from each run. */
-export function cachedByRun<T extends object, V>(derive: (run: T) => V): (run: T) => V {
+export function cacheByRun<T extends object, V>(derive: (run: T) => V): (run: T) => V {
   const known = new WeakMap<T, { readonly value: V }>();
   return (run) => {
     const found = known.get(run) ?? { value: derive(run) };
@@ -64,7 +64,7 @@ export function cachedByRun<T extends object, V>(derive: (run: T) => V): (run: T
 }
 
 /** The settings by which a run can be grouped. */
-export const settingsOf = cachedByRun(readSettings);
+export const settingsOf = cacheByRun(readSettings);
 
 function readSettings({ config, manifest }: Configured): Settings {
   const settings = new Map<string, string>([['model', shortModel(manifest.model)]]);
@@ -90,7 +90,7 @@ function flatten(value: unknown, key: string): readonly (readonly [string, strin
 }
 
 /** The settings that define an experiment. */
-export const materialSettings = cachedByRun(
+export const materialSettings = cacheByRun(
   (run: Configured): Settings => new Map([...settingsOf(run)].filter(([key]) => !immaterialKey.test(key))),
 );
 
@@ -119,7 +119,7 @@ export function groupRuns<T extends ConfiguredRun>(
   by: readonly string[] | undefined,
   moreOf: (run: T) => readonly (readonly [string, string])[] = () => [],
 ): readonly TaskGroups<T>[] {
-  const allSettings = cachedByRun((run: T) => new Map([...settingsOf(run), ...moreOf(run)]));
+  const allSettings = cacheByRun((run: T) => new Map([...settingsOf(run), ...moreOf(run)]));
   if (by !== undefined) requireKeys(by, runs.map(allSettings));
   const groupOf = (run: T) =>
     by === undefined ? materialKey(run) : JSON.stringify(by.map((key) => settingOf(allSettings(run), key)));

@@ -12,7 +12,7 @@ import {
 } from '../../base/text/numbers.js';
 import {
   type Column,
-  csvOnly,
+  csvColumn,
   csvTable,
   estimate,
   number,
@@ -42,7 +42,7 @@ export const groupColumn: Column<TaskGroup> = text('group', ({ name }) => name, 
 
 export const confirmedColumns: readonly Column<TaskGroup>[] = [
   number('runs', ({ runs }) => runs.length, { name: 'runs' }),
-  csvOnly('seeds', ({ seeds }) => seeds.join(' ')),
+  csvColumn('seeds', ({ seeds }) => seeds.join(' ')),
   estimate('confirmed', ({ confirmed: c }) => c && { value: c.mean, interval: c.meanInterval }, {
     name: 'confirmed_mean',
   }),
@@ -62,16 +62,16 @@ export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): reado
     estimate('best so far, mean', ({ area }) => area && { value: area.mean, interval: area.meanInterval }, {
       name: 'observed_area',
     }),
-    csvOnly('area_evaluations', ({ task }) => task.horizon),
+    csvColumn('area_evaluations', ({ task }) => task.horizon),
     number(timed && 'target', ({ target }) => target?.return, { name: 'target', format: formatReturn }),
     number(timed && 'reached', ({ target }) => target && `${target.reached} of ${target.of}`),
-    csvOnly('reached', ({ target }) => target?.reached),
+    csvColumn('reached', ({ target }) => target?.reached),
     number(timed && 'iterations to target', ({ target }) => target && iterationsText(target)),
-    csvOnly('median_iterations', ({ target }) => target?.medianIterations),
+    csvColumn('median_iterations', ({ target }) => target?.medianIterations),
     number(timed && 'evaluations to target', ({ target }) => target?.medianEvaluations, {
       name: 'median_evaluations',
     }),
-    csvOnly('censored_after', ({ target }) => target?.censoredAfter),
+    csvColumn('censored_after', ({ target }) => target?.censoredAfter),
     number(hasTokens && 'tokens per run', ({ tokens }) => tokens, { name: 'tokens', format: formatCompact }),
     number(hasTokens && 'cost per run', ({ cost }) => cost, { name: 'cost', format: formatCost }),
   ];
@@ -95,7 +95,7 @@ export const differenceColumnsOf = (quantity: string): readonly Column<GroupDiff
 export const differenceColumns = differenceColumnsOf('confirmed');
 
 /** Maximum number of runs to list as left out. */
-const shownLeftOut = 10;
+const maxShownLeftOut = 10;
 
 /** @param width see `CommandContext` */
 export function comparisonTables(comparison: RunComparison, width?: number): string {
@@ -126,7 +126,7 @@ export function comparisonTables(comparison: RunComparison, width?: number): str
 /** Lists the runs that were left out, with the reasons; empty if there are none. */
 export function leftOutText(leftOut: RunComparison['leftOut']): readonly string[] {
   if (leftOut.length === 0) return [];
-  const listed = leftOut.slice(0, shownLeftOut).map(({ run, reason }) => `  ${run}: ${reason}`);
+  const listed = leftOut.slice(0, maxShownLeftOut).map(({ run, reason }) => `  ${run}: ${reason}`);
   const more = leftOut.length - listed.length;
   const lines = [`left out ${plural(leftOut.length, 'run')}:`, ...listed];
   return [[...lines, ...(more > 0 ? [`  … and ${more} more`] : [])].join('\n')];
@@ -136,12 +136,12 @@ export function leftOutText(leftOut: RunComparison['leftOut']): readonly string[
 export function formatComparison(format: keyof typeof tableFormats, comparison: RunComparison): string {
   if (format === 'csv')
     return csvTable(comparison.tasks.flatMap(groupsOf), [
-      csvOnly('environment', ({ task }) => task.environment.id),
-      csvOnly('options', ({ task }) => JSON.stringify(task.environment.options)),
+      csvColumn('environment', ({ task }) => task.environment.id),
+      csvColumn('options', ({ task }) => JSON.stringify(task.environment.options)),
       groupColumn,
       ...confirmedColumns,
       ...effortColumns({ groups: [] }),
-      csvOnly('policyloop', () => comparison.policyloop),
+      csvColumn('policyloop', () => comparison.policyloop),
     ]).trimEnd();
   const table = tableFormats[format];
   return comparison.tasks

@@ -14,7 +14,7 @@ import type { GroupDifference } from './comparability.js';
 import type { TargetFigures, TaskComparison } from './run-comparison.js';
 
 /** Minimum number of pairs, or of runs in each group, for a verdict without a warning about small samples. */
-export const fewLimit = 10;
+export const enoughRuns = 10;
 
 type Counted = Pick<GroupDifference, 'counts' | 'test'>;
 
@@ -70,13 +70,13 @@ export function conclusionOf(
   ] as const;
   const restText = others.flatMap(([count, words]) => (count === 0 ? [] : `${count} ${words}`)).join(', ');
   if (evidentTexts.length === 0) return `None of ${items.length} differences is evident: ${restText}.`;
-  const listed = evidentTexts.slice(0, shownEvident).join('; ');
-  const more = evidentTexts.length > shownEvident ? `; and ${evidentTexts.length - shownEvident} more` : '';
+  const listed = evidentTexts.slice(0, maxListed).join('; ');
+  const more = evidentTexts.length > maxListed ? `; and ${evidentTexts.length - maxListed} more` : '';
   return `${evidentTexts.length} of ${items.length} differences in confirmed return ${evidentTexts.length === 1 ? 'is' : 'are'} evident: ${listed}${more}.${restText === '' ? '' : ` The others: ${restText}.`}`;
 }
 
 /** Maximum number of differences that the sentence lists; the table lists all of them. */
-const shownEvident = 8;
+const maxListed = 8;
 
 /**
  * Puts a verdict into words.
@@ -101,7 +101,7 @@ export function verdictSentence(
     verdict === 'no-evidence' && halfWidth > 0
       ? ` A difference below about ${formatReturn(halfWidth)} can't be distinguished from noise here.`
       : '';
-  const few = smallest(counts) < fewLimit ? ` ${count} are few: more seeds would narrow the interval.` : '';
+  const few = smallest(counts) < enoughRuns ? ` ${count} are few: more seeds would narrow the interval.` : '';
   return `${verdictStarts[verdict]}: ${meanText} (95 % interval ${formatInterval(interval, formatSigned)}, p ${adjusted === null ? missingMark : pText(adjusted)}, ${count}).${noise}${few}`;
 }
 

@@ -4,7 +4,7 @@ import { formatInterval, formatReturn, formatSigned, plural } from '../../base/t
 import type { UsageTotals } from '../../runs/calls.js';
 import { minIfTied } from '../../statistics/bootstrap.js';
 import { comparePairs, type Summary } from '../../statistics/paired.js';
-import { minForVerdict, verdicts } from '../../statistics/tests.js';
+import { minForVerdict, withVerdicts } from '../../statistics/tests.js';
 import { failureCaution } from '../comparison/failures.js';
 import { pText } from '../comparison/words.js';
 import { type SweepSetting, settingName } from './settings.js';
@@ -41,7 +41,7 @@ export function bestSentence(
     return { text: `The mean return is ${formatReturn(mean)} over ${plural(count, 'seed')}.`, mark: '' };
   const opening = `${settingName(best)} has the highest mean return, ${formatReturn(mean)} over ${plural(count, 'seed')}`;
   // The verdict is corrected for comparing the best setting with all others that have the same number of seeds.
-  const [lead] = verdicts(
+  const [lead] = withVerdicts(
     others.flatMap((next) => {
       const found = next.confirmed!.count === count && comparePairs(best.returns, next.returns);
       return found ? [{ ...found, next }] : [];

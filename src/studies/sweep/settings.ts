@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { UserError } from '../../base/errors.js';
 import { plainName } from '../../base/files/files.js';
 import { createGenerator, type RandomGenerator } from '../../base/random/generator.js';
-import { type Values, valuesOf } from '../../base/settings/value-lists.js';
+import { type ValueList, valuesOf } from '../../base/settings/value-lists.js';
 import { formatNumber } from '../../base/text/numbers.js';
 import type { BaselineName } from '../../config/baselines.js';
 import type { Config } from '../../config/config.js';
@@ -28,7 +28,7 @@ export interface SweepSetting extends Setting {
 
 export interface SweptKey {
   readonly key: string;
-  readonly values: Values;
+  readonly values: ValueList;
 }
 
 /** A sweep before its configs are loaded. */
@@ -80,7 +80,7 @@ function sourceOf(value: unknown): string {
   return `choice(${list.slice(1, -1)})`;
 }
 
-function seedsOf(values: Values): readonly number[] {
+function seedsOf(values: ValueList): readonly number[] {
   const seeds = values.kind === 'list' ? [...new Set(values.items.map(Number))] : [Number.NaN];
   if (seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0)) return seeds;
   throw new UserError({
@@ -155,7 +155,7 @@ function drawSetting(keys: readonly SweptKey[], random: RandomGenerator): Settin
   return Object.fromEntries(keys.map(({ key }) => [key, values.get(key)!]));
 }
 
-function draw(values: Values, random: RandomGenerator): string {
+function draw(values: ValueList, random: RandomGenerator): string {
   if (values.kind === 'list') return values.items[random.integers(0, values.items.length)]!;
   const { low, high } = values;
   const value =

@@ -20,7 +20,7 @@ import { overridesOf, parseSweep, type SweepSetting, type SweptKey, settingsOf }
 export interface Sweep {
   /** Name of the config file without its extension. */
   readonly name: string;
-  readonly how: SweepConfig;
+  readonly section: SweepConfig;
   readonly keys: readonly SweptKey[];
   readonly settings: readonly SweepSetting[];
   /** All settings share these seeds, so that they have the same warm-up and episodes. */
@@ -39,15 +39,15 @@ export function loadPlannedSweep(
   cwd: string,
 ): Sweep {
   const isOfSection = (text: string) => /^sweep[.=]/.test(text);
-  const how = loadSweep({ file, overrides, cwd }) ?? sweepSchema.parse({});
+  const section = loadSweep({ file, overrides, cwd }) ?? sweepSchema.parse({});
   const { fixed, keys, seeds } = parseSweep(
-    how,
+    section,
     overrides.filter((text) => !isOfSection(text)),
   );
   const notes = new Set<string>();
   let loadedFile = file;
   const baselines = new Map<string, SweepSetting>();
-  const settings = settingsOf(how, keys).map((setting): SweepSetting => {
+  const settings = settingsOf(section, keys).map((setting): SweepSetting => {
     const loaded = explainDrawn(keys, () =>
       loadConfig({ file, overrides: overridesOf(setting, fixed), cwd, forSweep: true }),
     );
@@ -63,7 +63,7 @@ export function loadPlannedSweep(
   for (const note of sameSettings(settings)) notes.add(note);
   return {
     name: plainName(basename(loadedFile, extname(loadedFile)), 'config'),
-    how,
+    section,
     keys,
     settings: [...settings, ...baselines.values()],
     seeds: seeds ?? [settings[0]!.config.seed],
@@ -101,7 +101,7 @@ function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
 }
 
 /** Orders runs by seed, so that an interrupted sweep still has complete pairs. */
-export function sweepPlan({ how: { limits }, notes, seeds, settings }: Sweep): Plan {
+export function sweepPlan({ section: { limits }, notes, seeds, settings }: Sweep): Plan {
   const entries = seeds.flatMap((seed) =>
     settings.map(({ name, config }) => ({
       arm: name,
@@ -132,7 +132,7 @@ const hashesOf = (settings: readonly SweepSetting[]): SettingHashes =>
 
 /** Returns the directory of a sweep. The same command finds it again, and later commands can add settings to it. */
 export function sweepPlace(
-  { how: { limits }, name, settings }: Sweep,
+  { section: { limits }, name, settings }: Sweep,
   { out, runsDir }: Pick<PlanArguments, 'out' | 'runsDir'>,
   cwd: string,
 ): PlanPlace {

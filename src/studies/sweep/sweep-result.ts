@@ -74,7 +74,7 @@ function isDone(run: RunSummary | undefined): run is RunSummary {
 const confirmedOf = (run: RunSummary | undefined) => (isDone(run) ? (run.confirmed?.mean ?? null) : null);
 
 export function sweepResult(
-  { how, keys, name, seeds, settings }: Sweep,
+  { section, keys, name, seeds, settings }: Sweep,
   failures: SweepResult['failures'],
   now: Date,
   read: ReadRun,
@@ -98,7 +98,7 @@ export function sweepResult(
     date: now.toISOString(),
     status: runs.every(isDone) && failures.length === 0 ? 'completed' : 'incomplete',
     name,
-    method: how.method,
+    method: section.method,
     keys: keys.map(({ key, values }) => ({ key, kind: values.kind })),
     seeds,
     tasks: tasks.map(({ environment, range, settings: own }, i): SweptTask => {
@@ -109,7 +109,7 @@ export function sweepResult(
         // A high mean over few seeds may be luck, so settings with more seeds rank first.
         best: rank(own).find(({ confirmed }) => confirmed !== null)?.name ?? null,
         // Settings drawn at random hardly ever repeat the values of a key.
-        effects: how.method === 'random' ? null : effectsOf(keys, sweptSettings, range),
+        effects: section.method === 'random' ? null : effectsOf(keys, sweptSettings, range),
         baselines: differences[i]!,
       };
     }),

@@ -9,7 +9,7 @@ import { limitField } from '../../runs/calls.js';
 import { runFiles } from '../../runs/reader.js';
 import { formatUsage } from '../../runs/summary.js';
 import { minForVerdict } from '../../statistics/tests.js';
-import { page } from '../../web/page.js';
+import { pageHtml } from '../../web/page.js';
 import { fileContext } from '../../web/study.js';
 import { checkConfig, commandOf, type PlanArguments, resultFiles } from '../plan.js';
 import { type PlanOutcome, runPlan } from '../schedule.js';
@@ -55,7 +55,7 @@ export async function runSweep(args: SweepArguments, context: CommandContext): P
 
 function write(result: SweepResult, directory: string): SweepResult {
   replaceFile(join(directory, resultFiles.sweep), `${JSON.stringify(result, null, 2)}\n`);
-  replaceFile(join(directory, runFiles.report), page(sweepPage(result, fileContext)));
+  replaceFile(join(directory, runFiles.report), pageHtml(sweepPage(result, fileContext)));
   return result;
 }
 

@@ -8,7 +8,7 @@ import { axisText, type DrawnChart, type Extent, ticksOf, xRange, yRange } from 
 type HideableKey = LegendKey & { isHidden?: boolean };
 
 /** Returns the parts that the legend can hide: one per label of series and marks, and one for all bands. */
-export function keysOf({ bands, marks = [], series }: Chart): readonly HideableKey[] {
+export function legendKeys({ bands, marks = [], series }: Chart): readonly HideableKey[] {
   const parts = [...series, ...marks];
   return [
     ...parts.filter(({ label }, i) => parts.findIndex((one) => one.label === label) === i),
@@ -19,7 +19,7 @@ export function keysOf({ bands, marks = [], series }: Chart): readonly HideableK
 type Hidden = DrawnChart['hidden'];
 
 export const defaultHidden = (chart: Chart): Hidden =>
-  new Set(keysOf(chart).flatMap(({ isHidden, label }) => (isHidden ? [label] : [])));
+  new Set(legendKeys(chart).flatMap(({ isHidden, label }) => (isHidden ? [label] : [])));
 
 /** Returns the marks to the right of the plot. */
 const edgeMarks = ({ marks = [] }: Chart) =>
@@ -32,13 +32,13 @@ function plotOf(chart: Chart, hidden: Hidden, width: number, view: Extent | unde
   const xEnds = xRange(chart, view);
   const yEnds = yRange({ chart, hidden }, xEnds);
   const yTicks = ticksOf(chart.y, yEnds, bottom - top, 40);
-  const lastTick = axisText(chart.x, Math.round(chart.at.at(-1) ?? 0)).length;
+  const lastTickLength = axisText(chart.x, Math.round(chart.at.at(-1) ?? 0)).length;
   const edges = (width > 600 ? 14 : 7) * edgeMarks(chart).length;
   const left = 18 + 7 * yTicks.reduce((most, [, text]) => Math.max(most, text.length), 2);
-  const right = Math.max(left + 1, width - Math.max(3.5 * lastTick + 4, 16 + edges));
+  const right = Math.max(left + 1, width - Math.max(3.5 * lastTickLength + 4, 16 + edges));
   return {
     ...{ chart, hidden, width, height, left, right, top, bottom, yTicks },
-    xTicks: ticksOf(chart.x, xEnds, right - left, 60 + 4 * lastTick),
+    xTicks: ticksOf(chart.x, xEnds, right - left, 60 + 4 * lastTickLength),
     x: scale(xEnds, left, right),
     y: scale(yEnds, bottom, top),
     /** Returns the value of x at a horizontal position. */
@@ -51,7 +51,7 @@ type Plot = ReturnType<typeof plotOf>;
 /** @param view the range of x, if the user has zoomed in */
 export function chartPicture(chart: Chart, hidden = defaultHidden(chart), width = savedWidth, view?: Extent) {
   const plot = plotOf(chart, hidden, width, view);
-  const parts = keysOf(chart);
+  const parts = legendKeys(chart);
   const levels = chart.levels?.map(
     ({ label }): LegendKey => ({ label, draw: 'line', color: '--muted', isDashed: true }),
   );

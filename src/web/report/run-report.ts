@@ -3,7 +3,7 @@ import { html, preformatted } from '../../base/text/html.js';
 import { formatReturn } from '../../base/text/numbers.js';
 import { bestEntry } from '../../rollout/replay-buffer.js';
 import { placeName } from '../../runs/summary.js';
-import { type Page, page, sectionsOf } from '../page.js';
+import { type Page, pageHtml, sectionsOf } from '../page.js';
 import { writtenByNote } from '../study.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve } from './charts/learning-curve.js';
@@ -30,7 +30,7 @@ import { UsageByIteration, usageView } from './views/usage-view.js';
 /**
  * Renders `report.html`: a run as a single file that opens from disk. Deterministic: the same data give the same bytes.
  */
-export const renderReport = (data: RunData, episodes?: Content): string => page(runPage(data, episodes));
+export const renderReport = (data: RunData, episodes?: Content): string => pageHtml(runPage(data, episodes));
 
 /**
  * @param episodes animations of some policies

@@ -31,7 +31,7 @@ import { policyLines, projectedWeights } from './data/policy-text.js';
 import { loggedProposals, memberAt } from './data/proposals.js';
 import { taskLabels } from './data/task-labels.js';
 
-interface Shown {
+interface TextOptions {
   /** Number of evaluations to list, best first. */
   readonly top: number;
   readonly cwd: string;
@@ -56,7 +56,7 @@ export interface RunFigures extends RunResult, Labels, Pick<Manifest, 'environme
   readonly failures: Readonly<Record<string, number>>;
 }
 
-export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
+export function runFigures(run: OpenedRun, { top, cwd }: TextOptions): RunFigures {
   const { path, manifest, family, recorded } = run;
   const { calls, entries, events } = recorded;
   const proposals = loggedProposals(recorded);
@@ -102,7 +102,7 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
 }
 
 /** Formats the output of `show` for a run: learning curve, best evaluations, best policy, usage. */
-export function runText(run: OpenedRun, shown: Shown): string {
+export function runText(run: OpenedRun, shown: TextOptions): string {
   const { path, config, manifest, recorded } = run;
   const { columns, top } = shown;
   const figures = runFigures(run, shown);
@@ -185,7 +185,7 @@ function describePolicy(
   ];
 }
 
-const blocks = '▁▂▃▄▅▆▇█';
+const blockCharacters = '▁▂▃▄▅▆▇█';
 
 /** Renders up to `width` means of consecutive values as block characters, from lowest to highest. */
 export function sparkline(values: readonly number[], width = 40): string {
@@ -196,5 +196,5 @@ export function sparkline(values: readonly number[], width = 40): string {
   });
   const [low, high] = [smallest(heights), largest(heights)];
   const level = (value: number) => (high > low ? (value - low) / (high - low) : 0.5);
-  return heights.map((value) => blocks[Math.min(7, Math.floor(8 * level(value)))]).join('');
+  return heights.map((value) => blockCharacters[Math.min(7, Math.floor(8 * level(value)))]).join('');
 }

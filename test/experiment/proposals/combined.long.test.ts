@@ -8,7 +8,7 @@ import { preflight } from '../../../src/experiment/preflight/preflight.js';
 import { type Assembly, assemble } from '../../../src/experiment/setup/assemble.js';
 import { type LanguageModel, ModelError } from '../../../src/models/language-model.js';
 import type { Proposer } from '../../../src/proposers/proposer.js';
-import { differences } from '../../../src/runs/fingerprint.js';
+import { configChanges } from '../../../src/runs/fingerprint.js';
 import { readWholeRun } from '../../../src/runs/open-run.js';
 import { readManifest, readRun, runFiles } from '../../../src/runs/reader.js';
 import { materialSettings } from '../../../src/studies/comparison/run-groups.js';
@@ -127,8 +127,8 @@ it('a resumed run may change the timeout of a member, but not its search setting
         ],
       }),
     );
-  expect(differences(config(10, 1), config(20, 1))).toEqual([]);
-  expect(differences(config(10, 1), config(10, 2))).toHaveLength(1);
+  expect(configChanges(config(10, 1), config(20, 1))).toEqual([]);
+  expect(configChanges(config(10, 1), config(10, 2))).toHaveLength(1);
 });
 
 it('check validates the language model in a portfolio', async () => {

@@ -8,7 +8,7 @@ import {
   improvement,
   preference,
   weighted as unweighted,
-  weightedByTask,
+  weightByTask,
 } from '../../../finetune/dataset/recipes.js';
 import { readSourceRun, type SourceRun } from '../../../finetune/dataset/source-run.js';
 import type { LanguageModel } from '../../../src/models/language-model.js';
@@ -22,7 +22,7 @@ const exampleRun = resolve(import.meta.dirname, '../../../buffers/example-cartpo
 const openai = { provider: 'openai', name: 'any', format: 'json' } as const;
 const env = { OPENAI_API_KEY: 'none' };
 
-const weighted = (run: SourceRun) => weightedByTask(unweighted(run), [run]);
+const weighted = (run: SourceRun) => weightByTask(unweighted(run), [run]);
 
 let groups: SourceRun;
 let table: SourceRun;

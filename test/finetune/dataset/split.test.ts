@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   dependentGroups,
   parseValidation,
-  type SplitRun,
+  type RunToSplit,
   validationRuns,
 } from '../../../finetune/dataset/split.js';
 import { isMatch } from '../../../src/base/pattern.js';
@@ -20,7 +20,7 @@ const someRuns = fc
 
 const someShare = fc.double({ min: 0.01, max: 0.99, noNaN: true });
 
-const byNumber = (a: SplitRun, b: SplitRun) => Number(a.name.slice(4)) - Number(b.name.slice(4));
+const byNumber = (a: RunToSplit, b: RunToSplit) => Number(a.name.slice(4)) - Number(b.name.slice(4));
 
 describe('dependent runs', () => {
   it('share a group exactly if a chain of shared keys connects them', () => {
@@ -48,7 +48,7 @@ describe('dependent runs', () => {
         for (const group of groups) {
           expect(new Set(group.map(({ name }) => held.has(name))).size).toBe(1);
         }
-        const sizeOf = (some: readonly SplitRun[]) => sum(some.map(({ size }) => size!));
+        const sizeOf = (some: readonly RunToSplit[]) => sum(some.map(({ size }) => size!));
         const out = runs.filter(({ name }) => held.has(name));
         expect(out.length > 0).toBe(groups.length > 1);
         const distance = (more: number) => Math.abs(sizeOf(out) + more - share * sizeOf(runs));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { scheduleFactor } from '../../../finetune/engine/optimisers.js';
-import { accumulate, clipFactor, gradientNorm } from '../../../finetune/engine/training-session.js';
+import { addGradients, clipFactor, gradientNorm } from '../../../finetune/engine/training-session.js';
 import { encodeFloats } from '../../../finetune/export/merged/merged-rows.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 
@@ -17,8 +17,8 @@ describe('gradients', () => {
   });
 
   it('add up over the parts of a batch', () => {
-    const first = accumulate(undefined, new Map([['a', Float32Array.of(1, 2)]]));
-    expect([...accumulate(first, new Map([['a', Float32Array.of(3, -2)]])).get('a')!]).toEqual([4, 0]);
+    const first = addGradients(undefined, new Map([['a', Float32Array.of(1, 2)]]));
+    expect([...addGradients(first, new Map([['a', Float32Array.of(3, -2)]])).get('a')!]).toEqual([4, 0]);
   });
 });
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { architectureKeys, contextOf } from '../../../finetune/export/gguf/architecture.js';
 import { ggufParts, ggufValue } from '../../../finetune/export/gguf/format.js';
 import { fileTensors, ggufArchitecture } from '../../../finetune/export/gguf/tensors.js';
-import { roundingMeter } from '../../../finetune/export/merged/rounding.js';
+import { createRoundingMeter } from '../../../finetune/export/merged/rounding.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
@@ -18,7 +18,7 @@ function written(name: string, change: Partial<DecoderConfig> = {}): string {
   const config = { ...readDecoderConfig(directory), ...change };
   const file = path.join(temporaryDirectory(), `${name}.gguf`);
   const sources = { model: directory, config, weights: openWeights(directory), changes: new Map() };
-  const tensors = fileTensors({ ...sources, type: 'F32', rounding: roundingMeter() });
+  const tensors = fileTensors({ ...sources, type: 'F32', rounding: createRoundingMeter() });
   const metadata = [
     ['general.architecture', ggufValue.string(ggufArchitecture(config))] as const,
     ...architectureKeys(config, tensors),

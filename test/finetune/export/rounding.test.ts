@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { encodeFloats } from '../../../finetune/export/merged/merged-rows.js';
-import { roundingMeter, roundingNotes } from '../../../finetune/export/merged/rounding.js';
+import { createRoundingMeter, roundingNotes } from '../../../finetune/export/merged/rounding.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { decodeWeights } from '../../../src/models/local/weights/rows.js';
 
@@ -13,7 +13,7 @@ function rounded(dtype: string, scale: number) {
   const base = decodeWeights(Buffer.from(encode(normal(1))), dtype);
   const change = normal(scale);
   const merged = base.map((value, i) => value + change[i]!);
-  const meter = roundingMeter();
+  const meter = createRoundingMeter();
   // In two parts, which add up.
   for (const [from, to] of [
     [0, 1024],

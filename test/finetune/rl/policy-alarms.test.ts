@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { policyChecks, watchFor } from '../../../finetune/train/alarms.js';
+import { createAlarmWatch, policyChecks } from '../../../finetune/train/alarms.js';
 import type { PolicyStep } from '../../../finetune/train/events.js';
 
 /** A run that learns well. */
@@ -17,7 +17,7 @@ const usual = {
 
 /** The alarms of a run whose updates differ from the usual ones in these figures. */
 function raised(updates: number, figures: (update: number) => object, compares = true) {
-  const watch = watchFor(policyChecks(compares));
+  const watch = createAlarmWatch(policyChecks(compares));
   return Array.from({ length: updates }, (_, i) => i + 1).flatMap((step) =>
     watch({ ...usual, step, ...figures(step) } as unknown as PolicyStep).map((alarm) => ({ step, ...alarm })),
   );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Conversation } from '../../../finetune/dataset/read-dataset.js';
-import { supervisedChecks, templateAlarms, watchFor } from '../../../finetune/train/alarms.js';
+import { createAlarmWatch, supervisedChecks, templateAlarms } from '../../../finetune/train/alarms.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 
@@ -44,7 +44,7 @@ describe('template alarms', () => {
 describe('the divergence alarm', () => {
   /** Alarms by validation, given the training and the validation loss at each. */
   const alarms = (training: readonly number[], validation: readonly number[]) => {
-    const watch = watchFor(supervisedChecks);
+    const watch = createAlarmWatch(supervisedChecks);
     return validation.map((loss, step) => {
       for (const change of [0.1, -0.1]) watch({ kind: 'step', step, loss: training[step]! + change });
       return watch({ kind: 'validation', step, loss, best: false })[0]?.alarm;

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Metric, TrainingEvent } from '../../../finetune/train/events.js';
-import { createMeter, TrainingRecord } from '../../../finetune/train/record.js';
+import { createEventMeter, TrainingRecord } from '../../../finetune/train/record.js';
 import { trainConfigSchema } from '../../../finetune/train/train-config.js';
 import { isSampled, readSamples, type Sample, sampleOf } from '../../../src/runs/training/samples.js';
 import { secondsLeftOf } from '../../../src/runs/training/trainings.js';
@@ -19,7 +19,7 @@ const intervals = { evaluateEvery: 20, checkpointEvery: 50 };
 /** A meter whose clock advances by 2 s per event, and by 10 s for a validation. */
 function meter() {
   let milliseconds = 0;
-  const measured = createMeter({
+  const measured = createEventMeter({
     now: tickingClock(),
     milliseconds: () => milliseconds,
     memory: () => 3 * 2 ** 30,
@@ -135,7 +135,7 @@ describe('samples', () => {
   /** Trains from one step to another, as a process that ends without a word. */
   function trainTo(output: string, from: number, to: number): TrainingRecord {
     const record = recordIn(output);
-    const measured = createMeter({ now: tickingClock(), milliseconds: () => 0, memory: () => 1 });
+    const measured = createEventMeter({ now: tickingClock(), milliseconds: () => 0, memory: () => 1 });
     for (const event of events(from, to)) {
       if (event.kind === 'validation') record.addSamples(event.step, [said(event.step), said(0)]);
       record.add(measured(event));

@@ -1,4 +1,4 @@
-import type { KeyValueCache, States } from '../../../src/models/local/engine/key-value-cache.js';
+import type { KeyValueCache, LayerStates } from '../../../src/models/local/engine/key-value-cache.js';
 import type { DecoderSession } from '../../../src/models/local/engine/runtime.js';
 
 /** Prefills in chunks; the logits after the last token. */
@@ -9,9 +9,9 @@ export async function prefill(
   cache: KeyValueCache,
   own: KeyValueCache,
   sequenceTokens?: number,
-): Promise<{ logits: Float32Array; states: States }> {
+): Promise<{ logits: Float32Array; states: LayerStates }> {
   let logits = new Float32Array();
-  let states: States = [];
+  let states: LayerStates = [];
   for (let start = 0; start < ids.length; start += chunk) {
     const part = ids.slice(start, start + chunk);
     const last = start + chunk >= ids.length;

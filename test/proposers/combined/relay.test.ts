@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import type { LegEnd } from '../../../src/config/relay.js';
 import { relayProposer } from '../../../src/proposers/combined/relay.js';
-import type { ProposalRequest, Turn } from '../../../src/proposers/proposer.js';
+import type { ProposalRequest, ProposalTurn } from '../../../src/proposers/proposer.js';
 import type { BufferEntry } from '../../../src/rollout/replay-buffer.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import { createScriptedModel } from '../../support/scripted-model.js';
@@ -25,7 +25,7 @@ async function played(
       return { name, end, proposer: { id: `baseline/${name}`, model, propose } };
     }),
   );
-  const asked = new Map<string, Turn>();
+  const asked = new Map<string, ProposalTurn>();
   const entries: BufferEntry[] = [];
   const ask = (iteration: number) => {
     const task = { history: [...entries], warmup: 1, noisy };

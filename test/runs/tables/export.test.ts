@@ -2,12 +2,12 @@ import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFile
 import { basename, join, resolve } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { shownPages } from '../../../finetune/evaluate/shown-pages.js';
+import { evaluationPages } from '../../../finetune/evaluate/shown-pages.js';
 import type { CommandContext } from '../../../src/base/context.js';
 import { execute } from '../../../src/commands/runs/export.js';
 import { formatValue } from '../../../src/prompting/notation/grammar.js';
 import { changeLabels } from '../../../src/runs/listing/labels.js';
-import { tables } from '../../../src/runs/tables/rows.js';
+import { runTables } from '../../../src/runs/tables/rows.js';
 import {
   quick,
   recordingContext,
@@ -19,7 +19,7 @@ import { createScriptedModel } from '../../support/scripted-model.js';
 import { writeRun } from '../../support/written-runs.js';
 
 const exportCommand = (args: Parameters<typeof execute>[0], context: CommandContext) =>
-  execute(args, context, shownPages);
+  execute(args, context, evaluationPages);
 
 const root = resolve(import.meta.dirname, '../../..');
 const cwd = temporaryDirectory();
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 
 /** The rows of an exported table. */
-async function rows(table: keyof typeof tables, runs: readonly string[], place = cwd) {
+async function rows(table: keyof typeof runTables, runs: readonly string[], place = cwd) {
   const { context, printed } = recordingContext(place);
   const given = {
     runs: [...runs],
@@ -125,14 +125,14 @@ describe('policyloop export', () => {
     expect(printed[0]).toContain(`${join('csv', 'evaluations.csv')}  40 rows`);
     for (const table of ['runs', 'evaluations', 'episodes', 'calls'] as const) {
       const [header] = readFileSync(join(cwd, 'csv', `${table}.csv`), 'utf8').split('\n');
-      expect(header).toBe(tables[table].columns.map(({ name }) => name).join(','));
+      expect(header).toBe(runTables[table].columns.map(({ name }) => name).join(','));
     }
     const docs = readFileSync(join(root, 'docs/reference/run-files.md'), 'utf8');
     const documented = [...docs.matchAll(/^\| `(\w+)` \| ([A-Z]+) \|/gm)].map(([, name, type]) => ({
       name,
       type,
     }));
-    expect(documented).toEqual(Object.values(tables).flatMap(({ columns }) => columns));
+    expect(documented).toEqual(Object.values(runTables).flatMap(({ columns }) => columns));
     await expect(
       exportCommand({ runs: ['none'], format: 'csv', out: 'x', runsDir: 'buffers', json: false }, context),
     ).rejects.toThrow(/no such run/);

@@ -16,7 +16,7 @@ import { comparisonPage } from '../../../src/studies/comparison/page.js';
 import { compareGroups } from '../../../src/studies/comparison/run-comparison.js';
 import { groupRuns } from '../../../src/studies/comparison/run-groups.js';
 import { comparisonTables } from '../../../src/studies/comparison/table.js';
-import { page } from '../../../src/web/page.js';
+import { pageHtml } from '../../../src/web/page.js';
 import { fileContext } from '../../../src/web/study.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 import { writeRun } from '../../support/written-runs.js';
@@ -80,9 +80,9 @@ function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
     sentence: conclusions(evaluation)[0]!.text,
     texts: {
       compare: comparisonTables(comparison),
-      'page of compare': visibleText(page(comparisonPage(comparison, tasks, fileContext))),
+      'page of compare': visibleText(pageHtml(comparisonPage(comparison, tasks, fileContext))),
       evaluate: evaluationTables(evaluation),
-      'page of evaluate': visibleText(page(evaluationPage(evaluation, fileContext))),
+      'page of evaluate': visibleText(pageHtml(evaluationPage(evaluation, fileContext))),
     },
   };
 }

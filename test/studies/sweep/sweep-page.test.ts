@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { bestSentence } from '../../../src/studies/sweep/ranking.js';
 import { sweepPage } from '../../../src/studies/sweep/sweep-page.js';
 import type { SweepResult } from '../../../src/studies/sweep/sweep-result.js';
-import { page } from '../../../src/web/page.js';
+import { pageHtml } from '../../../src/web/page.js';
 import { fileContext } from '../../../src/web/study.js';
 import { elementsOf, visibleText } from '../../web/shown.js';
 import { figures, gridResult } from './sweeps.js';
 
 const shared = [3, 9, 4, 7, 1, 6, 2, 8, 5, 10];
 const seeds = shared.map((_, i) => i + 1);
-const file = (result: SweepResult) => page(sweepPage(result, fileContext));
+const file = (result: SweepResult) => pageHtml(sweepPage(result, fileContext));
 const bestIn = ({ tasks: [task] }: SweepResult) => bestSentence(task!.settings);
 
 describe('the best setting', () => {

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import { type Content, type ContentJson, childrenOf, Part } from '../../../src/base/text/content.js';
 import { number, pageTable, text } from '../../../src/base/text/table.js';
 import { html } from '../../../src/web/app/base/html.js';
-import { draw } from '../../../src/web/app/content/draw.js';
+import { drawContent } from '../../../src/web/app/content/draw.js';
 import { ShownPage } from '../../../src/web/app/pages/shown-page.js';
 import { type Chart, chartFigure } from '../../../src/web/chart.js';
 import type { RunData } from '../../../src/web/report/data/proposals.js';
@@ -29,7 +29,7 @@ const settled = () => vi.advanceTimersByTimeAsync(120);
 const shown = (content: Content) => {
   render(null, document.body);
   const parts = JSON.parse(JSON.stringify(childrenOf(content))) as ContentJson[];
-  render(html`${parts.map(draw)}`, document.body);
+  render(html`${parts.map(drawContent)}`, document.body);
   return document.body;
 };
 

@@ -32,7 +32,7 @@ export interface Actor {
   readonly moments: RunningMoments;
 }
 
-export interface Start {
+export interface EpisodeStart {
   readonly seed: number;
   /** Seed for sampling actions; undefined selects the most probable action each time. */
   readonly actionSeed: number | undefined;
@@ -56,7 +56,7 @@ interface Episode {
 export async function playEpisodes(
   actor: Actor,
   environments: readonly Environment[],
-  next: (index: number, steps: number) => Start | undefined,
+  next: (index: number, steps: number) => EpisodeStart | undefined,
 ): Promise<readonly NumericEpisode[]> {
   const finished: NumericEpisode[] = [];
   const see = (row: Row) => normalize(actor.moments, row);

@@ -6,7 +6,7 @@ import { adamWStep, type Moments } from '../../../engine/optimisers.js';
 import { clipFactor } from '../../../engine/training-session.js';
 import type { NumericNetwork } from '../network/network.js';
 import type { HeadSlope, NumericPolicy } from '../network/policy.js';
-import { type Batch, valueLoss } from './values.js';
+import { type NumericBatch, valueLoss } from './values.js';
 
 export interface PpoSettings {
   /** ε: ratios are clipped to 1 ± ε. */
@@ -44,7 +44,7 @@ export interface PpoLoss {
 }
 
 /** Some steps of a batch, with their actions' log-probabilities under the policy that played them. */
-export interface PpoPart extends Batch {
+export interface PpoPart extends NumericBatch {
   readonly logProbabilities: Float64Array;
 }
 
@@ -123,7 +123,7 @@ export type PpoUpdate = Pick<PpoLoss, 'valueLoss' | 'entropy' | 'kl' | 'clipShar
 export async function ppoUpdate(
   networks: Networks,
   state: PpoState,
-  batch: Batch,
+  batch: NumericBatch,
   settings: PpoSettings,
   learningRate: number,
   seed: number,

@@ -5,7 +5,7 @@
  */
 import { axpy, dot } from '../../../../src/proposers/linear-algebra.js';
 import type { Distributions, NumericPolicy } from '../network/policy.js';
-import type { Batch } from './values.js';
+import type { NumericBatch } from './values.js';
 
 export interface TrpoSettings {
   /** δ, in nats. */
@@ -36,7 +36,7 @@ export interface TrpoUpdate {
 export function fisherProduct(
   policy: NumericPolicy,
   theta: Float64Array,
-  batch: Pick<Batch, 'observations'>,
+  batch: Pick<NumericBatch, 'observations'>,
   before: Distributions,
   damping: number,
 ): (v: Float64Array) => Promise<Float64Array> {
@@ -75,7 +75,7 @@ export async function conjugateGradient(
 
 /** Mean of π(a|s)/π_before(a|s) · advantage. */
 function surrogateOf(
-  { actions, advantages }: Batch,
+  { actions, advantages }: NumericBatch,
   { head }: NumericPolicy,
   before: Float64Array,
   after: Distributions,
@@ -87,7 +87,7 @@ function surrogateOf(
 export function policyGradient(
   policy: NumericPolicy,
   theta: Float64Array,
-  { actions, advantages, observations }: Batch,
+  { actions, advantages, observations }: NumericBatch,
   before: Distributions,
 ): Promise<Float64Array> {
   const weights = advantages.map((advantage) => advantage / advantages.length);
@@ -97,7 +97,7 @@ export function policyGradient(
 export async function trpoUpdate(
   policy: NumericPolicy,
   theta: Float64Array,
-  batch: Batch,
+  batch: NumericBatch,
   settings: TrpoSettings,
 ): Promise<TrpoUpdate> {
   const { maxKl, damping, conjugateGradientSteps } = settings;

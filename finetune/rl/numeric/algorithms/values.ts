@@ -5,7 +5,7 @@ import { generalizedAdvantages } from '../../advantages.js';
 import { concatRows, type NumericNetwork, type Row } from '../network/network.js';
 import type { NumericEpisode } from './episodes.js';
 
-export interface Batch {
+export interface NumericBatch {
   /** Normalized. */
   readonly observations: readonly Row[];
   /** [N × width] */
@@ -24,11 +24,11 @@ interface Discounts {
   readonly lambda: number;
 }
 
-export async function makeBatch(
+export async function makeNumericBatch(
   episodes: readonly NumericEpisode[],
   value: { readonly network: NumericNetwork; readonly theta: Float64Array },
   discounts: Discounts,
-): Promise<Batch> {
+): Promise<NumericBatch> {
   const observations = episodes.flatMap((episode) => episode.observations);
   const values = await value.network.forward(value.theta, observations);
   const lastValues = await value.network.forward(
@@ -64,7 +64,7 @@ function standardize(values: Float64Array): Float64Array {
 export async function fitByLbfgs(
   network: NumericNetwork,
   theta: Float64Array,
-  { observations, targets }: Batch,
+  { observations, targets }: NumericBatch,
   { iterations, l2 }: { readonly iterations: number; readonly l2: number },
 ): Promise<{ readonly theta: Float64Array; readonly loss: number }> {
   const { x, value } = await minimize(
@@ -93,7 +93,7 @@ export async function fitByLbfgs(
 export async function valueLoss(
   network: NumericNetwork,
   theta: Float64Array,
-  { observations, targets, values }: Pick<Batch, 'observations' | 'targets' | 'values'>,
+  { observations, targets, values }: Pick<NumericBatch, 'observations' | 'targets' | 'values'>,
   clip: number | undefined,
 ): Promise<{ readonly loss: number; readonly gradient: Float64Array }> {
   const now = await network.forward(theta, observations);

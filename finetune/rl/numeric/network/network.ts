@@ -170,7 +170,7 @@ function splitTensors(
   return tensors;
 }
 
-export interface Layers {
+export interface LayerSizes {
   readonly inputs: number;
   readonly hidden: readonly number[];
   readonly outputs: number;
@@ -180,7 +180,7 @@ export interface Layers {
 /** Maximum rows per batch; larger batches don't fit into the CPU's caches. */
 const maxRows = 2048;
 
-export function mlpDefinition(layers: Layers): NetworkDefinition {
+export function mlpDefinition(layers: LayerSizes): NetworkDefinition {
   const { inputs, outputs } = layers;
   return {
     parameters: layerShapes(layers),
@@ -194,7 +194,7 @@ export function mlpDefinition(layers: Layers): NetworkDefinition {
 }
 
 /** Weight [out, in] and bias [out] of each layer, like PyTorch's `nn.Linear`. */
-export function layerShapes({ inputs, hidden, outputs }: Layers): ParameterShape[] {
+export function layerShapes({ inputs, hidden, outputs }: LayerSizes): ParameterShape[] {
   const widths = [inputs, ...hidden, outputs];
   return widths.slice(1).flatMap((out, i) => [
     { name: `layers.${i}.weight`, shape: [out, widths[i]!] },
@@ -207,7 +207,7 @@ export function emitLayers(
   g: GraphBuilder,
   x: Value,
   parameters: ReadonlyMap<string, Value>,
-  activation: Layers['activation'],
+  activation: LayerSizes['activation'],
 ): Value {
   let y = x;
   for (let i = 0; parameters.has(`layers.${i}.weight`); i++) {
@@ -222,7 +222,7 @@ export function emitLayers(
  * Initial values: uniform in ±1/√in like PyTorch's linear layers. The last layer's weights are a tenth of
  * that and its bias is 0, so the initial policy hardly depends on the observation.
  */
-export function initialLayers(layers: Layers, random: RandomGenerator): Float64Array {
+export function initialLayers(layers: LayerSizes, random: RandomGenerator): Float64Array {
   const shapes = layerShapes(layers);
   const values = shapes.flatMap(({ shape }, i) => {
     const bound = 1 / Math.sqrt(shapes[i - (i % 2)]!.shape[1]!);

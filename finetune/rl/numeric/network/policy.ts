@@ -18,7 +18,7 @@ export interface NumericPolicy {
   close(): Promise<void>;
 }
 
-export function createPolicy(network: NumericNetwork, head: Head): NumericPolicy {
+export function createNumericPolicy(network: NumericNetwork, head: Head): NumericPolicy {
   const ownOf = (theta: Float64Array) => theta.slice(network.size);
   const networkOf = (theta: Float64Array) => theta.subarray(0, network.size);
   return {

@@ -15,7 +15,7 @@ import {
   concatRows,
   emitLayers,
   initialLayers,
-  type Layers,
+  type LayerSizes,
   layerShapes,
   type NetworkDefinition,
   type Row,
@@ -39,7 +39,7 @@ export const openDecoder = (path: string, decimals: number): Decoder => ({
 
 export function transformerDefinition(
   decoder: Decoder,
-  layers: Layers,
+  layers: LayerSizes,
   precision: Precision,
 ): NetworkDefinition {
   const { config } = decoder;
@@ -63,7 +63,7 @@ export function transformerDefinition(
 /** Returns newly initialized layers and the stored decoder weights. */
 export function initialTransformer(
   { path, config }: Decoder,
-  layers: Layers,
+  layers: LayerSizes,
   random: RandomGenerator,
 ): Float64Array {
   const stored = new Map(storedModel(config, openWeights(path)).map(({ name, values }) => [name, values]));

@@ -4,7 +4,7 @@ import { type RandomGenerator, shuffled } from '../../../base/random/generator.j
 export const directions = ['north', 'east', 'south', 'west'] as const;
 export type Direction = (typeof directions)[number];
 
-const opposite: Readonly<Record<Direction, Direction>> = {
+const oppositeOf: Readonly<Record<Direction, Direction>> = {
   north: 'south',
   east: 'west',
   south: 'north',
@@ -30,41 +30,41 @@ export interface PlacePlan {
 type Furniture = Omit<PlacePlan, 'room'>;
 
 const surface = (name: string): Furniture => ({ name, kind: 'surface' });
-const closedPlace = (name: string): Furniture => ({ name, kind: 'container', state: 'closed' });
-const open = (name: string): Furniture => ({ name, kind: 'container' });
+const closedContainer = (name: string): Furniture => ({ name, kind: 'container', state: 'closed' });
+const openContainer = (name: string): Furniture => ({ name, kind: 'container' });
 
 /** Furniture by room. The kitchen has everything needed for cooking. */
 const furnitureOf: Readonly<Record<string, readonly Furniture[]>> = {
   kitchen: [
-    closedPlace('fridge'),
+    closedContainer('fridge'),
     surface('counter'),
     { ...surface('stove'), heat: 'fried' },
-    { ...closedPlace('oven'), heat: 'roasted' },
+    { ...closedContainer('oven'), heat: 'roasted' },
     { ...surface('grill'), heat: 'grilled' },
   ],
-  pantry: [surface('shelf'), closedPlace('crate')],
+  pantry: [surface('shelf'), closedContainer('crate')],
   'living room': [surface('sofa'), surface('coffee table')],
-  bedroom: [surface('bed'), closedPlace('wardrobe')],
-  bathroom: [surface('sink'), closedPlace('medicine cabinet')],
-  corridor: [closedPlace('shoe rack')],
-  cellar: [closedPlace('barrel'), surface('wine rack')],
-  attic: [closedPlace('trunk'), surface('rocking chair')],
-  garage: [surface('workbench'), closedPlace('toolbox')],
-  garden: [surface('bench'), closedPlace('shed')],
+  bedroom: [surface('bed'), closedContainer('wardrobe')],
+  bathroom: [surface('sink'), closedContainer('medicine cabinet')],
+  corridor: [closedContainer('shoe rack')],
+  cellar: [closedContainer('barrel'), surface('wine rack')],
+  attic: [closedContainer('trunk'), surface('rocking chair')],
+  garage: [surface('workbench'), closedContainer('toolbox')],
+  garden: [surface('bench'), closedContainer('shed')],
   greenhouse: [surface('potting table')],
   library: [surface('bookcase'), surface('reading desk')],
-  laundry: [closedPlace('washing machine'), open('laundry basket')],
-  'dining room': [surface('dining table'), closedPlace('sideboard')],
-  study: [surface('desk'), closedPlace('drawer')],
+  laundry: [closedContainer('washing machine'), openContainer('laundry basket')],
+  'dining room': [surface('dining table'), closedContainer('sideboard')],
+  study: [surface('desk'), closedContainer('drawer')],
   balcony: [surface('deck chair')],
-  nursery: [closedPlace('toy chest'), surface('cot')],
-  'music room': [surface('piano'), closedPlace('instrument case')],
+  nursery: [closedContainer('toy chest'), surface('cot')],
+  'music room': [surface('piano'), closedContainer('instrument case')],
   hall: [surface('hat stand')],
-  porch: [surface('swing'), closedPlace('letter box')],
-  storeroom: [closedPlace('locker'), surface('rack')],
+  porch: [surface('swing'), closedContainer('letter box')],
+  storeroom: [closedContainer('locker'), surface('rack')],
   terrace: [surface('garden table')],
   courtyard: [surface('stone well')],
-  gallery: [surface('pedestal'), closedPlace('display cabinet')],
+  gallery: [surface('pedestal'), closedContainer('display cabinet')],
 };
 
 const roomNames: readonly string[] = Object.keys(furnitureOf);
@@ -122,7 +122,7 @@ export function drawLayout(options: LayoutOptions, random: RandomGenerator): Lay
     const door = hasDoor ? { door: doors.length } : {};
     if (hasDoor) doors.push({ name: unusedDoors.pop()!, open: random.random() >= closedShare });
     cells[from]!.exits[direction] = { room: to, ...door };
-    cells[to]!.exits[opposite[direction]] = { room: from, ...door };
+    cells[to]!.exits[oppositeOf[direction]] = { room: from, ...door };
   };
   while (cells.length < names.length) {
     const from = random.integers(0, cells.length);

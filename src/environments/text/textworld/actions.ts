@@ -1,14 +1,14 @@
 /** Finds the actions that a game's rules allow in a state. */
-import { type Fact, type Facts, predicateOf, type Vocabulary } from './facts.js';
-import type { Logic, Pattern, Rule } from './logic.js';
+import { type FactSet, predicateOf, type Vocabulary, type WorldFact } from './facts.js';
+import type { Logic, LogicRule, Pattern } from './logic.js';
 
 /** A rule with an object bound to each placeholder. */
-export interface Action {
+export interface WorldAction {
   readonly rule: string;
   /** The required facts, in the rule's order. */
-  readonly before: readonly Fact[];
+  readonly before: readonly WorldFact[];
   /** The facts that hold afterwards, including the required ones that are kept. */
-  readonly after: readonly Fact[];
+  readonly after: readonly WorldFact[];
   readonly command: string;
   /** The compiled game's name for the action. */
   readonly event: string;
@@ -22,7 +22,7 @@ interface CompiledPattern {
 }
 
 /** The pieces of a template: strings, and slots to replace with names. */
-type Template = readonly (string | number)[];
+type CommandTemplate = readonly (string | number)[];
 
 interface CompiledRule {
   readonly name: string;
@@ -34,12 +34,12 @@ interface CompiledRule {
   readonly after: readonly CompiledPattern[];
   /** Slots that occur only in postconditions; any unused object of their type may fill them. */
   readonly free: readonly number[];
-  readonly command: Template;
-  readonly event: Template;
+  readonly command: CommandTemplate;
+  readonly event: CommandTemplate;
   /** Predicates of the preconditions. The rule's actions change only if facts with these predicates change. */
   readonly reads: ReadonlySet<string>;
   /** Actions found so far, by their bound objects. */
-  readonly actions: Map<string, Action>;
+  readonly actions: Map<string, WorldAction>;
 }
 
 /** Finds the possible actions; after a step, searches again only for the rules that it affects. */
@@ -47,7 +47,7 @@ export class ActionFinder {
   readonly #rules: readonly CompiledRule[];
   readonly #vocabulary: Vocabulary;
   readonly #names: readonly string[];
-  #actionsByRule: Action[][] = [];
+  #actionsByRule: WorldAction[][] = [];
 
   /** @param names names of the objects, as used in commands */
   constructor(logic: Logic, vocabulary: Vocabulary, names: readonly string[]) {
@@ -57,7 +57,7 @@ export class ActionFinder {
   }
 
   /** Finds the actions of each rule, sorted. @param changed predicates whose facts have changed; undefined for all */
-  find(facts: Facts, changed: ReadonlySet<string> | undefined): readonly (readonly Action[])[] {
+  find(facts: FactSet, changed: ReadonlySet<string> | undefined): readonly (readonly WorldAction[])[] {
     this.#actionsByRule = this.#rules.map((rule, i) => {
       const stays = changed !== undefined && !readsAny(rule, changed);
       return stays ? this.#actionsByRule[i]! : this.#actions(rule, facts);
@@ -65,18 +65,18 @@ export class ActionFinder {
     return this.#actionsByRule;
   }
 
-  current(): readonly Action[] {
+  current(): readonly WorldAction[] {
     return this.#actionsByRule.flat();
   }
 
-  #actions(rule: CompiledRule, facts: Facts): Action[] {
-    const actions: Action[] = [];
+  #actions(rule: CompiledRule, facts: FactSet): WorldAction[] {
+    const actions: WorldAction[] = [];
     this.#match(rule, 0, [...rule.constants], facts, actions);
-    return actions.length < 2 ? actions : actions.sort(byFacts);
+    return actions.length < 2 ? actions : actions.sort(compareByFacts);
   }
 
   /** Adds the actions in which all preconditions starting at `next` hold. */
-  #match(rule: CompiledRule, next: number, bound: number[], facts: Facts, actions: Action[]): void {
+  #match(rule: CompiledRule, next: number, bound: number[], facts: FactSet, actions: WorldAction[]): void {
     const pattern = rule.before[next];
     if (pattern === undefined) {
       this.#bindFree(rule, 0, bound, actions);
@@ -90,7 +90,7 @@ export class ActionFinder {
     }
   }
 
-  #bindFree(rule: CompiledRule, next: number, bound: number[], actions: Action[]): void {
+  #bindFree(rule: CompiledRule, next: number, bound: number[], actions: WorldAction[]): void {
     if (next === rule.free.length) {
       actions.push(this.#action(rule, bound));
       return;
@@ -104,7 +104,7 @@ export class ActionFinder {
     }
   }
 
-  #action(rule: CompiledRule, bound: readonly number[]): Action {
+  #action(rule: CompiledRule, bound: readonly number[]): WorldAction {
     const key = bound.join();
     const known = rule.actions.get(key);
     if (known !== undefined) return known;
@@ -115,7 +115,7 @@ export class ActionFinder {
           slots.map((slot) => bound[slot]!),
         ),
       );
-    const filled = (template: Template) =>
+    const filled = (template: CommandTemplate) =>
       template.map((piece) => (typeof piece === 'string' ? piece : this.#names[bound[piece]!]!)).join('');
     const action = {
       rule: rule.name,
@@ -134,7 +134,7 @@ function readsAny({ reads }: CompiledRule, predicates: ReadonlySet<string>): boo
   return false;
 }
 
-function byFacts(a: Action, b: Action): number {
+function compareByFacts(a: WorldAction, b: WorldAction): number {
   for (let i = 0; i < a.before.length; i++) {
     const { key } = a.before[i]!;
     const other = b.before[i]!.key;
@@ -147,9 +147,9 @@ function byFacts(a: Action, b: Action): number {
 function candidates(
   { predicate, slots }: CompiledPattern,
   bound: readonly number[],
-  facts: Facts,
-): Iterable<Fact> {
-  let fewest: ReadonlySet<Fact> | undefined;
+  facts: FactSet,
+): Iterable<WorldFact> {
+  let fewest: ReadonlySet<WorldFact> | undefined;
   for (let place = 0; place < slots.length; place++) {
     const object = bound[slots[place]!]!;
     if (object < 0) continue;
@@ -163,7 +163,7 @@ function candidates(
 function bind(
   rule: CompiledRule,
   { slots }: CompiledPattern,
-  { objects }: Fact,
+  { objects }: WorldFact,
   bound: number[],
 ): readonly number[] | undefined {
   const fresh: number[] = [];
@@ -184,7 +184,7 @@ function bind(
 }
 
 /** Compiles a rule. @returns an empty list if no command triggers it, or if one of its constants isn't in the game */
-function compileRule(rule: Rule, { parents }: Logic, vocabulary: Vocabulary): CompiledRule[] {
+function compileRule(rule: LogicRule, { parents }: Logic, vocabulary: Vocabulary): CompiledRule[] {
   if (rule.said === undefined) return [];
   const { command, event } = rule.said;
   const placeholders = new Map(
@@ -222,7 +222,7 @@ function compileRule(rule: Rule, { parents }: Logic, vocabulary: Vocabulary): Co
   ];
 }
 
-const template = (text: string, placeholders: readonly string[]): Template =>
+const template = (text: string, placeholders: readonly string[]): CommandTemplate =>
   text.split(/\{([^{}]*)\}/).map((piece, i) => (i % 2 === 0 ? piece : placeholders.indexOf(piece)));
 
 function withDescendants(type: string, parents: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {

@@ -1,7 +1,7 @@
 /** The facts of a game, indexed by predicate and object. */
 
 /** Facts are interned: equal facts are the same object. */
-export interface Fact {
+export interface WorldFact {
   /** Name and arity, such as `in/2`. */
   readonly predicate: string;
   readonly objects: readonly number[];
@@ -18,7 +18,7 @@ export interface WorldObject {
 export class Vocabulary {
   readonly objects: readonly WorldObject[];
   readonly #numbers: ReadonlyMap<string, number>;
-  readonly #facts = new Map<string, Fact>();
+  readonly #facts = new Map<string, WorldFact>();
 
   constructor(objects: readonly WorldObject[]) {
     this.objects = objects;
@@ -29,7 +29,7 @@ export class Vocabulary {
     return this.#numbers.get(id);
   }
 
-  fact(name: string, objects: readonly number[]): Fact {
+  fact(name: string, objects: readonly number[]): WorldFact {
     const id = `${name}(${objects.join()})`;
     const known = this.#facts.get(id);
     if (known !== undefined) return known;
@@ -48,35 +48,35 @@ export class Vocabulary {
 
 export const predicateOf = (name: string, arity: number): string => `${name}/${arity}`;
 
-interface Index {
-  readonly all: Set<Fact>;
+interface FactIndex {
+  readonly all: Set<WorldFact>;
   /** For each argument position, the facts by their object at that position. */
-  readonly places: readonly Map<number, Set<Fact>>[];
+  readonly places: readonly Map<number, Set<WorldFact>>[];
 }
 
-const none: ReadonlySet<Fact> = new Set();
+const noFacts: ReadonlySet<WorldFact> = new Set();
 
-export class Facts {
-  readonly #index = new Map<string, Index>();
+export class FactSet {
+  readonly #index = new Map<string, FactIndex>();
 
-  constructor(facts: Iterable<Fact>) {
+  constructor(facts: Iterable<WorldFact>) {
     for (const fact of facts) this.add(fact);
   }
 
-  has(fact: Fact): boolean {
+  has(fact: WorldFact): boolean {
     return this.#index.get(fact.predicate)?.all.has(fact) ?? false;
   }
 
-  withPredicate(predicate: string): ReadonlySet<Fact> {
-    return this.#index.get(predicate)?.all ?? none;
+  withPredicate(predicate: string): ReadonlySet<WorldFact> {
+    return this.#index.get(predicate)?.all ?? noFacts;
   }
 
-  withObject(predicate: string, place: number, object: number): ReadonlySet<Fact> {
-    return this.#index.get(predicate)?.places[place]?.get(object) ?? none;
+  withObject(predicate: string, place: number, object: number): ReadonlySet<WorldFact> {
+    return this.#index.get(predicate)?.places[place]?.get(object) ?? noFacts;
   }
 
   /** @returns true if the fact was new */
-  add(fact: Fact): boolean {
+  add(fact: WorldFact): boolean {
     let index = this.#index.get(fact.predicate);
     if (index === undefined) {
       index = { all: new Set(), places: fact.objects.map(() => new Map()) };
@@ -93,14 +93,14 @@ export class Facts {
   }
 
   /** @returns true if the fact was present */
-  delete(fact: Fact): boolean {
+  delete(fact: WorldFact): boolean {
     const index = this.#index.get(fact.predicate);
     if (index === undefined || !index.all.delete(fact)) return false;
     for (const [place, object] of fact.objects.entries()) index.places[place]!.get(object)!.delete(fact);
     return true;
   }
 
-  *[Symbol.iterator](): Generator<Fact> {
+  *[Symbol.iterator](): Generator<WorldFact> {
     for (const { all } of this.#index.values()) yield* all;
   }
 }

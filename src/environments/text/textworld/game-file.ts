@@ -41,7 +41,7 @@ const gameSchema = z.object({
 export type GameFile = z.output<typeof gameSchema>;
 export type FileProposition = z.output<typeof proposition>;
 export type FileAction = z.output<typeof action>;
-export type FileInfo = z.output<typeof info>;
+export type FileObjectInfo = z.output<typeof info>;
 export type FileQuest = GameFile['quests'][number];
 
 /** @throws UserError if the file is missing or isn't a TextWorld game */

@@ -1,9 +1,9 @@
 /** Plays a TextWorld game using only its `.json` file, which contains its rules, quests and texts. */
 import type { TextGame, TextTurn } from '../text-game.js';
-import { type Action, ActionFinder } from './actions.js';
-import { type Fact, Facts, Vocabulary, type WorldObject } from './facts.js';
+import { ActionFinder, type WorldAction } from './actions.js';
+import { FactSet, Vocabulary, type WorldFact, type WorldObject } from './facts.js';
 import {
-  type FileInfo,
+  type FileObjectInfo,
   type FileProposition,
   type FileQuest,
   type GameFile,
@@ -26,9 +26,9 @@ import {
 export interface TextWorldGame {
   readonly dialect: Dialect;
   readonly vocabulary: Vocabulary;
-  readonly infos: readonly FileInfo[];
+  readonly infos: readonly FileObjectInfo[];
   readonly logic: Logic;
-  readonly start: readonly Fact[];
+  readonly start: readonly WorldFact[];
   readonly quests: readonly Quest[];
   readonly objective: string;
   readonly maxScore: number;
@@ -75,7 +75,7 @@ function propositionsOf({ win_events, fail_events }: FileQuest): FileProposition
 
 function questOf(
   { reward, optional, repeatable, win_events, fail_events }: FileQuest,
-  factOf: (proposition: FileProposition) => Fact,
+  factOf: (proposition: FileProposition) => WorldFact,
   logic: Logic,
   dialect: Dialect,
 ): Quest {
@@ -95,12 +95,12 @@ export class TextWorldPlay implements TextGame {
   readonly gold: readonly string[] | undefined;
   readonly #game: TextWorldGame;
   readonly #finder: ActionFinder;
-  #facts!: Facts;
+  #facts!: FactSet;
   #quests!: QuestLog;
   #moved = new Map<number, number>();
   #moves = 0;
   #commands = 0;
-  #actions = new Map<string, Action>();
+  #actions = new Map<string, WorldAction>();
   #admissible: readonly string[] = [];
 
   constructor(game: TextWorldGame) {
@@ -141,7 +141,7 @@ export class TextWorldPlay implements TextGame {
   }
 
   start(): string {
-    this.#facts = new Facts(this.#game.start);
+    this.#facts = new FactSet(this.#game.start);
     this.#quests = new QuestLog(this.#game.quests, this.#game.dialect, this.#facts);
     this.#moved = new Map();
     this.#moves = 0;
@@ -172,7 +172,7 @@ export class TextWorldPlay implements TextGame {
     return action !== undefined;
   }
 
-  #do(action: Action): void {
+  #do(action: WorldAction): void {
     this.#moves++;
     const changed = this.#apply(action);
     this.#quests.update(this.#facts, action);
@@ -199,12 +199,12 @@ export class TextWorldPlay implements TextGame {
   }
 
   /** @returns the predicates that changed */
-  #apply({ before, after }: Action): ReadonlySet<string> {
+  #apply({ before, after }: WorldAction): ReadonlySet<string> {
     const changed = new Set<string>();
     for (const fact of after) {
       if (before.includes(fact) || !this.#facts.add(fact)) continue;
       changed.add(fact.predicate);
-      if (places.has(fact.predicate)) this.#moved.set(fact.objects[0]!, this.#moves);
+      if (placePredicates.has(fact.predicate)) this.#moved.set(fact.objects[0]!, this.#moves);
     }
     for (const fact of before)
       if (!after.includes(fact) && this.#facts.delete(fact)) changed.add(fact.predicate);
@@ -212,7 +212,7 @@ export class TextWorldPlay implements TextGame {
   }
 
   #find(changed: ReadonlySet<string> | undefined): void {
-    const actions = new Map<string, Action>();
+    const actions = new Map<string, WorldAction>();
     const { dialect } = this.#game;
     for (const action of this.#finder.find(this.#facts, changed).flat()) {
       const other = actions.get(action.command);
@@ -225,7 +225,7 @@ export class TextWorldPlay implements TextGame {
     this.#admissible = [...actions.keys()].toSorted();
   }
 
-  #text(action: Action, points: number): string {
+  #text(action: WorldAction, points: number): string {
     const ended = this.won || this.lost;
     return [
       feedback(this.#scene, action, this.#room),
@@ -237,6 +237,6 @@ export class TextWorldPlay implements TextGame {
   }
 }
 
-const places: ReadonlySet<string> = new Set(['in/2', 'on/2', 'at/2']);
+const placePredicates: ReadonlySet<string> = new Set(['in/2', 'on/2', 'at/2']);
 
-const isMeal = ({ rule }: Action) => rule.startsWith('make/recipe');
+const isMeal = ({ rule }: WorldAction) => rule.startsWith('make/recipe');

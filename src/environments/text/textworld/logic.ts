@@ -50,17 +50,17 @@ export interface Pattern {
   readonly placeholders: readonly Placeholder[];
 }
 
-export interface Rule {
+export interface LogicRule {
   readonly name: string;
   /** In the order of the file, with aliases expanded. */
   readonly preconditions: readonly Pattern[];
   /** Includes the preconditions that are kept. */
   readonly postconditions: readonly Pattern[];
   /** Undefined for a rule that no command triggers. */
-  readonly said: Said | undefined;
+  readonly said: RuleTexts | undefined;
 }
 
-interface Said {
+interface RuleTexts {
   /** The player's command, such as `insert {o} into {c}`. */
   readonly command: string;
   /** The compiled game's name for the action, such as `inserting the {o} into the {c}`. */
@@ -71,7 +71,7 @@ export interface Logic {
   /** The direct parents of each type. */
   readonly parents: ReadonlyMap<string, readonly string[]>;
   /** Sorted by name, in code units. */
-  readonly rules: readonly Rule[];
+  readonly rules: readonly LogicRule[];
   /** Maps each reversible rule to the rule that undoes it, and vice versa. */
   readonly reverse: ReadonlyMap<string, string>;
 }
@@ -107,7 +107,7 @@ class LogicReader {
   readonly parents = new Map<string, readonly string[]>();
   readonly rules: WrittenRule[] = [];
   readonly aliases = new Map<string, Alias>();
-  readonly commands = new Map<string, Said>();
+  readonly commands = new Map<string, RuleTexts>();
   readonly reverse = new Map<string, string>();
   readonly #tokens: readonly LogicToken[];
   #at = 0;
@@ -277,8 +277,8 @@ const signature = (predicate: string, { length }: { readonly length: number }) =
 function expandRule(
   { name, before, after }: WrittenRule,
   aliases: ReadonlyMap<string, Alias>,
-  said: Said | undefined,
-): Rule {
+  said: RuleTexts | undefined,
+): LogicRule {
   const plain = (pattern: Pattern) => withoutAliases(pattern, aliases, 0);
   const typed = typesAsDeclared([...before.map(({ pattern }) => pattern), ...after]);
   const preconditions = before.flatMap(({ pattern }) => plain(typed(pattern)));

@@ -3,16 +3,16 @@
  * is a child of the action that needs its effect. If the player irreversibly undoes something that a step needs,
  * the quest can no longer be won.
  */
-import type { Action } from './actions.js';
-import type { Fact, Facts } from './facts.js';
+import type { WorldAction } from './actions.js';
+import type { FactSet, WorldFact } from './facts.js';
 import type { FileAction, FileProposition } from './game-file.js';
 
-type PlannedAction = Pick<Action, 'rule' | 'before' | 'after'>;
+type PlannedAction = Pick<WorldAction, 'rule' | 'before' | 'after'>;
 
 /** @param reverse maps rules to the rules that undo them */
 export function makePlan(
   stored: readonly FileAction[],
-  factOf: (proposition: FileProposition) => Fact,
+  factOf: (proposition: FileProposition) => WorldFact,
   reverse: ReadonlyMap<string, string>,
 ): Plan {
   const actions = stored.map(({ name, preconditions, postconditions }) => ({
@@ -39,7 +39,7 @@ export class Plan {
    * @param action the action that led to the facts; undefined at the start
    * @returns false if the plan can no longer be completed
    */
-  follow(facts: Facts, action: PlannedAction | undefined): boolean {
+  follow(facts: FactSet, action: PlannedAction | undefined): boolean {
     if (this.#shorten(facts, action)) return true;
     if (action === undefined || this.#tree.isEmpty) return true;
     const { changed, undo } = this.#tree.remove(action);
@@ -47,7 +47,7 @@ export class Plan {
   }
 
   /** Removes parts of the plan that the facts make unnecessary. @returns true if anything was removed */
-  #shorten(facts: Facts, action: PlannedAction | undefined): boolean {
+  #shorten(facts: FactSet, action: PlannedAction | undefined): boolean {
     // Neither the facts nor the plan has changed since the last check.
     if (action && gainOf(action).length + lossOf(action).length === 0 && this.#tree.isOrdered) return false;
     let shorter = shorterPlan(this.#tree.inOrder(), facts);
@@ -60,7 +60,7 @@ export class Plan {
   }
 }
 
-function shorterPlan(plan: readonly PlannedAction[], facts: Facts): readonly PlannedAction[] | undefined {
+function shorterPlan(plan: readonly PlannedAction[], facts: FactSet): readonly PlannedAction[] | undefined {
   const changes: Changes = new Map();
   for (const [from, action] of plan.entries()) {
     for (let to = plan.length - 1; to > from; to--) {
@@ -75,13 +75,13 @@ function shorterPlan(plan: readonly PlannedAction[], facts: Facts): readonly Pla
 }
 
 /** Effects of hypothetical actions: true for facts that hold afterwards, false for facts that no longer do. */
-type Changes = Map<Fact, boolean>;
+type Changes = Map<WorldFact, boolean>;
 
-const isPossible = ({ before }: PlannedAction, facts: Facts, changes: Changes) =>
+const isPossible = ({ before }: PlannedAction, facts: FactSet, changes: Changes) =>
   before.every((fact) => changes.get(fact) ?? facts.has(fact));
 
 /** Records the changes of an action if it is possible. @returns true if it was possible */
-function tryAction(action: PlannedAction, facts: Facts, changes: Changes): boolean {
+function tryAction(action: PlannedAction, facts: FactSet, changes: Changes): boolean {
   if (!isPossible(action, facts, changes)) return false;
   for (const fact of action.before) changes.set(fact, false);
   for (const fact of action.after) changes.set(fact, true);
@@ -95,20 +95,20 @@ function treeOf(plan: readonly PlannedAction[], reverse: ReadonlyMap<string, str
 }
 
 /** An action in the tree. Copies of a node share its element, so they all have the parent that was set last. */
-interface Element {
+interface PlanElement {
   readonly action: PlannedAction;
   readonly id: string;
-  parent: Element | undefined;
+  parent: PlanElement | undefined;
 }
 
-interface Node {
-  readonly element: Element;
-  readonly children: Node[];
+interface PlanNode {
+  readonly element: PlanElement;
+  readonly children: PlanNode[];
 }
 
 class PlanTree {
   readonly reverse: ReadonlyMap<string, string>;
-  #roots: Node[] = [];
+  #roots: PlanNode[] = [];
   /** The actions, leaves first; undefined after a change. */
   #order: readonly PlannedAction[] | undefined;
 
@@ -133,7 +133,7 @@ class PlanTree {
 
   /** Adds an action below all actions that need it, or as the root of an empty tree. @returns true if added */
   push(action: PlannedAction): boolean {
-    const node: Node = { element: { action, id: idOf(action), parent: undefined }, children: [] };
+    const node: PlanNode = { element: { action, id: idOf(action), parent: undefined }, children: [] };
     if (this.isEmpty) this.#roots.push(node);
     else if (!this.#roots.map((root) => pushBelow(root, node)).includes(true)) return false;
     this.#order = undefined;
@@ -175,13 +175,13 @@ class PlanTree {
     return order;
   }
 
-  #leaves(): Element[] {
+  #leaves(): PlanElement[] {
     const leaves = this.#nodes().filter(({ children }) => children.length === 0);
     return [...new Set(leaves.map(({ element }) => element))];
   }
 
-  #nodes(): Node[] {
-    const below = (node: Node): Node[] => [...node.children.flatMap(below), node];
+  #nodes(): PlanNode[] {
+    const below = (node: PlanNode): PlanNode[] => [...node.children.flatMap(below), node];
     return this.#roots.flatMap(below);
   }
 
@@ -189,7 +189,7 @@ class PlanTree {
     const id = idOf(action);
     if (!this.#leaves().some((leaf) => leaf.id === id)) return false;
     this.#order = undefined;
-    const without = (nodes: Node[]): void => {
+    const without = (nodes: PlanNode[]): void => {
       for (const { children } of nodes) without(children);
       for (let i = nodes.length - 1; i >= 0; i--) if (nodes[i]!.element.id === id) nodes.splice(i, 1);
     };
@@ -198,7 +198,7 @@ class PlanTree {
   }
 }
 
-function pushBelow(node: Node, added: Node): boolean {
+function pushBelow(node: PlanNode, added: PlanNode): boolean {
   let isAdded = false;
   for (const child of node.children) if (pushBelow(child, added)) isAdded = true;
   const { before } = node.element.action;
@@ -210,12 +210,12 @@ function pushBelow(node: Node, added: Node): boolean {
 }
 
 /** True if the children already provide everything that the action would add. */
-function bringsNothing(action: PlannedAction, children: readonly Node[]): boolean {
+function bringsNothing(action: PlannedAction, children: readonly PlanNode[]): boolean {
   const brought = new Set(children.flatMap(({ element }) => gainOf(element.action)));
   return gainOf(action).every((fact) => brought.has(fact));
 }
 
-const copyOf = ({ element, children }: Node): Node => ({ element, children: children.map(copyOf) });
+const copyOf = ({ element, children }: PlanNode): PlanNode => ({ element, children: children.map(copyOf) });
 const gainOf = ({ before, after }: PlannedAction) => after.filter((fact) => !before.includes(fact));
 const lossOf = ({ before, after }: PlannedAction) => before.filter((fact) => !after.includes(fact));
 
@@ -225,7 +225,7 @@ const ids = new WeakMap<PlannedAction, string>();
 function idOf(action: PlannedAction): string {
   const known = ids.get(action);
   if (known !== undefined) return known;
-  const keys = (facts: readonly Fact[]) =>
+  const keys = (facts: readonly WorldFact[]) =>
     [...new Set(facts.map(({ key }) => key))].toSorted().join('\u0002');
   const id = [action.rule, keys(action.before), keys(action.after)].join('\u0003');
   ids.set(action, id);
@@ -233,7 +233,7 @@ function idOf(action: PlannedAction): string {
 }
 
 /** Returns the facts that must hold for the action and all later ones up to the root. */
-function requiredBy(element: Element): ReadonlySet<Fact> {
+function requiredBy(element: PlanElement): ReadonlySet<WorldFact> {
   const required = new Set(element.action.before);
   for (let node = element; node.parent !== undefined; node = node.parent) {
     for (const fact of node.parent.action.before) required.add(fact);
@@ -243,8 +243,8 @@ function requiredBy(element: Element): ReadonlySet<Fact> {
 }
 
 /** True if `b` removes more facts that `a` requires than vice versa. This isn't an order relation. */
-function comesBefore(a: Element, b: Element): boolean {
-  const taken = (from: Element, by: Element) => {
+function comesBefore(a: PlanElement, b: PlanElement): boolean {
+  const taken = (from: PlanElement, by: PlanElement) => {
     const required = requiredBy(from);
     return lossOf(by.action).filter((fact) => required.has(fact)).length;
   };
@@ -252,7 +252,7 @@ function comesBefore(a: Element, b: Element): boolean {
 }
 
 /** Sorts up to 63 items like Python's `sort`, whose algorithm matters because `comesBefore` isn't an order relation. */
-function insertionSorted(elements: readonly Element[]): Element[] {
+function insertionSorted(elements: readonly PlanElement[]): PlanElement[] {
   if (elements.length < 2) return [...elements];
   const descends = comesBefore(elements[1]!, elements[0]!);
   let run = 2;

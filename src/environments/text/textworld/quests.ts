@@ -1,6 +1,6 @@
 /** Tracks won and failed quests and their rewards. */
-import type { Action } from './actions.js';
-import type { Fact, Facts } from './facts.js';
+import type { WorldAction } from './actions.js';
+import type { FactSet, WorldFact } from './facts.js';
 import type { Plan } from './plan.js';
 
 /** Rules of a game: those of the compiled game (`z8`), or of TextWorld when it plays the `.json` (`json`). */
@@ -9,7 +9,7 @@ export type Dialect = (typeof dialects)[number];
 
 interface QuestEvent {
   /** Facts that must all hold. */
-  readonly condition: readonly Fact[];
+  readonly condition: readonly WorldFact[];
   /** In the `json` dialect, the stored plan that leads to the event; if it can't be completed, the quest fails. */
   readonly plan: Plan | undefined;
 }
@@ -22,7 +22,7 @@ export interface Quest {
   readonly failures: readonly QuestEvent[];
 }
 
-interface Progress {
+interface QuestProgress {
   completions: number;
   won: boolean;
   failed: boolean;
@@ -31,11 +31,11 @@ interface Progress {
 export class QuestLog {
   readonly #quests: readonly Quest[];
   readonly #dialect: Dialect;
-  readonly #progress: Progress[];
+  readonly #progress: QuestProgress[];
   /** Plans of each quest's winning events, in order. */
   readonly #plans: readonly (readonly (Plan | undefined)[])[];
 
-  constructor(quests: readonly Quest[], dialect: Dialect, facts: Facts) {
+  constructor(quests: readonly Quest[], dialect: Dialect, facts: FactSet) {
     this.#quests = quests;
     this.#dialect = dialect;
     this.#progress = quests.map(() => ({ completions: 0, won: false, failed: false }));
@@ -59,7 +59,7 @@ export class QuestLog {
   }
 
   /** @param action the action that was just executed; undefined at the start */
-  update(facts: Facts, action: Action | undefined): void {
+  update(facts: FactSet, action: WorldAction | undefined): void {
     for (const [i, quest] of this.#quests.entries()) {
       const progress = this.#progress[i]!;
       if (progress.won || progress.failed) continue;

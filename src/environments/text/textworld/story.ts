@@ -41,7 +41,7 @@ function loadInterpreter(): Interpreter {
 type Runs = readonly (string | { readonly text: string })[];
 
 /** A screen update from the library, in GlkOte's protocol (https://eblong.com/zarf/glk/glkote/docs.html). */
-interface Update {
+interface StoryUpdate {
   readonly type: string;
   readonly gen?: number;
   readonly message?: string;
@@ -83,7 +83,7 @@ class Story {
   #printed = '';
   #status = '';
   #generation = 0;
-  #input: Update['input'] = [];
+  #input: StoryUpdate['input'] = [];
 
   /** @throws EnvironmentError if the story stops with an error */
   constructor(name: string, story: Uint8Array, interpreter: Interpreter) {
@@ -136,7 +136,7 @@ class Story {
         this.#library = library;
         library.accept({ type: 'init', gen: 0, metrics, support: [] });
       },
-      update: (update: Update) => this.#update(update),
+      update: (update: StoryUpdate) => this.#update(update),
       getinterface: () => this.#library,
       log: () => undefined,
       warning: () => undefined,
@@ -146,7 +146,7 @@ class Story {
     };
   }
 
-  #update({ type, gen, message, content = [], input }: Update): void {
+  #update({ type, gen, message, content = [], input }: StoryUpdate): void {
     if (type === 'error') throw new Error(message);
     if (gen !== undefined) this.#generation = gen;
     for (const { lines, text = [] } of content) {
@@ -212,7 +212,7 @@ export function loadStory(file: string): () => TextGame {
 }
 
 /** Commands that would interfere with the steps of an episode. */
-const outside = /^\s*(undo|save|restore|restart|quit|q|script|transcript)\b/i;
+const outsideCommand = /^\s*(undo|save|restore|restart|quit|q|script|transcript)\b/i;
 
 class StoryPlay implements TextGame {
   readonly #begin: () => Story;
@@ -269,7 +269,7 @@ class StoryPlay implements TextGame {
   step(command: string): TextTurn {
     // A line break would start a second command.
     const line = command.replaceAll(/\s+/g, ' ').trim();
-    if (outside.test(line)) return { text: 'That is not part of the game.', understood: false };
+    if (outsideCommand.test(line)) return { text: 'That is not part of the game.', understood: false };
     const { text, events } = withoutEvents(this.#story.send(line));
     const followed = events.filter((event) => this.#tracked?.follow(event));
     [, this.#end] = /\*\*\* ([^*\n]+) \*\*\*/.exec(text) ?? [];

@@ -1,14 +1,14 @@
 /** The texts of a TextWorld game: names in lists, room descriptions, and responses to commands. */
 
-import type { Action } from './actions.js';
-import type { Fact, Facts, Vocabulary } from './facts.js';
-import type { FileInfo } from './game-file.js';
+import type { WorldAction } from './actions.js';
+import type { FactSet, Vocabulary, WorldFact } from './facts.js';
+import type { FileObjectInfo } from './game-file.js';
 
 export interface Scene {
   readonly vocabulary: Vocabulary;
   /** Indexed by the object's number; missing for objects that the file doesn't describe. */
-  readonly infos: readonly FileInfo[];
-  readonly facts: Facts;
+  readonly infos: readonly FileObjectInfo[];
+  readonly facts: FactSet;
   /** Number of the move that last moved each object; absent for objects that were never moved. */
   readonly moved: ReadonlyMap<number, number>;
 }
@@ -165,7 +165,7 @@ export function inventoryText(scene: Scene): string {
 }
 
 /** Returns the response to an action. @param scene the scene after the action */
-export function feedback(scene: Scene, action: Action, room: number): string {
+export function feedback(scene: Scene, action: WorldAction, room: number): string {
   const verb = action.command.split(' ')[0]!;
   switch (verb) {
     case 'look':
@@ -182,9 +182,9 @@ export function feedback(scene: Scene, action: Action, room: number): string {
   }
 }
 
-function changeText(scene: Scene, action: Action, verb: string): string {
+function changeText(scene: Scene, action: WorldAction, verb: string): string {
   const object = subject(scene, action);
-  const name = the(scene, object);
+  const name = withArticle(scene, object);
   switch (verb) {
     case 'open': {
       const inside = contents(scene, 'in', object);
@@ -194,14 +194,14 @@ function changeText(scene: Scene, action: Action, verb: string): string {
       const place = placeIn(scene, action.before, object);
       return place === undefined
         ? `You pick up ${name} from the ground.`
-        : `You take ${name} from ${the(scene, place)}.`;
+        : `You take ${name} from ${withArticle(scene, place)}.`;
     }
     case 'drop':
       return `You drop ${name} on the ground.`;
     case 'put':
     case 'insert': {
       const place = placeIn(scene, action.after, object)!;
-      return `You put ${name} ${verb === 'put' ? 'on' : 'into'} ${the(scene, place)}.`;
+      return `You put ${name} ${verb === 'put' ? 'on' : 'into'} ${withArticle(scene, place)}.`;
     }
     case 'eat':
     case 'drink':
@@ -216,7 +216,7 @@ function changeText(scene: Scene, action: Action, verb: string): string {
 }
 
 /** Finds the object that a command names after the verb; -1 if there is none. */
-function subject(scene: Scene, { command, before, after }: Action): number {
+function subject(scene: Scene, { command, before, after }: WorldAction): number {
   const said = command.slice(command.indexOf(' ') + 1);
   const objects = [...new Set([...before, ...after].flatMap((fact) => fact.objects))];
   const named = objects.filter((object) => {
@@ -228,7 +228,7 @@ function subject(scene: Scene, { command, before, after }: Action): number {
 }
 
 /** Returns the container or surface that holds the object; undefined if there is none. The player doesn't count. */
-function placeIn({ vocabulary }: Scene, facts: readonly Fact[], object: number): number | undefined {
+function placeIn({ vocabulary }: Scene, facts: readonly WorldFact[], object: number): number | undefined {
   const player = vocabulary.number('I');
   return facts.find(
     ({ predicate, objects }) =>
@@ -237,7 +237,7 @@ function placeIn({ vocabulary }: Scene, facts: readonly Fact[], object: number):
 }
 
 /** Returns the object's name with `the`, except for doors. */
-function the(scene: Scene, object: number): string {
+function withArticle(scene: Scene, object: number): string {
   const name = nameOf(scene, object);
   return scene.vocabulary.objects[object]?.type === 'd' ? name : `the ${name}`;
 }
@@ -252,11 +252,11 @@ function examineText(scene: Scene, object: number): string {
   return `${text} ${word} the ${nameOf(scene, object)} ${verb} ${list(scene, objects)}.`;
 }
 
-const numbers = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
+const numberWords = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
 
 export function scoreText(points: number): string {
   const size = Math.abs(points);
-  const amount = `${numbers[size] ?? size} ${size === 1 ? 'point' : 'points'}`;
+  const amount = `${numberWords[size] ?? size} ${size === 1 ? 'point' : 'points'}`;
   return `Your score has just gone ${points < 0 ? 'down' : 'up'} by ${amount}.`;
 }
 

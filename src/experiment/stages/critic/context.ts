@@ -1,10 +1,10 @@
 /** The variables available to a critic's prompt templates; see `prompting/context/prompt-context.ts`. */
 
 import { z } from 'zod';
-import { shortText } from '../../../environments/catalogue/facts.js';
+import { formatShort } from '../../../environments/catalogue/facts.js';
 import { count, flag, list, maybe, maybeText, object, text } from '../../../prompting/context/fields.js';
 import { failureSchema, taskContextSchema } from '../../../prompting/context/prompt-context.js';
-import type { Behavior, Ending, Quartiles } from '../../../rollout/behavior.js';
+import type { Behavior, EpisodeEnding, Quartiles } from '../../../rollout/behavior.js';
 
 const statisticsSchema = z.strictObject({
   episodes: count('Number of episodes'),
@@ -62,12 +62,12 @@ export function statisticsContext(behavior: Behavior): StatisticsContext {
   const { endings, episodes, figures, length, return: returns } = behavior;
   return {
     episodes,
-    return: `mean ${shortText(returns.mean)}, lowest ${shortText(returns.lowest)}, quartiles ${shortText(returns.low)}, ${shortText(returns.median)} and ${shortText(returns.high)}, highest ${shortText(returns.highest)}`,
+    return: `mean ${formatShort(returns.mean)}, lowest ${formatShort(returns.lowest)}, quartiles ${formatShort(returns.low)}, ${formatShort(returns.median)} and ${formatShort(returns.high)}, highest ${formatShort(returns.highest)}`,
     length: spread(length),
     endings: endings.map((ending) => ({
       terminated: ending.how === 'terminated',
       episodes: ending.episodes,
-      return: shortText(ending.return),
+      return: formatShort(ending.return),
       length: spread(ending.length),
       last: lastText(ending.last),
     })),
@@ -80,9 +80,9 @@ export function statisticsContext(behavior: Behavior): StatisticsContext {
 
 /** The median, followed by the quartiles if they differ. */
 const spread = ({ high, low, median }: Quartiles) =>
-  low === high ? shortText(median) : `${shortText(median)} (${shortText(low)} to ${shortText(high)})`;
+  low === high ? formatShort(median) : `${formatShort(median)} (${formatShort(low)} to ${formatShort(high)})`;
 
-function lastText(last: Ending['last']): string {
+function lastText(last: EpisodeEnding['last']): string {
   return last
     .map((item, i) =>
       'times' in item ? `${item.value}: ${item.times}` : `observation[${i}] ${spread(item)}`,

@@ -17,8 +17,8 @@ import type { StopRequests } from '../../../runs/stop-request.js';
 import { evaluateCandidate, recordCandidate, searchTask } from '../../evaluate.js';
 import type { Experiment, Stage } from '../../parts.js';
 import { shownEvaluations } from '../../prompter.js';
-import { ask, replyReaders } from '../../propose.js';
-import { createCheck } from '../../repeats.js';
+import { askProposer, replyReaders } from '../../propose.js';
+import { createRepeatCheck } from '../../repeats.js';
 import { evaluationsLeft } from '../../stopping.js';
 import { type CriticPrompter, maxChange } from './prompter.js';
 
@@ -61,7 +61,7 @@ async function revise(
   const areEdits = config.policy?.kind === 'program' && config.policy.edits;
   // The number after those of the proposals.
   const candidate = config.candidates;
-  const { end, proposals } = await ask(experiment, critic.proposer, stop, {
+  const { end, proposals } = await askProposer(experiment, critic.proposer, stop, {
     iteration,
     candidates: [candidate],
     purpose: 'critic',
@@ -122,7 +122,7 @@ function rejections(
   measured: readonly MeasuredPolicy[],
 ): Pick<ProposalRequest, 'check' | 'seen'> {
   const { buffer, setting } = experiment;
-  const check = createCheck(experiment, best.iteration);
+  const check = createRepeatCheck(experiment, best.iteration);
   const siblings = measured.map(({ entry }) => entry.parameters);
   const spec = setting.family.parameters;
   const most = maxChange(share, spec);

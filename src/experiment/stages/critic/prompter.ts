@@ -3,9 +3,9 @@ import type { EnvironmentSpec } from '../../../environments/environment.js';
 import type { ChatMessage } from '../../../models/language-model.js';
 import type { ParameterSpec } from '../../../policies/policy.js';
 import type { ParseFailure } from '../../../prompting/answer/failure.js';
-import { percent } from '../../../prompting/context/failure-context.js';
+import { percentText } from '../../../prompting/context/failure-context.js';
 import type { TaskContext } from '../../../prompting/context/prompt-context.js';
-import { type ScoreText, scoreTexts } from '../../../prompting/context/scores.js';
+import { type ScoreFormat, scoreTexts } from '../../../prompting/context/scores.js';
 import { trajectoryRows } from '../../../prompting/context/trajectory.js';
 import type { Encoding } from '../../../prompting/notation/encoding.js';
 import type { Prompts } from '../../../prompting/templates/prompt-set.js';
@@ -54,7 +54,7 @@ export function createCriticPrompter(parts: {
         },
         best: best === undefined ? null : textOf(best, encoding, asText),
         table: isTable(encoding.spec),
-        most: most >= 1 ? null : percent(most),
+        most: most >= 1 ? null : percentText(most),
         ...shown(parts, revised, episodes, asText),
       };
       const messages: readonly ChatMessage[] = [
@@ -69,7 +69,7 @@ export function createCriticPrompter(parts: {
   };
 }
 
-const textOf = ({ parameters, score }: BufferEntry, encoding: Encoding, asText: ScoreText) => ({
+const textOf = ({ parameters, score }: BufferEntry, encoding: Encoding, asText: ScoreFormat) => ({
   parameters: encoding.text(parameters),
   score: asText(score),
 });
@@ -78,7 +78,7 @@ function shown(
   { config: { rows, show }, environment }: Parameters<typeof createCriticPrompter>[0],
   { returns }: BufferEntry,
   episodes: readonly EpisodeRecord[],
-  returnText: ScoreText,
+  returnText: ScoreFormat,
 ): Pick<CriticContext, 'episode' | 'statistics'> {
   const median = medianEpisode(returns);
   return {

@@ -113,10 +113,10 @@ export const openerOf = ({ labels }: Pick<AnswerGrammar, 'labels'>): string => /
 export const patternLastCharacters = ({ mention }: Pick<AnswerGrammar, 'mention'>): string =>
   `${mention.at(-1)!.toLowerCase()}${mention.at(-1)!.toUpperCase()}>]`;
 
-const code = (character: string) => character.charCodeAt(0);
-const [newline, colon] = [code('\n'), code(':')];
+const codeOf = (character: string) => character.charCodeAt(0);
+const [newline, colon] = [codeOf('\n'), codeOf(':')];
 /** Characters, mostly markup, that may come between the start of a line (or a colon) and the answer. */
-const markup = new Set([...' \t*_`>#-"\'('].map(code));
+const markup = new Set([...' \t*_`>#-"\'('].map(codeOf));
 
 export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
   const { closing, labels } = grammar;
@@ -138,7 +138,7 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
     if (role === 'open') return freeState(next, true);
     const continues = byte === opener.charCodeAt(state.matched);
     const matched =
-      state.matched > 0 && continues ? state.matched + 1 : state.anchored && byte === code(opener) ? 1 : 0;
+      state.matched > 0 && continues ? state.matched + 1 : state.anchored && byte === codeOf(opener) ? 1 : 0;
     if (matched === opener.length) return { kind: 'literal', index: 0, offset: matched };
     if (byte === opener.charCodeAt(opener.length - 1) && state.mention !== 'none') return undefined;
     return {
@@ -157,8 +157,8 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
       return offset === thinkingStart.length ? freeState(0, true) : { ...state, offset };
     }
     if (state.offset > 0) return undefined;
-    if (byte === code(literals[0]!)) return stepLiteral({ kind: 'literal', index: 0, offset: 0 }, byte);
-    return byte === newline || byte === code(' ') ? state : undefined;
+    if (byte === codeOf(literals[0]!)) return stepLiteral({ kind: 'literal', index: 0, offset: 0 }, byte);
+    return byte === newline || byte === codeOf(' ') ? state : undefined;
   }
 
   function stepLiteral(

@@ -16,7 +16,7 @@ export function choiceConstraint(choices: readonly (readonly number[])[]): Const
   return {
     // The end token isn't part of the text.
     answerTokens: largest(choices.map(({ length }) => length - 1)),
-    start: () => new Choosing(root),
+    start: () => new ChoiceState(root),
   };
 }
 
@@ -27,7 +27,7 @@ function branchOf(choices: readonly (readonly number[])[]): Branch {
   return { next, mask: { kind: 'only', ids: Int32Array.from(next.keys()).sort() } };
 }
 
-class Choosing implements ConstraintState {
+class ChoiceState implements ConstraintState {
   #branch: Branch;
 
   constructor(root: Branch) {

@@ -92,10 +92,10 @@ function createSpeller(
 
 const thinkingEnd = '</think>\n';
 
-interface Rules {
+interface ReplyRules {
   readonly automaton: AnswerAutomaton;
   readonly vocabulary: ConstraintVocabulary;
-  readonly costs: Costs;
+  readonly costs: AnswerCosts;
   readonly masks: Map<string, TokenMask>;
   /** Ids of tokens that may be rejected before the answer (`free`) and after it (`after`). */
   readonly suspects: { readonly free: readonly number[]; readonly after: readonly number[] };
@@ -116,7 +116,7 @@ export function createConstraint(
   );
   const automaton = answerAutomaton(grammar);
   const costs = answerCosts(automaton, vocabulary);
-  const rules: Rules = {
+  const rules: ReplyRules = {
     automaton,
     vocabulary,
     costs,
@@ -156,7 +156,7 @@ function idsContaining(characters: string, { bytes }: ConstraintVocabulary): rea
   return [...bytes.keys()].filter((id) => bytes[id]!.some((byte) => wanted.includes(byte)));
 }
 
-interface Costs {
+interface AnswerCosts {
   /** Upper bound on the tokens of the shortest answer. */
   readonly answer: number;
   /** Upper bound on the tokens needed to finish the answer from free text, even with values of maximum length. */
@@ -165,7 +165,7 @@ interface Costs {
   from(state: AnswerState): number;
 }
 
-function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary): Costs {
+function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary): AnswerCosts {
   const { literals, valueGrammar } = automaton;
   const count = literals.length - 1;
   const shortestValue = 1 + valueGrammar.shortfall('');
@@ -202,12 +202,12 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
 const maxCachedMasks = 4096;
 
 class Reply implements ConstraintState {
-  readonly #rules: Rules;
+  readonly #rules: ReplyRules;
   #state: AnswerState;
   /** Tokens that must come next, because they spell a fixed part of the answer. */
   #forcedIds: readonly number[] = [];
 
-  constructor(rules: Rules, state: AnswerState) {
+  constructor(rules: ReplyRules, state: AnswerState) {
     this.#rules = rules;
     this.#state = state;
     this.#spellOut();

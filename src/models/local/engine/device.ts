@@ -76,11 +76,11 @@ export interface UnusableDevice {
   readonly hint: string;
 }
 
-const install = 'ONNXRUNTIME_NODE_INSTALL=cuda12 node node_modules/onnxruntime-node/script/install.js';
+const installCommand = 'ONNXRUNTIME_NODE_INSTALL=cuda12 node node_modules/onnxruntime-node/script/install.js';
 
 const hints: Readonly<Record<Device, string>> = {
   cpu: 'reinstall onnxruntime-node',
-  cuda: `install an NVIDIA driver, CUDA 12 and cuDNN 9, then run \`${install}\`; webgpu needs only the driver`,
+  cuda: `install an NVIDIA driver, CUDA 12 and cuDNN 9, then run \`${installCommand}\`; webgpu needs only the driver`,
   webgpu:
     process.platform === 'linux'
       ? "install the graphics card's driver and the Vulkan loader (Debian, Ubuntu: libvulkan1, and mesa-vulkan-drivers or NVIDIA's driver), or use cpu"

@@ -200,10 +200,10 @@ function copyNumbers(
 }
 
 /** States of recurrent layers, in the order of `stateShapes`, each [rows, …]. Never modified in place. */
-export type States = readonly Float32Array[];
+export type LayerStates = readonly Float32Array[];
 
 /** Repeats a single row for `rows` sequences that all continue from it. */
-export function tileStates(states: States, rows: number): States {
+export function tileStates(states: LayerStates, rows: number): LayerStates {
   if (rows === 1) return states;
   return states.map((state) => {
     const tiled = new Float32Array(rows * state.length);
@@ -212,7 +212,7 @@ export function tileStates(states: States, rows: number): States {
   });
 }
 
-export function joinStates(states: States, more: States): States {
+export function joinStates(states: LayerStates, more: LayerStates): LayerStates {
   if (states.length === 0) return more;
   return states.map((state, i) => {
     const joined = new Float32Array(state.length + more[i]!.length);
@@ -223,7 +223,7 @@ export function joinStates(states: States, more: States): States {
 }
 
 /** @param rows current number of rows */
-export function selectStates(states: States, rows: number, kept: readonly number[]): States {
+export function selectStates(states: LayerStates, rows: number, kept: readonly number[]): LayerStates {
   return states.map((state) => {
     const size = state.length / rows;
     const copy = new Float32Array(kept.length * size);
@@ -240,9 +240,9 @@ const maxPlaces = 8;
 /** Stores a sequence's states at several positions, because a state can't be truncated to fewer tokens. */
 export class StateSnapshots {
   /** States by the number of preceding tokens, in ascending order. */
-  readonly #places: Map<number, States>;
+  readonly #places: Map<number, LayerStates>;
 
-  constructor(places: ReadonlyMap<number, States> = new Map()) {
+  constructor(places: ReadonlyMap<number, LayerStates> = new Map()) {
     this.#places = new Map(places);
   }
 
@@ -257,11 +257,11 @@ export class StateSnapshots {
   }
 
   /** Returns the states at a position; empty at the start, where all states are zero. */
-  stateAt(tokens: number): States {
+  stateAt(tokens: number): LayerStates {
     return this.#places.get(tokens) ?? [];
   }
 
-  add(tokens: number, states: States): void {
+  add(tokens: number, states: LayerStates): void {
     this.#places.set(tokens, states);
     for (const old of [...this.#places.keys()].slice(0, -maxPlaces)) this.#places.delete(old);
   }

@@ -6,8 +6,8 @@ import {
   type CacheShape,
   cacheShape,
   KeyValueCache,
+  type LayerStates,
   type NewEntries,
-  type States,
   type TokenCache,
 } from './key-value-cache.js';
 import { ort } from './onnx-runtime.js';
@@ -36,7 +36,7 @@ interface ForwardInput {
   /** The cached tokens of each row. */
   readonly own: TokenCache;
   /** States of recurrent layers before the new tokens; if absent, the sequences start with these tokens. */
-  readonly states?: States;
+  readonly states?: LayerStates;
   /** Indices of the new tokens (row by row) at which to return logits. */
   readonly logitsOf: readonly number[];
 }
@@ -45,7 +45,7 @@ interface ForwardOutput {
   /** [logitsOf.length, vocabulary] */
   readonly logits: Float32Array;
   readonly entries: NewEntries;
-  readonly states: States;
+  readonly states: LayerStates;
 }
 
 export interface DecoderSession {

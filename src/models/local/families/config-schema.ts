@@ -79,9 +79,9 @@ interface RecurrentLayers {
 }
 
 /** Properties of a decoder that differ from Llama's. */
-export type Options = Partial<DecoderConfig>;
+export type DecoderOptions = Partial<DecoderConfig>;
 
-export interface Family {
+export interface ModelFamily {
   /** Maps the family's own spellings of keys to Llama's. */
   readonly spelling?: Readonly<Record<string, string>>;
   /** Keys, in Llama's spelling, that are derived from other keys if absent or null. */
@@ -110,5 +110,5 @@ export interface Family {
   /** Returns rope keys of a layer that override the config's; null if the layer has no rotation. */
   readonly ropeOf?: (config: HfConfig, layer: number, type: LayerType) => Partial<HfConfig> | null;
   readonly recurrent?: RecurrentLayers;
-  readonly options?: (config: HfConfig, file: string) => Options;
+  readonly options?: (config: HfConfig, file: string) => DecoderOptions;
 }

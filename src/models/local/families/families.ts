@@ -2,7 +2,7 @@
 
 import { type DecoderConfig, llamaModules } from '../weights/decoder-config.js';
 import { valueError } from '../weights/rope.js';
-import type { Family, HfConfig, LayerType, Options } from './config-schema.js';
+import type { DecoderOptions, HfConfig, LayerType, ModelFamily } from './config-schema.js';
 import { gpt2, qwen35 } from './recurrent-families.js';
 
 const always = () => true;
@@ -20,7 +20,7 @@ const qwen = {
   typed: true,
   layerType: (config, layer) =>
     layer >= (config.max_window_layers ?? 28) ? 'sliding_attention' : 'full_attention',
-} as const satisfies Partial<Family>;
+} as const satisfies Partial<ModelFamily>;
 
 const gemmaModules = {
   ...llamaModules,
@@ -37,7 +37,7 @@ const gemma = {
   biases: 'attention',
   windowed: always,
   typed: true,
-  options: (config: HfConfig): Options => ({
+  options: (config: HfConfig): DecoderOptions => ({
     modules: gemmaModules,
     norm: { kind: 'rms', offset: 1 },
     embeddingFactor: Math.sqrt(config.hidden_size),
@@ -45,7 +45,7 @@ const gemma = {
     scoreCap: config.attn_logit_softcapping ?? undefined,
     logitCap: config.final_logit_softcapping ?? undefined,
   }),
-} as const satisfies Partial<Family>;
+} as const satisfies Partial<ModelFamily>;
 
 const gemmaDefaults = {
   num_attention_heads: 8,
@@ -56,7 +56,7 @@ const gemmaDefaults = {
   tie_word_embeddings: true,
 };
 
-const graniteOptions = (config: HfConfig): Options => ({
+const graniteOptions = (config: HfConfig): DecoderOptions => ({
   embeddingFactor: config.embedding_multiplier ?? 1,
   residualFactor: config.residual_multiplier ?? 1,
   scoreScale: config.attention_multiplier ?? 1,
@@ -82,9 +82,9 @@ const mistral = {
   defaults: { num_key_value_heads: 8, sliding_window: 4096 },
   windowed: always,
   layerType: everywhere,
-} as const satisfies Family;
+} as const satisfies ModelFamily;
 
-export const families: Readonly<Record<string, Family>> = {
+export const modelFamilies: Readonly<Record<string, ModelFamily>> = {
   llama: { biases: 'all' },
   mistral,
   qwen2: { ...qwen, biases: 'queries, keys and values', neutral: { qkv_bias: true } },

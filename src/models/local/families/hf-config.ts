@@ -19,12 +19,12 @@ import { directoryWeights, isSameTensor } from '../weights/safetensors.js';
 import {
   commonShape,
   configSchema,
-  type Family,
   type HfConfig,
   type LayerType,
+  type ModelFamily,
   maxContext,
 } from './config-schema.js';
-import { families } from './families.js';
+import { modelFamilies } from './families.js';
 
 /** Reads the config of a model directory or GGUF file, ignoring `ignoredKeys`. @throws UserError naming the field */
 export function readDecoderConfig(directory: string, ignoredKeys: readonly string[] = []): DecoderConfig {
@@ -150,7 +150,7 @@ const textModelTypes: Readonly<Record<string, string>> = {
 function readFamily(
   raw: unknown,
   file: string,
-): { family: Family; name: string; content: Readonly<Record<string, unknown>> } {
+): { family: ModelFamily; name: string; content: Readonly<Record<string, unknown>> } {
   const parsed = z
     .looseObject({
       model_type: z.string().nullish(),
@@ -173,7 +173,7 @@ function readFamily(
     const content = { model_type: textType, ...Object.fromEntries(given), ...text };
     return readFamily({ ...content, architectures: undefined }, file);
   }
-  const family = Object.hasOwn(families, type ?? '') ? families[type!] : undefined;
+  const family = Object.hasOwn(modelFamilies, type ?? '') ? modelFamilies[type!] : undefined;
   const decoder = classes?.every((name) => /ForCausalLM$|^GPT2LMHeadModel$/.test(name)) ?? true;
   if (family !== undefined && decoder)
     return { family, name: type!, content: renameKeys(parsed.data, family) };
@@ -183,13 +183,13 @@ function readFamily(
     value: family === undefined ? (type ?? null) : classes,
     message:
       family === undefined ? 'this architecture is not supported' : 'this is not a causal language model',
-    alternatives: family === undefined ? Object.keys(families) : [`${type} with a class …ForCausalLM`],
+    alternatives: family === undefined ? Object.keys(modelFamilies) : [`${type} with a class …ForCausalLM`],
     hint: 'serve this model with another program and use the provider `openai` or `ollama`',
   });
 }
 
 /** Renames keys to Llama's names. If both names are present, the family's own takes precedence. */
-function renameKeys(content: Readonly<Record<string, unknown>>, { spelling, derived }: Family) {
+function renameKeys(content: Readonly<Record<string, unknown>>, { spelling, derived }: ModelFamily) {
   const respell = ([key, value]: [string, unknown]): [string, unknown] => [spelling?.[key] ?? key, value];
   const entries = Object.entries(content);
   const isOwn = ([key]: [string, unknown]) => spelling !== undefined && key in spelling;
@@ -201,7 +201,7 @@ function renameKeys(content: Readonly<Record<string, unknown>>, { spelling, deri
   return { ...translated, ...Object.fromEntries(defaults) };
 }
 
-const knownKeys = (family: Family): KnownKeys => ({
+const knownKeys = (family: ModelFamily): KnownKeys => ({
   read: [...Object.keys(commonShape), 'architectures', ...(family.keys ?? [])],
   harmless: new Set([...harmlessModelKeys, ...(family.harmless ?? [])]),
   neutral: {
@@ -232,7 +232,7 @@ const activations: Readonly<Record<string, DecoderConfig['activation']>> = {
   gelu_new: 'gelu-tanh',
 };
 
-function rejectUnsupported(config: HfConfig, name: string, family: Family, file: string): void {
+function rejectUnsupported(config: HfConfig, name: string, family: ModelFamily, file: string): void {
   const field = family.keys?.includes('hidden_activation') ? 'hidden_activation' : 'hidden_act';
   const accepted = Object.keys(activations).filter(
     (key) => activations[key] === (family.activation ?? 'silu'),
@@ -255,7 +255,7 @@ function rejectUnsupported(config: HfConfig, name: string, family: Family, file:
     throw valueError(file, 'sliding_window', window, [`null, as ${name} requires`, `at least ${context}`]);
 }
 
-function readLayers(config: HfConfig, family: Family, headDim: number, file: string): LayerConfig[] {
+function readLayers(config: HfConfig, family: ModelFamily, headDim: number, file: string): LayerConfig[] {
   const count = config.num_hidden_layers;
   if (config.layer_types && config.layer_types.length !== count)
     throw valueError(file, 'layer_types', config.layer_types, [
@@ -290,7 +290,7 @@ function readLayers(config: HfConfig, family: Family, headDim: number, file: str
 
 function layerType(
   config: HfConfig,
-  family: Family,
+  family: ModelFamily,
   layer: number,
   usual: LayerType,
   windows: boolean,

@@ -1,10 +1,10 @@
 /** Families that don't follow Llama's layout: GPT-2, and Qwen3.5, most of whose layers are recurrent. */
 import { llamaModules } from '../weights/decoder-config.js';
 import { valueError } from '../weights/rope.js';
-import type { Family, HfConfig } from './config-schema.js';
+import type { HfConfig, ModelFamily } from './config-schema.js';
 
 /** By default, three of every four layers use the gated delta rule; the fourth uses gated attention. */
-export const qwen35: Family = {
+export const qwen35: ModelFamily = {
   keys: [
     'full_attention_interval',
     'linear_conv_kernel_dim',
@@ -56,7 +56,7 @@ function gatedDelta(config: HfConfig, file: string) {
 }
 
 /** GPT-2: learned positions, LayerNorm, no gate, and different key and module names. */
-export const gpt2: Family = {
+export const gpt2: ModelFamily = {
   spelling: {
     n_embd: 'hidden_size',
     n_layer: 'num_hidden_layers',

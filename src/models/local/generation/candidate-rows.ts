@@ -2,8 +2,8 @@ import { append } from '../../../base/append.js';
 import { smallest } from '../../../statistics/descriptive.js';
 import {
   joinStates,
+  type LayerStates,
   type NewEntries,
-  type States,
   selectStates,
   type TokenCache,
   tileStates,
@@ -51,7 +51,7 @@ export class CandidateRows {
   #rows: readonly Row[] = [];
   /** Rows not yet in the cache. They are added together before the next step, so the other rows move only once. */
   #newEntries: NewEntries[] = [];
-  #states: States = [];
+  #states: LayerStates = [];
   #isShared = false;
 
   constructor(session: DecoderSession, config: DecoderConfig) {

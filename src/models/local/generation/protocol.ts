@@ -3,8 +3,8 @@ import type { Problem } from '../../../base/errors.js';
 import type { ChatMessage, GenerateOptions, SamplingChoice } from '../../language-model.js';
 import type { LocalConfig } from '../settings.js';
 
-const own = ['path', 'adapter', 'device', 'quantization', 'threads', 'batch', 'contextTokens'] as const;
-export const loadKeys = [...own, 'template', 'ignoreKeys'] as const;
+const ownKeys = ['path', 'adapter', 'device', 'quantization', 'threads', 'batch', 'contextTokens'] as const;
+export const loadKeys = [...ownKeys, 'template', 'ignoreKeys'] as const;
 
 /** Settings with which a process loads its model. */
 export type LoadSettings = Pick<LocalConfig, (typeof loadKeys)[number]>;

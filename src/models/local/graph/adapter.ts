@@ -130,11 +130,11 @@ export function openAdapter(
 const isTiled = (recurrence: Recurrence | undefined) =>
   recurrence?.order === 'tiled' && recurrence.keyHeads !== recurrence.valueHeads;
 
-type Factors = { readonly [Part in 'lora_A' | 'lora_B']?: StoredTensor };
+type FactorTensors = { readonly [Part in 'lora_A' | 'lora_B']?: StoredTensor };
 
 /** Groups the factors in a file by the path of the module that they change, as in the model's files. */
-function factorsIn(file: string): ReadonlyMap<string, Factors> {
-  const factorsByModule = new Map<string, Factors>();
+function factorsIn(file: string): ReadonlyMap<string, FactorTensors> {
+  const factorsByModule = new Map<string, FactorTensors>();
   for (const tensor of readSafetensors(file).tensors) {
     const name = textName(
       tensor.name.startsWith(adapterPrefix) ? tensor.name.slice(adapterPrefix.length) : tensor.name,
@@ -154,7 +154,7 @@ function factorsIn(file: string): ReadonlyMap<string, Factors> {
   return factorsByModule;
 }
 
-function pairOf(module: string, { lora_A: a, lora_B: b }: Factors): Omit<ModuleChange, 'scale'> {
+function pairOf(module: string, { lora_A: a, lora_B: b }: FactorTensors): Omit<ModuleChange, 'scale'> {
   if (a === undefined || b === undefined)
     throw failure(
       (a ?? b)!,

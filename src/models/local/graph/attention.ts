@@ -1,6 +1,6 @@
 import type { Value } from './graph.js';
 import { applyCap, applyNorm, type DecoderBuild, projectionWidths, scaleBy } from './parameters.js';
-import { type Rotation, rotate, scaleInFactors, type TokenPlaces } from './rotation.js';
+import { factorScale, type Rotation, rotate, type TokenPlaces } from './rotation.js';
 
 /** Keys and values of one layer that were computed earlier. */
 export interface CachedSegment {
@@ -16,7 +16,7 @@ export interface CachedSegment {
 const maskValue = -1e30;
 
 /** Shape vectors that all layers share; decoder.ts explains the letters. */
-export interface Shapes {
+export interface AttentionShapes {
   /** [1]: B */
   readonly batch: Value;
   /** [1]: S */
@@ -45,7 +45,7 @@ export interface Shapes {
  * head and one new token per row.
  * @param given replaces the computed `apart`
  */
-export function emitShapes({ g, config }: DecoderBuild, ids: Value, given?: Value): Shapes {
+export function emitShapes({ g, config }: DecoderBuild, ids: Value, given?: Value): AttentionShapes {
   const { heads, hidden, kvHeads, headDim } = config;
   const group = heads / kvHeads;
   const shape = g.op('Shape', [ids]);
@@ -101,7 +101,7 @@ export function emitBias(
 }
 
 interface AttentionContext {
-  readonly shapes: Shapes;
+  readonly shapes: AttentionShapes;
   readonly rotation: Rotation | undefined;
   /** Factors by which the queries are multiplied, broadcast over [B, S, kvHeads, g, headDim]. */
   readonly growth: Value | undefined;
@@ -110,7 +110,7 @@ interface AttentionContext {
 
 /** The cached segments that queries attend to in addition to the new tokens, and the bias that masks both. */
 interface Visible {
-  readonly shapes: Shapes;
+  readonly shapes: AttentionShapes;
   readonly bias: Value;
   readonly segments: readonly CachedSegment[];
 }
@@ -124,7 +124,7 @@ export interface AttentionMix {
 }
 
 /** Emits grouped-query attention with rotary positions (Ainslie et al. 2023, Su et al. 2021). */
-export function attention(
+export function emitAttention(
   build: DecoderBuild,
   module: string,
   x: Value,
@@ -220,7 +220,7 @@ function rotateTogether(
   const [query, key, value] = g.split('Split', [turned, sizes], 3, { axis: 2 });
   const grouped = g.op('Reshape', [query!, shapes.queries]);
   return {
-    query: scaleQueries(build, grouped, scoreScale / scaleInFactors(config), context),
+    query: scaleQueries(build, grouped, scoreScale / factorScale(config), context),
     key: key!,
     value: value!,
   };

@@ -17,8 +17,8 @@ import {
 } from '../weights/decoder-config.js';
 import { longRopeStart } from '../weights/rope.js';
 import {
-  attention,
   type CachedSegment,
+  emitAttention,
   emitBias,
   emitShapes,
   mixSegments,
@@ -28,7 +28,7 @@ import {
 import { type Blocks, emitBlocks } from './blocks.js';
 import { type BuiltGraph, GraphBuilder, type Value } from './graph.js';
 import { applyCap, applyNorm, type DecoderBuild, type ParameterSource, scaleBy } from './parameters.js';
-import { recurrent } from './recurrence.js';
+import { emitRecurrence } from './recurrence.js';
 import { emitRotation, type Rotation } from './rotation.js';
 
 export interface DecoderInputs extends TokenPositions {
@@ -81,13 +81,13 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
     const rotation = layer.rope && (rotations.get(rope) ?? emitRotation(build, layer.rope, inputs));
     if (rotation !== undefined) rotations.set(rope, rotation);
     const mix = blocks?.(layer.window) ?? rowMixer(layer.window, inputs.cache[keys.length] ?? []);
-    const result = attention(build, module, x(), { shapes, rotation, growth, mix });
+    const result = emitAttention(build, module, x(), { shapes, rotation, growth, mix });
     keys.push(result.keys);
     values.push(result.values);
     return result.output;
   };
   const recur = (recurrence: Recurrence, module: string, x: Value) => {
-    const result = recurrent(build, recurrence, module, x, shapes, inputs.states?.slice(states.length));
+    const result = emitRecurrence(build, recurrence, module, x, shapes, inputs.states?.slice(states.length));
     append(states, result.states);
     return result.output;
   };

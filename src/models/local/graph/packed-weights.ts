@@ -98,7 +98,7 @@ function pack(
 
 function matrixOf(tensor: StoredTensor, packing: Packing, stored: StoredTensors): PackedMatrix {
   const [rows, columns] = tensor.shape as [number, number];
-  const part = (name: Part) => stored.get(`${tensor.name}.${name}`)!;
+  const part = (name: MatrixPart) => stored.get(`${tensor.name}.${name}`)!;
   return {
     ...packing,
     rows,
@@ -110,16 +110,16 @@ function matrixOf(tensor: StoredTensor, packing: Packing, stored: StoredTensors)
 }
 
 const parts = ['codes', 'scales', 'offsets'] as const;
-type Part = (typeof parts)[number];
-type Sizes = Record<Part, number>;
+type MatrixPart = (typeof parts)[number];
+type PartSizes = Record<MatrixPart, number>;
 
 interface PlacedMatrix {
   readonly tensor: StoredTensor;
   readonly packing: Packing;
   readonly blocks: number;
   /** Bytes per row of codes, scales and offsets (0 if the packing has none), and each part's start in the data. */
-  readonly perRow: Readonly<Sizes>;
-  readonly starts: Sizes;
+  readonly perRow: Readonly<PartSizes>;
+  readonly starts: PartSizes;
 }
 
 function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredTensor) => Packing) {
@@ -189,20 +189,20 @@ function write(file: string, layout: readonly PlacedMatrix[]): void {
   }
 }
 
-function packRows({ tensor, packing }: PlacedMatrix, row: number, count: number): Rows {
+function packRows({ tensor, packing }: PlacedMatrix, row: number, count: number): PackedRows {
   return isPacked(tensor)
     ? repackRows(tensor, row, count)
     : quantizeRows(readRows(tensor, row, count), tensor.shape[1]!, packing);
 }
 
-interface Rows {
+interface PackedRows {
   readonly codes: Uint8Array;
   readonly scales: Float32Array;
   readonly offsets?: Float32Array;
 }
 
 /** Converts rows of blocks to the runtime's layout without changing values. Interleaved rows must form whole heads. */
-function repackRows(tensor: StoredTensor, from: number, count: number): Rows {
+function repackRows(tensor: StoredTensor, from: number, count: number): PackedRows {
   const { bytes: blockBytes, elements, packing, unpack } = blockType(tensor.dtype)!;
   const { bits, block } = packing!;
   const columns = tensor.shape[1]!;

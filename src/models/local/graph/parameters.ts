@@ -95,7 +95,7 @@ interface TensorShape {
   readonly shape: readonly number[];
 }
 
-const linear = (name: string, out: number, inputs: number, biased: boolean): TensorShape[] => [
+const linearTensors = (name: string, out: number, inputs: number, biased: boolean): TensorShape[] => [
   { name: `${name}.weight`, shape: [out, inputs] },
   ...(biased ? [{ name: `${name}.bias`, shape: [out] }] : []),
 ];
@@ -119,8 +119,8 @@ function layerTensors(config: DecoderConfig, recurrence: Recurrence | undefined)
     ...(recurrence === undefined ? attentionTensors(config) : recurrentTensors(config, recurrence)),
     ...norm(norms.afterAttention),
     ...norm(norms.beforeFeedForward),
-    ...modules.feedForward.flatMap((name, i) => linear(name, widths[i]!, hidden, bias.mlp)),
-    ...linear(modules.down, hidden, intermediate, bias.mlp),
+    ...modules.feedForward.flatMap((name, i) => linearTensors(name, widths[i]!, hidden, bias.mlp)),
+    ...linearTensors(modules.down, hidden, intermediate, bias.mlp),
     ...norm(norms.afterFeedForward),
   ];
 }
@@ -129,8 +129,8 @@ function attentionTensors(config: DecoderConfig): TensorShape[] {
   const { hidden, headDim, heads, bias, modules } = config;
   const widths = widthsOf(modules.attention, projectionWidths(config));
   return [
-    ...modules.attention.flatMap((name, i) => linear(name, widths[i]!, hidden, bias.qkv)),
-    ...linear(modules.attentionOutput, hidden, heads * headDim, bias.output),
+    ...modules.attention.flatMap((name, i) => linearTensors(name, widths[i]!, hidden, bias.qkv)),
+    ...linearTensors(modules.attentionOutput, hidden, heads * headDim, bias.output),
     ...(config.qkNorm
       ? [
           ...normTensors(modules.queryNorm, headDim, config.norm),
@@ -149,11 +149,11 @@ function recurrentTensors({ hidden }: DecoderConfig, recurrence: Recurrence): Te
     tensor('dt_bias', [valueHeads]),
     tensor('A_log', [valueHeads]),
     tensor('norm.weight', [valueDim]),
-    ...linear('linear_attn.in_proj_qkv', 2 * keys + values, hidden, false),
-    ...linear('linear_attn.in_proj_z', values, hidden, false),
-    ...linear('linear_attn.in_proj_b', valueHeads, hidden, false),
-    ...linear('linear_attn.in_proj_a', valueHeads, hidden, false),
-    ...linear('linear_attn.out_proj', hidden, values, false),
+    ...linearTensors('linear_attn.in_proj_qkv', 2 * keys + values, hidden, false),
+    ...linearTensors('linear_attn.in_proj_z', values, hidden, false),
+    ...linearTensors('linear_attn.in_proj_b', valueHeads, hidden, false),
+    ...linearTensors('linear_attn.in_proj_a', valueHeads, hidden, false),
+    ...linearTensors('linear_attn.out_proj', hidden, values, false),
   ];
 }
 

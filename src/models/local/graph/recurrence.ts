@@ -3,7 +3,7 @@
  * gradients aren't implemented. Shapes are as in decoder.ts; a convolution has C channels and covers K tokens.
  */
 import type { Recurrence } from '../weights/decoder-config.js';
-import type { Shapes } from './attention.js';
+import type { AttentionShapes } from './attention.js';
 import type { Value } from './graph.js';
 import { applyNorm, type DecoderBuild } from './parameters.js';
 
@@ -18,12 +18,12 @@ interface MixedTokens {
  * β in (0, 1) and the decay g < 0 are computed from x. A norm over the head and a gate follow.
  * @param states states before the new tokens, beginning with this layer's; absent states are zero
  */
-export function recurrent(
+export function emitRecurrence(
   build: DecoderBuild,
   recurrence: Recurrence,
   layer: string,
   x: Value,
-  shapes: Shapes,
+  shapes: AttentionShapes,
   [convolutionBefore = '', before = '']: readonly Value[] = [],
 ): MixedTokens {
   const module = `${layer}.linear_attn`;
@@ -86,7 +86,7 @@ function unitHeads(
   x: Value,
   heads: number,
   width: number,
-  { batch, tokens }: Shapes,
+  { batch, tokens }: AttentionShapes,
 ): Value {
   const { g, precision } = build;
   const split = g.op('Reshape', [x, g.integers([-1, heads, width])]);
@@ -97,5 +97,5 @@ function unitHeads(
 }
 
 /** [N, C] → [B, S, C] */
-const byRow = ({ g }: DecoderBuild, x: Value, { batch, tokens }: Shapes): Value =>
+const byRow = ({ g }: DecoderBuild, x: Value, { batch, tokens }: AttentionShapes): Value =>
   g.op('Reshape', [x, g.op('Concat', [batch, tokens, g.integers([-1])], { axis: 0 })]);

@@ -61,18 +61,18 @@ function yarnRange(rope: Extract<Rope, { scaling: 'yarn' }>, width: number): rea
  * Factors [S, 1, 1, headDim] or [P, S, 1, 1, headDim]: x becomes x·cos + swapped(x)·sin, where `swapped` exchanges the
  * halves of the rotated dimensions and `sin` is negated for the first half. In other dimensions, cos is 1 and sin is 0.
  */
-interface Factors {
+interface RotationFactors {
   readonly cos: Value;
   readonly sin: Value;
 }
 
-export interface Rotation extends Factors {
+export interface Rotation extends RotationFactors {
   /** Factors for all heads of a token together: [·, heads + 2·kvHeads, 1, headDim]. */
-  readonly allHeads: Factors;
+  readonly allHeads: RotationFactors;
 }
 
 /** Returns the score scale if it is a power of two, which scales the rotation without rounding; otherwise 1. */
-export function scaleInFactors({ scoreScale }: DecoderConfig): number {
+export function factorScale({ scoreScale }: DecoderConfig): number {
   return Number.isInteger(Math.log2(scoreScale)) ? scoreScale : 1;
 }
 
@@ -121,7 +121,7 @@ function isLong({ g }: DecoderBuild, context: number, { positions, sequenceToken
 }
 
 /** Rotates the pairs (xᵢ, xᵢ₊ₕ), h = rotaryWidth / 2, of x [B, S, ·, ·, headDim] (Hugging Face's layout). */
-export function rotate({ g, config }: DecoderBuild, x: Value, { cos, sin }: Factors): Value {
+export function rotate({ g, config }: DecoderBuild, x: Value, { cos, sin }: RotationFactors): Value {
   const { rotaryWidth: width, headDim } = config;
   const sizes = [width / 2, width / 2, headDim - width].filter((size) => size > 0);
   const [first, second, ...kept] = g.split('Split', [x, g.integers(sizes)], sizes.length, { axis: -1 });
@@ -130,7 +130,7 @@ export function rotate({ g, config }: DecoderBuild, x: Value, { cos, sin }: Fact
 }
 
 /** Emits the factors for all heads together, which also scale the queries and leave the values unchanged. */
-function forAllHeads({ g, config, precision }: DecoderBuild, cos: Value, sin: Value): Factors {
+function forAllHeads({ g, config, precision }: DecoderBuild, cos: Value, sin: Value): RotationFactors {
   const { heads, kvHeads } = config;
   const perHead = (query: number, key: number, value: number) => {
     const numbers = [heads, kvHeads, kvHeads].flatMap((count, i) =>
@@ -138,7 +138,7 @@ function forAllHeads({ g, config, precision }: DecoderBuild, cos: Value, sin: Va
     );
     return g.floats(precision, numbers, [numbers.length, 1, 1]);
   };
-  const factors = perHead(scaleInFactors(config), 1, 0);
+  const factors = perHead(factorScale(config), 1, 0);
   return {
     cos: g.op('Add', [g.op('Mul', [cos, factors]), perHead(0, 0, 1)]),
     sin: g.op('Mul', [sin, factors]),

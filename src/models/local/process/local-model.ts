@@ -31,13 +31,13 @@ export function createLocalModel(config: LocalConfig): LanguageModel {
 
 /** Shared processes by their settings, each with the models that use it. */
 const sharedProcesses = new Map<string, { readonly process: ModelProcess; readonly users: Set<string> }>();
-let conversations = 0;
+let conversationCount = 0;
 
 /** Each model reuses only its own cached prompts, so that `cachedTokens` doesn't depend on the other models. */
 function sharingModel(id: string, config: LocalConfig): LanguageModel {
   const settings = Object.fromEntries(loadKeys.map((key) => [key, config[key]])) as unknown as LoadSettings;
   const key = JSON.stringify(settings);
-  const conversation = `${conversations++}`;
+  const conversation = `${conversationCount++}`;
   const useProcess = () => {
     const entry = sharedProcesses.get(key) ?? { process: new ModelProcess(id, settings), users: new Set() };
     sharedProcesses.set(key, entry);

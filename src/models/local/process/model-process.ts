@@ -21,7 +21,7 @@ interface PendingJob {
   readonly started: number;
 }
 
-interface Running {
+interface RunningProcess {
   readonly child: ChildProcess;
   readonly report: Promise<LoadReport>;
   readonly jobs: Map<number, PendingJob>;
@@ -31,7 +31,7 @@ interface Running {
 export class ModelProcess {
   readonly #id: string;
   readonly #settings: LoadSettings;
-  #running: Running | undefined;
+  #running: RunningProcess | undefined;
   #nextJob = 0;
 
   /** @param id the model's id, for error messages */
@@ -91,7 +91,7 @@ export class ModelProcess {
   }
 
   /** Returns the running process, or starts a new one. */
-  #start(): Running {
+  #start(): RunningProcess {
     if (this.#running !== undefined) return this.#running;
     const child = forkChild();
     const jobs = new Map<number, PendingJob>();

@@ -9,7 +9,7 @@ import { withTimeLimit } from '../../../base/time-limit.js';
 import type { ChatMessage } from '../../language-model.js';
 import { isGguf, openGguf } from '../weights/gguf.js';
 import { ggufTokenizerConfig } from './gguf-tokenizer.js';
-import { functions } from './jinja/functions.js';
+import { jinjaFunctions } from './jinja/functions.js';
 import { renderNode } from './jinja/render.js';
 import { type Node, nodesOf, parseTemplate } from './jinja/syntax.js';
 import { Callable, textOf, toValue, UnsupportedError, type Value } from './jinja/values.js';
@@ -112,7 +112,7 @@ const templateError = (error: UnsupportedError, file: string) =>
 
 /** Values available to every template in addition to its variables. */
 const globals = new Map<string, Value>([
-  ...functions,
+  ...jinjaFunctions,
   ['true', true],
   ['false', false],
   ['none', null],

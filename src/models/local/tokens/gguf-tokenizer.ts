@@ -10,11 +10,11 @@ type Merges = readonly (readonly [string, string])[];
 /** @throws UserError if the metadata doesn't contain a supported tokenizer */
 export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
   const { file, metadata } = gguf;
-  const allTokens = texts(gguf, 'tokens');
+  const allTokens = readTexts(gguf, 'tokens');
   // In Ollama's own Gemma 3 files, the embedding has no row for the image token.
   const rows = gguf.tensors.get('token_embd.weight')?.shape[0];
   const tokens = metadata.get('general.architecture') === 'gemma3' ? allTokens.slice(0, rows) : allTokens;
-  const kinds = numbers(gguf, 'token_type', allTokens.length) ?? tokens.map(() => tokenKinds.normal);
+  const kinds = readNumbers(gguf, 'token_type', allTokens.length) ?? tokens.map(() => tokenKinds.normal);
   const flags = { single_word: false, lstrip: false, rstrip: false, normalized: false };
   const isAdded = (kind?: number) => kind === tokenKinds.control || kind === tokenKinds.userDefined;
   const addedTokens = tokens
@@ -31,13 +31,13 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
     });
   const model = metadata.get('tokenizer.ggml.model');
   const shared = { added_tokens: addedTokens, post_processor: null };
-  if (model === 'gpt2') return { ...shared, ...byteLevel(gguf, vocab) };
+  if (model === 'gpt2') return { ...shared, ...byteLevelModel(gguf, vocab) };
   const unkToken =
     tokens[Number(metadata.get('tokenizer.ggml.unknown_token_id') ?? kinds.indexOf(tokenKinds.unknown))];
   if (model === 'gemma4')
     return { ...shared, ...spaced(false, splitStep('[^\\n]+|[\\n]+'), vocab, storedMerges(gguf), unkToken) };
   if (model === 'llama') {
-    const scores = numbers(gguf, 'scores', tokens.length);
+    const scores = readNumbers(gguf, 'scores', tokens.length);
     if (scores === undefined) throw missingError(gguf, 'scores', 'a list of numbers, one per token');
     const prefixed = metadata.get('tokenizer.ggml.add_space_prefix') !== false;
     return {
@@ -68,7 +68,7 @@ export function ggufTokenizerConfig({ metadata }: GgufFile): Record<string, unkn
 type Vocabulary = ReadonlyMap<string, number>;
 
 /** Returns the settings for byte-pair encoding over GPT-2's byte alphabet. */
-function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
+function byteLevelModel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
   const name = gguf.metadata.get('tokenizer.ggml.pre') ?? preTokenizerOf(vocab);
   const rule =
     typeof name === 'string' && Object.hasOwn(preTokenizers, name) ? preTokenizers[name] : undefined;
@@ -96,7 +96,7 @@ const preTokenizerOf = (vocab: Vocabulary): string | undefined =>
 
 /** Returns both parts of each merge, split at the first space that isn't the first character. */
 const storedMerges = (gguf: GgufFile): Merges =>
-  texts(gguf, 'merges').map((merge) => {
+  readTexts(gguf, 'merges').map((merge) => {
     const at = merge.indexOf(' ', 1);
     return [merge.slice(0, at), merge.slice(at + 1)];
   });
@@ -156,14 +156,14 @@ function scoredMerges(
   });
 }
 
-function texts(gguf: GgufFile, name: string): readonly string[] {
+function readTexts(gguf: GgufFile, name: string): readonly string[] {
   const values = gguf.metadata.get(`tokenizer.ggml.${name}`);
   if (Array.isArray(values) && values.length > 0 && values.every((value) => typeof value === 'string'))
     return values;
   throw missingError(gguf, name, 'a non-empty list of strings');
 }
 
-function numbers(gguf: GgufFile, name: string, count: number): readonly number[] | undefined {
+function readNumbers(gguf: GgufFile, name: string, count: number): readonly number[] | undefined {
   const values = gguf.metadata.get(`tokenizer.ggml.${name}`);
   if (values === undefined) return undefined;
   const right = Array.isArray(values) && values.length === count && typeof values[0] === 'number';

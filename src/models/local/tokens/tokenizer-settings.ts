@@ -31,7 +31,7 @@ export type TokenizerJson = z.output<typeof tokenizerSchema>;
 type Step = Readonly<Record<string, unknown>>;
 /** Allowed values of a setting, including undefined if it may be missing, or a test for them. */
 type AllowedValues = readonly unknown[] | ((value: unknown) => boolean);
-type Kinds = Readonly<Record<string, Readonly<Record<string, AllowedValues>>>>;
+type StepKinds = Readonly<Record<string, Readonly<Record<string, AllowedValues>>>>;
 
 const anyValue: AllowedValues = () => true;
 const flag: AllowedValues = (value) => typeof value === 'boolean';
@@ -39,7 +39,7 @@ const unset: AllowedValues = [undefined, null, ''];
 const off: AllowedValues = [undefined, false];
 const literal = (value: unknown) => isMapping(value) && typeof value.String === 'string';
 
-const normalizers: Kinds = {
+const normalizers: StepKinds = {
   NFC: {},
   NFD: {},
   NFKC: {},
@@ -49,7 +49,7 @@ const normalizers: Kinds = {
   Replace: { pattern: literal, content: (value) => typeof value === 'string' && !value.includes('$') },
 };
 
-const preTokenizerKinds: Kinds = {
+const preTokenizerKinds: StepKinds = {
   ByteLevel: { add_prefix_space: off, use_regex: [undefined, true, false], trim_offsets: anyValue },
   Digits: { individual_digits: flag },
   Metaspace: {
@@ -66,7 +66,7 @@ const preTokenizerKinds: Kinds = {
   },
 };
 
-const modelKind: Kinds[string] = {
+const modelKind: StepKinds[string] = {
   vocab: anyValue,
   merges: anyValue,
   unk_token: anyValue,
@@ -78,7 +78,7 @@ const modelKind: Kinds[string] = {
   ignore_merges: anyValue,
 };
 
-const addedTokenKind: Kinds[string] = {
+const addedTokenKind: StepKinds[string] = {
   id: anyValue,
   content: (value) => value !== '',
   special: anyValue,
@@ -112,7 +112,7 @@ export function stepsOf(
   part: unknown,
   field: string,
   list: string,
-  kinds: Kinds,
+  kinds: StepKinds,
   file: string,
 ): readonly Step[] {
   if (part === null || part === undefined) return [];
@@ -127,7 +127,7 @@ export function stepsOf(
   return [part];
 }
 
-function rejectOthers(settings: Step, kind: Kinds[string], field: string, file: string): void {
+function rejectOthers(settings: Step, kind: StepKinds[string], field: string, file: string): void {
   for (const name of new Set([...Object.keys(kind!), ...Object.keys(settings)])) {
     const value = settings[name];
     const allowed: AllowedValues = kind![name] ?? [undefined];

@@ -14,7 +14,7 @@ export interface KnownKeys {
 export function rejectUnknownKeys(content: object, known: KnownKeys, file: string, section = ''): void {
   const problems = Object.entries(content)
     .filter(([key, value]) => !known.read.includes(key) && changes(key, value, known))
-    .map(([key, value]) => notUnderstood(file, section === '' ? key : `${section}.${key}`, value));
+    .map(([key, value]) => unknownKeyProblem(file, section === '' ? key : `${section}.${key}`, value));
   if (problems.length > 0) throw new UserError(problems.slice(0, 8));
 }
 
@@ -29,7 +29,7 @@ function isOff(value: unknown): boolean {
   return value === false || value === 'none' || value === '';
 }
 
-const notUnderstood = (file: string, field: string, value: unknown): Problem => ({
+const unknownKeyProblem = (file: string, field: string, value: unknown): Problem => ({
   file,
   field,
   value,

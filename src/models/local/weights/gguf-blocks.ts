@@ -108,15 +108,15 @@ function q8_0(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
 }
 
 /** The levels of IQ4_NL and IQ4_XS, shifted by 128 to be positive. */
-const nonLinear = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113].map(
+const nonLinearLevels = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113].map(
   (v) => v + 128,
 );
 
 function levels(from: Buffer, at: number, codes: Uint8Array, first = 0): void {
   for (let i = 0; i < 16; i++) {
     const byte = from[at + i]!;
-    codes[first + i] = nonLinear[byte & 15]!;
-    codes[first + i + 16] = nonLinear[byte >> 4]!;
+    codes[first + i] = nonLinearLevels[byte & 15]!;
+    codes[first + i + 16] = nonLinearLevels[byte >> 4]!;
   }
 }
 

@@ -16,7 +16,7 @@ export function ggufArchitecture({ metadata, file }: GgufFile): string {
   });
 }
 
-const understood = new Set(
+const knownKeys = new Set(
   (
     'block_count context_length embedding_length feed_forward_length vocab_size attention.head_count ' +
     'attention.head_count_kv attention.key_length attention.value_length attention.layer_norm_rms_epsilon attention.causal ' +
@@ -157,7 +157,7 @@ function rejectUnknown({ metadata, file }: GgufFile, architecture: string, ignor
     const isYarn = metadata.get(`${architecture}.rope.scaling.type`) === 'yarn';
     if (isYarn && name === 'rope.scaling.attn_factor') continue;
     if (keys?.includes(name) || name in aliases || visionKeys.test(name)) continue;
-    if (name in neutralValues ? value === neutralValues[name] : understood.has(name)) continue;
+    if (name in neutralValues ? value === neutralValues[name] : knownKeys.has(name)) continue;
     throw new UserError({
       file,
       field: key,

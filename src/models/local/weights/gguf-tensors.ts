@@ -29,14 +29,14 @@ const otherModules: Readonly<Record<string, string>> = {
 const skippedNames =
   /^rope_(freqs|factors_long|factors_short)\.weight$|^blk\.\d+\.(attn_rot_embd$|nextn\.)|^(v|mm|mtp)\./;
 
-interface Names {
+interface TensorNames {
   readonly modules: Readonly<Record<string, string>>;
   readonly tensors: Readonly<Record<string, string>>;
   readonly others: Readonly<Record<string, string>>;
   readonly layers: string;
 }
 
-function namesOf(architecture: string): Names {
+function namesOf(architecture: string): TensorNames {
   const { modules, tensors = {}, others, layers = 'model.layers' } = ggufFamilies[architecture]!;
   return {
     modules: { ...layerModules, ...modules },
@@ -80,7 +80,7 @@ function ggufTensors(gguf: GgufFile): StoredTensors {
   return tensors;
 }
 
-function hfName(name: string, { modules, tensors, others, layers }: Names): string | undefined {
+function hfName(name: string, { modules, tensors, others, layers }: TensorNames): string | undefined {
   const layer = /^blk\.(\d{1,5})\.(.+)$/.exec(name);
   const [, path, part] = /^(.+)\.(weight|bias)$/.exec(layer?.[2] ?? name) ?? [];
   if (layer === null) {

@@ -45,7 +45,7 @@ export function quantizeRows(
     const end = start + Math.min(block, columns - column);
     scales[b] = quantizeBlock(weights, start, end, bits, levels, b * block);
   }
-  return { codes: bits === 8 ? levels : pairs(levels), scales };
+  return { codes: bits === 8 ? levels : packPairs(levels), scales };
 }
 
 /** Quantises one block and returns its scale. */
@@ -91,7 +91,7 @@ function extremeOf(weights: Float32Array, start: number, end: number): number {
 }
 
 /** Packs two 4-bit codes into each byte, the first of them in the low half. */
-function pairs(codes: Uint8Array): Uint8Array {
+function packPairs(codes: Uint8Array): Uint8Array {
   const packed = new Uint8Array(codes.length / 2);
   for (let i = 0; i < packed.length; i++) packed[i] = codes[2 * i]! | (codes[2 * i + 1]! << 4);
   return packed;
@@ -112,12 +112,12 @@ export function toFloat32(bytes: Buffer, dtype: StoredTensor['dtype']): Float32A
 }
 
 /** A table of all half-precision values, because a lookup is ten times faster than the computation. */
-let floats: Float32Array | undefined;
+let halfTable: Float32Array | undefined;
 
 /** Returns the value of an IEEE 754 binary16 number, given its 16 bits. */
 export function halfToFloat(half: number): number {
-  floats ??= Float32Array.from({ length: 1 << 16 }, (_, bits) => computeHalf(bits));
-  return floats[half]!;
+  halfTable ??= Float32Array.from({ length: 1 << 16 }, (_, bits) => computeHalf(bits));
+  return halfTable[half]!;
 }
 
 function computeHalf(half: number): number {

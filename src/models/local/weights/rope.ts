@@ -94,7 +94,7 @@ interface RopeFamily {
   readonly keys?: readonly string[];
 }
 
-const everyKind = ['rope_theta', 'rope_type', 'type', 'partial_rotary_factor'];
+const commonKeys = ['rope_theta', 'rope_type', 'type', 'partial_rotary_factor'];
 
 type Kind = Exclude<Rope['scaling'], 'divided'>;
 /** Keys that each kind reads in addition to the common ones. */
@@ -126,7 +126,7 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
     const possible = family.kinds.map((one) => (one === 'none' ? 'default' : one));
     throw valueError(file, `${field}.rope_type`, ropeType, possible);
   }
-  const read = [...everyKind, ...keysOf[kind], ...(family.keys ?? [])];
+  const read = [...commonKeys, ...keysOf[kind], ...(family.keys ?? [])];
   rejectUnknownKeys(given, { read }, file, field);
   const rotary = section.partial_rotary_factor ?? 1;
   if (rotary !== 1 && !family.partial)
@@ -157,7 +157,7 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
         originalContext,
       };
     case 'yarn':
-      return { theta, ...yarn(section, originalContext, section.factor ?? stretch()) };
+      return { theta, ...readYarn(section, originalContext, section.factor ?? stretch()) };
     case 'longrope': {
       const width = rotaryWidth(config, family.headDim, layerType, file);
       const factors = (name: 'short_factor' | 'long_factor') => {
@@ -181,7 +181,7 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
   }
 }
 
-function yarn(section: Section, originalContext: number, factor: number) {
+function readYarn(section: Section, originalContext: number, factor: number) {
   const magnitude = (scale: number) => (factor <= 1 ? 1 : 0.1 * scale * Math.log(factor) + 1);
   const { mscale, mscale_all_dim: all } = section;
   const defaultFactor = mscale && all ? magnitude(mscale) / magnitude(all) : magnitude(1);

@@ -32,10 +32,10 @@ export function logIn(): void {
   }
 }
 
-const token = () => localStorage.getItem(tokenKey) ?? '';
+const getToken = () => localStorage.getItem(tokenKey) ?? '';
 
 /** Milliseconds until a refused connection is retried. */
-const refusedPause = 3000;
+const refusedPauseMs = 3000;
 
 /**
  * Receives server-sent events while the component is mounted.
@@ -57,7 +57,7 @@ export function useLive(watched: string, listener: Listener): void {
       }
       if (source !== undefined) return;
       // An EventSource can't send headers, so the token is part of the URL.
-      source = new EventSource(`/api/events${watched}&token=${encodeURIComponent(token())}`);
+      source = new EventSource(`/api/events${watched}&token=${encodeURIComponent(getToken())}`);
       source.addEventListener('open', () => {
         onState('live');
         if (wasOpen) latest.current.stale?.();
@@ -67,7 +67,7 @@ export function useLive(watched: string, listener: Listener): void {
         if (source?.readyState !== EventSource.CLOSED) return onState('lost');
         onState('refused');
         source = undefined;
-        timer = setTimeout(follow, refusedPause);
+        timer = setTimeout(follow, refusedPauseMs);
       });
       source.addEventListener('items', ({ data }) => latest.current.items(JSON.parse(data)));
       source.addEventListener('stale', () => latest.current.stale?.());
@@ -86,7 +86,7 @@ export function useLive(watched: string, listener: Listener): void {
 /** @throws Error if the request fails, with the server's message if it sent one */
 export async function request(address: string, body?: object): Promise<Response> {
   const response = await fetch(address, {
-    headers: { authorization: `Bearer ${token()}`, ...(body && { 'content-type': 'application/json' }) },
+    headers: { authorization: `Bearer ${getToken()}`, ...(body && { 'content-type': 'application/json' }) },
     ...(body && { method: 'POST', body: JSON.stringify(body) }),
   });
   if (response.ok) return response;

@@ -14,7 +14,7 @@ export interface Address {
 }
 
 /** Decodes a part of a URL; returns it unchanged if it is malformed, such as `100%`. */
-export function decode(text: string): string {
+export function decodeText(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -25,7 +25,7 @@ export function decode(text: string): string {
 export function currentAddress(): Address {
   const { pathname, search } = location;
   const query = new URLSearchParams(search);
-  if (pathname.startsWith('/of/')) return { page: 'item', name: decode(pathname.slice(4)), query };
+  if (pathname.startsWith('/of/')) return { page: 'item', name: decodeText(pathname.slice(4)), query };
   return { page: (pathname.slice(1) || 'index') as Address['page'], name: '', query };
 }
 

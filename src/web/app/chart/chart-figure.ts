@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { formatInterval } from '../../../base/text/numbers.js';
 import type { Chart } from '../../chart.js';
 import type { LegendKey } from '../../drawing/picture.js';
-import { chartPicture, defaultHidden, keysOf, nearestPoint } from '../../drawing/plot.js';
+import { chartPicture, defaultHidden, legendKeys, nearestPoint } from '../../drawing/plot.js';
 import { axisText, type DrawnChart, type Extent } from '../../drawing/scales.js';
 import { html, type InputEvent, renderShapes } from '../base/html.js';
 import { visit } from '../base/words.js';
@@ -70,7 +70,7 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
       setView([plot.xAt(Math.max(plot.left, from)), plot.xAt(Math.min(plot.right, to))]);
     else if (target) follow(target);
   };
-  const parts = keysOf(chart);
+  const parts = legendKeys(chart);
   const levels = plot.legend.filter(({ label }) => !parts.some((part) => part.label === label));
   const lines = [...new Set(series.map(({ label }) => label))];
   const isInView =

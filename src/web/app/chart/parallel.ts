@@ -32,7 +32,7 @@ ${renderShapes(content)}
 }
 
 /** Maximum vertical distance, in pixels, between the pointer and the line that it selects. */
-const reach = 24;
+const reachPixels = 24;
 
 function nearestLine(
   lines: readonly ParallelLine[],
@@ -44,7 +44,7 @@ function nearestLine(
   const gap = count > 1 ? x(1) - x(0) : 1;
   const place = Math.max(0, Math.min(count - 1, (px - x(0)) / gap));
   const axis = Math.min(Math.floor(place), Math.max(0, count - 2));
-  let [lineIndex, minDistance] = [undefined as number | undefined, reach];
+  let [lineIndex, minDistance] = [undefined as number | undefined, reachPixels];
   for (const [i, { at }] of lines.entries()) {
     const [from = 0, to = from] = [at[axis], at[axis + 1]];
     const distance = Math.abs(y(from + (place - axis) * (to - from)) - py);

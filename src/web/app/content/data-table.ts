@@ -4,7 +4,7 @@ import { formatNumber, missingMark } from '../../../base/text/numbers.js';
 import type { IntervalAxis, TableCell, TableData } from '../../../base/text/table-data.js';
 import { compareValues, type Value } from '../../../runs/listing/fields.js';
 import { largest, smallest } from '../../../statistics/descriptive.js';
-import { percent, ticksWithin } from '../../ticks.js';
+import { percentText, ticksWithin } from '../../ticks.js';
 import { html } from '../base/html.js';
 
 /** Maximum number of columns that fit side by side on a phone; with more, each row becomes a list of its cells. */
@@ -91,7 +91,7 @@ function intervalAxis({ include = [], line }: IntervalAxis, cells: readonly Tabl
   const [min, max] = numbers.length === 0 ? [0, 1] : [smallest(numbers), largest(numbers)];
   const room = max > min ? 0 : Math.abs(min) * 0.1 || 1;
   const [low, high] = [min - room, max + room];
-  const x = (value: number) => percent((Math.min(high, Math.max(low, value)) - low) / (high - low));
+  const x = (value: number) => percentText((Math.min(high, Math.max(low, value)) - low) / (high - low));
   return {
     axis: html`<svg width="100%" height="20" fill="var(--muted)" font-size="12" text-anchor="middle" aria-hidden="true">${ticksWithin(low, high, 4).map((tick) => html`<text x=${x(tick)} y="14">${formatNumber(tick)}</text>`)}</svg>`,
     drawn: ({ interval, value }: TableCell) =>

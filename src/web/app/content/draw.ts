@@ -32,8 +32,8 @@ const components: Readonly<Record<string, ComponentType<any>>> = {
   'text-difference': TextDifference,
 };
 
-export function draw(content: ContentJson): VNode | string | number {
+export function drawContent(content: ContentJson): VNode | string | number {
   if (typeof content !== 'object') return content;
   const [tag, props, ...children] = content;
-  return h(components[tag] ?? tag, { key: props.id, ...props }, ...children.map(draw));
+  return h(components[tag] ?? tag, { key: props.id, ...props }, ...children.map(drawContent));
 }

@@ -27,7 +27,7 @@ export function SourceCode({ source }: { readonly source: string }) {
 }
 
 /** Number of unchanged lines to show before and after a difference. */
-const context = 3;
+const contextLines = 3;
 
 interface Difference {
   readonly left: string;
@@ -42,7 +42,7 @@ export function TextDifference({ left, right }: Difference) {
     if (added) return html`<ins>${value}</ins>`;
     if (removed) return html`<del>${value}</del>`;
     const lines = value.split(/(?<=\n)/);
-    const [first, last] = [i > 0 ? context : 0, i < parts.length - 1 ? context : 0];
+    const [first, last] = [i > 0 ? contextLines : 0, i < parts.length - 1 ? contextLines : 0];
     const hidden = lines.length - first - last;
     if (hidden <= 1) return value;
     return [

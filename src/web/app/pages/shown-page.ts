@@ -6,15 +6,15 @@ import { chartFiles } from '../../drawing/chart-files.js';
 import type { PageOf } from '../../messages.js';
 import { html } from '../base/html.js';
 import { useResponse } from '../base/live.js';
-import { decode } from '../base/words.js';
+import { decodeText } from '../base/words.js';
 import { ChartFiles } from '../chart/parts.js';
-import { draw } from '../content/draw.js';
+import { drawContent } from '../content/draw.js';
 
 export type Page = PageOf<readonly ContentJson[]>;
 
 /** Scrolls to the element that the URL's fragment names, and opens it if it is a log entry. */
 export function openTarget(): void {
-  const entry = document.getElementById(decode(location.hash.slice(1)));
+  const entry = document.getElementById(decodeText(location.hash.slice(1)));
   if (entry instanceof HTMLDetailsElement) entry.open = true;
   entry?.scrollIntoView();
 }
@@ -49,7 +49,7 @@ interface Props {
 export function ShownPage({ children, live, loading, page, problem }: Props) {
   const sections = page?.sections ?? [];
   const files = useMemo(() => chartFiles({ title: '', ...page, sections }), [page]);
-  return html`<${ChartFiles.Provider} value=${files}>${page?.header.map(draw)}
+  return html`<${ChartFiles.Provider} value=${files}>${page?.header.map(drawContent)}
 ${children}
 ${page && html`<nav aria-label="Sections">${sections.map(({ id, title }) => html`<a href=${`#${id}`}>${title}</a>`)}</nav>`}
 <main>
@@ -57,8 +57,8 @@ ${problem && html`<p class="failure" role="alert">${problem}</p>`}
 ${page === undefined && !problem && html`<p class="empty" role="status">${loading}</p>`}
 ${sections.map(
   ({ content, id, title }) => html`<section key=${id} id=${id} aria-labelledby=${`${id}-title`}>
-<h2 id=${`${id}-title`}>${title}</h2>${live?.(id) || content.map(draw)}</section>`,
+<h2 id=${`${id}-title`}>${title}</h2>${live?.(id) || content.map(drawContent)}</section>`,
 )}
 </main>
-${page && page.footer.length > 0 && html`<footer>${page.footer.map(draw)}</footer>`}<//>`;
+${page && page.footer.length > 0 && html`<footer>${page.footer.map(drawContent)}</footer>`}<//>`;
 }

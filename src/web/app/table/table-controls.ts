@@ -1,6 +1,6 @@
 /** Controls for the filter, the columns and the grouping of a table of items. */
 import { formatCompact, formatCost, plural } from '../../../base/text/numbers.js';
-import { fieldOf, fields } from '../../../runs/listing/fields.js';
+import { fieldOf, itemFields } from '../../../runs/listing/fields.js';
 import { type Item, isHolder } from '../../../runs/listing/item.js';
 import type { ConfigKeys } from '../../messages.js';
 import type { Group } from '../../table/groups.js';
@@ -48,7 +48,7 @@ export function TableControls({ change, groups, items, known, loadKeys, problems
 <${KeysField} id="group-by" by=${by.join(', ')} placeholder="e.g. model.temperature" known=${[...(known?.different ?? []), ...groupableKeys]} onFocus=${loadKeys} apply=${group} />
 <span class="muted" role="status">${[count, ...totals(isSingle ? shown : leaves)].join(', ')}</span>
 <div id="filter-problems" role="status">${allProblems.map((problem) => html`<p class="note warn-text">${problem}.</p>`)}</div>
-<p class="note" id="filter-help">Fields: ${fields.map(({ key }) => key).join(', ')}, and config keys such as model.temperature. Values may contain *; numbers and dates may be ranges, such as observed=400.. for at least 400.</p>
+<p class="note" id="filter-help">Fields: ${itemFields.map(({ key }) => key).join(', ')}, and config keys such as model.temperature. Values may contain *; numbers and dates may be ranges, such as observed=400.. for at least 400.</p>
 </form>
 <${ColumnChoice} columns=${columns} known=${known} loadKeys=${loadKeys} change=${change} />`;
 }
@@ -69,7 +69,7 @@ function totals(items: readonly Item[]): readonly string[] {
 type ChoiceProps = Pick<Props, 'known' | 'loadKeys' | 'change'> & Pick<TableState, 'columns'>;
 
 function ColumnChoice({ change, columns, known, loadKeys }: ChoiceProps) {
-  const keys = fields.map(({ key }) => key).filter((key) => key !== 'name');
+  const keys = itemFields.map(({ key }) => key).filter((key) => key !== 'name');
   const settings = new Set([...columns, ...(known?.different ?? [])].filter((key) => !keys.includes(key)));
   const toggle = (key: string) =>
     change({ columns: columns.includes(key) ? columns.filter((one) => one !== key) : [...columns, key] });

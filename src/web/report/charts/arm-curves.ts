@@ -20,7 +20,7 @@ export interface CurveArm {
 }
 
 /** Number of arm colours (web/palette.ts). The next eight arms reuse them with dashed lines. */
-const colors = 8;
+const colorCount = 8;
 
 interface CurveOptions {
   /** Number of evaluations per value of a curve, so the first is at `step`; if absent, one value per iteration. */
@@ -71,8 +71,8 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
           label: labels[i]!,
           draw: 'line',
           width: 2,
-          color: isSingle ? '--accent' : `--arm-${i % colors}`,
-          isDashed: i % (2 * colors) >= colors,
+          color: isSingle ? '--accent' : `--arm-${i % colorCount}`,
+          isDashed: i % (2 * colorCount) >= colorCount,
           values: atIndices(points.map(({ mean }) => mean)),
           low: atIndices(points.map(({ interval }) => interval?.[0] ?? null)),
           high: atIndices(points.map(({ interval }) => interval?.[1] ?? null)),
@@ -95,7 +95,7 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
         ? []
         : {
             ...({ label: isSingle ? 'confirmed' : labels[i]!, draw: 'diamond' } as const),
-            color: isSingle ? '--good' : (`--arm-${i % colors}` as const),
+            color: isSingle ? '--good' : (`--arm-${i % colorCount}` as const),
             marks: [{ y: confirmed.mean, interval: confirmed.interval }],
           },
     ),

@@ -7,7 +7,7 @@ import type { LoggedProposal, RunData } from './proposals.js';
 import type { ShownCalls } from './shown-calls.js';
 
 /** A program, and the evaluation that it was made from. */
-export interface Descent {
+export interface ProgramOrigin {
   readonly entry: BufferEntry;
   readonly parent: BufferEntry | undefined;
   /** True if a model wrote it in reply to a prompt. */
@@ -42,7 +42,7 @@ export function lineage(
   data: Pick<RunData, 'config' | 'entries'>,
   proposals: readonly LoggedProposal[],
   calls: ShownCalls['calls'],
-): readonly Descent[] {
+): readonly ProgramOrigin[] {
   // Baselines don't read prompts.
   const prompted = new Set(
     proposals.flatMap(({ attempts, entry }) => {
@@ -50,7 +50,7 @@ export function lineage(
       return call && isModelCall(call) ? (entry ?? []) : [];
     }),
   );
-  const descents = new Map<BufferEntry, Descent>();
+  const descents = new Map<BufferEntry, ProgramOrigin>();
   for (const { entry: best, improved } of proposals) {
     for (let entry = improved ? best : undefined; entry !== undefined && !descents.has(entry); ) {
       const isWritten = entry.source === 'proposal' && !entry.tuned && prompted.has(entry);

@@ -60,7 +60,7 @@ export function proposalList(
 ): Content {
   const places = [...calls.keys()].toSorted((a, b) => a - b);
   const packed = packPrompts(places.map((place) => calls.get(place)!.messages));
-  const log: Log = {
+  const log: LogContext = {
     run,
     calls,
     groups: proposals.some(({ candidate }) => candidate > 0),
@@ -76,7 +76,7 @@ export function proposalList(
   );
 }
 
-interface Log {
+interface LogContext {
   readonly run: string;
   readonly calls: ShownCalls['calls'];
   /** True if iterations have several candidates. */
@@ -100,7 +100,7 @@ function longestOf(calls: readonly CallRecord[]): number {
   return longest;
 }
 
-function proposalEntry(proposal: LoggedProposal, log: Log, isOpen: boolean): Content {
+function proposalEntry(proposal: LoggedProposal, log: LogContext, isOpen: boolean): Content {
   const { iteration, candidate, attempts, entry, improved, member, purpose } = proposal;
   const isLost = isRejected(proposal);
   const failures = attempts.filter(({ outcome }) => outcome.kind !== 'accepted').length;
@@ -119,7 +119,7 @@ ${attempts.map((attempt) => attemptEntry(attempt.index, log, attempt === attempt
 </details>`;
 }
 
-function attemptEntry(index: number, log: Log, reason: string): Content {
+function attemptEntry(index: number, log: LogContext, reason: string): Content {
   const call = log.calls.get(index)!;
   const { completion } = call;
   const reply = completion?.text;

@@ -1,7 +1,7 @@
 import type { Content } from '../../../base/text/content.js';
 import { html } from '../../../base/text/html.js';
 import { formatReturn } from '../../../base/text/numbers.js';
-import { bar, number, pageTable, text } from '../../../base/text/table.js';
+import { number, pageTable, shareBar, text } from '../../../base/text/table.js';
 import { type MemberFigures, type RevisionFigures, revisionText } from '../data/contributions.js';
 
 export function memberView(figures: readonly MemberFigures[]): Content | undefined {
@@ -10,7 +10,7 @@ export function memberView(figures: readonly MemberFigures[]): Content | undefin
     text('by', ({ member }) => member),
     number('candidates', ({ candidates }) => candidates),
     number('new bests', ({ improved }) => improved),
-    bar(({ share }) => share),
+    shareBar(({ share }) => share),
     number('mean return', ({ mean }) => mean, { format: formatReturn }),
     number('best', ({ best }) => best, { format: formatReturn }),
   ])}

@@ -2,7 +2,7 @@ import { groupBy } from '../../../base/grouped.js';
 import type { Content } from '../../../base/text/content.js';
 import { html } from '../../../base/text/html.js';
 import { formatNumber, plural } from '../../../base/text/numbers.js';
-import { bar, number, pageTable, text } from '../../../base/text/table.js';
+import { number, pageTable, shareBar, text } from '../../../base/text/table.js';
 import type { Config } from '../../../config/config.js';
 import type { ModelErrorKind } from '../../../models/language-model.js';
 import { failureKind, failureMeaning, faultTexts, outcomeText } from '../../../runs/failure-text.js';
@@ -29,7 +29,7 @@ function faultTable(proposals: readonly LoggedProposal[]): Content | undefined {
 ${pageTable(groups, [
   text('kind', ({ kind }) => kind),
   number('count', ({ items }) => items.length),
-  bar(({ share }) => share),
+  shareBar(({ share }) => share),
   text('meaning', ({ kind }) => faultTexts[kind as ModelErrorKind]),
 ])}
 <p class="note">No call failed because of these: a retry succeeded, or the reply could be read.</p>`;
@@ -62,7 +62,7 @@ ${pageTable(
   [
     text('kind', ({ kind }) => kind),
     number('calls', ({ items }) => items.length),
-    bar(({ share }) => share),
+    shareBar(({ share }) => share),
     number('resolved', ({ items }) => items.filter((failure) => !isRejected(failure.proposal)).length),
     text('meaning', ({ kind }) => failureMeaning(kind)),
     text('latest', ({ items }) => {

@@ -30,7 +30,7 @@ import {
   type RunData,
 } from '../data/proposals.js';
 
-const inSubspace = ({ projection }: PolicyDescription & { kind: 'linear' | 'mlp' }) =>
+const subspaceText = ({ projection }: PolicyDescription & { kind: 'linear' | 'mlp' }) =>
   projection === undefined ? '' : ' in a random subspace of its weights';
 
 function policyName(policy: Exclude<PolicyDescription, { kind: 'program' }>): string {
@@ -38,9 +38,9 @@ function policyName(policy: Exclude<PolicyDescription, { kind: 'program' }>): st
     case 'q-table':
       return 'Q-table';
     case 'mlp':
-      return `network with ${policy.hidden.join(' and ')} hidden units (${policy.activation})${inSubspace(policy)}`;
+      return `network with ${policy.hidden.join(' and ')} hidden units (${policy.activation})${subspaceText(policy)}`;
     case 'linear':
-      return `linear policy${inSubspace(policy)}`;
+      return `linear policy${subspaceText(policy)}`;
     case 'module':
       return policy.name;
   }

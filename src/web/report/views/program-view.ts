@@ -7,7 +7,7 @@ import { number, pageTable, text } from '../../../base/text/table.js';
 import type { Config } from '../../../config/config.js';
 import { programTitle } from '../../../runs/program-text.js';
 import { placeName } from '../../../runs/summary.js';
-import type { Descent } from '../data/lineage.js';
+import type { ProgramOrigin } from '../data/lineage.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
 /** Maximum number of programs in a table. */
@@ -15,13 +15,13 @@ const maxShown = 100;
 
 /** Shows new bests and their ancestors, with the changes that each made to its parent. */
 export function lineageView(
-  descents: readonly Descent[],
+  descents: readonly ProgramOrigin[],
   config: Config,
   link: ShownCalls['link'],
 ): Content | undefined {
   if (descents.length === 0) return undefined;
   const shown = descents.slice(-maxShown);
-  const linkTo = (entry: Descent['entry'] | undefined) => entry && placeLink(entry, config, link);
+  const linkTo = (entry: ProgramOrigin['entry'] | undefined) => entry && placeLink(entry, config, link);
   const edited = shown.filter(({ entry, parent }) => parent !== undefined && entry.program !== undefined);
   return html`${shown.length < descents.length && html`<p>The last ${shown.length} of ${plural(descents.length, 'program')}.</p>`}
 ${pageTable(shown, [
@@ -37,12 +37,12 @@ ${edited.map(({ entry, parent }, i) => programChange(entry, parent!, config, i =
 }
 
 const placeLink = (
-  place: Pick<Descent['entry'], 'iteration' | 'candidate'>,
+  place: Pick<ProgramOrigin['entry'], 'iteration' | 'candidate'>,
   config: Config,
   link: ShownCalls['link'],
 ) => ({ text: placeName(place, config), href: link(place) });
 
-function originOf({ entry: { revises, source, tuned }, isWritten }: Descent): string {
+function originOf({ entry: { revises, source, tuned }, isWritten }: ProgramOrigin): string {
   if (tuned) return 'tuned';
   if (revises !== undefined) return 'revised';
   if (source !== 'proposal') return source;
@@ -51,8 +51,8 @@ function originOf({ entry: { revises, source, tuned }, isWritten }: Descent): st
 
 /** Shows what a program changed in its parent, collapsed unless `open`. */
 export const programChange = (
-  entry: Descent['entry'],
-  parent: Descent['entry'],
+  entry: ProgramOrigin['entry'],
+  parent: ProgramOrigin['entry'],
   config: Pick<Config, 'candidates'>,
   open: boolean,
 ): Content =>

@@ -7,7 +7,7 @@ import {
   policyGradient,
   trpoUpdate,
 } from '../../../../finetune/rl/numeric/algorithms/trpo.js';
-import type { Layers } from '../../../../finetune/rl/numeric/network/network.js';
+import type { LayerSizes } from '../../../../finetune/rl/numeric/network/network.js';
 import {
   mlpDefinition,
   type NumericNetwork,
@@ -16,7 +16,7 @@ import {
 } from '../../../../finetune/rl/numeric/network/network.js';
 import {
   createHead,
-  createPolicy,
+  createNumericPolicy,
   type NumericPolicy,
 } from '../../../../finetune/rl/numeric/network/policy.js';
 import { openDecoder, transformerDefinition } from '../../../../finetune/rl/numeric/network/transformer.js';
@@ -50,13 +50,13 @@ const box = (length: number): Space => ({
   high: Array(length).fill(1),
 });
 const choice: Space = { kind: 'discrete', n: 3 };
-const layersOf = (space: Space, activation: Layers['activation'], width = inputs): Layers => ({
+const layersOf = (space: Space, activation: LayerSizes['activation'], width = inputs): LayerSizes => ({
   inputs: width,
   hidden: [7, 6],
   outputs: space.kind === 'box' ? space.low.length : 3,
   activation,
 });
-const mlp = (space: Space, activation: Layers['activation']) => ({
+const mlp = (space: Space, activation: LayerSizes['activation']) => ({
   space,
   definition: () => mlpDefinition(layersOf(space, activation)),
 });
@@ -86,7 +86,7 @@ afterEach(async () => {
 });
 
 function policyOf({ space, definition }: (typeof cases)[number]): NumericPolicy {
-  const policy = createPolicy(
+  const policy = createNumericPolicy(
     openNetwork(definition(), 1),
     createHead({ id: 'test', observationSpace: box(inputs), actionSpace: space }),
   );

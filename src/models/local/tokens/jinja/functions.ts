@@ -2,7 +2,7 @@
 import {
   type Arguments,
   areEqual,
-  bind,
+  bindArguments,
   Callable,
   type Dictionary,
   Generator,
@@ -21,11 +21,11 @@ import {
 /** Matches a character that Python's `str.isspace` accepts. */
 const space = String.raw`(?!\uFEFF)[\s\x1c-\x1f\x85]`;
 const spaces = new RegExp(`(?:${space})+`, 'u');
-const isSpace = new RegExp(`^${space}$`, 'u');
+const spacePattern = new RegExp(`^${space}$`, 'u');
 
 function strip(text: string, characters: Value, atStart: boolean, atEnd: boolean): string {
   const set = new Set(characters == null ? [] : stringOf(characters));
-  const isStripped = (one: string) => (characters == null ? isSpace.test(one) : set.has(one));
+  const isStripped = (one: string) => (characters == null ? spacePattern.test(one) : set.has(one));
   const chars = Array.from(text);
   let [from, to] = [0, chars.length];
   while (atStart && from < to && isStripped(chars[from]!)) from++;
@@ -71,11 +71,11 @@ const replace = (text: string, from: Value, to: Value, count: Value) =>
 const someOf = (value: Value, test: (part: string) => boolean): boolean =>
   (Array.isArray(value) ? (value as readonly Value[]) : [value]).some((part) => test(stringOf(part)));
 
-const words = (names: string) => names.split(' ').filter((name) => name !== '');
+const splitNames = (names: string) => names.split(' ').filter((name) => name !== '');
 
 type Method<T> = (self: T, args: readonly Value[]) => Value;
 const methodsOf = <T>(table: Record<string, readonly [names: string, run: Method<T>]>) =>
-  new Map(Object.entries(table).map(([name, [names, run]]) => [name, { names: words(names), run }]));
+  new Map(Object.entries(table).map(([name, [names, run]]) => [name, { names: splitNames(names), run }]));
 
 const textMethods = methodsOf<string>({
   strip: ['chars', (text, [chars]) => strip(text, chars, true, true)],
@@ -105,7 +105,7 @@ const mapMethods = methodsOf<Dictionary>({
 
 /** Python's other string and dictionary methods. Jinja supports them, so they can't be treated as undefined. */
 const otherMethods = new Set(
-  words(
+  splitNames(
     'casefold center clear copy count encode expandtabs find format format_map fromkeys index isalnum isalpha isascii ' +
       'isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper join ljust maketrans ' +
       'partition pop popitem removeprefix removesuffix rfind rindex rjust rpartition rsplit setdefault splitlines ' +
@@ -115,7 +115,7 @@ const otherMethods = new Set(
 
 function methodOf(value: Value, name: string): Callable | undefined {
   const bound = <T>(self: T, { names, run }: { names: readonly string[]; run: Method<T> }) =>
-    new Callable((given) => run(self, bind(given, names)));
+    new Callable((given) => run(self, bindArguments(given, names)));
   if (typeof value === 'string') {
     const method = textMethods.get(name);
     return method && bound(value, method);
@@ -143,10 +143,10 @@ export function itemOf(value: Value, key: Value, dotted: boolean): Value {
   return unsupported(`\`${textOf(key)}\` of ${typeName(value)}`);
 }
 
-type Test = (value: Value, other: Value) => boolean;
+type JinjaTest = (value: Value, other: Value) => boolean;
 const isWhole = (value: Value) => typeof value === 'number';
 
-const tests: ReadonlyMap<string, Test> = new Map<string, Test>([
+const tests: ReadonlyMap<string, JinjaTest> = new Map<string, JinjaTest>([
   ['defined', (value) => value !== undefined],
   ['undefined', (value) => value === undefined],
   ['none', (value) => value === null],
@@ -173,13 +173,13 @@ const tests: ReadonlyMap<string, Test> = new Map<string, Test>([
 const isSequence = (value: Value) =>
   value === undefined || typeof value === 'string' || Array.isArray(value) || value instanceof Map;
 
-export const testOf = (name: string): Test => tests.get(name) ?? unsupported(`the test \`${name}\``);
+export const testOf = (name: string): JinjaTest => tests.get(name) ?? unsupported(`the test \`${name}\``);
 
 type Filter = (value: Value, given: Arguments) => Value;
 const simple =
   (names: string, run: Method<Value>): Filter =>
   (value, given) =>
-    run(value, bind(given, words(names)));
+    run(value, bindArguments(given, splitNames(names)));
 
 /** Reads an attribute by the name that a filter was given; names with dots aren't supported. */
 const attributeOf = (item: Value, name: Value): Value =>
@@ -189,21 +189,21 @@ const selectItems =
   (keep: boolean): Filter =>
   (value, { positional: [attribute, name, other], named }) => {
     if (named.size > 0) unsupported('a named argument of `selectattr` or `rejectattr`');
-    const test: Test = name === undefined ? isTruthy : testOf(stringOf(name));
+    const test: JinjaTest = name === undefined ? isTruthy : testOf(stringOf(name));
     const items = isTruthy(value) ? itemsOf(value) : [];
     return new Generator(items.filter((item) => test(attributeOf(item, attribute), other) === keep));
   };
 
-const length = simple('', lengthOf);
-const otherwise = simple('default_value boolean', (value, [other = '', boolean]) =>
+const lengthFilter = simple('', lengthOf);
+const defaultFilter = simple('default_value boolean', (value, [other = '', boolean]) =>
   value === undefined || (isTruthy(boolean) && !isTruthy(value)) ? other : value,
 );
 
-const table: Record<string, Filter> = {
-  length,
-  count: length,
-  default: otherwise,
-  d: otherwise,
+const filterTable: Record<string, Filter> = {
+  length: lengthFilter,
+  count: lengthFilter,
+  default: defaultFilter,
+  d: defaultFilter,
   trim: simple('chars', (value, [chars]) => strip(textOf(value), chars, true, true)),
   upper: simple('', (value) => textOf(value).toUpperCase()),
   lower: simple('', (value) => textOf(value).toLowerCase()),
@@ -232,11 +232,11 @@ const table: Record<string, Filter> = {
   rejectattr: selectItems(false),
   map: (value, { positional, named }) => {
     if (positional.length > 0) unsupported('`map` with the name of a filter');
-    const [attribute] = bind({ positional, named }, ['attribute']);
+    const [attribute] = bindArguments({ positional, named }, ['attribute']);
     return new Generator((isTruthy(value) ? itemsOf(value) : []).map((item) => attributeOf(item, attribute)));
   },
 };
-const filters = new Map(Object.entries(table));
+const filters = new Map(Object.entries(filterTable));
 
 export const filterOf = (name: string): Filter => filters.get(name) ?? unsupported(`the filter \`${name}\``);
 
@@ -259,7 +259,7 @@ export function loopState(items: readonly Value[], i: number): Namespace {
   return new Namespace(new Map(Object.entries(state)), true);
 }
 
-export const functions: ReadonlyMap<string, Value> = new Map([
+export const jinjaFunctions: ReadonlyMap<string, Value> = new Map([
   [
     'namespace',
     new Callable(({ positional, named }) => {

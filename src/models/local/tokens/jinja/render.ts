@@ -3,7 +3,7 @@ import { filterOf, itemOf, loopState, testOf } from './functions.js';
 import type { Name, Node } from './syntax.js';
 import {
   type Arguments,
-  bind,
+  bindArguments,
   Callable,
   calculate,
   isTruthy,
@@ -155,7 +155,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
     const names = parameters.map(({ name }) => name);
     return new Callable((given) => {
       const macroScope = new Scope(scope);
-      const values = bind(given, names);
+      const values = bindArguments(given, names);
       for (const [i, { name, otherwise }] of parameters.entries()) {
         const isGiven = i < given.positional.length || given.named.has(name);
         macroScope.variables.set(name, isGiven || !otherwise ? values[i] : evaluate(otherwise, macroScope));

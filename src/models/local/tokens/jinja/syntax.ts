@@ -8,33 +8,33 @@ interface Token {
 }
 
 type Nodes = readonly Node[];
-type Kind<Type extends string, Fields = unknown> = { readonly type: Type } & Readonly<Fields>;
+type NodeOfType<Type extends string, Fields = unknown> = { readonly type: Type } & Readonly<Fields>;
 
 /** The library's node types, with the fields that rendering needs. */
 export type Node =
-  | Kind<'Program', { body: Nodes }>
-  | Kind<'If', { test: Node; body: Nodes; alternate: Nodes }>
-  | Kind<'For', { loopvar: Node; iterable: Node; body: Nodes; defaultBlock: Nodes }>
-  | Kind<'Set', { assignee: Node; value: Node | null; body: Nodes }>
-  | Kind<'Macro', { name: Name; args: Nodes; body: Nodes }>
-  | Kind<'CallStatement', { call: { callee: Node }; body: Nodes }>
-  | Kind<'Break' | 'Continue' | 'Comment' | 'FilterStatement' | 'FloatLiteral'>
-  | Kind<'MemberExpression', { object: Node; property: Node; computed: boolean }>
-  | Kind<'SliceExpression', { start?: Node; stop?: Node; step?: Node }>
-  | Kind<'CallExpression', { callee: Node; args: Nodes }>
-  | Kind<'IntegerLiteral', { value: number }>
-  | Kind<'StringLiteral', { value: string }>
-  | Kind<'ArrayLiteral' | 'TupleLiteral', { value: Nodes }>
-  | Kind<'ObjectLiteral', { value: ReadonlyMap<Node, Node> }>
-  | Kind<'BinaryExpression', { operator: Token; left: Node; right: Node }>
-  | Kind<'UnaryExpression', { operator: Token; argument: Node }>
-  | Kind<'FilterExpression', { operand: Node; filter: Node }>
-  | Kind<'TestExpression', { operand: Node; negate: boolean; test: Name }>
-  | Kind<'SelectExpression', { lhs: Node; test: Node }>
-  | Kind<'Ternary', { condition: Node; trueExpr: Node; falseExpr: Node }>
-  | Kind<'KeywordArgumentExpression', { key: Name; value: Node }>
+  | NodeOfType<'Program', { body: Nodes }>
+  | NodeOfType<'If', { test: Node; body: Nodes; alternate: Nodes }>
+  | NodeOfType<'For', { loopvar: Node; iterable: Node; body: Nodes; defaultBlock: Nodes }>
+  | NodeOfType<'Set', { assignee: Node; value: Node | null; body: Nodes }>
+  | NodeOfType<'Macro', { name: Name; args: Nodes; body: Nodes }>
+  | NodeOfType<'CallStatement', { call: { callee: Node }; body: Nodes }>
+  | NodeOfType<'Break' | 'Continue' | 'Comment' | 'FilterStatement' | 'FloatLiteral'>
+  | NodeOfType<'MemberExpression', { object: Node; property: Node; computed: boolean }>
+  | NodeOfType<'SliceExpression', { start?: Node; stop?: Node; step?: Node }>
+  | NodeOfType<'CallExpression', { callee: Node; args: Nodes }>
+  | NodeOfType<'IntegerLiteral', { value: number }>
+  | NodeOfType<'StringLiteral', { value: string }>
+  | NodeOfType<'ArrayLiteral' | 'TupleLiteral', { value: Nodes }>
+  | NodeOfType<'ObjectLiteral', { value: ReadonlyMap<Node, Node> }>
+  | NodeOfType<'BinaryExpression', { operator: Token; left: Node; right: Node }>
+  | NodeOfType<'UnaryExpression', { operator: Token; argument: Node }>
+  | NodeOfType<'FilterExpression', { operand: Node; filter: Node }>
+  | NodeOfType<'TestExpression', { operand: Node; negate: boolean; test: Name }>
+  | NodeOfType<'SelectExpression', { lhs: Node; test: Node }>
+  | NodeOfType<'Ternary', { condition: Node; trueExpr: Node; falseExpr: Node }>
+  | NodeOfType<'KeywordArgumentExpression', { key: Name; value: Node }>
   | Name;
-export type Name = Kind<'Identifier', { value: string }>;
+export type Name = NodeOfType<'Identifier', { value: string }>;
 
 /** @throws UnsupportedError if the library would parse it differently from Jinja2; Error if invalid */
 export function parseTemplate(source: string): Node {

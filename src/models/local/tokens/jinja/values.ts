@@ -56,7 +56,7 @@ export function unsupported(construct: string): never {
 }
 
 /** @returns the arguments, in the order of `names` */
-export function bind({ positional, named }: Arguments, names: readonly string[]): readonly Value[] {
+export function bindArguments({ positional, named }: Arguments, names: readonly string[]): readonly Value[] {
   const strange = [...named.keys()].find((name) => names.indexOf(name) < positional.length);
   if (strange !== undefined) unsupported(`the argument \`${strange}\``);
   if (positional.length > names.length) unsupported(`a call with ${positional.length} arguments`);
