@@ -14,7 +14,8 @@ export const options = (y: Argv) =>
     .option('episodes', { ...kinds.number, default: 100, describe: 'Number of episodes' })
     .option('seed', {
       ...kinds.number,
-      describe: "Seed of fresh episodes, different from those of the run's evaluations (default: the run's seed)",
+      describe:
+        "Seed of fresh episodes, different from those of the run's evaluations (default: the run's seed)",
     })
     .option('iteration', {
       ...kinds.number,

@@ -31,7 +31,11 @@ const policySchema = z.discriminatedUnion('kind', [
     kind: z
       .literal('transformer')
       .describe('A decoder such as GPT-2, with a perceptron on its last hidden state'),
-    path: z.string().min(1).describe('Directory of the decoder, in Hugging Face format').meta({ format: 'path' }),
+    path: z
+      .string()
+      .min(1)
+      .describe('Directory of the decoder, in Hugging Face format')
+      .meta({ format: 'path' }),
     decimals: count(0)
       .max(6)
       .default(2)
