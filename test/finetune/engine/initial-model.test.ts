@@ -43,7 +43,7 @@ it.each([
   },
 );
 
-it('initializerRange reads the standard deviation from config.json', () => {
+it('the initial standard deviation is read from config.json', () => {
   const write = (content: object) => writeFileSync(join(place, 'config.json'), JSON.stringify(content));
   write({ initializer_range: 0.05 });
   expect(initializerRange(place)).toBe(0.05);
