@@ -49,8 +49,8 @@ function cookingGames(count: number, turns: number): string[][] {
 
 const games = given.game === undefined ? prompts : cookingGames(prompts.length, Number(given.game));
 
-/** A measured update, in `bench/rows/rl-speed.jsonl.gz`. */
-export interface SpeedRow extends RlStepTime {
+/** A measured update. */
+interface SpeedRow extends RlStepTime {
   readonly model: string;
   readonly prompts: number;
   /** Messages per prompt; more than one in games. */

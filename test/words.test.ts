@@ -92,7 +92,7 @@ it('test titles use only our words', () => {
   expect(titlesIn("  it.each(['a'])(\n    'b', () => {\ntest('c',\n])('d',")).toEqual(['b', 'c', 'd']);
 });
 
-it('messages, labels and names use only our words', () => {
+it("messages, labels and names use the project's vocabulary and spelling", () => {
   const sources = filesIn('src', 'finetune');
   expect(sources.length).toBeGreaterThan(500);
   const found = sources.flatMap((file) => {

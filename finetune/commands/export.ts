@@ -28,13 +28,13 @@ export const options = (y: Argv) =>
     .option('model', {
       ...kinds.text,
       describe:
-        'Base model (default: as named by the adapter or config); with trl, its name on the other machine',
+        'Base model (default: as named by the adapter or config); with trl, its name on the machine that trains',
     })
     .option('dtype', {
       choices: precisions,
       requiresArg: true,
       describe:
-        'Data type of the changed matrices: stored (the default) or f32 for merged; for gguf, any but stored (default: f16)',
+        'Data type of the matrices (for merged or a GGUF base, only the changed ones): stored (the default) or f32 for merged; any but stored for gguf (default: f16)',
     })
     .option('ignore-keys', commonOptions.ignoreKeys)
     .option('json', commonOptions.json)

@@ -52,7 +52,7 @@ export async function train(args: TrainingArguments, context: CommandContext): P
   );
 }
 
-/** Command that repeats a run of the dataset, without its model; with `CONFIG` if no run's config exists any more. */
+/** Returns a command that repeats a run of the dataset, without its model's arguments; `CONFIG` if no config exists. */
 function useCommand({ recipe, sources }: DatasetLineage, cwd: string): string {
   const files = (sources ?? []).map(({ run }) => join(run, runFiles.config));
   const config = shellWord(files.find((file) => existsSync(resolve(cwd, file))) ?? 'CONFIG');

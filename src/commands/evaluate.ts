@@ -15,7 +15,7 @@ export const options = (y: Argv) =>
     .option('seed', {
       ...kinds.number,
       describe:
-        "Seed of fresh episodes, different from those of the run's evaluations (default: the run's seed)",
+        "Root seed of the episodes, which always differ from those of the run's evaluations (default: the run's seed)",
     })
     .option('iteration', {
       ...kinds.number,

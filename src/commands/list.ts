@@ -85,7 +85,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   }
   if (runs.length + trainings.length === 0) {
     if (lines.length > 0)
-      note('no runs match; KEY=VALUE matches whole values, a plain word also parts of them');
+      note('no runs match; KEY=VALUE must match a whole value, but a plain word can match part of one');
     else if (damaged.length === 0)
       note(`no runs in ${args.runsDir}; create one with policyloop run quickstart`);
     return 0;

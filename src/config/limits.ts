@@ -9,7 +9,7 @@ export const limitsSchema = z.strictObject({
   tokens: count.describe('Maximum number of prompt and completion tokens'),
   cost: positive.describe('Maximum cost, in the currency of `model.price`'),
   evaluations: count.describe(
-    'Maximum number of evaluations (warm-up policies, proposals, revisions), without the confirmation',
+    'Maximum number of evaluations (warm-up policies, proposals, revisions), not counting the confirmation',
   ),
   minutes: positive.describe('Maximum running time in minutes; a call that is still pending then is aborted'),
 });

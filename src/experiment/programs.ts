@@ -41,7 +41,7 @@ export async function programFailure(
 }
 
 /**
- * Proposes constants for a candidate if tuning is due; undefined if it is the proposer's turn.
+ * Returns a search that proposes constants for a candidate if tuning is due; undefined if it is the proposer's turn.
  * @param before number of candidates before this one, which are in flight
  */
 export function tuningFor(experiment: Experiment, iteration: number, before: number) {

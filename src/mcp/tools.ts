@@ -133,7 +133,7 @@ export const tools: readonly Tool[] = [
     command: 'stop',
     isReadOnly: false,
     description: 'Stops runs after their current iteration; resume_run can continue them',
-    input: z.strictObject({ runs, now: z.boolean().optional().describe('True to abort pending calls') }),
+    input: z.strictObject({ runs, now: z.boolean().optional().describe('True to abort pending work') }),
   },
   {
     name: 'evaluate_run',

@@ -38,7 +38,7 @@ export function createRunDirectory(
   try {
     requireEmpty(path);
   } catch (error) {
-    // The process that has just started this run is the reason, so name it.
+    // If another process has just started this run, `lockRun` throws an error that names that process.
     if (isLocked(lock)) lockRun(lock)();
     throw error;
   }

@@ -7,7 +7,7 @@ export interface HeatMap {
   readonly titles: readonly string[];
   /** The parameters of each shown evaluation. */
   readonly columns: readonly (readonly number[])[];
-  /** The scores of the columns, from 0 to 1. */
+  /** The scores of the columns, scaled to 0 to 1. */
   readonly scores: readonly number[];
   /** Descriptions of the columns. */
   readonly evaluations: readonly string[];

@@ -134,7 +134,7 @@ function sharing(limits: SharedBudget['limits']) {
 }
 
 describe('limits', () => {
-  it('are never exceeded by concurrent repeats that share them, whatever a server bills within bounds', async () => {
+  it('are never exceeded by concurrent repeats that share them, for any bill within the bounds of a call', async () => {
     const ends = new Set<string | undefined>();
     await fc.assert(
       fc.asyncProperty(settings, async ({ seed, candidates, repeats, maxTokens, tokens, cost, calls }) => {

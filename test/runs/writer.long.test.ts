@@ -25,7 +25,7 @@ describe('a directory for a new run', () => {
     expect(() => requireEmpty(path)).toThrow('this directory is not empty');
   });
 
-  it('may contain the leftovers of a killed start, unless another process holds its lock', async () => {
+  it('may contain files left by an interrupted start, unless another process holds its lock', async () => {
     const path = join(temporaryDirectory(), 'run');
     mkdirSync(path);
     writeFileSync(join(path, 'config.yaml'), 'half');

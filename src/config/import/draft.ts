@@ -23,7 +23,7 @@ export interface Draft {
   readonly notes: ImportNote[];
 }
 
-/** Sets fields with the same meaning as `key` or, with a reason, a changed one. */
+/** Sets fields and notes that they mean the same as `key` or, if there is a `reason`, why they differ from it. */
 export function carry(draft: Draft, key: string, fields: ConfigFields = {}, reason?: string): void {
   const to = assign(draft, fields);
   draft.notes.push(

@@ -49,7 +49,7 @@ const byKey = new Map(itemFields.map((field) => [field.key, field]));
 /** True for keys whose values the server sends only on request. */
 export const isSettingKey = (key: string): boolean => fieldOf(key).kind === 'setting';
 
-/** The field with this key. Any other key is a config key, such as `model.temperature`. */
+/** Returns the field with this key. A key that isn't a field's is a config key, such as `model.temperature`. */
 export function fieldOf(key: string): Field {
   const field = byKey.get(aliases[key] ?? key);
   if (field !== undefined) return field;

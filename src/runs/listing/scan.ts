@@ -40,7 +40,7 @@ export interface ScannedItem extends Place {
 }
 
 /**
- * Finds the items below the root directories, by name. Rereads a run or training run only if it has changed or its
+ * Finds the items below the root directories; the result is keyed by name. Rereads a run or training run only if it has changed or its
  * process has ended.
  * @param before the items that the last scan found
  */

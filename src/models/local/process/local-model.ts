@@ -66,7 +66,7 @@ function checkFiles({ adapter, ignoreKeys, path }: LocalConfig): void {
   if (adapter !== undefined) openAdapter(adapter, config, ignoreKeys);
 }
 
-/** Returns a name for messages: the reference of a model in a store, whose path may be just a hash, or the path. */
+/** Returns a name for messages: the path or, for a model in a store (whose path may be just a hash), its reference. */
 const displayName = (path: string): string => (isHfReference(path) ? path : modelDirectory(path));
 
 function modelId(path: string, adapter?: string): string {

@@ -1,4 +1,4 @@
-/** Draws content that comes as data from the server or a file (base/text/content.ts). Strings are never markup. */
+/** Draws content (base/text/content.ts) that comes as data from the server or a file. Strings are never markup. */
 import { type ComponentChildren, type ComponentType, h, type VNode } from 'preact';
 import type { ContentJson } from '../../../base/text/content.js';
 import type { Chart } from '../../chart.js';
