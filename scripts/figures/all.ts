@@ -11,6 +11,7 @@ for (const name of [
   'programs',
   'readme',
   'real-models',
+  'reinforcement',
   'repeats',
 ])
   await import(`./${name}.js`);
