@@ -1,11 +1,11 @@
 /**
  * `node dist/bench/reinforcement.js [--model PATH] [--turns 5] [--prompts 4] [--game 8] [--directory DIRECTORY]
- * [--rows FILE]`: measures a GRPO update on one thread, with 8 completions per prompt. With --model, the update trains a LoRA adapter
- * on that model, a directory or a GGUF file, in float32 and in int8. Without, it trains all weights of models of one
- * million and 30 million parameters with random weights, which are written to the directory. With --game, each prompt
- * is a game of `text:cooking` with this number of turns, and a reply has at most 8 tokens. TRL makes the same updates
- * if POLICYLOOP_PYTHON has it. All of them stay in memory and take turns; the table shows the best turn of each, by
- * processor time. With --rows, every turn after the first is appended to the file as a line of JSON.
+ * [--rows FILE]`: measures a GRPO update on one thread, with 8 completions per prompt. With --model, the update trains a
+ * LoRA adapter on that model, a directory or a GGUF file, in float32 and in int8. Without, it trains all weights of
+ * models of one million and 30 million parameters with random weights, which are written to the directory. With --game,
+ * each prompt is a game of `text:cooking` with this number of turns, and a reply has at most 8 tokens. TRL makes the
+ * same updates if POLICYLOOP_PYTHON has it. All of them stay in memory and take turns; the table shows the best turn of
+ * each, by processor time. With --rows, every turn after the first is appended to the file as a line of JSON.
  */
 import { appendFileSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';

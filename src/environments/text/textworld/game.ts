@@ -216,7 +216,7 @@ export class TextWorldPlay implements TextGame {
     const { dialect } = this.#game;
     for (const action of this.#finder.find(this.#facts, changed).flat()) {
       const other = actions.get(action.command);
-      // Of actions with the same command, compiled games take the one with most preconditions, TextWorld the first.
+      // If actions share a command, compiled games take the one with the most preconditions, TextWorld the first.
       const isBetter =
         other === undefined || (dialect === 'z8' && action.before.length > other.before.length);
       if (isBetter) actions.set(action.command, action);
