@@ -50,7 +50,7 @@ function cookingGames(count: number, turns: number): string[][] {
 const games = given.game === undefined ? prompts : cookingGames(prompts.length, Number(given.game));
 
 /** A measured update. */
-interface SpeedRow extends RlStepTime {
+export interface SpeedRow extends RlStepTime {
   readonly model: string;
   readonly prompts: number;
   /** Messages per prompt; more than one in games. */

@@ -23,9 +23,9 @@ export const tableOf = (header: readonly string[], lines: readonly (readonly str
  * Prints figures; with `--page`, also writes them between the markers in a page; with `--check`, only compares them
  * with the page, and the script fails if they differ.
  */
-export function publish(page: string, figures: string): void {
+export function publish(page: string, figures: string, part?: string): void {
   if (!process.argv.includes('--check')) process.stdout.write(figures);
-  update(page, (text) => withFigures(text, figures));
+  update(page, (text) => withFigures(text, figures, part));
 }
 
 /** With `--page`, writes a file; with `--check`, compares it. @param next makes the new text from the current one */
@@ -41,9 +41,9 @@ export function update(path: string, next: (text: string) => string): void {
   process.stderr.write(`${path}:${at + 1} differs from the rows:\n  ${lines[at]}\n  ${right[at]}\n`);
 }
 
-/** Returns the text with the part between `<!-- figures -->` and `<!-- /figures -->` replaced. */
-export function withFigures(text: string, figures: string): string {
-  const [begin, end] = ['<!-- figures -->', '<!-- /figures -->'];
+/** Returns the text with the part between `<!-- figures -->` and `<!-- /figures -->`, or the part's name, replaced. */
+export function withFigures(text: string, figures: string, part = 'figures'): string {
+  const [begin, end] = [`<!-- ${part} -->`, `<!-- /${part} -->`];
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`${begin} and ${end} are missing`);
   return `${text.slice(0, from + begin.length)}\n${figures.trim()}\n${text.slice(to)}`;

@@ -21,7 +21,7 @@ const explained =
 /** Sections with figures that nothing explains. `npm run figures -- --check` checks those between the markers. */
 const unexplained = (text: string) =>
   text
-    .replaceAll(/<!-- figures -->.*?<!-- \/figures -->/gs, '')
+    .replaceAll(/<!-- (\w+) -->.*?<!-- \/\1 -->/gs, '')
     .split(/^(?=#{1,3} )/m)
     .filter((section) => measured.test(section) && !explained.test(section))
     .map((section) => section.split('\n', 1)[0]!);

@@ -40,7 +40,7 @@ export async function checkConfig(
         begun = true;
         progress?.update(value);
       };
-      const played = offline ? [] : await playStep(assembly);
+      const played = offline ? [] : await playStep(assembly, stop.abort);
       const answer = offline ? [] : await askModel(assembly, env, { signal: stop.finish, onRead });
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
       // Failures come first, so that they aren't overlooked.
@@ -61,10 +61,10 @@ export async function checkConfig(
 }
 
 /** Plays one step with a random policy, because an environment with sound spaces can still fail. */
-async function playStep({ environment, family, workers }: Assembly): Promise<readonly Finding[]> {
-  const setting = { environment, family, workers, maxSteps: 1, record: 'none' } as const;
+async function playStep(assembly: Assembly, abort: AbortSignal): Promise<readonly Finding[]> {
+  const setting = { ...assembly, maxSteps: 1, record: 'none' } as const;
   try {
-    await evaluate(setting, family.initial(createGenerator(0)), [0]);
+    await evaluate(setting, assembly.family.initial(createGenerator(0)), [0], abort);
   } catch (error) {
     if (error instanceof EnvironmentError)
       return [{ level: 'error', field: 'environment', message: error.message }];

@@ -9,7 +9,7 @@ import { type Column, number, terminalTable, text } from '../../base/text/table.
 import { trainingsFolder } from '../training-files.js';
 import { compareValues, fieldOf, isSettingKey, sortItems } from './fields.js';
 import { isKnown, parseFilter, unknownKey } from './filter.js';
-import { isHolder } from './item.js';
+import { type Item, isHolder } from './item.js';
 import { type Place, type ScanRoot, scanItems, totalsOf, unknownFields } from './scan.js';
 
 /** The directories in which to look for runs. */
@@ -88,16 +88,17 @@ export function selectPlaces<T extends Place>(
   const selected =
     sort === undefined
       ? accepted.slice(-(limit ?? accepted.length))
-      : sortItems(accepted, sortOf(sort, configKeys)).slice(0, limit);
+      : sortItems(accepted, sortOf(accepted, sort, configKeys)).slice(0, limit);
   return selected.map((item) => placeByItem.get(item)!);
 }
 
-/** Returns the order for a key: ascending for text fields, descending for numbers, times and config keys. */
-function sortOf(key: string, configKeys: readonly string[]): string {
+/** Returns the order for a key: ascending for texts, descending for numbers and times. */
+function sortOf(items: readonly Item[], key: string, configKeys: readonly string[]): string {
   const field = fieldOf(key);
   if (!isKnown(field, configKeys))
     throw new UserError({ field: '--sort', message: unknownKey(key, configKeys) });
-  return field.kind === 'text' ? key : `-${key}`;
+  const isText = items.some((item) => typeof field.get(item) === 'string');
+  return isText && field.kind !== 'time' ? key : `-${key}`;
 }
 
 export const isStudy = ({ name, places }: Line): boolean => places[0]!.item.name !== name;

@@ -68,6 +68,7 @@ describe('policyloop list', () => {
     expect(await names({ sort: 'confirmed' })).toEqual(['b', 'a', 'c']);
     expect(await names({ sort: 'seed', limit: 1 })).toEqual(['c']);
     expect(await names({ sort: 'environment', limit: 1 })).toEqual(['c']);
+    expect(await names({ sort: 'environment.id' })).toEqual(['c', 'a', 'b']);
     expect(await names({ limit: 2 })).toEqual(['b', 'c']);
   });
 

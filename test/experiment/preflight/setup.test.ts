@@ -41,15 +41,22 @@ it("an old Node, a folder that isn't writable and a wrong Python are errors with
   expect(disk!.level).toBe(process.getuid?.() === 0 ? 'ok' : 'error');
 });
 
-it('check --offline runs no code that a config names, and says that it checked only the fields', async () => {
+it('check --offline runs no code that a config names; otherwise it plays a step, and reports its failure', async () => {
   const cwd = temporaryDirectory();
+  const config = join(cwd, 'my.yaml');
   writeFileSync(
     join(cwd, 'own.mjs'),
-    "import { writeFileSync } from 'node:fs';\nwriteFileSync('ran', '');\n",
+    `import { writeFileSync } from 'node:fs';
+    writeFileSync(new URL('ran', import.meta.url), '');
+    const space = { kind: 'discrete', n: 2 };
+    const step = () => [0, 1, false, {}];
+    export default { create: () => ({ observationSpace: space, actionSpace: space, reset: () => 0, step }) };`,
   );
-  writeFileSync(join(cwd, 'my.yaml'), 'environment: ./own.mjs\nmodel: { provider: random }\n');
+  writeFileSync(config, 'environment: ./own.mjs\nmodel: { provider: random }\n');
   const { context, printed } = recordingContext(cwd);
-  expect(await execute({ ...args, configs: [join(cwd, 'my.yaml')] }, context)).toBe(0);
+  expect(await execute({ ...args, configs: [config] }, context)).toBe(0);
   expect(printed.join('\n')).toMatch(/not run offline, so only its fields are checked/);
-  expect(existsSync('ran')).toBe(false);
+  expect(existsSync(join(cwd, 'ran'))).toBe(false);
+  expect(await execute({ ...args, configs: [config], offline: false }, context)).toBe(2);
+  expect(printed.join('\n')).toMatch(/environment.*step/);
 });

@@ -1,0 +1,34 @@
+/**
+ * Computes the first table of docs/results/cooking.md: the model from scratch, in games that chose nothing.
+ * Run: npm run figures -- --page
+ */
+import { interval95, meanInterval95 } from '../../src/statistics/bootstrap.js';
+import { mean } from '../../src/statistics/descriptive.js';
+import { publish, readRows, tableOf } from './rows.js';
+
+/** The scores of a player in games 101 to 300 of the test fold. */
+interface Played {
+  readonly who: string;
+  readonly seed?: number;
+  readonly scores: readonly number[];
+}
+
+const withInterval = (value: number, [low, high]: readonly [number, number]) =>
+  `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
+
+const played = readRows<Played>('cooking-fresh');
+const lines = played.map(({ scores, seed, who }) => [
+  seed === undefined ? who : `${who}, seed ${seed}`,
+  withInterval(mean(scores), meanInterval95(scores, [0, 1], 'student')!),
+  `${((100 * scores.filter((score) => score === 1).length) / scores.length).toFixed(0)} %`,
+]);
+const overSeeds = ['imitation', 'reinforced'].map((stage) => {
+  const means = played.filter(({ who }) => who === stage).map(({ scores }) => mean(scores));
+  return `${stage} ${withInterval(mean(means), interval95([{ values: means }])!)}`;
+});
+publish(
+  'docs/results/cooking.md',
+  `${tableOf(['player', 'mean score, with its 95 % interval over games', 'won'], lines)}
+Over the three seeds (Student's t): ${overSeeds.join('; ')}.
+`,
+);
