@@ -51,7 +51,7 @@ export function messagesOf({
   ];
 }
 
-/** Quotes a reply in later turns: without its thinking, and never empty, because some servers reject empty messages. */
+/** Returns a reply's text for later turns, without its thinking; never empty, because some servers reject that. */
 function quoteReply(reply: string): string {
   const answer = answerText(reply).text.trim();
   return answer === '' ? '(no text)' : answer;

@@ -154,7 +154,7 @@ function isHeld(holder: string): boolean {
 
 const startKey = 'policyloop: start of the process';
 
-/** Start time of this process as written to its locks, which tells it apart from later processes with the same id. */
+/** Start time of this process, written to its locks to tell it apart from later processes with the same id. */
 function ownStart(): string {
   const known = startOf(process.pid) ?? getEnvironmentData(startKey);
   if (known !== undefined) return String(known);
