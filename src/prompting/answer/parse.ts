@@ -118,7 +118,7 @@ const announcement =
   /\b(?:final|new param\w*|new propos\w*)\b[^.!?]*$|\banswer(?: is)?\s*(?:[:=]\s*)?["'_([{$]*$/i;
 const lineEnd = /^["'\s)\]}.,;|$]*(?:$|#|\/\/|\(|-{1,2} |\u2014|["'][\w ]+["']\s*:)/m;
 
-/** Returns 3 after `final` or `answer`, 2 if the set opens the reply, 1 if it has its own lines; 1 less with a score. */
+/** 3 after `final` or `answer`; otherwise, 2 if it opens the reply, 1 if on its own lines, less 1 before a score. */
 function weightOf(set: NumberSet, plain: string, sets: readonly NumberSet[]): number {
   const lead = plain.slice(Math.max(0, set.start - 160), set.start);
   const tail = plain.slice(set.end, set.end + 160);
