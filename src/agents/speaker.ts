@@ -14,7 +14,7 @@ export interface Exchange<R extends Reply = Reply> {
 
 /** A conversation that ends with a message to the model. */
 export interface Conversation<R extends Reply = Reply> {
-  /** Empty for no system message. */
+  /** Empty if there is no system message. */
   readonly system: string;
   /** The earlier exchanges that are shown to the model. */
   readonly before: readonly Exchange<R>[];

@@ -60,7 +60,7 @@ function memoryOf(config: Config, { context, recorded }: ResolutionInputs): Memo
   };
 }
 
-/** Default of `memory.tokens` if the context is unknown or large; 32,768 tokens also hold the task and a reply. */
+/** Default of `memory.tokens` if the context is unknown or large; in 32,768 tokens, leaves room for task and reply. */
 const historyTokens = 24_000;
 
 /** The default selection of programs in prompts; a program takes about as much room as ten vectors. */

@@ -48,7 +48,7 @@ export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
 
 /** True if a process, which may be this one, holds the lock at `path` and isn't known to have ended. */
 export function isLocked(path: string): boolean {
-  // Undefined for a link, a pipe, a folder or a large file, which isn't a lock that policyloop wrote.
+  // Undefined for a link, a pipe, a folder or a large file: policyloop writes no such locks.
   const holder = unlessRejected(() => readLock(path));
   return holder !== undefined && isHeld(holder);
 }
