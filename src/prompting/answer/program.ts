@@ -70,7 +70,7 @@ function failedBy(error: unknown, isCut: boolean): ParseResult {
 
 const definition = /^[ \t]*(?:(?:async )?function\s+\w|(?:const|let|var)\s+\w+\s*=)/m;
 const mentionsAct = /\bact\b\s*(?:\(|=)/;
-/** Recognizes definitions in code with a syntax error. */
+/** Recognises definitions in code with a syntax error. */
 const looksDefined =
   /(?:^|[;}])[ \t]*(?:export )?(?:default )?(?:(?:async )?function\s+act\s*\([^{;]{0,500}\{|(?:const |let |var )?act\s*=(?![=>])[^;]{0,500}?(?:=>|\bfunction\b))/m;
 /** A sketch replaces code with dots. */
@@ -154,7 +154,7 @@ export const withoutProgram = (reply: string): string =>
 const textsIn = (value: unknown): readonly string[] =>
   typeof value === 'string' ? [value] : Object.values(value ?? {}).flatMap(textsIn);
 
-/** Finds the source, and whether its fence or brace is closed. If it was cut off, it doesn't replace an earlier one. */
+/** Finds the source, and whether its fence or brace is closed. A cut-off source doesn't replace an earlier one. */
 function sourceIn(reply: string, isCut: boolean): { source: string | undefined; isClosed: boolean } {
   // A tool call may be written as text.
   const held = textsIn(jsonIn(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1)));
