@@ -216,8 +216,8 @@ function addGroup(y: Argv, name: string, describe: string, group: readonly Liste
 const homePattern = /^(--?[\w-]+=)?((?:~|\$HOME|\$\{HOME\})(?:\/.*)?)$/s;
 
 /**
- * The arguments of this process, with the home directory expanded and every `key=value` moved to where no option
- * consumes it.
+ * The arguments of this process, with the home directory expanded. If the command accepts `key=value` overrides, they
+ * are moved to where no option consumes them.
  */
 async function readArguments(): Promise<readonly string[]> {
   const command = findCommand(words).command;
@@ -290,7 +290,7 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  // yargs throws its own errors for the options of a command that is already loaded.
+  // Invalid arguments: an error of yargs itself, or one thrown in `fail`.
   const known =
     error instanceof Error && error.name === 'YError' ? await usageError(error.message, words) : error;
   process.exitCode = report(known);

@@ -22,7 +22,7 @@ export interface Agent {
   askAgain(choices?: readonly Choice[]): string;
 }
 
-/** Creates an agent for any environment, which shows observations without a template. */
+/** Creates an agent for any environment. It shows observations without a template. */
 export function genericAgent(
   { observationSpace, actionSpace }: EnvironmentSpec,
   reading: ReplyFormat = 'text',

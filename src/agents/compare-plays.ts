@@ -152,7 +152,7 @@ const meanOf = (value: number | null, interval: PlayResult['returnCi95']) =>
   value === null ? null : { value, interval };
 const shareText = (value: number | null) => (value === null ? null : percent(value));
 
-/** @param isScored true to show scores in the terminal; CSV has the same columns for all games */
+/** @param isScored true to show scores in the terminal; CSV has the same columns even if games have no scores */
 const playColumns = (isScored: boolean): readonly Column<ComparedPlay>[] => [
   text('player', ({ name }) => name, { name: 'player' }),
   number('games', ({ games }) => games, { name: 'games' }),

@@ -10,7 +10,7 @@ import type { RunSession } from '../studies/run.js';
 import { callsAtOnce, type PlaySetup } from './play-setup.js';
 import { type Conversation, messagesOf, type Speaker } from './speaker.js';
 
-/** Games end after this many consecutive rounds in which every call fails. */
+/** The agent run fails after this many consecutive rounds in which every call fails. */
 const patience = 3;
 
 export interface ModelSpeaker {

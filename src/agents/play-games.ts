@@ -154,7 +154,7 @@ function keep(session: PlaySession, changes: Parameters<RunDirectory['update']>[
   });
 }
 
-/** First spawn key of the sampling stream. `random/seeds.ts` uses it only for training, which never happens in a run. */
+/** First spawn key of the sampling stream, different from those of the streams in `base/random/seeds.ts`. */
 const samplingStream = 5;
 
 function recordOf(

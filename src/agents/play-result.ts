@@ -105,11 +105,11 @@ export interface PlayFigures {
   readonly meanLength: number | null;
   /** Number of games cut off by a step limit. */
   readonly truncated: number;
-  /** Share of replies that named no action; null without replies. */
+  /** Share of replies that named no action; null if there are no replies. */
   readonly unclear: number | null;
 }
 
-/** Computes means for an agent run in progress; without intervals, which could take longer than playing. */
+/** Computes the means of an agent run in progress, but no intervals, which could take longer than playing. */
 export function playMeans(games: readonly GameRecord[]): Pick<PlayFigures, 'meanReturn' | 'meanScore'> {
   const scores = games.flatMap(({ score }) => score ?? []);
   return {

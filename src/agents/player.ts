@@ -100,7 +100,7 @@ class RunningGame<R extends Reply> {
   #info: TextInfo | undefined;
   #message = '';
   #steps = 0;
-  /** Number of replies since the last step that named no action. */
+  /** Number of replies that named no action since the last step. */
   #unclear = 0;
   /** The reply that led to the step in progress. */
   #said: Pick<Turn<R>, 'message' | 'reply' | 'valid'> | undefined;

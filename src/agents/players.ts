@@ -1,4 +1,4 @@
-/** Players other than a model: an expert that plays winning commands, and random or first actions. */
+/** Players other than a model: an expert that plays winning commands, and players that take random or first actions. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
 import type { Agent } from './agent.js';

@@ -14,7 +14,7 @@ export interface Exchange<R extends Reply = Reply> {
 
 /** A conversation that ends with a message to the model. */
 export interface Conversation<R extends Reply = Reply> {
-  /** Empty for no system message. */
+  /** Empty if there is no system message. */
   readonly system: string;
   /** The earlier exchanges that are shown to the model. */
   readonly before: readonly Exchange<R>[];
@@ -51,7 +51,7 @@ export function messagesOf({
   ];
 }
 
-/** Quotes a reply in later turns: without its thinking, and never empty, because some servers reject empty messages. */
+/** Returns a reply's text for later turns, without its thinking; never empty, because some servers reject that. */
 function quoteReply(reply: string): string {
   const answer = answerText(reply).text.trim();
   return answer === '' ? '(no text)' : answer;

@@ -128,7 +128,7 @@ export function formatProblem(problem: Problem): string {
   return safeText(lines.join('\n'));
 }
 
-/** Lists the first items, up to about two lines, and the number of the others. */
+/** Lists the first items, up to about two lines, and says how many more there are. */
 function beginning(items: readonly string[]): string {
   const shown = items.filter((_, i) => i === 0 || items.slice(0, i + 1).join(', ').length <= 200);
   const more = items.length - shown.length;

@@ -1,8 +1,8 @@
 /** Makes untrusted text safe to print: escapes characters that could control a terminal or reorder a line. */
 
 /**
- * Control characters except line break and tab, bidirectional marks, line and paragraph separators, byte order marks,
- * and lone surrogates. See Unicode's TR 36 and https://trojansource.codes.
+ * Bidirectional marks, line and paragraph separators, byte order marks, lone surrogates, and control characters except
+ * line break and tab. See Unicode's TR 36 and https://trojansource.codes.
  */
 const unsafeCharacter = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Cs}/gu;
 

@@ -12,7 +12,7 @@ import { stageMembersOf, stageProblems, stagesOf } from './stages.js';
 
 /**
  * Finds settings that contradict each other or have no effect.
- * Checks that need the environment run when the experiment is assembled.
+ * Checks that need the environment take place later, when the experiment is assembled.
  */
 export function checkConfig(config: Config): readonly Problem[] {
   const found: readonly MaybeProblem[] = [

@@ -51,7 +51,7 @@ export type ConfigKindName = keyof typeof configKinds;
 
 export const configKindNames = Object.keys(configKinds) as readonly ConfigKindName[];
 
-/** The kind of a config, by keys that only one kind has; undefined if there are none. */
+/** The kind of a config, judging by its keys; undefined if they fit several kinds. */
 function kindIn(content: unknown): ConfigKindName | undefined {
   if (!isMapping(content)) return undefined;
   const has = (key: string) => Object.hasOwn(content, key);

@@ -109,7 +109,7 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
   return absolute(parseSettings(kind, content, where), source.folder, options.cwd ?? '');
 }
 
-/** Describes the problem with a key that experiments lack; undefined for their own keys. */
+/** Describes the problem with a key that experiments lack or that asks for several runs; undefined for other keys. */
 export function foreignKeyHint(key: string): Pick<Problem, 'near' | 'hint'> | undefined {
   const hint = manyRunsHint(key);
   return hint === undefined ? unknownKeyProblem(key, experimentKind.json) : { hint };

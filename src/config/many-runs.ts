@@ -59,7 +59,7 @@ export const slurmSchema = z.strictObject({
 
 export type SlurmConfig = z.output<typeof slurmSchema>;
 
-/** Settings with only this section: like `slurm`, it is read by itself, before the configs of the runs exist. */
+/** Only the section `sweep`: like `slurm`, it is read by itself, before the configs of the runs exist. */
 export const sweepKind = settingsKind({
   schema: z.strictObject({ sweep: sweepSchema }),
   example: 'sweep.method=random',

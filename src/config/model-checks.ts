@@ -46,7 +46,7 @@ function secretProblems(model: SingleModelConfig, field: string): readonly Maybe
     case 'openai':
       return [
         addressProblem(`${field}.baseUrl`, model.baseUrl, 'OPENAI_BASE_URL'),
-        // Any other string may be the key itself, so don't show it.
+        // A string that isn't a variable's name may be the key itself, so don't show it.
         /^\d|\W|(?:^|_)(?=[A-Z0-9]*[a-z])(?=[A-Za-z]*\d)[^_]{16}/.test(model.apiKeyEnv) && {
           field: `${field}.apiKeyEnv`,
           message: 'this is not the name of an environment variable',
@@ -75,7 +75,7 @@ export function loginProblem(field: string, address: string | undefined, hint: s
   return (username !== '' || password !== '') && { field, message, hint };
 }
 
-/** Rejects values that can't be sent as JSON. */
+/** Finds values that can't be sent as JSON. */
 function extraProblems(model: SingleModelConfig, place: string): readonly MaybeProblem[] {
   if (model.provider !== 'openai') return [];
   return Object.entries(model.extra ?? {}).map(([key, value]) => {

@@ -41,7 +41,7 @@ function freeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** True if the default size of the history depends on the model's context; a selection is small in any case. */
+/** True if the default size of the history depends on the model's context; a selection is always small. */
 export const dependsOnContext = ({ memory: { best, recent, tokens } }: Config): boolean =>
   best === undefined && recent === undefined && tokens === undefined;
 
@@ -60,7 +60,7 @@ function memoryOf(config: Config, { context, recorded }: ResolutionInputs): Memo
   };
 }
 
-/** Default of `memory.tokens`; in a context of 32,768, leaves room for the task and a reply of 4,096 tokens. */
+/** Default of `memory.tokens` if the context is unknown or large; in 32,768 tokens, leaves room for task and reply. */
 const historyTokens = 24_000;
 
 /** The default selection of programs in prompts; a program takes about as much room as ten vectors. */

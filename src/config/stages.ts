@@ -84,7 +84,7 @@ type Counted = ConfigWithStages & { readonly candidates: number; readonly iterat
 export const stageRunCount = ({ every }: StageConfig, { iterations }: Pick<Counted, 'iterations'>): number =>
   Math.floor(iterations / every);
 
-/** Maximum number of evaluations after the warm-up, without limits. */
+/** Maximum number of evaluations after the warm-up if there are no limits. */
 export const plannedEvaluations = (config: Counted): number =>
   stagesOf(config).reduce(
     (sum, stage) => sum + stageRunCount(stage, config),

@@ -123,7 +123,7 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
   return undefined;
 }
 
-/** Draws the random initial policies. Duplicates, also of imported policies, are redrawn up to 100 times. */
+/** Draws the random initial policies. Duplicates, including those of imported policies, are redrawn up to 100 times. */
 export function randomPolicies(
   { seed, warmup }: Config,
   family: PolicyFamily,

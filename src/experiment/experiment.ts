@@ -113,7 +113,7 @@ function lastModelError(calls: readonly CallRecord[]): StopReason {
   };
 }
 
-/** Completes an iteration, so that a resumed run doesn't repeat it; it reaches the disk in the background. */
+/** Completes an iteration, so that a resumed run doesn't repeat it; its records reach the disk in the background. */
 async function commit(experiment: Experiment, iteration: number): Promise<void> {
   const { buffer, ledger, log, progress } = experiment;
   const first = buffer.entries.findLastIndex((entry) => entry.iteration < iteration) + 1;

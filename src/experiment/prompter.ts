@@ -113,7 +113,7 @@ export class Prompter {
     return selectHistory(proposed, memory, this.#history.tokens);
   }
 
-  /** Also returns what the messages show, and a `formatCorrection` that stays valid after other prompts are built. */
+  /** Returns the messages, what they show, and a `formatCorrection` that stays valid after other prompts are built. */
   prompt(iteration: number) {
     const messages = this.messages(iteration);
     const context = this.#context!;
@@ -123,7 +123,7 @@ export class Prompter {
     return { messages, shown, formatCorrection };
   }
 
-  /** The program that an iteration's proposals change: the best one; undefined without `policy.edits`. */
+  /** The program that an iteration's proposals change: the best one; undefined unless `policy.edits` is set. */
   parent(): BufferEntry | undefined {
     const { policy } = this.#config;
     return policy?.kind === 'program' && policy.edits ? bestEntry(this.#remembered()) : undefined;

@@ -56,7 +56,7 @@ function buildLinear(values: ParameterVector, shape: LinearShape): Policy {
   return (observation) => firstLargest(outputsFor(observation as readonly number[], sums)) + firstAction;
 }
 
-/** Draws initial parameters. For a range of ±6: Normal(0, 3) with a bias, Uniform(−3, 3) without. */
+/** Draws initial parameters. For a range of ±6: Normal(0, 3) with a bias, Uniform(−3, 3) without one. */
 function initialLinear(spec: ParameterSpec, bias: boolean, random: RandomGenerator): ParameterVector {
   const center = (spec.low + spec.high) / 2;
   const spread = (spec.high - spec.low) / 4;

@@ -60,7 +60,7 @@ export interface UsageConfig {
   readonly usesTokens: boolean;
 }
 
-/** Returns the counted settings of a config's language model. */
+/** Returns the usage settings of a config's language model. */
 export function usageConfig(config: ModelConfig): UsageConfig {
   const model = languageModelOf(config);
   return {
@@ -103,7 +103,7 @@ export interface RunUsageConfig extends UsageConfig {
   readonly stages?: Readonly<Record<string, UsageConfig>>;
 }
 
-/** Returns the counted settings of a run's model, and of the models that are set for its stages. */
+/** Returns the usage settings of a run's model, and of the models that are set for its stages. */
 export const runUsageConfig = (
   model: ModelConfig,
   stages: Readonly<Record<string, ModelConfig>>,

@@ -45,7 +45,7 @@ export function createGp(): Baseline {
   };
 }
 
-/** Creates a function that fits processes to returns, or none if all returns are equal or were at the last fit. */
+/** Creates a function that fits processes to returns; none if all returns are equal or were equal at the last fit. */
 function createBelief(): (task: Task) => Promise<readonly Posterior[]> {
   let last: { readonly key: string; readonly fits: readonly Hyperparameters[] } | undefined;
   const fitOf = async (task: Task, count: number) => {

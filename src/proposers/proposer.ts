@@ -108,7 +108,7 @@ export interface Proposals {
 export const callsOf = ({ proposals }: Proposals): readonly CallRecord[] =>
   proposals.flatMap(({ calls }) => calls);
 
-/** Finds an earlier use of parameters, also among the iteration's other proposals. */
+/** Finds an earlier use of parameters, including in the iteration's other proposals. */
 export const seenByRequest =
   ({ iteration, seen }: Pick<ProposalRequest, 'iteration' | 'seen'>, siblings: readonly ParameterVector[]) =>
   (parameters: ParameterVector): SeenParameters | undefined =>

@@ -152,7 +152,7 @@ async function play(
   signal: AbortSignal | undefined,
 ): Promise<readonly PlayedEpisode[]> {
   const program = programsOf(family)?.program(parameters).source;
-  // In this thread, programs are only proxies that call another thread, so play in workers.
+  // A program may block its thread for seconds, so run it in a worker, which can be stopped.
   if (!isRemote(environment) && workers?.isNeeded)
     return workers.play({ parameters, program }, tasks, signal);
   await family.prepare?.();

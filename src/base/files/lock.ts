@@ -48,7 +48,7 @@ export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
 
 /** True if a process, which may be this one, holds the lock at `path` and isn't known to have ended. */
 export function isLocked(path: string): boolean {
-  // Undefined for a link, a pipe, a folder or a large file, which isn't a lock that policyloop wrote.
+  // Undefined for a link, a pipe, a folder or a large file: policyloop writes no such locks.
   const holder = unlessRejected(() => readLock(path));
   return holder !== undefined && isHeld(holder);
 }
@@ -154,7 +154,7 @@ function isHeld(holder: string): boolean {
 
 const startKey = 'policyloop: start of the process';
 
-/** Start time of this process as written to its locks, which tells it apart from later processes with the same id. */
+/** Start time of this process, written to its locks to tell it apart from later processes with the same id. */
 function ownStart(): string {
   const known = startOf(process.pid) ?? getEnvironmentData(startKey);
   if (known !== undefined) return String(known);

@@ -104,7 +104,7 @@ const homeHint =
   'write the path out; only `~/` and `$HOME/` at the beginning of a path mean your home directory';
 
 /**
- * Replaces `~` or `$HOME` at the beginning of a path by the home directory.
+ * Replaces `~` or `$HOME` at the beginning of a path with the home directory.
  * @throws UserError if the path begins with another variable or with another user's `~name`
  */
 export function expandHome(path: string, place: Omit<Problem, 'message' | 'value'>): string {
@@ -117,7 +117,7 @@ export function expandHome(path: string, place: Omit<Problem, 'message' | 'value
 
 const isHome = (part: string) => /^(?:~|\$HOME|\$\{HOME\})$/.test(part);
 
-/** @throws UserError if a part of the path is too long, or is an unexpanded `~` */
+/** @throws UserError if a part of the path is too long, or is an unexpanded `~` or `$HOME` */
 export function requireShortNames(path: string, place: Omit<Problem, 'message' | 'value'>): string {
   const parts = path.split(/[/\\]/);
   const home = parts.find(isHome);

@@ -71,7 +71,7 @@ function record(data: Uint8Array): Buffer {
   return Buffer.concat([length, maskedChecksum(length), data, maskedChecksum(data)]);
 }
 
-/** The remainder of each byte, with its bits reversed, divided by the Castagnoli polynomial. */
+/** The remainder of each byte after division by the Castagnoli polynomial; all bits are in reverse order. */
 const remainders = Uint32Array.from({ length: 256 }, (_, byte) => {
   let rest = byte;
   for (let bit = 0; bit < 8; bit++) rest = rest & 1 ? (rest >>> 1) ^ 0x82f63b78 : rest >>> 1;

@@ -7,7 +7,7 @@ export type TextPart = string | readonly [start: number, length: number];
 /** Minimum length of a copied piece. Shorter ones would save little and make lines hard to read. */
 const minLength = 32;
 
-/** The parts of `text` relative to `earlier`; `textOf` is the inverse. */
+/** The parts of `text` relative to `earlier`; `decodeText` is the inverse. */
 export function encodeText(text: string, earlier: string): readonly TextPart[] {
   if (text === earlier) return text === '' ? [] : [[0, text.length]];
   const [before, after] = sharedEnds(text, earlier);

@@ -14,7 +14,7 @@ export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward' | 'helper
 export interface UserModule {
   /** Absolute path. */
   readonly file: string;
-  /** The `name` of the default export; otherwise, the file name without its extension. */
+  /** The `name` of the default export; if it has none, the file name without its extension. */
   readonly name: string;
   /**
    * Creates the environment, policy, model, … that the module defines.

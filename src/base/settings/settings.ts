@@ -31,7 +31,7 @@ export interface Settings extends OverrideResult {
   locate(error: UserError): UserError;
   /**
    * Makes relative paths absolute.
-   * @param fileFolder base of paths in the file; undefined leaves them unchanged
+   * @param fileFolder base of paths in the file; undefined leaves them relative
    * @param cwd base of paths in overrides
    */
   absolute<T>(value: T, fileFolder: string | undefined, cwd: string): T;

@@ -62,7 +62,7 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
   const errors = new Map(
     [...document.errors, ...document.warnings].toReversed().map((error) => [error.pos[0], error]),
   );
-  // Where the parser gives up depends on the stack.
+  // Reports no line, because the place where the parser gives up depends on the stack.
   if (document.errors.some(({ code }) => code === 'RESOURCE_EXHAUSTION'))
     throw new UserError({ file, message: tooDeepMessage });
   if (errors.size > 0) {

@@ -9,7 +9,7 @@ type Make = (
 ) => Content;
 type Template = (parts: TemplateStringsArray, ...contents: readonly Content[]) => Content;
 
-/** Template tag for parts (https://github.com/developit/htm). Interpolated values can't create parts, only contain some. */
+/** Template tag for parts (https://github.com/developit/htm). Interpolated text isn't parsed; values may be parts. */
 // The types of htm don't describe its ES module.
 export const html: Template = (htm as unknown as { bind(make: Make): Template }).bind(
   (tag, props, ...children) => new Part(tag, props, ...children),

@@ -18,7 +18,7 @@ interface ProgressLine {
 
 const barWidth = 12;
 
-/** Fits the line into `width` columns: drops the elapsed time, then figures, starting with the last, then the bar. */
+/** Fits the line into `width` columns: drops the elapsed time, later figures, the bar, all figures, and the label. */
 export function fitLine(
   { share, label, count, figures, elapsed, left }: ProgressLine,
   width: number,
@@ -56,7 +56,7 @@ export class TimeLeft {
     this.#recent = [...this.#recent, { at, value }].slice(-recentUpdates - 1);
   }
 
-  /** Example: `3 min 20 s left`; undefined without recent progress, or if less than half a second is left. */
+  /** Example: `3 min 20 s left`; undefined if there was no recent progress, or less than half a second is left. */
   text(now: number, total: number): string | undefined {
     const seconds = Math.round(this.#left(now, total) / 1000);
     return seconds > 0 ? `${formatDuration(1000 * seconds)} left` : undefined;

@@ -18,8 +18,8 @@ const gap = 2;
 const minWidth = 14;
 
 /**
- * Shrinks text columns and the titles of number columns while they remain readable. If that isn't enough, the
- * other columns continue below, and each block starts with the first column, which identifies the row.
+ * Shrinks text columns and the titles of number columns while they remain readable. Columns that still don't fit
+ * continue below in further blocks, each starting with the first column, which identifies the row.
  */
 export function fitTable(table: TextTable, width: number): string {
   const natural = table.titles.map((_, c) =>

@@ -12,7 +12,7 @@ export interface EnvironmentChoice {
 /**
  * The environment that a config refers to.
  * @param chosenId the environment that `task` always uses in the original, regardless of `gym_env_name`
- * @throws UserError if nothing is fixed and `gym_env_name` names no known environment
+ * @throws UserError if there is no `chosenId` and `gym_env_name` names no known environment
  */
 export function chooseEnvironment(foreign: ForeignConfig, chosenId?: string): EnvironmentChoice {
   const written = keyValue(foreign, 'gym_env_name');

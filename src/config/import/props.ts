@@ -15,7 +15,7 @@ import {
 import { chooseEnvironment, importEnvironment, importOptions } from './environment.js';
 import { importModel } from './model.js';
 
-/** The keys of the paper's code and of forks that are imported, or named in the reason for another setting. */
+/** Known keys of the paper's code and of its forks; those without an equivalent here are dropped with a note. */
 export const propsKeys: readonly string[] = [
   ...'task num_episodes gym_env_name render_mode logdir dim_actions dim_states max_traj_count'.split(' '),
   ...'max_traj_length template_dir llm_si_template_name llm_output_conversion_template_name'.split(' '),

@@ -103,7 +103,7 @@ const nullInfinities = (bounds: unknown): unknown =>
       )
     : bounds;
 
-/** True if there is one name per component of the space or, in a discrete space, per value. */
+/** True if there are no names, or one per component of the space or, in a discrete space, per value. */
 const fits = (names: readonly string[] | undefined, one: Space) =>
   names === undefined ||
   (one.kind !== 'text' && names.length === (one.kind === 'discrete' ? one.n : dimensionsOf(one)));

@@ -156,8 +156,8 @@ def encoder(space):
 
 def decode(space, numbers, alone=True):
     """
-    Converts numbers from an iterator to a member of the space. Integers are rounded and clipped to their bounds; real
-    numbers next to others are clipped. A box that is the whole action is not clipped: Gymnasium leaves that to the
+    Converts numbers from an iterator to a member of the space. Integers are rounded and clipped to their bounds. Real
+    numbers are clipped only inside a tuple or dictionary: if a box is the whole action, Gymnasium leaves that to the
     environment.
     """
     spaces = gymnasium.spaces

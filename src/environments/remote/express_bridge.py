@@ -18,7 +18,7 @@ import bridge  # noqa: E402
 sys.dont_write_bytecode = before
 
 
-# In one process, concurrent games with the same seed share their contents.
+# Concurrent copies of these games with the same seed would share their contents if one process played them.
 SHARING = ("sorting",)
 
 

@@ -23,7 +23,7 @@ interface ExpressGame {
   /** Parameters in TextWorldExpress's format: `numLocations=3,includeDoors=1`. */
   readonly params: string;
   readonly fold: (typeof folds)[number];
-  /** Undefined for no limit. */
+  /** Undefined if there is no limit. */
   readonly maxSteps: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Games played by text commands, and how they are split into folds. */
+/** Games played with text commands, and how they are split into folds. */
 import { createHash } from 'node:crypto';
 import type { RandomGenerator } from '../../base/random/generator.js';
 import type { Task, TaskStep, TextInfo, TextSpace } from '../environment.js';
@@ -26,7 +26,7 @@ export function drawInFold<T>(fold: Fold, draw: () => T, describe: (drawn: T) =>
   throw new Error(`none of ${maxDraws} draws belongs to the fold ${fold}`);
 }
 
-/** A game played by text commands: cooking, or a TextWorld file. */
+/** A game played with text commands: cooking, or a TextWorld file. */
 export interface TextGame extends TextInfo {
   /** Restarts the game. @returns the first observation, which states the task if it is known */
   start(): string;

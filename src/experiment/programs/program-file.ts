@@ -42,8 +42,8 @@ const hostNames =
   'process global globalThis self window document require module exports Function fetch WebSocket XMLHttpRequest Worker Buffer navigator Deno Bun';
 
 /**
- * A program as a module: below a header that names its author and hides the host's names, and without `import`. This
- * protects only against accidents: a program can still reach `Function` as the constructor of a function.
+ * Turns a program into a module: adds a header that names its author and hides the host's names, and replaces `import`.
+ * This protects only against accidents: a program can still reach `Function` as the constructor of a function.
  */
 export function programFile(program: string, author: string, environment: EnvironmentSpec): string {
   const source = programIn(program);

@@ -118,7 +118,7 @@ const announcement =
   /\b(?:final|new param\w*|new propos\w*)\b[^.!?]*$|\banswer(?: is)?\s*(?:[:=]\s*)?["'_([{$]*$/i;
 const lineEnd = /^["'\s)\]}.,;|$]*(?:$|#|\/\/|\(|-{1,2} |\u2014|["'][\w ]+["']\s*:)/m;
 
-/** Returns 3 after the word `final` or `answer`, 2 if the set opens the reply, 1 on its own lines without a score. */
+/** 3 after `final` or `answer`; otherwise, 2 if it opens the reply, 1 if on its own lines, less 1 before a score. */
 function weightOf(set: NumberSet, plain: string, sets: readonly NumberSet[]): number {
   const lead = plain.slice(Math.max(0, set.start - 160), set.start);
   const tail = plain.slice(set.end, set.end + 160);
@@ -287,7 +287,7 @@ const dashedItem = /^[ \t]*-\s+(?=[+-]?[\d.]+\s*$)/;
 /** A key such as `params[3]:` is followed by a single value, not by a list. */
 const isKey = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/*]=$/;
 
-/** Finds lines that contain only numbers, perhaps after a label; adjacent lines also form a joint list. */
+/** Finds lines of numbers, perhaps after a label; adjacent ones form one list if it has `count` numbers or uses `|`. */
 const lines = (plain: string, count: number): readonly NumberSet[] =>
   [...plain.replace(/\bf ?\( ?param\w* ?\)[^\n]*/gi, blank).matchAll(numberLines)].flatMap((found) => {
     const [all, label = '', body = ''] = found;

@@ -25,8 +25,8 @@ export function readProgram(
 }
 
 /**
- * Applies a reply's search-and-replace blocks to the parent, without an incomplete last one if the reply was cut off; a
- * reply without blocks is read as a whole program.
+ * Applies a reply's search-and-replace blocks to the parent, ignoring an incomplete last one if the reply was cut off.
+ * A reply without blocks is read as a whole program.
  */
 export function readEdits(
   reply: string,
@@ -70,7 +70,7 @@ function failedBy(error: unknown, isCut: boolean): ParseResult {
 
 const definition = /^[ \t]*(?:(?:async )?function\s+\w|(?:const|let|var)\s+\w+\s*=)/m;
 const mentionsAct = /\bact\b\s*(?:\(|=)/;
-/** Recognizes definitions in code with a syntax error. */
+/** Recognises definitions in code with a syntax error. */
 const looksDefined =
   /(?:^|[;}])[ \t]*(?:export )?(?:default )?(?:(?:async )?function\s+act\s*\([^{;]{0,500}\{|(?:const |let |var )?act\s*=(?![=>])[^;]{0,500}?(?:=>|\bfunction\b))/m;
 /** A sketch replaces code with dots. */
@@ -138,7 +138,7 @@ function withoutBlocks(text: string, isRemoved: (block: CodeBlock) => boolean): 
 
 const editBlock = /^[ \t]*<{5}.*?(?:^[ \t]*>{5}[^\n]*$|(?![\s\S]))/gms;
 
-/** Returns the source as in the reply, as removing thinking also changes code that looks like a tag (`a[result]`). */
+/** Returns the source as in the reply: removing thinking also changes code that looks like a tag (`a[result]`). */
 function asWritten(reply: string, source: string): string {
   // Try each of the last 20 fences as a start instead of pairing them, because thinking may contain an unpaired one.
   const starts = [...reply.matchAll(/^[ \t]*(?:```|~~~)/gm)].slice(-20);
@@ -154,7 +154,7 @@ export const withoutProgram = (reply: string): string =>
 const textsIn = (value: unknown): readonly string[] =>
   typeof value === 'string' ? [value] : Object.values(value ?? {}).flatMap(textsIn);
 
-/** Finds the source, and whether its fence or brace is closed. One that was cut off doesn't replace an earlier one. */
+/** Finds the source, and whether its fence or brace is closed. A cut-off source doesn't replace an earlier one. */
 function sourceIn(reply: string, isCut: boolean): { source: string | undefined; isClosed: boolean } {
   // A tool call may be written as text.
   const held = textsIn(jsonIn(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1)));

@@ -80,7 +80,7 @@ function failureFields(failure: ParseFailure, scoreText: ScoreFormat): Partial<F
   }
 }
 
-/** Formats a share as a percentage with two significant digits. */
+/** Formats a share as a percentage with up to two significant digits. */
 export const percentText = (share: number) => String(Number((100 * share).toPrecision(2)));
 
 const seenText = ({ iteration, score }: SeenParameters, scoreText: ScoreFormat) => ({

@@ -84,7 +84,7 @@ function describe(name: string, values: readonly Value[], counted: string): read
   });
 }
 
-/** Formats numbers with four significant digits. */
+/** Formats numbers with up to four significant digits. */
 function valueText(value: Value): string {
   if (typeof value === 'string') return value;
   const asText = (number: number) => formatSignificant(number, 4);

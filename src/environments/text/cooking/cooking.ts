@@ -96,7 +96,7 @@ function drawHouse(options: CookingOptions, recipe: readonly Ingredient[], rando
   return { layout, things };
 }
 
-/** Draws a at: in or on any furniture, rarely on the floor. */
+/** Draws a location: in or on any furniture or, rarely, on the floor. */
 function drawPlace({ places, rooms }: Layout, random: RandomGenerator): Location {
   if (random.random() < 0.1) return { kind: 'floor', room: random.integers(0, rooms.length) };
   return { kind: 'place', place: random.integers(0, places.length) };
@@ -187,7 +187,7 @@ class CookingGame implements TextGame {
     return this.#recipe.map((wanted, i) => ({ wanted, thing: this.#house.things[firstFoodIndex + i]! }));
   }
 
-  /** Explains why a possible command is refused. */
+  /** Explains why a possible command is refused; undefined if it isn't. */
   #refusal(text: string): string | undefined {
     if (text !== cookCommand) return undefined;
     if (this.#house.room !== this.#kitchen) return 'A meal is made in the kitchen.';

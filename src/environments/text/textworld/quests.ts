@@ -75,7 +75,7 @@ export class QuestLog {
   }
 }
 
-/** Sums the rewards, without optional penalties; infinite if a quest earns points repeatedly. */
+/** Sums the rewards, except the penalties of optional quests; infinite if a quest earns points repeatedly. */
 export function maximumScore(quests: readonly Quest[]): number {
   return quests
     .filter(({ optional, reward }) => !optional || reward > 0)

@@ -192,7 +192,7 @@ const noFiles = {
 /** True if the file extension names a Z-machine version that ifvms supports. */
 export const isStory = (file: string): boolean => /\.z[3458]$/i.test(file);
 
-/** @returns a function that creates a game. @throws UserError for a missing or invalid file, or without ifvms */
+/** @returns a function that creates a game. @throws UserError for a missing or invalid file, or if ifvms is missing */
 export function loadStory(file: string): () => TextGame {
   if (!existsSync(file))
     throw new UserError({

@@ -1,7 +1,7 @@
 /**
  * The critic: a second model call that sees how an iteration's best proposal behaved and revises it (R. Abu Hara et
  * al., “Reflective Prompted Policy Optimization”, arXiv:2605.08315). The revision is evaluated on the same episodes,
- * and the memory keeps only the better of the two by default.
+ * and the memory keeps only the better of the two.
  */
 import type { CriticConfig } from '../../../config/critic.js';
 import { languageModelOf } from '../../../config/model.js';
@@ -36,7 +36,7 @@ export const createCritic = (critic: Critic): Stage => ({
 /**
  * Requests a revision of the iteration's best proposal (the earliest if tied) and evaluates it. Does nothing if there
  * is nothing to revise, or the limits don't allow it.
- * @throws see `ask`
+ * @throws like `proposeCandidates`
  */
 async function revise(
   critic: Critic,
