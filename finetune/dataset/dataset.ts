@@ -20,7 +20,7 @@ import { explainEmpty, moreRunsHint } from './yield.js';
 
 interface RecipeOptions extends DemonstrationOptions {
   readonly recipe: Recipe;
-  /** Candidates per iteration to imitate, best first (`improvement`). Default: all that beat the best so far. */
+  /** Maximum candidates per iteration to imitate, best first (`improvement`). Default: all above the best so far. */
   readonly winners?: number | undefined;
   /** Seed for drawing held-out runs. */
   readonly seed: number;

@@ -91,7 +91,7 @@ export const int8ProductRule: Rule = ({ g, node, outputs, wants, shape }) => {
 };
 
 /**
- * Width of the largest rotation block. R spreads outliers over neighboring columns before rounding, as in QuaRot
+ * Width of the largest rotation block. R spreads outliers over neighbouring columns before rounding, as in QuaRot
  * (Ashkboos et al. 2024, arXiv 2404.00456): x·Wᵀ = (x·R)·(W·R)ᵀ. Each block of R is a diagonal of signs times a
  * Hadamard matrix.
  */

@@ -67,7 +67,7 @@ function encodeTensor(tensor: StoredTensor, packed: PackedMatrix | undefined): r
       rotateRows(values, columns);
       const quantized = quantizeRows(values, columns, { bits: 8, block: columns });
       scales.set(quantized.scales, row);
-      // Converts unsigned codes, centered on 128, to signed codes.
+      // Converts unsigned codes, centred on 128, to signed codes.
       yield quantized.codes.map((code) => code ^ 0x80);
     }
   }

@@ -37,8 +37,8 @@ export function allParameters({
  * - `targets`: int32 [C]
  * - `allowed`: int32 [C, K], if the objective is constrained
  * - the objective's inputs, each [C], every trained parameter by name, and random numbers if dropout is on
- * Outputs: `loss`, `logp` [C], the objective's outputs [C] and, for training, `grad.<parameter>`. Only
- * selected rows reach the head. Also returns the graph before the backward pass, which recomputes the values in `cheap`.
+ * Outputs: `loss`, `logp` [C], the objective's outputs [C] and, for training, `grad.<parameter>`. Only selected
+ * rows reach the head. Also returns the graph before the backward pass, which recomputes the values in `cheap`.
  */
 export function buildTrainingGraph(settings: TrainingGraphSettings) {
   const { config, trainable, objective, precision, purpose, device } = settings;

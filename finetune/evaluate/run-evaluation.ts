@@ -26,7 +26,7 @@ import { type EvaluationPlan, planEvaluation } from './plan.js';
 import { cautions, conclusions, evaluationTables } from './tables.js';
 
 interface EvaluationRequest extends PlanArguments {
-  /** A directory, `ollama:NAME`, `openai:NAME` or a baseline; see `openArms`. */
+  /** A directory, GGUF file, `ollama:NAME`, `openai:NAME` or a baseline; see `openArms`. */
   readonly tuned: string;
   readonly base?: string | undefined;
   readonly baseline: readonly string[];

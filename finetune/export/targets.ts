@@ -22,9 +22,9 @@ export interface ExportJob {
   readonly source: string;
   readonly overrides: readonly string[];
   readonly out: string;
-  /** Base model, or with `trl` its name on the other machine. */
+  /** Base model; with `trl`, its name on the machine that trains. */
   readonly model: string | undefined;
-  /** Data type of the changed matrices. */
+  /** Data type of the matrices; for merged or a GGUF base, only of the changed ones. */
   readonly dtype: 'stored' | 'f32' | 'f16' | 'bf16' | 'q8_0' | undefined;
   readonly ignoredKeys: readonly string[] | undefined;
   readonly cwd: string;

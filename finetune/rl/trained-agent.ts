@@ -36,7 +36,7 @@ type ConfigKeys =
 
 /** The settings of `finetune rl` that apply here. The objective is always PPO. */
 export interface AgentTraining extends Partial<Pick<RlInput, ConfigKeys>> {
-  /** Model directory, or GGUF file with method `lora`; `package:models/tiny-bytes` suits `method: {kind: 'scratch'}`. */
+  /** Model directory, or with `lora` a GGUF file; `package:models/tiny-bytes` suits `method: {kind: 'scratch'}`. */
   readonly model: string;
   /** Episodes per update. Default: 16. */
   readonly batch?: number;

@@ -80,7 +80,7 @@ export interface PlannedModel {
   readonly decoder: DecoderConfig;
   readonly method: Method;
   readonly checkpoint: string;
-  /** Default: as in the checkpoint, so results are bit-identical; else all free cores. */
+  /** Default: as in the checkpoint, so results are bit-identical; otherwise all free cores. */
   readonly threads: number;
 }
 

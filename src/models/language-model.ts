@@ -36,9 +36,7 @@ export interface Usage {
   /** The part of promptTokens that came from the provider's prompt cache. */
   readonly cachedTokens?: number;
   readonly completionTokens?: number;
-  /**
-   * Hidden reasoning, which is part of the completion. Ollama doesn't count it separately, so it is estimated there.
-   */
+  /** Tokens of hidden reasoning, included in completionTokens; an estimate for Ollama, which doesn't count them. */
   readonly reasoningTokens?: number;
   /** High estimates that replace missing or implausible counts; 0 for plausible ones. */
   readonly unreported?: { readonly promptTokens: number; readonly completionTokens: number };
@@ -99,7 +97,7 @@ export const resolveSampling = (own: SamplingChoice, asked: SamplingChoice = {})
 export interface Attempts {
   /** Called before a retry after a failure of `kind`; if it returns false, the call ends with that failure. */
   readonly mayTryAgain?: (kind: ModelErrorKind) => boolean;
-  /** Called with the wait in milliseconds if the next attempt starts a second or more later. */
+  /** Called with the milliseconds to wait if a rate limit or Retry-After delays an attempt by a second or more. */
   readonly onWait?: ((milliseconds: number) => void) | undefined;
   /** Called for each failed attempt. */
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
@@ -230,7 +228,7 @@ export type ReplyFault =
   | 'usage-missing'
   | 'usage-wrong';
 
-/** The record of a call without a completion. */
+/** The record of a call that produced no completion. */
 export interface FailedCall {
   readonly kind: 'error';
   readonly error: ModelErrorKind;
@@ -241,7 +239,7 @@ export interface FailedCall {
   readonly latencyMs: number;
 }
 
-/** A call without a completion. If it is `fatal`, the run stops, because the next call would fail, too. */
+/** A call that produced no completion. If it is `fatal`, the run stops, because the next call would fail, too. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
   readonly kind: ModelErrorKind;

@@ -81,7 +81,7 @@ export function createReplayed(
 /** A call with a hash in place of its prompt, because the prompts of a long run may not fit into memory. */
 type RecordedReply = Omit<RecordedCall, 'messages'> & { readonly promptHash: string };
 
-/** Indexes the calls by id, except those that the user stopped, which have no reply. */
+/** Indexes the calls by id, except aborted ones, which have no reply. */
 function repliesByCall({ calls }: Cassette): ReadonlyMap<string, RecordedReply> {
   const replies = new Map<string, RecordedReply>();
   for (const { messages, ...call } of calls) {

@@ -20,7 +20,7 @@ type UserReplies = UserReply | readonly UserReply[];
 
 /** A language model that a user writes: an id, and a function that replies to messages. */
 export interface UserModel extends Pick<LanguageModel, 'id' | 'givesSeveral' | 'open' | 'context' | 'close'> {
-  /** Returns one reply, or one per seed if `givesSeveral`. If it throws, the call fails, but the run continues. */
+  /** One reply, or one per seed if `givesSeveral`. If it throws, the call fails; a fatal ModelError ends the run. */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): UserReplies | Promise<UserReplies>;
 }
 

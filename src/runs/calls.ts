@@ -64,7 +64,7 @@ export interface CallRecord extends CallPosition {
   readonly completion?: Completion;
   /** In US dollars, or in the currency of `model.price`; absent if the call failed or has no price. */
   readonly cost?: number;
-  /** End of the call, in ISO 8601; for a call without a reply before a crash, the time at which it was sent. */
+  /** End of the call, in ISO 8601; for a call that a crash interrupted, the time at which it was sent. */
   readonly time: string;
 }
 

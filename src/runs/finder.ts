@@ -1,4 +1,4 @@
-/** Finds runs and plans (sweeps and evaluations) in folders. */
+/** Finds runs, training runs and plans (sweeps and evaluations) in folders. */
 import { type Dirent, existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { planFile, runFiles } from './reader.js';

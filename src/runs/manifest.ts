@@ -10,7 +10,7 @@ import type { Confirmation, Noise, StopReason } from './events.js';
 
 /**
  * The specification of an environment without its id. In the file, infinite bounds are null. `description` is '' if the
- * environment has names but no description.
+ * environment names its components but has no description.
  */
 export type RecordedSpec = Omit<EnvironmentSpec, 'id' | 'words'> & EnvironmentTexts;
 
@@ -35,7 +35,7 @@ export interface Manifest {
   /** Absent if the policies are built in. */
   readonly policy?: RecordedPolicy;
   readonly model: string;
-  /** With `model.format: auto`: the answer format of the last call for a proposal. */
+  /** With `model.format: auto`: the answer format of the last reply for a proposal. */
   readonly format?: AnswerFormat;
   /** SHA-256 of everything that must not change when the run is resumed. */
   readonly fingerprint: string;

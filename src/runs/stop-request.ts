@@ -1,4 +1,4 @@
-/** `stop.json` in the directory of a run or plan asks the processes that execute it to stop. */
+/** `stop.json` in the directory of a run, training run or plan asks the processes that execute it to stop. */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';

@@ -10,8 +10,8 @@ export const maxWithinBudget = (budget: number, most: number): number => {
 };
 
 /**
- * Sequential halving (Z. Karnin et al., “Almost Optimal Exploration in Multi-Armed Bandits”, ICML 2013), but a competitor
- * is judged by all its returns so far. Each round has an equal share of the budget; the better half stays.
+ * Sequential halving (Z. Karnin et al., “Almost Optimal Exploration in Multi-Armed Bandits”, ICML 2013), but a
+ * competitor is judged by all its returns so far. Each round has an equal share of the budget; the better half stays.
  * @param play plays further episodes of a competitor, the same for all in a round; undefined: it drops out
  * @param onEliminated receives a competitor that has played its last episode
  * @returns the competitors with returns, best first

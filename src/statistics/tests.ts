@@ -57,7 +57,7 @@ export function unpairedTest(a: readonly number[], b: readonly number[], range =
  * p-value of the hypothesis that two samples come from the same distribution, from the difference of their means over
  * random permutations: twice that of the nearer tail. Ends early if p is large (Besag & Clifford 1991).
  * @param most maximum number of permutations; p is at least 2 / (most + 1)
- * @param enough number of permutations at least as extreme as the samples after which it ends
+ * @param enough ends after this many permutations at least as extreme as the samples
  */
 export function permutationTest(
   a: readonly number[],

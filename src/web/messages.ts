@@ -17,13 +17,13 @@ export interface ConfigKeys {
   readonly different: readonly string[];
 }
 
-/** The mean over the seeds of a group, with its 95% interval; null for one seed. */
+/** The mean over the seeds of a group, with its 95% interval; null for too few seeds. */
 interface GroupMean {
   readonly mean: number;
   readonly meanInterval: readonly [number, number] | null;
 }
 
-/** Statistics of the completed runs of a group, as `policyloop compare` computes them. */
+/** Statistics of a group's completed and failed runs, as `policyloop compare` computes them. */
 export type GroupFigures = Readonly<Record<'observed' | 'confirmed', GroupMean | null>>;
 
 export interface Hit {

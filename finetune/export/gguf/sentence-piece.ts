@@ -1,4 +1,4 @@
-/** Reads the scores of SentencePiece's tokens (Kudo and Richardson 2018); the pair with the highest score is merged first. */
+/** Reads the scores of SentencePiece's tokens (Kudo and Richardson 2018); the highest-scoring pair is merged first. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';

@@ -82,7 +82,7 @@ export const matrixType = (type: GgufTensorType, columns: number): GgufTensorTyp
 
 /**
  * Hugging Face rotates element i of a head's first half with element i of its second half. Some of llama.cpp's
- * architectures pair neighboring elements, so the rows of queries and keys are reordered. Norms stored as offsets from
+ * architectures pair neighbouring elements, so the rows of queries and keys are reordered. Norms stored as offsets from
  * 1 get 1 added.
  */
 function fileForm(config: DecoderConfig, name: string): RowForm {

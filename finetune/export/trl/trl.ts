@@ -1,4 +1,4 @@
-/** Exports a training config for TRL: the rows, a training script and a Slurm job, for models too large for this machine. */
+/** Exports a config for TRL: rows, a training script and a Slurm job, for models too large for this machine. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
@@ -19,7 +19,7 @@ export interface WrittenTrl {
 }
 
 /**
- * @param model the base model on the other machine: a path there, or a name on the Hub
+ * @param model the base model on the machine that trains: a path there, or a name on the Hub
  * @throws UserError, before writing anything, if the directory isn't new or empty, or TRL doesn't support the config
  */
 export function writeTrl(config: TrainConfig, model: string, out: string): WrittenTrl {

@@ -78,7 +78,7 @@ export type Candidate =
   | { readonly kind: 'unreadable'; readonly text: string; readonly failure: ParseFailureKind };
 
 export interface CandidateGroup {
-  /** The evaluations in the run's memory at that time, oldest first. */
+  /** The run's earlier evaluations, oldest first. */
   readonly history: readonly Evaluated[];
   readonly candidates: readonly Candidate[];
   readonly environment: string;

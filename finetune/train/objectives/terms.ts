@@ -54,8 +54,8 @@ export function clippedSurrogate(
 }
 
 /**
- * ρ·(exp(d) − d − 1) with d = log π_ref − log π: the estimate k3 of KL(π ‖ π_ref) (Schulman 2020), times the ratio, which
- * makes its gradient unbiased (DeepSeek-V3.2, arXiv 2512.02556).
+ * ρ·(exp(d) − d − 1) with d = log π_ref − log π: the estimate k3 of KL(π ‖ π_ref) (Schulman 2020), times the ratio,
+ * which makes its gradient unbiased (DeepSeek-V3.2, arXiv 2512.02556).
  */
 export function klToReference(tokens: TokenValues, ratio: Value): Value {
   const { number, sub, mul, exp } = arithmetic(tokens);
@@ -103,7 +103,7 @@ export function likelihood(temperature: number, head?: OutputHead): Objective {
   };
 }
 
-/** Upper limit of log-ratios. Larger ones exceed any sensible maximum, and squares of their exponentials could overflow. */
+/** Upper limit of log-ratios. Larger ones exceed any sensible maximum, and squares of exponentials could overflow. */
 const maxLog = 40;
 
 /** Constant π_old / π_sampler per completion, the product over its tokens; 0 if it is above the maximum. */

@@ -99,7 +99,7 @@ export function errorKind(status: number, { code, message }: ServerError): Model
   return match?.[0] ?? 'bad-request';
 }
 
-/** Returns milliseconds to wait, if stated. `retry-after` (RFC 9110) is in seconds, or a date relative to `date`. */
+/** Returns the milliseconds to wait, if any. `retry-after` (RFC 9110): seconds, or a date to compare with `date`. */
 export function retryDelay(headers: Headers): number | undefined {
   const milliseconds = Number.parseFloat(headers.get('retry-after-ms') ?? '');
   if (milliseconds >= 0) return milliseconds;
@@ -175,7 +175,7 @@ function wordsOf(value: unknown): string {
   return cause.length === 0 ? words : `${words} (${cause.join(': ')})`;
 }
 
-/** Describes a body without an error or completion. */
+/** Describes a body that contains neither an error nor a completion. */
 function describeBody(body: string): string {
   if (body.trim() === '') return 'an empty body';
   if (isWebPage(body)) {

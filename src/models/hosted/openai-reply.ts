@@ -16,7 +16,7 @@ import { TryError } from './retry.js';
 /** A text, or a part of a message as an object. */
 const partSchema = z.union([z.string(), z.record(z.string(), z.unknown())]);
 
-/** Other fields may have any type, so that an unexpected one doesn't make the reply invalid. */
+/** Fields other than `content` may have any type, so that an unexpected type doesn't make the reply invalid. */
 const messageSchema = z.looseObject({ content: z.union([partSchema, z.array(partSchema)]).nullish() });
 
 const choiceSchema = z.object({

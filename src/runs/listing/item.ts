@@ -46,6 +46,6 @@ export interface Item {
   readonly fault?: string;
   /** Why a run that can be read has no result. */
   readonly failure?: string;
-  /** Values that the page requested, by config key. */
+  /** The requested values of the config, by key. */
   readonly settings?: Readonly<Record<string, string>>;
 }

@@ -40,7 +40,7 @@ const maxRecordBytes = 128 * 2 ** 20;
 
 /**
  * @param file name for error messages
- * @throws UserError that names the line if a column is missing or a value isn't a number; if there are no evaluations
+ * @throws UserError if a column is missing or a value isn't a number (it names the line), or without evaluations
  */
 export function readRecord(path: string, file: string): AuditRecord {
   const [ending] = /\.(csv|jsonl)$/i.exec(file) ?? [];

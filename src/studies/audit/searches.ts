@@ -38,7 +38,7 @@ interface SearchOptions {
   readonly seed: number;
   /** Episodes per evaluation. */
   readonly episodes: number;
-  /** Range of possible returns; a search stops when it is within 1% of the upper end. */
+  /** Range of possible returns; a search stops once a score is within 1% of the upper end. */
   readonly range: Interval;
   /** Seeds of the episodes that measure the policies found. */
   readonly measuring: readonly number[];
@@ -46,7 +46,7 @@ interface SearchOptions {
   readonly progress: Pick<Progress, 'begin' | 'update'>;
 }
 
-/** Repeats each search, and measures its best policies after each number of evaluations in `budgets`. */
+/** Repeats each search, and measures its best policy after each number of evaluations in `budgets`. */
 export async function searchAgain(
   setting: EvaluationSetting,
   budgets: ReadonlySet<number>,

@@ -68,7 +68,7 @@ export function comparisonOf(
   return { tasks, comparison: compareGroups(tasks, { against, by, target, leftOut, named }) };
 }
 
-/** Keeps one run per config and seed, because others aren't independent, and unfinished runs only if `unfinished`. */
+/** Keeps one run per config and seed, because copies aren't independent, and unfinished runs only if `unfinished`. */
 export function selectUsable<T extends ConfiguredRun>(
   runs: readonly T[],
   unfinished: boolean,

@@ -15,7 +15,7 @@ export function worstReturn(confirmed: readonly (number | null)[]): number | nul
 
 /**
  * Returns the reason for withholding a verdict if methods fail in different shares of their runs; otherwise undefined.
- * @param sides methods with their numbers of failed runs and of runs that are over
+ * @param sides methods, each with its number of failed runs out of `over` runs
  */
 export function failureCaution(
   ...sides: readonly { readonly name: string; readonly failed: number; readonly over: number }[]

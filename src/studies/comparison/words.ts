@@ -115,7 +115,7 @@ export function pText(p: number): string {
   return p < 0.001 ? '< 0.001' : formatNumber(p, p < 0.1 ? 2 : 3);
 }
 
-/** Formats the median iteration; `> 40` if it is unknown and the longest run without the target took 40 iterations. */
+/** Formats the median iteration; `> 40` if it is unknown and the longest run that missed the target took 40. */
 export const iterationsText = ({ medianIterations, censoredAfter }: TargetFigures): string =>
   medianIterations === null ? `> ${censoredAfter ?? 0}` : String(medianIterations);
 

@@ -177,7 +177,7 @@ export function overridesOf({ values }: Setting, fixed: readonly string[]): read
 
 /**
  * Example: `temperature-0.2_best-4`. Joins the keys, shortened to their last part if that is unique, and their values;
- * appends a hash if the name alone would be ambiguous.
+ * appends a hash if the name alone would be ambiguous or too long.
  */
 function nameOf(values: Setting['values']): string {
   const keys = Object.keys(values);

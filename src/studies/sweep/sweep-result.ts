@@ -42,7 +42,7 @@ export interface SweepResult {
   readonly status: 'completed' | 'incomplete';
   readonly name: string;
   readonly method: string;
-  /** The keys that vary, with how their values were chosen. */
+  /** The keys that vary, and how their values were chosen. */
   readonly keys: readonly ParallelKey[];
   readonly seeds: readonly number[];
   readonly tasks: readonly SweptTask[];

@@ -7,7 +7,7 @@ type MatcherStep<Role> = (
   byte: number,
 ) => { readonly next: number; readonly role: Role | undefined };
 
-/** Creates a matcher that finds ASCII patterns at once, byte by byte and ignoring case (Aho & Corasick 1975). */
+/** Creates a matcher that finds all ASCII patterns in one pass, ignoring case (Aho & Corasick 1975). */
 function patternMatcher<Role>(
   patterns: readonly { readonly text: string; readonly role: Role }[],
 ): MatcherStep<Role> {
@@ -62,7 +62,7 @@ export type AnswerState =
       readonly mention: 'none' | 'word' | 'behind';
       /** Number of bytes of the answer's opening text matched so far. */
       readonly matched: number;
-      /** True if the answer may start here: at a line start, or after a colon or thinking, also if markup follows. */
+      /** True if the answer may start here: at a line start, after a colon or after thinking, or after markup there. */
       readonly anchored: boolean;
     }
   /** Before an answer that must be the whole reply; `offset` bytes of `<think>` have been read. */

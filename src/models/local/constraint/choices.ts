@@ -9,7 +9,7 @@ interface Branch {
   readonly mask: TokenMask;
 }
 
-/** @param choices one or more lists of token ids, each with the end token, so that none is a prefix of another */
+/** @param choices at least one list of token ids, each ending with the end token, so none is a prefix of another */
 export function choiceConstraint(choices: readonly (readonly number[])[]): Constraint {
   if (choices.length === 0) throw new RangeError('there must be at least one choice');
   const root = branchOf(choices);

@@ -103,7 +103,7 @@ function newEntries(
   return { keys: parts.slice(0, layers), values: parts.slice(layers), tokens };
 }
 
-/** Creates caches on the device with WebGPU, otherwise in memory: in Node, other providers can't keep tensors there. */
+/** Creates caches on the device with WebGPU, otherwise in memory: in Node, only WebGPU can keep tensors on a device. */
 async function cachesOf({ device }: SessionSettings, shape: CacheShape) {
   if (device === shaderDevice) return deviceCaches(shape);
   return { make: () => new KeyValueCache(shape), close: async () => undefined };

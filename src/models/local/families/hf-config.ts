@@ -244,7 +244,7 @@ function rejectUnsupported(config: HfConfig, name: string, family: ModelFamily, 
     ]);
   const rotary = config.partial_rotary_factor ?? 1;
   if (rotary !== 1 && !family.partialRotation) throw valueError(file, 'partial_rotary_factor', rotary, ['1']);
-  // For the other families, Transformers ignores `mlp_bias`, whatever the weights contain.
+  // Unless a family has all biases, Transformers ignores `mlp_bias`, whatever the weights contain.
   if (config.mlp_bias === true && family.biases !== 'all')
     throw valueError(file, 'mlp_bias', true, [`false, as ${name} requires`]);
   if (config.attention_bias === true && family.biases === 'none')

@@ -29,7 +29,7 @@ export interface StartedRequest extends QueuedRequest {
   readonly cachedPrompt: CachedPrompt;
   readonly cachedTokens: number;
   readonly candidates: Candidate[];
-  /** `cachedPrompt.tokens` right after the prompt was read. If it is another list now, another request uses the prompt. */
+  /** `cachedPrompt.tokens` after reading the prompt. If it is another list now, another request uses the prompt. */
   read?: readonly number[];
 }
 

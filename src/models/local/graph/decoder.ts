@@ -46,7 +46,7 @@ export interface DecoderOutputs {
   /** [N, H], the input of the final norm. */
   readonly hidden: Value;
   /**
-   * Keys (rotated) and values of the new tokens, for each layer with attention: [kvHeads, B, S, headDim]. With `blocks`,
+   * Keys (rotated) and values of the new tokens, per layer with attention: [kvHeads, B, S, headDim]. With `blocks`,
    * only those of the prompts: [kvHeads, F, P, headDim].
    */
   readonly keys: readonly Value[];

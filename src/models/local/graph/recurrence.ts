@@ -74,7 +74,7 @@ export function emitRecurrence(
   return { output: parameters.linear(`${module}.out_proj`, flat, false), states: [convolutionState, state] };
 }
 
-/** Emits the decay factor of each value head: [valueHeads], all negative. */
+/** Emits the decay rate of each value head: [valueHeads], all negative. */
 function decayRate({ g, parameters }: DecoderBuild, { decay }: Recurrence, module: string): Value {
   const stored = parameters.vector(`${module}.A_log`);
   return decay === 'rate' ? stored : g.op('Neg', [g.op('Exp', [stored])]);

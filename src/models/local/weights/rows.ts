@@ -50,7 +50,7 @@ export function rowOrder({ shape, interleaved }: StoredTensor): readonly number[
 const readDecoded = (tensor: StoredTensor, start: number, length: number): Float32Array =>
   decodeWeights(readTensorBytes(tensor, start, length), tensor.dtype);
 
-/** Decodes stored weights, of whole blocks if the dtype has blocks. */
+/** Decodes stored weights; if the dtype has blocks, `bytes` must contain whole blocks. */
 export function decodeWeights(bytes: Buffer, dtype: StoredTensor['dtype']): Float32Array {
   const type = blockType(dtype);
   if (type?.unpack === undefined) return toFloat32(bytes, dtype);

@@ -39,7 +39,7 @@ const refusedPauseMs = 3000;
 
 /**
  * Receives server-sent events while the component is mounted.
- * @param watched query string: `of` (names of items) or `all`, and `key` (config keys whose values to include)
+ * @param watched query string: `of` (name of an item) or `all`, and `key` (config keys whose values to include)
  */
 export function useLive(watched: string, listener: Listener): void {
   const onState = useContext(OnLinkState);

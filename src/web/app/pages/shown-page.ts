@@ -21,7 +21,7 @@ export function openTarget(): void {
 
 /**
  * Loads a page. Once it is shown, scrolls to the section that the URL's fragment names.
- * @param parts number of other parts shown; when it changes, the section has moved, so the page scrolls again
+ * @param parts number of parts shown above the sections; when it changes, sections move, so the page scrolls again
  */
 export function usePage(address: string, parts = 0) {
   const { answer: page, problem, refresh } = useResponse<Page>(address);

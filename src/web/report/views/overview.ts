@@ -133,7 +133,7 @@ export function confirmationTable(
 <p class="note">${confirmations.some(({ stage }) => stage === 'selection') ? 'The candidates within the noise floor of the best were compared on fresh episodes. Each round kept the better half for more episodes; the winner was then evaluated on further fresh episodes.' : 'The best candidate was evaluated on fresh episodes.'}</p></div>`;
 }
 
-/** Lists the run's distinct warnings with their counts, commands from other processes, and unreadable parts. */
+/** Lists the run's distinct warnings with their counts, and unreadable parts. */
 export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>): Content | undefined {
   const counts = new Map<string, number>();
   for (const event of events)
