@@ -75,7 +75,7 @@ function wordsOf(file: string, text: string) {
 const withoutCode = (text: string) => text.replaceAll(/`[^`]*`|\S*[._=<{-][\w"]\S*/g, '');
 
 it.each(['AGENTS.md', 'CONTRIBUTING.md', 'SKILL.md', 'prompts/README.md', ...pages])(
-  '%s uses only our words',
+  "%s uses the project's vocabulary and spelling",
   (page) => {
     const found = prose(page)
       .split('\n')
@@ -84,7 +84,7 @@ it.each(['AGENTS.md', 'CONTRIBUTING.md', 'SKILL.md', 'prompts/README.md', ...pag
   },
 );
 
-it('test titles use only our words', () => {
+it("test titles use the project's vocabulary and spelling", () => {
   const found = filesIn('test').flatMap((file) =>
     titlesIn(read(file)).flatMap((title) => problems(file, withoutCode(title), inText)),
   );

@@ -13,7 +13,7 @@ export const options = (y: Argv) =>
     .positional('source', {
       type: 'string',
       demandOption: true,
-      describe: 'Directory of an adapter; with gguf, also of a model; with trl, a config for finetune train',
+      describe: 'Directory of an adapter or, with gguf, of a model; with trl, a config for finetune train',
     })
     .positional('overrides', { type: 'string', array: true, describe: 'With trl: key=value, e.g. epochs=1' })
     .option('to', {

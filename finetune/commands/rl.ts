@@ -13,7 +13,7 @@ export const options = (y: Argv) =>
   )
     .example(
       '$0 finetune rl rl/bandit output=tuned/bandit',
-      'learns which of eight arms pays best, within a minute',
+      'learns which of eight arms pays, within a minute',
     )
     .example('$0 finetune rl rl/proposer-mountaincar', 'the embedded model learns to propose policies')
     .example('$0 finetune rl mine.yaml', 'trains, or resumes from the checkpoint in its output');

@@ -7,9 +7,9 @@ import { largest } from '../statistics/descriptive.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('id', { type: 'string', describe: 'Environment id (default: list all)' })
+    .positional('id', { type: 'string', describe: 'Environment id (default: list the built-in ones)' })
     .option('json', commonOptions.json)
-    .example('$0 environments', 'all environments that need no server')
+    .example('$0 environments', 'all built-in environments')
     .example('$0 environments FrozenLake-v1', 'spaces, options, observation, actions and reward');
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { loadPlayConfig } from '../../src/agents/play-config.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-it('the config of a recorded agent run is read without keys that no longer exist; any other config with them is rejected', () => {
+it('keys that no longer exist are ignored in the config of a recorded agent run, and rejected in a new config', () => {
   const file = join(temporaryDirectory(), 'config.yaml');
   writeFileSync(
     file,

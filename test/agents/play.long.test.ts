@@ -155,7 +155,7 @@ describe('a model', () => {
   });
 
   it.each([1, 3, 4, 11])(
-    'resumes games after an interruption at %i calls, with the same results as without it',
+    'resumes games interrupted after %i calls, with the same results as an uninterrupted run',
     async (after) => {
       const straight = await played('agents/cartpole', cartPole, createScriptedModel(balance));
       const stop = new AbortController();

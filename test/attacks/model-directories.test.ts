@@ -22,17 +22,17 @@ describe('a hostile model directory is rejected with a short message', () => {
   it.each<[string, Record<string, Hostile>, RegExp]>([
     ['an endless config', { 'config.json': link('/dev/zero') }, /config.json: is a device, pipe or socket/],
     ['a deep config', { 'config.json': text(deep(5000)) }, /config.json: .*more than 200 levels/],
-    ['a list for a config', { 'config.json': text('[]') }, /not a model config/],
+    ['a list as the config', { 'config.json': text('[]') }, /not a model config/],
     ['a billion layers', { 'config.json': fields({ num_hidden_layers: 1e9 }) }, /num_hidden_layers: /],
-    ['weights without end', { 'model.safetensors': link('/dev/zero') }, /is a device, pipe or socket/],
+    ['endless weights', { 'model.safetensors': link('/dev/zero') }, /is a device, pipe or socket/],
     [
       'a header of 2^60 bytes',
       { 'model.safetensors': text(safetensors('{}', { length: 2n ** 60n })) },
       /its header is cut off, or longer than 100 MB/,
     ],
-    ['a header of nothing', { 'model.safetensors': text(safetensors('null')) }, /header is not a table/],
+    ['a header that is null', { 'model.safetensors': text(safetensors('null')) }, /header is not a table/],
     [
-      'texts for offsets',
+      'strings as offsets',
       { 'model.safetensors': text(safetensors(tensor(['0', '16']))) },
       /no valid entry for the tensor/,
     ],
@@ -47,7 +47,7 @@ describe('a hostile model directory is rejected with a short message', () => {
       /beyond the end/,
     ],
     [
-      'tensors in one place',
+      'overlapping tensors',
       {
         'model.safetensors': text(
           safetensors(
@@ -58,7 +58,7 @@ describe('a hostile model directory is rejected with a short message', () => {
       /overlaps another one/,
     ],
     [
-      'a shard outside',
+      'a shard outside the directory',
       {
         'model.safetensors': text(''),
         'model.safetensors.index.json': text('{"weight_map":{"a":"../../../etc/passwd"}}'),
@@ -66,12 +66,12 @@ describe('a hostile model directory is rejected with a short message', () => {
       /not a usable safetensors/,
     ],
     [
-      'a token of id 4e9',
+      'a token with id 4e9',
       { 'tokenizer.json': fields({ added_tokens: [{ id: 4e9, content: 'x', special: true }] }) },
       /added_tokens.0.id: /,
     ],
     [
-      'a text for an id',
+      'a string as an id',
       { 'tokenizer.json': fields({ 'model.vocab': { a: 'length' } }) },
       /model.vocab: is not a token id/,
     ],
@@ -109,7 +109,7 @@ describe('limits on chat templates', () => {
       '{% macro f(n) %}{% if n > 0 %}{{ f(n-1) }}{{ f(n-1) }}{% endif %}{% endmacro %}{{ f(60) }}',
     ],
     [
-      'texts that double',
+      'strings that double in length',
       `{% set ns = namespace(t='x') %}${loop('{% set ns.t = ns.t ~ ns.t %}', 'range(60)')}`,
     ],
   ])('stop %s', (_name, template) => {

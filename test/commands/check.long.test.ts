@@ -152,7 +152,7 @@ describe('policyloop check explains', () => {
     expect((await check(text, { cwd })).text).toContain('never shows how to write parameters');
   });
 
-  it('a maxTokens too small for an answer, a memory budget that is too small, and a limit that the first call exceeds', async () => {
+  it('a maxTokens too small for an answer, a memory budget that is too small, and a limit that the first call could exceed', async () => {
     const of = (more: string) => `environment: HalfCheetah-v5\n${more}`;
     const cut = await check(of('model: { provider: ollama, name: tiny, maxTokens: 64 }\n'));
     expect(cut.code).toBe(2);
@@ -191,7 +191,7 @@ describe('a memory budget that hides evaluations', () => {
 describe('the length of prompts', () => {
   const long = 'environment: CartPole-v1\niterations: 150\nmemory: { tokens: 24000 }\n';
 
-  it('is compared with the context length if that is known', async () => {
+  it('is compared with the context length, if known', async () => {
     const context = (tokens: number) =>
       check(`${long}model: { provider: ollama, name: tiny, maxTokens: 300, contextTokens: ${tokens} }\n`);
     expect((await context(32_000)).findings).toContainEqual(

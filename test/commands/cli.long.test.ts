@@ -266,7 +266,7 @@ describe('policyloop reports', () => {
     ['run quickstart modle=1 mode=2', /^error override .*: unknown key\n {2}hint: .*\nerror override /],
     ['run confg.yaml', /^error confg\.yaml: no such file.*\n {2}hint: did you mean `config\.yaml`\?/],
     ['finetune export x', /missing: --to, --out; usage: policyloop finetune export <source>/],
-  ])('%s, and what to write instead', async (line, message) => {
+  ])('the mistake in "%s", and what to write instead', async (line, message) => {
     const { code, stderr } = await cli(workplace(), line.split(' '));
     expect(code).toBe(2);
     expect(stderr).toMatch(message);

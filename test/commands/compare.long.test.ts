@@ -252,7 +252,7 @@ describe('compare', () => {
     await expect(names('seed')).rejects.toThrow(/figures are averages over seeds/);
   });
 
-  it('averages areas over the budgeted evaluations, and censors runs that miss the target', async () => {
+  it('averages the best so far over the budgeted evaluations, and censors runs that miss the target', async () => {
     const { at } = folder();
     const config = { iterations: 4 } as const;
     const target = { reason: { kind: 'target', return: 30 } } as const;

@@ -180,7 +180,7 @@ describe('a secret in a config', () => {
     ['a login in host', `provider: ollama, name: m, host: "http://${host}"`, 'OLLAMA_HOST'],
     ['a key in a query', `provider: openai, name: m, baseUrl: "http://h/v1?key=${key}"`, 'apiKeyEnv'],
     ['a key in apiKeyEnv', `provider: openai, name: m, apiKeyEnv: ${key}`, 'environment variable'],
-    ['a login that makes it no address', `provider: ollama, name: m, host: "http://a b:${key}@h"`, 'host'],
+    ['a login in an invalid address', `provider: ollama, name: m, host: "http://a b:${key}@h"`, 'host'],
   ])('is rejected with a hint, without being shown: %s', async (_, model, hint) => {
     const cwd = temporaryDirectory();
     const { context, printed, noted } = recordingContext(cwd);
@@ -221,8 +221,8 @@ describe('an address in an environment variable', () => {
 
   it.each([
     ['a query', { OPENAI_BASE_URL: `http://h/v1?key=${key}`, OPENAI_API_KEY: 'x' }, openai],
-    ['no address', { OPENAI_BASE_URL: `canary:${key}@h` }, openai],
-    ['no address', { OLLAMA_HOST: `me:can ary:${key}@h:x` }, 'provider: ollama, name: m'],
+    ['an invalid address', { OPENAI_BASE_URL: `canary:${key}@h` }, openai],
+    ['an invalid address', { OLLAMA_HOST: `me:can ary:${key}@h:x` }, 'provider: ollama, name: m'],
   ])("is rejected without being shown if it can't be used: %s", async (_, env, model) => {
     const message = await attempt(env, model);
     expect(message).toMatch(/OPENAI_BASE_URL|OLLAMA_HOST/);

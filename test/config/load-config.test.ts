@@ -93,7 +93,7 @@ describe('resolvedYaml', () => {
   it.each([
     ['a small config', two],
     [
-      'a config of everything',
+      'a config with many settings',
       `name: "1e3"
 environment: {id: FrozenLake-v1, options: {desc: [SF, "FG"], is_slippery: true, success_rate: 0.5, note: "no: 1\\n# x", none: null}}
 policy: {kind: q-table, form: values, low: -1e-3, high: 1e6, decimals: 6, discretize: [{low: -1, high: 1, bins: 3}, {edges: [0, 1]}], actions: [[-0.5], [0.5]]}
@@ -197,7 +197,7 @@ describe('the config file', () => {
     expect(loadConfig({ file: 'providers/ollama' }).config.model.provider).toBe('ollama');
   });
 
-  it('is reported with the bundled config of a similar name if it is missing', () => {
+  it('is reported as missing, with a suggested bundled config of a similar name', () => {
     expect(messageOf('quickstrat')).toMatch(
       /^quickstrat: no such file.*\n {2}hint: did you mean `quickstart`\?/,
     );
@@ -208,7 +208,7 @@ describe('the config file', () => {
     expect(messageOf(at('huge.yaml'))).toContain('has at least 1500000 bytes; the maximum is 1000000');
   });
 
-  it('of a recorded run is read without keys that no longer exist; in any other config they are rejected', () => {
+  it('of a recorded run may contain keys that no longer exist; a new config may not', () => {
     const text =
       'environment: { id: CartPole-v1, options: { sutton_barto_reward: true } }\nmodel: { provider: ollama, name: m, stop: [x] }\nscreening: 1\ntarget: { return: 5, for: 2 }\n';
     writeFileSync(at('recorded.yaml'), text);

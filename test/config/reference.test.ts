@@ -29,7 +29,7 @@ describe('documentation generated from the schema (npm run generate)', () => {
       expect(text).toContain(section);
   });
 
-  it('is up to date in README.md if that has the markers', () => {
+  it('is up to date in README.md, if that file has the markers', () => {
     const text = existsSync(file('README.md')) ? read('README.md') : '';
     expect(text).toBe(withReference(text, configSummary(experimentKind.json)));
   });

@@ -128,7 +128,7 @@ describe('documented commands', () => {
     expect(await problemsIn(readBlocks(page))).toEqual([]);
   });
 
-  it.each(configs)('exist if the comment of %s shows them', async (config) => {
+  it.each(configs)('exist, including those in the comment of %s', async (config) => {
     const block = commentBlock(config);
     // Tasks of an example aren't run by themselves.
     expect(block.code === '').toBe(config.includes('tasks/'));

@@ -31,7 +31,7 @@ const reached = { status: 'completed', reason: { kind: 'limit', limit: 'evaluati
 
 describe('limits.evaluations', () => {
   it.each<[string, Partial<ConfigInput>, number]>([
-    ['one proposal an iteration', {}, 12],
+    ['one proposal per iteration', {}, 12],
     ['groups, the last of which would exceed the limit', { candidates: 4 }, 12],
     ['revisions, some of them rejected', { critic: { distance: 1 } }, 12],
     ['a search', { model: { provider: 'cma-es' } }, 12],
@@ -69,7 +69,7 @@ describe('limits.evaluations', () => {
     ]);
   });
 
-  it.each(['finish', 'abort'] as const)('holds for a run that is resumed after %s', async (how) => {
+  it.each(['finish', 'abort'] as const)('holds for a run resumed after the %s signal', async (how) => {
     const { path } = await runExperimentFrom(config, { model: clumsy() });
     const stop = new AbortController();
     const stopped = await runExperimentFrom(config, {

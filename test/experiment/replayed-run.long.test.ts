@@ -70,7 +70,7 @@ describe('a replayed run', () => {
 
   it.each<readonly [string, Partial<ConfigInput>]>([
     ['with corrections', {}],
-    ['with candidates', { candidates: 3 }],
+    ['with several candidates', { candidates: 3 }],
     ['stopped by a cap', { limits: { tokens: 30_000 } }],
     ['showing trajectories', { memory: { best: 2, recent: 2, trajectories: 'rows' } }],
   ])('%s equals the recorded run, including errors, usage and cost', async (_, more) => {
@@ -207,7 +207,7 @@ describe('the run to replay', () => {
     return { cwd, sweep, run, context };
   }
 
-  it('may be one of several seeds, which replay together or alone', async () => {
+  it('may be one of several with different seeds, which replay together or alone', async () => {
     const { cwd, sweep, run, context } = await recorded();
     expect(await sweep([...replayed, 'seed=3..5'], 'again')).toBe(0);
     for (const seed of [3, 4, 5])

@@ -89,9 +89,9 @@ describe('a replayed model', () => {
       [{ role: 'system', content: 'You improve parameters.\nCarefully.' }, messages[1]!],
       'Message 1 (system), line 2: added “Carefully.”',
     ],
-    ['a message fewer', [messages[0]!], 'Message 2 (user) was removed'],
+    ['one message fewer', [messages[0]!], 'Message 2 (user) was removed'],
     [
-      'a far end',
+      'the end of a long line',
       [messages[0]!, { role: 'user', content: `Propose two numbers${'.'.repeat(500)}` }],
       'line 1: recorded “Propose two numbers.”, now “Propose two numbers',
     ],

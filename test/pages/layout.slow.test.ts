@@ -91,7 +91,7 @@ describe.skipIf(chromium === undefined)('pages in a browser', () => {
     expect(await browser.evaluate(`getComputedStyle(document.querySelector('.save')).display`)).toBe('none');
   });
 
-  it('save a chart as the command does, within the content policy', async () => {
+  it('save a chart as policyloop export does, within the content policy', async () => {
     const file = pages['a run of a linear policy']!;
     await browser.open(file, { width: 1440 });
     const saved = `new Promise((resolve, reject) => {
@@ -104,7 +104,7 @@ describe.skipIf(chromium === undefined)('pages in a browser', () => {
     expect(await browser.evaluate(saved)).toBe(curve!.svg());
   });
 
-  it('load no other resources', async () => {
+  it('load nothing besides the page itself', async () => {
     for (const [name, file] of Object.entries(pages)) {
       await browser.open(file, { width: 1440 });
       const asked = `performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => !name.startsWith('data:'))`;

@@ -229,7 +229,7 @@ describe('the configured start', () => {
     expect(Math.abs(await middleOf({ sigma: 0.5, start: 'centre' }))).toBeLessThan(0.3);
   });
 
-  it('has a width proportional to the range if the config has no sigma', async () => {
+  it('has points spread in proportion to the range if the config has no sigma', async () => {
     const spread = async (half: number) => {
       const box = { ...spec, low: -half, high: half, decimals: 3 };
       const model = createCmaEs({ provider: 'cma-es', start: 'centre' });

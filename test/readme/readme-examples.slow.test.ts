@@ -63,7 +63,7 @@ describe('examples in the documents', () => {
     expect(JSON.parse(manifest)).toMatchObject({ status: 'completed', iterations: { done: 8, of: 8 } });
   });
 
-  it('`init environment` writes a module with which a run completes', () => {
+  it('a run completes with the module that `init environment` writes', () => {
     const file = join(cwd, 'written', 'my-env.js');
     mkdirSync(dirname(file));
     expect(policyloop('init', 'environment', file)).toContain('environment: ');

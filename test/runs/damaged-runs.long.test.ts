@@ -129,7 +129,7 @@ describe('a manifest that', () => {
   it.each([
     ['is empty', (file: string) => writeFileSync(file, '')],
     [
-      'has a text for a number',
+      'has text instead of a number',
       (file: string) => edit(file, (text) => JSON.stringify({ ...(JSON.parse(text) as object), seed: 'x' })),
     ],
   ])('%s does not stop list or compare, and is reported', async (_, damage) => {

@@ -39,7 +39,7 @@ describe('a directory for a new run', () => {
     expect(filesOf(path).filter((name) => name.endsWith('.new') || name.includes('lock'))).toEqual([]);
   });
 
-  it('may contain the leftovers of a start that was killed before it had the lock', async () => {
+  it('may contain files left by a process that was killed before it had the lock', async () => {
     const path = join(temporaryDirectory(), 'run');
     mkdirSync(path);
     // No process has so high a number.

@@ -109,7 +109,7 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
     expect((await resume('r')).code).toBe(1);
   });
 
-  it('makes a run fail that reaches limits.minutes', async () => {
+  it('makes a run that reaches limits.minutes fail', async () => {
     const { url } = await failing('silent');
     const { code, text } = await run('r', [model(url), 'limits.minutes=0.005'], {
       milliseconds: () => performance.now(),

@@ -170,7 +170,7 @@ describe.skipIf(chromium === undefined)('the view answers within three clicks', 
     ],
     ['when was the training at its best?', [/^training/], /0\.125[\s\S]*step 20|step 20[\s\S]*0\.125/],
     [
-      'which runs of seed 3 are there?',
+      'which runs have seed 3?',
       [[/model\.temperature=|text, or/, 'seed=3']],
       /alpha-3[\s\S]*beta-3|beta-3[\s\S]*alpha-3/,
     ],

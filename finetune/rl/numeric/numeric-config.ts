@@ -39,7 +39,7 @@ const policySchema = z.discriminatedUnion('kind', [
     decimals: count(0)
       .max(6)
       .default(2)
-      .describe('Digits after the decimal point of the numbers, which the decoder reads as text'),
+      .describe('Digits after the decimal point in observations, which the decoder reads as text'),
     hidden,
     activation,
   }),

@@ -23,7 +23,7 @@ const proposerSettings = learningSettings.extend({
   experiment: layerSchema
     .default({})
     .describe('Settings of an experiment, shared by all runs; after `iterations`, the next run begins'),
-  tasks: tasksSchema.describe('Tasks, of which one is drawn for each run and merged into `experiment`'),
+  tasks: tasksSchema.describe('Tasks; each run draws one, which is merged into `experiment`'),
   heldOut: tasksSchema
     .optional()
     .describe('Tasks for evaluation (default: `tasks`, with seeds that training never uses)'),

@@ -7,7 +7,7 @@ import type { StopResult } from '../../runs/listing/stop.js';
 export const options = (y: Argv) =>
   y
     .positional('runs', commonOptions.runs)
-    .option('now', { ...kinds.flag, describe: 'Abort pending calls, like a second Ctrl-C' })
+    .option('now', { ...kinds.flag, describe: 'Abort pending work, like a second Ctrl-C' })
     .option('wait', { ...kinds.number, default: 10, describe: 'Seconds to wait for the runs to end' })
     .option('runs-dir', commonOptions.runsDir)
     .option('json', commonOptions.json)

@@ -23,7 +23,7 @@ describe('parts of a text', () => {
   });
 
   it.each([
-    ['a line more', history(0, 400), history(0, 401), 3],
+    ['one more line', history(0, 400), history(0, 401), 3],
     [
       'a window that moved',
       `Evaluations:\n${history(0, 400)}\nGo on.`,

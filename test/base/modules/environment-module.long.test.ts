@@ -130,7 +130,7 @@ describe('an error names an invalid module and its problem', () => {
       ':2:19: create threw: no rail',
     ],
     [
-      'refused options',
+      'rejected options',
       'export default { schema: { parse() { throw new Error("friction must be positive"); } }, create() {} };',
       'environment.options: module-4.mjs: friction must be positive',
     ],

@@ -63,7 +63,7 @@ describe('progress without a terminal', () => {
     [{ quiet: true }, [], ['alarm']],
     [{ json: true }, ['{"kind":"step"}'], ['alarm']],
     [{ json: true, quiet: true }, ['{"kind":"step"}'], ['alarm']],
-  ])('prints only what belongs to mode %j', (mode, expectedPrinted, expectedNoted) => {
+  ])('prints only what the options %j allow', (mode, expectedPrinted, expectedNoted) => {
     const { context, printed, noted } = recorded();
     const progress = createProgress(mode, context);
     progress.begin({ label: 'step', total: 1 });

@@ -119,7 +119,7 @@ describe('policyloop tag', () => {
     expect(printed[0]).toMatch(/tags +good old/);
   });
 
-  it('adds tags by which list can sort, with untagged runs last', async () => {
+  it('adds tags that list can sort by, with untagged runs last', async () => {
     const { cwd } = workplace();
     await printedBy(cwd, (context) => tag({ ...common, run: 'c', tags: ['good'], off: false }, context));
     const sorted = await printedBy(cwd, (context) => list({ ...common, sort: 'tag' }, context));

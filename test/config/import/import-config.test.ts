@@ -298,13 +298,13 @@ describe('importing an invalid config', () => {
 
   it.each([
     [
-      'an environment that is not known',
+      'an unknown environment',
       'gym_env_name: Highway-v0',
       'theirs.yaml:1:15: gym_env_name: unknown environment',
     ],
     ['no environment', 'gym_env_name: null', "theirs.yaml:1:15: gym_env_name: isn't an environment id"],
     [
-      'options that are none',
+      'options that are not a mapping',
       'gym_env_name: CartPole-v1\nenv_kwargs: 3',
       'theirs.yaml:2:13: environment.options: must be a mapping',
     ],

@@ -92,7 +92,7 @@ async function play(
 }
 
 describe('an OpenEnv server', () => {
-  test('plays episodes whose observations have their fields sorted by name', async () => {
+  test('serves episodes whose observations have their fields sorted by name', async () => {
     const { id, requests } = await serve();
     const environment = await open(id);
     expect(environment).toMatchObject({ id, actionSpace: { kind: 'discrete', n: 3, start: 1 } });
@@ -145,7 +145,7 @@ describe('an OpenEnv server', () => {
     await expect(missing!.reset([1])).rejects.toThrow(/field text.*environment.options.fields/);
   });
 
-  test('plays at most maxSteps steps in an episode', async () => {
+  test('gets at most maxSteps steps in an episode', async () => {
     const { id } = await serve();
     const { lengths, episodes } = await play(await open(id), [1, 2], 3);
     expect(lengths).toEqual([3, 3]);
@@ -181,7 +181,7 @@ describe('an OpenEnv server', () => {
       /the connection ended \(code 1011, out of memory\)/,
     ],
     [
-      'observes something else',
+      'sends too few numbers',
       'invalid',
       (step) => (step === 2 ? { type: 'observation', data: { observation: { steps: 1 } } } : undefined),
       /has 1 number \(in steps\) instead of 5;.*environment\.options\.fields/,

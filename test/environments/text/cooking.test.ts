@@ -67,7 +67,7 @@ describe('the checks report', () => {
     ['a path that does not win', { gold: ['ring'] }, 'it ends with the score 0.5'],
     ['a path of inadmissible commands', { gold: ['sing'] }, 'sing is not admissible in step 0'],
     ['a path that continues after the end', { gold: ['ring', 'ring', 'ring'] }, 'it ends before step 2'],
-    ['a path above the limit', { gold: Array<string>(6).fill('ring') }, 'the gold path has 6 steps of 5'],
+    ['a path that is too long', { gold: Array<string>(6).fill('ring') }, 'the gold path has 6 steps of 5'],
   ])('%s', (_, change, failure) => {
     expect(checkGold(bell(change), 1)).toBe(failure);
   });

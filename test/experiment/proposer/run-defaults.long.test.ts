@@ -76,7 +76,7 @@ describe('a new run', () => {
     ['Mistral', list({ id: 'tiny', max_context_length: 16_384 }), 8192],
     ["llama.cpp's server", list({ id: 'x.gguf', meta: { n_ctx: 4096, n_ctx_train: 8192 } }), 2048],
     ['OpenAI', list({ id: 'tiny', object: 'model' }, { id: 'other', context_length: 100 }), 24_000],
-    ['one that states nonsense', list({ id: 'tiny', max_model_len: -1, context_length: '4k' }), 24_000],
+    ['one that reports nonsense', list({ id: 'tiny', max_model_len: -1, context_length: '4k' }), 24_000],
     ['one without a list', {}, 24_000],
   ])('derives the history limit from the context that a server reports: %s', async (_, facts, tokens) => {
     const server = await startFakeOpenAI(ofServer(facts));

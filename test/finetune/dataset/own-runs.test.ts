@@ -144,11 +144,11 @@ describe('prompts that are longer than the context', () => {
   };
   const program = { policy: { kind: 'program' }, model: { provider: 'genetic' } } as const;
   it.each([
-    ['a description of several lines', 'numbers', { prompts: { set: 'semantic' } }],
+    ['a description of several lines', 'numeric policies', { prompts: { set: 'semantic' } }],
     ['a description of several lines', 'programs', program],
-    ['names only', 'numbers', { prompts: { set: 'semantic' } }],
-    ['neither description nor names', 'numbers', {}],
-  ] as const)('describe a module environment with %s as in the run: %s', async (kind, policy, config) => {
+    ['names only', 'numeric policies', { prompts: { set: 'semantic' } }],
+    ['neither description nor names', 'numeric policies', {}],
+  ] as const)('describe module environments as in the run: with %s, for %s', async (kind, policy, config) => {
     const environment = join(root, `${kind}-${policy}.mjs`.replaceAll(' ', '-'));
     writeFileSync(environment, edited[kind]);
     const path = await played({ environment, iterations: 8, ...config });

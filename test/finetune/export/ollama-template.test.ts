@@ -76,9 +76,9 @@ describe('a chat template without an equivalent Go template', () => {
       "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}{{ messages[0].content }}",
     ],
     ['counts the messages', '{% for m in messages %}{{ loop.index }} {{ m.content }}\n{% endfor %}'],
-    ['shows the last message alone', '{{ messages[-1].content }}'],
+    ['shows only the last message', '{{ messages[-1].content }}'],
     [
-      'holds what Go would take for an action',
+      'contains text that Go would read as an action',
       "{% for m in messages %}{{ '{{' + m.role + m.content + '\\n' }}{% endfor %}",
     ],
   ])('%s', (_, jinja) => {

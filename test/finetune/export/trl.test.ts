@@ -112,7 +112,7 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
     execFileSync('python3', ['-m', 'py_compile', join(cwd, 'folder', 'train.py')]);
   });
 
-  it('leaves out examples that should become less likely, and names what TRL lacks', async () => {
+  it('leaves out examples with a weight of 0 or less, and names what TRL lacks', async () => {
     const { cwd, command, noted } = workplace({
       train: [answer(1, 2), answer(2), answer(3, -1), answer(4, 0)],
       config:

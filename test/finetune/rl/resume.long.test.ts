@@ -36,7 +36,7 @@ describe('interrupted training', () => {
     ['between the two steps of an update', inUpdate(10), {}],
     ['between two minibatches', inUpdate(18), { minibatches: 2, objective: { kind: 'ppo' } }],
     ['before the first checkpoint', inUpdate(1), { objective: { kind: 'grpo', entropy: { from: 0.1 } } }],
-  ])('after a crash %s, resumes bit for bit', async (_, crash, more) => {
+  ])('resumes bit for bit after a crash %s', async (_, crash, more) => {
     const [whole, cut] = [temporaryDirectory(), temporaryDirectory()];
     const config = (folder: string) => tinyConfig({ ...written, ...more }, folder);
     const expected = await learned(config(whole));

@@ -29,7 +29,7 @@ const plan = (examples: readonly TokenExample[], epoch: number, change: Partial<
 describe.each(['none', 'rows', 'prompts'] as const)('the order of examples with packing %s', (packing) => {
   const examples = someExamples(3);
 
-  it('includes every example once per epoch, with batchExamples in each full step', () => {
+  it('includes every example once per epoch, and batchExamples of them in each full step', () => {
     const steps = plan(examples, 0, { packing });
     expect(steps.flat().sort((a, b) => a - b)).toEqual([...examples.keys()]);
     expect(steps).toHaveLength(stepsPerEpoch(103, settings));

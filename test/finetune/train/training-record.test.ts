@@ -108,7 +108,7 @@ it('the time left counts tokens and evaluations', () => {
   expect(secondsLeftOf([start, short, { kind: 'validation', seconds: 20, work: 100 }])).toBe(150);
 });
 
-it('the training loss is the mean over the latest steps, from the first step on', () => {
+it('the training loss is the mean over the latest steps, even if there is only one', () => {
   expect(trainingLoss([4])).toBe(4);
   expect(trainingLoss([4, 2])).toBe(3);
   expect(trainingLoss([9, ...Array<number>(10).fill(1)])).toBe(1);

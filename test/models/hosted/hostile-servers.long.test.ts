@@ -30,7 +30,7 @@ const openai = (baseUrl: string) =>
   ({ provider: 'openai', name: 'x', format: 'text', baseUrl, maxRetries: 0 }) as const;
 
 describe('surplus choices in a reply', () => {
-  it.each([1, 3])('are dropped with a warning: %d candidates', async (candidates) => {
+  it.each([1, 3])('are dropped with a warning (candidates: %d)', async (candidates) => {
     let value = -5;
     const url = await answering(() => {
       value += 0.7;

@@ -22,7 +22,7 @@ test.each([
   ['an unknown model', 'gpt-7', {}],
   ['a variant', 'gpt-5-mini-search', {}],
   ['a tuned model', 'ft:gpt-4o-mini:acme', {}],
-  ['a name of every object', 'constructor', {}],
+  ['a property of every object', 'constructor', {}],
   ['another server', 'gpt-5-mini', { baseUrl: 'http://localhost:8000/v1' }],
   ['a server with a similar name', 'gpt-5-mini', { baseUrl: 'https://api.openai.com.example.org/v1' }],
   ['a proxy on a port', 'gpt-5-mini', { baseUrl: 'https://api.openai.com:8443/v1' }],

@@ -4,7 +4,7 @@ import { callWithRetries, TryError } from '../../../src/models/hosted/retry.js';
 import { recordWaits } from '../model-configs.js';
 
 describe('callWithRetries', () => {
-  it('does not abort at once if timeoutSeconds is longer than a timer can be', async () => {
+  it('does not abort at once if timeoutSeconds exceeds the longest possible timer', async () => {
     const call = callWithRetries({
       attempt: async (signal) => signal.aborted,
       policy: { timeoutSeconds: 1e9, maxRetries: 0, maxRetryAfterSeconds: 1 },

@@ -27,7 +27,7 @@ const problemsOf = (directory: string) => inspectModel(directory).problems.map((
 
 describe('a damaged model directory', () => {
   it.each([
-    ['a config that is no object', 'config.json', 'null', /not a model config/],
+    ['a config that is null', 'config.json', 'null', /not a model config/],
     ['a config that is a list', 'config.json', '[1]', /not a model config/],
     ['a config that is not JSON', 'config.json', '{', /not valid JSON/],
   ])('is reported: %s', (_name, file, content, pattern) => {

@@ -54,10 +54,10 @@ test('a symbolic link is followed to its file', () => {
 test.each([
   ['a Git LFS pointer', Buffer.from('version https://git-lfs.github.com/spec/v1\n'), /header is cut off/],
   ['an empty file', Buffer.alloc(0), /header is cut off/],
-  ['a download that was cut', safetensors({ w: two }, new Uint8Array(4)), /beyond the end/],
-  ['a shape that disagrees', safetensors({ w: { ...two, shape: [3] } }, new Uint8Array(8)), /requires 12/],
+  ['a truncated download', safetensors({ w: two }, new Uint8Array(4)), /beyond the end/],
+  ['a shape that is too large', safetensors({ w: { ...two, shape: [3] } }, new Uint8Array(8)), /requires 12/],
   [
-    'a header that is no JSON',
+    'a header that is not JSON',
     Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 0]), Buffer.from('{x')]),
     /not JSON/,
   ],

@@ -75,7 +75,7 @@ describe.each(recurrentFamilies)('%s', (name) => {
     }));
 });
 
-it('StateSnapshots keeps only the latest places of a prompt', () => {
+it('StateSnapshots keeps only the states at the latest positions', () => {
   const places = new StateSnapshots();
   for (let tokens = 10; tokens <= 120; tokens += 10) places.add(tokens, [Float32Array.of(tokens)]);
   expect(places.stateAt(40)).toEqual([]);

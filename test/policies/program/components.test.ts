@@ -21,7 +21,7 @@ describe("a component that doesn't exist", () => {
     'function act(o) { o.angle = o[2]; return o.angle > 0 ? 1 : 0; }',
     // Another variable of that name.
     'function act(o) { const f = (o) => o.angle; return f({ angle: 1 }); }',
-  ])("isn't found in valid code: %s", (source) => {
+  ])("isn't reported in valid code: %s", (source) => {
     expect(() => check(source)).not.toThrow();
   });
 

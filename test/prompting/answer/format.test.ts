@@ -87,7 +87,7 @@ const dresses: Record<string, Dress> = {
     `<think>\nparams[0]: 3.3 was bad, ${line(items.slice(1), v)}\n</think>\n${line(items, v)}`,
   reason: (items, v) => `${line(items, v)}\nI changed params[0]: 0.4 because f(params) fell.`,
   reordered: (items, v) => line(items.toReversed(), v),
-  'repeated equally': (items, v) => `${line(items, v)}, ${items[0]}`,
+  'with a repeated value': (items, v) => `${line(items, v)}, ${items[0]}`,
   'one per line': (items) => items.join('\n'),
   bullets: (items) => items.map((item) => `* **${item}** — as before`).join('\n'),
   numbered: (items) => `Proposal:\n\n${items.map((item, i) => `${i + 1}. ${item}`).join('\n')}\n\nGood luck!`,

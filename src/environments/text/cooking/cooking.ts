@@ -28,7 +28,7 @@ export const cookingOptions = z.strictObject({
   fold: z
     .enum(folds)
     .default('train')
-    .describe('Set of games to draw from; no recipe, and no house with its food, is in two sets'),
+    .describe('Set of games to draw from; no two sets share a recipe, or a house with its food'),
 });
 
 type CookingOptions = z.output<typeof cookingOptions>;

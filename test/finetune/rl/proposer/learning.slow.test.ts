@@ -130,7 +130,7 @@ describe('a proposer', () => {
         return { ...l, sessions: { ...l.sessions, training } };
       },
     ],
-  ])('after a crash %s, resumes bit for bit', async (_, change) => {
+  ])('resumes bit for bit after a crash %s', async (_, change) => {
     const [whole, cut] = [temporaryDirectory(), temporaryDirectory()];
     const expected = await learned(whole);
     await expect(learned(cut, { change })).rejects.toThrow('the process ends here');

@@ -47,7 +47,7 @@ describe('an adapter', () => {
   const model = (adapter: string, name = 'qwen2-tied-bf16-sharded') =>
     createLocalModel(localSchema.parse({ provider: 'local', path: referenceDirectory(name), adapter }));
 
-  it('is named in the id after its model', () => {
+  it('appears in the id, following the name of the model', () => {
     expect(model(adapterOf('qwen2-tied-bf16-sharded')).id).toBe(
       'local/qwen2-tied-bf16-sharded+adapter-after-12-steps',
     );

@@ -27,7 +27,7 @@ describe('a choice constraint', () => {
     expect(allowed(state.mask(9))).toEqual([end]);
   });
 
-  it('rejects any other token', () => {
+  it('rejects a token that continues no choice', () => {
     expect(() => choiceConstraint(choices).start().take(2)).toThrow("doesn't continue any of the choices");
   });
 

@@ -170,10 +170,10 @@ describe('invalid GGUF files', () => {
     '1e9 tensors': [ggufBytes(metadata, tensors, { tensors: 1_000_000_000 }), /declares 1000000000 tensors/],
     '2^60 tensors': [ggufBytes(metadata, tensors, { tensors: huge }), /declares .* tensors/],
     '2^60 pairs': [ggufBytes(metadata, tensors, { pairs: huge }), /declares .* pairs/],
-    'more tensors than there are': [ggufBytes(metadata, tensors, { tensors: 40 }), /GGUF file/],
-    'cut in the metadata': [good.subarray(0, 300), /GGUF file: it (ends|declares)/],
-    'cut in the tensor infos': [good.subarray(0, infoOf('blk.0.ffn_up.weight')), /GGUF file/],
-    'cut in the data': [good.subarray(0, good.length - 4096), /reaches beyond the end of the file/],
+    'a tensor count that is too high': [ggufBytes(metadata, tensors, { tensors: 40 }), /GGUF file/],
+    'cut off in the metadata': [good.subarray(0, 300), /GGUF file: it (ends|declares)/],
+    'cut off in the tensor infos': [good.subarray(0, infoOf('blk.0.ffn_up.weight')), /GGUF file/],
+    'cut off in the data': [good.subarray(0, good.length - 4096), /reaches beyond the end of the file/],
     'a huge text': [patched((bytes) => bytes.writeBigUInt64LE(huge, 24)), /declares .* bytes of text/],
     'a huge array': [
       value(
@@ -200,11 +200,11 @@ describe('invalid GGUF files', () => {
       patched((bytes) => bytes.writeBigUInt64LE(huge, infoOf(first.name) + 12)),
       /beyond the end of the file/,
     ],
-    'rows that are no whole blocks': [
+    'rows with a partial block': [
       patched((bytes) => bytes.writeBigUInt64LE(250n, infoOf(first.name) + 4)),
       /not a multiple of 32/,
     ],
-    'a tensor outside of the file': [
+    'a tensor outside the file': [
       patched((bytes) => bytes.writeBigUInt64LE(huge, infoOf(first.name) + 24)),
       /beyond the end/,
     ],
@@ -216,21 +216,15 @@ describe('invalid GGUF files', () => {
       patched((bytes) => bytes.writeBigUInt64LE(7n, infoOf('blk.0.attn_norm.weight') + 16)),
       /is not aligned/,
     ],
-    'a tensor twice': [ggufBytes(metadata, [...tensors, first]), /token_embd\.weight" twice/],
-    'a strange alignment': [value('general.alignment', ggufValue.uint32(0)), /general\.alignment is 0/],
+    'a duplicate tensor': [ggufBytes(metadata, [...tensors, first]), /token_embd\.weight" twice/],
+    'an invalid alignment': [value('general.alignment', ggufValue.uint32(0)), /general\.alignment is 0/],
     'no architecture': [ggufBytes(without('general.architecture'), tensors), /general\.architecture/],
-    'another architecture': [
+    'an unsupported architecture': [
       value('general.architecture', ggufValue.string('mamba')),
       /general\.architecture.*not supported[\s\S]*mamba/,
     ],
-    'no count of layers': [
-      ggufBytes(without('llama.block_count'), tensors),
-      /llama\.block_count.*is missing/,
-    ],
-    'a key that is not understood': [
-      value('llama.expert_count', ggufValue.uint32(8)),
-      /llama\.expert_count.*unknown key/,
-    ],
+    'no layer count': [ggufBytes(without('llama.block_count'), tensors), /llama\.block_count.*is missing/],
+    'an unknown key': [value('llama.expert_count', ggufValue.uint32(8)), /llama\.expert_count.*unknown key/],
     'no tokenizer': [
       ggufBytes(without('tokenizer.ggml.model'), tensors),
       /tokenizer\.ggml\.model: this tokenizer/,
@@ -252,14 +246,14 @@ describe('invalid GGUF files', () => {
       ),
       /model\.layers\.0\.mlp\.up_proj/,
     ],
-    'a tensor of another width': [
+    'a tensor with the wrong width': [
       ggufBytes(
         metadata,
         tensors.map((one) => (one.name.includes('attn_k') ? { ...one, shape: [256, 128] } : one)),
       ),
       /this tensor doesn't have the shape/,
     ],
-    'a tensor that is not understood': [
+    'an unknown tensor': [
       ggufBytes(metadata, [...tensors, randomTensor('blk.0.ssm_a.weight', [hidden], 'F32')]),
       /ssm_a.*unknown tensor/,
     ],

@@ -85,14 +85,14 @@ describe('keys that only some architectures read', () => {
   it.each([
     ['mlp_bias', { ...qwen3, mlp_bias: true }, /mlp_bias: is not supported/],
     ['attention_bias', { ...mistral, attention_bias: true }, /attention_bias: is not supported/],
-    ['sliding_window of a llama', { ...llama, sliding_window: 1024 }, /sliding_window: is not supported/],
+    ['sliding_window for llama', { ...llama, sliding_window: 1024 }, /sliding_window: is not supported/],
     [
-      'layer_types of a mistral',
+      'layer_types for mistral',
       { ...mistral, layer_types: Array.from({ length: 32 }, () => 'full_attention') },
       /layer_types\.0: is not supported/,
     ],
     [
-      'a window that is not there',
+      'window layers without a window',
       { ...qwen3, layer_types: Array.from({ length: 24 }, () => 'sliding_attention') },
       /layer_types\.0: is not supported/,
     ],
