@@ -5,6 +5,7 @@
 for (const name of [
   'comparisons',
   'confirmation',
+  'cooking',
   'coverage',
   'large-model',
   'own-logs',
@@ -13,6 +14,7 @@ for (const name of [
   'real-models',
   'reinforcement',
   'repeats',
+  'rl-speed',
 ])
   await import(`./${name}.js`);
 await import('../../models/tiny-improver/recipe/figures.js');
