@@ -187,7 +187,7 @@ function requireOnce(argv: Readonly<Record<string, unknown>>, options: unknown):
 }
 
 /** Options that name output files or directories. */
-const pathOptions = ['out', 'output', 'run-dir', 'runs-dir', 'csv', 'html', 'markdown'];
+const pathOptions = ['out', 'output', 'run-dir', 'runs-dir', 'html', 'charts', 'picture'];
 
 /** @throws UserError if an output name is too long for file systems, or contains an unexpanded variable */
 function requireNames(argv: Readonly<Record<string, unknown>>): true {

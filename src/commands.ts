@@ -210,7 +210,7 @@ export function findCommand([first = '', second]: readonly string[]) {
 }
 
 /** True if the command accepts `key=value`. */
-export const takesOverrides = ([signature]: ListedCommand): boolean => /\[overrides|<configs/.test(signature);
+export const takesOverrides = ([signature]: ListedCommand): boolean => /\[overrides|[<[]configs/.test(signature);
 
 /** The path of the most similar command, e.g. `finetune train` for `trian`. */
 function nearestCommand(typed: string): string | undefined {
@@ -328,7 +328,7 @@ export async function completions(words: readonly string[], cwd: string): Promis
       }),
     );
   }
-  if (/^<configs?\b/.test(place ?? '')) {
+  if (/^[<[]configs?\b/.test(place ?? '')) {
     const { bundledConfigs } = await import('./config/file.js');
     return begun((configsOf[name!] ?? ['experiment']).flatMap((kind) => bundledConfigs(kind)));
   }

@@ -8,7 +8,7 @@ export const options = (y: Argv) =>
   y
     .option('allow-runs', {
       ...kinds.flag,
-      describe: 'Allow starting, pausing, resuming, stopping and evaluating runs (default: read-only)',
+      describe: 'Allow starting, resuming, stopping and evaluating runs (default: read-only)',
     })
     .option('project', {
       ...kinds.text,

@@ -165,7 +165,7 @@ function lineBreak(buffer: Buffer, from: number, until: number): number {
 const overlongError = (file: string, start: number) =>
   new UserError({
     file,
-    message: `the line at byte ${start} is longer than ${maxLineBytes / 2 ** 20} MiB; this line and the rest of the file are not read`,
+    message: `the line at byte ${start} has ${maxLineBytes / 2 ** 20} MiB or more; this line and the rest of the file are not read`,
     hint: 'restore the file from a copy, or truncate the file before this line',
   });
 

@@ -31,7 +31,7 @@ const gameSchema = z.looseObject({
   game: z.enum(games),
   fold: z.enum(folds).default('train'),
   /** Step limit, as in the Python package; -1 for no limit. */
-  max_episode_steps: z.coerce.number().int().default(100),
+  max_episode_steps: z.coerce.number().pipe(z.union([z.literal(-1), z.int().min(1)])).default(100),
 });
 
 /**

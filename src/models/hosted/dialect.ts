@@ -94,11 +94,10 @@ export function adapt(
   before: Pick<Dialect, 'answerFormat' | 'hasBounds'>,
   { kind, message }: TryError,
 ): boolean {
-  const isAuto = config.format === 'auto' && sent.response_format !== undefined;
   const userFields = chosenFields(config);
-  const refused = ownFields.filter(
-    (field) => sent[field] !== undefined && !userFields.has(field) && cites(message, field),
-  );
+  const mayDrop = (field: string) => sent[field] !== undefined && !userFields.has(field);
+  const isAuto = config.format === 'auto' && mayDrop('response_format');
+  const refused = ownFields.filter((field) => mayDrop(field) && cites(message, field));
   const isFormat =
     isAuto && (formatNames.test(message) || (refused.length === 0 && formatWords.test(message)));
   // Some servers return a server error (5xx) for a schema that they can't convert to a grammar.
@@ -115,14 +114,14 @@ export function adapt(
   }
   if (refused.length > 0 || isFormat) return true;
   // The message names no field, so first drop `n`, which the fewest servers support.
-  if (sent.n !== undefined) dialect.refusedKeys.add('n');
+  if (mayDrop('n')) dialect.refusedKeys.add('n');
   else if (isAuto) dialect.answerFormat = 'text';
   else return false;
   return true;
 }
 
 /** Fields that policyloop adds and may drop; sampling fields only if the config doesn't set them. */
-const ownFields = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'logprobs'];
+const ownFields = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty'];
 
 /** Switches to the other name of the token limit if the server rejected the current one. @returns whether it did */
 function renameLimit(dialect: Dialect, sent: RequestFields, message: string): boolean {

@@ -2,7 +2,7 @@
 import yargs from 'yargs';
 import type { CommandContext } from '../../../src/base/context.js';
 import { separateOverrides } from '../../../src/base/overrides-apart.js';
-import { declaredOptions, findCommand } from '../../../src/commands.js';
+import { declaredOptions, findCommand, takesOverrides } from '../../../src/commands.js';
 import { recordingContext } from '../../support/experiments.js';
 
 /** @param words behind the program's name */
@@ -26,7 +26,7 @@ export async function commandLine(
       throw error ?? new Error(message);
     })
     .parseAsync(
-      /\[overrides|<configs/.test(signature) ? separateOverrides(own, await declaredOptions(named)) : own,
+      takesOverrides(named) ? separateOverrides(own, await declaredOptions(named)) : own,
     );
   return { ...recorded, code };
 }

@@ -230,6 +230,7 @@ describe('completion', () => {
       ['latest', 'x/random-01'],
     ],
     [['run', 'quick'], ['quickstart']],
+    [['check', 'quick'], ['quickstart']],
     [['finetune', 'rl', 'bandit'], ['bandit']],
     [['show', 'a', '--iter'], ['--iteration']],
     [['nothing', ''], []],

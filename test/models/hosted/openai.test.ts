@@ -232,6 +232,18 @@ describe('format: auto', () => {
     expect(all.map(({ format }) => format)).toEqual(Array(4).fill('json_object'));
   });
 
+  it.each([{ n: 2 }, { response_format: { type: 'json_object' } }])(
+    'never drops fields of model.extra: %j',
+    async (extra) => {
+      const refusal = { status: 400, body: { error: { message: 'bad request' } } };
+      const server = await startFakeServer({ faults: undefined, empty: {}, answer: () => refusal });
+      const settings = { baseUrl: `${server.url}/v1`, format: 'auto', extra } as const;
+      const model = createModel(openaiConfig(settings), {});
+      await expect(ask(model, messages, { ...options, seeds: [1] })).rejects.toThrow('bad request');
+      expect(server.requests.length).toBeLessThan(4);
+    },
+  );
+
   it('is suggested if the server refuses format: json', async () => {
     const { model } = await start({ reply, refuses: ['response_format'] }, { format: 'json' });
     await expect(ask(model, messages, options)).rejects.toThrow('set model.format=auto');

@@ -33,7 +33,7 @@ export function adapterSummary(
 ): AdapterSummary {
   const problems: Problem[] = [];
   const adapter = attempt(() => readAdapter(directory, ignoredKeys), problems);
-  const baseModel = model ?? namedModel(adapter?.base, cwd);
+  const baseModel = model ?? attempt(() => namedModel(adapter?.base, cwd), []);
   const fits = (base: string) => {
     checkModel(base, ignoredKeys);
     openAdapter(directory, readDecoderConfig(base, ignoredKeys), ignoredKeys);
