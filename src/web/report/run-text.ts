@@ -46,7 +46,7 @@ export interface RunFigures extends RunResult, Labels, Pick<Manifest, 'environme
     /** The weights that the parameters define; present only if the parameters are coordinates in a random subspace. */
     readonly weights?: ParameterVector;
   })[];
-  /** The proposer of the best policy (the confirmed one, if there is one), as in `top`. */
+  /** The member, leg or tuning search that proposed the best policy (the confirmed one, if there is one). */
   readonly foundBy?: string;
   /** Contributions of the members of a portfolio, the legs of a relay or the search that tunes constants. */
   readonly members?: readonly MemberFigures[];
