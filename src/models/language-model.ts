@@ -156,12 +156,12 @@ export interface LanguageModel {
    * Returns one completion per seed, in order. A provider may return fewer: the caller then requests the others one
    * by one. The first completion contains the usage, latency, retries and warnings of the whole call. Empty or
    * malformed text isn't an error.
-   * @throws ModelError if there was no completion (network, HTTP status, deadline)
+   * @throws ModelError if there was no completion (network, HTTP status, deadline); UserError if the model is unusable
    */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): Promise<readonly Completion[]>;
-  /** Loads the model before the first call; returns a description of it. @throws UserError if it can't be used */
+  /** Loads the model before the first call; returns a description of it. @throws UserError or ModelError */
   open?(): Promise<string>;
-  /** Returns the model's limits (undefined if unknown) without generating anything. @throws ModelError if this fails */
+  /** Returns the model's limits (undefined if unknown) without generating anything. @throws ModelError or UserError */
   context?(signal?: AbortSignal): Promise<ModelContext | undefined>;
   /** Announces the length of future prompts in tokens, so that a server needs to size its context only once. */
   expect?(promptTokens: number): void;
