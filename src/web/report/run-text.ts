@@ -187,7 +187,7 @@ function describePolicy(
 
 const blockCharacters = '▁▂▃▄▅▆▇█';
 
-/** Renders up to `width` means of consecutive values as block characters, from lowest to highest. */
+/** Renders means of consecutive values as up to `width` block characters, from ▁ (the lowest) to █ (the highest). */
 export function sparkline(values: readonly number[], width = 40): string {
   const columns = Math.min(values.length, Math.max(1, Math.floor(width)));
   const heights = Array.from({ length: columns }, (_, column) => {
