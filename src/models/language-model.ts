@@ -54,7 +54,7 @@ export interface Completion {
   readonly finishReason: FinishReason;
   /** Set if a local model enforced the requested grammar for the answer (but not for text around it). */
   readonly constrained?: true;
-  /** Format that was requested; absent if the config fixes it, or if none was requested. */
+  /** Format requested, or `text` if the server ignored it; absent if the config fixes it, or if none was requested. */
   readonly format?: AnswerFormat;
   readonly usage: Usage;
   /** Wall time of the call in milliseconds, including retries. */
@@ -99,11 +99,11 @@ export interface Attempts {
   readonly mayTryAgain?: (kind: ModelErrorKind) => boolean;
   /** Called with the milliseconds to wait if a rate limit or Retry-After delays an attempt by a second or more. */
   readonly onWait?: ((milliseconds: number) => void) | undefined;
-  /** Called for each failed attempt. */
+  /** Called for each failed attempt, except failures that the next request avoids. */
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
 }
 
-/** Called before each pass of a local model, and after the last, with the prompt tokens read so far, cached or not. */
+/** Called before each pass of a local model over a prompt, and after the last, with the tokens read or cached. */
 export type OnRead = (read: number, of: number) => void;
 
 export interface GenerateOptions {
@@ -156,12 +156,12 @@ export interface LanguageModel {
    * Returns one completion per seed, in order. A provider may return fewer: the caller then requests the others one
    * by one. The first completion contains the usage, latency, retries and warnings of the whole call. Empty or
    * malformed text isn't an error.
-   * @throws ModelError if there was no completion (network, HTTP status, deadline)
+   * @throws ModelError if there was no completion (network, HTTP status, deadline); UserError if the model is unusable
    */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): Promise<readonly Completion[]>;
-  /** Loads the model before the first call; returns a description of it. @throws UserError if it can't be used */
+  /** Loads the model before the first call; returns a description of it. @throws UserError or ModelError */
   open?(): Promise<string>;
-  /** Returns the model's limits (undefined if unknown) without generating anything. @throws ModelError if this fails */
+  /** Returns the model's limits (undefined if unknown) without generating anything. @throws ModelError or UserError */
   context?(signal?: AbortSignal): Promise<ModelContext | undefined>;
   /** Announces the length of future prompts in tokens, so that a server needs to size its context only once. */
   expect?(promptTokens: number): void;
@@ -180,7 +180,7 @@ interface ErrorTraits {
 /** Reasons why an attempt produced no completion, with their consequences. */
 const errorKinds = {
   'rate-limit': { isTemporary: true },
-  /** A rate limit that lasts longer than the config allows us to wait. */
+  /** The server asks to wait for longer than the config allows. */
   quota: { isFatal: true },
   server: { isTemporary: true },
   network: { isTemporary: true },

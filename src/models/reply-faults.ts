@@ -26,7 +26,7 @@ export function maxTextTokens(text: string): number {
   return tokens;
 }
 
-/** Returns a lower bound on tokens: one per word or four digits, minus a fifth to allow for exceptions. */
+/** Returns a lower bound on tokens: one per word, run of symbols or four digits, minus a fifth for exceptions. */
 export function minPromptTokens(messages: readonly ChatMessage[]): number {
   let tokens = 0;
   for (const { content } of messages) {

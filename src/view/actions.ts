@@ -30,7 +30,7 @@ const createAction =
 const names = z.array(z.string()).min(1, 'select at least one run').max(10_000);
 const tags = z.array(z.string()).max(100).default([]);
 
-/** Tags or untags runs and training runs, also in selected directories. @throws UserError for an invalid tag */
+/** Changes tags of runs and training runs, also in directories. @throws UserError for an invalid tag or damaged file */
 export const tagItems = createAction(
   z.strictObject({ of: names, add: tags, remove: tags }),
   async ({ add, of, remove }, live) => {

@@ -20,7 +20,7 @@ export class HttpError extends Error {
 
 /**
  * @param longest maximum length in bytes
- * @throws HttpError if the body isn't declared as JSON, is invalid or is too long
+ * @throws HttpError if the body isn't declared as JSON or is invalid, or its length is undeclared or too large
  */
 export async function readJsonBody(request: IncomingMessage, longest: number): Promise<unknown> {
   const { 'content-length': length, 'content-type': type } = request.headers;
@@ -122,7 +122,7 @@ const portProblems: Readonly<Record<string, string>> = {
  * their host name resolves to this machine (DNS rebinding), the Host differs.
  * @param anySite true for paths that other sites may link to
  * @returns the path without the query
- * @throws HttpError 403 for a foreign Host, Origin or site; 400 for two Hosts, or a target that isn't a path
+ * @throws HttpError 403 for a foreign Host, Origin or site; 400 for several Hosts, or a target that isn't a path
  */
 export function requireLocal(
   { headers, headersDistinct, url = '' }: Pick<IncomingMessage, 'headers'> & Partial<IncomingMessage>,

@@ -45,7 +45,7 @@ export async function shownRunPage(name: string, path: string): Promise<Page> {
 
 interface AnimationRequest {
   readonly entry: BufferEntry;
-  /** Start of the alternative text, before the policy's iteration and candidate. */
+  /** Part of the alternative text, before the policy's iteration and candidate. */
   readonly alt: string;
   readonly title: Content;
 }

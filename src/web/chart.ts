@@ -76,7 +76,7 @@ export interface Chart {
 export const chartFigure = (chart: Chart, caption?: Content): Content =>
   new Part('chart-figure', { chart }, caption);
 
-/** Divides the items into at most `most` stretches of equal length, and joins the items of each. */
+/** Divides the items into at most `most` stretches, equally long except perhaps the last, and joins those of each. */
 export function thinOut<T>(
   all: readonly T[],
   most: number,

@@ -1,7 +1,7 @@
 /** Distinguishable with common forms of colour blindness: Paul Tol's bright scheme with a darker grey, plus orange. */
 const categoryColors = '#4477aa #ee6677 #228833 #ccbb44 #66ccee #aa3377 #ee7733 #969696'.split(' ');
 
-/** Maximum number of choices to show as colours; if there are more, they are shown as numbers. */
+/** Number of colours for choices. If there are more choices, heat maps colour them by magnitude, as other numbers. */
 export const maxCategories = categoryColors.length;
 
 const numbered = (name: string, all: readonly string[]) =>

@@ -125,7 +125,7 @@ interface MainMetric {
   readonly steps: readonly Row[];
   readonly heldOutRows?: readonly Row[];
   readonly measured?: string;
-  /** Describes the best measurement, such as `lowest validation loss, 0.5`. */
+  /** Describes the best measurement, such as `lowest validation loss, 0.5000`. */
   readonly best?: (row: Row) => string;
   readonly isBetter?: (a: number, b: number) => boolean;
 }

@@ -120,7 +120,7 @@ export function adapt(
   return true;
 }
 
-/** Fields that policyloop adds and may drop; sampling fields only if the config doesn't set them. */
+/** Fields that are no longer sent once the server rejects them, unless the config sets them. */
 const ownFields = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty'];
 
 /** Switches to the other name of the token limit if the server rejected the current one. @returns whether it did */

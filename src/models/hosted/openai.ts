@@ -178,7 +178,7 @@ const lengthsIn = (facts: unknown): readonly number[] =>
     .map((name) => (isRecord(facts) ? facts[name] : undefined))
     .filter((value): value is number => typeof value === 'number' && value > 0);
 
-/** Returns the smallest context length that the server reports. @throws TryError, or the signal's reason */
+/** Returns the smallest context length that the server reports. @throws a network TryError, or the signal's reason */
 async function servedContext(
   settings: ClientOptions,
   name: string,

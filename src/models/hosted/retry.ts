@@ -79,8 +79,8 @@ async function waitForTurn<T>(
 }
 
 /**
- * Retries until success, a permanent failure, the last retry or the deadline. `attempted` contains the fields of a
- * completion that describe the attempts. @throws ModelError
+ * Retries until success, a permanent failure, the last retry, the deadline, an abort or a limit of the run.
+ * `attempted` contains the fields of a completion that describe the attempts. @throws ModelError
  */
 export async function callWithRetries<T>(call: Call<T>) {
   const { attempts = {}, id, policy, secrets, seed, server, signal } = call;

@@ -46,7 +46,7 @@ export interface RunFigures extends RunResult, Labels, Pick<Manifest, 'environme
     /** The weights that the parameters define; present only if the parameters are coordinates in a random subspace. */
     readonly weights?: ParameterVector;
   })[];
-  /** The proposer of the best policy (the confirmed one, if there is one), as in `top`. */
+  /** The member, leg or tuning search that proposed the best policy (the confirmed one, if there is one). */
   readonly foundBy?: string;
   /** Contributions of the members of a portfolio, the legs of a relay or the search that tunes constants. */
   readonly members?: readonly MemberFigures[];
@@ -187,7 +187,7 @@ function describePolicy(
 
 const blockCharacters = '▁▂▃▄▅▆▇█';
 
-/** Renders up to `width` means of consecutive values as block characters, from lowest to highest. */
+/** Renders means of consecutive values as up to `width` block characters, from ▁ (the lowest) to █ (the highest). */
 export function sparkline(values: readonly number[], width = 40): string {
   const columns = Math.min(values.length, Math.max(1, Math.floor(width)));
   const heights = Array.from({ length: columns }, (_, column) => {

@@ -77,7 +77,7 @@ export type AnswerState =
  * Reads a reply byte by byte: free text (including thinking), `a[0]: v, a[1]: v, …`, then free text. With a closing
  * text (even an empty one), only thinking and white space may precede the answer, and nothing may follow it. Rejects
  * any byte after which the reply couldn't be parsed as exactly one valid answer: text before the answer must not start
- * another list, and text after it must not mention one or contain a thinking tag.
+ * another list, and text after it must not mention one or contain a thinking or channel tag.
  */
 export interface AnswerAutomaton {
   /**

@@ -204,7 +204,7 @@ const maxCachedMasks = 4096;
 class Reply implements ConstraintState {
   readonly #rules: ReplyRules;
   #state: AnswerState;
-  /** Tokens that must come next, because they spell a fixed part of the answer. */
+  /** Tokens that must come next, because they spell a fixed part of the reply. */
   #forcedIds: readonly number[] = [];
 
   constructor(rules: ReplyRules, state: AnswerState) {

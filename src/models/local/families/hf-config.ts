@@ -26,7 +26,7 @@ import {
 } from './config-schema.js';
 import { modelFamilies } from './families.js';
 
-/** Reads the config of a model directory or GGUF file, ignoring `ignoredKeys`. @throws UserError naming the field */
+/** Reads the config of a model directory or GGUF file, ignoring `ignoredKeys`. @throws UserError if it is unusable */
 export function readDecoderConfig(directory: string, ignoredKeys: readonly string[] = []): DecoderConfig {
   if (isGguf(directory)) return readGgufConfig(openGguf(directory), ignoredKeys);
   const file = path.join(directory, 'config.json');

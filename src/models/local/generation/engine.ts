@@ -30,7 +30,7 @@ import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protoco
 
 export interface Engine {
   readonly report: LoadReport;
-  /** Calls may overlap. @throws RequestError for an invalid job, AbortedError if aborted */
+  /** Calls may overlap. @throws RequestError or UserError for a job that can't be run, AbortedError if aborted */
   generate(job: GenerateJob, hooks: GenerationHooks): Promise<JobResult>;
   close(): Promise<void>;
 }

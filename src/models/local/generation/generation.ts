@@ -22,7 +22,7 @@ export class AbortedError extends Error {
  */
 const chunkOf = (hasStates: boolean): number => (hasStates ? 256 : 64);
 
-/** Maximum number of tokens, including padding, when several prompts are read together. */
+/** Maximum number of tokens read together. A prompt that joins counts as long as the longest of the others. */
 const maxJointTokens = 256;
 
 /** Maximum number of unread tokens of a prompt that is read together with others. */

@@ -16,7 +16,7 @@ import { decoderTensors, type ParameterSource, requireTensor } from './parameter
 
 /**
  * Rounds and packs matrices, or packs a file's own blocks; undefined if there is nothing to pack.
- * @throws UserError if blocks would have to be converted to another type
+ * @throws UserError if blocks would have to be converted to another type, or the result can't be written
  */
 export function packedWeights(
   model: string,

@@ -1,4 +1,4 @@
-/** A summary of a model directory, printed by `policyloop models check`. */
+/** A summary of a model directory or GGUF file, printed by `policyloop models check`. */
 
 import { basename } from 'node:path';
 import type { Problem } from '../../../base/errors.js';

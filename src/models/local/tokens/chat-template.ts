@@ -148,7 +148,7 @@ function fixedDate(format: string): string {
   return format.replace(/%([a-zA-Z])/g, (whole, letter: string) => parts[letter] ?? whole);
 }
 
-/** Maximum size of a template in bytes, or in characters if it is part of a GGUF file. */
+/** Maximum size of `chat_template.jinja` in bytes, or of a GGUF file's template in characters. */
 const maxTemplate = 2 ** 20;
 
 /** Finds the source of a model's chat template; the directory's chat_template.jinja takes precedence. */

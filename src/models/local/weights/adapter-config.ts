@@ -1,4 +1,4 @@
-/** Reads PEFT's `adapter_config.json`: which modules a LoRA adapter changes, and by how much. */
+/** Reads PEFT's `adapter_config.json`: the base model of a LoRA adapter, and the scale of its changes. */
 
 import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
@@ -89,7 +89,7 @@ function rejectChangedBase({ init_lora_weights: given }: Fields, file: string): 
 /** True if a pattern of Python's `re`, from an untrusted file, matches the end of a module's path, as in PEFT. */
 function fits(pattern: string, module: string, file: string): boolean {
   try {
-    // Groups with (? other than (?: differ between Python and JavaScript. The flag `u` rejects unknown escapes.
+    // Groups with (? other than (?: may differ between Python and JavaScript. The flag `u` rejects unknown escapes.
     if (/\(\?(?!:)/.test(pattern)) throw new SyntaxError('it has a group that starts with (?');
     return withTimeLimit(0.5, () => new RegExp(`^(?:.*\\.)?(?:${pattern})$`, 'u').test(module));
   } catch (error) {

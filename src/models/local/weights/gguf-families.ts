@@ -15,7 +15,7 @@ export interface GgufFamily {
   readonly others?: Readonly<Record<string, string>>;
   /** Hugging Face's path of the layers, if it differs from Llama's. */
   readonly layers?: string;
-  /** Metadata keys that `config` reads. */
+  /** Metadata keys that are allowed in addition to the common ones. */
   readonly keys?: readonly string[];
   /** Alternative names of keys (most are Ollama's), with the usual names in llama.cpp. */
   readonly aliases?: Readonly<Record<string, string>>;

@@ -134,7 +134,7 @@ function meanCurve(curves: readonly (readonly number[])[], range: Interval): rea
   });
 }
 
-/** True if the intervals are so wide that the curves would look flat, for example with only two runs. */
+/** True if the intervals are so wide that the curves would look flat, for example with only three runs. */
 function isWider(points: readonly CurvePoint[], values: readonly number[]): boolean {
   const ends = points.flatMap(({ interval }) => interval ?? []);
   return largest(ends) - smallest(ends) > 3 * (largest(values) - smallest(values));

@@ -18,7 +18,7 @@ const maxColumns = 1500;
 export function parameterHeatMap(data: RunData, labels: TaskLabels): Content {
   const { config, entries: allEntries, parameters: spec } = data;
   const best = bestEntry(allEntries);
-  // More columns would be narrower than a pixel.
+  // More columns would be much narrower than a pixel.
   const entries = sampleEvenly(allEntries, maxColumns, best);
   const columns = entries.length;
   if (columns === 0 || spec.count === 0) return html`<p class="empty">No evaluations.</p>`;

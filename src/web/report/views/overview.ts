@@ -69,7 +69,7 @@ export function runHeader(
   });
 }
 
-/** Shows the most important results, starting with the confirmed mean. */
+/** Shows the most important results, starting with the confirmed mean or, if no proposal was accepted, the reason. */
 export function headline(data: RunData, proposals: readonly LoggedProposal[]): Content {
   const { confirmed, manifest, entries, config } = data;
   const best = bestEntry(entries);

@@ -106,7 +106,7 @@ const places: Readonly<Record<string, { name: string; final: boolean }>> = {
   C: { name: 'cliff', final: true },
 };
 
-/** Maximum number of states per row. */
+/** Maximum number of states per row if neither a map nor bins determine it. */
 const statesPerRow = 20;
 
 /** Shows the action in each state: on the task's map, by two binned observations, or by the number of the state. */
