@@ -57,7 +57,7 @@ export interface GameSeeds {
   readonly sampling: number;
 }
 
-/** Plays one episode per pair of seeds, in order; once the speaker stops, omits the current batch and all later ones. */
+/** Plays one episode per pair of seeds, in order; once the speaker stops, omits its batch and all later ones. */
 export async function playGames<R extends Reply>(
   setting: GameSetting<R>,
   seeds: readonly GameSeeds[],
